@@ -32,7 +32,7 @@ from .values import Question, Scored, Topic
 if TYPE_CHECKING:
     from ..models.text.encoders import SentenceEncoder
     from .neo4j.gateway import AsyncGateway, Gateway
-    from .relations.describing import Described
+    from .relations.describing import DescriptionReport
     from .show.explanation import Explanation
     from .show.growth import Growth
 
@@ -213,7 +213,7 @@ class Engine:
         catalogue = self.gateway().fetch(read_catalogue())
         return [relation_named(catalogue, relation)[0]] if relation else list(catalogue.relations)
 
-    def describe(self, words: Mapping[str, Sequence[str]]) -> Described:
+    def describe(self, words: Mapping[str, Sequence[str]]) -> DescriptionReport:
         """Say by which phrases people ask for relations: ``{"owned_by": ["who looks after"], "^owned_by": […]}``.
 
         ``^name`` has phrases for the heads; ``label=…`` and ``description=…`` among them are that. They are kept in the
@@ -225,7 +225,7 @@ class Engine:
         catalogue = self.gateway().fetch(read_catalogue())
         return describe(self.gateway(), catalogue, words_of(catalogue, words.items()))
 
-    def describe_file(self, path: str | Path) -> Described:
+    def describe_file(self, path: str | Path) -> DescriptionReport:
         """Say it by a file: lines of a relation and phrases, parted by tabs; see `relations.describing.read_words`."""
         from .relations.describing import describe, read_words
 
@@ -234,7 +234,7 @@ class Engine:
 
     def describe_by_llm(
         self, *, max_calls: int | None = None, say: Callable[[str], None] = lambda _line: None
-    ) -> Described:
+    ) -> DescriptionReport:
         """Have the language model of the settings say it, once for each relation; see `relations.by_llm`."""
         from .relations.by_llm import phrases_by_llm
         from .relations.describing import describe
@@ -244,7 +244,7 @@ class Engine:
         words, left_out = phrases_by_llm(self.gateway(), catalogue, settings, self.resources.vectors, say=say)
         return describe(self.gateway(), catalogue, words, left_out)
 
-    def undescribe(self, relations: Sequence[str] = (), *, origin: str | None = None) -> Described:
+    def undescribe(self, relations: Sequence[str] = (), *, origin: str | None = None) -> DescriptionReport:
         """Take back what was said of relations, or of all: by user and language model, or by one of them."""
         from .relations.describing import undo
 

@@ -1,7 +1,7 @@
-"""Combinators: stages made of stages.
+"""Combine stages to stages: one after another, side by side, or with their cost traced.
 
-``Then(retriever, reorganiser, …)`` is ``a + b`` of a recipe, ``Union(retriever, retriever)`` is ``a | b``. All are
-retrievers themselves, and so can be combined again.
+``ReorganisedRetriever(retriever, reorganiser, …)`` is ``a + b`` of a recipe, ``Union(retriever, retriever)`` is
+``a | b``. All are retrievers themselves, and so can be combined again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RANK_CONSTANT = 60
 MAX_KEPT = 1_000
 
 
-class Then:
+class ReorganisedRetriever:
     """A retriever followed by reorganisers, with a bridge wherever kinds differ; a `Retriever`."""
 
     def __init__(self, retriever: Retriever, *reorganisers: Reorganiser) -> None:
@@ -67,7 +67,7 @@ class Union:
         return found
 
 
-class Traced:
+class TracedRetriever:
     """A retriever whose cost stands in the trace under a name; a `Retriever`."""
 
     def __init__(self, name: str, retriever: Retriever) -> None:

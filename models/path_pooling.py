@@ -77,7 +77,7 @@ class ScoredTriples:
 
 
 @dataclass(frozen=True, slots=True)
-class Pooling:
+class PoolingOptions:
     """How scores are pooled; defaults are the paper's where it gives them.
 
     kernel: the paths from and to topics to pool along: shortest paths (section 3.3), all simple paths of at most
@@ -98,7 +98,7 @@ class Pooling:
 
 
 def reselect_triples(
-    triples: ScoredTriples, keep: int | None, pooling: Pooling, *, coarse: int | None = 500
+    triples: ScoredTriples, keep: int | None, pooling: PoolingOptions, *, coarse: int | None = 500
 ) -> tuple[Ints, Floats]:
     """Return the places of the kept triples by question, best s' first, and s' of each, (num_kept,) both.
 
@@ -127,7 +127,7 @@ def best_first(triples: ScoredTriples, by: Floats, limit: int | None) -> Ints:
     return order[rank < limit]
 
 
-def pool_triple_scores(triples: ScoredTriples, pooling: Pooling) -> Floats:
+def pool_triple_scores(triples: ScoredTriples, pooling: PoolingOptions) -> Floats:
     """Return the smoothed score s' of each triple, (num_triples,); Path Pooling, algorithm 1.
 
         s_p = mean(s_1 … s_l) (or max),  p_i = min(s) / (i · a),  s'(τ) = max over paths p ∋ τ of s_p + p_i
@@ -329,7 +329,7 @@ BLOCK_PATHS = 1 << 17
 Choices = npt.NDArray[np.float64]
 
 
-class Leaving:
+class OutgoingTriples:
     """The triples that leave each node (if reversed, enter it), best first, so that the input order does not matter."""
 
     def __init__(self, triples: ScoredTriples, *, is_turned: bool) -> None:
@@ -347,7 +347,7 @@ def pool_on_simple_paths(triples: ScoredTriples, bonuses: Floats, max_length: in
     """
     best = np.full(triples.num_triples, -np.inf)
     for is_turned in (False, True):
-        for paths in _simple_paths(Leaving(triples, is_turned=is_turned), triples.topics, max_length):
+        for paths in _simple_paths(OutgoingTriples(triples, is_turned=is_turned), triples.topics, max_length):
             for through, values in _values(paths, triples.scores, bonuses, is_turned, use_maximum):
                 np.maximum.at(best, through, values)
     return best
@@ -366,7 +366,7 @@ def pool_on_walks(
     best = np.full(triples.num_triples, -np.inf)
     drawn = np.random.default_rng(seed).random((num_walks, max_length))
     for is_turned in (False, True):
-        for paths in _walks(Leaving(triples, is_turned=is_turned), triples.topics, drawn):
+        for paths in _walks(OutgoingTriples(triples, is_turned=is_turned), triples.topics, drawn):
             for through, values in _values(paths, triples.scores, bonuses, is_turned, use_maximum):
                 np.maximum.at(best, through, values)
     return best
@@ -387,7 +387,7 @@ def _values(
         yield through, pooled + bonuses[through] / (length - column if is_turned else column + 1)
 
 
-def _simple_paths(leaving: Leaving, starts: Ints, max_length: int) -> Iterator[Ints]:
+def _simple_paths(leaving: OutgoingTriples, starts: Ints, max_length: int) -> Iterator[Ints]:
     """Yield blocks of simple paths of one length, (num_paths, length) triples in walking order."""
     blocks = [(starts[:, None], np.zeros((len(starts), 0), dtype=np.int64))]
     while blocks:
@@ -409,7 +409,7 @@ def _simple_paths(leaving: Leaving, starts: Ints, max_length: int) -> Iterator[I
                 blocks.append((nodes, paths))
 
 
-def _walks(leaving: Leaving, starts: Ints, drawn: Choices) -> Iterator[Ints]:
+def _walks(leaving: OutgoingTriples, starts: Ints, drawn: Choices) -> Iterator[Ints]:
     """Yield the walks of each length, (num_paths, length) triples in walking order."""
     num_walks, max_length = drawn.shape
     nodes = np.repeat(starts, num_walks)

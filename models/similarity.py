@@ -57,7 +57,7 @@ UNKNOWN_TYPE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class SimilarityWeights:
     """The constants of S. All zero: the cosine alone."""
 
     support: float = 0.5
@@ -69,7 +69,7 @@ class Weights:
     """Whether a hop may be read in phrases that people ask for it by."""
 
 
-PEOPLE = Weights(support=0.7, type=0.75, hop=0.22, kind=0.36, cover=0.86, phrases=True)
+PEOPLE = SimilarityWeights(support=0.7, type=0.75, hop=0.22, kind=0.36, cover=0.86, phrases=True)
 """The constants with phrases, kinds and coverage, fitted together (docs/retrieval.md)."""
 
 
@@ -163,7 +163,7 @@ def score(
     hop_type: Floats,
     log_branching: Floats,
     num_tokens: int,
-    weights: Weights,
+    weights: SimilarityWeights,
     hop_kind: Floats | None = None,
     hop_cover: Floats | None = None,
 ) -> Floats:
@@ -238,9 +238,9 @@ class PathSimilarity:
     """S of many paths. Every text is encoded once and kept: all paths get the cosine that is composed of their hops',
     which costs no encoding; the best `shortlist` of a question also the exact one, all questions in one batch."""
 
-    def __init__(self, vectors: TextVectors, weights: Weights | None = None, shortlist: int = 16) -> None:
+    def __init__(self, vectors: TextVectors, weights: SimilarityWeights | None = None, shortlist: int = 16) -> None:
         self.vectors = vectors
-        self.weights = weights or Weights()
+        self.weights = weights or SimilarityWeights()
         self.shortlist = shortlist
         self._texts: LRUCache[Hop, tuple[tuple[str, ...], Floats]] = LRUCache(MAX_HOPS_KEPT)
 
@@ -406,12 +406,12 @@ class _Prepared:
         types: Floats = self.hop_type[last]
         return types
 
-    def composed(self, vectors: TextVectors, weights: Weights) -> Floats:
+    def composed(self, vectors: TextVectors, weights: SimilarityWeights) -> Floats:
         """S of all paths with the composed cosine."""
         cosine = self.composed_cosine(vectors)
         return self.scores(cosine, np.arange(len(self.numbers)), weights)
 
-    def scores(self, cosine: Floats, chosen: Ints, weights: Weights) -> Floats:
+    def scores(self, cosine: Floats, chosen: Ints, weights: SimilarityWeights) -> Floats:
         """S of the chosen paths, (num_chosen,), from their cosines."""
         return score(
             cosine,

@@ -33,14 +33,16 @@ from lodestar.engine.reorganising.pooling import PathSmoothing
 from lodestar.engine.settings import resolve
 from lodestar.engine.steps import drive
 from lodestar.loaders.questions.reading import read_questions
-from lodestar.models.path_pooling import Kernel, Pooling, PoolMode
+from lodestar.models.path_pooling import Kernel, PoolingOptions, PoolMode
 
 CUTS = (25, 50, 100)
 BATCH = 8
 MAX_TRIPLES = 1_000
 COARSE = 500
 SEED = 0
-VARIANTS = {f"{kernel}, {pool}": Pooling(kernel, pool) for kernel in get_args(Kernel) for pool in get_args(PoolMode)}
+VARIANTS = {
+    f"{kernel}, {pool}": PoolingOptions(kernel, pool) for kernel in get_args(Kernel) for pool in get_args(PoolMode)
+}
 
 
 def bearing(evidence: Evidence[Any], gold: frozenset[str]) -> list[frozenset[str]]:
@@ -69,7 +71,7 @@ def row(name: str, figures: npt.NDArray[np.float64]) -> str:
     return f"| {name} | " + " | ".join(f"{value:.3f}" for value in figures.mean(axis=0)) + " |"
 
 
-def smoothed(evidence: Sequence[Evidence[Any]], pooling: Pooling, *, coarse: int) -> list[Evidence[Any]]:
+def smoothed(evidence: Sequence[Evidence[Any]], pooling: PoolingOptions, *, coarse: int) -> list[Evidence[Any]]:
     """Return the evidence with the order of its pooled scores."""
     return drive(PathSmoothing(pooling, keep=None, coarse=coarse).reorganise(evidence), lambda _: [])
 

@@ -27,7 +27,7 @@ from lodestar.engine.reorganising.chaining import ChainExpansion, columns_of, ex
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.text.encoders import SentenceEncoder
-from lodestar.models.text.verbalise import Directed, verbalise_hop
+from lodestar.models.text.verbalise import DirectedRelation, verbalise_hop
 
 SIZES = (10, 25, 50, 100, 200, 500)
 
@@ -57,7 +57,7 @@ def ranked_questions(path: Path) -> list[Ranked]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
             relations = sorted({relation for _, relation, _ in row["graph"]})
-            texts = [verbalise_hop((Directed(words_of_name(name)),)) for name in relations]
+            texts = [verbalise_hop((DirectedRelation(words_of_name(name)),)) for name in relations]
             cosines = encoder.encode(texts) @ encoder.encode([row["question"]])[0]
             score = dict(zip(relations, cosines.tolist(), strict=True))
             triples = dict.fromkeys((h, r, t) for h, r, t in row["graph"])

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..evidence.calibration import Calibration
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
-from ..evidence.relation_paths import Level, ScoredTriples, grow_paths
+from ..evidence.relation_paths import BatchTriples, PathsOfLength, grow_paths
 from ..values import Entity, Step, Triple
 
 Ints = npt.NDArray[np.int64]
@@ -69,7 +69,7 @@ class CandidateSource:
     last: Floats
     way: Floats
     on: Floats
-    grown: tuple[ScoredTriples, list[Level]] | None = None
+    grown: tuple[BatchTriples, list[PathsOfLength]] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +149,7 @@ class _UnnumberedSource:
     last: Floats
     way: Floats
     on: Floats
-    grown: tuple[ScoredTriples, list[Level]] | None
+    grown: tuple[BatchTriples, list[PathsOfLength]] | None
 
     @classmethod
     def of(cls, name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _UnnumberedSource:
@@ -230,7 +230,7 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Un
         values = compute_log_odds([each.score for each in evidence.items], evidence.calibration).tolist()
         triples = [each.value for each in evidence.items if isinstance(each.value, Triple)]
         given.append((triples, values, [topic.entity for topic in evidence.topics]))
-    columns = ScoredTriples.of(given)
+    columns = BatchTriples.of(given)
     levels = grow_paths(columns)
     places = np.array([place for place, _ in found], dtype=np.int64)
     may_answer = ~np.array([each.is_mediator for each in columns.entities], dtype=np.bool_)
@@ -290,7 +290,7 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Un
 
 
 def _add_loose(
-    columns: ScoredTriples,
+    columns: BatchTriples,
     places: Ints,
     loose: npt.NDArray[np.bool_],
     parts: list[list[Numbers]],

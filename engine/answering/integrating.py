@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import files
 
-from ...models.graphrag_fi import Claim, Thresholds, integrate_answers
+from ...models.graphrag_fi import KeyedAnswer, Thresholds, integrate_answers
 from .. import answering
 from ..errors import LLMError
 from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, failed
@@ -135,15 +135,15 @@ class IntegratingAnswerer:
         return (yield from self._integrator.integrate(graph, model))
 
 
-def list_claims(answer: Answer) -> list[Claim]:
+def list_claims(answer: Answer) -> list[KeyedAnswer]:
     """Return an answer's entities as claims, keyed by name; entities that share a name are keyed by id as well."""
     ids: dict[str, str | None] = {}
-    claims: list[Claim] = []
+    claims: list[KeyedAnswer] = []
     for entity in answer.entities:
         key = normalise_name(entity.name)
         if ids.setdefault(key, entity.id) != entity.id:
             key = f"{key}\n{entity.id}"
-        claims.append(Claim(key, entity.confidence))
+        claims.append(KeyedAnswer(key, entity.confidence))
     return claims
 
 

@@ -11,7 +11,7 @@ import click
 
 from .options import (
     ALLOW_PARTS,
-    Finite,
+    FiniteNumber,
     database_options,
     json_option,
     settings_and_recipe,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _SHOWN_QUESTIONS = 10
 
 
-class Runs(click.Group):
+class EvalGroup(click.Group):
     """Dispatch to a subcommand; if the first argument is a question set, to the subcommand `run`."""
 
     def resolve_command(
@@ -47,7 +47,7 @@ class Runs(click.Group):
         return super().parse_args(ctx, ["run", *args] if is_option else args)
 
 
-@click.group(cls=Runs)
+@click.group(cls=EvalGroup)
 def command() -> None:
     """Ask every question of a set, and report metrics with their intervals.
 
@@ -72,7 +72,7 @@ def command() -> None:
 @click.option("--no-diagnosis", is_flag=True, help="Do not diagnose wrong answers; saves reading the whole graph.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the run (default: runs/SET-RECIPE).")
 @click.option("--fresh", is_flag=True, help="Start again if the folder has a run.")
-@click.option("--prices", nargs=2, type=Finite(), metavar="PROMPT COMPLETION", help="Price of a million tokens.")
+@click.option("--prices", nargs=2, type=FiniteNumber(), metavar="PROMPT COMPLETION", help="Price of a million tokens.")
 @click.option(
     "--noise", metavar="10,20,30", help="Also ask with these amounts of noise, with and without the recipe's filter."
 )

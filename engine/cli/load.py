@@ -12,7 +12,7 @@ from .options import settings_from
 from .terminal import echo
 
 
-class Formats(click.Group):
+class FormatGroup(click.Group):
     """Dispatch to the command of a format; if the first argument is a file, its format is detected."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -46,7 +46,7 @@ class Formats(click.Group):
         return kind, self.commands[kind], args
 
 
-@click.group(cls=Formats)
+@click.group(cls=FormatGroup)
 def command() -> None:
     """Load a knowledge graph into Neo4j.
 

@@ -138,11 +138,11 @@ def _pool(questions: QuestionSet, out: Path, batch_size: int | None, settings: S
 
     from ..api import Engine
     from ..progress import progress_bar
-    from ..supervision.pools import PAPER, PoolOptions, mine_pool, pool_figures
+    from ..supervision.pools import PAPER, PoolBounds, mine_pool, pool_figures
 
     started_s = time.perf_counter()
     with Engine(settings) as engine, progress_bar(questions.name, "mining") as (progress, _):
-        pool = mine_pool(questions, engine, out, PoolOptions(), batch_size=batch_size, progress=progress)
+        pool = mine_pool(questions, engine, out, PoolBounds(), batch_size=batch_size, progress=progress)
     seconds = time.perf_counter() - started_s
     counts, figures = pool.header.counts, pool_figures(pool.questions)
     if as_json:

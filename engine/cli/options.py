@@ -44,7 +44,7 @@ PARAPHRASE = click.option(
 )
 
 
-class Finite(click.FloatRange):
+class FiniteNumber(click.FloatRange):
     """A finite number that is not negative."""
 
     def __init__(self) -> None:

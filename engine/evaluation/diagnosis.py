@@ -19,7 +19,7 @@ from ..gold_questions import GoldQuestion
 from ..retrieval.frontier import walks_back
 from ..values import Entity, RelationPath, Step
 from .judging import GoldIds
-from .metrics.answers import Predicted, match_predictions
+from .metrics.answers import Prediction, match_predictions
 from .record import Miss
 from .whole_graph import Nodes, WholeGraph
 
@@ -155,7 +155,7 @@ class Diagnosis:
         if not gold:
             return Miss("not in the graph")
         for rank, chain in enumerate(to_chains(evidence).items, start=1):
-            ends = [Predicted(end.label, end.id) for end in chain.value.ends]
+            ends = [Prediction(end.label, end.id) for end in chain.value.ends]
             if any(match_predictions(ends, question.answers)):
                 return Miss("lost by the answerer") if rank == 1 else Miss("not the first", rank)
         topics = [self._graph.numbers[id_] for id_ in started if id_ in self._graph.numbers]

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..gold_questions import QuestionSet
 from ..neo4j.instance import connection_of
-from ..recipes.part import Joined, Leaf, Node
+from ..recipes.part import JoinExpression, Leaf, Node
 from ..recipes.recipe import Recipe
 from ..recipes.reorganising import FI, Filter
 from ..resources import Resources
@@ -116,7 +116,7 @@ def _filters(recipe: Recipe) -> list[str]:
 
 def _after(node: Node) -> Iterator[str]:
     """Yield the names of the parts that all evidence passes, in order."""
-    if isinstance(node, Joined) and node.sign == "+":
+    if isinstance(node, JoinExpression) and node.sign == "+":
         yield from _after(node.left)
         yield from _leaves(node.right)
 
@@ -131,10 +131,10 @@ def _leaves(node: Node) -> Iterator[str]:
 
 def _line(node: Node, names: Sequence[str]) -> Node:
     """Return the retriever of an expression, followed by these parts."""
-    while isinstance(node, Joined) and node.sign == "+":
+    while isinstance(node, JoinExpression) and node.sign == "+":
         node = node.left
     for name in names:
-        node = Joined("+", node, Leaf(name))
+        node = JoinExpression("+", node, Leaf(name))
     return node
 
 

@@ -21,7 +21,7 @@ from ..recipes.recipe import Recipe
 from ..resources import Resources
 from ..settings import Settings
 from ..whole_file import lock_file, parse_json, storing, write_text_file
-from .baselines import OVER_THE_WHOLE_GRAPH, WholeSet
+from .baselines import OVER_THE_WHOLE_GRAPH, BaselineInput
 from .diagnosis import Diagnosis
 from .judging import GoldIds, judge_answer, record_failure
 from .record import Miss, Record, RecordsFile
@@ -30,7 +30,7 @@ from .whole_graph import MAX_TRIPLES, WholeGraph
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class EvaluationSetup:
     """An engine with the questions as matched with its graph; `warning` is a message about their answers, or empty."""
 
     engine: Engine
@@ -48,7 +48,7 @@ def open_recipe(
     diagnose: bool,
     unanswerable: bool = False,
     resources: Resources | None = None,
-) -> Iterator[Opened]:
+) -> Iterator[EvaluationSetup]:
     """Open the engine of a recipe, and the whole graph if baselines or the diagnosis of misses need it.
 
     With `unanswerable` each question is repeated with its relations excluded, which needs the whole graph too.
@@ -67,10 +67,10 @@ def open_recipe(
                 questions += without_their_relations(
                     questions, gold, _max_hop(recipe), return_to_topic=_returns(recipe)
                 )
-            engine.resources.provide(WholeSet(gold, questions))
+            engine.resources.provide(BaselineInput(gold, questions))
             diagnosis = Diagnosis(gold, _max_hop(recipe), return_to_topic=_returns(recipe))
         engine.prepare()
-        yield Opened(engine, questions, diagnosis, known.warning)
+        yield EvaluationSetup(engine, questions, diagnosis, known.warning)
 
 
 def _max_hop(recipe: Recipe) -> int:

@@ -15,7 +15,7 @@ from .plain import entity_data, number
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FormAnswer:
     """An entity or a value that answers; key: the number, or the date as year · 10000 + month · 100 + day, that it was
     ordered or filtered by."""
 
@@ -35,7 +35,7 @@ class FormResult:
     forms: tuple[str, ...]
     rule: str
     parts: tuple[tuple[str, str], ...]
-    found: tuple[Found, ...] = ()
+    found: tuple[FormAnswer, ...] = ()
     total: int = 0
     counted: bool = False
     says: str = ""

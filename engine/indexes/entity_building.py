@@ -31,7 +31,7 @@ from .entity_index import (
     VECTORS,
     EntityIndex,
     EntityIndexMeta,
-    Kinds,
+    EntityTypes,
     entity_text,
     meta_text,
     open_entity_index,
@@ -265,7 +265,7 @@ def index_entities(
             f"(docs/linking.md): expected at most {max_entities:,}; raise it with --max-entities"
         )
     edition = gateway.fetch(read_edition())
-    kinds = Kinds(gateway.fetch(read_catalogue()))
+    kinds = EntityTypes(gateway.fetch(read_catalogue()))
 
     def pages() -> Iterator[list[tuple[str, str]]]:
         after = ""

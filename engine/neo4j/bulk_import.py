@@ -58,7 +58,7 @@ _NO_ROOM_MESSAGE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportCounts:
     """Counts of an import, as reported by the importer."""
 
     num_nodes: int
@@ -88,10 +88,10 @@ class StageReader:
             self.progress(name, min(int(float(counted[1]) * _UNIT[counted[2]]), total), total)
 
 
-def read_import_counts(output: str) -> Imported:
+def read_import_counts(output: str) -> ImportCounts:
     """Return the counts of a successful import."""
     counts = {what: int(number) for number, what in _SUMMARY.findall(output.rpartition("IMPORT DONE")[2])}
-    return Imported(counts["nodes"], counts["relationships"], counts["properties"])
+    return ImportCounts(counts["nodes"], counts["relationships"], counts["properties"])
 
 
 def failure(output: str) -> str:
@@ -133,7 +133,7 @@ def import_graph(
     *,
     heap_mb: int | None = None,
     off_heap_mb: int | None = None,
-) -> Imported:
+) -> ImportCounts:
     """Build the graph of a stopped server from the files. The old graph is deleted first.
 
     Returns the importer's counts. Raises `StorageError` if the disk is full, else `ServerError` with the importer's
@@ -208,7 +208,7 @@ def _no_room(home: ServerHome, files: ImportFiles, free_bytes: int) -> StorageEr
     )
 
 
-def _check_import(ended: admin_tool.Ended, home: ServerHome, files: ImportFiles) -> Imported:
+def _check_import(ended: admin_tool.CommandResult, home: ServerHome, files: ImportFiles) -> ImportCounts:
     log = home.logs / LOG
     if ended.exit_code < 0:
         raise ServerError(
@@ -226,7 +226,7 @@ def _check_import(ended: admin_tool.Ended, home: ServerHome, files: ImportFiles)
     return counts
 
 
-class Incoming(EmbeddedServer):
+class ImportServer(EmbeddedServer):
     """The server that receives a bulk import: ``<home_dir>/incoming/servers/<name>``, with its own folder, lock and
     ports.
 
@@ -247,7 +247,7 @@ class Incoming(EmbeddedServer):
         *,
         heap_mb: int | None = None,
         off_heap_mb: int | None = None,
-    ) -> Imported:
+    ) -> ImportCounts:
         """Stop the server and replace its graph by the one in the files.
 
         Raises the errors of the function `import_graph`, and `DownloadError`.

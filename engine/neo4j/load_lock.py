@@ -35,7 +35,7 @@ KEEP_ALIVE_S = 20.0
 """Shorter than the idle time after which a network component may cut a connection."""
 
 
-class Hold:
+class OpenTransaction:
     """An open transaction in which a request has run. All methods are thread-safe."""
 
     def __init__(self, transaction: neo4j.Transaction, request: Request[Any]) -> None:

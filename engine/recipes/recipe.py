@@ -22,7 +22,7 @@ from .expression import check_fits, join_parts, parse_line
 from .part import (
     AnswererPart,
     Expression,
-    Joined,
+    JoinExpression,
     Leaf,
     LinkerPart,
     Node,
@@ -140,7 +140,7 @@ class Recipe:
         if not isinstance(forms, Mapping):
             mode = _forms(forms, where)
             if mode and "forms" not in names_in(node):
-                node = Joined("+", node, Leaf("forms"))
+                node = JoinExpression("+", node, Leaf("forms"))
             data = {key: value for key, value in data.items() if key != "forms"}
             if mode == "auto":
                 data["forms"] = {"where_sure": True}

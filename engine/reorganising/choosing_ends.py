@@ -20,7 +20,7 @@ from ..steps import Steps, charge
 from ..values import Entity, LinkedQuestion, Scored, Triple
 
 
-class ChosenEnds:
+class EndSelector:
     """A `Reorganiser`: each of the best `chains` chains leads to the ends that are within `log_odds` of the best.
 
     An end is worth the best logit among the triples of the chain's last step that lead to it, scored within the

@@ -66,7 +66,7 @@ def useful_numbers(reply: str, count: int) -> frozenset[int] | None:
     return frozenset() if _NONE.search(said) else None
 
 
-class Filtering:
+class RelevanceFilter:
     """A `Reorganiser` of either kind: the `coarse` most relevant items, in two groups, the useful ones first.
 
     GraphRAG-FI, section 4.1. The most relevant items come first, within each group, so that a later cut takes the
@@ -153,7 +153,7 @@ def _taken(evidence: Evidence[Item], places: Sequence[int]) -> Evidence[Item]:
     return replace(evidence, items=tuple(evidence.items[place] for place in places), groups=groups)
 
 
-class AdaptiveK:
+class AdaptiveKFilter:
     """A `Reorganiser` of either kind: the best `per_hop` · c triples, c hops predicted from the question's text.
 
     Of chains, ours: the best ones whose triples together are no more, and at least one.

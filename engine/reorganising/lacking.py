@@ -18,7 +18,7 @@ MAX_RELATIONS = 200
 """Relations that are scored, of a graph with more the nearest to the question."""
 
 
-class SayingWhy:
+class NoAnswerExplainer:
     """Says why, where the best item is no answer; a `Reorganiser` that changes no items.
 
     The relations of the graph are scored as paths are, as if the best topic had them: the best one that fits and that

@@ -18,7 +18,7 @@ from ..values import Entity, Scored
 NUM_LEADS = 5
 
 
-class Merging:
+class ChainMerger:
     """A `Reorganiser` that gives chains their targets; one with targets gains `bonus`, in log-odds.
 
     Of evidence without calibration no score is changed.

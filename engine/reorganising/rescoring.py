@@ -31,7 +31,7 @@ class PairReader(Protocol):
         ...
 
 
-class Rescoring:
+class ShortlistRescorer:
     """A `Reorganiser`: of each question the first `shortlist` chains get (1 − mix) · score + mix · reading.
 
     The reading takes part in the link of its topic as the search's score did (`link_weight`). All questions of a batch

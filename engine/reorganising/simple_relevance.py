@@ -29,7 +29,7 @@ class Vectors(Protocol):
         ...
 
 
-class BySimilarity:
+class SimilarityRelevance:
     """The cosine of the question and each item as text (Gao et al. 2024)."""
 
     name = "by similarity"
@@ -47,7 +47,7 @@ class BySimilarity:
         return np.array([self._vectors.sentence(text) @ question for text in texts], dtype=np.float64)
 
 
-class ByPageRank:
+class PageRankRelevance:
     """The mean personalised PageRank of an item's entities (RoK; Wang et al. 2024), over the evidence's own triples.
 
     Walks restart at the topics, each as often, and take triples in either direction; parallel ones count as often as

@@ -14,7 +14,16 @@ from dataclasses import dataclass, field, replace
 
 from ..evidence.chain import Chain, ChainStep, Link
 from ..neo4j.catalogue import name_relation
-from ..neo4j.graph import HUB_DEGREE, Expanded, Expansion, Signature, Tail, expand_hub_step, expand_steps, expand_values
+from ..neo4j.graph import (
+    HUB_DEGREE,
+    Expansion,
+    ExpansionResult,
+    Signature,
+    Tail,
+    expand_hub_step,
+    expand_steps,
+    expand_values,
+)
 from ..neo4j.templates import Request
 from ..steps import Steps, together
 from ..values import Entity, RelationPath, Step, Topic
@@ -162,7 +171,7 @@ class FrontierTree:
                 frontier.steps = (*frontier.steps[:-1], mediated)
         return reached
 
-    def _requests(self, new: Sequence[Frontier]) -> list[Request[list[Expanded]]]:
+    def _requests(self, new: Sequence[Frontier]) -> list[Request[list[ExpansionResult]]]:
         light: list[Expansion] = []
         heavy: list[Expansion] = []
         values: list[Expansion] = []
@@ -192,7 +201,7 @@ class FrontierTree:
             requests.append(expand_values(values, self.bounds.fan_out, self.bounds.max_tails))
         return requests
 
-    def _add(self, frontier: Frontier, expanded: Expanded) -> None:
+    def _add(self, frontier: Frontier, expanded: ExpansionResult) -> None:
         assert frontier.parent is not None
         frontier.cut = frontier.cut or expanded.cut
         source = frontier.parent.tails[expanded.source].entity

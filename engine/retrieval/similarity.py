@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...models.similarity import PathSimilarity, PathsOfTopic, Weights
+from ...models.similarity import PathSimilarity, PathsOfTopic, SimilarityWeights
 from ...models.text.encoders import SentenceEncoder
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import RelationWords
@@ -24,7 +24,7 @@ class SimilarityScorer:
         words: Mapping[str, RelationWords],
         encoder: SentenceEncoder,
         *,
-        weights: Weights | None = None,
+        weights: SimilarityWeights | None = None,
         shortlist: int = 16,
         vectors: TextVectors | None = None,
     ) -> None:

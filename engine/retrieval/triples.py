@@ -13,7 +13,7 @@ from ...models.reg_entity.config import EntityDescription
 from ...models.reg_triple.config import SubgraphOptions, TripleDescription
 from ...models.reg_triple.network import TripleColumns
 from ...models.text.vectors import TextVectors
-from ...models.text.verbalise import Directed, RelationWords, verbalise_hop
+from ...models.text.verbalise import DirectedRelation, RelationWords, verbalise_hop
 from ..evidence.calibration import Calibration
 from ..evidence.evidence import Evidence, Kind, item_order
 from ..linking.topics import select_start_topics
@@ -37,7 +37,7 @@ class GraphRelations:
 
     def texts(self) -> dict[int, str]:
         """Return what the encoder gets to see of each."""
-        return {number: verbalise_hop((Directed(words),)) for number, words in self.words.items()}
+        return {number: verbalise_hop((DirectedRelation(words),)) for number, words in self.words.items()}
 
 
 def subgraphs_of(relations: GraphRelations, vectors: TextVectors, options: SubgraphOptions) -> QuestionSubgraphs:

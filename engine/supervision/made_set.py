@@ -25,7 +25,7 @@ from ..neo4j.catalogue import Catalogue, read_catalogue, read_graph_state
 from ..neo4j.mining import stream_named_signatures
 from ..progress import Progress, silent
 from ..values import Entity, Step
-from .drawing import Drawer, Drawn, DrawnPath, MakingOptions, starts_of
+from .drawing import MakingOptions, PathSample, PathSampler, SampledPath, starts_of
 from .paraphrasing import paraphrase_questions
 
 LEAST_COSINE = 0.3
@@ -36,11 +36,11 @@ MAX_TOGETHER = 8
 """Most relations of the same entities from which their kind is guessed."""
 
 
-class Naming:
+class HopVerbaliser:
     """Turns the hops of a path into words for questions.
 
-    together: see `Starts`. If a relation has no domain, the kind of its heads is guessed: the common noun nearest to
-    the words of the relations that leave the same entities.
+    together: see `TopicsByRelation`. If a relation has no domain, the kind of its heads is guessed: the common noun
+    nearest to the words of the relations that leave the same entities.
     """
 
     def __init__(self, catalogue: Catalogue, together: Mapping[int, Counter[int]], vectors: TextVectors) -> None:
@@ -51,7 +51,7 @@ class Naming:
         }
         self._tails = {r.name: _with_synonyms(type_words(r.range)) for r in catalogue.relations}
 
-    def verbalise_hops(self, path: DrawnPath) -> list[AskedHop]:
+    def verbalise_hops(self, path: SampledPath) -> list[AskedHop]:
         """Return the hops of a path with their words."""
         hops: list[AskedHop] = []
         under_way: list[Step] = []
@@ -145,10 +145,10 @@ def make_questions(
             "`lodestar load … --names FILE`"
         )
     try:
-        naming = Naming(catalogue, starts.together, TextVectors(engine.encoder))
+        naming = HopVerbaliser(catalogue, starts.together, TextVectors(engine.encoder))
     except EncoderUnavailableError as error:
         raise EncoderError(str(error)) from error
-    drawer = Drawer(catalogue, starts.topics, options)
+    drawer = PathSampler(catalogue, starts.topics, options)
     questions: dict[tuple[str, tuple[str, ...]], GoldQuestion] = {}
     place = 0
     progress("drawing", 0, options.num_questions)
@@ -209,7 +209,7 @@ def _part(questions: QuestionSet, name: str, chosen: Sequence[GoldQuestion]) -> 
     return replace(questions, name=f"{questions.name}, to {name}", sha256=digest, questions=tuple(chosen))
 
 
-def _can_be_asked(drawn: Drawn) -> bool:
+def _can_be_asked(drawn: PathSample) -> bool:
     return all(_is_name(path.topic) for path in drawn.paths) and all(end.name for end in drawn.ends)
 
 
@@ -217,7 +217,7 @@ def _is_name(entity: Entity) -> bool:
     return bool(entity.name) and len(entity.label) <= MAX_NAME_CHARS and any(map(str.isalnum, entity.label))
 
 
-def _question(place: int, drawn: Drawn, naming: Naming, seed: int) -> GoldQuestion:
+def _question(place: int, drawn: PathSample, naming: HopVerbaliser, seed: int) -> GoldQuestion:
     chance = random.Random(f"{seed}/{place}/words")  # noqa: S311 - examples, no secret
     topics = [path.topic.label for path in drawn.paths]
     hops = [naming.verbalise_hops(path) for path in drawn.paths]

@@ -20,7 +20,7 @@ from ..progress import Progress, silent
 from ..retrieval.subgraph.batch import Subgraph
 from ..retrieval.triples import GraphRelations, entity_text, subgraph_query, subgraphs_of
 from ..whole_file import storing
-from .placing import LeftOut, Placed, place_questions
+from .placing import PlacedQuestion, SkippedQuestion, place_questions
 
 BATCH = 32
 
@@ -60,7 +60,7 @@ def write_question_graphs(
     progress("walking", 0, len(asked))
     for start in range(0, len(asked), BATCH):
         placed, _ = gateway.run(place_questions(asked[start : start + BATCH], open_domain=open_domain))
-        kept = [each for each in placed if not isinstance(each, LeftOut)]
+        kept = [each for each in placed if not isinstance(each, SkippedQuestion)]
         queries = [subgraph_query(each.question.text, [topic.id for topic in each.topics], options) for each in kept]
         for each, subgraph in zip(kept, gateway.run(extractor.extract(queries)), strict=True):
             made.add(each, subgraph)
@@ -77,7 +77,7 @@ class _Columns:
     """Builder of the columns of a file."""
 
     def __init__(self, relations: GraphRelations) -> None:
-        self.questions: list[Placed] = []
+        self.questions: list[PlacedQuestion] = []
         self._texts = relations.texts()
         self._names = relations.names
         self._relations: dict[int, int] = {}
@@ -88,7 +88,7 @@ class _Columns:
         self._topics: list[dict[str, int]] = []
         self._answers: list[dict[str, int]] = []
 
-    def add(self, placed: Placed, subgraph: Subgraph) -> None:
+    def add(self, placed: PlacedQuestion, subgraph: Subgraph) -> None:
         """Add a question with its subgraph."""
         ids = subgraph.ids
         topics = {topic.id for topic in placed.topics}

@@ -20,7 +20,7 @@ DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class GraphDataFile:
     """A file to make: name and suffix, with the graph's fingerprint between them. busy: message while another process
     makes it. done, do: the verb, such as mined and mine.
     """
@@ -33,7 +33,13 @@ class Made:
 
 
 def make_once_per_graph(
-    folder: Path, made: Made, settings: Settings, make: Callable[[Engine, Path], None], *, fresh: bool, say: Say
+    folder: Path,
+    made: GraphDataFile,
+    settings: Settings,
+    make: Callable[[Engine, Path], None],
+    *,
+    fresh: bool,
+    say: Say,
 ) -> Path:
     """Return the file, made now or by an earlier run of this training; one process makes it for all.
 
@@ -62,7 +68,7 @@ def make_once_per_graph(
     return wanted
 
 
-def _delete_outdated(others: Sequence[Path], made: Made, *, fresh: bool) -> None:
+def _delete_outdated(others: Sequence[Path], made: GraphDataFile, *, fresh: bool) -> None:
     """Delete files made from another graph, if `fresh`."""
     if others and not fresh:
         raise UsageError(

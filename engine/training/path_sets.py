@@ -28,7 +28,7 @@ from ..supervision.drawing import LENGTHS, MakingOptions
 from ..supervision.made_set import EVERY_DEV, apart, make_questions
 from ..supervision.mine_file import mine_file
 from ..supervision.miner import MiningOptions
-from .of_graph import Made, Say, make_once_per_graph
+from .of_graph import GraphDataFile, Say, make_once_per_graph
 
 MAX_PATHS = 2
 MAX_RELATIONS = 4
@@ -115,7 +115,7 @@ def mine_set(
         with mining() as (progress, _):
             mine_file(questions, engine, wanted, options, progress=progress)
 
-    made = Made(name, ".jsonl.gz", f"another process mines {questions.name}", "mined", "mine")
+    made = GraphDataFile(name, ".jsonl.gz", f"another process mines {questions.name}", "mined", "mine")
     return read_mined(str(make_once_per_graph(folder, made, settings, mine, fresh=fresh, say=say)))
 
 
@@ -149,7 +149,9 @@ def make_sets(
                     asked.extend(apart(make_questions(engine, making, progress=progress, say=say)))
                 mine_file(asked[place], engine, wanted, options, progress=progress)
 
-        made = Made(name, ".jsonl.gz", "another process makes questions from the graph", "made", "make questions")
+        made = GraphDataFile(
+            name, ".jsonl.gz", "another process makes questions from the graph", "made", "make questions"
+        )
         found.append(read_mined(str(make_once_per_graph(folder, made, settings, mine, fresh=fresh, say=say))))
     return found[0], found[1]
 

@@ -19,7 +19,7 @@ from ...engine.neo4j.catalogue import read_graph_state
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.import_files import LIST_DELIMITER, ImportFile, ImportFiles, ImportFileWriter
 from ...engine.neo4j.instance import LOAD_TIMEOUT_S
-from ...engine.neo4j.load_lock import Hold
+from ...engine.neo4j.load_lock import OpenTransaction
 from ...engine.progress import Progress, silent
 from ..rows import RowStream
 from ..source import RelationFacts
@@ -28,7 +28,7 @@ from .manifest import Manifest, begin, finish, request, write_relations
 from .relations import RelationRow, num_related, relation_rows
 
 if TYPE_CHECKING:
-    from ...engine.neo4j.bulk_import import Incoming
+    from ...engine.neo4j.bulk_import import ImportServer
     from ...engine.neo4j.instance import Instance
 
 
@@ -100,8 +100,8 @@ class BulkWriter:
         manifest: Manifest,
         facts: Mapping[str, RelationFacts],
         instance: Instance,
-        incoming: Incoming,
-        old: Hold | None,
+        incoming: ImportServer,
+        old: OpenTransaction | None,
         complete: Callable[[Gateway], None] = lambda _: None,
     ) -> int:
         """Write everything; at every moment the instance has either its old graph or the whole new one.

@@ -30,7 +30,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
+class NameProperties:
     """The name properties of an entity; None for each it lacks."""
 
     name: str | None
@@ -58,13 +58,13 @@ def read_names(name: str | None, aliases: Sequence[str] | None, tags: str | None
     return tuple(_read(text, tag, position) for position, (text, tag) in enumerate(zip(texts, tag_list, strict=True)))
 
 
-def write_names(names: Sequence[Name]) -> Naming:
+def write_names(names: Sequence[Name]) -> NameProperties:
     """Return the properties of these names; `read_names` inverts it."""
     if not names:
-        return Naming(None, None, None, None)
+        return NameProperties(None, None, None, None)
     tags = [_tag(name, position) for position, name in enumerate(names)]
     texts = [name.text for name in names]
-    return Naming(
+    return NameProperties(
         name=texts[0],
         aliases=texts[1:] or None,
         search_names=search_names(texts),

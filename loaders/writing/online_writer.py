@@ -10,7 +10,7 @@ from typing import Any
 
 from ...engine.neo4j.catalogue import RelationInfo
 from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.load_lock import Hold
+from ...engine.neo4j.load_lock import OpenTransaction
 from ...engine.neo4j.templates import Request, in_requests, template
 from ...engine.progress import Progress, silent
 from ..rows import split_by_bytes
@@ -36,7 +36,7 @@ class OnlineWriter:
         stage: Stage,
         manifest: Manifest,
         facts: Mapping[str, RelationFacts],
-        lock: Hold,
+        lock: OpenTransaction,
         *,
         replace: bool = False,
         complete: Callable[[Gateway], None] = lambda _: None,

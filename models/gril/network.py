@@ -25,7 +25,7 @@ from torch.nn.functional import cross_entropy
 
 from ..subgraphs import UNNAMED, UNREACHED, QuestionGraphs, hops_from
 from ..text.vectors import TextVectors
-from ..training.loop import Shuffled
+from ..training.loop import ShuffledObjective
 from ..training.objective import Figures, TrainingOptions
 from .config import ACCURACY, MAJORITY, GrowOptions, Score
 
@@ -389,7 +389,7 @@ def hops_of(graphs: QuestionGraphs, max_hops: int) -> Ints:
     return np.array(found, dtype=np.int64)
 
 
-class HopObjective(Shuffled[HopPredictor, int]):
+class HopObjective(ShuffledObjective[HopPredictor, int]):
     """An `Objective`: cross-entropy over the questions with reachable answers."""
 
     def __init__(

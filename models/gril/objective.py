@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy
 
-from ..training.loop import Shuffled
+from ..training.loop import ShuffledObjective
 from ..training.objective import Figures, NothingToLearnError
 from .config import CHOOSE_AT, RECALL_AT, RETRIEVER_FIGURES, GrilConfig
 from .network import CLAMP, EncodedQuestions, GraphRetriever, GrowInputs, GrownSubgraph, logit
@@ -39,7 +39,7 @@ def graph_supervision(grown: GrownSubgraph, inputs: GrowInputs, on_path: Tensor)
     return (total / count.clamp(min=1)).mean()
 
 
-class RetrieverObjective(Shuffled[GraphRetriever, tuple[int, int]]):
+class RetrieverObjective(ShuffledObjective[GraphRetriever, tuple[int, int]]):
     """An `Objective`. Questions without a right triple in their subgraph are skipped in training and on dev."""
 
     def __init__(

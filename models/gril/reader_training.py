@@ -20,7 +20,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ..training.loop import Shuffled
+from ..training.loop import ShuffledObjective
 from ..training.objective import Figures, ParameterGroup
 from .config import F1, HITS, GrilConfig, JointOptions
 from .network import CLAMP, TRIPLES_PER_HOP, EncodedQuestions, GraphRetriever, GrowInputs, GrownSubgraph, HopPredictor
@@ -167,7 +167,7 @@ SHARES: tuple[float, ...] = tuple(np.linspace(0.05, 1.0, 20).tolist())
 """Fractions of the best candidate's probability from which another candidate is an answer, too; dev decides."""
 
 
-class JointObjective(Shuffled[JointNetwork, tuple[int, int]]):
+class JointObjective(ShuffledObjective[JointNetwork, tuple[int, int]]):
     """An `Objective`. Figures cover all dev questions with an answer in their subgraph, found or not; in the open
     domain all that have a subgraph.
     """

@@ -15,10 +15,10 @@ from ..subgraphs import QuestionGraphs, QuestionLabels
 from ..training.checkpoint import Writer, check_checkpoint, read_weights, readable, write_weights
 from ..training.description import BadCheckpointError
 from ..training.kind import Inputs, Opening, Outcome, Phase, Training
-from ..training.loop import Trained
+from ..training.loop import TrainingResult
 from ..training.objective import NothingToLearnError
 from ..training.trainer import fit_calibration
-from .config import BRIDGE, HOPS, READER, RETRIEVER, GrilConfig, GrilDescription, ReaderDescription
+from .config import BRIDGE, HOPS, READER, RETRIEVER, GrilConfig, GrilDescription, GrilReaderDescription
 from .network import EncodedQuestions, GraphRetriever, HopModel, HopObjective, HopPredictor
 from .objective import RetrieverObjective, score_triples
 from .passages import JointReader, ReaderTarget
@@ -74,7 +74,7 @@ def gril_training(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Trainin
         joint.append(JointObjective(network, predictors[0], train, dev, config))
         return joint[0]
 
-    def outcome(_trained: Mapping[str, Trained]) -> Outcome:
+    def outcome(_trained: Mapping[str, TrainingResult]) -> Outcome:
         network = joint[0].network.retriever if joint else retrievers[0].network
         fields = {
             "encoder": config.encoder,
@@ -136,9 +136,9 @@ def _best(network: GraphRetriever, dev: Sequence[EncodedQuestions]) -> list[tupl
     return found
 
 
-def _describe_reader(objective: JointObjective, config: GrilConfig) -> ReaderDescription:
+def _describe_reader(objective: JointObjective, config: GrilConfig) -> GrilReaderDescription:
     options = config.joint
-    return ReaderDescription(
+    return GrilReaderDescription(
         options.reader,
         objective.network.reader.width,
         options.inner,
@@ -224,7 +224,7 @@ def read_reader(folder: Path, device: str = "cpu") -> tuple[GrilDescription, Joi
     return description, moved
 
 
-def _with_reader(folder: Path) -> tuple[GrilDescription, ReaderDescription]:
+def _with_reader(folder: Path) -> tuple[GrilDescription, GrilReaderDescription]:
     description = check_checkpoint(folder, GrilDescription, _parts)
     if description.reader is None:
         raise BadCheckpointError(

@@ -13,7 +13,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from ..training.checkpoint import check_checkpoint, read_weights, readable, write_weights
 from ..training.kind import Inputs, Outcome, Phase, Training
-from ..training.loop import Shuffled, Trained
+from ..training.loop import ShuffledObjective, TrainingResult
 from ..training.objective import Figures, NothingToLearnError
 from ..training.trainer import fit_calibration
 from .config import PART, Bools, Floats, LinkedCandidates, LinkerConfig, LinkerDescription
@@ -56,7 +56,7 @@ def read_linker(folder: Path) -> tuple[LinkerDescription, CandidateScorer]:
     return description, network.eval()
 
 
-class LinkerObjective(Shuffled[CandidateScorer, tuple[int, int]]):
+class LinkerObjective(ShuffledObjective[CandidateScorer, tuple[int, int]]):
     """An `Objective`. Questions without a candidate are skipped in training and count as misses on dev."""
 
     def __init__(
@@ -138,7 +138,7 @@ def linker_training(config: LinkerConfig, inputs: Inputs[LinkedCandidates]) -> T
         learned.append(LinkerObjective(network, inputs.train, inputs.dev, config))
         return learned[0]
 
-    def outcome(_trained: Mapping[str, Trained]) -> Outcome:
+    def outcome(_trained: Mapping[str, TrainingResult]) -> Outcome:
         scored = [
             (float(logit), float(right))
             for logits, rights, _ in learned[0].scored()

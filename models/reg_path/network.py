@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from ..text.vectors import TextVectors
-from ..text.verbalise import Directed, RelationWords, verbalise_hop
+from ..text.verbalise import DirectedRelation, RelationWords, verbalise_hop
 from .config import PathDescription
 
 INVERSE = "^"
@@ -34,7 +34,7 @@ class Vocabulary:
     def of(cls, words: Mapping[str, RelationWords]) -> Vocabulary:
         """Return the tokens of relations by name."""
         steps = {f"{INVERSE * inverse}{name}": (name, bool(inverse)) for name in words for inverse in (0, 1)}
-        texts = (verbalise_hop((Directed(words[name], inverse),)) for name, inverse in steps.values())
+        texts = (verbalise_hop((DirectedRelation(words[name], inverse),)) for name, inverse in steps.values())
         return cls(
             tuple(
                 f"{text} backwards" if inverse else text

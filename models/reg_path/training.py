@@ -16,7 +16,7 @@ from ..reg_triple.network import Encode
 from ..similarity import mask_topic
 from ..training.checkpoint import check_checkpoint, read_weights, readable, write_weights
 from ..training.kind import Inputs, Outcome, Phase, Training
-from ..training.loop import Shuffled, Trained
+from ..training.loop import ShuffledObjective, TrainingResult
 from ..training.objective import Figures, NothingToLearnError, TrainingOptions
 from ..training.trainer import fit_calibration
 from .config import FIGURES, PART, PathConfig, PathDescription
@@ -73,7 +73,7 @@ def _examples(question: PooledQuestion, vocabulary: Vocabulary) -> Iterator[Path
             yield PathExample(question.id, question.text, name, mask_topic(question.text, name), paths, is_right)
 
 
-class PathObjective(Shuffled[nn.Module, Pair]):
+class PathObjective(ShuffledObjective[nn.Module, Pair]):
     """An `Objective`: each right path of a question is an example."""
 
     def __init__(
@@ -177,7 +177,7 @@ def decoder_training(config: PathConfig, inputs: Inputs[Pool]) -> Training:
         learned.append((DecoderObjective(network, train, dev, vocabulary, encode, config), dimension))
         return learned[0][0]
 
-    def outcome(_trained: Mapping[str, Trained]) -> Outcome:
+    def outcome(_trained: Mapping[str, TrainingResult]) -> Outcome:
         objective, dimension = learned[0]
         fields = {"encoder": config.encoder, "dimension": dimension, "hidden": config.hidden}
         parts = {PART: partial(write_weights, objective.network.state_dict())}

@@ -10,14 +10,21 @@ import torch
 from torch import Tensor, nn
 
 from ..language.causal_lm import CausalLMError
-from ..language.lora import LanguageModel, adapter_weights, fingerprint, load_language_model, restore_adapter, with_lora
+from ..language.lora import (
+    ModelAndTokenizer,
+    adapter_weights,
+    fingerprint,
+    load_language_model,
+    restore_adapter,
+    with_lora,
+)
 from ..mined import Pool, supervision_of
 from ..reg_path.network import Vocabulary
 from ..reg_path.training import Pair, PathExample, PathObjective, examples_of
 from ..training.checkpoint import check_checkpoint, read_weights, readable, write_weights
 from ..training.description import BadCheckpointError
 from ..training.kind import Inputs, Outcome, Phase, Training
-from ..training.loop import Trained
+from ..training.loop import TrainingResult
 from ..training.trainer import fit_calibration
 from .config import PART, PlanConfig, PlanDescription
 from .writing import PlanText, log_probabilities
@@ -25,7 +32,7 @@ from .writing import PlanText, log_probabilities
 
 def read_plan_writer(
     folder: Path, model: str = "", device: str = "cpu"
-) -> tuple[PlanDescription, LanguageModel, nn.Module]:
+) -> tuple[PlanDescription, ModelAndTokenizer, nn.Module]:
     """Return a checkpoint after checking every file, with its language model and the network with the LoRA.
 
     model: where the language model is, if it has moved. Raises `BadCheckpointError` for a damaged checkpoint, or a
@@ -116,7 +123,7 @@ def writer_training(config: PlanConfig, inputs: Inputs[Pool]) -> Training:
         learned.append((PlanObjective(with_lora(model, config.lora), train, dev, text, config), known))
         return learned[0][0]
 
-    def outcome(_trained: Mapping[str, Trained]) -> Outcome:
+    def outcome(_trained: Mapping[str, TrainingResult]) -> Outcome:
         objective, known = learned[0]
         fields = {"model": config.model, "model_fingerprint": known, "lora": config.lora}
         parts = {PART: partial(write_weights, adapter_weights(objective.network))}

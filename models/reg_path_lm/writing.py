@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from ..language.causal_lm import CausalLMError
-from ..language.lora import LanguageModel
+from ..language.lora import ModelAndTokenizer
 from ..reg_path.network import Vocabulary
 from .config import PlanDescription
 
@@ -126,7 +126,7 @@ ScoredRelations = Mapping[str, tuple[float, float]]
 class PlanModel:
     """Writes the next relation of paths. Threads take turns."""
 
-    def __init__(self, description: PlanDescription, model: LanguageModel, network: nn.Module) -> None:
+    def __init__(self, description: PlanDescription, model: ModelAndTokenizer, network: nn.Module) -> None:
         self.description = description
         self._tokenizer = model.tokenizer
         self._network: Any = network

@@ -16,7 +16,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from ..subgraphs import Ints, QuestionGraphs, encoding_width, supervision_of
 from ..training.checkpoint import check_checkpoint, read_weights, readable, write_weights
 from ..training.kind import Inputs, Outcome, Phase, Training
-from ..training.loop import Shuffled, Trained
+from ..training.loop import ShuffledObjective, TrainingResult
 from ..training.objective import Figures, NothingToLearnError, TrainingOptions
 from ..training.trainer import fit_calibration
 from .config import CHOOSE_AT, FIGURES, PART, RECALL_AT, ScorerConfig, TripleDescription
@@ -32,7 +32,7 @@ Ranked = Iterable[tuple[QuestionGraphs, int, Floats]]
 """A set of subgraphs, the number of a question in it, and the scores of its triples."""
 
 
-class SubgraphObjective(Shuffled[nn.Module, tuple[int, int]]):
+class SubgraphObjective(ShuffledObjective[nn.Module, tuple[int, int]]):
     """An `Objective` over the subgraphs of questions. Questions without a right triple are skipped in training and on
     dev.
     """
@@ -153,7 +153,7 @@ def scorer_training(
         objectives.append(new_objective(train, dev, device))
         return objectives[0]
 
-    def outcome(_trained: Mapping[str, Trained]) -> Outcome:
+    def outcome(_trained: Mapping[str, TrainingResult]) -> Outcome:
         (learned,) = objectives
         fields = {
             **own_fields(learned),

@@ -109,7 +109,7 @@ def attend(
     return torch.einsum("bl,bld->bd", weights.to(states.dtype), states), weights
 
 
-class States(NamedTuple):
+class HiddenStates(NamedTuple):
     """The network's output: (num_texts, length, dimension)."""
 
     last_hidden_state: Tensor
@@ -137,7 +137,7 @@ class Bert(nn.Module):
 
     def forward(
         self, input_ids: Tensor | None = None, attention_mask: Tensor | None = None, inputs_embeds: Tensor | None = None
-    ) -> States:
+    ) -> HiddenStates:
         """Return the last hidden states. input_ids, attention_mask: (num_texts, length). inputs_embeds: word embeddings
         in place of ids, (num_texts, length, dimension).
         """
@@ -155,7 +155,7 @@ class Bert(nn.Module):
             states = after["LayerNorm"](after["dense"](read) + states)
             inner = gelu(layer["intermediate"]["dense"](states))
             states = layer["output"]["LayerNorm"](layer["output"]["dense"](inner) + states)
-        return States(states)
+        return HiddenStates(states)
 
     def _attention(self, maps: Any, states: Tensor, seen: Tensor) -> Tensor:
         heads = (self.config.num_attention_heads, -1)

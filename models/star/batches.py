@@ -14,7 +14,7 @@ from ..text.verbalise import Hop, verbalise_hop
 from ..training.objective import ParameterGroup, TrainingOptions, encoder_and_heads, learned_weights
 from .examples import Candidates, Example, Ints, PathTable
 from .networks import CrossBatch, DualBatch
-from .texts import TextBatch, Texts
+from .texts import CachedTokenizer, TextBatch
 
 PARTS = 6
 
@@ -64,14 +64,14 @@ class FileBatches(Generic[NetworkT]):
         FileBatches.begin(self, epoch)
 
 
-def split_batches(texts: Texts, many: Sequence[str], parts: int = PARTS) -> tuple[list[TextBatch], Ints]:
+def split_batches(texts: CachedTokenizer, many: Sequence[str], parts: int = PARTS) -> tuple[list[TextBatch], Ints]:
     """Return the texts in at most `parts` batches of similar length, and each row in the concatenated batches."""
     tokens = [texts.alone(text) for text in many]
     chunks, rows = _by_length([len(each) for each in tokens], parts)
     return [texts.batch([tokens[i] for i in chunk]) for chunk in chunks], rows
 
 
-def cross_batch(texts: Texts, pairs: Sequence[tuple[str, str]], part_size: int = 32) -> CrossBatch:
+def cross_batch(texts: CachedTokenizer, pairs: Sequence[tuple[str, str]], part_size: int = 32) -> CrossBatch:
     """Return questions with the words of paths as one batch, in parts of about `part_size` pairs."""
     sequences = [texts.pair(question, path) for question, path in pairs]
     chunks, rows = _by_length([len(tokens) for tokens, _ in sequences], -(-len(pairs) // part_size))
@@ -115,7 +115,7 @@ def _by_length(lengths: Sequence[int], parts: int) -> tuple[list[Ints], Ints]:
 
 
 def dual_batch(
-    texts: Texts, table: PathTable, examples: Sequence[Example], candidates: Sequence[Candidates]
+    texts: CachedTokenizer, table: PathTable, examples: Sequence[Example], candidates: Sequence[Candidates]
 ) -> DualBatch:
     """Return the candidates of several questions as one batch, question after question."""
     starts = np.cumsum([0, *(len(example.masked) for example in examples)])

@@ -21,7 +21,7 @@ from .examples import Candidates, Example, ExampleSet, Floats, Ints, PathTable, 
 from .mined import MinedQuestion, PathTrie
 from .mixing import first_path_figures, shares_of
 from .networks import DualEncoder, listwise
-from .texts import Texts
+from .texts import CachedTokenizer
 
 AT_ONCE = 64
 """The number of questions whose texts are encoded together."""
@@ -107,7 +107,7 @@ class DualObjective(FileBatches[DualEncoder]):
     def __init__(
         self,
         network: DualEncoder,
-        texts: Texts,
+        texts: CachedTokenizer,
         train: Sequence[ExampleSet],
         dev: Sequence[ExampleSet],
         options: DualOptions,

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..similarity import mask_topic
-from ..text.verbalise import Directed, Hop, RelationWords, verbalise_hop
+from ..text.verbalise import DirectedRelation, Hop, RelationWords, verbalise_hop
 from .mined import INVERSE, THROUGH, Hops, Mined, MinedQuestion, hop_of, walks, words_of
 
 Ints = npt.NDArray[np.int64]
@@ -186,7 +186,7 @@ def sample_pairs(pairs: RelationPairs, num_pairs: int, num_others: int, chance: 
 
 
 def _verbalise_steps(words: Sequence[RelationWords], *, inverse: bool) -> tuple[str, ...]:
-    return tuple(verbalise_hop((Directed(each, inverse),)) for each in words)
+    return tuple(verbalise_hop((DirectedRelation(each, inverse),)) for each in words)
 
 
 ENOUGH_F1 = 0.5

@@ -18,7 +18,7 @@ from typing_extensions import TypeAliasType
 
 from ..f1 import f1_of
 from ..mined import header_of, read_lines, write_lines
-from ..text.verbalise import Directed, Hop, RelationWords
+from ..text.verbalise import DirectedRelation, Hop, RelationWords
 from ..training.description import QuestionKey, TrainedOn, decode_dataclass
 
 THROUGH = " → "
@@ -145,7 +145,7 @@ class Mined:
 def hop_of(written: str, words: Mapping[str, RelationWords]) -> Hop:
     """Return the hop that a file writes; raise `KeyError` for a relation without words."""
     return tuple(
-        Directed(words[step.removeprefix(INVERSE)], step.startswith(INVERSE)) for step in written.split(THROUGH)
+        DirectedRelation(words[step.removeprefix(INVERSE)], step.startswith(INVERSE)) for step in written.split(THROUGH)
     )
 
 

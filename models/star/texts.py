@@ -68,7 +68,7 @@ class PairBatch:
 Tokens = tuple[int, ...]
 
 
-class Texts:
+class CachedTokenizer:
     """A tokenizer with a cache of the ids of `MAX_KEPT` texts."""
 
     def __init__(self, tokenizer: TextTokenizer) -> None:

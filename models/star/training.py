@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from ..training.kind import Inputs, Outcome, Phase, Training
-from ..training.loop import Trained
+from ..training.loop import TrainingResult
 from ..training.trainer import fit_calibration
 from .backbone import open_pretrained
 from .config import StarConfig
@@ -18,7 +18,7 @@ from .mined import Mined
 from .mixing import mix_scores
 from .networks import INITIAL_HOP_COST, CrossAttentiveScorer, DualEncoder
 from .scoring import Network
-from .texts import Texts
+from .texts import CachedTokenizer
 
 UNANSWERABLE = 0.2
 """The weight of the questions taken as unanswerable (docs/decisions/0021-some-questions-have-no-answer.md)."""
@@ -43,7 +43,7 @@ def star_training(config: StarConfig, inputs: Inputs[Mined]) -> Training:
     ]
     counts = {f"{pairs.name} ({pairs.sha256[:12]})": len(pairs.pairs)} if pairs else {}
 
-    def outcome(trained: Mapping[str, Trained]) -> Outcome:
+    def outcome(trained: Mapping[str, TrainingResult]) -> Outcome:
         mix = trained[CROSS].best["mix"] if CROSS in trained else 0.0
         fields = {
             "scorer": config.scorer,
@@ -91,7 +91,7 @@ class _Star:
         self.networks["dual"] = Network(backbone, network)
         self._dual = DualObjective(
             network,
-            Texts(backbone.tokenizer),
+            CachedTokenizer(backbone.tokenizer),
             self._train,
             self._dev,
             config.dual,
@@ -110,7 +110,7 @@ class _Star:
         self._cross = PoolObjective(
             network,
             CrossReader(),
-            Texts(backbone.tokenizer),
+            CachedTokenizer(backbone.tokenizer),
             self._train,
             self._dev,
             self._stops(self._train),

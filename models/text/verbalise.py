@@ -38,14 +38,14 @@ class RelationWords:
 
 
 @dataclass(frozen=True, slots=True)
-class Directed:
+class DirectedRelation:
     """A relation with its direction."""
 
     words: RelationWords
     inverse: bool = False
 
 
-Hop = tuple[Directed, ...]
+Hop = tuple[DirectedRelation, ...]
 
 
 def verbalise_hop(hop: Hop) -> str:
@@ -103,7 +103,7 @@ def verbalise_path(hops: Sequence[Hop]) -> str:
 
 def way_back(hop: Hop) -> Hop:
     """Return the hop that leads back over the same relations."""
-    return tuple(Directed(directed.words, not directed.inverse) for directed in reversed(hop))
+    return tuple(DirectedRelation(directed.words, not directed.inverse) for directed in reversed(hop))
 
 
 def without_repeats(parts: Iterable[str]) -> str:

@@ -32,7 +32,7 @@ NetworkT = TypeVar("NetworkT", bound=nn.Module)
 ExampleT = TypeVar("ExampleT")
 
 
-class Shuffled(Generic[NetworkT, ExampleT]):
+class ShuffledObjective(Generic[NetworkT, ExampleT]):
     """An `Objective` except for `loss` and `evaluate`. All parameters use the head's learning rate."""
 
     def __init__(
@@ -130,7 +130,7 @@ EpochReport = Callable[[int, Mapping[str, float]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class TrainingResult:
     """The figures of each epoch, the best epoch (the network has its weights), and the seconds."""
 
     history: list[dict[str, float]]
@@ -150,7 +150,7 @@ def train(
     resolved: Mapping[str, Any],
     report: Report = lambda *_: None,
     report_epoch: EpochReport = lambda *_: None,
-) -> Trained:
+) -> TrainingResult:
     """Train the objective's network and leave it with the weights of its best epoch.
 
     Resumes the state at `state_path` if it has the same `resolved` configuration. In a process group (torchrun) every
@@ -190,7 +190,7 @@ class _Training:
         self.seconds_before = 0.0
         self.started_s = self.saved_s = time.monotonic()
 
-    def run(self) -> Trained:
+    def run(self) -> TrainingResult:
         epoch, step = self._resume()
         for number in range(epoch, self.options.epochs):
             if self._is_over():
@@ -202,7 +202,7 @@ class _Training:
             self._finish_epoch(number)
         restore_weights(self.objective.saved(), self.best)
         self.network.eval()
-        return Trained(self.history, self._best_epoch(), self._seconds())
+        return TrainingResult(self.history, self._best_epoch(), self._seconds())
 
     def _epoch(self, epoch: int, first: int) -> None:
         steps = self.objective.steps_per_epoch

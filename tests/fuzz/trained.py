@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lodestar.models.mined import MinedFileError
-from lodestar.models.star.config import Description
+from lodestar.models.star.config import StarDescription
 from lodestar.models.star.examples import examples_of
 from lodestar.models.star.mined import is_mined, read
 from lodestar.models.training.checkpoint import TrainingStateError, read_state, read_weights, readable
@@ -22,7 +22,7 @@ GOOD = {
     "format": FORMAT,
     "kind": "star",
     **asdict(
-        Description(
+        StarDescription(
             scorer="cross",
             encoder="tiny",
             mix=0.5,
@@ -77,7 +77,7 @@ def changed(fields: bytes) -> bytes:
 
 def check_description(content: bytes, folder: Path) -> None:
     (folder / "star.json").write_bytes(content)
-    found = load_description(folder, Description)[0]
+    found = load_description(folder, StarDescription)[0]
     slope, intercept = found.calibration
     assert all(map(math.isfinite, (slope, intercept, slope * 1e6 + intercept)))
     assert 0 <= found.mix <= (1 if found.scorer == "cross" else 0)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lodestar.engine.linking.names import find_initials
 from lodestar.loaders.rows import StatementRow, name_row, triple_row
 from lodestar.loaders.source import NO_ID, Source
-from lodestar.loaders.stage.stage import Counts, Stage
+from lodestar.loaders.stage.stage import Stage, StageCounts
 from lodestar.loaders.subset import Subset
 from lodestar.loaders.writing.bulk_writer import signatures
 from lodestar.loaders.writing.names import Name, read_names, search_name, with_load, without_load, write_names
@@ -45,7 +45,7 @@ few = st.lists(
 )
 
 
-def staged(source: Source, folder: str, subset: Subset | None = None) -> tuple[Stage, Counts]:
+def staged(source: Source, folder: str, subset: Subset | None = None) -> tuple[Stage, StageCounts]:
     stage = Stage(Path(folder) / "stage", threads=1)
     rejects = Path(folder) / "rejects.tsv"
     counts = stage.fill(source, "x", subset=subset or Subset(), max_rejects=0, rejects_file=rejects)

@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ....models.similarity import UNKNOWN_TYPE, Weights, mask_topic, score, support, type_phrase
+from ....models.similarity import UNKNOWN_TYPE, SimilarityWeights, mask_topic, score, support, type_phrase
 from ....models.text.vectors import TextVectors
-from ....models.text.verbalise import Directed, Hop, RelationWords, reached_type, verbalise_hop
+from ....models.text.verbalise import DirectedRelation, Hop, RelationWords, reached_type, verbalise_hop
 
 Ints = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
@@ -52,11 +52,11 @@ class SimilarityProposer:
     """
 
     def __init__(
-        self, words: Mapping[int, RelationWords], vectors: TextVectors, *, weights: Weights | None = None
+        self, words: Mapping[int, RelationWords], vectors: TextVectors, *, weights: SimilarityWeights | None = None
     ) -> None:
         self.words = words
         self.vectors = vectors
-        self.weights = weights or Weights()
+        self.weights = weights or SimilarityWeights()
         self._hops: dict[int, _Hop] = {}
 
     def score(self, queries: Sequence[RelationQuery]) -> list[FloatArray]:
@@ -68,7 +68,7 @@ class SimilarityProposer:
         return [self._scores(text, query.relations) for text, query in zip(masked, queries, strict=True)]
 
     def _learn(self, numbers: set[int]) -> None:
-        hops: dict[int, Hop] = {n: (Directed(self.words[abs(n)], n < 0),) for n in sorted(numbers)}
+        hops: dict[int, Hop] = {n: (DirectedRelation(self.words[abs(n)], n < 0),) for n in sorted(numbers)}
         self.vectors.encode_tokens(map(verbalise_hop, hops.values()), lasting=True)
         self.vectors.encode(filter(None, map(reached_type, hops.values())), lasting=True)
         for number, hop in hops.items():

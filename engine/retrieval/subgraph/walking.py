@@ -20,7 +20,7 @@ from ...neo4j.neighbours import read_signature_counts
 from ...steps import Steps, one
 from .batch import BOUNDS, Bools, EntityTable, Subgraph, SubgraphBatch
 from .proposing import RelationProposer, RelationQuery, best_relations
-from .reading import Entities, Plan, Reader, Reading
+from .reading import EntityRegistry, ReadPlan, StepReader, StepTriples
 
 Ints = npt.NDArray[np.int64]
 
@@ -124,7 +124,7 @@ class QuestionSubgraphs:
 
         Raises `UnknownRelationError` when the graph has a relation whose number is not in `relations`.
         """
-        reader = Reader(self.relations, self.stored_as, self.hub_degree)
+        reader = StepReader(self.relations, self.stored_as, self.hub_degree)
         ids = list(dict.fromkeys(id_ for query in queries for id_ in query.topics))
         if ids:
             reader.entities.add((yield from one(read_signature_counts(ids))))
@@ -142,7 +142,7 @@ class QuestionSubgraphs:
         table = reader.entities.table()
         return SubgraphBatch.of(table, [g.subgraph(table) for g in growing])
 
-    def _plans(self, growing: Sequence[_Growing], fronts: Sequence[Ints]) -> list[Plan]:
+    def _plans(self, growing: Sequence[_Growing], fronts: Sequence[Ints]) -> list[ReadPlan]:
         groups = [g.entities.groups(front) for g, front in zip(growing, fronts, strict=True)]
         candidates = [
             self._allowed(np.unique(relations), g.query.excluded_relations)
@@ -170,7 +170,7 @@ class QuestionSubgraphs:
 class _Growing:
     """The subgraph of one question while it grows; nodes are numbers of entities."""
 
-    def __init__(self, query: SubgraphQuery, entities: Entities) -> None:
+    def __init__(self, query: SubgraphQuery, entities: EntityRegistry) -> None:
         self.query = query
         self.entities = entities
         found = {id_: entities.number(id_) for id_ in dict.fromkeys(query.topics)}
@@ -202,7 +202,7 @@ class _Growing:
         self.is_walked |= reached
         return self.nodes[reached]
 
-    def plan(self, nodes: Ints, relations: Ints, counts: Ints, chosen: Ints) -> Plan:
+    def plan(self, nodes: Ints, relations: Ints, counts: Ints, chosen: Ints) -> ReadPlan:
         """Return what is read of the groups of a front: of the `chosen` relations, best first, within the bounds."""
         order = np.argsort(chosen)
         at = np.searchsorted(chosen[order], relations)
@@ -219,9 +219,9 @@ class _Growing:
         np.subtract.at(unread, np.searchsorted(self.nodes, node), limits)
         read = limits > 0
         whole = unread[np.searchsorted(self.nodes, node[read])] == 0
-        return Plan(node[read], relation[read], limits[read], whole)
+        return ReadPlan(node[read], relation[read], limits[read], whole)
 
-    def add(self, reading: Reading, plan: Plan, hop: int) -> None:
+    def add(self, reading: StepTriples, plan: ReadPlan, hop: int) -> None:
         """Take in the triples that were read for a plan."""
         sources, relations, neighbours = reading.of(plan)
         entering = relations < 0

@@ -13,7 +13,7 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.recipes.retrieving import RegPath
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.pools import PoolOptions, mine_pool
+from lodestar.engine.supervision.pools import PoolBounds, mine_pool
 from lodestar.engine.training.pool_sets import graph_vocabulary, match_refined_pools
 from lodestar.engine.training.running import training_config
 from lodestar.engine.values import Question
@@ -37,7 +37,7 @@ def pool_of(engine: Engine, folder: Path, name: str, asked: tuple[tuple[str, str
         for place, (text, topic, answer) in enumerate(asked)
     )
     sha256 = f"{len(asked)}" * 64
-    return mine_pool(QuestionSet(name, "test", sha256, questions), engine, folder / f"{name}.jsonl", PoolOptions())
+    return mine_pool(QuestionSet(name, "test", sha256, questions), engine, folder / f"{name}.jsonl", PoolBounds())
 
 
 def test_paths_are_written_and_walked(settings: Settings, engine: Engine, tmp_path: Path) -> None:

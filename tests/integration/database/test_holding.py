@@ -16,7 +16,7 @@ import pytest
 from lodestar.engine.errors import DatabaseError, LoadInProgressError
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.load_lock import Hold, hold_load_lock
+from lodestar.engine.neo4j.load_lock import OpenTransaction, hold_load_lock
 from lodestar.engine.neo4j.templates import Request, template
 
 HOLDER = """
@@ -105,13 +105,13 @@ def test_a_hold_keeps_its_connection_from_being_idle(
 ) -> None:
     monkeypatch.setattr("lodestar.engine.neo4j.load_lock.KEEP_ALIVE_S", 0.1)
     asked: list[bool] = []
-    alive = Hold.alive
+    alive = OpenTransaction.alive
 
-    def noted(hold: Hold) -> bool:
+    def noted(hold: OpenTransaction) -> bool:
         asked.append(alive(hold))
         return asked[-1]
 
-    monkeypatch.setattr(Hold, "alive", noted)
+    monkeypatch.setattr(OpenTransaction, "alive", noted)
     with gateway.holding(hold_load_lock()) as hold:
         while len(asked) < 3:
             time.sleep(0.05)

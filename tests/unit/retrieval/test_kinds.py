@@ -6,7 +6,7 @@ import pytest
 from lodestar.models.wording.kinds import (
     EndKind,
     EndSample,
-    Wanted,
+    WantedKind,
     agreement,
     end_kinds,
     noun_kind,
@@ -68,7 +68,7 @@ def test_agreement_is_never_more_than_one_and_unknown_is_neutral() -> None:
     assert agreement(date, EndKind("date", 1.0)) == 1
     assert agreement(date, EndKind("person", 1.0)) == -1
     assert agreement(date, EndKind()) == 0
-    assert agreement(Wanted(), EndKind("date", 1.0)) == 0
+    assert agreement(WantedKind(), EndKind("date", 1.0)) == 0
     assert -1 < agreement(wanted("Who?"), EndKind("place", 0.7)) < 0
 
 

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from lodestar.models.similarity import Weights, compose_cosine, mask_topic, score, support, type_phrase
+from lodestar.models.similarity import SimilarityWeights, compose_cosine, mask_topic, score, support, type_phrase
 from lodestar.models.text.verbalise import (
-    Directed,
+    DirectedRelation,
     RelationWords,
     reached_type,
     verbalise_hop,
@@ -26,34 +26,38 @@ BARE = RelationWords("", ("directed by",))
 @pytest.mark.parametrize(
     ("hop", "text", "reached"),
     [
-        ((Directed(BIRTH),), "person place of birth", "place of birth"),
-        ((Directed(BIRTH, inverse=True),), "place of birth person", "person"),
-        ((Directed(CAST),), "tv program regular cast actor", "actor"),
-        ((Directed(CAST, inverse=True),), "regular cast actor tv program", "tv program"),
-        ((Directed(BARE),), "directed by", "directed by"),
-        ((Directed(BARE, inverse=True),), "directed by", ""),
-        ((Directed(ADJOIN), Directed(ADJOINS)), "location borders neighbouring country", "neighbouring country"),
+        ((DirectedRelation(BIRTH),), "person place of birth", "place of birth"),
+        ((DirectedRelation(BIRTH, inverse=True),), "place of birth person", "person"),
+        ((DirectedRelation(CAST),), "tv program regular cast actor", "actor"),
+        ((DirectedRelation(CAST, inverse=True),), "regular cast actor tv program", "tv program"),
+        ((DirectedRelation(BARE),), "directed by", "directed by"),
+        ((DirectedRelation(BARE, inverse=True),), "directed by", ""),
         (
-            (Directed(ADJOINS, inverse=True), Directed(ADJOIN, inverse=True)),
+            (DirectedRelation(ADJOIN), DirectedRelation(ADJOINS)),
+            "location borders neighbouring country",
+            "neighbouring country",
+        ),
+        (
+            (DirectedRelation(ADJOINS, inverse=True), DirectedRelation(ADJOIN, inverse=True)),
             "borders neighbouring country location",
             "location",
         ),
     ],
 )
-def test_hops_in_words(hop: tuple[Directed, ...], text: str, reached: str) -> None:
+def test_hops_in_words(hop: tuple[DirectedRelation, ...], text: str, reached: str) -> None:
     assert verbalise_hop(hop) == text
     assert reached_type(hop) == reached
 
 
 def test_no_word_stands_twice_in_a_hop() -> None:
-    assert verbalise_hop((Directed(RelationWords("country", ("country of birth",))),)) == "country of birth"
+    assert verbalise_hop((DirectedRelation(RelationWords("country", ("country of birth",))),)) == "country of birth"
 
 
 def test_there_and_back_is_the_same_thing() -> None:
-    there = (Directed(BARE),)
+    there = (DirectedRelation(BARE),)
     assert way_back(way_back(there)) == there
     assert verbalise_path([there, way_back(there)]) == "same directed by"
-    assert verbalise_path([there, (Directed(BIRTH),)]) == "directed by person place of birth"
+    assert verbalise_path([there, (DirectedRelation(BIRTH),)]) == "directed by person place of birth"
 
 
 @pytest.mark.parametrize(
@@ -101,7 +105,7 @@ def test_composed_cosine_of_padded_paths() -> None:
 
 
 def test_the_score_term_by_term() -> None:
-    weights = Weights(support=0.5, type=0.25, hop=0.1)
+    weights = SimilarityWeights(support=0.5, type=0.25, hop=0.1)
     found = score(
         cosine=np.array([0.6, 0.7], dtype=np.float32),
         paths=np.array([[0, -1], [0, 1]]),

@@ -10,7 +10,7 @@ from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.indexes.relation_index import open_index, words_of_relation
 from lodestar.engine.supervision.labels import Labeller
 from lodestar.engine.supervision.mine_file import counts_of
-from lodestar.engine.supervision.miner import Miner, MiningOptions, Walked
+from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths
 from lodestar.models.star.mined import Mining, write
 from lodestar.models.text.vectors import TextVectors
 
@@ -65,7 +65,7 @@ def mined_to(path: Path, folder: Path, options: MiningOptions) -> None:
     words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
     found = WORLD.run(Miner(catalogue, mediating_of(WORLD), options).mine(QUESTIONS))
     labeller = Labeller(words, open_index(folder, catalogue, LetterEncoder()), TextVectors(LetterEncoder()), options)
-    mined = labeller.label([each for each in found if isinstance(each, Walked)])
+    mined = labeller.label([each for each in found if isinstance(each, QuestionPaths)])
     mining = Mining(
         questions="world",
         questions_sha256="0" * 64,

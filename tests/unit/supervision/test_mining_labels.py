@@ -11,7 +11,7 @@ import pytest
 from lodestar.engine.indexes.relation_index import open_index
 from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
 from lodestar.engine.supervision.answer_paths import HopTrie, RightPath, WalkedPath, steps_of, write_hop
-from lodestar.engine.supervision.labels import NearestRelations, labels, negatives, replace_relation
+from lodestar.engine.supervision.labels import SimilarRelations, labels, negatives, replace_relation
 from lodestar.models.star.mined import NegativePath
 
 from tests.letter_encoder import LetterEncoder
@@ -181,6 +181,6 @@ def test_hops_are_written_as_they_are_walked() -> None:
 def test_the_nearest_relations_are_others(tmp_path: Path) -> None:
     names = ["aab", "aaab", "zzy", "zzzy"]
     catalogue = Catalogue(tuple(RelationInfo(i, name, name, 1) for i, name in enumerate(names, start=1)))
-    nearest = NearestRelations(open_index(tmp_path, catalogue, LetterEncoder()))
+    nearest = SimilarRelations(open_index(tmp_path, catalogue, LetterEncoder()))
     assert [nearest(name)[0] for name in names] == ["aaab", "aab", "zzzy", "zzy"]
     assert sorted(nearest("aab")) == ["aaab", "zzy", "zzzy"]

@@ -11,7 +11,7 @@ from lodestar.engine.errors import MissingExtraError
 from lodestar.engine.extras import naming_extras
 from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.language.lora import (
-    LanguageModel,
+    ModelAndTokenizer,
     adapter_weights,
     load_language_model,
     restore_adapter,
@@ -31,13 +31,13 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return write_tiny_causal_lm(tmp_path_factory.mktemp("lm"), kind=request.param)
 
 
-def logits(model: LanguageModel, network: nn.Module) -> Tensor:
+def logits(model: ModelAndTokenizer, network: nn.Module) -> Tensor:
     with torch.inference_mode():
         found: Tensor = network(**model.tokenizer(TEXT, return_tensors="pt", return_token_type_ids=False)).logits
     return found
 
 
-def learned(model: LanguageModel, network: nn.Module) -> Tensor:
+def learned(model: ModelAndTokenizer, network: nn.Module) -> Tensor:
     """Give the factors some other values, and return what the network computes then."""
     torch.manual_seed(1)
     with torch.no_grad():

@@ -16,7 +16,7 @@ from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
 from lodestar.models.mined import MinedFileError
-from lodestar.models.star.config import Description
+from lodestar.models.star.config import StarDescription
 from lodestar.models.star.examples import examples_of
 from lodestar.models.star.mined import is_mined, read
 from lodestar.models.star.networks import DualEncoder
@@ -109,7 +109,11 @@ def test_a_missing_or_empty_mined_file(tmp_path: Path) -> None:
 def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
     folder = write_tiny_checkpoint(tmp_path / "star")
     found = read_checkpoint(folder)
-    assert found.description == load_description(folder, Description)[0] == resources().describe(str(folder), "star")[1]
+    assert (
+        found.description
+        == load_description(folder, StarDescription)[0]
+        == resources().describe(str(folder), "star")[1]
+    )
     assert found.cross is not None
     assert not found.dual.training
     for name, network in (("dual", found.dual), ("cross", found.cross)):
@@ -151,7 +155,7 @@ def test_a_flipped_byte_in_any_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_changed_description_is_refused_or_another_checkpoint(tmp_path: Path) -> None:
     folder = write_tiny_checkpoint(tmp_path / "star")
-    description = load_description(folder, Description)[0]
+    description = load_description(folder, StarDescription)[0]
     content = (folder / "star.json").read_bytes()
     for at in random.Random(2).sample(range(len(content)), 25):
         (folder / "star.json").write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
@@ -165,7 +169,7 @@ def test_a_changed_description_is_refused_or_another_checkpoint(tmp_path: Path) 
 def test_a_damaged_description_is_one_line(content: str, tmp_path: Path) -> None:
     (tmp_path / "star.json").write_text(content, encoding="utf-8")
     with pytest.raises(BadCheckpointError, match=r"star\.json"):
-        load_description(tmp_path, Description)[0]
+        load_description(tmp_path, StarDescription)[0]
 
 
 def test_a_folder_without_a_checkpoint_says_what_to_name(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import torch
 from lodestar.models.training.checkpoint import TrainingStateError, check_checkpoint, read_weights, write_weights
 from lodestar.models.training.description import BadCheckpointError, ModelDescription, QuestionKey, TrainedOn, kind_of
 from lodestar.models.training.kind import PATHS, Inputs, ModelKind, Outcome, Phase, Training
-from lodestar.models.training.loop import Trained
+from lodestar.models.training.loop import TrainingResult
 from lodestar.models.training.objective import Figures, ParameterGroup, TrainingOptions, learned_weights
 from lodestar.models.training.trainer import Watcher, begin_anew
 from safetensors import safe_open
@@ -128,7 +128,7 @@ class Adaptation:
         self.objectives[part] = AdaptedObjective()
         return self.objectives[part]
 
-    def _outcome(self, _trained: Mapping[str, Trained]) -> Outcome:
+    def _outcome(self, _trained: Mapping[str, TrainingResult]) -> Outcome:
         parts = {name: partial(write_weights, each.saved()) for name, each in self.objectives.items()}
         return Outcome(parts, (1.0, 0.0))
 
