@@ -1,4 +1,4 @@
-"""The engine: one object over one graph, for questions one at a time or in batches, blocking or with asyncio."""
+"""Ask one graph: the engine takes questions one at a time or in batches, blocking or with asyncio."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pipeline: the stages that lead from a batch of questions to evidence and to answers."""
+"""Run a pipeline: link, retrieve, reorganise and answer a batch of questions."""
 
 from __future__ import annotations
 

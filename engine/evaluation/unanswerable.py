@@ -1,4 +1,4 @@
-"""Make unanswerable questions: those of a set, with the relations that lead to their gold answers excluded.
+"""Make the questions of a set unanswerable by excluding the relations that lead to their gold answers.
 
 The graph stays unchanged: the search behaves as if it had no triple of these relations (`values.Question`). Excluded
 are the relations of the question's gold paths, and those of every relation path within reach whose ends have an F1 of

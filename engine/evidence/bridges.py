@@ -1,4 +1,4 @@
-"""Bridges between the two kinds of evidence, put between stages whose kinds differ."""
+"""Convert evidence from one kind to the other, between stages whose kinds differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evidence and answers as plain data for JSON: what `--json` prints, records keep, adapters pass on.
+"""Write evidence and answers as plain data for JSON: `--json` prints it, records keep it, adapters pass it on.
 
 docs/evidence.md describes the form; `FORMAT` changes where a reader of an earlier one would go wrong.
 """

@@ -1,4 +1,4 @@
-"""Evidence as text: chains and triples the way a reader, or a language model, takes them in best.
+"""Write evidence as text: chains and triples in the order and form that a reader or a language model reads best.
 
 One line per fact, its entities by name::
 

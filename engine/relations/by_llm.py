@@ -1,4 +1,4 @@
-"""Have a language model say by which phrases people ask for relations: once, kept, within a budget, and filtered."""
+"""Ask a language model for the phrases by which people ask for relations, within a budget; filter and keep them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ReG's structure-aware reorganisation as a stage: triples expanded to chains, and chains merged (section 4.2)."""
+"""Expand triples to chains and merge chains: ReG's structure-aware reorganisation as a stage (section 4.2)."""
 
 from __future__ import annotations
 

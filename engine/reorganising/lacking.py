@@ -1,4 +1,4 @@
-"""Why nothing that fits was found: no relation of the graph fits, or one does and has no triple where it was asked."""
+"""Explain why no answer was found: no relation of the graph fits, or one fits and has no triple at the topic."""
 
 from __future__ import annotations
 

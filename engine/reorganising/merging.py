@@ -1,4 +1,4 @@
-"""Multi-entity merging: chains from different topic entities that meet share the entities they meet at as targets.
+"""Merge chains of different topic entities where they meet: the entities they share become their targets.
 
 A question that names two entities mostly asks for what is related to both (ReG, section 4.2). Which chains are held
 against each other is our own rule: a chain meets the best of the other topics' leads (their `NUM_LEADS` best one-hop

@@ -1,4 +1,4 @@
-"""Path Pooling as a stage: the triples of each question, smoothed along the paths from and to its topics."""
+"""Smooth the scores of triples along the paths from and to the topics: Path Pooling as a stage."""
 
 from __future__ import annotations
 

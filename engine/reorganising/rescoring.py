@@ -1,4 +1,4 @@
-"""A second look: the best chains of a search are read by a better scorer, and come before all others."""
+"""Rescore the best chains of a search with a better scorer; they stay before all others."""
 
 from __future__ import annotations
 

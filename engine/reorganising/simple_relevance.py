@@ -1,4 +1,4 @@
-"""The filters that GraphRAG-FI is held against (section 5.1): similarity of sentences, PageRank over the evidence."""
+"""Score relevance by sentence similarity or by PageRank over the evidence: baselines of GraphRAG-FI (section 5.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Beam search over relation paths (STAR, section 4.1, inference), for a batch of questions at once.
+"""Search relation paths by beam search (STAR, section 4.1, inference), for a batch of questions at once.
 
 From each topic entity; at each hop every beam is extended by every relation that leaves or enters its frontier; all
 extensions of all questions are scored together; the best stay; a path competes for the result with END as its last

@@ -1,4 +1,4 @@
-"""The trained path scorer: `models.star` over the candidates of a search, and over what it found.
+"""Score the paths of a beam search with a checkpoint of STAR: the candidates of each hop, and the found chains again.
 
 The dual encoder scores every candidate of every hop; the cross-attentive scorer reads pairs of question and path. Paths
 are encoded hop by hop and kept, so that a path met before costs nothing, and relation paths that several topics or

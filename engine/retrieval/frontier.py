@@ -1,4 +1,4 @@
-"""Frontiers: where a relation path from a topic entity has led so far, shared by all beams that walk it.
+"""Keep the frontiers of a search: the entities that a relation path has led to, shared by all beams that walk it.
 
 A batch of questions holds its frontiers in one tree, so that a relation path from a topic is read from the graph once,
 however many questions and beams walk it. All of one hop's steps are taken together: one query for sources of moderate

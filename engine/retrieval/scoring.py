@@ -1,4 +1,4 @@
-"""The seam between search and scorer: what a path scorer is asked, and what it says."""
+"""Define the interface between search and path scorer: the query, the scores, and the shortlist of relations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The path scorer that needs no training: `models.similarity` over the candidates of a search."""
+"""Score the paths of a beam search by sentence similarity, without training (`models.similarity`)."""
 
 from __future__ import annotations
 

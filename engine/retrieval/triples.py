@@ -1,4 +1,4 @@
-"""ReG@Triple as a retriever: the triples of the question's subgraph, scored all at once by a trained network."""
+"""Retrieve triples with ReG@Triple or ReG@Entity: a trained network scores the triples of a question's subgraph."""
 
 from __future__ import annotations
 

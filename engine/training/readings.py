@@ -1,4 +1,4 @@
-"""What a reader learns from: the candidates of questions, retrieved with a recipe, and which of them are right."""
+"""Collect the training data of a reader: the candidates of questions, retrieved with a recipe, and which are right."""
 
 from __future__ import annotations
 

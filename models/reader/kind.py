@@ -1,4 +1,4 @@
-"""The reader as a kind of model: its options, its description, how it is trained, how a checkpoint is opened."""
+"""Register the reader as a kind of model: how it is described, trained and opened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Noun phrases and questions of one hop: "the capital of {x}", "which country has {x} as its capital".
+"""Write noun phrases and questions of one hop: "the capital of {x}", "which country has {x} as its capital".
 
 {x} stands for the topic, or for the noun phrase of the hops before. All are grammatical more often than not: what a
 scorer has to learn is which words mean which relation, in which direction.

@@ -1,4 +1,4 @@
-"""Which relations are worth walking: a cheap scorer, asked before any triple is read."""
+"""Propose the relations to walk with a cheap scorer, before any triple is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was read for one step of a batch, and what has to be read for it."""
+"""Read the triples that one step of a batch of subgraphs needs, each once."""
 
 from __future__ import annotations
 
