@@ -15,7 +15,7 @@ from ..models.text.encoders import BUNDLED, EncoderUnavailableError, SentenceEnc
 from ..models.text.vectors import TextVectors, VectorStore
 from ..models.text.verbalise import RelationWords
 from .errors import CheckpointError, EncoderError, UsageError
-from .extras import naming_extras, require_extra
+from .extras import require_extra, translate_import_errors
 from .indexes.relation_index import type_words, words_of_relation
 from .neo4j.catalogue import Catalogue, Edition
 from .neo4j.connection import Connection
@@ -122,7 +122,7 @@ class Resources:
         from ..models.training.kind import Opening
 
         kind, _ = self.describe(folder, *kinds)
-        with naming_extras(f"the checkpoint {folder}, of kind {kind.name},"):
+        with translate_import_errors(f"the checkpoint {folder}, of kind {kind.name},"):
             opening = Opening(self.device, self.placement.dtype, self.vectors_for, language_model)
             key = ("model", kind.name, folder, language_model)
             return self._checkpoint(key, lambda: kind.open(Path(folder), opening))
@@ -168,7 +168,7 @@ class Resources:
 
         def load() -> CrossEncoder:
             try:
-                with naming_extras(f"the reranker {name}"):
+                with translate_import_errors(f"the reranker {name}"):
                     return load_reranker(name, self.device)
             except RerankerUnavailableError as error:
                 raise EncoderError(str(error)) from error
@@ -179,7 +179,7 @@ class Resources:
     def device(self) -> str:
         """The device that networks compute on. Raises `UsageError` if it does not exist."""
         try:
-            with naming_extras(f"device {self.placement.device}"):
+            with translate_import_errors(f"device {self.placement.device}"):
                 return self.placement.torch_device
         except PlacementError as error:
             raise UsageError(f"device: {error}") from error
@@ -219,7 +219,7 @@ class Resources:
         device = None if self.placement.device == "auto" else self.device
         encoder = SentenceEncoder(self.settings.encoder, device=device)
         try:
-            with naming_extras(f"the encoder {self.settings.encoder}"):
+            with translate_import_errors(f"the encoder {self.settings.encoder}"):
                 _ = encoder.dimension  # encodes a text
         except EncoderUnavailableError as error:
             raise EncoderError(str(error)) from error

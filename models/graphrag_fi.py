@@ -77,7 +77,7 @@ class Priorities:
     additional: tuple[int, ...]
 
 
-def coarse_filtered(relevances: npt.NDArray[np.floating], keep: int) -> tuple[int, ...]:
+def filter_coarsely(relevances: npt.NDArray[np.floating], keep: int) -> tuple[int, ...]:
     """Return the numbers of the `keep` most relevant paths, most relevant first; GraphRAG-FI, equation 2.
 
     relevances: â, (num_paths,). The threshold τ is that of the top 40 or 50 (section A.4). Ties go to the earlier path.

@@ -159,7 +159,7 @@ def least_scores(triples: ScoredTriples) -> Floats:
     return np.repeat(np.minimum.reduceat(triples.scores, triples.triple_starts[:-1][some]), counts[some])
 
 
-def ranges(starts: Ints, counts: Ints) -> Ints:
+def concatenate_ranges(starts: Ints, counts: Ints) -> Ints:
     """Return consecutive numbers from each start, as many as its count, concatenated, (counts.sum(),)."""
     ends = np.cumsum(counts)
     shifts = np.repeat(starts - ends + counts, counts)
@@ -210,7 +210,7 @@ def pool_on_trees(triples: ScoredTriples, bonuses: Floats, *, use_maximum: bool)
     triple's question. use_maximum: s_p is the maximum, not the mean.
     """
     best = np.full(triples.num_triples, -np.inf)
-    trees, pooled = _best_ways(shortest(triples), triples.scores, use_maximum)
+    trees, pooled = _best_ways(build_shortest_path_trees(triples), triples.scores, use_maximum)
     state_bonuses = np.zeros(len(pooled))
     state_bonuses[trees.targets] = bonuses[trees.triples]
     values = _best_beneath(trees, pooled, state_bonuses)
@@ -218,7 +218,7 @@ def pool_on_trees(triples: ScoredTriples, bonuses: Floats, *, use_maximum: bool)
     return best
 
 
-def shortest(triples: ScoredTriples) -> Trees:
+def build_shortest_path_trees(triples: ScoredTriples) -> Trees:
     """Return the trees of every edge that leads one hop further from its root."""
     questions = triples.topic_questions
     num_nodes = np.diff(triples.node_starts)[questions]
@@ -259,7 +259,7 @@ def _breadth_first(sources: Ints, targets: Ints, roots: Ints, num_states: int) -
     place = np.empty(num_states, np.int64)
     levels, starts, frontier = [roots], [0, len(roots)], roots
     while len(frontier):
-        found = targets[ranges(leaving[frontier], leaving[frontier + 1] - leaving[frontier])]
+        found = targets[concatenate_ranges(leaving[frontier], leaving[frontier + 1] - leaving[frontier])]
         found = found[~is_reached[found]]
         numbers = np.arange(len(found))
         place[found] = numbers
@@ -277,7 +277,7 @@ def _copy_triples(triples: ScoredTriples, starts: Ints, ends: Ints, shifts: Ints
     shifts: (num_topics,) added to a node to give its state in a topic's copy.
     """
     num_triples = np.diff(triples.triple_starts)[triples.topic_questions]
-    places = ranges(triples.triple_starts[triples.topic_questions], num_triples)
+    places = concatenate_ranges(triples.triple_starts[triples.topic_questions], num_triples)
     small = starts.astype(np.min_scalar_type(int(triples.node_starts[-1])))  # small types sort faster
     copied = np.argsort(small, kind="stable")[places]
     shift = np.repeat(shifts, num_triples)
@@ -398,7 +398,7 @@ def _simple_paths(leaving: OutgoingTriples, starts: Ints, max_length: int) -> It
             blocks.append((nodes[fitting:], paths[fitting:]))
             nodes, paths, counts = nodes[:fitting], paths[:fitting], counts[:fitting]
         rows = np.repeat(np.arange(len(nodes)), counts)
-        added = leaving.order[ranges(leaving.starts[nodes[:, -1]], counts)]
+        added = leaving.order[concatenate_ranges(leaving.starts[nodes[:, -1]], counts)]
         reached = leaving.targets[added]
         new = np.flatnonzero((nodes[rows] != reached[:, None]).all(axis=1))
         nodes = np.column_stack([nodes[rows[new]], reached[new]])

@@ -25,7 +25,7 @@ from lodestar.models.star.backbone import open_pretrained
 from lodestar.models.star.config import PoolTrainingOptions
 from lodestar.models.star.cross_training import CrossReader, PoolObjective
 from lodestar.models.star.examples import ExampleSet, Floats, examples_of
-from lodestar.models.star.mined import read
+from lodestar.models.star.mined import read_mined_file
 from lodestar.models.star.mixing import mix_scores
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.scoring import read_checkpoint
@@ -81,7 +81,7 @@ class Examples:
 
 def asked(arguments: argparse.Namespace) -> Examples:
     """Return what is learned from and chosen by."""
-    learned, chosen = (examples_of(read(file)) for file in (arguments.train, arguments.dev))
+    learned, chosen = (examples_of(read_mined_file(file)) for file in (arguments.train, arguments.dev))
     if arguments.questions < len(learned.examples):
         drawn = random.Random(0).sample(learned.examples, arguments.questions)
         learned = replace(learned, examples=tuple(drawn))

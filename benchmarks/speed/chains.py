@@ -23,7 +23,7 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.indexes.relation_index import words_of_name
 from lodestar.engine.neo4j.graph import ExpansionBounds
 from lodestar.engine.recipes.reorganising import Reorganise
-from lodestar.engine.reorganising.chaining import ChainExpansion, columns_of, expanded
+from lodestar.engine.reorganising.chaining import ChainExpansion, columns_of, expand_triples
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.text.encoders import SentenceEncoder
@@ -72,7 +72,9 @@ def row(questions: list[Ranked], size: int, bounds: ExpansionBounds, repeats: in
     """Return a row of the table, and the mean number of chains."""
     evidence = [question.best(size) for question in questions]
     stage = ChainExpansion(bounds, keep=Reorganise().keep)
-    before = [sum(len(level) for levels in expanded(_columns(each), bounds) for level in levels) for each in evidence]
+    before = [
+        sum(len(level) for levels in expand_triples(_columns(each), bounds) for level in levels) for each in evidence
+    ]
     times: list[float] = []
     chained: list[Evidence[Chain]] = []
     for _ in range(repeats):

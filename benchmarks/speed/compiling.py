@@ -24,7 +24,7 @@ from lodestar.models.star.backbone import open_pretrained
 from lodestar.models.star.config import PoolTrainingOptions, StarConfig
 from lodestar.models.star.cross_training import CrossReader, PoolObjective
 from lodestar.models.star.examples import ExampleSet, Floats, examples_of
-from lodestar.models.star.mined import read
+from lodestar.models.star.mined import read_mined_file
 from lodestar.models.star.networks import CrossAttentiveScorer
 from lodestar.models.star.scoring import read_checkpoint
 from lodestar.models.star.texts import CachedTokenizer
@@ -75,7 +75,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.steps <= FIRST_STEPS:
         parser.error(f"--steps: expected more than {FIRST_STEPS}, found {arguments.steps}")
-    data = examples_of(read(arguments.mined))
+    data = examples_of(read_mined_file(arguments.mined))
     drawn = random.Random(0).sample(
         data.examples, min(len(data.examples), arguments.steps * PoolTrainingOptions().batch_size)
     )

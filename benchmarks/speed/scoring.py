@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from lodestar.models.star.batches import path_words
 from lodestar.models.star.examples import Example, ExampleSet, examples_of
-from lodestar.models.star.mined import read
+from lodestar.models.star.mined import read_mined_file
 from lodestar.models.star.scoring import Checkpoint, StarModel, read_checkpoint
 from lodestar.models.star.texts import CachedTokenizer, PairBatch
 from lodestar.models.text.verbalise import Hop
@@ -89,7 +89,7 @@ def main() -> None:
     model = StarModel(checkpoint)
     halved = StarModel(read_checkpoint(arguments.checkpoint, precision=torch.bfloat16))
     quantised = StarModel(in_int8(read_checkpoint(arguments.checkpoint)))
-    examples = examples_of(read(arguments.mined))
+    examples = examples_of(read_mined_file(arguments.mined))
     groups = [
         best_pairs(model, examples, example, arguments.paths) for example in examples.examples[: arguments.questions]
     ]

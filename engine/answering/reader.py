@@ -21,7 +21,7 @@ from ..evidence.chain import Chain, ChainStep
 from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, item_order
 from ..evidence.extras import FormResult
 from ..evidence.relation_paths import BatchTriples, PathsOfLength
-from ..retrieval.scoring import hops_of, masked_question
+from ..retrieval.scoring import hops_of, mask_mention
 from ..steps import Steps
 from ..values import AnswerEntity, RelationPath, Scored
 from .candidates import AnswerCandidates, CandidateSource, Chains, find_candidates
@@ -232,7 +232,7 @@ def _compute_similarities(
     asked = [
         [
             PathsOfTopic(
-                masked_question(evidence[question].question.text, evidence[question].topics[topic]),
+                mask_mention(evidence[question].question.text, evidence[question].topics[topic]),
                 [hops[chains.steps[row]] for row in some],
                 [0.0] * len(some),
             )

@@ -315,7 +315,7 @@ def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str
     from ...loaders.formats.by_name import source_class
     from ...loaders.loads.loading import load, load_embedded
     from ...loaders.loads.preview import preview
-    from ...loaders.reading.byte_file import spooling_in
+    from ...loaders.reading.byte_file import spool_in
     from ..neo4j.gateway import Gateway
     from ..neo4j.instance import Instance, loading_connection
     from ..progress import progress_bar
@@ -325,7 +325,7 @@ def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str
     settings_flags = {name: flags.pop(name) for name in ("uri", "user", "database", "name", "home")}
     settings = settings_from(**settings_flags)
     options = load_options_from(flags, settings)
-    with spooling_in(options.staging):
+    with spool_in(options.staging):
         source = source_class(kind)(**arguments, **own_arguments)
     if dry_run:
         shown = preview(source, options, online_only=bool(settings.uri))

@@ -95,10 +95,10 @@ def run() -> None:
         echo(f"lodestar: {printable(one_line(error, MAX_MESSAGE_CHARS))}", err=True)
         sys.exit(error.exit_code)
     except ModuleNotFoundError as error:
-        from ..extras import missing_extra
+        from ..extras import make_missing_extra_error
 
         verb = next((word for word in sys.argv[1:] if word in VERBS), "")
-        if (missing := missing_extra(error, f"lodestar {verb}".rstrip())) is None:
+        if (missing := make_missing_extra_error(error, f"lodestar {verb}".rstrip())) is None:
             raise
         echo(f"lodestar: {missing}", err=True)
         sys.exit(missing.exit_code)

@@ -40,11 +40,11 @@ def command(top: int, components: bool | None, as_json: bool, **flags: Any) -> N
     from ..neo4j.gateway import Gateway
     from ..neo4j.instance import loading_connection
     from ..neo4j.statistics import graph_stats
-    from ..progress import waiting
+    from ..progress import show_waiting
 
     with Gateway(loading_connection(settings_from(**flags))) as gateway:
         gateway.version()
-        with waiting("reading the graph"):
+        with show_waiting("reading the graph"):
             stats = graph_stats(gateway, top=top, components=components)
     echo(json.dumps(stats.as_json(), ensure_ascii=False) if as_json else "\n".join(_lines(stats)))
 

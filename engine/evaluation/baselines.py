@@ -21,7 +21,7 @@ from ..resources import GraphResources
 from ..stages import Reorganiser, Retriever
 from ..steps import Steps, charge
 from ..values import LinkedQuestion, Question, RelationPath, Scored, Step
-from .diagnosis import reachable
+from .diagnosis import find_reachable_paths
 from .judging import GoldIds
 from .noise import NoiseInjector, chain_of, distances_from, shortest_path
 from .whole_graph import Nodes, WholeGraph
@@ -152,7 +152,7 @@ class OracleRetriever(WholeGraphRetriever):
     def search(self, question: Question, topics: list[int], top_k: int, /) -> Sequence[Scored[Chain]]:
         """Return the best relation paths."""
         known = [self.graph.numbers[id_] for id_ in self._gold[question.id] if id_ in self.graph.numbers]
-        best = reachable(
+        best = find_reachable_paths(
             self.graph, topics, np.array(known, dtype=np.int64), self.max_hop, return_to_topic=self._return_to_topic
         )[:top_k]
         return [

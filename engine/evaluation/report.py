@@ -288,7 +288,7 @@ def read_report(path: str) -> dict[str, Any]:
     file = _file(path, REPORT)
     if not file.exists():
         raise InputError(f"{file}: there is no report: `lodestar eval` writes one")
-    with report_understood(path):
+    with translate_report_errors(path):
         report: dict[str, Any] = parse_json(read_text(file, "the report", MAX_REPORT_BYTES))
         if report["format"] != FORMAT:
             found = one_line(repr(report["format"]), 40)
@@ -298,7 +298,7 @@ def read_report(path: str) -> dict[str, Any]:
 
 
 @contextmanager
-def report_understood(path: str) -> Iterator[None]:
+def translate_report_errors(path: str) -> Iterator[None]:
     """Raise `InputError` if the block fails because a report is not as `lodestar eval` writes it."""
     try:
         yield

@@ -20,12 +20,12 @@ from ..provenance import provenance
 from ..recipes.recipe import Recipe
 from ..resources import Resources
 from ..settings import Settings
-from ..whole_file import lock_file, parse_json, storing, write_text_file
+from ..whole_file import lock_file, parse_json, translate_storage_errors, write_text_file
 from .baselines import OVER_THE_WHOLE_GRAPH, BaselineInput
 from .diagnosis import Diagnosis
 from .judging import GoldIds, judge_answer, record_failure
 from .record import Miss, Record, RecordsFile
-from .unanswerable import check_excluded, without_their_relations
+from .unanswerable import check_excluded, exclude_relations
 from .whole_graph import MAX_TRIPLES, WholeGraph
 
 
@@ -64,9 +64,7 @@ def open_recipe(
         if needed or unanswerable or (diagnose and fits):
             gold = engine.resources.once("whole graph", lambda: GoldIds(WholeGraph.read(gateway)))
             if unanswerable:
-                questions += without_their_relations(
-                    questions, gold, _max_hop(recipe), return_to_topic=_returns(recipe)
-                )
+                questions += exclude_relations(questions, gold, _max_hop(recipe), return_to_topic=_returns(recipe))
             engine.resources.provide(BaselineInput(gold, questions))
             diagnosis = Diagnosis(gold, _max_hop(recipe), return_to_topic=_returns(recipe))
         engine.prepare()
@@ -214,7 +212,7 @@ def _topics(questions: Sequence[GoldQuestion], *, link: bool) -> str:
 
 @contextmanager
 def _hold_folder(folder: Path) -> Iterator[None]:
-    with storing(folder):
+    with translate_storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with lock_file(folder / ".lock", f"another run writes to {folder}"):
         yield

@@ -37,7 +37,7 @@ RESULTS = (
 """The columns of a table of runs."""
 
 
-def lead(report: Mapping[str, Any]) -> str:
+def format_heading(report: Mapping[str, Any]) -> str:
     """Return the first line of the report: questions, topics, graph and failures."""
     what = report["what"]
     sample = f", a sample of {what['dataset']['num_questions']:,}" if what["dataset"]["limit"] else ""

@@ -163,6 +163,6 @@ class Answer:
         return evidence_html(self.evidence, self)
 
 
-def failed(evidence: Evidence[Item], error: LodestarError) -> Answer:
+def make_failed_answer(evidence: Evidence[Item], error: LodestarError) -> Answer:
     """Return the answer to a question whose answerer failed: its text says why."""
     return Answer(evidence, (), f"failed: {error}", "failed", failure=error)

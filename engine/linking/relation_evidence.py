@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ...models.similarity import UNKNOWN_TYPE, SimilarityWeights, mask_topic, support, type_phrase
+from ...models.similarity import UNKNOWN_TYPE, SimilarityWeights, compute_support, mask_topic, type_phrase
 from ...models.text.vectors import TextVectors
-from ...models.text.verbalise import DirectedRelation, RelationWords, reached_type, verbalise_hop
+from ...models.text.verbalise import DirectedRelation, RelationWords, find_end_type, verbalise_hop
 from ..indexes.entity_index import EntityTypes
 from ..values import Topic
 from .names import tokenise
@@ -85,7 +85,7 @@ class RelationEvidence:
         starts = np.cumsum([0, *(len(each) for each in tokens[:-1])]).astype(np.int64)
         asked_for = vectors.sentence(type_phrase(question))
         cosine = np.stack([vectors.sentence(text) for text, _ in hops]) @ vectors.sentence(question)
-        supported = support(np.concatenate(tokens), starts, vectors.tokens(question))
+        supported = compute_support(np.concatenate(tokens), starts, vectors.tokens(question))
         reached = np.array([vectors.sentence(kind) @ asked_for if kind else UNKNOWN_TYPE for _, kind in hops])
         scores: Floats = cosine + self._weights.support * supported + self._weights.type * reached
         return scores
@@ -107,7 +107,7 @@ class RelationEvidence:
         """Return the words of a hop, and of the kind it reaches."""
         if number not in self._hops:
             hop = (DirectedRelation(self._words[abs(number)], number < 0),)
-            self._hops[number] = verbalise_hop(hop), reached_type(hop)
+            self._hops[number] = verbalise_hop(hop), find_end_type(hop)
         return self._hops[number]
 
 

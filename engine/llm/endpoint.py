@@ -19,7 +19,7 @@ from ..settings import is_loopback
 from .cache import key_of
 from .limits import UnreadableReplyError, completion_in
 from .prompts import Completion, Prompt
-from .streaming import STREAM_OPTIONS, listening, whole_body
+from .streaming import STREAM_OPTIONS, listen, merge_events
 
 SET_KEY = "set LODESTAR_LLM_API_KEY or OPENAI_API_KEY in the environment"
 NO_KEY = "no-key"
@@ -221,7 +221,7 @@ class ChatEndpoint:
         while True:
             request: dict[str, Any] = {"model": self.model, "messages": messages, **options}
             try:
-                with listening(prompt.on_text):
+                with listen(prompt.on_text):
                     raw = await self._open_client().chat.completions.with_raw_response.create(**request)
             except openai.OpenAIError as error:
                 next_step = self._after_failure(error, options)
@@ -230,7 +230,7 @@ class ChatEndpoint:
                 options = next_step
             else:
                 self._unknown |= wanted.keys() - options.keys()
-                return completion_in(whole_body(raw.content), prompt, self.model, self._name)
+                return completion_in(merge_events(raw.content), prompt, self.model, self._name)
 
     def _open_client(self) -> openai.AsyncOpenAI:
         """Return the client; the first call creates it, because importing it is slow."""

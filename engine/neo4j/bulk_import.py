@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import ServerError, StorageError
-from ..progress import Progress, silent
+from ..progress import Progress, ignore_progress
 from . import admin_tool, graph_files, machine
 from .embedded import BOLT_PORT, HTTP_PORT, EmbeddedServer
 from .home import ServerHome
@@ -94,7 +94,7 @@ def read_import_counts(output: str) -> ImportCounts:
     return ImportCounts(counts["nodes"], counts["relationships"], counts["properties"])
 
 
-def failure(output: str) -> str:
+def find_import_failure(output: str) -> str:
     """Return why an import failed, "" if the output does not say: the first exception that has a message."""
     if exhausted := _OUT_OF_MEMORY.search(output):
         return exhausted[1]
@@ -129,7 +129,7 @@ def import_graph(
     home: ServerHome,
     class_path: Iterable[Path],
     files: ImportFiles,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
     *,
     heap_mb: int | None = None,
     off_heap_mb: int | None = None,
@@ -216,7 +216,9 @@ def _check_import(ended: admin_tool.CommandResult, home: ServerHome, files: Impo
             f"programs; its log is {log}"
         )
     if ended.exit_code:
-        raise ServerError(f"Neo4j's importer failed: {failure(ended.output) or ended.reason}; its log is {log}")
+        raise ServerError(
+            f"Neo4j's importer failed: {find_import_failure(ended.output) or ended.reason}; its log is {log}"
+        )
     counts = read_import_counts(ended.output)
     if (counts.num_nodes, counts.num_relationships) != (files.num_nodes, files.num_relationships):
         raise ServerError(
@@ -243,7 +245,7 @@ class ImportServer(EmbeddedServer):
     def import_graph(
         self,
         files: ImportFiles,
-        progress: Progress = silent,
+        progress: Progress = ignore_progress,
         *,
         heap_mb: int | None = None,
         off_heap_mb: int | None = None,

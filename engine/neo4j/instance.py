@@ -83,12 +83,12 @@ class Instance(EmbeddedServer):
                 before_stop()
                 self._stop()
                 self._settle()
-                graph_files.bring(self.home, incoming.home)
-                graph_files.settle(self.home)
+                graph_files.begin_exchange(self.home, incoming.home)
+                graph_files.finish_exchange(self.home)
             finally:
                 if status.phase != "stopped":
                     self._start(self.status(), dict.fromkeys(LIMITS), progress=progress)
-            graph_files.sweep(self.home)
+            graph_files.delete_leftovers(self.home)
             keep_logs(incoming.home, self.home)
             incoming.home.delete()
             return self.status()

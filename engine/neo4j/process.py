@@ -57,7 +57,7 @@ def launch(
     """Start the server in its own session, so that it outlives the command line and its Ctrl-C.
 
     On Linux a server `for_us_alone` is killed when the thread that started it ends. A Ctrl-C during the launch is
-    raised after the process exists, so that `find` can find it.
+    raised after the process exists, so that `find_server` can find it.
     """
     command = [
         java(),
@@ -84,7 +84,7 @@ def launch(
         )
 
 
-def find(home: ServerHome, state: ServerState | None) -> psutil.Process | None:
+def find_server(home: ServerHome, state: ServerState | None) -> psutil.Process | None:
     """Return the running server of this home: the remembered process if it still is one, else any process that names
     the home.
 
@@ -147,7 +147,7 @@ def start_time_s(pid: int) -> float:
     return psutil.Process(pid).create_time()
 
 
-def end(process: psutil.Process) -> None:
+def end_process(process: psutil.Process) -> None:
     """Terminate the process, and kill it after a minute."""
     import psutil
 

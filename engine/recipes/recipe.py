@@ -14,7 +14,7 @@ from ...models.message_text import one_line
 from .. import recipes
 from ..errors import InputError, UsageError
 from ..pipeline import Pipeline
-from ..resolving import fill_dataclass, key_and_value, put
+from ..resolving import fill_dataclass, key_and_value, set_nested_value
 from ..resources import GraphResources
 from ..stages import Answerer, Linker, Retriever
 from ..whole_file import read_text
@@ -222,7 +222,7 @@ def _put(data: dict[str, Any], key: str, value: Any, where: str) -> None:
     role, _, option = key.partition(".")
     if option == "kind" and isinstance(table := data.get(role), dict) and table.get("kind", _KINDS.get(role)) != value:
         data[role] = {}
-    put(data, key, value, where)
+    set_nested_value(data, key, value, where)
 
 
 def read_plain(given: str) -> dict[str, Any]:

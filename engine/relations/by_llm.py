@@ -17,7 +17,7 @@ from ..llm.prompts import Prompt
 from ..neo4j.catalogue import Catalogue, Phrase, RelationInfo
 from ..neo4j.gateway import Gateway
 from ..neo4j.templates import Request, Row, template
-from ..progress import Progress, silent
+from ..progress import Progress, ignore_progress
 from ..settings import Settings
 from .describing import RelationDescription, check_text
 from .kinds import AMONG
@@ -45,7 +45,7 @@ def phrases_by_llm(
     settings: Settings,
     vectors: TextVectors,
     *,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
     chat: ChatGateway | None = None,
     say: Callable[[str], None] = lambda _line: None,
 ) -> tuple[dict[str, RelationDescription], Counter[str]]:

@@ -153,7 +153,7 @@ def relation_named(catalogue: Catalogue, written: str) -> tuple[RelationInfo, bo
     return _Names(catalogue).find(written)
 
 
-def describe(
+def describe_relations(
     gateway: Gateway,
     catalogue: Catalogue,
     words: Mapping[str, RelationDescription],
@@ -189,7 +189,7 @@ def describe(
     return DescriptionReport(len(changed), num_new, collisions(all_), left_out or {})
 
 
-def undo(
+def remove_descriptions(
     gateway: Gateway, catalogue: Catalogue, names: Sequence[str] = (), origin: Origin | None = None
 ) -> DescriptionReport:
     """Take back what was said of relations: of those named, or of all; of one origin, or of user and language model."""
@@ -257,7 +257,7 @@ def describe_from_source(gateway: Gateway) -> None:
         description = " ".join(comments[0].split())[:200] if comments else None
         words[relation] = RelationDescription(None, description, tuple(_phrases([name, *aliases])))
     if words:
-        describe(gateway, gateway.fetch(read_catalogue()), words)
+        describe_relations(gateway, gateway.fetch(read_catalogue()), words)
 
 
 def _phrases(texts: list[str]) -> list[Phrase]:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ...models.similarity import others_below
+from ...models.similarity import lower_other_scores
 from ...models.star.mixing import blend_scores
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Kind, item_order
@@ -68,7 +68,7 @@ class ShortlistRescorer:
         first = evidence.items[: len(read)]
         linked = read + np.array([penalties[each.value.topic.id] for each in first], dtype=np.float32)
         scores[: len(read)] = blend_scores(scores[: len(read)], linked, self._mix)
-        others_below(scores, np.arange(len(read)))
+        lower_other_scores(scores, np.arange(len(read)))
         items = [Scored(each.value, score) for each, score in zip(evidence.items, scores.tolist(), strict=True)]
         order = sorted(range(len(items)), key=lambda i: item_order(items[i]))
         groups = tuple(evidence.groups[i] for i in order) if evidence.groups else ()

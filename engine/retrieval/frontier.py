@@ -29,7 +29,7 @@ from ..steps import Steps, together
 from ..values import Entity, RelationPath, Step, Topic
 
 
-def ends_for(
+def select_answer_ends(
     steps: Sequence[Step], ends: Sequence[Entity], topics: Container[str], *, return_to_topic: bool
 ) -> tuple[Entity, ...]:
     """Return the ends that may be answers: the question's own topics are none of them.
@@ -37,12 +37,12 @@ def ends_for(
     With `return_to_topic` they may be ("the child of Ann's father" is Ann, too), but not at the end of a path that
     walks back the way it came: that one always leads to them.
     """
-    if return_to_topic and not walks_back(steps):
+    if return_to_topic and not is_return_path(steps):
         return tuple(ends)
     return tuple(end for end in ends if end.id not in topics)
 
 
-def walks_back(steps: Sequence[Step]) -> bool:
+def is_return_path(steps: Sequence[Step]) -> bool:
     """Whether the second half of a path is its first half reversed."""
     return all(
         (out.relation, out.inverse) == (back.relation, not back.inverse)

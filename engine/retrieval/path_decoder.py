@@ -16,7 +16,7 @@ from ...models.reg_path.network import PathModel, Vocabulary
 from ...models.reg_path_lm.writing import PlanModel, Prefix
 from ...models.text.verbalise import RelationWords
 from ..values import check_finite
-from .scoring import PathQuery, PathScores, masked_question
+from .scoring import PathQuery, PathScores, mask_mention
 
 
 class PathDecoderScorer:
@@ -51,7 +51,7 @@ class PathDecoderScorer:
 
 
 def _masked(query: PathQuery) -> list[str]:
-    texts = {topic: masked_question(query.question, topic) for topic in dict.fromkeys(query.topics)}
+    texts = {topic: mask_mention(query.question, topic) for topic in dict.fromkeys(query.topics)}
     return [texts[topic] for topic in query.topics]
 
 

@@ -56,7 +56,7 @@ def mention_of(topic: Topic) -> str:
     return topic.mention or topic.entity.label
 
 
-def masked_question(question: str, topic: Topic) -> str:
+def mask_mention(question: str, topic: Topic) -> str:
     """Return the question without the mention of a topic."""
     return mask_topic(question, mention_of(topic))
 
@@ -109,7 +109,7 @@ class RelationShortlist:
     def relations(self, questions: Sequence[tuple[str, Topic]]) -> dict[tuple[str, Topic], frozenset[str]]:
         """Return the names of the relations kept for each question and topic."""
         asked = list(dict.fromkeys(questions))
-        masked = [masked_question(text, topic) for text, topic in asked]
+        masked = [mask_mention(text, topic) for text, topic in asked]
         self._vectors.encode(masked)
         if not asked:
             return {}

@@ -10,7 +10,7 @@ from ...models.similarity import PathSimilarity, PathsOfTopic, SimilarityWeights
 from ...models.text.encoders import SentenceEncoder
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import RelationWords
-from .scoring import PathQuery, PathScores, hops_of, masked_question
+from .scoring import PathQuery, PathScores, hops_of, mask_mention
 
 
 class SimilarityScorer:
@@ -43,7 +43,7 @@ class SimilarityScorer:
         asked = [
             [
                 PathsOfTopic(
-                    masked_question(query.question, topic),
+                    mask_mention(query.question, topic),
                     [hops_of(query.paths[row], self.words) for row in some],
                     [query.log_branching[row] for row in some],
                 )

@@ -208,12 +208,12 @@ class TripleRetriever:
         for number, question in enumerate(questions):
             rows = np.arange(batch.triple_starts[number], batch.triple_starts[number + 1])
             ranked = rows[np.argsort(-scores[rows], kind="stable")]
-            best = ranked[first_pairs(batch, ranked, keep)] if self._merge_parallel else ranked[:keep]
+            best = ranked[mark_first_pairs(batch, ranked, keep)] if self._merge_parallel else ranked[:keep]
             found.append(self._scorer.evidence(question, batch, number, best, scores, calibration))
         return found
 
 
-def first_pairs(batch: SubgraphBatch, rows: npt.NDArray[np.int64], keep: int) -> npt.NDArray[np.bool_]:
+def mark_first_pairs(batch: SubgraphBatch, rows: npt.NDArray[np.int64], keep: int) -> npt.NDArray[np.bool_]:
     """Return which rows are of the first `keep` pairs of entities, in whichever direction."""
     ends = np.sort(np.stack([batch.heads[rows], batch.tails[rows]], axis=1), axis=1)
     _, first, pair = np.unique(ends, axis=0, return_index=True, return_inverse=True)

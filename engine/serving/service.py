@@ -26,7 +26,7 @@ from ..resources import Resources
 from ..settings import Settings
 from ..steps import Steps, one
 from ..values import Question, Scored, Topic
-from .batches import BatchLimits, MicroBatches, Observer, is_away
+from .batches import BatchLimits, MicroBatches, Observer, is_database_away
 from .graph_reads import Direction, NeighbourPage, check_path, read_page
 from .telemetry import Telemetry
 from .watchers import Watch, WatchedRecipe
@@ -237,7 +237,7 @@ class Service:
             try:
                 return await loop.run_in_executor(self._lookups, lambda: look(self._engine(Variant(self.default))))
             except LodestarError as error:
-                if not is_away(error) or loop.time() + 0.5 > end:
+                if not is_database_away(error) or loop.time() + 0.5 > end:
                     raise
                 self._reconnect()
                 await asyncio.sleep(0.25)

@@ -107,7 +107,7 @@ def growth_lines(growth: Growth) -> list[str]:
     return lines
 
 
-def growing_part(recipe: Recipe) -> Gril | None:
+def find_growing_part(recipe: Recipe) -> Gril | None:
     """Return the part of a recipe that grows a subgraph, None if there is none."""
     return next((part for part in recipe.parts.values() if isinstance(part, Gril)), None)
 

@@ -34,7 +34,7 @@ def markup(text: str) -> str:
     )
 
 
-def ends_named(chain: Chain) -> str:
+def name_ends(chain: Chain) -> str:
     """Return the names of a chain's first ends and the number of others; not yet escaped."""
     named = [_cut_name(end.label) for end in chain.ends[:MAX_ENDS]]
     more = len(chain.ends) - len(named)
@@ -95,7 +95,7 @@ def _table_row(rank: int, path: ExplainedPath, explanation: Explanation) -> str:
         f'<li>\n<div class="rank"><b>{rank}</b> score {path.score:.2f}{_cross(path)}</div>\n<dl>\n'
         f'<dt>{of_question}</dt><dd class="of-question">{question}</dd>\n'
         f'<dt>{of_path}</dt><dd class="of-path">{_word_spans(path.words, explanation.most_of_path)}</dd>\n</dl>\n'
-        f'<div class="ends">→ {markup(ends_named(path.path))}</div>\n<div class="by">{markup(by)}</div>\n</li>'
+        f'<div class="ends">→ {markup(name_ends(path.path))}</div>\n<div class="by">{markup(by)}</div>\n</li>'
     )
 
 

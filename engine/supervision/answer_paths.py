@@ -19,7 +19,7 @@ from typing import Any
 from ...models.f1 import f1_of
 from ...models.star.mined import THROUGH
 from ..neo4j.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps
-from ..retrieval.frontier import Frontier, FrontierTree, ends_for
+from ..retrieval.frontier import Frontier, FrontierTree, select_answer_ends
 from ..steps import Steps, one
 from ..values import Entity, Step
 from .placing import PlacedQuestion
@@ -113,7 +113,7 @@ class Explorer:
         front = [PartialPath(root, (), (), reaches[root.topic.id].trie) for root in roots]
         while front:
             chosen = [(way, step) for way in front for step in self._leaving(way, reaches[way.frontier.topic.id])]
-            reached = yield from expand(self.tree, [(way.frontier, step) for way, step in chosen])
+            reached = yield from expand_frontiers(self.tree, [(way.frontier, step) for way, step in chosen])
             front = []
             for (way, step), frontier in zip(chosen, reached, strict=True):
                 reach = reaches[frontier.topic.id]
@@ -146,7 +146,7 @@ class Explorer:
                 way.following[way.hop(step)] = _END
 
 
-def expand(tree: FrontierTree, chosen: Sequence[tuple[Frontier, Step]]) -> Steps[list[Frontier]]:
+def expand_frontiers(tree: FrontierTree, chosen: Sequence[tuple[Frontier, Step]]) -> Steps[list[Frontier]]:
     """Take the steps in batches and return the frontiers they lead to, in order."""
     reached: list[Frontier] = []
     for start in range(0, len(chosen), EXPANDED_TOGETHER):
@@ -204,7 +204,7 @@ def find_paths(explorer: Explorer, searches: Sequence[TopicSearch], max_degree: 
     between = yield from _meetings(searches, max_degree, explorer.max_paths)
     last = [list(_last_hops(explorer, search.paths, met)) for search, met in zip(searches, between, strict=True)]
     chosen = [(way.frontier, step) for hops in last for way, step in hops]
-    reached = iter((yield from expand(explorer.tree, chosen)))
+    reached = iter((yield from expand_frontiers(explorer.tree, chosen)))
     return [
         _collect_paths(search, met, [(way, step, next(reached)) for way, step in hops])
         for search, met, hops in zip(searches, between, last, strict=True)
@@ -269,7 +269,7 @@ def _last_hops(explorer: Explorer, reach: TopicPaths, met: _Met) -> Iterator[tup
 def right_path(search: TopicSearch, hops: WalkedPath, frontier: Frontier) -> RightPath | None:
     """Return the path with precision and recall of its ends; None if no end is a gold answer."""
     topics = {topic.id for topic in search.question.topics}
-    ends = ends_for(frontier.steps, frontier.ends, topics, return_to_topic=search.return_to_topic)
+    ends = select_answer_ends(frontier.steps, frontier.ends, topics, return_to_topic=search.return_to_topic)
     num_right = sum(end.id in search.question.answers for end in ends)
     if not num_right:
         return None

@@ -18,7 +18,7 @@ from ..neo4j.graph import Signature
 from ..retrieval.frontier import Bounds, Frontier, FrontierTree
 from ..steps import Steps
 from ..values import Entity, Step
-from .answer_paths import expand
+from .answer_paths import expand_frontiers
 from .miner import MAX_HOP
 
 DEFAULT_QUESTIONS = 3_000
@@ -76,7 +76,7 @@ class TopicsByRelation:
     num_entities: int = 0
 
 
-def starts_of(entities: Iterable[Signature], seed: int, max_topics: int) -> TopicsByRelation:
+def sample_topics(entities: Iterable[Signature], seed: int, max_topics: int) -> TopicsByRelation:
     """Return `max_topics` entities of each signed number: those with the smallest hashes of their ids."""
     starts = TopicsByRelation()
     kept: dict[int, list[tuple[int, str, Signature]]] = {}
@@ -156,7 +156,7 @@ class PathSampler:
             walks.append(walk)
             taken.append((walk, step))
         while taken:
-            reached = yield from expand(tree, [(_at(walk), step) for walk, step in taken])
+            reached = yield from expand_frontiers(tree, [(_at(walk), step) for walk, step in taken])
             following: list[tuple[_Walk, Step]] = []
             for (walk, _), frontier in zip(taken, reached, strict=True):
                 walk.frontier = frontier if 0 < len(frontier.tails) <= self.options.max_ends else None
@@ -221,7 +221,7 @@ class PathSampler:
         if not chosen:
             return
         tree = self._tree(end for _, end, _ in chosen)
-        partners = yield from expand(tree, [(_root(tree, end), step) for _, end, step in chosen])
+        partners = yield from expand_frontiers(tree, [(_root(tree, end), step) for _, end, step in chosen])
         backs: list[tuple[int, Signature, Step]] = []
         for (place, _, step), frontier in zip(chosen, partners, strict=True):
             topic = _at(walks[place]).topic
@@ -237,7 +237,7 @@ class PathSampler:
         if not backs:
             return
         tree = self._tree(partner for _, partner, _ in backs)
-        reached = yield from expand(tree, [(_root(tree, partner), step) for _, partner, step in backs])
+        reached = yield from expand_frontiers(tree, [(_root(tree, partner), step) for _, partner, step in backs])
         for (place, partner, step), frontier in zip(backs, reached, strict=True):
             drawn = found[place]
             assert drawn is not None

@@ -53,7 +53,7 @@ class Label:
     gold: bool
 
 
-def labels(paths: Sequence[RightPath], similarities: Sequence[float], *, annotated: bool) -> list[Label]:
+def label_paths(paths: Sequence[RightPath], similarities: Sequence[float], *, annotated: bool) -> list[Label]:
     """Return the label of each path of one question, over all its topics, by its similarity to the question.
 
     `annotated`: the question set has gold paths for it.
@@ -94,7 +94,7 @@ Nearest = Callable[[str], Sequence[str]]
 """All other relations of the graph, most similar first."""
 
 
-def negatives(
+def make_negatives(
     positives: Sequence[RightPath],
     reach: Sequence[HopTrie],
     is_answer: IsAnswer,
@@ -193,7 +193,7 @@ class Labeller:
         similarities = [
             round(float(self.vectors.sentence(self._text(path.hops)) @ queries[path.topic]), DECIMALS) for path in paths
         ]
-        labelled = list(zip(paths, labels(paths, similarities, annotated=bool(question.paths)), strict=True))
+        labelled = list(zip(paths, label_paths(paths, similarities, annotated=bool(question.paths)), strict=True))
         rng = random.Random(f"{self.options.seed}\n{question.id}")  # noqa: S311 - examples, no secret
         return MinedQuestion(
             id=question.id,
@@ -210,7 +210,7 @@ class Labeller:
                 )
                 for (path, label), similarity in zip(labelled, similarities, strict=True)
             ),
-            negatives=negatives(
+            negatives=make_negatives(
                 [path for path, label in labelled if label.positive],
                 walked.reach,
                 lambda topic, hops: steps_of(hops) in walked.reaching[topic],

@@ -14,7 +14,7 @@ import numpy as np
 from ...models.text.encoders import EncoderUnavailableError
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import RelationWords
-from ...models.wording.english import NOTHING, english, property_of, singular
+from ...models.wording.english import NOTHING, property_of, read_lexicon, singular
 from ...models.wording.phrases import AskedHop
 from ...models.wording.questions import joint_question, question_of
 from ..api import Engine
@@ -23,9 +23,9 @@ from ..gold_questions import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
 from ..indexes.relation_index import type_words, words_of_relation
 from ..neo4j.catalogue import Catalogue, read_catalogue, read_graph_state
 from ..neo4j.mining import stream_named_signatures
-from ..progress import Progress, silent
+from ..progress import Progress, ignore_progress
 from ..values import Entity, Step
-from .drawing import MakingOptions, PathSample, PathSampler, SampledPath, starts_of
+from .drawing import MakingOptions, PathSample, PathSampler, SampledPath, sample_topics
 from .paraphrasing import paraphrase_questions
 
 LEAST_COSINE = 0.3
@@ -77,7 +77,7 @@ class HopVerbaliser:
 def _with_synonyms(type_: str) -> tuple[str, ...]:
     if not type_:
         return ()
-    types = english().types
+    types = read_lexicon().types
     for names in types.values():
         if type_ in names:
             return tuple(dict.fromkeys((type_, *names)))
@@ -95,9 +95,9 @@ def _guess_noun(
     texts = {r.number: " ".join(words_of_relation(r).properties) for r in catalogue.relations}
     near = [n for n, _ in sorted(together.get(number, Counter()).items(), key=lambda item: (-item[1], item[0]))]
     text = ", ".join(dict.fromkeys(texts[n] for n in [number, *near[:MAX_TOGETHER]] if n in texts))
-    types = english().types
+    types = read_lexicon().types
     near_words = [{singular(w) for w in texts[n].lower().split()} for n in [number, *near[:MAX_TOGETHER]] if n in texts]
-    for type_, telling in english().told_by.items():
+    for type_, telling in read_lexicon().told_by.items():
         if sum(not telling.isdisjoint(words) for words in near_words) >= TELLING:
             return types[type_]
     used = {singular(word) for text in texts.values() for word in text.lower().split()}
@@ -125,7 +125,7 @@ def make_questions(
     engine: Engine,
     options: MakingOptions,
     *,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
     say: Callable[[str], None] = lambda _line: None,
 ) -> QuestionSet:
     """Return questions about the engine's graph with answers and paths; the same for a graph and a seed.
@@ -138,7 +138,7 @@ def make_questions(
     catalogue = gateway.fetch(read_catalogue())
     for warning in warnings_of(catalogue):
         say(warning)
-    starts = starts_of(gateway.stream(stream_named_signatures()), options.seed, options.max_topics)
+    starts = sample_topics(gateway.stream(stream_named_signatures()), options.seed, options.max_topics)
     if not starts.topics:
         raise GraphError(
             "expected entities with names, found none: a question needs a name for its topic: give the names with "
@@ -173,7 +173,7 @@ def make_questions(
     return QuestionSet("made from the graph", "lodestar", digest, tuple(made))
 
 
-def apart(questions: QuestionSet) -> tuple[QuestionSet, QuestionSet]:
+def split_train_dev(questions: QuestionSet) -> tuple[QuestionSet, QuestionSet]:
     """Split questions into training and dev (every eighth); questions with the same topics and paths stay together."""
     learn: list[GoldQuestion] = []
     choose: list[GoldQuestion] = []
@@ -196,7 +196,7 @@ def warnings_of(catalogue: Catalogue) -> list[str]:
             f"{len(strange):,} of {len(texts):,} relations have no English words (the first: {strange[0]!r}): they "
             "appear unchanged in the questions, so training teaches little about how people ask for them"
         ]
-    if not any(english().entry(text) != NOTHING for text in texts.values()):
+    if not any(read_lexicon().entry(text) != NOTHING for text in texts.values()):
         return [
             f"none of the {len(texts):,} relations has a common English word (the first: {next(iter(texts))!r}): "
             "questions are generated in English around their words, so training teaches little about another language"

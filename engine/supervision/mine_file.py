@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from ...models.star.mined import MinedQuestion, Mining, write
+from ...models.star.mined import MinedQuestion, Mining, write_mined_file
 from ...models.text.encoders import EncoderUnavailableError
 from ...models.text.vectors import TextVectors
 from ..api import Engine
@@ -17,9 +17,9 @@ from ..indexes.relation_index import index_folder, open_index, words_of_relation
 from ..neo4j.catalogue import Catalogue, read_catalogue, whole_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import stream_mediator_relations
-from ..progress import Progress, silent
+from ..progress import Progress, ignore_progress
 from ..steps import Steps
-from ..whole_file import check_output, storing
+from ..whole_file import check_output, translate_storage_errors
 from .labels import KINDS, Labeller
 from .miner import CUTS, Miner, MiningOptions, QuestionPaths
 from .placing import REASONS, SkippedQuestion
@@ -37,7 +37,7 @@ def mine_file(
     options: MiningOptions,
     *,
     batch_size: int | None = None,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> Mining:
     """Mine the questions in the engine's graph in batches, write the file and return its header.
 
@@ -73,8 +73,8 @@ def mine_file(
         options={name: value for name, value in asdict(options).items() if name != "max_hop"},
         counts=counts_of(found, mined),
     )
-    with storing(out):
-        write(out, mining, mined)
+    with translate_storage_errors(out):
+        write_mined_file(out, mining, mined)
     return mining
 
 

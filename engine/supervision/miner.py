@@ -112,7 +112,7 @@ def _walk_question(
         topics=place.topics,
         paths=paths,
         reach=tuple(
-            with_paths(reach.trie, (path.hops for path in of_topic.paths)) if reach.cut else reach.trie
+            add_paths(reach.trie, (path.hops for path in of_topic.paths)) if reach.cut else reach.trie
             for reach, of_topic in zip(reaches, found, strict=True)
         ),
         reaching=tuple(of_topic.reaching for of_topic in found),
@@ -130,7 +130,7 @@ def _walk_question(
     )
 
 
-def with_paths(reach: HopTrie, paths: Iterable[WalkedPath]) -> HopTrie:
+def add_paths(reach: HopTrie, paths: Iterable[WalkedPath]) -> HopTrie:
     """Return a copy of a trie with these paths added."""
     copied = _copy_trie(reach)
     for path in paths:

@@ -24,9 +24,9 @@ from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers
 from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import RelationChain, find_shortest_paths, read_neighbourhoods
-from ..progress import Progress, silent
+from ..progress import Progress, ignore_progress
 from ..steps import Steps
-from ..whole_file import check_output, storing
+from ..whole_file import check_output, translate_storage_errors
 from .placing import NO_PATH, REASONS, PlacedQuestion, SkippedQuestion, place_questions
 
 CUT_ANSWERS = "answers"
@@ -185,7 +185,7 @@ def mine_pool(
     options: PoolBounds,
     *,
     batch_size: int | None = None,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> Pool:
     """Mine the pools from the engine's graph in batches, write the file and return the pool.
 
@@ -214,7 +214,7 @@ def mine_pool(
         questions.name, questions.sha256, catalogue.vocabulary, options=asdict(options), counts=counts_of(found)
     )
     pool = Pool(header, kept)
-    with storing(out):
+    with translate_storage_errors(out):
         write_pool(out, pool)
     return pool
 

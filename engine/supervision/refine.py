@@ -25,7 +25,7 @@ from ..errors import InputError, LLMError
 from ..evidence.text import one_line as one_name_line
 from ..llm.gateway import ChatGateway
 from ..llm.prompts import Completed, Completion, Message, Prompt, send_prompts
-from ..progress import Progress, silent
+from ..progress import Progress, ignore_progress
 from ..retrieval.scoring import PathQuery, PathScorer
 from ..settings import Settings
 from ..steps import Steps, drive
@@ -255,7 +255,7 @@ def pool_of(path: Path) -> Pool:
 
 
 def refine_by_llm(
-    pool: Pool, settings: Settings, cache: Path, *, max_retries: int = 2, progress: Progress = silent
+    pool: Pool, settings: Settings, cache: Path, *, max_retries: int = 2, progress: Progress = ignore_progress
 ) -> Pool:
     """Return the pool as refined by the language model of the settings.
 
@@ -284,7 +284,7 @@ def refine_by_scorer(
     name: str,
     margin: float,
     *,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> Pool:
     """Return the pool with the shortest paths that score best for the question; see `ScorerRefiner`.
 

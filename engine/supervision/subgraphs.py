@@ -16,10 +16,10 @@ from ..errors import GraphError
 from ..gold_questions import QuestionSet, look_up_answers
 from ..indexes.relation_index import words_of_relation
 from ..neo4j.catalogue import Catalogue, read_catalogue, whole_state
-from ..progress import Progress, silent
+from ..progress import Progress, ignore_progress
 from ..retrieval.subgraph.batch import Subgraph
 from ..retrieval.triples import GraphRelations, entity_text, subgraph_query, subgraphs_of
-from ..whole_file import storing
+from ..whole_file import translate_storage_errors
 from .placing import PlacedQuestion, SkippedQuestion, place_questions
 
 BATCH = 32
@@ -42,7 +42,7 @@ def write_question_graphs(
     options: SubgraphOptions,
     *,
     open_domain: bool = False,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> None:
     """Read the subgraphs of the questions from the engine's graph and write the file; `vectors` select relations.
 
@@ -69,7 +69,7 @@ def write_question_graphs(
         raise GraphError(
             f"{questions.name}: expected questions about this graph, found none: load the graph they are about"
         )
-    with storing(out):
+    with translate_storage_errors(out):
         write_graphs(out, made.graphs(questions, catalogue.vocabulary, options))
 
 

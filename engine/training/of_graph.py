@@ -11,7 +11,7 @@ from ..api import Engine
 from ..errors import DatabaseUnavailableError, UsageError
 from ..neo4j.catalogue import read_catalogue
 from ..settings import Settings
-from ..whole_file import lock_file, storing
+from ..whole_file import lock_file, translate_storage_errors
 
 Say = Callable[[str], None]
 
@@ -47,7 +47,7 @@ def make_once_per_graph(
     has a file from another graph, or from this one before a change, unless `fresh`; `StorageError` if the folder cannot
     be written.
     """
-    with storing(folder):
+    with translate_storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with lock_file(folder / f".{made.name}.lock", made.busy):
             kept = sorted(folder.glob(f"{glob.escape(made.name)}-{'[0-9a-f]' * DIGITS}{made.suffix}"))

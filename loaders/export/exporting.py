@@ -22,7 +22,7 @@ from ...engine.neo4j.statements import (
     stream_names,
     stream_triples,
 )
-from ...engine.progress import Progress, silent
+from ...engine.progress import Progress, ignore_progress
 from ..formats.freebase import FREEBASE
 from ..loads.report import number_of
 from ..writing.names import Name, read_names
@@ -124,7 +124,7 @@ def format_of(path: str) -> str:
     raise UsageError(f"{path}: expected a name that ends with {', '.join(_SUFFIXES)}, or a --format")
 
 
-def export(request: ExportRequest, gateway: Gateway, progress: Progress = silent) -> ExportReport:
+def export(request: ExportRequest, gateway: Gateway, progress: Progress = ignore_progress) -> ExportReport:
     """Write the graph, or one load of it, to files atomically.
 
     Raises `GraphError` if there is no complete graph, `InputError` for content that the format cannot express,

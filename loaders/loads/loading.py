@@ -27,14 +27,14 @@ from ...engine.neo4j.catalogue import (
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.instance import LOAD_TIMEOUT_S
 from ...engine.neo4j.load_lock import OpenTransaction, hold_load_lock
-from ...engine.progress import Progress, silent
+from ...engine.progress import Progress, ignore_progress
 from ...engine.relations.describing import describe_from_source, write_words
 from ...engine.relations.kinds import refresh_kinds
 from ...engine.settings import Settings
 from ...engine.whole_file import lock_file
 from ..source import Source
 from ..stage.rejects import check_free, check_place
-from ..stage.stage import Stage, StageCounts, sweep
+from ..stage.stage import Stage, StageCounts, delete_abandoned_stages
 from ..subset import Subset
 from ..writing.bulk_writer import BulkWriter
 from ..writing.manifest import Manifest, check_schema, ensure_lock
@@ -91,7 +91,7 @@ class LoadPlan:
 
 
 def load(
-    source: Source, gateway: Gateway, options: LoadOptions | None = None, progress: Progress = silent
+    source: Source, gateway: Gateway, options: LoadOptions | None = None, progress: Progress = ignore_progress
 ) -> LoadReport:
     """Load a source into a running Neo4j with the online writer; do nothing if this content is loaded already.
 
@@ -117,7 +117,7 @@ def load_embedded(
     source: Source,
     instance: Instance,
     options: LoadOptions,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
     say: Callable[[str], None] = lambda _: None,
 ) -> LoadReport:
     """Load a source into an embedded server with the faster writer; `say` is told which and why.
@@ -265,7 +265,7 @@ def _stage_source(
     """Convert the source unless an interrupted load has done so; the stage is deleted when the load is done."""
     folder = options.staging / sha256[:16]
     make_staging(folder.parent)
-    sweep(folder.parent)
+    delete_abandoned_stages(folder.parent)
     with (
         lock_file(folder.with_suffix(".lock"), f"another load of {source.name} is under way"),
         Stage(folder, memory_mb=options.memory_mb) as stage,

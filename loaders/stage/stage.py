@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from ...engine.errors import InputError, LoadInProgressError, StorageError
 from ...engine.neo4j import machine
-from ...engine.progress import Progress, silent
+from ...engine.progress import Progress, ignore_progress
 from ...engine.whole_file import lock_file
 from ...models.words import SMALL_WORDS
 from ..parsers.parser import parser
@@ -39,7 +39,7 @@ ABANDONED_S = 7 * 24 * 3_600
 """A load that was interrupted is expected to be repeated within a week; later it converts its source again."""
 
 
-def sweep(staging: Path) -> None:
+def delete_abandoned_stages(staging: Path) -> None:
     """Delete the stages that nobody has written to or gone on with for `ABANDONED_S`."""
     for folder in staging.iterdir():
         if not folder.is_dir() or _age_s(folder) < ABANDONED_S:
@@ -166,7 +166,7 @@ class Stage:
         subset: Subset,
         max_rejects: int,
         rejects_file: Path | None,
-        progress: Progress = silent,
+        progress: Progress = ignore_progress,
         sample_batches: int | None = None,
     ) -> StageCounts:
         """Read a source to its end and number what it says; what the folder held before is gone.
@@ -264,7 +264,7 @@ class Stage:
             text = query("reading/take").replace("{{parser}}", text)
             for segment in _segments(_reporting(islice(batches, sample_batches), report)):
                 first = next(segment)
-                run_over(self._open_database(), text, "lines", first.schema, chain((first,), segment))
+                run_on_batches(self._open_database(), text, "lines", first.schema, chain((first,), segment))
                 self._put_aside(rejects)
             self._put_aside(rejects)
         if sample_batches is not None and total:
@@ -423,7 +423,7 @@ def set_variables(connection: duckdb.DuckDBPyConnection, values: Mapping[str, An
         connection.execute(f"SET VARIABLE {name} = ?", [value])
 
 
-def run_over(
+def run_on_batches(
     connection: duckdb.DuckDBPyConnection, text: str, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
 ) -> None:
     """Run a statement that reads batches once, as a table.

@@ -20,11 +20,11 @@ from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.import_files import LIST_DELIMITER, ImportFile, ImportFiles, ImportFileWriter
 from ...engine.neo4j.instance import LOAD_TIMEOUT_S
 from ...engine.neo4j.load_lock import OpenTransaction
-from ...engine.progress import Progress, silent
+from ...engine.progress import Progress, ignore_progress
 from ..rows import RowStream
 from ..source import RelationFacts
 from ..stage.stage import Stage
-from .manifest import Manifest, begin, finish, request, write_relations
+from .manifest import Manifest, begin_load, finish_load, make_write_request, write_relations
 from .relations import RelationRow, num_related, relation_rows
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ _IMPORTED = {
 class BulkWriter:
     """Writes a stage into an embedded server in place of its graph."""
 
-    def __init__(self, progress: Progress = silent) -> None:
+    def __init__(self, progress: Progress = ignore_progress) -> None:
         self._progress = progress
 
     def write(
@@ -121,13 +121,13 @@ class BulkWriter:
         incoming.start(progress=False)
         with Gateway(incoming.connection(LOAD_TIMEOUT_S)) as gateway:
             self._progress("indexing", 0, 1)
-            begin(gateway, manifest)
+            begin_load(gateway, manifest)
             write_relations(gateway, rows)
             counts = {name: num_triples for _, name, num_triples in stage.relations()}
-            gateway.fetch(request("set_relation_counts", counts=counts))
+            gateway.fetch(make_write_request("set_relation_counts", counts=counts))
             _check(gateway, manifest)
             complete(gateway)
-            finish(gateway, manifest)
+            finish_load(gateway, manifest)
             self._progress("indexing", 1, 1)
         incoming.stop()
         if old:

@@ -192,10 +192,10 @@ class GraphRetriever(nn.Module):
         if options.pruning == "none":
             return torch.ones_like(edges.is_inverse)
         if options.pruning == "top-k":
-            return among_best(attention, edges.sources, len(inputs.is_topic), options.top_k)
+            return mark_best_of_groups(attention, edges.sources, len(inputs.is_topic), options.top_k)
         low = torch.nonzero(attention <= options.sigma).squeeze(1)
         questions = inputs.question_of[edges.sources[low]]
-        survivors = among_best(attention[low], questions, len(inputs.questions), options.budget)
+        survivors = mark_best_of_groups(attention[low], questions, len(inputs.questions), options.budget)
         return torch.ones_like(edges.is_inverse).index_fill(0, low[~survivors], False)
 
     def _update_entities(self, entities: Tensor, edges: _Edges, attention: Tensor) -> Tensor:
@@ -226,7 +226,7 @@ def group_count(flags: Tensor, groups: Tensor, num_groups: int) -> Tensor:
     return torch.zeros(num_groups, dtype=torch.int64, device=flags.device).index_add(0, groups, flags.long())
 
 
-def among_best(values: Tensor, groups: Tensor, num_groups: int, top_k: int) -> Tensor:
+def mark_best_of_groups(values: Tensor, groups: Tensor, num_groups: int, top_k: int) -> Tensor:
     """Return which rows are among the `top_k` best of their group, (num_rows,); rows that tie with the last are
     included.
     """

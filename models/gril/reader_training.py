@@ -212,14 +212,14 @@ class JointObjective(ShuffledObjective[JointNetwork, tuple[int, int]]):
     def evaluate(self) -> Figures:
         """Return Hits@1 and F1 on dev, F1 at the best of `SHARES`."""
         found = self.outputs()
-        hits = float(np.mean([hit(each.scores, each.is_right) for each in found])) if found else 0.0
-        f1: float = max(f1_at(share, found) for share in SHARES)
+        hits = float(np.mean([is_best_right(each.scores, each.is_right) for each in found])) if found else 0.0
+        f1: float = max(mean_f1_at(share, found) for share in SHARES)
         return {HITS: hits, F1: f1, "selection_metric": hits + TIE_BREAK * f1}
 
     def best_share(self) -> float:
         """Return the one of `SHARES` with the best F1 on dev; ties go to the highest."""
         found = self.outputs()
-        best: float = max(SHARES, key=lambda share: (f1_at(share, found), share))
+        best: float = max(SHARES, key=lambda share: (mean_f1_at(share, found), share))
         return best
 
     def outputs(self) -> list[ReaderOutput]:
@@ -256,7 +256,7 @@ def numbers_of_triples(hops: HopPredictor, encoded: EncodedQuestions, config: Gr
     return [TRIPLES_PER_HOP * c for c in predicted.tolist()]
 
 
-def hit(scores: Floats, right: Bools) -> bool:
+def is_best_right(scores: Floats, right: Bools) -> bool:
     """Return whether the best candidate is right; False if it is not in the text."""
     return bool(len(scores) and scores.max() > 0 and right[scores.argmax()])
 
@@ -267,7 +267,7 @@ def is_answer(scores: Floats, share: float) -> Bools:
     return is_predicted
 
 
-def f1_at(share: float, found: Sequence[ReaderOutput]) -> float:
+def mean_f1_at(share: float, found: Sequence[ReaderOutput]) -> float:
     """Return the mean F1 of the answers at a fraction."""
     figures = []
     for each in found:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ..star.backbone import describe_backbone, open_pretrained, open_stored
+from ..star.backbone import describe_backbone, open_pretrained, open_stored_backbone
 from ..training.checkpoint import read_weights, write_weights
 from .choosing import ChoosingReader, PointingReader
 from .config import GrilDescription, GrilReaderDescription, JointOptions, Reads
@@ -60,7 +60,7 @@ def open_reader(description: GrilReaderDescription, folder: Path, device: str = 
         restore_adapter(writer.language_model, weights)
         return writer.eval()
     reader = OF_BACKBONE[description.reads](
-        open_stored(description.name, folder), description.max_tokens, has_text=description.text
+        open_stored_backbone(description.name, folder), description.max_tokens, has_text=description.text
     )
     known = reader.state_dict()
     reader.load_state_dict({name: each for name, each in weights.items() if name in known})

@@ -12,7 +12,7 @@ import torch
 
 from ..language.causal_lm import CausalLMError
 from ..subgraphs import QuestionGraphs, QuestionLabels
-from ..training.checkpoint import Writer, check_checkpoint, read_weights, readable, write_weights
+from ..training.checkpoint import Writer, check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..training.description import BadCheckpointError
 from ..training.kind import Inputs, Opening, Outcome, Phase, Training
 from ..training.loop import TrainingResult
@@ -186,7 +186,7 @@ class GrilCheckpoint:
 def read_graph_retriever(folder: Path, device: str = "cpu") -> tuple[GrilDescription, GraphRetriever]:
     """Return a checkpoint's retriever after checking its hashes; raise `BadCheckpointError` for a damaged one."""
     description = check_checkpoint(folder, GrilDescription, _parts)
-    with readable(folder):
+    with translate_read_errors(folder):
         network = GraphRetriever(description.dimension, description.hidden, description.score, description.grow)
         network.load_state_dict(read_weights(folder / RETRIEVER))
     return description, network.eval().to(torch.device(device))
@@ -195,7 +195,7 @@ def read_graph_retriever(folder: Path, device: str = "cpu") -> tuple[GrilDescrip
 def read_hop_predictor(folder: Path, device: str = "cpu") -> tuple[GrilDescription, HopPredictor]:
     """Return a checkpoint's hop predictor; raise `BadCheckpointError` if it is damaged."""
     description = check_checkpoint(folder, GrilDescription, _parts)
-    with readable(folder):
+    with translate_read_errors(folder):
         network = HopPredictor(description.dimension, description.hidden, description.max_hops)
         network.load_state_dict(read_weights(folder / HOPS))
     return description, network.eval().to(torch.device(device))
@@ -204,7 +204,7 @@ def read_hop_predictor(folder: Path, device: str = "cpu") -> tuple[GrilDescripti
 def read_bridge(folder: Path, device: str = "cpu") -> Bridge:
     """Return a checkpoint's bridge; raise `BadCheckpointError` if it has no reader or is damaged."""
     description, reader = _with_reader(folder)
-    with readable(folder):
+    with translate_read_errors(folder):
         network = Bridge(description.hidden, reader.inner, reader.width)
         network.load_state_dict(read_weights(folder / BRIDGE))
     return network.eval().to(torch.device(device))
@@ -216,7 +216,7 @@ def read_reader(folder: Path, device: str = "cpu") -> tuple[GrilDescription, Joi
     """
     description, reader_description = _with_reader(folder)
     try:
-        with readable(folder):
+        with translate_read_errors(folder):
             reader: Any = open_reader(reader_description, folder / READER, device)
     except CausalLMError as error:
         raise BadCheckpointError(f"{folder}: {error}") from error

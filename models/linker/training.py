@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from ..training.checkpoint import check_checkpoint, read_weights, readable, write_weights
+from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import ShuffledObjective, TrainingResult
 from ..training.objective import Figures, NothingToLearnError
@@ -50,7 +50,7 @@ class CandidateScorer(nn.Module):
 def read_linker(folder: Path) -> tuple[LinkerDescription, CandidateScorer]:
     """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged."""
     description = check_checkpoint(folder, LinkerDescription, lambda _: (PART,))
-    with readable(folder):
+    with translate_read_errors(folder):
         network = CandidateScorer(len(description.features), description.hidden)
         network.load_state_dict(read_weights(folder / PART))
     return description, network.eval()

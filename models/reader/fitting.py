@@ -103,7 +103,7 @@ def fit_reader(sets: Sequence[Readings], *, power: float = 1.0, predict_hops: bo
         part = _fit_weights(sets, power, leave_out=fold, start=fitted)
         held_out += [_firsts(each, part, np.arange(len(each)) % FOLDS == fold) for each in sets]
     logits, right = (np.concatenate(each) for each in zip(*held_out, strict=True))
-    line = newton(logits[:, None], right, np.full(len(right), 1 / max(len(right), 1)), PENALTY)
+    line = fit_logistic_regression(logits[:, None], right, np.full(len(right), 1 / max(len(right), 1)), PENALTY)
     return replace(fitted, hops=head, calibration=(float(line[0]), float(line[1])))
 
 
@@ -135,7 +135,9 @@ def figures(readings: Readings, reader: Reader) -> dict[str, float]:
     }
 
 
-def newton(x: Floats, y: Floats, weights: Floats, penalty: float, start: Floats | None = None) -> Floats:
+def fit_logistic_regression(
+    x: Floats, y: Floats, weights: Floats, penalty: float, start: Floats | None = None
+) -> Floats:
     """Return the coefficients of P = σ(x · β + β_0), (num_columns + 1,), the last one β_0, which has no penalty.
 
     Least is Σ weights · cross-entropy + penalty/2 · Σ (β · spread)²: columns count alike, whatever their scale.
@@ -185,7 +187,7 @@ def _fit_weights(sets: Sequence[Readings], power: float, leave_out: int = -1, st
         return Reader(sources, trained=True)
     stacked = np.stack(columns, axis=1)
     used = weights > 0
-    shares = newton(stacked[used], right[used], weights[used], PENALTY)
+    shares = fit_logistic_regression(stacked[used], right[used], weights[used], PENALTY)
     shared = {name: replace(each, share=float(v)) for (name, each), v in zip(sources.items(), shares, strict=False)}
     return Reader(shared, bias=float(shares[-1]), trained=True)
 
@@ -200,13 +202,18 @@ def _fit_source(
     if start is None:
         ways = np.bincount(candidate, minlength=len(right))
         rows = np.flatnonzero(weights[candidate] > 0)
-        beta = newton(x[rows], right[candidate[rows]], (weights / np.maximum(ways, 1))[candidate[rows]], PENALTY)
+        beta = fit_logistic_regression(
+            x[rows], right[candidate[rows]], (weights / np.maximum(ways, 1))[candidate[rows]], PENALTY
+        )
     else:
         beta = start
     for _ in range(ROUNDS if start is None else 1):
         _, which = best_ways(x @ beta[:-1] + beta[-1], candidate, len(right))
         rows = which[(which >= 0) & (weights > 0)]
-        before, beta = beta, newton(x[rows], right[candidate[rows]], weights[candidate[rows]], PENALTY, beta)
+        before, beta = (
+            beta,
+            fit_logistic_regression(x[rows], right[candidate[rows]], weights[candidate[rows]], PENALTY, beta),
+        )
         if np.abs(before - beta).max() < 1e-3:
             break
     return beta, np.maximum(best_ways(x @ beta[:-1] + beta[-1], candidate, len(right))[0], ABSENT)

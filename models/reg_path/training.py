@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from ..mined import Pool, PooledQuestion, supervision_of
 from ..reg_triple.network import Encode
 from ..similarity import mask_topic
-from ..training.checkpoint import check_checkpoint, read_weights, readable, write_weights
+from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import ShuffledObjective, TrainingResult
 from ..training.objective import Figures, NothingToLearnError, TrainingOptions
@@ -26,7 +26,7 @@ from .network import PathDecoder, Vocabulary
 def read_path_decoder(folder: Path, device: str = "cpu") -> tuple[PathDescription, PathDecoder]:
     """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged."""
     description = check_checkpoint(folder, PathDescription, lambda _: (PART,))
-    with readable(folder):
+    with translate_read_errors(folder):
         network = PathDecoder(description.dimension, description.hidden)
         network.load_state_dict(read_weights(folder / PART))
     return description, network.eval().to(torch.device(device))

@@ -21,7 +21,7 @@ from ..language.lora import (
 from ..mined import Pool, supervision_of
 from ..reg_path.network import Vocabulary
 from ..reg_path.training import Pair, PathExample, PathObjective, examples_of
-from ..training.checkpoint import check_checkpoint, read_weights, readable, write_weights
+from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..training.description import BadCheckpointError
 from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import TrainingResult
@@ -49,7 +49,7 @@ def read_plan_writer(
         network = with_lora(base, description.lora)
     except CausalLMError as error:
         raise BadCheckpointError(f"{folder}: {error}") from error
-    with readable(folder):
+    with translate_read_errors(folder):
         restore_adapter(network, read_weights(folder / PART))
     return description, base, network.eval()
 

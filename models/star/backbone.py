@@ -243,7 +243,7 @@ def device_of(network: nn.Module) -> torch.device:
     return next(network.parameters()).device
 
 
-def open_stored(name: str, folder: Path) -> Backbone:
+def open_stored_backbone(name: str, folder: Path) -> Backbone:
     """Return a checkpoint's encoder as `folder` describes it, for scoring, before its weights are loaded."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     plain, tokenizer_of_file = _plain_config(folder), plain_tokenizer(folder)
@@ -274,7 +274,7 @@ def _model(config: Any) -> nn.Module:
 
 
 def describe_backbone(backbone: Backbone, folder: Path) -> None:
-    """Write the files that `open_stored` needs beside the weights into `folder`."""
+    """Write the files that `open_stored_backbone` needs beside the weights into `folder`."""
     model: Any = backbone.model
     model.config.save_pretrained(folder)
     backbone.tokenizer.save_pretrained(folder)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ..text.verbalise import Hop, verbalise_hop
-from ..training.objective import ParameterGroup, TrainingOptions, encoder_and_heads, learned_weights
+from ..training.objective import ParameterGroup, TrainingOptions, encoder_and_heads, select_trained_weights
 from .examples import Candidates, Example, Ints, PathTable
 from .networks import CrossBatch, DualBatch
 from .texts import CachedTokenizer, TextBatch
@@ -41,7 +41,7 @@ class FileBatches(Generic[NetworkT]):
 
     def saved(self) -> dict[str, Tensor]:
         """Return the network's weights."""
-        return learned_weights(self.network)
+        return select_trained_weights(self.network)
 
     @property
     def steps_per_epoch(self) -> int:

@@ -29,7 +29,7 @@ UNIT = 10.0
 """The similarity score of .1 is the scale of a temperature of .1 (`engine.evidence.calibration`)."""
 
 
-def with_similarity(examples: ExampleSet, vectors: TextVectors) -> ExampleSet:
+def add_similarity(examples: ExampleSet, vectors: TextVectors) -> ExampleSet:
     """Return the examples with the similarity of their paths; paths of one length are shortlisted together, as in a
     search.
 
@@ -91,7 +91,7 @@ EVALUATION_BATCH = 64
 
 @dataclass(frozen=True, slots=True)
 class _Targets:
-    """The share of each path of a question, and of each prefix (see `promises`)."""
+    """The share of each path of a question, and of each prefix (see `iterate_continuations`)."""
 
     shares: Floats
     promises: tuple[tuple[Ints, Floats], ...]
@@ -120,7 +120,7 @@ class DualObjective(FileBatches[DualEncoder]):
         self.pairs = pairs
         self.train = train
         self._targets = {
-            (number, at): _Targets(shares, tuple(promises(examples.table, example.reachable, shares)))
+            (number, at): _Targets(shares, tuple(iterate_continuations(examples.table, example.reachable, shares)))
             for number, examples in enumerate(train)
             for at, example in enumerate(examples.examples)
             if (shares := shares_of(example, options.positives, options.any_weight)).any()
@@ -195,7 +195,7 @@ class DualObjective(FileBatches[DualEncoder]):
                 yield example, scores if beside is None else scores + beside
 
 
-def promises(table: PathTable, reachable: Candidates, shares: Floats) -> Iterator[tuple[Ints, Floats]]:
+def iterate_continuations(table: PathTable, reachable: Candidates, shares: Floats) -> Iterator[tuple[Ints, Floats]]:
     """Yield, for each length at which paths continue, the rows of those paths and the part of the shares beyond each.
 
     shares: (num_reachable,). The yielded parts sum to 1; lengths with nothing beyond are skipped.

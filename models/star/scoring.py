@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from ..splitting import BatchSplitter
 from ..text.verbalise import Hop, verbalise_hop
-from ..training.checkpoint import check_checkpoint, read_weights, readable, write_weights
-from .backbone import Backbone, describe_backbone, device_of, open_stored
+from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
+from .backbone import Backbone, describe_backbone, device_of, open_stored_backbone
 from .batches import cross_batch, path_words, split_batches
 from .config import StarDescription
 from .examples import Floats
@@ -57,13 +57,13 @@ def read_checkpoint(folder: Path, device: str = "cpu", precision: torch.dtype = 
     precision: the type of the encoders' weights; the layers on top stay float32.
     """
     description = check_checkpoint(folder, StarDescription, _parts)
-    with readable(folder):
-        dual_backbone = open_stored(description.encoder, folder / "dual")
+    with translate_read_errors(folder):
+        dual_backbone = open_stored_backbone(description.encoder, folder / "dual")
         dual = DualEncoder(dual_backbone)
         dual.load_state_dict(read_weights(folder / "dual"))
         cross, cross_texts = None, None
         if description.scorer == "cross":
-            backbone = open_stored(description.encoder, folder / "cross")
+            backbone = open_stored_backbone(description.encoder, folder / "cross")
             cross = CrossAttentiveScorer(backbone)
             cross.load_state_dict(read_weights(folder / "cross"))
             cross_texts = CachedTokenizer(backbone.tokenizer)

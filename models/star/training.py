@@ -12,8 +12,8 @@ from ..training.trainer import fit_calibration
 from .backbone import open_pretrained
 from .config import StarConfig
 from .cross_training import CrossReader, PoolObjective
-from .dual_training import DualObjective, with_similarity
-from .examples import Example, ExampleSet, Floats, RelationPairs, examples_of, remaining
+from .dual_training import DualObjective, add_similarity
+from .examples import Example, ExampleSet, Floats, RelationPairs, examples_of, mark_remaining_paths
 from .mined import Mined
 from .mixing import mix_scores
 from .networks import INITIAL_HOP_COST, CrossAttentiveScorer, DualEncoder
@@ -83,7 +83,7 @@ class _Star:
         if config.dual.similarity:
             vectors = self._inputs.vectors_of(config.encoder)
             self._train, self._dev = (
-                [with_similarity(examples, vectors) for examples in sets] for sets in (self._train, self._dev)
+                [add_similarity(examples, vectors) for examples in sets] for sets in (self._train, self._dev)
             )
         backbone = open_pretrained(config.encoder)
         network = DualEncoder(backbone, 0.0 if config.dual.similarity else INITIAL_HOP_COST).to(self._inputs.device)
@@ -140,7 +140,7 @@ class _Star:
         for example, scores in self.ranked(mix):
             first = int(np.argmax(scores))
             answerable.append((float(scores[first]), float(example.f1[first] > 0)))
-            left = remaining(example, tables[id(example)])
+            left = mark_remaining_paths(example, tables[id(example)])
             if left.any():
                 bare.append((float(scores[left].max()), 0.0))
         if not bare:  # in a graph of one relation nothing is left to answer with

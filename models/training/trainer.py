@@ -177,7 +177,7 @@ def train_model(
     if shard()[0] == 0:
         card = model_card(kind.title, kind.about(description), description, trained, kind.figures, training.sources)
         write_folder(folder, description, outcome.parts, card)
-        forget_states(folder)
+        delete_states(folder)
     return description
 
 
@@ -186,14 +186,14 @@ def _encoder_digest(config: Config, inputs: Inputs[Any]) -> str:
     return (inputs.vectors_of(name).encoder.weights_digest or "") if name else ""
 
 
-def begin_anew(folder: Path, kind: type[ModelDescription]) -> None:
+def delete_training(folder: Path, kind: type[ModelDescription]) -> None:
     """Remove a folder's checkpoint and the states of its training; other files stay."""
     if (folder / f"{kind.kind}.json").exists():
         remove_checkpoint(folder, kind)
-    forget_states(folder)
+    delete_states(folder)
 
 
-def forget_states(folder: Path) -> None:
+def delete_states(folder: Path) -> None:
     """Delete the states of trainings."""
     for path in folder.glob(_state_path(folder, "*").name):
         path.unlink(missing_ok=True)

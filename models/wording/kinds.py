@@ -269,7 +269,7 @@ class WantedKind:
 
 
 @cache
-def wanted(question: str) -> WantedKind:
+def find_wanted_kind(question: str) -> WantedKind:
     """Return what kind of thing a question asks for, by the first rule that fits: its question word, or its noun."""
     for pattern, kinds, said in _RULES[:_FIRST]:
         if pattern.search(question):

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.evaluation.diagnosis import reachable
+from lodestar.engine.evaluation.diagnosis import find_reachable_paths
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
 from lodestar.engine.indexes.relation_index import open_index, words_of_relation
@@ -21,7 +21,7 @@ from lodestar.engine.supervision.labels import Labeller
 from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths
 from lodestar.engine.supervision.placing import SkippedQuestion
 from lodestar.engine.values import Entity
-from lodestar.models.star.mined import INVERSE, THROUGH, MinedQuestion, walks
+from lodestar.models.star.mined import INVERSE, THROUGH, MinedQuestion, iterate_paths
 from lodestar.models.text.vectors import TextVectors
 
 from tests.examples import examples
@@ -85,7 +85,7 @@ def labelled(graph: MemoryGraph, found: Sequence[QuestionPaths | SkippedQuestion
 
 
 def reach(found: QuestionPaths, topic: int) -> set[tuple[str, ...]]:
-    return set(walks(write_trie(found.reach[topic])))
+    return set(iterate_paths(write_trie(found.reach[topic])))
 
 
 def ends(graph: MemoryGraph, topic: str, path: Sequence[str]) -> set[str]:
@@ -123,7 +123,7 @@ def test_the_answer_paths_are_those_of_the_whole_graph(
         gold = [whole.numbers[answer.id] for answer in question.answers if answer.id in whole.numbers]
         expected = {
             (reached.topic.id, str(reached.relation_path), reached.precision, reached.recall)
-            for reached in reachable(
+            for reached in find_reachable_paths(
                 whole, topics, np.array(gold, dtype=np.int64), max_hop, return_to_topic=return_to_topic
             )
             if not any(one.to_mediator and two.to_mediator for one, two in pairwise(reached.relation_path.steps))

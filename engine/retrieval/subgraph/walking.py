@@ -38,7 +38,7 @@ class SubgraphBounds:
     question_triples: int = 10_000
 
 
-def even_limit(counts: Ints, total: int) -> int:
+def compute_even_limit(counts: Ints, total: int) -> int:
     """Return the largest n with Σ min(counts, n) ≤ total: an even share of the total for each.
 
     counts: (num_groups,). Where everything fits it is the largest count.
@@ -51,15 +51,15 @@ def even_limit(counts: Ints, total: int) -> int:
     return int(room[room < ascending][0])
 
 
-def shared(counts: Ints, total: int) -> Ints:
+def share_reads(counts: Ints, total: int) -> Ints:
     """Return what may be read of each group, (num_groups,): all alike; one of the first where that is too much."""
-    limits = np.minimum(counts, even_limit(counts, total))
+    limits = np.minimum(counts, compute_even_limit(counts, total))
     if not limits.any():
         limits[np.flatnonzero(counts)[:total]] = 1
     return limits
 
 
-def limited(nodes: Ints, counts: Ints, bounds: SubgraphBounds, room: int) -> tuple[Ints, Ints]:
+def limit_reads(nodes: Ints, counts: Ints, bounds: SubgraphBounds, room: int) -> tuple[Ints, Ints]:
     """Return what may be read of each group, (num_groups,), and what each bound leaves out of it, (num_groups, 3).
 
     A group is the triples of one relation and direction at one node, in the order in which they are served where there
@@ -72,8 +72,8 @@ def limited(nodes: Ints, counts: Ints, bounds: SubgraphBounds, room: int) -> tup
     totals = np.bincount(place, weights=by_relation, minlength=len(kinds))
     for kind in np.flatnonzero(totals > bounds.node_triples):
         groups = np.flatnonzero(place == kind)
-        by_node[groups] = shared(by_relation[groups], bounds.node_triples)
-    limits = shared(by_node, room)
+        by_node[groups] = share_reads(by_relation[groups], bounds.node_triples)
+    limits = share_reads(by_node, room)
     return limits, np.stack([counts - by_relation, by_relation - by_node, by_node - limits], axis=1)
 
 
@@ -212,7 +212,7 @@ class _Growing:
         served = np.lexsort((self.entities.ranks()[node], place))
         node, relation, count = node[served], relation[served], count[served]
         room = max(self.query.bounds.question_triples - self.triples.shape[1], 0)
-        limits, left_out = limited(node, count, self.query.bounds, room)
+        limits, left_out = limit_reads(node, count, self.query.bounds, room)
         np.add.at(self.left_out, np.searchsorted(self.nodes, node), left_out)
         unread = np.zeros(len(self.nodes), dtype=np.int64)
         np.add.at(unread, np.searchsorted(self.nodes, nodes), counts)

@@ -29,7 +29,7 @@ from lodestar.engine.supervision.mine_file import mine_file
 from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths
 from lodestar.engine.supervision.placing import SkippedQuestion
 from lodestar.engine.values import Step
-from lodestar.models.star.mined import read, walks
+from lodestar.models.star.mined import iterate_paths, read_mined_file
 
 from tests.conftest import emptied
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
@@ -48,7 +48,7 @@ def unordered(found: QuestionPaths | SkippedQuestion) -> object:
     """What was found, whatever the order in which a store keeps relationships."""
     if isinstance(found, SkippedQuestion):
         return found
-    reach = tuple(frozenset(walks(write_trie(each))) for each in found.reach)
+    reach = tuple(frozenset(iterate_paths(write_trie(each))) for each in found.reach)
     return found.question.id, found.topics, found.paths, reach, found.reaching, found.num_cut
 
 
@@ -214,7 +214,7 @@ def test_what_is_written_can_be_read_and_says_what_it_was_made_from(engine: Engi
     with engine:
         mining = mine_file(QUESTIONS, engine, out, MiningOptions(num_negatives=2))
         vocabulary = engine.gateway().fetch(read_catalogue()).vocabulary
-    mined = read(out)
+    mined = read_mined_file(out)
     assert mined.mining.counts == mining.counts
     assert (mined.mining.questions, mined.mining.graph, mined.mining.max_hop) == ("countries", vocabulary, 2)
     assert mined.mining.relations["location.country.capital"] == ("country", "capital")

@@ -16,7 +16,7 @@ from lodestar.models.graphrag_fi import (
     answer_confidences,
     attention_relevance,
     best_thresholds,
-    coarse_filtered,
+    filter_coarsely,
     integrate_answers,
     prioritise_items,
     relevance_layer,
@@ -56,9 +56,9 @@ class TestRelevance:
 
 class TestPriorities:
     def test_the_most_relevant_are_kept_and_come_first(self) -> None:
-        assert coarse_filtered(np.array([0.1, 0.4, 0.2, 0.4]), 3) == (1, 3, 2)
-        assert coarse_filtered(np.array([0.4, 0.4, 0.4]), 2) == (0, 1)
-        assert coarse_filtered(np.array([0.4]), 40) == (0,)
+        assert filter_coarsely(np.array([0.1, 0.4, 0.2, 0.4]), 3) == (1, 3, 2)
+        assert filter_coarsely(np.array([0.4, 0.4, 0.4]), 2) == (0, 1)
+        assert filter_coarsely(np.array([0.4]), 40) == (0,)
 
     def test_the_second_group_is_the_difference(self) -> None:
         assert prioritise_items((1, 2, 5), {5, 1, 7}) == Priorities((1, 5), (2,))

@@ -10,7 +10,7 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.reorganising.rescoring import ShortlistRescorer
 from lodestar.engine.retrieval.beam import BeamSearch
-from lodestar.engine.retrieval.frontier import Bounds, walks_back
+from lodestar.engine.retrieval.frontier import Bounds, is_return_path
 from lodestar.engine.retrieval.scoring import FloatArray, RelationShortlist
 from lodestar.engine.values import Entity, Question, RelationPath, Step, Topic
 from lodestar.models.text.encoders import SentenceEncoder
@@ -85,7 +85,7 @@ def test_the_topic_is_an_answer_where_that_is_asked_for_and_no_path_walks_straig
     (found,) = search(WORLD, [("capital of office", "Lima")], return_to_topic=True)
     to_topic = [scored.value for scored in found.items if "Lima" in {end.id for end in scored.value.ends}]
     assert to_topic
-    assert not any(walks_back(path.relation_path.steps) for path in to_topic)
+    assert not any(is_return_path(path.relation_path.steps) for path in to_topic)
 
 
 class SecondThoughts:

@@ -11,7 +11,7 @@ from lodestar.engine.indexes.relation_index import open_index, words_of_relation
 from lodestar.engine.supervision.labels import Labeller
 from lodestar.engine.supervision.mine_file import counts_of
 from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths
-from lodestar.models.star.mined import Mining, write
+from lodestar.models.star.mined import Mining, write_mined_file
 from lodestar.models.text.vectors import TextVectors
 
 from tests.letter_encoder import LetterEncoder
@@ -76,7 +76,7 @@ def mined_to(path: Path, folder: Path, options: MiningOptions) -> None:
         options={name: value for name, value in asdict(options).items() if name != "max_hop"},
         counts=counts_of(found, mined),
     )
-    write(path, mining, mined)
+    write_mined_file(path, mining, mined)
 
 
 @pytest.mark.parametrize(

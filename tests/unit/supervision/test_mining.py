@@ -14,7 +14,7 @@ from lodestar.engine.supervision.answer_paths import steps_of, write_hop, write_
 from lodestar.engine.supervision.mine_file import Mined, mine_batch
 from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths
 from lodestar.engine.supervision.placing import NO_ANSWER, NO_OTHER, NO_PATH, NO_TOPIC, SkippedQuestion
-from lodestar.models.star.mined import MinedTopic, walks
+from lodestar.models.star.mined import MinedTopic, iterate_paths
 
 from tests.memory_graph import MemoryGraph
 from tests.mined_graphs import catalogue_of, hops, mediating_of
@@ -61,7 +61,7 @@ def paths(found: QuestionPaths) -> list[str]:
 
 
 def reach(found: QuestionPaths) -> list[str]:
-    return [" | ".join(path) for path in walks(write_trie(found.reach[0]))]
+    return [" | ".join(path) for path in iterate_paths(write_trie(found.reach[0]))]
 
 
 def test_all_paths_to_the_answers_with_the_share_of_their_ends() -> None:

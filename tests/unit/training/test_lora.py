@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from lodestar.engine.errors import MissingExtraError
-from lodestar.engine.extras import naming_extras
+from lodestar.engine.extras import translate_import_errors
 from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.language.lora import (
     ModelAndTokenizer,
@@ -101,7 +101,7 @@ def test_what_is_missing_is_one_line(folder: Path, tmp_path: Path, monkeypatch: 
     monkeypatch.setitem(sys.modules, "peft", None)
     with (
         pytest.raises(MissingExtraError, match=r"needs peft, .*: pip install 'lodestar-kg\[lora\]'"),
-        naming_extras("a training"),
+        translate_import_errors("a training"),
     ):
         with_lora(model, LoraOptions())
 

@@ -18,7 +18,7 @@ from lodestar.engine.settings import Settings
 from lodestar.models.mined import MinedFileError
 from lodestar.models.star.config import StarDescription
 from lodestar.models.star.examples import examples_of
-from lodestar.models.star.mined import is_mined, read
+from lodestar.models.star.mined import is_mined, read_mined_file
 from lodestar.models.star.networks import DualEncoder
 from lodestar.models.star.scoring import Network, read_checkpoint
 from lodestar.models.training.checkpoint import write_folder
@@ -37,10 +37,10 @@ def test_examples_are_what_can_be_walked_with_what_each_path_is_worth(tmp_path: 
     assert asked.positive.tolist() == [True] + [False] * 8
     assert (asked.first_shortest, asked.has_gold, len(asked.negatives)) == (0, False, 3)
     packed, plain = mined_file(tmp_path / "a.jsonl.gz"), mined_file(tmp_path / "a.jsonl")
-    assert read(packed) == read(plain)
+    assert read_mined_file(packed) == read_mined_file(plain)
     assert is_mined(packed)
     assert is_mined(plain)
-    assert len(examples_of(read(plain)).examples) == 24
+    assert len(examples_of(read_mined_file(plain)).examples) == 24
 
 
 def test_a_mined_file_is_told_from_others(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_what_is_wrong_with_a_mined_file_is_told_with_its_line(tmp_path: Path) -
             "\n".join([*lines[: number - 1], line, *lines[number:]]), encoding="utf-8"
         )
         with pytest.raises(MinedFileError) as caught:
-            read(tmp_path / "wrong.jsonl")
+            read_mined_file(tmp_path / "wrong.jsonl")
         said = str(caught.value)
         assert said.startswith(f"{tmp_path / 'wrong.jsonl'}:{number}: expected what `lodestar mine` writes: ")
         assert said.endswith(": mine the paths again")
@@ -92,18 +92,18 @@ def test_a_mined_file_cut_between_two_lines_is_refused(tmp_path: Path) -> None:
     lines = mined_file(tmp_path / "mined.jsonl", 0, 2).read_text(encoding="utf-8").splitlines()
     lines[0] = changed(json.loads(lines[0]), counts={"questions": 4})
     (tmp_path / "mined.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert len(read(tmp_path / "mined.jsonl").questions) == 4
+    assert len(read_mined_file(tmp_path / "mined.jsonl").questions) == 4
     (tmp_path / "mined.jsonl").write_text("\n".join(lines[:-1]) + "\n", encoding="utf-8")
     with pytest.raises(MinedFileError, match=r"mined.jsonl:4: expected 4 questions, found 3: the file is truncated"):
-        read(tmp_path / "mined.jsonl")
+        read_mined_file(tmp_path / "mined.jsonl")
 
 
 def test_a_missing_or_empty_mined_file(tmp_path: Path) -> None:
     with pytest.raises(MinedFileError, match="cannot be read: No such file"):
-        read(tmp_path / "missing.jsonl")
+        read_mined_file(tmp_path / "missing.jsonl")
     (tmp_path / "empty.jsonl").touch()
     with pytest.raises(MinedFileError, match="found an empty file"):
-        read(tmp_path / "empty.jsonl")
+        read_mined_file(tmp_path / "empty.jsonl")
 
 
 def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from lodestar.models.star.backbone import (
     hidden_states,
     is_plain,
     open_pretrained,
-    open_stored,
+    open_stored_backbone,
 )
 from lodestar.models.star.batches import cross_batch, dual_batch
 from lodestar.models.star.config import END, PATH, QUESTION, DualOptions, PoolTrainingOptions
@@ -105,7 +105,7 @@ def test_the_encoder_that_scores_is_the_one_that_was_trained(tmp_path: Path) -> 
     trained = tiny_backbone(3)
     trained.model.save_pretrained(tmp_path)  # type: ignore[operator]
     describe_backbone(trained, tmp_path)
-    scoring = open_stored("tiny", tmp_path).model
+    scoring = open_stored_backbone("tiny", tmp_path).model
     assert isinstance(scoring, Bert)
     scoring.load_state_dict(trained.model.state_dict())
     ids = torch.randint(0, 20, (4, 11), generator=torch.Generator().manual_seed(0))
@@ -120,7 +120,7 @@ def test_a_stored_tokenizer_gives_what_transformers_does(tmp_path: Path) -> None
     """Without its import; the texts are longer than what the tokenizer was made for, odd or have special tokens."""
     trained = open_pretrained("all-MiniLM-L6-v2")
     describe_backbone(trained, tmp_path)
-    stored = open_stored("", tmp_path).tokenizer
+    stored = open_stored_backbone("", tmp_path).tokenizer
     assert isinstance(stored, PlainTokenizer)
     ours, theirs = CachedTokenizer(stored), CachedTokenizer(trained.tokenizer)
     texts = ("What is Zürich's capital?", "日本 😀", "[QSP] a [PSP] [END] [UNK]", "", " ", "x" * 300, "word " * 700)
