@@ -64,7 +64,7 @@ class ScoredTriples:
         """The question of each topic, (num_topics,)."""
         return np.searchsorted(self.node_starts, self.topics, side="right") - 1
 
-    def taken(self, places: Ints) -> ScoredTriples:
+    def select(self, places: Ints) -> ScoredTriples:
         """Return the triples at these ascending places, with the same nodes."""
         return ScoredTriples(
             self.heads[places],
@@ -107,7 +107,7 @@ def reselect_triples(
     in s' go to the higher score, then to the earlier triple.
     """
     places = best_by_score(triples, coarse)
-    candidates = triples.taken(places)
+    candidates = triples.select(places)
     pooled = pool_triple_scores(candidates, pooling)
     kept = best_first(candidates, pooled, keep)
     return places[kept], pooled[kept]
@@ -193,7 +193,7 @@ class Trees:
         """The number of depths, including the roots' 0."""
         return len(self.state_starts) - 1
 
-    def taken(self, is_taken: Bools) -> Trees:
+    def select(self, is_taken: Bools) -> Trees:
         """Return the trees with only these edges; the states stay."""
         edges = np.flatnonzero(is_taken)
         starts = np.searchsorted(edges, self.edge_starts)
@@ -298,7 +298,7 @@ def _best_ways(trees: Trees, scores: Floats, use_maximum: bool) -> tuple[Trees, 
     is_best = ways == pooled[trees.targets]
     if not use_maximum:
         pooled[num_roots:] /= _depths(trees)[num_roots:]
-    return trees.taken(is_best), pooled
+    return trees.select(is_best), pooled
 
 
 def _best_beneath(trees: Trees, pooled: Floats, bonuses: Floats) -> Floats:

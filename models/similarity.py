@@ -252,7 +252,9 @@ class PathSimilarity:
         """
         self._encode_ahead(questions)
         prepared = [[_Prepared.of(paths, self) for paths in question if paths.hops] for question in questions]
-        composed = [_stack_parts([part.composed(self.vectors, self.weights) for part in parts]) for parts in prepared]
+        composed = [
+            _stack_parts([part.score_composed(self.vectors, self.weights) for part in parts]) for parts in prepared
+        ]
         best = [np.argsort(-scores, kind="stable")[: self.shortlist] for scores in composed]
         hops = [[path for part in parts for path in part.paths.hops] for parts in prepared]
         shortlisted = [paths[row] for paths, rows in zip(hops, best, strict=True) for row in rows.tolist()]
@@ -262,14 +264,14 @@ class PathSimilarity:
             for parts, extend, rows in zip(prepared, composed, best, strict=True)
         ]
 
-    def composed(self, questions: Sequence[Sequence[PathsOfTopic]]) -> list[list[tuple[Floats, Floats]]]:
+    def score_composed(self, questions: Sequence[Sequence[PathsOfTopic]]) -> list[list[tuple[Floats, Floats]]]:
         """Return for each topic of each question S of its paths with the composed cosine, which encodes no path, and
         cos(type(q'), reached(h_L)) of their last hops, (num_paths,) each."""
         self._encode_ahead(questions)
         found = []
         for question in questions:
             prepared = [_Prepared.of(paths, self) for paths in question]
-            found.append([(each.composed(self.vectors, self.weights), each.last_type) for each in prepared])
+            found.append([(each.score_composed(self.vectors, self.weights), each.last_type) for each in prepared])
         return found
 
     def _encode_ahead(self, questions: Sequence[Sequence[PathsOfTopic]]) -> None:
@@ -328,7 +330,7 @@ class PathSimilarity:
         """Return the words of a hop and its phrases, with their vectors, (num_texts, dim)."""
         if hop not in self._texts:
             texts = tuple(dict.fromkeys((verbalise_hop(hop), *hop_phrases(hop))))
-            self._texts[hop] = (texts, self.vectors.stacked(texts, lasting=True))
+            self._texts[hop] = (texts, self.vectors.stack(texts, lasting=True))
         return self._texts[hop]
 
     def _exact(self, parts: Sequence[_Prepared], composed: Floats, shortlisted: Ints) -> Floats:
@@ -408,7 +410,7 @@ class _Prepared:
         types: Floats = self.hop_type[last]
         return types
 
-    def composed(self, vectors: TextVectors, weights: SimilarityWeights) -> Floats:
+    def score_composed(self, vectors: TextVectors, weights: SimilarityWeights) -> Floats:
         """S of all paths with the composed cosine."""
         cosine = self.composed_cosine(vectors)
         return self.scores(cosine, np.arange(len(self.numbers)), weights)

@@ -127,7 +127,7 @@ def errors_of(
     state = arguments.work / f"{variant.name}-{seed}.safetensors"
     train(objective, training, state, {"variant": variant.name, "seed": seed, **about})
     state.unlink(missing_ok=True)
-    ranked = ((e, mix_scores(stop, own, rows, 1.0)) for e, stop, own, rows in objective.shortlisted())
+    ranked = ((e, mix_scores(stop, own, rows, 1.0)) for e, stop, own, rows in objective.iterate_shortlist_scores())
     return error_shares(ranked, data.dev, data.vectors, data.known)
 
 

@@ -111,7 +111,7 @@ def find_candidates(evidence: Sequence[Evidence[Item]]) -> AnswerCandidates:
         tuple(numbers[key] for key in order),
         questions,
         np.searchsorted(questions, np.arange(len(evidence) + 1)),
-        tuple(source.placed(order) for source in read),
+        tuple(source.number_candidates(order) for source in read),
         np.array([len(each.topics) for each in evidence], dtype=np.int64),
     )
 
@@ -156,7 +156,7 @@ class _UnnumberedSource:
         kind = found[0][1].kind
         return _read_triples(name, found) if kind == "triple" else _read_chains(name, found)
 
-    def placed(self, order: dict[tuple[int, str], int]) -> CandidateSource:
+    def number_candidates(self, order: dict[tuple[int, str], int]) -> CandidateSource:
         """Return the ways to candidates, sorted by candidate and chain."""
         of = np.array(
             [order.get((q, e.id), -1) for q, e in zip(self.question, self.entity, strict=True)], dtype=np.int64

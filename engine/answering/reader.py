@@ -212,7 +212,7 @@ def encode_questions(evidence: Sequence[Evidence[Item]], vectors: TextVectors) -
         for topic in each.topics:
             text = mask_topic(text, topic.mention or topic.entity.label)
         texts.append(text)
-    return vectors.stacked(texts)
+    return vectors.stack(texts)
 
 
 def _compute_similarities(
@@ -239,7 +239,7 @@ def _compute_similarities(
         ]
         for (question, topic), some in rows.items()
     ]
-    for some, ((fit, kind),) in zip(rows.values(), similarity.composed(asked), strict=True):
+    for some, ((fit, kind),) in zip(rows.values(), similarity.score_composed(asked), strict=True):
         fits[some], kinds[some] = fit, kind
     return fits, kinds
 

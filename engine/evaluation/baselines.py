@@ -209,10 +209,10 @@ class Baseline(RetrieverPart):
 
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the retriever. Raises `UsageError` outside of an evaluation."""
-        return self.over(graph.shared.get_provided(BaselineInput, self.name))
+        return self.make_retriever(graph.shared.get_provided(BaselineInput, self.name))
 
     @abstractmethod
-    def over(self, given: BaselineInput, /) -> Retriever:
+    def make_retriever(self, given: BaselineInput, /) -> Retriever:
         """Return the retriever over the graph of an evaluation."""
 
 
@@ -224,7 +224,7 @@ class Oracle(Baseline):
 
     return_to_topic: bool = option(False, "allow a topic entity as an answer")
 
-    def over(self, given: BaselineInput) -> Retriever:
+    def make_retriever(self, given: BaselineInput) -> Retriever:
         """Return the oracle, which knows the gold answers."""
         gold = {question.id: given.gold.answers(question) for question in given.questions}
         return OracleRetriever(given.graph, self.max_hop, gold, return_to_topic=self.return_to_topic)
@@ -236,7 +236,7 @@ class PageRank(Baseline):
 
     name: ClassVar[str] = "pagerank"
 
-    def over(self, given: BaselineInput) -> Retriever:
+    def make_retriever(self, given: BaselineInput) -> Retriever:
         """Return the retriever."""
         return PageRankRetriever(given.graph, self.max_hop)
 
@@ -249,7 +249,7 @@ class Random(Baseline):
 
     seed: int = option(0, "seed of the random walks")
 
-    def over(self, given: BaselineInput) -> Retriever:
+    def make_retriever(self, given: BaselineInput) -> Retriever:
         """Return the retriever."""
         return RandomRetriever(given.graph, self.max_hop, self.seed)
 
@@ -260,7 +260,7 @@ class Shortest(Baseline):
 
     name: ClassVar[str] = "shortest"
 
-    def over(self, given: BaselineInput) -> Retriever:
+    def make_retriever(self, given: BaselineInput) -> Retriever:
         """Return the retriever."""
         return ShortestPathRetriever(given.graph, self.max_hop)
 

@@ -44,7 +44,7 @@ class GoldIds:
 
     def __init__(self, graph: WholeGraph) -> None:
         self.graph = graph
-        self._named = graph.named()
+        self._named = graph.read_ids_by_name()
 
     def find_by_name(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the ids of the entities and literals with one of the names.

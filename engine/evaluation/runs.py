@@ -62,7 +62,7 @@ def open_recipe(
         fits = gateway.fetch(read_graph_state()).num_triples <= MAX_TRIPLES
         diagnosis = None
         if needed or unanswerable or (diagnose and fits):
-            gold = engine.resources.once("whole graph", lambda: GoldIds(WholeGraph.read(gateway)))
+            gold = engine.resources.get_or_make("whole graph", lambda: GoldIds(WholeGraph.read(gateway)))
             if unanswerable:
                 questions += exclude_relations(questions, gold, _max_hop(recipe), return_to_topic=_returns(recipe))
             engine.resources.provide(BaselineInput(gold, questions))

@@ -94,7 +94,7 @@ class WholeGraph:
 
         return cls.of(triples())
 
-    def named(self) -> dict[str, list[str]]:
+    def read_ids_by_name(self) -> dict[str, list[str]]:
         """Return the ids of the entities by name, in the order of their numbers."""
         found: dict[str, list[str]] = {}
         for entity in self.entities:

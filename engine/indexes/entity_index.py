@@ -76,7 +76,7 @@ class NearestEntities:
         self._index, self._vectors = index, vectors
         self._top_k, self._least = top_k, least
 
-    def near(self, words: Sequence[str], is_content: Sequence[bool]) -> list[NearEntity]:
+    def find_nearest(self, words: Sequence[str], is_content: Sequence[bool]) -> list[NearEntity]:
         """Return the entities near any span that begins and ends with a content word, each with its nearest span, by
         descending cosine, then by id.
         """

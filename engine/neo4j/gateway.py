@@ -217,7 +217,7 @@ class Gateway:
                 yield request.decode([tuple(record.values())])
 
     @contextmanager
-    def holding(self, request: Request[Any], wait_s: float = HOLD_WAIT_S) -> Iterator[OpenTransaction]:
+    def hold_transaction(self, request: Request[Any], wait_s: float = HOLD_WAIT_S) -> Iterator[OpenTransaction]:
         """Run a write request and keep its transaction with its locks open while the block runs; then roll it back.
 
         The database also rolls it back when this process dies. There is no timeout once the locks are held. Raises

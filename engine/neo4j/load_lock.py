@@ -22,7 +22,7 @@ _LOST = (driver_errors.Neo4jError, driver_errors.DriverError, OSError)
 
 
 def hold_load_lock() -> Request[None]:
-    """Take the load lock; use it with `Gateway.holding`. Needs the constraint ``load_lock``."""
+    """Take the load lock; use it with `Gateway.hold_transaction`. Needs the constraint ``load_lock``."""
     return Request(template("hold_load_lock"), {}, lambda _: None)
 
 

@@ -162,13 +162,13 @@ def _of_their_own(
     have."""
     labels = [relation.shown_label for relation in catalogue.relations]
     place = {relation.name: at for at, relation in enumerate(catalogue.relations)}
-    of_labels = vectors.stacked(labels, lasting=True)
+    of_labels = vectors.stack(labels, lasting=True)
     how_often = Counter((p.text, p.inverse) for words in found.values() for p in words.phrases)
     kept: dict[str, RelationDescription] = {}
     for name, words in found.items():
         phrases = []
         if words.phrases:
-            cosines = vectors.stacked([p.text for p in words.phrases]) @ of_labels.T
+            cosines = vectors.stack([p.text for p in words.phrases]) @ of_labels.T
             for phrase, row in zip(words.phrases, cosines, strict=True):
                 nearer = np.flatnonzero(row > row[place[name]] + NEARER)
                 if how_often[phrase.text, phrase.inverse] > 1:

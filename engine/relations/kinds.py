@@ -141,7 +141,7 @@ def write_interpretation(evidence: Evidence[Item], words: Mapping[str, RelationW
     elif asked.kinds:
         parts.append(f"wants {asked.said}: of what {name} leads to no kind is known")
     texts = (verbalise_hop(hops[-1]), *hop_phrases(hops[-1]))
-    best = int(np.argmax(vectors.stacked(texts, lasting=True) @ vectors.sentence(asked_for)))
+    best = int(np.argmax(vectors.stack(texts, lasting=True) @ vectors.sentence(asked_for)))
     if best:
         parts.append(f"{name} read as “{texts[best]}”")
     return "; ".join(parts)

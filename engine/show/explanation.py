@@ -229,7 +229,7 @@ def explain_by_occlusion(
         ]
         path_words = " ".join(verbalise_hop(hop) for hop in hops_of(chain.value.relation_path, graph.words)).split()
         left_out = [" ".join(path_words[:at] + path_words[at + 1 :]) or "?" for at in range(len(path_words))]
-        vectors = graph.shared.vectors.stacked([question, " ".join(path_words), *left_out])
+        vectors = graph.shared.vectors.stack([question, " ".join(path_words), *left_out])
         similarity = vectors[1:] @ vectors[0]
         found.append(
             ExplainedPath(

@@ -274,7 +274,7 @@ def refine_by_llm(
         chat.close()
     usage = chat.usage
     spent = {"calls": usage.calls, "from the cache": usage.cached, "tokens": usage.tokens}
-    return pool.refined(found, chat.endpoint.model, {**refiner.counts, **spent})
+    return pool.apply_refinement(found, chat.endpoint.model, {**refiner.counts, **spent})
 
 
 def refine_by_scorer(
@@ -302,7 +302,7 @@ def refine_by_scorer(
     for start in range(0, len(pool.questions), BATCH):
         found += refiner.refine(pool.questions[start : start + BATCH])
         progress("scoring", len(found), len(pool.questions))
-    return pool.refined(found, name, refiner.counts)
+    return pool.apply_refinement(found, name, refiner.counts)
 
 
 def compute_chosen_figures(pool: Pool) -> dict[str, float]:

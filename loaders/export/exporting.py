@@ -97,7 +97,7 @@ class ExportRequest:
     id_names: bool = False
     load: int | None = None
 
-    def checked_format(self) -> str:
+    def resolve_format(self) -> str:
         """Return the format; raise `UsageError` if it is unclear or contradicts other options."""
         format_ = self.format or format_of(self.path)
         if format_ not in FORMATS:
@@ -131,7 +131,7 @@ def export(request: ExportRequest, gateway: Gateway, progress: Progress = ignore
     `UsageError` for contradicting options, `StorageError` for a file that cannot be written.
     """
     started_s = time.monotonic()
-    format_ = request.checked_format()
+    format_ = request.resolve_format()
     total = _num_triples(gateway, request.load)
     ranks = relation_ranks(relation.name for relation in gateway.fetch(read_catalogue()).relations)
     triples = gateway.stream(stream_triples(ranks, request.load), fetch_size=CHUNK_SIZE)

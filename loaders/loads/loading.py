@@ -234,7 +234,7 @@ def load_lock(gateway: Gateway) -> Iterator[OpenTransaction]:
     """
     check_schema(gateway)
     ensure_lock(gateway)
-    with gateway.holding(hold_load_lock()) as hold:
+    with gateway.hold_transaction(hold_load_lock()) as hold:
         yield hold
 
 

@@ -75,9 +75,9 @@ class RetrieverObjective(ShuffledObjective[GraphRetriever, tuple[int, int]]):
 
     def evaluate(self) -> Figures:
         """Return recall on dev."""
-        return figures_of(list(self.scored()))
+        return figures_of(list(self.iterate_logits()))
 
-    def scored(self) -> Iterator[tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]]:
+    def iterate_logits(self) -> Iterator[tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]]:
         """Yield the logits of each dev question's triples, and which are right."""
         yield from score_triples(self.network, self._dev)
 

@@ -193,7 +193,7 @@ class JointObjective(ShuffledObjective[JointNetwork, tuple[int, int]]):
         rates = (self.training.learning_rate, self.training.head_learning_rate)
         return [ParameterGroup(part, rate) for part, rate in zip(parts, rates, strict=True)]
 
-    def saved(self) -> Mapping[str, Tensor]:
+    def get_weights(self) -> Mapping[str, Tensor]:
         """Return the trained weights; of a LoRA only its factors."""
         return self.network.trained_weights()
 

@@ -94,7 +94,7 @@ class LinkerObjective(ShuffledObjective[CandidateScorer, tuple[int, int]]):
 
     def evaluate(self) -> Figures:
         """Return recall and loss on dev."""
-        found = [linker_figures(logits, right, topics) for logits, right, topics in self.scored()]
+        found = [linker_figures(logits, right, topics) for logits, right, topics in self.iterate_logits()]
         recall_1, recall_3 = np.mean([each[:2] for each in found], axis=0).tolist()
         loss = sum(each[2] for each in found) / max(1, sum(len(each.is_topic) for each in self._dev))
         return {
@@ -104,7 +104,7 @@ class LinkerObjective(ShuffledObjective[CandidateScorer, tuple[int, int]]):
             "selection_metric": recall_1 - 0.1 * loss,
         }
 
-    def scored(self) -> Iterator[tuple[Floats, Bools, int]]:
+    def iterate_logits(self) -> Iterator[tuple[Floats, Bools, int]]:
         """Yield the logits of each dev question's candidates, which are topics, and the number of its topics."""
         with torch.no_grad():
             for each in self._dev:
@@ -141,7 +141,7 @@ def linker_training(config: LinkerConfig, inputs: Inputs[LinkedCandidates]) -> T
     def outcome(_trained: Mapping[str, TrainingResult]) -> Outcome:
         scored = [
             (float(logit), float(right))
-            for logits, rights, _ in learned[0].scored()
+            for logits, rights, _ in learned[0].iterate_logits()
             for logit, right in zip(logits, rights, strict=True)
         ]
         fields = {

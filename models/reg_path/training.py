@@ -111,7 +111,7 @@ class PathObjective(ShuffledObjective[nn.Module, Pair]):
         """Return the figures on dev."""
         found: list[float] = []
         first: dict[str, tuple[float, bool]] = {}
-        for example, scores in self.ranked():
+        for example, scores in self.iterate_scores():
             found += [score for score, right in zip(scores, example.is_right, strict=True) if right]
             best = int(np.argmax(scores))
             mine = (scores[best], example.is_right[best])
@@ -120,7 +120,7 @@ class PathObjective(ShuffledObjective[nn.Module, Pair]):
         figures = (likelihood, float(np.mean([right for _, right in first.values()])))
         return dict(zip(FIGURES, figures, strict=True)) | {"selection_metric": likelihood}
 
-    def ranked(self) -> Iterator[tuple[PathExample, list[float]]]:
+    def iterate_scores(self) -> Iterator[tuple[PathExample, list[float]]]:
         """Yield the log-probabilities of each dev example's candidates as whole paths."""
         with torch.no_grad():
             for example in self._dev:
@@ -129,7 +129,7 @@ class PathObjective(ShuffledObjective[nn.Module, Pair]):
 
     def calibration_pairs(self) -> list[tuple[float, float]]:
         """Return score and correctness of each dev example's likeliest candidate."""
-        best = [(example, scores, int(np.argmax(scores))) for example, scores in self.ranked()]
+        best = [(example, scores, int(np.argmax(scores))) for example, scores in self.iterate_scores()]
         return [(scores[at], float(example.is_right[at])) for example, scores, at in best]
 
 
@@ -156,7 +156,7 @@ class DecoderObjective(PathObjective):
     def log_likelihoods(self, network: nn.Module, pairs: Sequence[Pair]) -> Tensor:
         """Return the decoder's log-likelihoods."""
         rows = torch.tensor([self._row[example.masked] for example, _ in pairs], device=self._questions.device)
-        written = torch.from_numpy(self._vocabulary.written([path for _, path in pairs])).to(rows.device)
+        written = torch.from_numpy(self._vocabulary.encode_paths([path for _, path in pairs])).to(rows.device)
         whole: Tensor = network(self._questions[rows], self._tokens, written)[1]
         return whole
 

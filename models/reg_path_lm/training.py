@@ -74,7 +74,7 @@ class PlanObjective(PathObjective):
         )
         self._text = text
 
-    def saved(self) -> Mapping[str, Tensor]:
+    def get_weights(self) -> Mapping[str, Tensor]:
         """Return the LoRA's weights."""
         return adapter_weights(self.network)
 

@@ -76,16 +76,16 @@ class SubgraphObjective(ShuffledObjective[nn.Module, tuple[int, int]]):
 
     def evaluate(self) -> Figures:
         """Return recall on dev."""
-        figures = figures_of(self.ranked())
+        figures = figures_of(self.iterate_scores())
         if figures is None:
             raise NothingToLearnError("no question to choose by has an answer in its subgraph")
         return figures
 
-    def ranked(self) -> Iterator[tuple[QuestionGraphs, int, npt.NDArray[np.float32]]]:
+    def iterate_scores(self) -> Iterator[tuple[QuestionGraphs, int, npt.NDArray[np.float32]]]:
         """Yield the scores of each dev question's triples."""
         with torch.no_grad():
             for encoded in self._dev:
-                for question, (_, inputs) in enumerate(encoded.whole()):
+                for question, (_, inputs) in enumerate(encoded.iterate_rows()):
                     yield encoded.graphs, question, self.triple_scores(inputs).cpu().numpy()
 
     def generator(self, place: int, question: int) -> np.random.Generator:
@@ -164,7 +164,7 @@ def scorer_training(
             "subgraph": config.subgraph,
         }
         parts = {part: partial(write_weights, learned.network.state_dict())}
-        return Outcome(parts, fit_calibration(calibration_pairs(learned.ranked())), fields)
+        return Outcome(parts, fit_calibration(calibration_pairs(learned.iterate_scores())), fields)
 
     depends_on = {key: value for key, value in config.as_json().items() if key != "training"}
     return Training(

@@ -39,7 +39,7 @@ class FileBatches(Generic[NetworkT]):
         """Return the encoder's parameters and the others."""
         return encoder_and_heads(self.network, self.training)
 
-    def saved(self) -> dict[str, Tensor]:
+    def get_weights(self) -> dict[str, Tensor]:
         """Return the network's weights."""
         return select_trained_weights(self.network)
 
@@ -66,7 +66,7 @@ class FileBatches(Generic[NetworkT]):
 
 def split_batches(texts: CachedTokenizer, many: Sequence[str], parts: int = PARTS) -> tuple[list[TextBatch], Ints]:
     """Return the texts in at most `parts` batches of similar length, and each row in the concatenated batches."""
-    tokens = [texts.alone(text) for text in many]
+    tokens = [texts.encode_single(text) for text in many]
     chunks, rows = _by_length([len(each) for each in tokens], parts)
     return [texts.batch([tokens[i] for i in chunk]) for chunk in chunks], rows
 
@@ -123,7 +123,7 @@ def dual_batch(
     part = table.slice(np.concatenate([each.paths for each in candidates]))
     hops, hop_rows = split_batches(texts, [table.texts[hop] for hop in part.hops])
     return DualBatch(
-        questions=texts.batch([texts.alone(masked) for example in examples for masked in example.masked]),
+        questions=texts.batch([texts.encode_single(masked) for example in examples for masked in example.masked]),
         hops=hops,
         hop_rows=torch.from_numpy(hop_rows),
         levels=part.levels,

@@ -210,7 +210,7 @@ class PoolObjective(FileBatches[nn.Module]):
         negatives = [self._negatives(key) for key in keys]
         examples = self.train[keys[0][0]]
         selected = [
-            (examples.examples[key[1]], self._pools[key].positives.and_then(wrong))
+            (examples.examples[key[1]], self._pools[key].positives.concatenate(wrong))
             for key, wrong in zip(keys, negatives, strict=True)
         ]
         logits = self.reader.logits(network, self.texts, examples, selected)
@@ -253,12 +253,12 @@ class PoolObjective(FileBatches[nn.Module]):
 
     def evaluate(self) -> Figures:
         """Return the figures of the first path: both networks' scores order the dual encoder's shortlist."""
-        ranked = list(self.shortlisted())
+        ranked = list(self.iterate_shortlist_scores())
         mix, figures = best_mix(ranked, MIXES if self.mix is None else (self.mix,))
         alone = first_path_figures((e, mix_scores(stop, own, rows, 1.0)) for e, stop, own, rows in ranked)
         return {**figures, "mix": mix, **{f"alone_{name}": value for name, value in alone.items()}}
 
-    def shortlisted(self) -> Iterator[tuple[Example, Floats, Floats, Ints]]:
+    def iterate_shortlist_scores(self) -> Iterator[tuple[Example, Floats, Floats, Ints]]:
         """Yield each dev example with the dual encoder's scores, and the network's scores of the shortlisted rows."""
         for examples, stops in zip(self.dev, self.dev_stop, strict=True):
             best = [np.argsort(-stop, kind="stable")[: self.options.shortlist] for stop in stops]

@@ -169,7 +169,7 @@ class DualObjective(FileBatches[DualEncoder]):
         sample = sample_pairs(self.pairs, self.options.pair_batch, self.options.pair_others, chance)
         dual = self.network
         device = device_of(network)
-        questions = dual.encode(self.texts.batch([self.texts.alone(text) for text in sample.texts]).to(device))
+        questions = dual.encode(self.texts.batch([self.texts.encode_single(text) for text in sample.texts]).to(device))
         parts, rows = split_batches(self.texts, [*sample.forwards, *sample.inverse], parts=3)
         hops = torch.cat([dual.encode(part.to(device)) for part in parts])[torch.from_numpy(rows).to(device)]
         scores = dual.log_scale.exp() * questions @ hops.T
@@ -179,9 +179,11 @@ class DualObjective(FileBatches[DualEncoder]):
 
     def evaluate(self) -> Figures:
         """Return the figures of the first path when all reachable paths are scored."""
-        return first_path_figures((example, stop) for examples in self.dev for example, stop in self.scored(examples))
+        return first_path_figures(
+            (example, stop) for examples in self.dev for example, stop in self.iterate_stop_scores(examples)
+        )
 
-    def scored(self, examples: ExampleSet) -> Iterator[tuple[Example, Floats]]:
+    def iterate_stop_scores(self, examples: ExampleSet) -> Iterator[tuple[Example, Floats]]:
         """Yield each example with the stop scores of its reachable paths."""
         device = device_of(self.network)
         for start in range(0, len(examples.examples), EVALUATION_BATCH):

@@ -226,7 +226,7 @@ class Candidates:
         """Return the candidates at these rows."""
         return Candidates(self.paths[rows], self.topics[rows])
 
-    def and_then(self, others: Candidates) -> Candidates:
+    def concatenate(self, others: Candidates) -> Candidates:
         """Return these candidates, then the others."""
         return Candidates(np.concatenate([self.paths, others.paths]), np.concatenate([self.topics, others.topics]))
 

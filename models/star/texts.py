@@ -89,7 +89,7 @@ class CachedTokenizer:
             self._kept[text] = tuple(ids) or (self._unknown,)
         return self._kept[text]
 
-    def alone(self, text: str) -> Tokens:
+    def encode_single(self, text: str) -> Tokens:
         """Return the ids of a text as the only input of an encoder."""
         return (self._first, *self.tokens(text)[:MAX_QUESTION_TOKENS], self._last)
 

@@ -121,14 +121,14 @@ class _Star:
         )
         return self._cross
 
-    def ranked(self, mix: float) -> Iterator[tuple[Example, Floats]]:
+    def iterate_scores(self, mix: float) -> Iterator[tuple[Example, Floats]]:
         """Yield each dev example with the scores of its paths by all trained networks."""
         if self._cross:
-            for example, stop, scores, rows in self._cross.shortlisted():
+            for example, stop, scores, rows in self._cross.iterate_shortlist_scores():
                 yield example, mix_scores(stop, scores, rows, mix)
         else:
             for examples in self._dev:
-                yield from self._dual.scored(examples)
+                yield from self._dual.iterate_stop_scores(examples)
 
     def calibration(self, mix: float) -> tuple[float, float]:
         """Return slope and intercept of the first path's probability, fitted on the dev questions and, with a fifth of
@@ -137,7 +137,7 @@ class _Star:
         tables = {id(example): examples.table for examples in self._dev for example in examples.examples}
         answerable: list[tuple[float, float]] = []
         bare: list[tuple[float, float]] = []
-        for example, scores in self.ranked(mix):
+        for example, scores in self.iterate_scores(mix):
             first = int(np.argmax(scores))
             answerable.append((float(scores[first]), float(example.f1[first] > 0)))
             left = mark_remaining_paths(example, tables[id(example)])
@@ -150,4 +150,4 @@ class _Star:
         return fit_calibration([*answerable, *bare], weights)
 
     def _stops(self, sets: Sequence[ExampleSet]) -> list[list[Floats]]:
-        return [[stop for _, stop in self._dual.scored(examples)] for examples in sets]
+        return [[stop for _, stop in self._dual.iterate_stop_scores(examples)] for examples in sets]

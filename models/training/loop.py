@@ -50,7 +50,7 @@ class ShuffledObjective(Generic[NetworkT, ExampleT]):
         learning = [parameter for parameter in self.network.parameters() if parameter.requires_grad]
         return [ParameterGroup(learning, self.training.head_learning_rate)]
 
-    def saved(self) -> Mapping[str, Tensor]:
+    def get_weights(self) -> Mapping[str, Tensor]:
         """Return all weights."""
         return self.network.state_dict()
 
@@ -200,7 +200,7 @@ class _Training:
             self._epoch(number, step)
             step = 0
             self._finish_epoch(number)
-        restore_weights(self.objective.saved(), self.best)
+        restore_weights(self.objective.get_weights(), self.best)
         self.network.eval()
         return TrainingResult(self.history, self._best_epoch(), self._seconds())
 
@@ -237,7 +237,7 @@ class _Training:
         figures = self._share_figures(dict(self.objective.evaluate()))
         self.history.append(figures)
         if self._best_epoch() == epoch:
-            self.best = copy_weights(self.objective.saved())
+            self.best = copy_weights(self.objective.get_weights())
         self.report_epoch(epoch, figures)
         self._save(epoch + 1, 0)
 
@@ -262,7 +262,7 @@ class _Training:
         state = read_state(self.state_path, self.resolved)
         if state is None:
             return 0, 0
-        restore_weights(self.objective.saved(), state.weights)
+        restore_weights(self.objective.get_weights(), state.weights)
         restore_optimizer(self.optimizer, state.optimizer)
         self.best, self.history, self.seconds_before = dict(state.best), state.history, state.seconds
         if state.scaler:
@@ -277,7 +277,7 @@ class _Training:
             state = TrainingState(
                 epoch=epoch,
                 step=step,
-                weights=self.objective.saved(),
+                weights=self.objective.get_weights(),
                 optimizer=optimizer_tensors(self.optimizer),
                 objective=self.objective.state() if step else {},
                 best=self.best,

@@ -120,7 +120,7 @@ class Objective(Protocol):
         """Return the trainable parameters, in the same order each time."""
         ...
 
-    def saved(self) -> Mapping[str, Tensor]:
+    def get_weights(self) -> Mapping[str, Tensor]:
         """Return the trained weights, not copies, for states and checkpoints."""
         ...
 

@@ -137,7 +137,7 @@ def _check_vectors(place: Path) -> None:
     encoder = LetterEncoder()
     store = VectorStore(place / "vectors.sqlite")
     try:
-        found = TextVectors(encoder, store=store).stacked(TEXTS, lasting=True)
+        found = TextVectors(encoder, store=store).stack(TEXTS, lasting=True)
     finally:
         store.close()
     np.testing.assert_array_equal(found, encoder.encode(TEXTS))
@@ -167,7 +167,7 @@ def _stored() -> Path:
     place = Path(mkdtemp(prefix="fuzz-stored-"))
     encoder = LetterEncoder()
     store = VectorStore(place / "vectors.sqlite")
-    TextVectors(encoder, store=store).stacked(TEXTS, lasting=True)
+    TextVectors(encoder, store=store).stack(TEXTS, lasting=True)
     store.close()
     build_entity_index(place, lambda: iter([ENTITIES]), len(ENTITIES), EDITION, encoder)
     open_index(place, CATALOGUE, encoder)

@@ -53,6 +53,6 @@ def toy_training(config: ToyConfig, inputs: Inputs[QuestionGraphs]) -> Training:
             "subgraph": config.subgraph,
         }
         parts = {"weights": partial(write_weights, learned.network.state_dict())}
-        return Outcome(parts, fit_calibration(calibration_pairs(learned.ranked())), fields)
+        return Outcome(parts, fit_calibration(calibration_pairs(learned.iterate_scores())), fields)
 
     return Training([Phase("toy scorer", "weights", config.training, {}, objective)], outcome)

@@ -67,7 +67,7 @@ def test_paths_are_written_and_walked(settings: Settings, engine: Engine, tmp_pa
 def test_refined_pools_take_the_place_of_their_own(engine: Engine, tmp_path: Path) -> None:
     train, dev = pool_of(engine, tmp_path, "train", LEARNED), pool_of(engine, tmp_path, "dev", CHOSEN)
     chosen = [replace(each, chosen=each.weak[:1], how="refined") for each in train.questions]
-    refined = train.refined(chosen, "somebody", {"refined": len(chosen)})
+    refined = train.apply_refinement(chosen, "somebody", {"refined": len(chosen)})
     write_pool(tmp_path / "refined.jsonl", refined)
     found = match_refined_pools([train, dev], ["weak", str(tmp_path / "refined.jsonl")])
     assert [pool.header.refiner for pool in found] == ["somebody", ""]

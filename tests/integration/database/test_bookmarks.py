@@ -17,7 +17,7 @@ def nothing(name: str, **params: object) -> Request[None]:
 
 
 def hold(gateway: Gateway) -> None:
-    with gateway.holding(hold_load_lock()) as held:
+    with gateway.hold_transaction(hold_load_lock()) as held:
         assert held.alive()
 
 

@@ -193,7 +193,7 @@ def test_what_a_stage_does_not_say_itself_is_charged_to_its_name() -> None:
     assert [cost.stage for cost in costs] == ["found", "own", "encode", "reversed"]
     assert [cost.llm.calls for cost in costs] == [1, 1, 0, 0]
     assert costs[1].seconds < 0.01  # no more is moved than there is
-    assert found.charged(costs).seconds == sum(cost.seconds for cost in costs) > 0
+    assert found.add_costs(costs).seconds == sum(cost.seconds for cost in costs) > 0
 
 
 def test_groups_are_as_many_as_items() -> None:

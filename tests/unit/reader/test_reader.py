@@ -75,7 +75,7 @@ def readings(evidence: Sequence[Evidence[Triple]], right: Sequence[Entity]) -> R
         "",
         tuple(each.question.text for each in evidence),
         tuple(frozenset({str(place)}) for place in range(len(evidence))),
-        vectors().stacked([each.question.text for each in evidence]),
+        vectors().stack([each.question.text for each in evidence]),
         found.starts,
         np.array(is_right),
         np.ones(len(evidence), dtype=np.int64),

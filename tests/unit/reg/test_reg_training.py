@@ -75,7 +75,7 @@ def test_scores_are_those_of_the_network_and_kept_projections_change_nothing(tra
     encoder = LetterEncoder()
     encoded = EncodedGraphs(graphs, encoder.encode, description.num_rounds, torch.device("cpu"))
     with torch.no_grad():
-        expected = np.concatenate([network(inputs).numpy() for _, inputs in encoded.whole()])
+        expected = np.concatenate([network(inputs).numpy() for _, inputs in encoded.iterate_rows()])
     model = TripleModel(description, network, TextVectors(encoder))
     for _ in range(2):
         np.testing.assert_allclose(model.score(columns_of(graphs)), expected, rtol=1e-5, atol=1e-5)

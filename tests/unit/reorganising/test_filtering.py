@@ -64,7 +64,7 @@ def filtered(
     filtering = RelevanceFilter(relevance or ScoreRelevance(), coarse=coarse, is_fine=True, **options)
     steps: Steps[list[Any]] = filtering.reorganise(given)
     found, costs = drive(with_costs(steps), send)
-    return [each.charged(costs) for each in found]
+    return [each.add_costs(costs) for each in found]
 
 
 class Rising:

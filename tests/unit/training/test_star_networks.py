@@ -125,7 +125,7 @@ def test_a_stored_tokenizer_gives_what_transformers_does(tmp_path: Path) -> None
     ours, theirs = CachedTokenizer(stored), CachedTokenizer(trained.tokenizer)
     texts = ("What is Zürich's capital?", "日本 😀", "[QSP] a [PSP] [END] [UNK]", "", " ", "x" * 300, "word " * 700)
     for text in texts:
-        assert ours.alone(text) == theirs.alone(text)
+        assert ours.encode_single(text) == theirs.encode_single(text)
         assert ours.tokens(text) == theirs.tokens(text)
         tokens, _ = ours.pair(text, "lima, capital")
         assert tokens == theirs.pair(text, "lima, capital")[0]
@@ -164,7 +164,7 @@ def test_long_texts_are_cut_and_keep_the_layout(texts: CachedTokenizer) -> None:
     assert len(tokens) == at + 1 + MAX_PATH_TOKENS + 2
     batch = texts.pairs([(tokens, at)])
     assert (int(batch.is_question.sum()), int(batch.is_path.sum())) == (MAX_QUESTION_TOKENS, MAX_PATH_TOKENS + 1)
-    assert len(texts.alone("what " * 500)) == MAX_QUESTION_TOKENS + 2
+    assert len(texts.encode_single("what " * 500)) == MAX_QUESTION_TOKENS + 2
 
 
 def test_a_text_without_a_token_counts_as_an_unknown_one(texts: CachedTokenizer) -> None:
@@ -191,7 +191,7 @@ def test_the_special_tokens_begin_as_the_mean_of_all_others(tmp_path: Path) -> N
 
 def test_the_dual_encoder_against_its_formula(dual: DualEncoder, texts: CachedTokenizer) -> None:
     def unit(text: str) -> Tensor:
-        hidden = dual.encoder(input_ids=torch.tensor([texts.alone(text)])).last_hidden_state[0]
+        hidden = dual.encoder(input_ids=torch.tensor([texts.encode_single(text)])).last_hidden_state[0]
         return normalize(hidden.mean(dim=0), dim=0)
 
     def mlp(network: nn.Module, inputs: Tensor) -> Tensor:

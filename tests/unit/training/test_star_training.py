@@ -64,7 +64,7 @@ class LineObjective:
     def groups(self) -> list[ParameterGroup]:
         return encoder_and_heads(self.network, OPTIONS)
 
-    def saved(self) -> dict[str, Tensor]:
+    def get_weights(self) -> dict[str, Tensor]:
         return select_trained_weights(self.network)
 
     def begin(self, epoch: int) -> None:

@@ -50,7 +50,7 @@ class AdaptedObjective:
         network = self.network
         return [ParameterGroup([network.down.weight], 0.1), ParameterGroup([network.up.weight], 0.01)]
 
-    def saved(self) -> dict[str, Tensor]:
+    def get_weights(self) -> dict[str, Tensor]:
         return select_trained_weights(self.network)
 
     def begin(self, epoch: int) -> None:
@@ -129,7 +129,7 @@ class Adaptation:
         return self.objectives[part]
 
     def _outcome(self, _trained: Mapping[str, TrainingResult]) -> Outcome:
-        parts = {name: partial(write_weights, each.saved()) for name, each in self.objectives.items()}
+        parts = {name: partial(write_weights, each.get_weights()) for name, each in self.objectives.items()}
         return Outcome(parts, (1.0, 0.0))
 
 
