@@ -40,7 +40,7 @@ from lodestar.engine.settings import resolve
 from lodestar.engine.stages import Reorganiser
 from lodestar.engine.steps import drive
 from lodestar.engine.training.fi_thresholds import judge_claims
-from lodestar.loaders.questions.reading import read_questions
+from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.graphrag_fi import Thresholds, best_thresholds
 from lodestar.models.path_pooling import PoolingOptions
 

@@ -32,7 +32,7 @@ from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.reorganising.pooling import PathSmoothing
 from lodestar.engine.settings import resolve
 from lodestar.engine.steps import drive
-from lodestar.loaders.questions.reading import read_questions
+from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.path_pooling import Kernel, PoolingOptions, PoolMode
 
 CUTS = (25, 50, 100)

@@ -43,7 +43,7 @@ from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.settings import resolve
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import Question, Triple
-from lodestar.loaders.questions.reading import read_questions
+from lodestar.loaders.questions.question_sets import read_questions
 
 Key = tuple[str, str, str]
 

@@ -103,7 +103,7 @@ def run(
       lodestar eval questions-dev.jsonl.gz --unanswerable
       lodestar eval questions-dev.jsonl.gz --recipe "similarity + filter" --set filter.keep=10 --noise 10,20,30
     """
-    from ...loaders.questions.reading import choose_file, read_questions
+    from ...loaders.questions.question_sets import choose_file, read_questions
     from ..errors import UsageError
     from ..evaluation.runs import RunOptions
 
@@ -143,7 +143,7 @@ def rerun(
     """
     from dataclasses import replace
 
-    from ...loaders.questions.reading import read_questions
+    from ...loaders.questions.question_sets import read_questions
     from ..errors import GraphError, InputError, UsageError
     from ..evaluation.report import read_report, translate_report_errors
     from ..evaluation.runs import RunOptions

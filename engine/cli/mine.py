@@ -87,14 +87,14 @@ def command(
     """
     import time
 
-    from ...loaders.questions.reading import choose_file
+    from ...loaders.questions.question_sets import choose_file
     from ..api import Engine
     from ..progress import progress_bar
-    from ..supervision.drawing import DEFAULT_QUESTIONS, MakingOptions
-    from ..supervision.drawing import LENGTHS as DEFAULT_LENGTHS
     from ..supervision.made_set import make_questions
     from ..supervision.mine_file import mine_file
     from ..supervision.miner import MiningOptions
+    from ..supervision.path_sampling import DEFAULT_QUESTIONS, MakingOptions
+    from ..supervision.path_sampling import LENGTHS as DEFAULT_LENGTHS
     from ..whole_file import check_output
 
     check_source(
@@ -188,7 +188,7 @@ def check_source(
 def _sample_questions(path: str, format_name: str | None, limit: int | None, seed: int) -> QuestionSet:
     from dataclasses import replace
 
-    from ...loaders.questions.reading import read_questions
+    from ...loaders.questions.question_sets import read_questions
 
     questions = read_questions(path, format_name)
     return replace(questions, questions=questions.sample(limit, seed))

@@ -25,8 +25,8 @@ from ..neo4j.catalogue import Catalogue, read_catalogue, read_graph_state
 from ..neo4j.mining import stream_named_signatures
 from ..progress import Progress, ignore_progress
 from ..values import Entity, Step
-from .drawing import MakingOptions, PathSample, PathSampler, SampledPath, sample_topics
 from .paraphrasing import paraphrase_questions
+from .path_sampling import MakingOptions, PathSample, PathSampler, SampledPath, sample_topics
 
 LEAST_COSINE = 0.3
 """Lowest cosine between a noun and the words of an entity's relations."""

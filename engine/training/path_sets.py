@@ -24,10 +24,10 @@ from ..neo4j.catalogue import read_catalogue
 from ..progress import Progress
 from ..retrieval.scoring import PathScorer
 from ..settings import Settings
-from ..supervision.drawing import LENGTHS, MakingOptions
 from ..supervision.made_set import EVERY_DEV, make_questions, split_train_dev
 from ..supervision.mine_file import mine_file
 from ..supervision.miner import MiningOptions
+from ..supervision.path_sampling import LENGTHS, MakingOptions
 from .of_graph import GraphDataFile, Say, make_once_per_graph
 
 MAX_PATHS = 2

@@ -20,7 +20,7 @@ from ...neo4j.neighbours import read_signature_counts
 from ...steps import Steps, one
 from .batch import BOUNDS, Bools, EntityTable, Subgraph, SubgraphBatch
 from .proposing import RelationProposer, RelationQuery, best_relations
-from .reading import EntityRegistry, ReadPlan, StepReader, StepTriples
+from .step_reader import EntityRegistry, ReadPlan, StepReader, StepTriples
 
 Ints = npt.NDArray[np.int64]
 

@@ -19,7 +19,7 @@ from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.mine_file import mine_file
 from lodestar.engine.supervision.miner import MiningOptions
 from lodestar.loaders.formats.ntriples import NtriplesSource
-from lodestar.loaders.questions.reading import read_questions
+from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.star.mined import read_mined_file
 
 from tests.conftest import emptied

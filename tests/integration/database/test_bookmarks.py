@@ -24,7 +24,7 @@ def hold(gateway: Gateway) -> None:
 WAYS: dict[str, Callable[[Gateway], object]] = {
     "fetch": lambda gateway: gateway.fetch(nothing("read_catalogue")),
     "execute": lambda gateway: gateway.execute(nothing("ensure_load_lock")),
-    "holding": hold,
+    "hold_transaction": hold,
     "stream": lambda gateway: list(gateway.stream(nothing("stream_names"))),
 }
 

@@ -23,7 +23,7 @@ HOLDER = """
 import sys, time
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.load_lock import Hold, hold_load_lock
+from lodestar.engine.neo4j.load_lock import OpenTransaction, hold_load_lock
 
 connection = Connection(sys.argv[1], sys.argv[2], sys.stdin.readline().strip(), sys.argv[3])
 with Gateway(connection) as gateway, gateway.hold_transaction(hold_load_lock()):

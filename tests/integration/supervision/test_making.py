@@ -14,10 +14,10 @@ from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.progress import progress_bar
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.drawing import MakingOptions
 from lodestar.engine.supervision.made_set import make_questions, split_train_dev
 from lodestar.engine.supervision.mine_file import mine_file
 from lodestar.engine.supervision.miner import MiningOptions
+from lodestar.engine.supervision.path_sampling import MakingOptions
 from lodestar.engine.training.path_sets import make_sets
 from lodestar.engine.values import Question
 from lodestar.models.star.config import DualOptions, StarConfig

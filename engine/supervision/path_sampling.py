@@ -1,4 +1,4 @@
-"""Draw random relation paths from the graph, to generate questions from.
+"""Sample random relation paths from the graph, to generate questions from.
 
 All walks of a batch take each step together, with the queries and bounds of the search.
 """
