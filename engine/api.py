@@ -16,7 +16,7 @@ from .evidence.evidence import Answer, Evidence, Item
 from .evidence.extras import Quotes, collect_snippets
 from .extras import translate_import_errors
 from .linking.topics import rerank_candidates
-from .neo4j.catalogue import ORIGINS, Edition, RelationInfo, read_catalogue, read_edition, whole_state
+from .neo4j.catalogue import ORIGINS, Edition, RelationInfo, read_catalogue, read_edition, read_full_state
 from .neo4j.connection import Connection
 from .neo4j.instance import connection_of
 from .pipeline import Pipeline
@@ -346,7 +346,7 @@ class Engine:
         opened = None if anew else self._opened
         if opened is None:
             edition = yield from one(read_edition())
-            state = yield from whole_state()
+            state = yield from read_full_state()
             state.check()
             self._warn(state.warnings)
             graph = self.resources.of_graph((yield from one(read_catalogue())), edition)

@@ -122,7 +122,7 @@ def command(
     from ..show.page import explanation_page, growth_page
     from ..values import Question
     from ..whole_file import check_output
-    from .terminal import in_colour
+    from .terminal import supports_colour
 
     if html is not None:
         check_output("--html", html, reads=list_recipe_files(flags), force=force)
@@ -150,7 +150,7 @@ def command(
         said = {} if answer is None else {"answer": answer.text, "why": answer.why}
         echo(json.dumps({**explanation_data(explanation), **said}, ensure_ascii=False))
     else:
-        colour = in_colour()
+        colour = supports_colour()
         echo("\n".join(explanation_lines(explanation, colour=colour)), color=colour)
     _write(html, explanation_page(explanation))
 

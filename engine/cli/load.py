@@ -39,9 +39,9 @@ class FormatGroup(click.Group):
         """Return the command of the named format, or of the named file's format."""
         if args[0] in self.commands or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
-        from ...loaders.formats.by_name import detect
+        from ...loaders.formats.by_name import detect_format
 
-        kind = detect(args[0])
+        kind = detect_format(args[0])
         echo(f"{args[0]} looks like {kind}", err=True)
         return kind, self.commands[kind], args
 

@@ -15,7 +15,7 @@ import click
 
 from ...models.message_text import one_line
 from ..errors import LodestarError, StorageError
-from .terminal import echo, in_colour, show_warnings
+from .terminal import echo, show_warnings, supports_colour
 
 MAX_MESSAGE_CHARS = 1_500
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
@@ -148,7 +148,7 @@ def _end(number: int, _frame: object) -> None:
 def _call_command() -> object:
     """Call the command; an error during the clean-up after Ctrl-C is raised as the interrupt."""
     try:
-        return main(standalone_mode=False, color=None if in_colour() else False)
+        return main(standalone_mode=False, color=None if supports_colour() else False)
     except Exception as error:
         if _signals or is_interrupt(error):
             raise KeyboardInterrupt from error

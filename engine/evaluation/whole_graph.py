@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import GraphError
-from ..neo4j.catalogue import read_catalogue, whole_state
+from ..neo4j.catalogue import read_catalogue, read_full_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.statements import relation_ranks, stream_names, stream_triples
 from ..values import Entity, literal_term
@@ -72,7 +72,7 @@ class WholeGraph:
     @classmethod
     def read(cls, gateway: Gateway) -> WholeGraph:
         """Read the graph of a database. Raises `GraphError` if it is too large."""
-        state = gateway.run(whole_state())
+        state = gateway.run(read_full_state())
         state.check()
         if state.num_triples > MAX_TRIPLES:
             raise GraphError(

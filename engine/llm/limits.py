@@ -114,7 +114,7 @@ _GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
 
 
 @asynccontextmanager
-async def deadline(timeout_s: float) -> AsyncIterator[None]:
+async def limit_time(timeout_s: float) -> AsyncIterator[None]:
     """Bound the time of the block's requests, attempts and waits included. Raises `TimeoutError`."""
     async with asyncio.timeout(timeout_s) as bound:
         _ends_s.set(bound.when() or math.inf)

@@ -128,7 +128,7 @@ class EmbeddedServer:
         server = process.find_server(self.home, state) if self.home.folder.exists() else None
         phase: Phase = "stopped"
         if server:
-            phase = "running" if state and process.listens(server, state) else "starting"
+            phase = "running" if state and process.is_listening(server, state) else "starting"
         return Status(
             name=self.name,
             phase=phase,

@@ -114,7 +114,7 @@ def wait_until_ready(server: psutil.Process, home: ServerHome, state: ServerStat
         try:
             code = server.wait(_POLL_S)
         except psutil.TimeoutExpired:
-            if listens(server, state):
+            if is_listening(server, state):
                 return
             continue
         reason = failure_reason(home.console_log.read_text(encoding="utf-8", errors="replace"))
@@ -128,7 +128,7 @@ def wait_until_ready(server: psutil.Process, home: ServerHome, state: ServerStat
     raise ServerError(f"Neo4j did not answer within {timeout_s:.0f} s of its start; its log is {home.console_log}")
 
 
-def listens(server: psutil.Process, state: ServerState) -> bool:
+def is_listening(server: psutil.Process, state: ServerState) -> bool:
     """Return whether this process accepts connections at the ports of the state."""
     import psutil
 

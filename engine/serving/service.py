@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from ..api import Engine
 from ..errors import DatabaseUnavailableError, LodestarError, UsageError
 from ..evidence.evidence import Answer
-from ..neo4j.catalogue import RelationInfo, read_catalogue, read_edition, whole_state
+from ..neo4j.catalogue import RelationInfo, read_catalogue, read_edition, read_full_state
 from ..neo4j.connection import Connection
 from ..neo4j.gateway import Gateway
 from ..neo4j.instance import connection_of
@@ -203,7 +203,7 @@ class Service:
         """Return why no question can be answered now (database, graph, models), or an empty text."""
 
         def check(engine: Engine) -> str:
-            state = engine.gateway().run(whole_state())
+            state = engine.gateway().run(read_full_state())
             state.check()
             engine.prepare()
             return ""

@@ -78,9 +78,9 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        from .page import explanation_page, in_notebook
+        from .page import explanation_page, wrap_for_notebook
 
-        return in_notebook(explanation_page(self))
+        return wrap_for_notebook(explanation_page(self))
 
 
 def percent(weight: float) -> str:

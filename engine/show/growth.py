@@ -51,9 +51,9 @@ class Growth:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        from .page import growth_page, in_notebook
+        from .page import growth_page, wrap_for_notebook
 
-        return in_notebook(growth_page(self))
+        return wrap_for_notebook(growth_page(self))
 
 
 def show_layer(edges: list[GrownEdge], max_edges: int = MAX_EDGES) -> GrownLayer:

@@ -266,7 +266,7 @@ def _last_hops(explorer: Explorer, reach: TopicPaths, met: _Met) -> Iterator[tup
             yield from ((way, step) for _, step in way.frontier.steps_on(explorer.relations) if step in met.steps[way])
 
 
-def right_path(search: TopicSearch, hops: WalkedPath, frontier: Frontier) -> RightPath | None:
+def evaluate_path(search: TopicSearch, hops: WalkedPath, frontier: Frontier) -> RightPath | None:
     """Return the path with precision and recall of its ends; None if no end is a gold answer."""
     topics = {topic.id for topic in search.question.topics}
     ends = select_answer_ends(frontier.steps, frontier.ends, topics, return_to_topic=search.return_to_topic)
@@ -286,7 +286,7 @@ def right_path(search: TopicSearch, hops: WalkedPath, frontier: Frontier) -> Rig
 def _collect_paths(search: TopicSearch, met: _Met, last: Sequence[tuple[PartialPath, Step, Frontier]]) -> FoundPaths:
     known = {way.hops: way.frontier for way in search.paths.walked}
     known |= {(*way.hops, way.hop(step)): frontier for way, step, frontier in last if not frontier.at_mediator}
-    evaluated = [(right_path(search, hops, frontier), frontier) for hops, frontier in known.items()]
+    evaluated = [(evaluate_path(search, hops, frontier), frontier) for hops, frontier in known.items()]
     right = [path for path, _ in evaluated if path is not None]
     return FoundPaths(
         paths=tuple(sorted(right, key=lambda path: (len(path.hops), *map(write_hop, path.hops)))),

@@ -148,14 +148,14 @@ def make_questions(
         naming = HopVerbaliser(catalogue, starts.together, TextVectors(engine.encoder))
     except EncoderUnavailableError as error:
         raise EncoderError(str(error)) from error
-    drawer = PathSampler(catalogue, starts.topics, options)
+    sampler = PathSampler(catalogue, starts.topics, options)
     questions: dict[tuple[str, tuple[str, ...]], GoldQuestion] = {}
     place = 0
     progress("drawing", 0, options.num_questions)
     while len(questions) < options.num_questions and place < MAX_TRIES * options.num_questions:
         places = range(place, place + BATCH)
         place += BATCH
-        for at, drawn in zip(places, gateway.run(drawer.draw(places)), strict=True):
+        for at, drawn in zip(places, gateway.run(sampler.sample(places)), strict=True):
             if drawn is not None and _can_be_asked(drawn) and len(questions) < options.num_questions:
                 question = _question(at, drawn, naming, options.seed)
                 questions.setdefault((question.text.lower(), question.topic_ids), question)

@@ -14,7 +14,7 @@ from ..api import Engine
 from ..errors import EncoderError, GraphError, QueryTimeoutError
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers
 from ..indexes.relation_index import index_folder, open_index, words_of_relation
-from ..neo4j.catalogue import Catalogue, read_catalogue, whole_state
+from ..neo4j.catalogue import Catalogue, read_catalogue, read_full_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import stream_mediator_relations
 from ..progress import Progress, ignore_progress
@@ -47,7 +47,7 @@ def mine_file(
     """
     check_output("", out, force=True)  # fail before the work, not after it
     gateway = engine.gateway()
-    gateway.run(whole_state()).check()
+    gateway.run(read_full_state()).check()
     asked = look_up_answers(questions.questions, gateway).questions
     catalogue = gateway.fetch(read_catalogue())
     words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}

@@ -145,8 +145,8 @@ class PathSampler:
         self._weights = {r.number: max(r.count, 1) ** options.temper for r in catalogue.relations}
         self._firsts = sorted(number for number in topics if abs(number) in self.relations)
 
-    def draw(self, places: Iterable[int]) -> Steps[list[PathSample | None]]:
-        """Return the drawn paths of each question number, None for a failed walk; number and seed decide them."""
+    def sample(self, places: Iterable[int]) -> Steps[list[PathSample | None]]:
+        """Return sampled paths for each question number, None for a failed walk; number and seed decide them."""
         begun = [self._begin(place) for place in places]
         tree = self._tree(topic for _, topic, _ in begun)
         walks: list[_Walk] = []

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ...models.reg_triple.config import SubgraphOptions
-from ...models.subgraphs import UNNAMED, WEAK, GraphTexts, QuestionGraphs, on_shortest_paths, write_graphs
+from ...models.subgraphs import UNNAMED, WEAK, GraphTexts, QuestionGraphs, mark_shortest_paths, write_graphs
 from ...models.text.vectors import TextVectors
 from ..api import Engine
 from ..errors import GraphError
 from ..gold_questions import QuestionSet, look_up_answers
 from ..indexes.relation_index import words_of_relation
-from ..neo4j.catalogue import Catalogue, read_catalogue, whole_state
+from ..neo4j.catalogue import Catalogue, read_catalogue, read_full_state
 from ..progress import Progress, ignore_progress
 from ..retrieval.subgraph.batch import Subgraph
 from ..retrieval.triples import GraphRelations, entity_text, subgraph_query, subgraphs_of
@@ -51,7 +51,7 @@ def write_question_graphs(
     question is left.
     """
     gateway = engine.gateway()
-    gateway.run(whole_state()).check()
+    gateway.run(read_full_state()).check()
     catalogue = gateway.fetch(read_catalogue())
     relations = graph_relations(catalogue)
     extractor = subgraphs_of(relations, vectors, options)
@@ -93,7 +93,7 @@ class _Columns:
         ids = subgraph.ids
         topics = {topic.id for topic in placed.topics}
         is_answer = np.array([id_ in placed.answers and id_ not in topics for id_ in ids], dtype=np.bool_)
-        right = on_shortest_paths(
+        right = mark_shortest_paths(
             subgraph.heads, subgraph.tails, subgraph.is_literal, np.flatnonzero(subgraph.is_topic), is_answer
         )
         texts = [entity_text(subgraph.table[place]) for place in subgraph.entities.tolist()]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ...engine.errors import GraphError, UsageError
-from ...engine.neo4j.catalogue import read_catalogue, read_loads, whole_state
+from ...engine.neo4j.catalogue import read_catalogue, read_full_state, read_loads
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.statements import (
     CHUNK_SIZE,
@@ -169,7 +169,7 @@ def export(request: ExportRequest, gateway: Gateway, progress: Progress = ignore
 
 def _num_triples(gateway: Gateway, load: int | None) -> int:
     """Return how many triples to export; raise if there is no complete graph or no such load."""
-    state = gateway.run(whole_state())
+    state = gateway.run(read_full_state())
     state.check()
     unfinished = (*state.unfinished_loads, *state.deleting_loads)
     if load is None and unfinished and state.under_way:

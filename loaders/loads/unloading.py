@@ -9,12 +9,12 @@ from typing import Any
 from ...engine.errors import GraphError
 from ...engine.neo4j.catalogue import LoadManifest, read_catalogue, read_graph_state, read_loads
 from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.templates import Request, Row, in_requests, template
+from ...engine.neo4j.templates import Request, Row, split_into_requests, template
 from ...engine.progress import Progress, ignore_progress
 from ...engine.relations.describing import describe_from_source, remove_descriptions
 from ...engine.relations.kinds import refresh_kinds
 from ..writing.manifest import labels_of, make_write_request
-from ..writing.names import Name, read_names, without_load, write_names
+from ..writing.names import Name, read_names, remove_load, write_names
 from ..writing.online_writer import BATCH_SIZE
 from ..writing.relations import refresh_counts
 from .loading import load_lock
@@ -101,8 +101,8 @@ def _mark(gateway: Gateway, load: int) -> str | None:
 
 def _unload_names(gateway: Gateway, load: int, label: str, batch_size: int) -> None:
     names = gateway.stream(_stream_names_of(label))
-    changed = (write_names(rest).as_row(id_) for id_, known in names if (rest := without_load(known, load)) != known)
-    for batch in in_requests(changed, batch_size, lambda row: len(str(row))):
+    changed = (write_names(rest).as_row(id_) for id_, known in names if (rest := remove_load(known, load)) != known)
+    for batch in split_into_requests(changed, batch_size, lambda row: len(str(row))):
         gateway.fetch(make_write_request("write_entities", entities=batch, labels=[]))
 
 

@@ -13,9 +13,9 @@ from ...engine.neo4j.catalogue import (
     LoadManifest,
     check_signatures,
     read_catalogue,
+    read_full_state,
     read_loads,
     read_relation_counts,
-    whole_state,
 )
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.statements import StatedTriples, stream_stated_triples
@@ -36,7 +36,7 @@ class Verification:
 
 def verify(gateway: Gateway, progress: Progress = ignore_progress) -> Verification:
     """Count everything in the graph again and compare it with the catalogue, the signatures and the manifests."""
-    state = gateway.run(whole_state())
+    state = gateway.run(read_full_state())
     loads = gateway.fetch(read_loads())
     catalogue = gateway.fetch(read_catalogue())
     faults = []

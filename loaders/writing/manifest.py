@@ -10,7 +10,7 @@ from typing import Any
 from ...engine.errors import GraphError
 from ...engine.neo4j.catalogue import GRAPH_VERSION, RelationInfo, read_catalogue
 from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.templates import Request, Row, in_requests, template
+from ...engine.neo4j.templates import Request, Row, split_into_requests, template
 from .names import BASE_LOAD
 from .relations import RelationRow
 
@@ -121,7 +121,9 @@ def begin_load(gateway: Gateway, manifest: Manifest) -> Sequence[RelationInfo]:
 
 def write_relations(gateway: Gateway, rows: Sequence[RelationRow]) -> None:
     """Put relations into the catalogue."""
-    for batch in in_requests((row.as_parameters() for row in rows), _RELATIONS_A_BATCH, lambda row: len(str(row))):
+    for batch in split_into_requests(
+        (row.as_parameters() for row in rows), _RELATIONS_A_BATCH, lambda row: len(str(row))
+    ):
         gateway.fetch(make_write_request("write_relations", relations=batch))
 
 

@@ -78,7 +78,7 @@ def search_names(texts: Iterable[str]) -> list[str] | None:
     return list(dict.fromkeys([*whole, *(short for name in whole for short in find_initials(name))])) or None
 
 
-def with_load(known: Sequence[Name], stated: Iterable[Name], load: int) -> tuple[Name, ...]:
+def add_load(known: Sequence[Name], stated: Iterable[Name], load: int) -> tuple[Name, ...]:
     """Return the names after a load has stated some: known ones keep their place, new ones follow."""
     merged = {(name.text, name.language): name for name in known}
     for name in stated:
@@ -90,7 +90,7 @@ def with_load(known: Sequence[Name], stated: Iterable[Name], load: int) -> tuple
     return tuple(merged.values())
 
 
-def without_load(known: Sequence[Name], load: int) -> tuple[Name, ...]:
+def remove_load(known: Sequence[Name], load: int) -> tuple[Name, ...]:
     """Return the names that remain without this load."""
     rest = (replace(name, loads=tuple(number for number in name.loads if number != load)) for name in known)
     return tuple(name for name in rest if name.loads)

@@ -11,13 +11,13 @@ from typing import Any
 from ...engine.neo4j.catalogue import RelationInfo
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.load_lock import OpenTransaction
-from ...engine.neo4j.templates import Request, in_requests, template
+from ...engine.neo4j.templates import Request, split_into_requests, template
 from ...engine.progress import Progress, ignore_progress
 from ..rows import split_by_bytes
 from ..source import RelationFacts
 from ..stage.stage import Stage
 from .manifest import Manifest, begin_load, finish_load, labels_of, make_write_request, write_relations
-from .names import BASE_LOAD, Name, read_names, with_load, write_names
+from .names import BASE_LOAD, Name, add_load, read_names, write_names
 from .relations import RelationRow, count_in_graph, num_related, refresh_counts, relation_rows
 
 BATCH_SIZE = 10_000
@@ -89,7 +89,7 @@ class OnlineWriter:
         merged = []
         for row in rows:
             stated = read_names(row["name"], row["aliases"], row["name_tags"])
-            merged.append(write_names(with_load(known.get(row["id"], ()), stated, load)).as_row(row["id"]))
+            merged.append(write_names(add_load(known.get(row["id"], ()), stated, load)).as_row(row["id"]))
         return merged
 
     def _write_literals(self, stage: Stage, manifest: Manifest) -> None:
@@ -115,7 +115,7 @@ class OnlineWriter:
                 if not group or (tail == "Literal" and not manifest.num_literals):
                     continue
                 triples = self._triples(stage, [row.staged for row in group], tail == "Literal")
-                for batch in in_requests(triples, self._batch_size, lambda triple: sum(map(len, triple))):
+                for batch in split_into_requests(triples, self._batch_size, lambda triple: sum(map(len, triple))):
                     self._gateway.fetch(make_write_request(query, {"TAIL": tail}, triples=batch, **params))
                     done += len(batch)
                     self._progress("triples", done, manifest.num_triples)

@@ -266,7 +266,7 @@ class EncodedQuestions:
         self._questions = encode(texts.questions)
         self._relations = encode(texts.relations)
         self._entities = encode(texts.entities) if texts.entities else np.zeros((1, self._questions.shape[1]), "f4")
-        self._on_path = on_right_paths(graphs)
+        self._on_path = mark_right_paths(graphs)
 
     @property
     def dimension(self) -> int:
@@ -319,7 +319,7 @@ class EncodedQuestions:
         return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)
 
 
-def on_right_paths(graphs: QuestionGraphs) -> Bools:
+def mark_right_paths(graphs: QuestionGraphs) -> Bools:
     """Return which nodes are on a shortest path from a topic to an answer, (num_nodes,): the ends of right triples."""
     found = np.zeros(len(graphs.text_of), dtype=np.bool_)
     found[graphs.heads[graphs.is_positive]] = True

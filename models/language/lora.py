@@ -70,7 +70,7 @@ def fingerprint(model: ModelAndTokenizer) -> str:
     return digest.hexdigest()
 
 
-def with_lora(model: ModelAndTokenizer, options: LoraOptions) -> nn.Module:
+def add_lora(model: ModelAndTokenizer, options: LoraOptions) -> nn.Module:
     """Return the network with new trainable LoRA factors; its output is unchanged until they are trained.
 
     Initial values follow torch's seed. Raises `CausalLMError` without peft, or if no layer matches `targets`.
@@ -90,7 +90,7 @@ def with_lora(model: ModelAndTokenizer, options: LoraOptions) -> nn.Module:
 
 
 def adapter_weights(network: nn.Module) -> dict[str, Tensor]:
-    """Return the trainable weights of a network from `with_lora`, not copies, by name."""
+    """Return the trainable weights of a network from `add_lora`, not copies, by name."""
     return {name: parameter.data for name, parameter in network.named_parameters() if parameter.requires_grad}
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..f1 import choose_set
 from ..training.description import QuestionKey, TrainedOn
 from .features import NAMES, WayColumns, way_features
-from .model import ABSENT, HopHead, Reader, SourceWeights, best_ways, sigmoid, with_hops
+from .model import ABSENT, HopHead, Reader, SourceWeights, add_hops, best_ways, sigmoid
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -72,9 +72,9 @@ class Readings:
         """Id, text and topics of each question."""
         return [(text, text, topics) for text, topics in zip(self.texts, self.topics, strict=True)]
 
-    def with_hops(self, hops_log: Floats) -> Readings:
+    def set_hops(self, hops_log: Floats) -> Readings:
         """Return the readings with what is predicted of the hops of each question."""
-        return replace(self, sources=tuple((name, kind, with_hops(w, hops_log)) for name, kind, w in self.sources))
+        return replace(self, sources=tuple((name, kind, add_hops(w, hops_log)) for name, kind, w in self.sources))
 
     def hops(self) -> Ints:
         """Return the fewest hops of a chain to a right candidate, (num_questions,); `MAX_HOPS` + 1 where there is none.
@@ -111,7 +111,7 @@ def figures(readings: Readings, reader: Reader) -> dict[str, float]:
     """Return F1, Hits@1 and expected calibration error over ten bins of confidence, of questions and the best that
     these candidates allow (``oracle``)."""
     if reader.hops is not None:
-        readings = readings.with_hops(reader.hops.log_probabilities(readings.vectors))
+        readings = readings.set_hops(reader.hops.log_probabilities(readings.vectors))
     read = reader.read(readings.sources)
     f1, best, first, sure = (np.zeros(len(readings)) for _ in range(4))
     for question in range(len(readings)):
@@ -245,7 +245,7 @@ def _fit_hops(sets: Sequence[Readings]) -> tuple[HopHead, list[Readings]]:
         head = HopHead(_softmax_regression(vectors[rows], hops[rows] - 1, most))
         found[folds == fold] = head.log_probabilities(vectors[folds == fold])
     shifts = np.cumsum([0, *map(len, sets)])
-    predicted = [each.with_hops(found[a:b]) for each, a, b in zip(sets, shifts, shifts[1:], strict=False)]
+    predicted = [each.set_hops(found[a:b]) for each, a, b in zip(sets, shifts, shifts[1:], strict=False)]
     return HopHead(_softmax_regression(vectors[known], hops[known] - 1, most)), predicted
 
 

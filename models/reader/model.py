@@ -159,7 +159,7 @@ def shipped_reader() -> Reader:
     return Reader.from_json(json.loads(text))
 
 
-def with_hops(ways: WayColumns, hops_log: Floats) -> WayColumns:
+def add_hops(ways: WayColumns, hops_log: Floats) -> WayColumns:
     """Return the columns with what is predicted of the hops of questions."""
     return replace(ways, hops_log=hops_log)
 

@@ -13,10 +13,10 @@ from ..language.causal_lm import CausalLMError
 from ..language.lora import (
     ModelAndTokenizer,
     adapter_weights,
+    add_lora,
     fingerprint,
     load_language_model,
     restore_adapter,
-    with_lora,
 )
 from ..mined import Pool, supervision_of
 from ..reg_path.network import Vocabulary
@@ -46,7 +46,7 @@ def read_plan_writer(
                 f"{folder}: the language model in {base.name} is not the one that this LoRA was trained on: name that "
                 "one with --set reg-path.model=FOLDER, or train again"
             )
-        network = with_lora(base, description.lora)
+        network = add_lora(base, description.lora)
     except CausalLMError as error:
         raise BadCheckpointError(f"{folder}: {error}") from error
     with translate_read_errors(folder):
@@ -120,7 +120,7 @@ def writer_training(config: PlanConfig, inputs: Inputs[Pool]) -> Training:
         text = PlanText(model.tokenizer, vocabulary)
         train, dev = (examples_of(pools, vocabulary) for pools in (inputs.train, inputs.dev))
         torch.manual_seed(config.training.seed)
-        learned.append((PlanObjective(with_lora(model, config.lora), train, dev, text, config), known))
+        learned.append((PlanObjective(add_lora(model, config.lora), train, dev, text, config), known))
         return learned[0][0]
 
     def outcome(_trained: Mapping[str, TrainingResult]) -> Outcome:
