@@ -1,4 +1,4 @@
-"""The engine: one object over one graph, for questions one at a time or in batches, blocking or with asyncio."""
+"""Ask one graph: the engine takes questions one at a time or in batches, blocking or with asyncio."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from .errors import EntityNotFoundError, LodestarError, UnknownRelationError, UsageError
 from .evidence.evidence import Answer, Evidence, Item
-from .evidence.extras import Quotes, quoted
-from .extras import naming_extras
+from .evidence.extras import Quotes, collect_snippets
+from .extras import translate_import_errors
 from .linking.topics import rerank_candidates
-from .neo4j.catalogue import ORIGINS, Edition, RelationInfo, read_catalogue, read_edition, whole_state
+from .neo4j.catalogue import ORIGINS, Edition, RelationInfo, read_catalogue, read_edition, read_full_state
 from .neo4j.connection import Connection
 from .neo4j.instance import connection_of
 from .pipeline import Pipeline
@@ -32,7 +32,7 @@ from .values import Question, Scored, Topic
 if TYPE_CHECKING:
     from ..models.text.encoders import SentenceEncoder
     from .neo4j.gateway import AsyncGateway, Gateway
-    from .relations.describing import Described
+    from .relations.describing import DescriptionReport
     from .show.explanation import Explanation
     from .show.growth import Growth
 
@@ -131,7 +131,7 @@ class Engine:
 
     def prepare(self) -> None:
         """Join the pipeline, and open what its stages need, now instead of at the first question."""
-        with naming_extras(f"recipe {self.recipe.name}"):
+        with translate_import_errors(f"recipe {self.recipe.name}"):
             self.gateway().run(self._prepare())
 
     # One question or many, blocking
@@ -165,18 +165,18 @@ class Engine:
 
         Raises `UsageError` where the recipe has no scores of paths.
         """
-        from .show.explanation import explain_evidence, explaining_part
+        from .show.explanation import explain_evidence, find_explaining_part
 
-        part = explaining_part(self.recipe)
+        part = find_explaining_part(self.recipe)
         evidence = self.retrieve(question, top_k=top_k)
         assert self._opened is not None
         return explain_evidence(evidence, part, self._opened.graph)
 
     def growth(self, question: str | Question) -> Growth:
         """Return how a question's subgraph grew and was pruned; `UsageError` for a recipe without the part gril."""
-        from .show.growth import growing_part, growth_of
+        from .show.growth import find_growing_part, growth_of
 
-        part = growing_part(self.recipe)
+        part = find_growing_part(self.recipe)
         if part is None:
             raise UsageError(f"recipe {self.recipe.name} grows no subgraph: name one with the part gril")
         evidence = self.retrieve(question)
@@ -185,7 +185,7 @@ class Engine:
 
     def quote(self, evidence: Sequence[Evidence[Item]], *, max_items: int = 3) -> list[Quotes]:
         """Return the text snippets behind the first items of each evidence, if the graph was made from text."""
-        return self._run(quoted(evidence, max_items))
+        return self._run(collect_snippets(evidence, max_items))
 
     def link(self, text: str) -> tuple[Topic, ...]:
         """Return the entities that a text mentions, best first."""
@@ -198,11 +198,11 @@ class Engine:
     def describe_interpretation(self, evidence: Evidence[Item]) -> str:
         """Return in one line how the question was understood: the kind it asks for, what its best path leads to, and
         the phrase that matched."""
-        from .relations.kinds import reading_of
+        from .relations.kinds import write_interpretation
 
         if self._opened is None or not evidence.items:
             return ""
-        return reading_of(evidence, self._opened.graph.words, self.resources.vectors)
+        return write_interpretation(evidence, self._opened.graph.words, self.resources.vectors)
 
     # What relations mean
 
@@ -213,45 +213,45 @@ class Engine:
         catalogue = self.gateway().fetch(read_catalogue())
         return [relation_named(catalogue, relation)[0]] if relation else list(catalogue.relations)
 
-    def describe(self, words: Mapping[str, Sequence[str]]) -> Described:
+    def describe(self, words: Mapping[str, Sequence[str]]) -> DescriptionReport:
         """Say by which phrases people ask for relations: ``{"owned_by": ["who looks after"], "^owned_by": […]}``.
 
         ``^name`` has phrases for the heads; ``label=…`` and ``description=…`` among them are that. They are kept in the
         graph and used by the next question. Raises `UsageError` for a relation that is not there, `InputError` for a
         phrase that cannot be one.
         """
-        from .relations.describing import describe, words_of
+        from .relations.describing import describe_relations, words_of
 
         catalogue = self.gateway().fetch(read_catalogue())
-        return describe(self.gateway(), catalogue, words_of(catalogue, words.items()))
+        return describe_relations(self.gateway(), catalogue, words_of(catalogue, words.items()))
 
-    def describe_file(self, path: str | Path) -> Described:
+    def describe_file(self, path: str | Path) -> DescriptionReport:
         """Say it by a file: lines of a relation and phrases, parted by tabs; see `relations.describing.read_words`."""
-        from .relations.describing import describe, read_words
+        from .relations.describing import describe_relations, read_words
 
         catalogue = self.gateway().fetch(read_catalogue())
-        return describe(self.gateway(), catalogue, read_words(Path(path), catalogue))
+        return describe_relations(self.gateway(), catalogue, read_words(Path(path), catalogue))
 
     def describe_by_llm(
         self, *, max_calls: int | None = None, say: Callable[[str], None] = lambda _line: None
-    ) -> Described:
+    ) -> DescriptionReport:
         """Have the language model of the settings say it, once for each relation; see `relations.by_llm`."""
         from .relations.by_llm import phrases_by_llm
-        from .relations.describing import describe
+        from .relations.describing import describe_relations
 
         settings = self.settings if max_calls is None else replace(self.settings, llm_max_calls=max_calls)
         catalogue = self.gateway().fetch(read_catalogue())
         words, left_out = phrases_by_llm(self.gateway(), catalogue, settings, self.resources.vectors, say=say)
-        return describe(self.gateway(), catalogue, words, left_out)
+        return describe_relations(self.gateway(), catalogue, words, left_out)
 
-    def undescribe(self, relations: Sequence[str] = (), *, origin: str | None = None) -> Described:
+    def undescribe(self, relations: Sequence[str] = (), *, origin: str | None = None) -> DescriptionReport:
         """Take back what was said of relations, or of all: by user and language model, or by one of them."""
-        from .relations.describing import undo
+        from .relations.describing import remove_descriptions
 
         if origin not in (None, *ORIGINS[:-1]):
             raise UsageError(f"expected one of {', '.join(ORIGINS[:-1])} for origin, found {origin!r}")
         catalogue = self.gateway().fetch(read_catalogue())
-        return undo(self.gateway(), catalogue, relations, origin)
+        return remove_descriptions(self.gateway(), catalogue, relations, origin)
 
     # The same with asyncio
 
@@ -277,11 +277,11 @@ class Engine:
     # What every call does
 
     def _run(self, steps: Steps[T]) -> T:
-        with naming_extras(f"recipe {self.recipe.name}"):
+        with translate_import_errors(f"recipe {self.recipe.name}"):
             return Runner(self.gateway(), lambda: self.resources.chat_opened).run(steps)
 
     async def _arun(self, steps: Steps[T]) -> T:
-        with naming_extras(f"recipe {self.recipe.name}"):
+        with translate_import_errors(f"recipe {self.recipe.name}"):
             return await AsyncRunner(self._gateway_async(), lambda: self.resources.chat_opened).run(steps)
 
     def _retrieval_steps(self, questions: Sequence[str | Question], top_k: int | None) -> Steps[list[Evidence[Item]]]:
@@ -346,7 +346,7 @@ class Engine:
         opened = None if anew else self._opened
         if opened is None:
             edition = yield from one(read_edition())
-            state = yield from whole_state()
+            state = yield from read_full_state()
             state.check()
             self._warn(state.warnings)
             graph = self.resources.of_graph((yield from one(read_catalogue())), edition)

@@ -1,7 +1,7 @@
-"""Combinators: stages made of stages.
+"""Combine stages to stages: one after another, side by side, or with their cost traced.
 
-``Then(retriever, reorganiser, …)`` is ``a + b`` of a recipe, ``Union(retriever, retriever)`` is ``a | b``. All are
-retrievers themselves, and so can be combined again.
+``ReorganisedRetriever(retriever, reorganiser, …)`` is ``a + b`` of a recipe, ``Union(retriever, retriever)`` is
+``a | b``. All are retrievers themselves, and so can be combined again.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from .evidence.bridges import as_kind
+from .evidence.bridges import convert_evidence
 from .evidence.chain import Chain
 from .evidence.evidence import Evidence, Item, Kind, item_order
 from .stages import Reorganiser, Retriever
@@ -23,7 +23,7 @@ RANK_CONSTANT = 60
 MAX_KEPT = 1_000
 
 
-class Then:
+class ReorganisedRetriever:
     """A retriever followed by reorganisers, with a bridge wherever kinds differ; a `Retriever`."""
 
     def __init__(self, retriever: Retriever, *reorganisers: Reorganiser) -> None:
@@ -38,7 +38,11 @@ class Then:
         found = yield from self._retriever.retrieve(questions, top_k)
         for reorganiser in self._reorganisers:
             kind = reorganiser.takes
-            taken = found if kind is None else [each if each.kind == kind else as_kind(each, kind) for each in found]
+            taken = (
+                found
+                if kind is None
+                else [each if each.kind == kind else convert_evidence(each, kind) for each in found]
+            )
             found = yield from reorganiser.reorganise(taken)
         return found
 
@@ -63,11 +67,11 @@ class Union:
         found = []
         for one, two in zip(left, right, strict=True):
             sources = (*sources_of(one, self._names[0]), *sources_of(two, self._names[1]))
-            found.append(replace(unite_evidence(one, as_kind(two, one.kind)), sources=_number_names(sources)))
+            found.append(replace(unite_evidence(one, convert_evidence(two, one.kind)), sources=_number_names(sources)))
         return found
 
 
-class Traced:
+class TracedRetriever:
     """A retriever whose cost stands in the trace under a name; a `Retriever`."""
 
     def __init__(self, name: str, retriever: Retriever) -> None:

@@ -80,14 +80,14 @@ def _jvm(settings: Settings) -> Finding:
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
-    from .neo4j.catalogue import read_catalogue, whole_state
+    from .neo4j.catalogue import read_catalogue, read_full_state
     from .neo4j.gateway import Gateway
     from .neo4j.instance import connection_of
 
     try:
         with Gateway(connection_of(settings)) as gateway:
             yield Finding("database", "ok", f"Neo4j {gateway.version()} at {gateway.connection.where}")
-            state = gateway.run(whole_state())
+            state = gateway.run(read_full_state())
             catalogue = gateway.fetch(read_catalogue())
     except LodestarError as error:
         yield Finding("database", "missing", str(error), "lodestar db start, or --uri with LODESTAR_PASSWORD")

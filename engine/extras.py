@@ -64,7 +64,7 @@ def require_extra(name: str, what: str) -> None:
         raise MissingExtraError(_line(what, extra.missing[0], name))
 
 
-def missing_extra(error: ModuleNotFoundError, what: str = "this") -> MissingExtraError | None:
+def make_missing_extra_error(error: ModuleNotFoundError, what: str = "this") -> MissingExtraError | None:
     """Return the error that names the extra whose package could not be imported; None where none has it."""
     module = (error.name or "").partition(".")[0]
     extra = next((extra for extra in EXTRAS if module in extra.modules), None)
@@ -74,12 +74,12 @@ def missing_extra(error: ModuleNotFoundError, what: str = "this") -> MissingExtr
 
 
 @contextmanager
-def naming_extras(what: str = "this") -> Iterator[None]:
+def translate_import_errors(what: str = "this") -> Iterator[None]:
     """Raise `MissingExtraError` for a package of an extra that is imported inside and not installed."""
     try:
         yield
     except ModuleNotFoundError as error:
-        if (missing := missing_extra(error, what)) is None:
+        if (missing := make_missing_extra_error(error, what)) is None:
             raise
         raise missing from error
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from .neo4j.gateway import Gateway
 from .neo4j.mining import find_entities_by_name
-from .neo4j.templates import Request, in_requests, template
+from .neo4j.templates import Request, split_into_requests, template
 from .values import Question, lexical_value
 
 
@@ -127,7 +127,7 @@ def look_up_answers(questions: Sequence[GoldQuestion], gateway: Gateway) -> Know
     """
     ids = dict.fromkeys(a.id for question in questions for a in question.answers if a.id)
     known: dict[str, str | None] = {}
-    for some in in_requests(ids, A_REQUEST, len):
+    for some in split_into_requests(ids, A_REQUEST, len):
         names = gateway.fetch(_names_by_id(some))
         known |= names
     found = (replace(each, answers=tuple(_answer(answer, known) for answer in each.answers)) for each in questions)
@@ -138,7 +138,7 @@ def look_up_topic_ids(questions: Sequence[GoldQuestion], gateway: Gateway) -> tu
     """Give questions whose topics are only names the ids of the entities with exactly these names."""
     names = dict.fromkeys(n for q in questions if not q.topic_ids for n in q.topic_names)
     named: dict[str, tuple[str, ...]] = {}
-    for some in in_requests(names, A_REQUEST, len):
+    for some in split_into_requests(names, A_REQUEST, len):
         ids_by_name = gateway.fetch(find_entities_by_name(some))
         named |= ids_by_name
 

@@ -1,4 +1,4 @@
-"""Lodestar as a LangChain retriever: one document for each item of evidence."""
+"""Offer Lodestar as a LangChain retriever: one document for each item of evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pipeline: the stages that lead from a batch of questions to evidence and to answers."""
+"""Run a pipeline: link, retrieve, reorganise and answer a batch of questions."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Pipeline:
     def retrieve(self, questions: Sequence[Question], top_k: int) -> Steps[list[Evidence[Any]]]:
         """Return evidence of at most `top_k` items for each question; one without a known entity has a note."""
         found, costs = yield from with_costs(self._retrieve(questions, top_k))
-        return [each.charged(costs) for each in found]
+        return [each.add_costs(costs) for each in found]
 
     def answer(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Answer]]:
         """Return an answer to each question; what it took stands in its evidence."""
         answers, costs = yield from with_costs(stage("answer", self.answerer.answer(evidence), is_whole=True))
-        return [replace(answer, evidence=answer.evidence.charged(costs)) for answer in answers]
+        return [replace(answer, evidence=answer.evidence.add_costs(costs)) for answer in answers]
 
     def ask(self, questions: Sequence[Question], top_k: int) -> Steps[list[Answer]]:
         """Return an answer to each question."""

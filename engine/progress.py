@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def waiting(what: str, *, shown: bool = True) -> Iterator[None]:
+def show_waiting(what: str, *, shown: bool = True) -> Iterator[None]:
     """Say what is waited for, and when it is over how long it took."""
     began_s = time.monotonic()
     if shown and sys.stderr.isatty():
@@ -41,7 +41,7 @@ _BYTES = {"reading"}
 """Phases that count bytes."""
 
 
-def silent(phase: str, done: int, total: int) -> None:
+def ignore_progress(phase: str, done: int, total: int) -> None:
     """Show nothing."""
 
 
@@ -50,7 +50,7 @@ def progress_bar(source: str, doing: str = "loading") -> Iterator[tuple[Progress
     """Show what is done with `source` on stderr, one bar a phase, and lines above the bars."""
     if not sys.stderr.isatty():
         say(f"{doing} {source} …")
-        yield silent, say
+        yield ignore_progress, say
         return
     from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn

@@ -41,9 +41,9 @@ MAX_DOTS = 10
 """Of a key; options are at most two tables deep."""
 
 
-def change(data: dict[str, Any], text: str, example: str) -> None:
+def set_option(data: dict[str, Any], text: str, example: str) -> None:
     """Put ``KEY=VALUE`` into plain data; dots in the key lead into tables. See `key_and_value`."""
-    put(data, *key_and_value(text, example), f"--set {text}")
+    set_nested_value(data, *key_and_value(text, example), f"--set {text}")
 
 
 def key_and_value(text: str, example: str) -> tuple[str, Any]:
@@ -57,7 +57,7 @@ def key_and_value(text: str, example: str) -> tuple[str, Any]:
         return key, value
 
 
-def put(data: dict[str, Any], key: str, value: Any, where: str) -> None:
+def set_nested_value(data: dict[str, Any], key: str, value: Any, where: str) -> None:
     """Put a value into plain data under a key whose dots lead into tables."""
     *tables, last = key.split(".")
     for table in tables:

@@ -15,7 +15,7 @@ from ..models.text.encoders import BUNDLED, EncoderUnavailableError, SentenceEnc
 from ..models.text.vectors import TextVectors, VectorStore
 from ..models.text.verbalise import RelationWords
 from .errors import CheckpointError, EncoderError, UsageError
-from .extras import naming_extras, require_extra
+from .extras import require_extra, translate_import_errors
 from .indexes.relation_index import type_words, words_of_relation
 from .neo4j.catalogue import Catalogue, Edition
 from .neo4j.connection import Connection
@@ -51,7 +51,7 @@ class Resources:
         self._opened: dict[object, Any] = {}
         self._stores: list[VectorStore] = []
 
-    def once(self, key: object, make: Callable[[], T]) -> T:
+    def get_or_make(self, key: object, make: Callable[[], T]) -> T:
         """Return the value for this key; the first call makes it, other threads wait for it."""
         with self._turn:
             if key not in self._opened:
@@ -78,19 +78,19 @@ class Resources:
     @property
     def encoder(self) -> SentenceEncoder:
         """The loaded sentence encoder. Raises `EncoderError` if it cannot be loaded."""
-        return self.once("encoder", self._load_encoder)
+        return self.get_or_make("encoder", self._load_encoder)
 
     @property
     def vectors(self) -> TextVectors:
         """The vectors of all texts encoded so far."""
-        return self.once("vectors", lambda: self._open_vectors(self.encoder))
+        return self.get_or_make("vectors", lambda: self._open_vectors(self.encoder))
 
     @property
     def chat(self) -> ChatGateway:
         """The gateway to the language model. Raises `LLMError` if none is configured."""
         from .llm.gateway import ChatGateway
 
-        return self.once("chat", lambda: ChatGateway.of(self.settings, self.causal_lm))
+        return self.get_or_make("chat", lambda: ChatGateway.of(self.settings, self.causal_lm))
 
     @property
     def chat_opened(self) -> ChatGateway | None:
@@ -122,7 +122,7 @@ class Resources:
         from ..models.training.kind import Opening
 
         kind, _ = self.describe(folder, *kinds)
-        with naming_extras(f"the checkpoint {folder}, of kind {kind.name},"):
+        with translate_import_errors(f"the checkpoint {folder}, of kind {kind.name},"):
             opening = Opening(self.device, self.placement.dtype, self.vectors_for, language_model)
             key = ("model", kind.name, folder, language_model)
             return self._checkpoint(key, lambda: kind.open(Path(folder), opening))
@@ -131,7 +131,9 @@ class Resources:
         """Return the vectors of an encoder, which need not be the one of the settings."""
         if encoder == self.settings.encoder:
             return self.vectors
-        return self.once(("vectors", encoder), lambda: self._open_vectors(SentenceEncoder(encoder, device=self.device)))
+        return self.get_or_make(
+            ("vectors", encoder), lambda: self._open_vectors(SentenceEncoder(encoder, device=self.device))
+        )
 
     def vectors_for(self, description: ModelDescription) -> TextVectors:
         """Return the vectors of the encoder that a checkpoint was trained with.
@@ -160,7 +162,7 @@ class Resources:
         from ..models.language.causal_lm import CausalLM
 
         require_extra("train", f"the language model {name} on this machine")
-        return self.once(("causal", name), lambda: CausalLM(name, device=self.device))
+        return self.get_or_make(("causal", name), lambda: CausalLM(name, device=self.device))
 
     def reranker(self, name: str) -> CrossEncoder:
         """Return a loaded cross-encoder. Raises `EncoderError` if it cannot be loaded."""
@@ -168,18 +170,18 @@ class Resources:
 
         def load() -> CrossEncoder:
             try:
-                with naming_extras(f"the reranker {name}"):
+                with translate_import_errors(f"the reranker {name}"):
                     return load_reranker(name, self.device)
             except RerankerUnavailableError as error:
                 raise EncoderError(str(error)) from error
 
-        return self.once(("reranker", name), load)
+        return self.get_or_make(("reranker", name), load)
 
     @property
     def device(self) -> str:
         """The device that networks compute on. Raises `UsageError` if it does not exist."""
         try:
-            with naming_extras(f"device {self.placement.device}"):
+            with translate_import_errors(f"device {self.placement.device}"):
                 return self.placement.torch_device
         except PlacementError as error:
             raise UsageError(f"device: {error}") from error
@@ -205,7 +207,7 @@ class Resources:
             except BadCheckpointError as error:
                 raise CheckpointError(str(error)) from error
 
-        return self.once(key, opened)
+        return self.get_or_make(key, opened)
 
     def _open_vectors(self, encoder: SentenceEncoder) -> TextVectors:
         """Return vectors that are cached in the home folder, if the encoder's weights can be identified."""
@@ -219,7 +221,7 @@ class Resources:
         device = None if self.placement.device == "auto" else self.device
         encoder = SentenceEncoder(self.settings.encoder, device=device)
         try:
-            with naming_extras(f"the encoder {self.settings.encoder}"):
+            with translate_import_errors(f"the encoder {self.settings.encoder}"):
                 _ = encoder.dimension  # encodes a text
         except EncoderUnavailableError as error:
             raise EncoderError(str(error)) from error

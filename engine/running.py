@@ -1,4 +1,4 @@
-"""What drives steps that ask both a database and a language model; the calls of a group are sent all together."""
+"""Run steps that ask both a database and a language model; the calls of a group are sent together."""
 
 from __future__ import annotations
 

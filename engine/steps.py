@@ -1,4 +1,4 @@
-"""Steps: algorithms that yield what they want to know, and leave the waiting to whoever drives them.
+"""Define steps: generators that yield database requests and prompts, and the driver that sends them.
 
 A stage is written once, as a generator that yields a group of calls (database requests and prompts, sent together) and
 gets their answers back: a request's decoded rows, a prompt's completion or `LLMError`. `drive` does it on a blocking

@@ -15,7 +15,7 @@ from .errors import InputError, LodestarError, StorageError, UsageError
 
 def write_text_file(file: Path, text: str) -> None:
     """Write a file in UTF-8, in the place of what was there; raise `StorageError` where it cannot be written."""
-    with storing(file), atomic_write(file) as draft:
+    with translate_storage_errors(file), atomic_write(file) as draft:
         draft.write_text(text, encoding="utf-8")
 
 
@@ -60,7 +60,7 @@ def check_output(option: str, file: Path, *, reads: Iterable[str | Path] = (), f
     shown = f"{option} {file}" if option else str(file)
     if not file.parent.is_dir():
         raise StorageError(f"{file}: cannot be written: no such folder: make it, or name another")
-    with storing(file):
+    with translate_storage_errors(file):
         if not file.exists():
             check_place(file)
         elif file.is_dir():
@@ -74,7 +74,7 @@ def check_output(option: str, file: Path, *, reads: Iterable[str | Path] = (), f
 
 
 @contextmanager
-def storing(place: Path | str) -> Iterator[None]:
+def translate_storage_errors(place: Path | str) -> Iterator[None]:
     """Raise `StorageError` for an `OSError` of the block, which writes to `place`."""
     try:
         yield

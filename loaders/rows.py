@@ -13,7 +13,7 @@ from ..engine.neo4j.templates import MAX_REQUEST_CHARS
 T = TypeVar("T")
 
 
-def in_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+def split_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
     """Yield the items in lists of `size`; the last one may be shorter."""
     remaining = iter(items)
     while batch := list(islice(remaining, size)):
@@ -94,7 +94,7 @@ def row_batches(rows: Iterable[StatementRow]) -> Iterator[pa.RecordBatch]:
 
 def record_batches(rows: Iterable[Sequence[object]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield tuples as record batches of a schema, `BATCH_ROWS` at a time."""
-    for batch in in_batches(rows, BATCH_ROWS):
+    for batch in split_batches(rows, BATCH_ROWS):
         columns = [pa.array(column, field.type) for column, field in zip(zip(*batch, strict=True), schema, strict=True)]
         yield pa.record_batch(columns, schema=schema)
 

@@ -77,7 +77,7 @@ class Priorities:
     additional: tuple[int, ...]
 
 
-def coarse_filtered(relevances: npt.NDArray[np.floating], keep: int) -> tuple[int, ...]:
+def filter_coarsely(relevances: npt.NDArray[np.floating], keep: int) -> tuple[int, ...]:
     """Return the numbers of the `keep` most relevant paths, most relevant first; GraphRAG-FI, equation 2.
 
     relevances: â, (num_paths,). The threshold τ is that of the top 40 or 50 (section A.4). Ties go to the earlier path.
@@ -148,7 +148,7 @@ Origin = Literal["graph", "model", "both"]
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class KeyedAnswer:
     """An answer, keyed by its normalised form, which spellings share. `confidence` is None if it is unknown."""
 
     key: str
@@ -178,7 +178,7 @@ class IntegratedAnswer:
 
 
 def integrate_answers(
-    graph: Sequence[Claim], model: Sequence[Claim], thresholds: Thresholds
+    graph: Sequence[KeyedAnswer], model: Sequence[KeyedAnswer], thresholds: Thresholds
 ) -> tuple[IntegratedAnswer, ...]:
     """Return the kept answers, each once; GraphRAG-FI, equations 4 to 6.
 
@@ -196,7 +196,7 @@ def integrate_answers(
     )
 
 
-def _keep_claims(claims: Sequence[Claim], threshold: float, *, unknown: bool) -> dict[str, int]:
+def _keep_claims(claims: Sequence[KeyedAnswer], threshold: float, *, unknown: bool) -> dict[str, int]:
     """Return the places of the claims that reach the threshold, by key, in order; of equal keys the most confident."""
     places: dict[str, int] = {}
     for place, claim in enumerate(claims):
@@ -223,8 +223,8 @@ class AnsweredQuestion:
     answers.
     """
 
-    graph: tuple[Claim, ...]
-    model: tuple[Claim, ...]
+    graph: tuple[KeyedAnswer, ...]
+    model: tuple[KeyedAnswer, ...]
     right: frozenset[str]
     num_gold: int
 
@@ -288,7 +288,7 @@ def _f1(question: AnsweredQuestion, of_graph: Floats, of_model: Floats) -> Float
 
 
 def _reaches(
-    claims: Sequence[Claim], keys: Sequence[str], thresholds: Floats, *, unknown: float
+    claims: Sequence[KeyedAnswer], keys: Sequence[str], thresholds: Floats, *, unknown: float
 ) -> npt.NDArray[np.bool_]:
     """Return which keys each threshold keeps, (num_thresholds, num_keys)."""
     best = dict.fromkeys(keys, -np.inf)

@@ -229,7 +229,7 @@ class Pool:
         """Id, text and topics of each question."""
         return [(each.id, each.text, frozenset(each.topics)) for each in self.questions]
 
-    def refined(self, questions: Sequence[PooledQuestion], refiner: str, counts: Mapping[str, int]) -> Pool:
+    def apply_refinement(self, questions: Sequence[PooledQuestion], refiner: str, counts: Mapping[str, int]) -> Pool:
         """Return the pool with the chosen chains and the counts of the refinement."""
         header = replace(self.header, refiner=refiner, counts={**self.header.counts, **counts})
         return Pool(header, tuple(questions))

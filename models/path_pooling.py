@@ -64,7 +64,7 @@ class ScoredTriples:
         """The question of each topic, (num_topics,)."""
         return np.searchsorted(self.node_starts, self.topics, side="right") - 1
 
-    def taken(self, places: Ints) -> ScoredTriples:
+    def select(self, places: Ints) -> ScoredTriples:
         """Return the triples at these ascending places, with the same nodes."""
         return ScoredTriples(
             self.heads[places],
@@ -77,7 +77,7 @@ class ScoredTriples:
 
 
 @dataclass(frozen=True, slots=True)
-class Pooling:
+class PoolingOptions:
     """How scores are pooled; defaults are the paper's where it gives them.
 
     kernel: the paths from and to topics to pool along: shortest paths (section 3.3), all simple paths of at most
@@ -98,7 +98,7 @@ class Pooling:
 
 
 def reselect_triples(
-    triples: ScoredTriples, keep: int | None, pooling: Pooling, *, coarse: int | None = 500
+    triples: ScoredTriples, keep: int | None, pooling: PoolingOptions, *, coarse: int | None = 500
 ) -> tuple[Ints, Floats]:
     """Return the places of the kept triples by question, best s' first, and s' of each, (num_kept,) both.
 
@@ -107,7 +107,7 @@ def reselect_triples(
     in s' go to the higher score, then to the earlier triple.
     """
     places = best_by_score(triples, coarse)
-    candidates = triples.taken(places)
+    candidates = triples.select(places)
     pooled = pool_triple_scores(candidates, pooling)
     kept = best_first(candidates, pooled, keep)
     return places[kept], pooled[kept]
@@ -127,7 +127,7 @@ def best_first(triples: ScoredTriples, by: Floats, limit: int | None) -> Ints:
     return order[rank < limit]
 
 
-def pool_triple_scores(triples: ScoredTriples, pooling: Pooling) -> Floats:
+def pool_triple_scores(triples: ScoredTriples, pooling: PoolingOptions) -> Floats:
     """Return the smoothed score s' of each triple, (num_triples,); Path Pooling, algorithm 1.
 
         s_p = mean(s_1 … s_l) (or max),  p_i = min(s) / (i · a),  s'(τ) = max over paths p ∋ τ of s_p + p_i
@@ -159,7 +159,7 @@ def least_scores(triples: ScoredTriples) -> Floats:
     return np.repeat(np.minimum.reduceat(triples.scores, triples.triple_starts[:-1][some]), counts[some])
 
 
-def ranges(starts: Ints, counts: Ints) -> Ints:
+def concatenate_ranges(starts: Ints, counts: Ints) -> Ints:
     """Return consecutive numbers from each start, as many as its count, concatenated, (counts.sum(),)."""
     ends = np.cumsum(counts)
     shifts = np.repeat(starts - ends + counts, counts)
@@ -193,7 +193,7 @@ class Trees:
         """The number of depths, including the roots' 0."""
         return len(self.state_starts) - 1
 
-    def taken(self, is_taken: Bools) -> Trees:
+    def select(self, is_taken: Bools) -> Trees:
         """Return the trees with only these edges; the states stay."""
         edges = np.flatnonzero(is_taken)
         starts = np.searchsorted(edges, self.edge_starts)
@@ -210,7 +210,7 @@ def pool_on_trees(triples: ScoredTriples, bonuses: Floats, *, use_maximum: bool)
     triple's question. use_maximum: s_p is the maximum, not the mean.
     """
     best = np.full(triples.num_triples, -np.inf)
-    trees, pooled = _best_ways(shortest(triples), triples.scores, use_maximum)
+    trees, pooled = _best_ways(build_shortest_path_trees(triples), triples.scores, use_maximum)
     state_bonuses = np.zeros(len(pooled))
     state_bonuses[trees.targets] = bonuses[trees.triples]
     values = _best_beneath(trees, pooled, state_bonuses)
@@ -218,7 +218,7 @@ def pool_on_trees(triples: ScoredTriples, bonuses: Floats, *, use_maximum: bool)
     return best
 
 
-def shortest(triples: ScoredTriples) -> Trees:
+def build_shortest_path_trees(triples: ScoredTriples) -> Trees:
     """Return the trees of every edge that leads one hop further from its root."""
     questions = triples.topic_questions
     num_nodes = np.diff(triples.node_starts)[questions]
@@ -259,7 +259,7 @@ def _breadth_first(sources: Ints, targets: Ints, roots: Ints, num_states: int) -
     place = np.empty(num_states, np.int64)
     levels, starts, frontier = [roots], [0, len(roots)], roots
     while len(frontier):
-        found = targets[ranges(leaving[frontier], leaving[frontier + 1] - leaving[frontier])]
+        found = targets[concatenate_ranges(leaving[frontier], leaving[frontier + 1] - leaving[frontier])]
         found = found[~is_reached[found]]
         numbers = np.arange(len(found))
         place[found] = numbers
@@ -277,7 +277,7 @@ def _copy_triples(triples: ScoredTriples, starts: Ints, ends: Ints, shifts: Ints
     shifts: (num_topics,) added to a node to give its state in a topic's copy.
     """
     num_triples = np.diff(triples.triple_starts)[triples.topic_questions]
-    places = ranges(triples.triple_starts[triples.topic_questions], num_triples)
+    places = concatenate_ranges(triples.triple_starts[triples.topic_questions], num_triples)
     small = starts.astype(np.min_scalar_type(int(triples.node_starts[-1])))  # small types sort faster
     copied = np.argsort(small, kind="stable")[places]
     shift = np.repeat(shifts, num_triples)
@@ -298,7 +298,7 @@ def _best_ways(trees: Trees, scores: Floats, use_maximum: bool) -> tuple[Trees, 
     is_best = ways == pooled[trees.targets]
     if not use_maximum:
         pooled[num_roots:] /= _depths(trees)[num_roots:]
-    return trees.taken(is_best), pooled
+    return trees.select(is_best), pooled
 
 
 def _best_beneath(trees: Trees, pooled: Floats, bonuses: Floats) -> Floats:
@@ -329,7 +329,7 @@ BLOCK_PATHS = 1 << 17
 Choices = npt.NDArray[np.float64]
 
 
-class Leaving:
+class OutgoingTriples:
     """The triples that leave each node (if reversed, enter it), best first, so that the input order does not matter."""
 
     def __init__(self, triples: ScoredTriples, *, is_turned: bool) -> None:
@@ -347,7 +347,7 @@ def pool_on_simple_paths(triples: ScoredTriples, bonuses: Floats, max_length: in
     """
     best = np.full(triples.num_triples, -np.inf)
     for is_turned in (False, True):
-        for paths in _simple_paths(Leaving(triples, is_turned=is_turned), triples.topics, max_length):
+        for paths in _simple_paths(OutgoingTriples(triples, is_turned=is_turned), triples.topics, max_length):
             for through, values in _values(paths, triples.scores, bonuses, is_turned, use_maximum):
                 np.maximum.at(best, through, values)
     return best
@@ -366,7 +366,7 @@ def pool_on_walks(
     best = np.full(triples.num_triples, -np.inf)
     drawn = np.random.default_rng(seed).random((num_walks, max_length))
     for is_turned in (False, True):
-        for paths in _walks(Leaving(triples, is_turned=is_turned), triples.topics, drawn):
+        for paths in _walks(OutgoingTriples(triples, is_turned=is_turned), triples.topics, drawn):
             for through, values in _values(paths, triples.scores, bonuses, is_turned, use_maximum):
                 np.maximum.at(best, through, values)
     return best
@@ -387,7 +387,7 @@ def _values(
         yield through, pooled + bonuses[through] / (length - column if is_turned else column + 1)
 
 
-def _simple_paths(leaving: Leaving, starts: Ints, max_length: int) -> Iterator[Ints]:
+def _simple_paths(leaving: OutgoingTriples, starts: Ints, max_length: int) -> Iterator[Ints]:
     """Yield blocks of simple paths of one length, (num_paths, length) triples in walking order."""
     blocks = [(starts[:, None], np.zeros((len(starts), 0), dtype=np.int64))]
     while blocks:
@@ -398,7 +398,7 @@ def _simple_paths(leaving: Leaving, starts: Ints, max_length: int) -> Iterator[I
             blocks.append((nodes[fitting:], paths[fitting:]))
             nodes, paths, counts = nodes[:fitting], paths[:fitting], counts[:fitting]
         rows = np.repeat(np.arange(len(nodes)), counts)
-        added = leaving.order[ranges(leaving.starts[nodes[:, -1]], counts)]
+        added = leaving.order[concatenate_ranges(leaving.starts[nodes[:, -1]], counts)]
         reached = leaving.targets[added]
         new = np.flatnonzero((nodes[rows] != reached[:, None]).all(axis=1))
         nodes = np.column_stack([nodes[rows[new]], reached[new]])
@@ -409,7 +409,7 @@ def _simple_paths(leaving: Leaving, starts: Ints, max_length: int) -> Iterator[I
                 blocks.append((nodes, paths))
 
 
-def _walks(leaving: Leaving, starts: Ints, drawn: Choices) -> Iterator[Ints]:
+def _walks(leaving: OutgoingTriples, starts: Ints, drawn: Choices) -> Iterator[Ints]:
     """Yield the walks of each length, (num_paths, length) triples in walking order."""
     num_walks, max_length = drawn.shape
     nodes = np.repeat(starts, num_walks)

@@ -30,15 +30,15 @@ import numpy.typing as npt
 from cachetools import LRUCache
 
 from .text.vectors import TextVectors
-from .text.verbalise import Hop, hop_phrases, reached_kind, reached_type, verbalise_hop, verbalise_path
-from .wording.kinds import agreement, wanted
+from .text.verbalise import Hop, find_end_kind, find_end_type, hop_phrases, verbalise_hop, verbalise_path
+from .wording.kinds import agreement, find_wanted_kind
 from .words import EDGE_WORDS, EMPTY_WORDS
 
 GAP = 1e-3
 """At least between the last of the shortlist and the first of the others."""
 
 
-def others_below(scores: npt.NDArray[np.float32], rows: npt.NDArray[np.int64]) -> None:
+def lower_other_scores(scores: npt.NDArray[np.float32], rows: npt.NDArray[np.int64]) -> None:
     """Lower, in place, all scores but those at `rows` by the same, so that they come after; scores: (num_paths,)."""
     others = np.ones(len(scores), dtype=np.bool_)
     others[rows] = False
@@ -57,7 +57,7 @@ UNKNOWN_TYPE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class SimilarityWeights:
     """The constants of S. All zero: the cosine alone."""
 
     support: float = 0.5
@@ -69,7 +69,7 @@ class Weights:
     """Whether a hop may be read in phrases that people ask for it by."""
 
 
-PEOPLE = Weights(support=0.7, type=0.75, hop=0.22, kind=0.36, cover=0.86, phrases=True)
+PEOPLE = SimilarityWeights(support=0.7, type=0.75, hop=0.22, kind=0.36, cover=0.86, phrases=True)
 """The constants with phrases, kinds and coverage, fitted together (docs/retrieval.md)."""
 
 
@@ -124,13 +124,13 @@ def type_phrase(question: str) -> str:
     return " ".join([t for t in tokens if t not in EMPTY_WORDS][:2]) or "thing"
 
 
-def content(question: str) -> str:
+def select_content_words(question: str) -> str:
     """Return the words of a question that say what is asked for; the question itself where it has none."""
     kept = [m.group() for m in _WORD.finditer(question) if m.group().lower() not in _CONTENT]
     return " ".join(kept) or question
 
 
-def support(hop_tokens: Floats, hop_starts: Ints, question_tokens: Floats) -> Floats:
+def compute_support(hop_tokens: Floats, hop_starts: Ints, question_tokens: Floats) -> Floats:
     """P(q', h) for each of D hops.
 
     hop_tokens: (N, dim), the tokens of all hops end to end; hop_starts: (D,), the first row of each, none empty;
@@ -156,14 +156,14 @@ def compose_cosine(hop_vectors: Floats, paths: Ints, question_vector: Floats) ->
     return cosines
 
 
-def score(
+def score_paths(
     cosine: Floats,
     paths: Ints,
     hop_support: Floats,
     hop_type: Floats,
     log_branching: Floats,
     num_tokens: int,
-    weights: Weights,
+    weights: SimilarityWeights,
     hop_kind: Floats | None = None,
     hop_cover: Floats | None = None,
 ) -> Floats:
@@ -187,11 +187,11 @@ def score(
     if hop_kind is not None and weights.kind:
         scores += np.float32(weights.kind) * hop_kind[last]
     if hop_cover is not None and weights.cover:
-        scores += np.float32(weights.cover) * coverage(hop_cover, paths)
+        scores += np.float32(weights.cover) * compute_coverage(hop_cover, paths)
     return scores
 
 
-def asked_noun(question: str) -> str:
+def find_asked_noun(question: str) -> str:
     """Return what is asked for as `type_phrase` does, but of which or what the noun alone: "country" of "in what
     country
     was it filmed"."""
@@ -210,15 +210,15 @@ def asked_noun(question: str) -> str:
     return " ".join(noun) or type_phrase(question)
 
 
-def used_up(cosines: Floats) -> Floats:
+def word_match(cosines: Floats) -> Floats:
     """σ((cos − .6) / .07): whether a word is meant by another, of unit vectors' cosines of any shape. Fitted
     roughly."""
     used: Floats = (1 / (1 + np.exp(-(cosines - SAME_WORD) / 0.07))).astype(np.float32)
     return used
 
 
-def coverage(hop_cover: Floats, paths: Ints) -> Floats:
-    """mean_t max_l of `used_up` of each path; hop_cover: (D, num_content); paths: (num_paths, max_hops), −1 after a
+def compute_coverage(hop_cover: Floats, paths: Ints) -> Floats:
+    """mean_t max_l of `word_match` of each path; hop_cover: (D, num_content); paths: (num_paths, max_hops), −1 after a
     path's end. Returns (num_paths,)."""
     best = np.where((paths >= 0)[:, :, None], hop_cover[paths], np.float32(0.0)).max(axis=1)
     covered: Floats = best.mean(axis=1).astype(np.float32)
@@ -238,9 +238,9 @@ class PathSimilarity:
     """S of many paths. Every text is encoded once and kept: all paths get the cosine that is composed of their hops',
     which costs no encoding; the best `shortlist` of a question also the exact one, all questions in one batch."""
 
-    def __init__(self, vectors: TextVectors, weights: Weights | None = None, shortlist: int = 16) -> None:
+    def __init__(self, vectors: TextVectors, weights: SimilarityWeights | None = None, shortlist: int = 16) -> None:
         self.vectors = vectors
-        self.weights = weights or Weights()
+        self.weights = weights or SimilarityWeights()
         self.shortlist = shortlist
         self._texts: LRUCache[Hop, tuple[tuple[str, ...], Floats]] = LRUCache(MAX_HOPS_KEPT)
 
@@ -252,7 +252,9 @@ class PathSimilarity:
         """
         self._encode_ahead(questions)
         prepared = [[_Prepared.of(paths, self) for paths in question if paths.hops] for question in questions]
-        composed = [_stack_parts([part.composed(self.vectors, self.weights) for part in parts]) for parts in prepared]
+        composed = [
+            _stack_parts([part.score_composed(self.vectors, self.weights) for part in parts]) for parts in prepared
+        ]
         best = [np.argsort(-scores, kind="stable")[: self.shortlist] for scores in composed]
         hops = [[path for part in parts for path in part.paths.hops] for parts in prepared]
         shortlisted = [paths[row] for paths, rows in zip(hops, best, strict=True) for row in rows.tolist()]
@@ -262,14 +264,14 @@ class PathSimilarity:
             for parts, extend, rows in zip(prepared, composed, best, strict=True)
         ]
 
-    def composed(self, questions: Sequence[Sequence[PathsOfTopic]]) -> list[list[tuple[Floats, Floats]]]:
+    def score_composed(self, questions: Sequence[Sequence[PathsOfTopic]]) -> list[list[tuple[Floats, Floats]]]:
         """Return for each topic of each question S of its paths with the composed cosine, which encodes no path, and
         cos(type(q'), reached(h_L)) of their last hops, (num_paths,) each."""
         self._encode_ahead(questions)
         found = []
         for question in questions:
             prepared = [_Prepared.of(paths, self) for paths in question]
-            found.append([(each.composed(self.vectors, self.weights), each.last_type) for each in prepared])
+            found.append([(each.score_composed(self.vectors, self.weights), each.last_type) for each in prepared])
         return found
 
     def _encode_ahead(self, questions: Sequence[Sequence[PathsOfTopic]]) -> None:
@@ -279,7 +281,7 @@ class PathSimilarity:
         self.vectors.encode_tokens(sorted(map(verbalise_hop, hops)), lasting=True)
         kinds = {text for hop in hops for text in self._reached(hop)}
         self.vectors.encode(sorted(kinds), lasting=True)
-        texts = masked | {content(text) for text in masked} if self.weights.cover else masked
+        texts = masked | {select_content_words(text) for text in masked} if self.weights.cover else masked
         self.vectors.encode_tokens(sorted(texts))
         self.vectors.encode(sorted(map(self._asked_for, masked)))
         if self.weights.phrases:
@@ -291,12 +293,12 @@ class PathSimilarity:
             self.vectors.encode_tokens(sorted(chosen), lasting=True)
 
     def _asked_for(self, masked: str) -> str:
-        return asked_noun(masked) if self.weights.phrases else type_phrase(masked)
+        return find_asked_noun(masked) if self.weights.phrases else type_phrase(masked)
 
     def _reached(self, hop: Hop) -> tuple[str, ...]:
         """Return words for what a hop reaches."""
-        own = reached_type(hop)
-        more = reached_kind(hop).words if self.weights.phrases else ()
+        own = find_end_type(hop)
+        more = find_end_kind(hop).words if self.weights.phrases else ()
         return tuple(dict.fromkeys((own, *more) if own else more))
 
     def readings(self, hops: Sequence[Hop], masked: str) -> list[str]:
@@ -328,7 +330,7 @@ class PathSimilarity:
         """Return the words of a hop and its phrases, with their vectors, (num_texts, dim)."""
         if hop not in self._texts:
             texts = tuple(dict.fromkeys((verbalise_hop(hop), *hop_phrases(hop))))
-            self._texts[hop] = (texts, self.vectors.stacked(texts, lasting=True))
+            self._texts[hop] = (texts, self.vectors.stack(texts, lasting=True))
         return self._texts[hop]
 
     def _exact(self, parts: Sequence[_Prepared], composed: Floats, shortlisted: Ints) -> Floats:
@@ -345,7 +347,7 @@ class PathSimilarity:
                     cosine = (cosine + np.maximum(cosine, part.composed_cosine(self.vectors)[chosen])) / 2
                 stop[start + chosen] = part.scores(cosine, chosen, self.weights)
             start += len(part.numbers)
-        others_below(stop, shortlisted)
+        lower_other_scores(stop, shortlisted)
         return stop
 
 
@@ -380,16 +382,18 @@ class _Prepared:
         weights = similarity.weights
         cover = None
         if weights.cover:
-            cosines = np.maximum.reduceat(hop_tokens @ vectors.tokens(content(paths.masked)).T, starts, axis=0)
-            cover = used_up(cosines)
-        asked = wanted(paths.masked)
+            cosines = np.maximum.reduceat(
+                hop_tokens @ vectors.tokens(select_content_words(paths.masked)).T, starts, axis=0
+            )
+            cover = word_match(cosines)
+        asked = find_wanted_kind(paths.masked)
         return cls(
             paths=paths,
             numbers=numbers,
             hop_vectors=np.stack([vectors.sentence(text) for text in texts]),
-            hop_support=support(hop_tokens, starts, question_tokens),
+            hop_support=compute_support(hop_tokens, starts, question_tokens),
             hop_type=similarity.types(list(number), paths.masked),
-            hop_kind=np.array([agreement(asked, reached_kind(hop)) for hop in number], dtype=np.float32),
+            hop_kind=np.array([agreement(asked, find_end_kind(hop)) for hop in number], dtype=np.float32),
             hop_cover=cover,
             log_branching=np.array(paths.log_branching, dtype=np.float32),
             num_tokens=len(question_tokens),
@@ -406,14 +410,14 @@ class _Prepared:
         types: Floats = self.hop_type[last]
         return types
 
-    def composed(self, vectors: TextVectors, weights: Weights) -> Floats:
+    def score_composed(self, vectors: TextVectors, weights: SimilarityWeights) -> Floats:
         """S of all paths with the composed cosine."""
         cosine = self.composed_cosine(vectors)
         return self.scores(cosine, np.arange(len(self.numbers)), weights)
 
-    def scores(self, cosine: Floats, chosen: Ints, weights: Weights) -> Floats:
+    def scores(self, cosine: Floats, chosen: Ints, weights: SimilarityWeights) -> Floats:
         """S of the chosen paths, (num_chosen,), from their cosines."""
-        return score(
+        return score_paths(
             cosine,
             self.numbers[chosen],
             self.hop_support,

@@ -25,7 +25,7 @@ class Batch(Protocol):
 BatchT = TypeVar("BatchT", bound=Batch)
 
 
-class Splitting:
+class BatchSplitter:
     """Computes on batches; halves a batch of more than `most` rows, or one that runs out of memory, until it fits.
 
     A size that failed is not tried again. Rows must be independent; results may differ in the last digits with the

@@ -219,7 +219,7 @@ def encoding_width(num_rounds: int) -> int:
 UNREACHED = -1
 
 
-def on_shortest_paths(heads: Ints, tails: Ints, is_literal: Bools, topics: Ints, is_answer: Bools) -> Bools:
+def mark_shortest_paths(heads: Ints, tails: Ints, is_literal: Bools, topics: Ints, is_answer: Bools) -> Bools:
     """Return which triples are on a shortest path from a topic to an answer, (num_triples,).
 
     heads, tails: (num_triples,) nodes. is_literal, is_answer: (num_nodes,). Every topic has its own shortest paths to
@@ -293,7 +293,7 @@ def _right(graphs: QuestionGraphs, number: int, question: PooledQuestion, place:
             steps = _steps(chain, place)
             if steps is not None:
                 ends = is_answer if chain.kind == "path" else np.ones(num_nodes, dtype=np.bool_)
-                right |= on_walks(heads, relation_of, tails, start, steps, ends)
+                right |= mark_walks(heads, relation_of, tails, start, steps, ends)
     return right
 
 
@@ -305,7 +305,7 @@ def _steps(chain: PoolChain, place: Mapping[str, int]) -> list[tuple[int, bool]]
     return [(place[relation], inverse) for relation, inverse in named]
 
 
-def on_walks(
+def mark_walks(
     heads: Ints, relation_of: Ints, tails: Ints, start: int, steps: Sequence[tuple[int, bool]], is_end: Bools
 ) -> Bools:
     """Return which triples are on a walk from a node along these relations to an allowed end, (num_triples,).

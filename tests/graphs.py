@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.progress import Progress, silent
+from lodestar.engine.progress import Progress, ignore_progress
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.loading import load as load_source
 from lodestar.loaders.loads.report import LoadReport
@@ -95,7 +95,7 @@ class RowSource(TripleSource):
         yield RowPart("test rows", row_batches(self.rows))
 
 
-def load(source: Source, gateway: Gateway, *, progress: Progress = silent, **options: Any) -> LoadReport:
+def load(source: Source, gateway: Gateway, *, progress: Progress = ignore_progress, **options: Any) -> LoadReport:
     """Load a source by the online writer, with a staging folder of its own; `options` are those of `LoadOptions`."""
     with tempfile.TemporaryDirectory() as folder:
         return load_source(source, gateway, LoadOptions(staging=Path(folder), **options), progress)

@@ -15,8 +15,8 @@ from lodestar.models.star.mined import (
     Mining,
     NegativePath,
     PathTrie,
-    read,
-    write,
+    read_mined_file,
+    write_mined_file,
 )
 
 from tests.tiny_checkpoint import GRAPH, tiny_backbone
@@ -71,12 +71,12 @@ def questions(first: int = 0, last: int = len(COUNTRIES)) -> list[MinedQuestion]
 
 def mined_file(path: Path, first: int = 0, last: int = len(COUNTRIES)) -> Path:
     """Write the questions about some of the countries, two about each."""
-    write(path, MINING, questions(first, last))
+    write_mined_file(path, MINING, questions(first, last))
     return path
 
 
 def mined(folder: Path, first: int = 0, last: int = len(COUNTRIES)) -> Mined:
-    return read(mined_file(folder / f"mined-{first}-{last}.jsonl", first, last))
+    return read_mined_file(mined_file(folder / f"mined-{first}-{last}.jsonl", first, last))
 
 
 def example_set(first: int = 0, last: int = len(COUNTRIES)) -> ExampleSet:

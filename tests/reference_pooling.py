@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from lodestar.models.path_pooling import Pooling
+from lodestar.models.path_pooling import PoolingOptions
 
 PlainTriple = tuple[int, int, float]
 Way = list[int]  # triples by number, from the topic on
 
 
-def reference_scores(triples: list[PlainTriple], topics: list[int], pooling: Pooling) -> list[float]:
+def reference_scores(triples: list[PlainTriple], topics: list[int], pooling: PoolingOptions) -> list[float]:
     """Return s' of each triple of one question."""
     if not triples:
         return []
@@ -27,7 +27,7 @@ def reference_scores(triples: list[PlainTriple], topics: list[int], pooling: Poo
     return [found.get(number, score + bonus) for number, (_, _, score) in enumerate(triples)]
 
 
-def joined(way: Way, edges: list[PlainTriple], pooling: Pooling) -> float:
+def joined(way: Way, edges: list[PlainTriple], pooling: PoolingOptions) -> float:
     """Return the maximum of the way's scores, or their sum, added up from the topic on as float arithmetic is."""
     value = edges[way[0]][2]
     for number in way[1:]:
@@ -36,7 +36,7 @@ def joined(way: Way, edges: list[PlainTriple], pooling: Pooling) -> float:
     return value
 
 
-def ways_from(edges: list[PlainTriple], topic: int, pooling: Pooling) -> Iterator[Way]:
+def ways_from(edges: list[PlainTriple], topic: int, pooling: PoolingOptions) -> Iterator[Way]:
     if pooling.kernel == "dijkstra":
         yield from shortest_ways(edges, topic, pooling)
     elif pooling.kernel == "bfs":
@@ -45,7 +45,7 @@ def ways_from(edges: list[PlainTriple], topic: int, pooling: Pooling) -> Iterato
         yield from walks(edges, topic, pooling)
 
 
-def shortest_ways(edges: list[PlainTriple], topic: int, pooling: Pooling) -> Iterator[Way]:
+def shortest_ways(edges: list[PlainTriple], topic: int, pooling: PoolingOptions) -> Iterator[Way]:
     """Yield the shortest ways to every node; of equally short last steps those of the best pooled score, all alike."""
     ways: dict[int, list[Way]] = {topic: [[]]}
     level = {topic}
@@ -71,7 +71,7 @@ def simple_ways(edges: list[PlainTriple], nodes: list[int], way: Way, max_length
                 yield from simple_ways(edges, [*nodes, target], [*way, number], max_length)
 
 
-def walks(edges: list[PlainTriple], topic: int, pooling: Pooling) -> Iterator[Way]:
+def walks(edges: list[PlainTriple], topic: int, pooling: PoolingOptions) -> Iterator[Way]:
     for drawn in np.random.default_rng(pooling.seed).random((pooling.num_walks, pooling.max_length)):
         node, way = topic, []
         for number in drawn:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 from lodestar.models.star.backbone import Backbone
-from lodestar.models.star.config import SPECIAL_TOKENS, Description, Scorer, StarConfig
+from lodestar.models.star.config import SPECIAL_TOKENS, Scorer, StarConfig, StarDescription
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.scoring import Network
 from lodestar.models.training.checkpoint import write_folder
@@ -62,7 +62,7 @@ def write_tiny_checkpoint(
         torch.manual_seed(3)
         networks["cross"] = Network(cross, CrossAttentiveScorer(cross))
     trained = TrainedOn("tiny questions", "1" * 64, "2" * 64, graph, num_questions=3, max_hop=2)
-    description = Description(
+    description = StarDescription(
         scorer=scorer,
         encoder="tiny",
         mix=0.5 if scorer == "cross" else 0.0,

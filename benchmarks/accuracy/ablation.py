@@ -22,14 +22,14 @@ from typing import Any
 
 import torch
 from lodestar.models.star.backbone import open_pretrained
-from lodestar.models.star.config import PoolOptions
+from lodestar.models.star.config import PoolTrainingOptions
 from lodestar.models.star.cross_training import CrossReader, PoolObjective
 from lodestar.models.star.examples import ExampleSet, Floats, examples_of
-from lodestar.models.star.mined import read
+from lodestar.models.star.mined import read_mined_file
 from lodestar.models.star.mixing import mix_scores
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.scoring import read_checkpoint
-from lodestar.models.star.texts import Texts
+from lodestar.models.star.texts import CachedTokenizer
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.loop import train
@@ -48,10 +48,10 @@ class Variant:
 
     name: str
     is_cross: bool
-    options: PoolOptions
+    options: PoolTrainingOptions
 
 
-PLAIN = PoolOptions(
+PLAIN = PoolTrainingOptions(
     positives="single", negatives="walks", num_positives=1, rescore=False, path_weights=False, shortlist=16
 )
 MINED = replace(PLAIN, positives="hard", negatives="hard", num_positives=2, rescore=True)
@@ -81,7 +81,7 @@ class Examples:
 
 def asked(arguments: argparse.Namespace) -> Examples:
     """Return what is learned from and chosen by."""
-    learned, chosen = (examples_of(read(file)) for file in (arguments.train, arguments.dev))
+    learned, chosen = (examples_of(read_mined_file(file)) for file in (arguments.train, arguments.dev))
     if arguments.questions < len(learned.examples):
         drawn = random.Random(0).sample(learned.examples, arguments.questions)
         learned = replace(learned, examples=tuple(drawn))
@@ -91,7 +91,7 @@ def asked(arguments: argparse.Namespace) -> Examples:
     return Examples(learned, chosen, stops[0], stops[1], frequencies(learned), TextVectors(SentenceEncoder(ENCODER)))
 
 
-def options_of(variant: Variant, arguments: argparse.Namespace) -> PoolOptions:
+def options_of(variant: Variant, arguments: argparse.Namespace) -> PoolTrainingOptions:
     """Return how a variant learns."""
     return replace(variant.options, num_negatives=arguments.negatives, pool_size=3 * arguments.negatives)
 
@@ -115,7 +115,7 @@ def errors_of(
     objective = PoolObjective(
         network,
         CrossReader() if variant.is_cross else DualReader(),
-        Texts(backbone.tokenizer),
+        CachedTokenizer(backbone.tokenizer),
         [data.train],
         [data.dev],
         [data.train_stop],
@@ -127,7 +127,7 @@ def errors_of(
     state = arguments.work / f"{variant.name}-{seed}.safetensors"
     train(objective, training, state, {"variant": variant.name, "seed": seed, **about})
     state.unlink(missing_ok=True)
-    ranked = ((e, mix_scores(stop, own, rows, 1.0)) for e, stop, own, rows in objective.shortlisted())
+    ranked = ((e, mix_scores(stop, own, rows, 1.0)) for e, stop, own, rows in objective.iterate_shortlist_scores())
     return error_shares(ranked, data.dev, data.vectors, data.known)
 
 

@@ -12,7 +12,7 @@ from lodestar.models.star.batches import dual_batch
 from lodestar.models.star.cross_training import ExampleCandidates
 from lodestar.models.star.examples import Example, ExampleSet, Floats
 from lodestar.models.star.mined import Hops
-from lodestar.models.star.texts import Texts
+from lodestar.models.star.texts import CachedTokenizer
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import verbalise_path
 from torch import Tensor, nn
@@ -93,7 +93,9 @@ def _cosine(example: Example, row: int, examples: ExampleSet, vectors: TextVecto
 class DualReader:
     """Encodes question and path separately; s is the stop score times τ, as the network has its own scale."""
 
-    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
+    def logits(
+        self, network: nn.Module, texts: CachedTokenizer, examples: ExampleSet, selected: ExampleCandidates
+    ) -> Tensor:
         """Return the stop scores of all candidates, (num_candidates,)."""
         some, candidates = zip(*selected, strict=True)
         stop, extend = network(dual_batch(texts, examples.table, some, candidates).to(device_of(network)))

@@ -25,9 +25,9 @@ from lodestar.engine.answering.integrating import AnswerIntegrator
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.judging import GoldIds, judge_answer
 from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, compare_pairs
-from lodestar.engine.evaluation.noise import Injecting
+from lodestar.engine.evaluation.noise import NoiseInjector
 from lodestar.engine.evaluation.whole_graph import WholeGraph
-from lodestar.engine.evidence.bridges import as_kind
+from lodestar.engine.evidence.bridges import convert_evidence
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.gold_questions import GoldQuestion, look_up_answers, look_up_topic_ids
 from lodestar.engine.neo4j.catalogue import read_catalogue
@@ -40,9 +40,9 @@ from lodestar.engine.settings import resolve
 from lodestar.engine.stages import Reorganiser
 from lodestar.engine.steps import drive
 from lodestar.engine.training.fi_thresholds import judge_claims
-from lodestar.loaders.questions.reading import read_questions
+from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.graphrag_fi import Thresholds, best_thresholds
-from lodestar.models.path_pooling import Pooling
+from lodestar.models.path_pooling import PoolingOptions
 
 BATCH = 8
 SEED = 0
@@ -75,8 +75,8 @@ def staged(stage: Reorganiser, evidence: Found) -> Found:
 
 def pooled(evidence: Found) -> Found:
     """Return the reselected triples."""
-    triples = [as_kind(each, "triple") for each in evidence]
-    return staged(PathSmoothing(Pooling(), keep=KEPT_TRIPLES, coarse=500), triples)
+    triples = [convert_evidence(each, "triple") for each in evidence]
+    return staged(PathSmoothing(PoolingOptions(), keep=KEPT_TRIPLES, coarse=500), triples)
 
 
 def f1_of(questions: Sequence[GoldQuestion], given: Sequence[Answer]) -> list[float]:
@@ -169,7 +169,7 @@ def table_of_noise(
     for name, way in ways:
         by_noise = []
         for num in NOISE:
-            noisy = staged(Injecting(graph.graph, gold, num, SEED), evidence)
+            noisy = staged(NoiseInjector(graph.graph, gold, num, SEED), evidence)
             kept = staged(way, noisy) if way else noisy
             by_noise.append(f1_of(dev, answers([each.cut_to(KEPT_CHAINS) for each in kept])))
         test = compare_pairs(by_noise[0], by_noise[-1], seed=SEED)

@@ -34,7 +34,7 @@ from lodestar.engine.recipes.linking import nearest_entities, relation_evidence
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import resolve
 from lodestar.engine.values import Topic
-from lodestar.loaders.questions.reading import read_questions
+from lodestar.loaders.questions.question_sets import read_questions
 
 BATCH = 32
 RANKS = (1, 3, 5, 10)

@@ -25,22 +25,24 @@ from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.judging import GoldIds
 from lodestar.engine.evaluation.metrics.uncertainty import compare_pairs
 from lodestar.engine.evaluation.whole_graph import WholeGraph
-from lodestar.engine.evidence.bridges import as_kind
+from lodestar.engine.evidence.bridges import convert_evidence
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.gold_questions import look_up_topic_ids
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.reorganising.pooling import PathSmoothing
 from lodestar.engine.settings import resolve
 from lodestar.engine.steps import drive
-from lodestar.loaders.questions.reading import read_questions
-from lodestar.models.path_pooling import Kernel, Pooling, PoolMode
+from lodestar.loaders.questions.question_sets import read_questions
+from lodestar.models.path_pooling import Kernel, PoolingOptions, PoolMode
 
 CUTS = (25, 50, 100)
 BATCH = 8
 MAX_TRIPLES = 1_000
 COARSE = 500
 SEED = 0
-VARIANTS = {f"{kernel}, {pool}": Pooling(kernel, pool) for kernel in get_args(Kernel) for pool in get_args(PoolMode)}
+VARIANTS = {
+    f"{kernel}, {pool}": PoolingOptions(kernel, pool) for kernel in get_args(Kernel) for pool in get_args(PoolMode)
+}
 
 
 def bearing(evidence: Evidence[Any], gold: frozenset[str]) -> list[frozenset[str]]:
@@ -69,7 +71,7 @@ def row(name: str, figures: npt.NDArray[np.float64]) -> str:
     return f"| {name} | " + " | ".join(f"{value:.3f}" for value in figures.mean(axis=0)) + " |"
 
 
-def smoothed(evidence: Sequence[Evidence[Any]], pooling: Pooling, *, coarse: int) -> list[Evidence[Any]]:
+def smoothed(evidence: Sequence[Evidence[Any]], pooling: PoolingOptions, *, coarse: int) -> list[Evidence[Any]]:
     """Return the evidence with the order of its pooled scores."""
     return drive(PathSmoothing(pooling, keep=None, coarse=coarse).reorganise(evidence), lambda _: [])
 
@@ -95,7 +97,7 @@ def main() -> None:
         for start in range(0, len(asked), BATCH):
             some = [each.as_question(tuple(dict.fromkeys(each.topic_ids))) for each in asked[start : start + BATCH]]
             for gold, evidence in zip(golds[start:], engine.retrieve_batch(some), strict=False):
-                triples = as_kind(evidence, "triple")
+                triples = convert_evidence(evidence, "triple")
                 sizes.append(len(triples.items))
                 totals.append(sum(map(bool, bearing(triples, gold))))
                 found.append(triples.cut_to(COARSE))

@@ -19,12 +19,12 @@ from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.evidence import Evidence, Item
 from lodestar.engine.recipes.retrieving import Similarity
 from lodestar.engine.settings import resolve
-from lodestar.models.similarity import Weights
+from lodestar.models.similarity import SimilarityWeights
 
 from ..question_sets import GoldQuestion, gold_questions
 
 BATCH = 64
-COSINE_ONLY = Weights(support=0, type=0, hop=0)
+COSINE_ONLY = SimilarityWeights(support=0, type=0, hop=0)
 
 
 @dataclass(frozen=True, slots=True)

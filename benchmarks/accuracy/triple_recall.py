@@ -29,7 +29,7 @@ import numpy as np
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.judging import GoldIds
-from lodestar.engine.evaluation.metrics.answers import Predicted, strict_scores
+from lodestar.engine.evaluation.metrics.answers import Prediction, strict_scores
 from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, compare_pairs
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.bridges import to_chains, triples_of
@@ -43,7 +43,7 @@ from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.settings import resolve
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import Question, Triple
-from lodestar.loaders.questions.reading import read_questions
+from lodestar.loaders.questions.question_sets import read_questions
 
 Key = tuple[str, str, str]
 
@@ -184,7 +184,7 @@ def figures_of(
         read = chains_within(evidence, within)
         answer = answerer.answer_of(read.cut_to(top_k))
         seconds = time.perf_counter() - started_s
-        scores = strict_scores([Predicted(each.name, each.id) for each in answer.entities], question.answers)
+        scores = strict_scores([Prediction(each.name, each.id) for each in answer.entities], question.answers)
         recall = recall_of(evidence, read, triples, paths, answers) if triples else None
         yield question.id, recall, [scores.f1, scores.hit, scores.hits_at_1], seconds
 

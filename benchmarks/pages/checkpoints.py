@@ -23,7 +23,7 @@ from lodestar.engine.supervision.miner import MiningOptions
 from lodestar.engine.training.path_sets import read_mined, relation_pairs
 from lodestar.engine.training.running import train_in_folder, training_config
 from lodestar.loaders.loads.loading import LoadOptions, load_embedded
-from lodestar.loaders.questions.reading import read_questions
+from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.placement import Placement
 from lodestar.models.star.examples import RelationPairs
 from lodestar.models.star.kind import KIND

@@ -26,9 +26,9 @@ from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.settings import Settings, resolve
 from lodestar.loaders.formats.delimited import MetaqaSource, PathquestionSource, TsvSource
 from lodestar.loaders.loads.loading import LoadOptions, load_embedded
-from lodestar.loaders.questions.reading import read_questions
+from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.loaders.source import Source
-from lodestar.models.star.config import Description
+from lodestar.models.star.config import StarDescription
 from lodestar.models.training.description import load_description
 
 from ..accuracy.ablation import table
@@ -173,7 +173,7 @@ def main() -> None:
     if not folders:
         parser.error(f"{arguments.work / 'runs'}: expected runs, found none of these graphs and recipes")
     ablation = list(table(arguments.ablation)) if arguments.ablation else ()
-    trained = [load_description(folder, Description)[0] for folder in arguments.trained]
+    trained = [load_description(folder, StarDescription)[0] for folder in arguments.trained]
     print("\n".join(page(folders, arguments.split, arguments.sample, command(arguments), ablation, trained)))
 
 

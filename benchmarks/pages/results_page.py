@@ -9,7 +9,7 @@ from typing import Any
 from lodestar.engine.evaluation.diagnosis import KINDS
 from lodestar.engine.evaluation.report import read_records, read_report
 from lodestar.engine.evaluation.table import compare_runs, results_table
-from lodestar.models.star.config import Description
+from lodestar.models.star.config import StarDescription
 from lodestar.models.star.training import CROSS, DUAL
 
 Report = dict[str, Any]
@@ -31,7 +31,7 @@ def page(
     sample: int,
     command: str,
     ablation: Iterable[str] = (),
-    trained: Sequence[Description] = (),
+    trained: Sequence[StarDescription] = (),
 ) -> Iterator[str]:
     """Yield the lines of the page; `command` is what writes it, `sample` the most questions asked of a set, `ablation`
     the lines of that part, `trained` the checkpoints to set side by side.
@@ -132,7 +132,7 @@ def _recipe(report: Report) -> str:
     return str(report["what"]["recipe"]["name"]) + (LINKED if report["what"]["topics"] == "linked" else "")
 
 
-def _training(trained: Description) -> str:
+def _training(trained: StarDescription) -> str:
     figures = trained.figures.get(CROSS, trained.figures[DUAL])  # of what ranks in the end
     cells = (
         ", ".join(each.questions for each in trained.train),

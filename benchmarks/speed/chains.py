@@ -23,11 +23,11 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.indexes.relation_index import words_of_name
 from lodestar.engine.neo4j.graph import ExpansionBounds
 from lodestar.engine.recipes.reorganising import Reorganise
-from lodestar.engine.reorganising.chaining import ChainExpansion, columns_of, expanded
+from lodestar.engine.reorganising.chaining import ChainExpansion, columns_of, expand_triples
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.text.encoders import SentenceEncoder
-from lodestar.models.text.verbalise import Directed, verbalise_hop
+from lodestar.models.text.verbalise import DirectedRelation, verbalise_hop
 
 SIZES = (10, 25, 50, 100, 200, 500)
 
@@ -57,7 +57,7 @@ def ranked_questions(path: Path) -> list[Ranked]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
             relations = sorted({relation for _, relation, _ in row["graph"]})
-            texts = [verbalise_hop((Directed(words_of_name(name)),)) for name in relations]
+            texts = [verbalise_hop((DirectedRelation(words_of_name(name)),)) for name in relations]
             cosines = encoder.encode(texts) @ encoder.encode([row["question"]])[0]
             score = dict(zip(relations, cosines.tolist(), strict=True))
             triples = dict.fromkeys((h, r, t) for h, r, t in row["graph"])
@@ -72,7 +72,9 @@ def row(questions: list[Ranked], size: int, bounds: ExpansionBounds, repeats: in
     """Return a row of the table, and the mean number of chains."""
     evidence = [question.best(size) for question in questions]
     stage = ChainExpansion(bounds, keep=Reorganise().keep)
-    before = [sum(len(level) for levels in expanded(_columns(each), bounds) for level in levels) for each in evidence]
+    before = [
+        sum(len(level) for levels in expand_triples(_columns(each), bounds) for level in levels) for each in evidence
+    ]
     times: list[float] = []
     chained: list[Evidence[Chain]] = []
     for _ in range(repeats):

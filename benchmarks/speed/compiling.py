@@ -21,13 +21,13 @@ from statistics import median
 
 import torch
 from lodestar.models.star.backbone import open_pretrained
-from lodestar.models.star.config import PoolOptions, StarConfig
+from lodestar.models.star.config import PoolTrainingOptions, StarConfig
 from lodestar.models.star.cross_training import CrossReader, PoolObjective
 from lodestar.models.star.examples import ExampleSet, Floats, examples_of
-from lodestar.models.star.mined import read
+from lodestar.models.star.mined import read_mined_file
 from lodestar.models.star.networks import CrossAttentiveScorer
 from lodestar.models.star.scoring import read_checkpoint
-from lodestar.models.star.texts import Texts
+from lodestar.models.star.texts import CachedTokenizer
 from lodestar.models.training.loop import train
 from lodestar.models.training.objective import TrainingOptions
 
@@ -44,12 +44,12 @@ def seconds_of_steps(data: ExampleSet, stop: Sequence[Floats], folder: Path, *, 
     objective = PoolObjective(
         CrossAttentiveScorer(backbone),
         CrossReader(),
-        Texts(backbone.tokenizer),
+        CachedTokenizer(backbone.tokenizer),
         [data],
         [replace(data, examples=data.examples[:1])],
         [list(stop)],
         [list(stop[:1])],
-        PoolOptions(num_negatives=5, pool_size=15, rescore=False),
+        PoolTrainingOptions(num_negatives=5, pool_size=15, rescore=False),
         training,
         mix=1.0,
     )
@@ -75,8 +75,10 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.steps <= FIRST_STEPS:
         parser.error(f"--steps: expected more than {FIRST_STEPS}, found {arguments.steps}")
-    data = examples_of(read(arguments.mined))
-    drawn = random.Random(0).sample(data.examples, min(len(data.examples), arguments.steps * PoolOptions().batch_size))
+    data = examples_of(read_mined_file(arguments.mined))
+    drawn = random.Random(0).sample(
+        data.examples, min(len(data.examples), arguments.steps * PoolTrainingOptions().batch_size)
+    )
     data = replace(data, examples=tuple(drawn))
     stop = stop_scores(read_checkpoint(arguments.shortlist), data)
     print(f"| training | first {FIRST_STEPS} steps, s | median of the other steps, s | steps |")

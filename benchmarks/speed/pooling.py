@@ -18,7 +18,7 @@ from statistics import median
 
 import networkx as nx  # type: ignore[import-untyped]
 import numpy as np
-from lodestar.models.path_pooling import Kernel, Pooling, ScoredTriples, pool_triple_scores
+from lodestar.models.path_pooling import Kernel, PoolingOptions, ScoredTriples, pool_triple_scores
 
 from tests.reference_pooling import PlainTriple, reference_scores
 
@@ -90,7 +90,7 @@ def ms_of(work: Callable[[], object], repeats: int) -> float:
 
 def row(kernel: Kernel, num_triples: int, repeats: int) -> str:
     """Return one row of the table."""
-    rng, pooling = np.random.default_rng(num_triples), Pooling(kernel=kernel)
+    rng, pooling = np.random.default_rng(num_triples), PoolingOptions(kernel=kernel)
     is_large = num_triples > PLAIN_TRIPLES
     questions = [grown(num_triples, rng) for _ in range(1 if is_large else BATCH)]
     singles = [batch_of([question]) for question in questions]

@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from lodestar.models.star.batches import path_words
 from lodestar.models.star.examples import Example, ExampleSet, examples_of
-from lodestar.models.star.mined import read
+from lodestar.models.star.mined import read_mined_file
 from lodestar.models.star.scoring import Checkpoint, StarModel, read_checkpoint
-from lodestar.models.star.texts import PairBatch, Texts
+from lodestar.models.star.texts import CachedTokenizer, PairBatch
 from lodestar.models.text.verbalise import Hop
 from torch.ao.quantization import quantize_dynamic
 
@@ -33,7 +33,7 @@ def naive(checkpoint: Checkpoint, pairs: Sequence[Pair]) -> np.ndarray:
     assert checkpoint.cross and checkpoint.cross_texts
     logits = []
     for question, mention, path in pairs:
-        texts = Texts(checkpoint.cross_texts.tokenizer)  # it keeps no text from the pair before
+        texts = CachedTokenizer(checkpoint.cross_texts.tokenizer)  # it keeps no text from the pair before
         batch = texts.pairs([texts.pair(question, path_words(mention, path))])
         with torch.inference_mode():
             logits.append(float(checkpoint.cross.read(padded(batch))[0][0]))
@@ -89,7 +89,7 @@ def main() -> None:
     model = StarModel(checkpoint)
     halved = StarModel(read_checkpoint(arguments.checkpoint, precision=torch.bfloat16))
     quantised = StarModel(in_int8(read_checkpoint(arguments.checkpoint)))
-    examples = examples_of(read(arguments.mined))
+    examples = examples_of(read_mined_file(arguments.mined))
     groups = [
         best_pairs(model, examples, example, arguments.paths) for example in examples.examples[: arguments.questions]
     ]

@@ -12,4 +12,4 @@ from lodestar.models.training.objective import TrainingOptions
 def stop_scores(checkpoint: Checkpoint, examples: ExampleSet) -> list[Floats]:
     """Return the score of stopping at each path of each example, (num_paths,) each."""
     dual = DualObjective(checkpoint.dual, checkpoint.dual_texts, [], [], DualOptions(), TrainingOptions())
-    return [stop for _, stop in dual.scored(examples)]
+    return [stop for _, stop in dual.iterate_stop_scores(examples)]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..evidence.calibration import Calibration
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
-from ..evidence.relation_paths import Level, ScoredTriples, grow_paths
+from ..evidence.relation_paths import BatchTriples, PathsOfLength, grow_paths
 from ..values import Entity, Step, Triple
 
 Ints = npt.NDArray[np.int64]
@@ -69,7 +69,7 @@ class CandidateSource:
     last: Floats
     way: Floats
     on: Floats
-    grown: tuple[ScoredTriples, list[Level]] | None = None
+    grown: tuple[BatchTriples, list[PathsOfLength]] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +111,7 @@ def find_candidates(evidence: Sequence[Evidence[Item]]) -> AnswerCandidates:
         tuple(numbers[key] for key in order),
         questions,
         np.searchsorted(questions, np.arange(len(evidence) + 1)),
-        tuple(source.placed(order) for source in read),
+        tuple(source.number_candidates(order) for source in read),
         np.array([len(each.topics) for each in evidence], dtype=np.int64),
     )
 
@@ -149,14 +149,14 @@ class _UnnumberedSource:
     last: Floats
     way: Floats
     on: Floats
-    grown: tuple[ScoredTriples, list[Level]] | None
+    grown: tuple[BatchTriples, list[PathsOfLength]] | None
 
     @classmethod
     def of(cls, name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _UnnumberedSource:
         kind = found[0][1].kind
         return _read_triples(name, found) if kind == "triple" else _read_chains(name, found)
 
-    def placed(self, order: dict[tuple[int, str], int]) -> CandidateSource:
+    def number_candidates(self, order: dict[tuple[int, str], int]) -> CandidateSource:
         """Return the ways to candidates, sorted by candidate and chain."""
         of = np.array(
             [order.get((q, e.id), -1) for q, e in zip(self.question, self.entity, strict=True)], dtype=np.int64
@@ -230,7 +230,7 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Un
         values = compute_log_odds([each.score for each in evidence.items], evidence.calibration).tolist()
         triples = [each.value for each in evidence.items if isinstance(each.value, Triple)]
         given.append((triples, values, [topic.entity for topic in evidence.topics]))
-    columns = ScoredTriples.of(given)
+    columns = BatchTriples.of(given)
     levels = grow_paths(columns)
     places = np.array([place for place, _ in found], dtype=np.int64)
     may_answer = ~np.array([each.is_mediator for each in columns.entities], dtype=np.bool_)
@@ -290,7 +290,7 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Un
 
 
 def _add_loose(
-    columns: ScoredTriples,
+    columns: BatchTriples,
     places: Ints,
     loose: npt.NDArray[np.bool_],
     parts: list[list[Numbers]],

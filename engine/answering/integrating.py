@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import files
 
-from ...models.graphrag_fi import Claim, Thresholds, integrate_answers
+from ...models.graphrag_fi import KeyedAnswer, Thresholds, integrate_answers
 from .. import answering
 from ..errors import LLMError
-from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, failed
+from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
 from ..evidence.text import one_line
 from ..llm.prompts import Completed, Prompt, send_prompts
 from ..stages import Answerer, Integrator, Retriever
@@ -42,7 +42,7 @@ class ClosedBookAnswerer:
     def _outcome(self, evidence: Evidence[Item], completed: Completed) -> Answer:
         bare = replace(evidence, items=(), groups=(), walked=())
         if isinstance(completed, LLMError):
-            return failed(bare, completed)
+            return make_failed_answer(bare, completed)
         answerer = f"closed-book:{completed.model}"
         if completed.refusal is not None:
             text = f"The model refused to answer: {one_line(completed.refusal, MAX_TEXT_CHARS)}"
@@ -50,7 +50,7 @@ class ClosedBookAnswerer:
         try:
             reply = parse_reply(completed.content)
         except LLMError as error:
-            return failed(bare, error)
+            return make_failed_answer(bare, error)
         entities = tuple(
             AnswerEntity(claim.name, None, claim.confidence if completed.logprobs else None, "model", ())
             for claim in add_token_confidence(reply.claims, completed.logprobs)
@@ -135,15 +135,15 @@ class IntegratingAnswerer:
         return (yield from self._integrator.integrate(graph, model))
 
 
-def list_claims(answer: Answer) -> list[Claim]:
+def list_claims(answer: Answer) -> list[KeyedAnswer]:
     """Return an answer's entities as claims, keyed by name; entities that share a name are keyed by id as well."""
     ids: dict[str, str | None] = {}
-    claims: list[Claim] = []
+    claims: list[KeyedAnswer] = []
     for entity in answer.entities:
         key = normalise_name(entity.name)
         if ids.setdefault(key, entity.id) != entity.id:
             key = f"{key}\n{entity.id}"
-        claims.append(Claim(key, entity.confidence))
+        claims.append(KeyedAnswer(key, entity.confidence))
     return claims
 
 

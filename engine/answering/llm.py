@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .. import answering
 from ..errors import LLMError, UsageError
-from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, failed
+from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
 from ..evidence.text import MAX_CHARS, MAX_NAMES, Order, evidence_text, one_line
 from ..llm.prompts import Completed, Prompt, send_prompts
 from ..steps import Steps
@@ -88,7 +88,7 @@ class LLMAnswerer:
         try:
             return self.answer_of(completed, evidence)
         except LLMError as error:
-            return failed(evidence, error)
+            return make_failed_answer(evidence, error)
 
 
 def read_default_prompt() -> str:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from ...models.f1 import choose_set
 from ...models.reader.features import NAMES, WayColumns, asks_for_one
-from ...models.reader.model import Reader, Reading
-from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, PathsOfTopic, Weights, mask_topic
+from ...models.reader.model import Reader, ReaderScores
+from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, PathsOfTopic, SimilarityWeights, mask_topic
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import RelationWords
 from ..errors import UsageError
@@ -20,8 +20,8 @@ from ..evidence.bridges import chain_of, to_chains
 from ..evidence.chain import Chain, ChainStep
 from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, item_order
 from ..evidence.extras import FormResult
-from ..evidence.relation_paths import Level, ScoredTriples
-from ..retrieval.scoring import hops_of, masked_question
+from ..evidence.relation_paths import BatchTriples, PathsOfLength
+from ..retrieval.scoring import hops_of, mask_mention
 from ..steps import Steps
 from ..values import AnswerEntity, RelationPath, Scored
 from .candidates import AnswerCandidates, CandidateSource, Chains, find_candidates
@@ -116,7 +116,9 @@ class ReaderAnswerer:
             for place, each in enumerate(evidence)
         ]
 
-    def _answer(self, evidence: Evidence[Item], question: int, candidates: AnswerCandidates, read: Reading) -> Answer:
+    def _answer(
+        self, evidence: Evidence[Item], question: int, candidates: AnswerCandidates, read: ReaderScores
+    ) -> Answer:
         rows = np.arange(candidates.starts[question], candidates.starts[question + 1])
         order = rows[np.argsort(-read.logits[rows], kind="stable")]
         if not len(order):
@@ -144,7 +146,7 @@ class ReaderAnswerer:
         return Answer(shown, entities, text, "reader", confidence=sure, unsure=unsure, why=why)
 
     def _explain_choice(
-        self, first: int, other: int | None, candidates: AnswerCandidates, read: Reading
+        self, first: int, other: int | None, candidates: AnswerCandidates, read: ReaderScores
     ) -> tuple[str, ...]:
         """Return in words the main difference between the first answer and the best candidate that was not chosen."""
         found: list[tuple[float, str]] = []
@@ -174,7 +176,7 @@ def make_reader_columns(
 ) -> list[Columns]:
     """Return the reader's input for each source, without predicted hops: name, kind and columns."""
     wants_one = np.array([asks_for_one(each.question.text) for each in evidence], dtype=np.bool_)
-    similarity = PathSimilarity(vectors, Weights(hop=0.0))
+    similarity = PathSimilarity(vectors, SimilarityWeights(hop=0.0))
     found = []
     for source in candidates.sources:
         fits, kinds = _compute_similarities(source.chains, evidence, words, similarity)
@@ -210,7 +212,7 @@ def encode_questions(evidence: Sequence[Evidence[Item]], vectors: TextVectors) -
         for topic in each.topics:
             text = mask_topic(text, topic.mention or topic.entity.label)
         texts.append(text)
-    return vectors.stacked(texts)
+    return vectors.stack(texts)
 
 
 def _compute_similarities(
@@ -230,20 +232,20 @@ def _compute_similarities(
     asked = [
         [
             PathsOfTopic(
-                masked_question(evidence[question].question.text, evidence[question].topics[topic]),
+                mask_mention(evidence[question].question.text, evidence[question].topics[topic]),
                 [hops[chains.steps[row]] for row in some],
                 [0.0] * len(some),
             )
         ]
         for (question, topic), some in rows.items()
     ]
-    for some, ((fit, kind),) in zip(rows.values(), similarity.composed(asked), strict=True):
+    for some, ((fit, kind),) in zip(rows.values(), similarity.score_composed(asked), strict=True):
         fits[some], kinds[some] = fit, kind
     return fits, kinds
 
 
 def _select_shown_chains(
-    evidence: Evidence[Item], chosen: npt.NDArray[np.int64], candidates: AnswerCandidates, read: Reading
+    evidence: Evidence[Item], chosen: npt.NDArray[np.int64], candidates: AnswerCandidates, read: ReaderScores
 ) -> tuple[Evidence[Item], dict[int, tuple[int, ...]]]:
     """Return the evidence as chains, and the chains that support each chosen candidate.
 
@@ -293,7 +295,7 @@ def _make_chain(source: CandidateSource, number: int, evidence: Evidence[Item]) 
     return chain_of(columns.entities[columns.topics[topic]], steps[::-1], topics)
 
 
-def _make_step(columns: ScoredTriples, level: Level, path: int) -> ChainStep:
+def _make_step(columns: BatchTriples, level: PathsOfLength, path: int) -> ChainStep:
     first, after = np.searchsorted(level.link_path, [path, path + 1])
     links = tuple(
         (columns.entities[source], columns.entities[target])

@@ -14,7 +14,7 @@ from .terminal import echo
 
 if TYPE_CHECKING:
     from ..neo4j.catalogue import RelationInfo
-    from ..relations.describing import Described
+    from ..relations.describing import DescriptionReport
 
 
 @click.command()
@@ -124,7 +124,7 @@ def _show(relations: list[RelationInfo], *, as_json: bool) -> None:
             echo(printable(f"  {'←' if phrase.inverse else '→'} {phrase.text} ({phrase.origin})"))
 
 
-def _report(done: Described, *, undo: bool, as_json: bool) -> None:
+def _report(done: DescriptionReport, *, undo: bool, as_json: bool) -> None:
     from .terminal import printable
 
     if as_json:

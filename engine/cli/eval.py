@@ -11,7 +11,7 @@ import click
 
 from .options import (
     ALLOW_PARTS,
-    Finite,
+    FiniteNumber,
     database_options,
     json_option,
     settings_and_recipe,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _SHOWN_QUESTIONS = 10
 
 
-class Runs(click.Group):
+class EvalGroup(click.Group):
     """Dispatch to a subcommand; if the first argument is a question set, to the subcommand `run`."""
 
     def resolve_command(
@@ -47,7 +47,7 @@ class Runs(click.Group):
         return super().parse_args(ctx, ["run", *args] if is_option else args)
 
 
-@click.group(cls=Runs)
+@click.group(cls=EvalGroup)
 def command() -> None:
     """Ask every question of a set, and report metrics with their intervals.
 
@@ -72,7 +72,7 @@ def command() -> None:
 @click.option("--no-diagnosis", is_flag=True, help="Do not diagnose wrong answers; saves reading the whole graph.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the run (default: runs/SET-RECIPE).")
 @click.option("--fresh", is_flag=True, help="Start again if the folder has a run.")
-@click.option("--prices", nargs=2, type=Finite(), metavar="PROMPT COMPLETION", help="Price of a million tokens.")
+@click.option("--prices", nargs=2, type=FiniteNumber(), metavar="PROMPT COMPLETION", help="Price of a million tokens.")
 @click.option(
     "--noise", metavar="10,20,30", help="Also ask with these amounts of noise, with and without the recipe's filter."
 )
@@ -103,7 +103,7 @@ def run(
       lodestar eval questions-dev.jsonl.gz --unanswerable
       lodestar eval questions-dev.jsonl.gz --recipe "similarity + filter" --set filter.keep=10 --noise 10,20,30
     """
-    from ...loaders.questions.reading import choose_file, read_questions
+    from ...loaders.questions.question_sets import choose_file, read_questions
     from ..errors import UsageError
     from ..evaluation.runs import RunOptions
 
@@ -143,9 +143,9 @@ def rerun(
     """
     from dataclasses import replace
 
-    from ...loaders.questions.reading import read_questions
+    from ...loaders.questions.question_sets import read_questions
     from ..errors import GraphError, InputError, UsageError
-    from ..evaluation.report import read_report, report_understood
+    from ..evaluation.report import read_report, translate_report_errors
     from ..evaluation.runs import RunOptions
     from ..recipes.recipe import Recipe
 
@@ -155,7 +155,7 @@ def rerun(
         raise InputError(
             f"{report}: its report does not name the file of its questions: run it again with `lodestar eval run`"
         )
-    with report_understood(report):
+    with translate_report_errors(report):
         read = (str(again["dataset"]), again["format"], str(what["dataset"]["name"]), what["dataset"]["limit"])
         dataset, format_name, name, limit = read
         is_linked, unanswerable = what["topics"] == "linked", bool(what.get("unanswerable", False))
@@ -287,11 +287,11 @@ def table(reports: tuple[str, ...]) -> None:
     Example:
       lodestar eval table runs/* > results.md
     """
-    from ..evaluation.report import read_report, report_understood
+    from ..evaluation.report import read_report, translate_report_errors
     from ..evaluation.table import results_table
 
     read = [read_report(report) for report in reports]
-    with report_understood(reports[0]):
+    with translate_report_errors(reports[0]):
         lines = list(results_table(read))
     for line in lines:
         echo(printable(line))
@@ -357,8 +357,8 @@ def _print_noise(
     from ..evaluation.noise_curve import (
         HEADER,
         PAGE,
+        format_noise_heading,
         noise_curves,
-        noise_lead,
         noise_report,
         noise_rows,
         write_noise_report,
@@ -371,18 +371,18 @@ def _print_noise(
     if as_json:
         echo(json.dumps(report, ensure_ascii=False))
     else:
-        echo(noise_lead(report))
+        echo(format_noise_heading(report))
         _table(HEADER, noise_rows(report))
     echo(f"the report is in {options.folder / PAGE}", err=True)
 
 
 def _print(report: dict[str, Any], folder: Path, *, as_json: bool) -> None:
-    from ..evaluation.table import cost_line, figure_rows, lead, miss_rows, stage_rows
+    from ..evaluation.table import cost_line, figure_rows, format_heading, miss_rows, stage_rows
 
     if as_json:
         echo(json.dumps(report, ensure_ascii=False))
     else:
-        echo(lead(report))
+        echo(format_heading(report))
         _table(("metric", "by question", "95 % interval", "n", "by topic", "95 % interval", "n"), figure_rows(report))
         if report["misses"]["num"]:
             _table(("wrong first answers", "questions", "share"), miss_rows(report))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import FORCE, database_options, json_option, read_by, settings_and_recipe, walking_options
+from .options import FORCE, database_options, json_option, list_recipe_files, settings_and_recipe, walking_options
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
@@ -118,17 +118,17 @@ def command(
     """
     from ..api import Engine
     from ..show.explanation import explanation_data, has_path_scores
-    from ..show.growth import growing_part, growth_data, growth_lines
+    from ..show.growth import find_growing_part, growth_data, growth_lines
     from ..show.page import explanation_page, growth_page
     from ..values import Question
     from ..whole_file import check_output
-    from .terminal import in_colour
+    from .terminal import supports_colour
 
     if html is not None:
-        check_output("--html", html, reads=read_by(flags), force=force)
+        check_output("--html", html, reads=list_recipe_files(flags), force=force)
     settings, recipe = settings_and_recipe(flags)
     query = Question(question, topics)
-    if growing_part(recipe) is not None:
+    if find_growing_part(recipe) is not None:
         with Engine(settings, recipe=recipe) as engine:
             growth = engine.growth(query)
         if as_json:
@@ -150,7 +150,7 @@ def command(
         said = {} if answer is None else {"answer": answer.text, "why": answer.why}
         echo(json.dumps({**explanation_data(explanation), **said}, ensure_ascii=False))
     else:
-        colour = in_colour()
+        colour = supports_colour()
         echo("\n".join(explanation_lines(explanation, colour=colour)), color=colour)
     _write(html, explanation_page(explanation))
 

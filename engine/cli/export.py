@@ -81,7 +81,7 @@ def command(
 
 def _check(request: ExportRequest, *, as_json: bool) -> None:
     """Raise `UsageError` for an impossible request, or for output that is not readable on a terminal."""
-    format_ = request.checked_format()
+    format_ = request.resolve_format()
     if "-" not in (request.path, request.names_path):
         return
     if as_json:

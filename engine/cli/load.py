@@ -12,7 +12,7 @@ from .options import settings_from
 from .terminal import echo
 
 
-class Formats(click.Group):
+class FormatGroup(click.Group):
     """Dispatch to the command of a format; if the first argument is a file, its format is detected."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -39,14 +39,14 @@ class Formats(click.Group):
         """Return the command of the named format, or of the named file's format."""
         if args[0] in self.commands or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
-        from ...loaders.formats.by_name import detect
+        from ...loaders.formats.by_name import detect_format
 
-        kind = detect(args[0])
+        kind = detect_format(args[0])
         echo(f"{args[0]} looks like {kind}", err=True)
         return kind, self.commands[kind], args
 
 
-@click.group(cls=Formats)
+@click.group(cls=FormatGroup)
 def command() -> None:
     """Load a knowledge graph into Neo4j.
 
@@ -315,7 +315,7 @@ def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str
     from ...loaders.formats.by_name import source_class
     from ...loaders.loads.loading import load, load_embedded
     from ...loaders.loads.preview import preview
-    from ...loaders.reading.byte_file import spooling_in
+    from ...loaders.reading.byte_file import spool_in
     from ..neo4j.gateway import Gateway
     from ..neo4j.instance import Instance, loading_connection
     from ..progress import progress_bar
@@ -325,7 +325,7 @@ def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str
     settings_flags = {name: flags.pop(name) for name in ("uri", "user", "database", "name", "home")}
     settings = settings_from(**settings_flags)
     options = load_options_from(flags, settings)
-    with spooling_in(options.staging):
+    with spool_in(options.staging):
         source = source_class(kind)(**arguments, **own_arguments)
     if dry_run:
         shown = preview(source, options, online_only=bool(settings.uri))

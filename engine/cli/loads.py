@@ -35,13 +35,13 @@ def list_(as_json: bool, **flags: Any) -> None:
     Example:
       lodestar loads list --json
     """
-    from ..neo4j.catalogue import read_loads, read_under_way
+    from ..neo4j.catalogue import read_loads, read_running_load
     from ..neo4j.gateway import Gateway
     from ..neo4j.instance import connection_of
 
     with Gateway(connection_of(settings_from(**flags))) as gateway:
         loads = gateway.fetch(read_loads())
-        under_way = any(not load.finished for load in loads) and gateway.fetch(read_under_way())
+        under_way = any(not load.finished for load in loads) and gateway.fetch(read_running_load())
     if as_json:
         echo(json.dumps([asdict(load) for load in loads]))
         return

@@ -15,7 +15,7 @@ import click
 
 from ...models.message_text import one_line
 from ..errors import LodestarError, StorageError
-from .terminal import echo, in_colour, show_warnings
+from .terminal import echo, show_warnings, supports_colour
 
 MAX_MESSAGE_CHARS = 1_500
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
@@ -48,7 +48,7 @@ VERBS = {
 """The module and purpose of each verb."""
 
 
-class Verbs(click.Group):
+class VerbGroup(click.Group):
     """Import a verb's module when the verb is used, so that --help is fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -69,7 +69,7 @@ class Verbs(click.Group):
             formatter.write_dl([(verb, purpose) for verb, (_, purpose) in sorted(VERBS.items())])
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lodestar-kg", prog_name="lodestar")
 def main() -> None:
     """Reasoning paths from a knowledge graph in Neo4j, ranked and explained.
@@ -95,10 +95,10 @@ def run() -> None:
         echo(f"lodestar: {printable(one_line(error, MAX_MESSAGE_CHARS))}", err=True)
         sys.exit(error.exit_code)
     except ModuleNotFoundError as error:
-        from ..extras import missing_extra
+        from ..extras import make_missing_extra_error
 
         verb = next((word for word in sys.argv[1:] if word in VERBS), "")
-        if (missing := missing_extra(error, f"lodestar {verb}".rstrip())) is None:
+        if (missing := make_missing_extra_error(error, f"lodestar {verb}".rstrip())) is None:
             raise
         echo(f"lodestar: {missing}", err=True)
         sys.exit(missing.exit_code)
@@ -148,7 +148,7 @@ def _end(number: int, _frame: object) -> None:
 def _call_command() -> object:
     """Call the command; an error during the clean-up after Ctrl-C is raised as the interrupt."""
     try:
-        return main(standalone_mode=False, color=None if in_colour() else False)
+        return main(standalone_mode=False, color=None if supports_colour() else False)
     except Exception as error:
         if _signals or is_interrupt(error):
             raise KeyboardInterrupt from error

@@ -87,14 +87,14 @@ def command(
     """
     import time
 
-    from ...loaders.questions.reading import choose_file
+    from ...loaders.questions.question_sets import choose_file
     from ..api import Engine
     from ..progress import progress_bar
-    from ..supervision.drawing import DEFAULT_QUESTIONS, MakingOptions
-    from ..supervision.drawing import LENGTHS as DEFAULT_LENGTHS
     from ..supervision.made_set import make_questions
     from ..supervision.mine_file import mine_file
     from ..supervision.miner import MiningOptions
+    from ..supervision.path_sampling import DEFAULT_QUESTIONS, MakingOptions
+    from ..supervision.path_sampling import LENGTHS as DEFAULT_LENGTHS
     from ..whole_file import check_output
 
     check_source(
@@ -138,11 +138,11 @@ def _pool(questions: QuestionSet, out: Path, batch_size: int | None, settings: S
 
     from ..api import Engine
     from ..progress import progress_bar
-    from ..supervision.pools import PAPER, PoolOptions, mine_pool, pool_figures
+    from ..supervision.pools import PAPER, PoolBounds, mine_pool, pool_figures
 
     started_s = time.perf_counter()
     with Engine(settings) as engine, progress_bar(questions.name, "mining") as (progress, _):
-        pool = mine_pool(questions, engine, out, PoolOptions(), batch_size=batch_size, progress=progress)
+        pool = mine_pool(questions, engine, out, PoolBounds(), batch_size=batch_size, progress=progress)
     seconds = time.perf_counter() - started_s
     counts, figures = pool.header.counts, pool_figures(pool.questions)
     if as_json:
@@ -188,7 +188,7 @@ def check_source(
 def _sample_questions(path: str, format_name: str | None, limit: int | None, seed: int) -> QuestionSet:
     from dataclasses import replace
 
-    from ...loaders.questions.reading import read_questions
+    from ...loaders.questions.question_sets import read_questions
 
     questions = read_questions(path, format_name)
     return replace(questions, questions=questions.sample(limit, seed))

@@ -44,7 +44,7 @@ PARAPHRASE = click.option(
 )
 
 
-class Finite(click.FloatRange):
+class FiniteNumber(click.FloatRange):
     """A finite number that is not negative."""
 
     def __init__(self) -> None:
@@ -150,7 +150,7 @@ def settings_and_recipe(
     return settings, read_recipe(named, changes, options, allow_parts=allow_parts, aliases=given)
 
 
-def read_by(flags: dict[str, Any]) -> list[str]:
+def list_recipe_files(flags: dict[str, Any]) -> list[str]:
     """Return the files that the recipe's flags name, which a verb must not overwrite."""
     names = [flags.get("recipe") or "", *(change.partition("=")[2] for change in flags.get("changes", ()))]
     return [name for name in names if name and "\0" not in name and len(name) < MAX_PATH_CHARS]

@@ -1,4 +1,4 @@
-"""`lodestar recipes`: list recipes and parts with their options."""
+"""List recipes and parts with their options (`lodestar recipes`)."""
 
 from __future__ import annotations
 

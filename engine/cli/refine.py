@@ -74,7 +74,7 @@ def command(
     from ..progress import progress_bar
     from ..supervision.pools import join_pools
     from ..supervision.refine import compute_chosen_figures, pool_of, refine_by_llm, refine_by_scorer
-    from ..whole_file import check_output, storing
+    from ..whole_file import check_output, translate_storage_errors
 
     if join and len(pools) < 2:
         raise UsageError("--join: expected two pools or more")
@@ -98,7 +98,7 @@ def command(
                 pool = refine_by_scorer(
                     read[0], scorer, relations, f"{by}, {log_odds:g} log-odds", margin, progress=progress
                 )
-    with storing(out):
+    with translate_storage_errors(out):
         write_pool(out, pool)
     _print(pool, compute_chosen_figures(pool), as_json=as_json)
     echo(f"{len(pool.questions):,} questions to {out}, refined by {pool.header.refiner}", err=True)

@@ -20,12 +20,12 @@ CLOSE = 0.3
 MAX_CLOSE = 2
 
 
-def about(evidence: Evidence[Item]) -> str:
+def format_topics(evidence: Evidence[Item]) -> str:
     """Return the names of the topics that the items start from, with the mention where it differs."""
     return ", ".join(dict.fromkeys(_name_topic(topic) for topic in topics_of(evidence)))
 
 
-def close_ones(evidence: Evidence[Item]) -> str:
+def list_other_entities(evidence: Evidence[Item]) -> str:
     """Return other entities that the topics' words may mean, most likely first; empty if none is close."""
     topics = topics_of(evidence)
     ids = {topic.entity.id for topic in topics}
@@ -102,12 +102,12 @@ def evidence_lines(evidence: Evidence[Item], max_items: int, num_asked: int = 1,
         yield click.style(f"  bounds cut {len(evidence.cuts)} of the paths: not all their ends were read", dim=True)
     trips = evidence.round_trips
     yield click.style(
-        f"  about {printable(about(evidence)) or 'nothing known'}; {evidence.seconds * 1000:.0f} ms, "
+        f"  about {printable(format_topics(evidence)) or 'nothing known'}; {evidence.seconds * 1000:.0f} ms, "
         f"{trips} round trip{'' if trips == 1 else 's'} to the database"
         + (f" for all {num_asked:,} questions" if num_asked > 1 else ""),
         dim=True,
     )
-    if others := printable(close_ones(evidence)):
+    if others := printable(list_other_entities(evidence)):
         yield click.style(f"  not {others}: --topic to choose", dim=True)
 
 

@@ -40,16 +40,16 @@ def command(top: int, components: bool | None, as_json: bool, **flags: Any) -> N
     from ..neo4j.gateway import Gateway
     from ..neo4j.instance import loading_connection
     from ..neo4j.statistics import graph_stats
-    from ..progress import waiting
+    from ..progress import show_waiting
 
     with Gateway(loading_connection(settings_from(**flags))) as gateway:
         gateway.version()
-        with waiting("reading the graph"):
+        with show_waiting("reading the graph"):
             stats = graph_stats(gateway, top=top, components=components)
     echo(json.dumps(stats.as_json(), ensure_ascii=False) if as_json else "\n".join(_lines(stats)))
 
 
-def bar(share: float) -> str:
+def draw_bar(share: float) -> str:
     """Return a bar for a share of the longest one, in eighths of a character, at least one."""
     eighths = max(1, round(share * BAR_CHARS * 8))
     return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
@@ -114,7 +114,7 @@ def _plot(bins: Sequence[SizeBin]) -> Iterator[str]:
     spans = [f"{b.low:,}" if b.low == b.high else f"{b.low:,}–{b.high:,}" for b in filled]
     width = max(map(len, spans))
     for found, span in zip(filled, spans, strict=True):
-        drawn = bar(found.count / longest).ljust(BAR_CHARS)
+        drawn = draw_bar(found.count / longest).ljust(BAR_CHARS)
         yield f"  {span:>{width}}  {drawn}  {found.count:>{len(f'{longest:,}')},}  {found.count / total:>6.1%}"
 
 

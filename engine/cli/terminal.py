@@ -15,7 +15,7 @@ _STEERING = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u2
 _UNSAFE = re.compile(rf"(?!\x1b\[[0-9;]*m){_STEERING}")  # keep our own colours; click removes them where needed
 
 
-def in_colour() -> bool:
+def supports_colour() -> bool:
     """Return whether standard output is a terminal with colours, and the user allows them (https://no-color.org)."""
     return (
         bool(sys.stdout) and sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

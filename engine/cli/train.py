@@ -196,7 +196,7 @@ def _train(
     precision: str | None = None,
     **given: Any,
 ) -> None:
-    from ...loaders.questions.reading import read_questions
+    from ...loaders.questions.question_sets import read_questions
     from ...models.training.loop import is_first_process
     from ..training.running import PRECISIONS, train_kind, training_config
     from ..training.sources import TrainingRequest

@@ -30,7 +30,7 @@ def command(file: str, against: str | None, link: bool, limit: int | None, as_js
       lodestar train fi --dev questions-dev.jsonl.gz --recipe "similarity + fi" --set answerer.kind=llm
       lodestar train fi --dev questions-dev.jsonl.gz --recipe "similarity + fi" --set fi.fine=false --against cosine
     """
-    from ...loaders.questions.reading import read_questions
+    from ...loaders.questions.question_sets import read_questions
     from ..progress import progress_bar
     from ..recipes.recipe import read_recipe
     from ..training.fi_thresholds import fit_thresholds

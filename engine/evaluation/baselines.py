@@ -21,9 +21,9 @@ from ..resources import GraphResources
 from ..stages import Reorganiser, Retriever
 from ..steps import Steps, charge
 from ..values import LinkedQuestion, Question, RelationPath, Scored, Step
-from .diagnosis import reachable
+from .diagnosis import find_reachable_paths
 from .judging import GoldIds
-from .noise import Injecting, chain_of, distances_from, shortest_path
+from .noise import NoiseInjector, chain_of, distances_from, shortest_path
 from .whole_graph import Nodes, WholeGraph
 
 
@@ -152,7 +152,7 @@ class OracleRetriever(WholeGraphRetriever):
     def search(self, question: Question, topics: list[int], top_k: int, /) -> Sequence[Scored[Chain]]:
         """Return the best relation paths."""
         known = [self.graph.numbers[id_] for id_ in self._gold[question.id] if id_ in self.graph.numbers]
-        best = reachable(
+        best = find_reachable_paths(
             self.graph, topics, np.array(known, dtype=np.int64), self.max_hop, return_to_topic=self._return_to_topic
         )[:top_k]
         return [
@@ -187,7 +187,7 @@ MAX_NOISE = 1_000
 
 
 @dataclass(frozen=True)
-class WholeSet:
+class BaselineInput:
     """The input of baselines: the graph in memory, and the questions of the evaluation."""
 
     gold: GoldIds
@@ -209,10 +209,10 @@ class Baseline(RetrieverPart):
 
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the retriever. Raises `UsageError` outside of an evaluation."""
-        return self.over(graph.shared.get_provided(WholeSet, self.name))
+        return self.make_retriever(graph.shared.get_provided(BaselineInput, self.name))
 
     @abstractmethod
-    def over(self, given: WholeSet, /) -> Retriever:
+    def make_retriever(self, given: BaselineInput, /) -> Retriever:
         """Return the retriever over the graph of an evaluation."""
 
 
@@ -224,7 +224,7 @@ class Oracle(Baseline):
 
     return_to_topic: bool = option(False, "allow a topic entity as an answer")
 
-    def over(self, given: WholeSet) -> Retriever:
+    def make_retriever(self, given: BaselineInput) -> Retriever:
         """Return the oracle, which knows the gold answers."""
         gold = {question.id: given.gold.answers(question) for question in given.questions}
         return OracleRetriever(given.graph, self.max_hop, gold, return_to_topic=self.return_to_topic)
@@ -236,7 +236,7 @@ class PageRank(Baseline):
 
     name: ClassVar[str] = "pagerank"
 
-    def over(self, given: WholeSet) -> Retriever:
+    def make_retriever(self, given: BaselineInput) -> Retriever:
         """Return the retriever."""
         return PageRankRetriever(given.graph, self.max_hop)
 
@@ -249,7 +249,7 @@ class Random(Baseline):
 
     seed: int = option(0, "seed of the random walks")
 
-    def over(self, given: WholeSet) -> Retriever:
+    def make_retriever(self, given: BaselineInput) -> Retriever:
         """Return the retriever."""
         return RandomRetriever(given.graph, self.max_hop, self.seed)
 
@@ -260,7 +260,7 @@ class Shortest(Baseline):
 
     name: ClassVar[str] = "shortest"
 
-    def over(self, given: WholeSet) -> Retriever:
+    def make_retriever(self, given: BaselineInput) -> Retriever:
         """Return the retriever."""
         return ShortestPathRetriever(given.graph, self.max_hop)
 
@@ -278,10 +278,10 @@ class Noise(ReorganiserPart):
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
         """Return the stage. Raises `UsageError` outside of an evaluation."""
-        given = graph.shared.get_provided(WholeSet, self.name)
+        given = graph.shared.get_provided(BaselineInput, self.name)
         gold = {question.id: given.gold.answers(question) for question in given.questions}
-        return Injecting(given.graph, gold, self.num, self.seed)
+        return NoiseInjector(given.graph, gold, self.num, self.seed)
 
 
 OVER_THE_WHOLE_GRAPH = (Baseline, Noise)
-"""Parts that need a `WholeSet`."""
+"""Parts that need a `BaselineInput`."""

@@ -16,10 +16,10 @@ from ...models.f1 import f1_of
 from ..evidence.bridges import to_chains
 from ..evidence.evidence import Answer
 from ..gold_questions import GoldQuestion
-from ..retrieval.frontier import walks_back
+from ..retrieval.frontier import is_return_path
 from ..values import Entity, RelationPath, Step
 from .judging import GoldIds
-from .metrics.answers import Predicted, match_predictions
+from .metrics.answers import Prediction, match_predictions
 from .record import Miss
 from .whole_graph import Nodes, WholeGraph
 
@@ -40,7 +40,7 @@ class ReachablePath:
         return f1_of(self.precision, self.recall)
 
 
-def reachable(
+def find_reachable_paths(
     graph: WholeGraph, topics: list[int], gold: Nodes, max_hop: int, *, return_to_topic: bool = False
 ) -> list[ReachablePath]:
     """Return every relation path of at most `max_hop` hops from a topic to a gold node, best F1 first.
@@ -88,7 +88,7 @@ def _walk_paths(
             path = RelationPath((*steps, step))
             hops_left = max_hop - path.num_hops
             ends = reached[~graph.is_mediator[reached]]
-            if not return_to_topic or walks_back(path.steps):
+            if not return_to_topic or is_return_path(path.steps):
                 ends = ends[~is_topic[ends]]
             num_right = int(is_gold[ends].sum())
             if num_right and not to_mediator:
@@ -155,11 +155,11 @@ class Diagnosis:
         if not gold:
             return Miss("not in the graph")
         for rank, chain in enumerate(to_chains(evidence).items, start=1):
-            ends = [Predicted(end.label, end.id) for end in chain.value.ends]
+            ends = [Prediction(end.label, end.id) for end in chain.value.ends]
             if any(match_predictions(ends, question.answers)):
                 return Miss("lost by the answerer") if rank == 1 else Miss("not the first", rank)
         topics = [self._graph.numbers[id_] for id_ in started if id_ in self._graph.numbers]
-        reached = reachable(
+        reached = find_reachable_paths(
             self._graph,
             topics,
             np.array(gold, dtype=np.int64),

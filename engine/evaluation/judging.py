@@ -14,7 +14,7 @@ from ..values import Entity, Scored
 from .metrics.answers import (
     ALL_WRONG,
     AnswerScores,
-    Predicted,
+    Prediction,
     answer_counts,
     match_predictions,
     normalise_answer,
@@ -22,7 +22,7 @@ from .metrics.answers import (
     strict_scores,
 )
 from .metrics.paths import (
-    FoundPath,
+    RetrievedPath,
     answer_ranking,
     answer_recall_at_k,
     first_path_right,
@@ -44,7 +44,7 @@ class GoldIds:
 
     def __init__(self, graph: WholeGraph) -> None:
         self.graph = graph
-        self._named = graph.named()
+        self._named = graph.read_ids_by_name()
 
     def find_by_name(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the ids of the entities and literals with one of the names.
@@ -87,7 +87,7 @@ def judge_answer(question: GoldQuestion, answer: Answer) -> Record:
     """Return the record of a question that was answered or abstained from."""
     evidence = answer.evidence
     chains = to_chains(evidence).items
-    predictions = [Predicted(entity.name, entity.id) for entity in answer.entities]
+    predictions = [Prediction(entity.name, entity.id) for entity in answer.entities]
     paths = [_path_of_chain(each.value) for each in chains]
     rog = rog_scores(predictions, question.answers)
     total = answer_counts(predictions, question.answers)
@@ -138,12 +138,12 @@ def _prefix_scores(way: str, scores: AnswerScores) -> dict[str, float]:
     return {f"{way}/{name}": value for name, value in asdict(scores).items()}
 
 
-def _ranking(predictions: list[Predicted], question: GoldQuestion) -> dict[str, float]:
+def _ranking(predictions: list[Prediction], question: GoldQuestion) -> dict[str, float]:
     ranking = answer_ranking(predictions, question.answers)
     return {"mrr": reciprocal_rank(ranking), "ndcg@10": ndcg_at_k(ranking, 10)}
 
 
-def _paths(paths: list[FoundPath], question: GoldQuestion) -> dict[str, float]:
+def _paths(paths: list[RetrievedPath], question: GoldQuestion) -> dict[str, float]:
     figures = {
         "path/hits_at_1_any": hits_at_1_any(paths, question.answers),
         "path/hits_at_1_expected": hits_at_1_expected(paths, question.answers),
@@ -159,8 +159,8 @@ def _paths(paths: list[FoundPath], question: GoldQuestion) -> dict[str, float]:
     return figures
 
 
-def _path_of_chain(chain: Chain) -> FoundPath:
-    return FoundPath(
+def _path_of_chain(chain: Chain) -> RetrievedPath:
+    return RetrievedPath(
         tuple(step.step.relation for step in chain.steps),
         tuple(_prediction(end) for end in chain.ends),
         tuple(
@@ -189,8 +189,8 @@ def _record(scored: Scored[Chain], gold: tuple[GoldAnswer, ...]) -> PathRecord:
     )
 
 
-def _prediction(entity: Entity) -> Predicted:
-    return Predicted(entity.label, entity.id)
+def _prediction(entity: Entity) -> Prediction:
+    return Prediction(entity.label, entity.id)
 
 
 def _round_confidence(confidence: float | None) -> float | None:

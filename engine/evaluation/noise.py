@@ -77,7 +77,7 @@ MAX_ENDS = 20
 """Most ends of a noise path."""
 
 
-class Injecting:
+class NoiseInjector:
     """A `Reorganiser` of chains or triples that inserts `num` noise items into each question's evidence.
 
     None of them leads to a gold answer (`gold`: ids by question id). Each has the score and the group of the item it

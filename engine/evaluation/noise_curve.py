@@ -12,7 +12,7 @@ from typing import Any
 
 from ..gold_questions import QuestionSet
 from ..neo4j.instance import connection_of
-from ..recipes.part import Joined, Leaf, Node
+from ..recipes.part import JoinExpression, Leaf, Node
 from ..recipes.recipe import Recipe
 from ..recipes.reorganising import FI, Filter
 from ..resources import Resources
@@ -64,7 +64,7 @@ def noise_curves(
         name = f"{folder}-{num}"
         own = replace(options, folder=options.folder / name)
         shown = partial(progress, name)
-        return run_all(questions, with_noise(variant, num), settings, own, shown, resources)
+        return run_all(questions, add_noise(variant, num), settings, own, shown, resources)
 
     return [
         NoiseCurve(
@@ -76,7 +76,7 @@ def noise_curves(
     ]
 
 
-def with_noise(recipe: Recipe, num: int) -> Recipe:
+def add_noise(recipe: Recipe, num: int) -> Recipe:
     """Return the recipe with noise before its first filter, or at its end if it has none.
 
     An existing part `noise` stays at its place, with its seed.
@@ -94,7 +94,7 @@ def with_noise(recipe: Recipe, num: int) -> Recipe:
     return Recipe.of(data, allow_parts=True)  # the recipe is already loaded
 
 
-def without_filter(recipe: Recipe) -> Recipe:
+def remove_filters(recipe: Recipe) -> Recipe:
     """Return the recipe without its filters."""
     filters = _filters(recipe)
     data = recipe.as_json()
@@ -106,7 +106,7 @@ def _variants(recipe: Recipe) -> Iterator[tuple[Recipe, str, bool]]:
     is_filtered = bool(_filters(recipe))
     yield recipe, "filtered" if is_filtered else "plain", is_filtered
     if is_filtered:
-        yield without_filter(recipe), "plain", False
+        yield remove_filters(recipe), "plain", False
 
 
 def _filters(recipe: Recipe) -> list[str]:
@@ -116,7 +116,7 @@ def _filters(recipe: Recipe) -> list[str]:
 
 def _after(node: Node) -> Iterator[str]:
     """Yield the names of the parts that all evidence passes, in order."""
-    if isinstance(node, Joined) and node.sign == "+":
+    if isinstance(node, JoinExpression) and node.sign == "+":
         yield from _after(node.left)
         yield from _leaves(node.right)
 
@@ -131,10 +131,10 @@ def _leaves(node: Node) -> Iterator[str]:
 
 def _line(node: Node, names: Sequence[str]) -> Node:
     """Return the retriever of an expression, followed by these parts."""
-    while isinstance(node, Joined) and node.sign == "+":
+    while isinstance(node, JoinExpression) and node.sign == "+":
         node = node.left
     for name in names:
-        node = Joined("+", node, Leaf(name))
+        node = JoinExpression("+", node, Leaf(name))
     return node
 
 
@@ -176,7 +176,7 @@ def write_noise_report(folder: Path, report: Mapping[str, Any]) -> None:
     write_text_file(folder / PAGE, noise_page(report))
 
 
-def noise_lead(report: Mapping[str, Any]) -> str:
+def format_noise_heading(report: Mapping[str, Any]) -> str:
     """Return the first line of the report: questions, topics and loss shares."""
     what = report["what"]
     shares = report.get("loss_shares", {})
@@ -210,10 +210,10 @@ def noise_page(report: Mapping[str, Any]) -> str:
         "noise",
         report,
         title=f"{report['what']['dataset']['name']}: noise",
-        lead=noise_lead(report),
+        lead=format_noise_heading(report),
         header="".join(f"<th>{escape(cell)}</th>" for cell in HEADER),
         rows="\n".join(rows),
-        plot=plots.noise_curves(report["curves"], LOSS),
+        plot=plots.draw_noise_curves(report["curves"], LOSS),
     )
 
 

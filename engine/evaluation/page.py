@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from .table import cost_line, figure_rows, lead, stage_rows
+from .table import cost_line, figure_rows, format_heading, stage_rows
 
 _BLUE, _ORANGE, _GREY = "#3b6ea5", "#d98032", "#9aa3ab"
 _TOP, _BOTTOM, _RIGHT = 26, 188, 362
@@ -97,7 +97,7 @@ class _Plot:
         return _FRAME.substitute(self._labels, left=self._left, middle=middle, **parts)
 
 
-def hits_by_hops(by_hops: Mapping[str, Any]) -> str:
+def draw_hits_by_hops(by_hops: Mapping[str, Any]) -> str:
     """Draw Hits@1 of answers and of paths by the number of hops, with 95 % intervals."""
     hops = list(by_hops)
     plot = _Plot("Hits@1 by hops", "hops (n questions)", "Hits@1", len(hops), 1.25)
@@ -116,7 +116,7 @@ def hits_by_hops(by_hops: Mapping[str, Any]) -> str:
     return plot.svg()
 
 
-def recall_by_k(figures: Mapping[str, Any]) -> str:
+def draw_recall_by_k(figures: Mapping[str, Any]) -> str:
     """Draw recall at k of answers and, where a set has them, of gold paths and triples."""
     curves = []
     for kind, label, colour in (
@@ -137,7 +137,7 @@ def recall_by_k(figures: Mapping[str, Any]) -> str:
     return plot.svg()
 
 
-def latency_by_stage(stages: Mapping[str, Any]) -> str:
+def draw_latency_by_stage(stages: Mapping[str, Any]) -> str:
     """Draw median and 95th percentile of the seconds of each stage."""
     title = "Seconds by stage: median, line to the 95th percentile"
     plot = _by_row(title, "seconds", list(stages), max(each["p95_s"] for each in stages.values()))
@@ -147,7 +147,7 @@ def latency_by_stage(stages: Mapping[str, Any]) -> str:
     return plot.svg()
 
 
-def calibration(bins: Sequence[Mapping[str, float]]) -> str:
+def draw_calibration(bins: Sequence[Mapping[str, float]]) -> str:
     """Draw confidence against the share that is right; the area of a point is the number of answers."""
     plot = _Plot("Calibration of answers", "mean confidence", "share right", 1.0, 1.0)
     plot.x_ticks(_shares())
@@ -159,7 +159,7 @@ def calibration(bins: Sequence[Mapping[str, float]]) -> str:
     return plot.svg()
 
 
-def risk_coverage(selective: Mapping[str, Any]) -> str:
+def draw_risk_coverage(selective: Mapping[str, Any]) -> str:
     """Draw the share of wrong answers by the share of questions that is answered, the surest first."""
     asked = f"{selective['n']:,} questions, {selective['num_unanswerable']:,} without an answer"
     plot = _Plot("Risk by coverage", f"share answered ({asked})", "share of answers that are wrong", 1.0, 1.0)
@@ -174,7 +174,7 @@ def risk_coverage(selective: Mapping[str, Any]) -> str:
     return plot.svg()
 
 
-def misses(kinds: Mapping[str, Any]) -> str:
+def draw_misses(kinds: Mapping[str, Any]) -> str:
     """Draw where wrong first answers were lost, as shares of all of them."""
     most = max(each["share"] for each in kinds.values())
     plot = _by_row("Where wrong answers were lost", "share of wrong first answers", list(kinds), most)
@@ -184,7 +184,7 @@ def misses(kinds: Mapping[str, Any]) -> str:
     return plot.svg()
 
 
-def noise_curves(curves: Sequence[Mapping[str, Any]], metric: str) -> str:
+def draw_noise_curves(curves: Sequence[Mapping[str, Any]], metric: str) -> str:
     """Draw a figure by the amount of noise, a line for each recipe, with 95 % intervals."""
     nums = sorted({point["num"] for curve in curves for point in curve["points"]})
     plot = _Plot("F1 by pieces of noise among the evidence", "pieces of noise", "F1", max(nums, default=1), 1.0)
@@ -213,19 +213,19 @@ def report_page(report: Mapping[str, Any]) -> str:
     kinds = report["misses"]["kinds"]
     calibrated = report["calibration"]
     drawn = [
-        hits_by_hops(report["by_hops"]) if report["by_hops"] else "",
-        recall_by_k(report["figures"]),
-        latency_by_stage(report["cost"]["stages"]) if report["cost"]["stages"] else "",
-        calibration(calibrated["bins"]) if calibrated else "",
-        risk_coverage(report["selective"]) if report["selective"] and report["selective"]["curve"] else "",
-        misses(kinds) if kinds else "",
+        draw_hits_by_hops(report["by_hops"]) if report["by_hops"] else "",
+        draw_recall_by_k(report["figures"]),
+        draw_latency_by_stage(report["cost"]["stages"]) if report["cost"]["stages"] else "",
+        draw_calibration(calibrated["bins"]) if calibrated else "",
+        draw_risk_coverage(report["selective"]) if report["selective"] and report["selective"]["curve"] else "",
+        draw_misses(kinds) if kinds else "",
     ]
     failures = [f"{failure['id']}: {failure['failure']}" for failure in report["failures"]]
     return fill_page(
         "report",
         report,
         title=f"{report['what']['dataset']['name']}: {report['what']['recipe']['name']}",
-        lead=lead(report),
+        lead=format_heading(report),
         figures=_rows(figure_rows(report)),
         plots="\n".join(drawn),
         misses=_rows(

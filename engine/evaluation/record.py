@@ -15,7 +15,7 @@ from typing import IO, Any, Self
 from ...models.message_text import one_line
 from ...models.training.description import decode_dataclass
 from ..errors import InputError
-from ..whole_file import storing
+from ..whole_file import translate_storage_errors
 
 Scores = Mapping[str, float]
 
@@ -131,14 +131,14 @@ class RecordsFile:
     def add(self, record: Record) -> None:
         """Write a record to the disk before returning; thread-safe."""
         line = json.dumps(record.as_json(), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-        with self._adding, storing(self.path):
+        with self._adding, translate_storage_errors(self.path):
             assert self._file
             self._file.write(line)
             self._file.flush()
             os.fsync(self._file.fileno())
 
     def __enter__(self) -> Self:
-        with storing(self.path):
+        with translate_storage_errors(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             whole = sum(map(len, self._complete_lines())) if self.path.exists() else 0
             self._file = self.path.open("ab")

@@ -25,7 +25,7 @@ from ..errors import InputError
 from ..gold_questions import GoldQuestion
 from ..whole_file import parse_json, read_text, write_text_file
 from .diagnosis import KINDS
-from .metrics.answers import Counted, micro_f1
+from .metrics.answers import AnswerCounts, micro_f1
 from .metrics.confidence import (
     RiskCoverage,
     abstention_scores,
@@ -97,7 +97,7 @@ def _figures(records: Sequence[Record], topics: Sequence[tuple[str, ...]], seed:
             **_interval(values, seed),
             "by_topic": {**_interval(by_topic, seed), "mean": macro_by(values, groups)},
         }
-    counts = [Counted(*record.counted) for record in records]
+    counts = [AnswerCounts(*record.counted) for record in records]
     if counts:
         rights = [2.0 * count.num_right for count in counts]
         totals = [float(count.num_predicted + count.num_gold) for count in counts]
@@ -288,7 +288,7 @@ def read_report(path: str) -> dict[str, Any]:
     file = _file(path, REPORT)
     if not file.exists():
         raise InputError(f"{file}: there is no report: `lodestar eval` writes one")
-    with report_understood(path):
+    with translate_report_errors(path):
         report: dict[str, Any] = parse_json(read_text(file, "the report", MAX_REPORT_BYTES))
         if report["format"] != FORMAT:
             found = one_line(repr(report["format"]), 40)
@@ -298,7 +298,7 @@ def read_report(path: str) -> dict[str, Any]:
 
 
 @contextmanager
-def report_understood(path: str) -> Iterator[None]:
+def translate_report_errors(path: str) -> Iterator[None]:
     """Raise `InputError` if the block fails because a report is not as `lodestar eval` writes it."""
     try:
         yield

@@ -20,17 +20,17 @@ from ..provenance import provenance
 from ..recipes.recipe import Recipe
 from ..resources import Resources
 from ..settings import Settings
-from ..whole_file import lock_file, parse_json, storing, write_text_file
-from .baselines import OVER_THE_WHOLE_GRAPH, WholeSet
+from ..whole_file import lock_file, parse_json, translate_storage_errors, write_text_file
+from .baselines import OVER_THE_WHOLE_GRAPH, BaselineInput
 from .diagnosis import Diagnosis
 from .judging import GoldIds, judge_answer, record_failure
 from .record import Miss, Record, RecordsFile
-from .unanswerable import check_excluded, without_their_relations
+from .unanswerable import check_excluded, exclude_relations
 from .whole_graph import MAX_TRIPLES, WholeGraph
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class EvaluationSetup:
     """An engine with the questions as matched with its graph; `warning` is a message about their answers, or empty."""
 
     engine: Engine
@@ -48,7 +48,7 @@ def open_recipe(
     diagnose: bool,
     unanswerable: bool = False,
     resources: Resources | None = None,
-) -> Iterator[Opened]:
+) -> Iterator[EvaluationSetup]:
     """Open the engine of a recipe, and the whole graph if baselines or the diagnosis of misses need it.
 
     With `unanswerable` each question is repeated with its relations excluded, which needs the whole graph too.
@@ -62,15 +62,13 @@ def open_recipe(
         fits = gateway.fetch(read_graph_state()).num_triples <= MAX_TRIPLES
         diagnosis = None
         if needed or unanswerable or (diagnose and fits):
-            gold = engine.resources.once("whole graph", lambda: GoldIds(WholeGraph.read(gateway)))
+            gold = engine.resources.get_or_make("whole graph", lambda: GoldIds(WholeGraph.read(gateway)))
             if unanswerable:
-                questions += without_their_relations(
-                    questions, gold, _max_hop(recipe), return_to_topic=_returns(recipe)
-                )
-            engine.resources.provide(WholeSet(gold, questions))
+                questions += exclude_relations(questions, gold, _max_hop(recipe), return_to_topic=_returns(recipe))
+            engine.resources.provide(BaselineInput(gold, questions))
             diagnosis = Diagnosis(gold, _max_hop(recipe), return_to_topic=_returns(recipe))
         engine.prepare()
-        yield Opened(engine, questions, diagnosis, known.warning)
+        yield EvaluationSetup(engine, questions, diagnosis, known.warning)
 
 
 def _max_hop(recipe: Recipe) -> int:
@@ -214,7 +212,7 @@ def _topics(questions: Sequence[GoldQuestion], *, link: bool) -> str:
 
 @contextmanager
 def _hold_folder(folder: Path) -> Iterator[None]:
-    with storing(folder):
+    with translate_storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with lock_file(folder / ".lock", f"another run writes to {folder}"):
         yield

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError
-from .metrics.uncertainty import Paired, compare_pairs
+from .metrics.uncertainty import PairedComparison, compare_pairs
 from .record import Record
 
 _FIRST = (
@@ -37,7 +37,7 @@ RESULTS = (
 """The columns of a table of runs."""
 
 
-def lead(report: Mapping[str, Any]) -> str:
+def format_heading(report: Mapping[str, Any]) -> str:
     """Return the first line of the report: questions, topics, graph and failures."""
     what = report["what"]
     sample = f", a sample of {what['dataset']['num_questions']:,}" if what["dataset"]["limit"] else ""
@@ -155,7 +155,7 @@ COMPARED = (
 class Comparison:
     """Run a against run b. `won` are the questions whose first answer is right only in a, `lost` only in b."""
 
-    tests: dict[str, Paired]
+    tests: dict[str, PairedComparison]
     won: tuple[Record, ...]
     lost: tuple[Record, ...]
     num_questions: int

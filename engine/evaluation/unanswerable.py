@@ -1,4 +1,4 @@
-"""Make unanswerable questions: those of a set, with the relations that lead to their gold answers excluded.
+"""Make the questions of a set unanswerable by excluding the relations that lead to their gold answers.
 
 The graph stays unchanged: the search behaves as if it had no triple of these relations (`values.Question`). Excluded
 are the relations of the question's gold paths, and those of every relation path within reach whose ends have an F1 of
@@ -18,7 +18,7 @@ from ..errors import UsageError
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
 from ..gold_questions import GoldQuestion
-from .diagnosis import reachable
+from .diagnosis import find_reachable_paths
 from .judging import GoldIds
 
 ENOUGH_F1 = 0.5
@@ -28,7 +28,7 @@ MARK = " without its relations"
 """Suffix of the id of such a question."""
 
 
-def without_their_relations(
+def exclude_relations(
     questions: Sequence[GoldQuestion], gold: GoldIds, max_hop: int, *, return_to_topic: bool = False
 ) -> tuple[GoldQuestion, ...]:
     """Return the questions with their relations excluded, in order.
@@ -52,7 +52,7 @@ def _ask_without_answers(
     for question in questions:
         topics = [graph.numbers[id_] for id_ in dict.fromkeys(question.topic_ids) if id_ in graph.numbers]
         answers = np.array([graph.numbers[id_] for id_ in gold.answers(question)], dtype=np.int64)
-        reached = reachable(graph, topics, answers, max_hop, return_to_topic=return_to_topic)
+        reached = find_reachable_paths(graph, topics, answers, max_hop, return_to_topic=return_to_topic)
         if not reached:
             continue
         least = min(ENOUGH_F1, reached[0].f1)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import GraphError
-from ..neo4j.catalogue import read_catalogue, whole_state
+from ..neo4j.catalogue import read_catalogue, read_full_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.statements import relation_ranks, stream_names, stream_triples
 from ..values import Entity, literal_term
@@ -72,7 +72,7 @@ class WholeGraph:
     @classmethod
     def read(cls, gateway: Gateway) -> WholeGraph:
         """Read the graph of a database. Raises `GraphError` if it is too large."""
-        state = gateway.run(whole_state())
+        state = gateway.run(read_full_state())
         state.check()
         if state.num_triples > MAX_TRIPLES:
             raise GraphError(
@@ -94,7 +94,7 @@ class WholeGraph:
 
         return cls.of(triples())
 
-    def named(self) -> dict[str, list[str]]:
+    def read_ids_by_name(self) -> dict[str, list[str]]:
         """Return the ids of the entities by name, in the order of their numbers."""
         found: dict[str, list[str]] = {}
         for entity in self.entities:

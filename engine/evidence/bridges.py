@@ -1,4 +1,4 @@
-"""Bridges between the two kinds of evidence, put between stages whose kinds differ."""
+"""Convert evidence from one kind to the other, between stages whose kinds differ."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_CHAINS = 1_000
 """Of one question: where the triples allow more, the evidence says that it was cut."""
 
 
-def as_kind(evidence: Evidence[Item], kind: Kind) -> Evidence[Item]:
+def convert_evidence(evidence: Evidence[Item], kind: Kind) -> Evidence[Item]:
     """Return the evidence as items of a kind."""
     return to_triples(evidence) if kind == "triple" else to_chains(evidence)
 
@@ -74,7 +74,7 @@ def chain_of(topic: Entity, steps: Sequence[ChainStep], topics: frozenset[Entity
     return Chain(topic, seen, ends) if ends else None
 
 
-def weakest(chain: Chain, scores: Mapping[Triple, float]) -> float:
+def compute_weakest_score(chain: Chain, scores: Mapping[Triple, float]) -> float:
     """Return the lowest score among the steps, each worth its best triple."""
     return min(max(map(scores.__getitem__, some)) for some in chain.triples())
 
@@ -126,7 +126,7 @@ def _grown(
         ways = sorted(longer, key=lambda way: -way.score)[:MAX_CHAINS]
         for way in ways:
             if chain := chain_of(topic, way.steps, topics):
-                yield Scored(chain, weakest(chain, scores))
+                yield Scored(chain, compute_weakest_score(chain, scores))
 
 
 def _steps_on(frontier: Iterable[Entity], around: _Around) -> dict[Step, tuple[Link, ...]]:

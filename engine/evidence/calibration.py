@@ -1,4 +1,4 @@
-"""What a score means: its unit, and the probability that an item with it leads to a right answer."""
+"""Turn scores into probabilities that an item leads to a right answer, and name their units."""
 
 from __future__ import annotations
 

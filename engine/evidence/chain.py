@@ -1,4 +1,4 @@
-"""A chain: a relation path from a topic entity with every triple that was read on it."""
+"""Define the chain: a relation path from a topic entity with every triple that was read on it."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class Evidence(Generic[ItemT_co]):
         score, length, topic, path = item_order(scored)
         return (score, place, length, topic, path)
 
-    def charged(self, costs: Iterable[Cost]) -> Evidence[ItemT_co]:
+    def add_costs(self, costs: Iterable[Cost]) -> Evidence[ItemT_co]:
         """Return the evidence with more costs, added to those of the same stage."""
         return replace(self, trace=merge_costs((*self.trace, *costs)))
 
@@ -163,6 +163,6 @@ class Answer:
         return evidence_html(self.evidence, self)
 
 
-def failed(evidence: Evidence[Item], error: LodestarError) -> Answer:
+def make_failed_answer(evidence: Evidence[Item], error: LodestarError) -> Answer:
     """Return the answer to a question whose answerer failed: its text says why."""
     return Answer(evidence, (), f"failed: {error}", "failed", failure=error)

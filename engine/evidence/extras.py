@@ -11,11 +11,11 @@ from ..steps import Steps, one
 from ..values import Entity, Triple
 from .chain import Chain
 from .evidence import Evidence, Item
-from .plain import entity_data, number
+from .plain import entity_data, round_score
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FormAnswer:
     """An entity or a value that answers; key: the number, or the date as year · 10000 + month · 100 + day, that it was
     ordered or filtered by."""
 
@@ -35,7 +35,7 @@ class FormResult:
     forms: tuple[str, ...]
     rule: str
     parts: tuple[tuple[str, str], ...]
-    found: tuple[Found, ...] = ()
+    found: tuple[FormAnswer, ...] = ()
     total: int = 0
     counted: bool = False
     says: str = ""
@@ -59,7 +59,7 @@ class FormResult:
             "counted": self.counted,
             "says": self.says,
             "found": [
-                {**entity_data(each.entity), "key": None if each.key is None else number(each.key)}
+                {**entity_data(each.entity), "key": None if each.key is None else round_score(each.key)}
                 for each in self.found
             ],
             "reason": self.reason,
@@ -99,7 +99,7 @@ Quotes = tuple[tuple[str, ...], ...]
 """The snippets of each item, best item first."""
 
 
-def quoted(evidence: Sequence[Evidence[Item]], max_items: int) -> Steps[list[Quotes]]:
+def collect_snippets(evidence: Sequence[Evidence[Item]], max_items: int) -> Steps[list[Quotes]]:
     """Return the snippets of the first items of each evidence, a step's after the other, each snippet once.
 
     Of a chain they are those of the entity path that stands for it. One round trip for all, none where no item is of

@@ -1,4 +1,4 @@
-"""Evidence and answers as plain data for JSON: what `--json` prints, records keep, adapters pass on.
+"""Write evidence and answers as plain data for JSON: `--json` prints it, records keep it, adapters pass it on.
 
 docs/evidence.md describes the form; `FORMAT` changes where a reader of an earlier one would go wrong.
 """
@@ -26,8 +26,8 @@ def topic_data(topic: Topic) -> dict[str, Any]:
     """Return a topic entity with how it was found; no mention where the asker named it by id."""
     return {
         **entity_data(topic.entity),
-        "score": number(topic.score),
-        "probability": None if topic.probability is None else number(topic.probability),
+        "score": round_score(topic.score),
+        "probability": None if topic.probability is None else round_score(topic.probability),
         "mention": topic.mention,
         "span": None if topic.span is None else list(topic.span),
         "matched_name": topic.matched_name,
@@ -85,8 +85,8 @@ def item_data(evidence: Evidence[Item], index: int) -> dict[str, Any]:
     item = scored.value
     return {
         "rank": index + 1,
-        "score": number(scored.score),
-        "probability": None if probability is None else number(probability),
+        "score": round_score(scored.score),
+        "probability": None if probability is None else round_score(probability),
         "group": evidence.group(index),
         **(chain_data(item) if isinstance(item, Chain) else triple_data(item)),
     }
@@ -131,7 +131,7 @@ def answer_data(answer: Answer) -> dict[str, Any]:
         "found": answer.found,
         "unsure": answer.unsure,
         "reason": answer.reason,
-        "confidence": None if answer.confidence is None else number(answer.confidence),
+        "confidence": None if answer.confidence is None else round_score(answer.confidence),
         "failed": answer.failure is not None,
         "answerer": answer.answerer,
         "why": list(answer.why),
@@ -139,7 +139,7 @@ def answer_data(answer: Answer) -> dict[str, Any]:
             {
                 "name": entity.name,
                 "id": entity.id,
-                "confidence": None if entity.confidence is None else number(entity.confidence),
+                "confidence": None if entity.confidence is None else round_score(entity.confidence),
                 "origin": entity.origin,
                 "evidence": [index + 1 for index in entity.evidence],
             }
@@ -149,6 +149,6 @@ def answer_data(answer: Answer) -> dict[str, Any]:
     }
 
 
-def number(value: float) -> float | None:
+def round_score(value: float) -> float | None:
     """Return a score with six digits; None for one that JSON has no word for."""
     return round(value, 6) if math.isfinite(value) else None

@@ -25,7 +25,7 @@ MAX_PATHS = 1_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoredTriples:
+class BatchTriples:
     """Triples of a batch of questions as columns, with the nodes of each question apart from those of the others.
 
     entities: (num_nodes,), of each node. question_of: (num_nodes,). heads, tails: (num_triples,), nodes. relations:
@@ -42,7 +42,7 @@ class ScoredTriples:
     relation_names: tuple[str, ...]
 
     @classmethod
-    def of(cls, questions: Sequence[tuple[Sequence[Triple], Sequence[float], Sequence[Entity]]]) -> ScoredTriples:
+    def of(cls, questions: Sequence[tuple[Sequence[Triple], Sequence[float], Sequence[Entity]]]) -> BatchTriples:
         """Return the columns of each question's triples, their scores and its topics, in order; topics first."""
         numbers: dict[tuple[int, Entity], int] = {}
         names: dict[str, int] = {}
@@ -75,7 +75,7 @@ class ScoredTriples:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Level:
+class PathsOfLength:
     """The relation paths of one length.
 
     parent: (num_paths,) of the level before; of the first level the topic's place. code: (num_paths,), of the last
@@ -109,7 +109,7 @@ class Level:
         return len(self.code)
 
 
-def grow_paths(triples: ScoredTriples, max_length: int = MAX_HOP, max_paths: int = MAX_PATHS) -> list[Level]:
+def grow_paths(triples: BatchTriples, max_length: int = MAX_HOP, max_paths: int = MAX_PATHS) -> list[PathsOfLength]:
     """Return the relation paths from each topic, the shorter first; a literal is only ever an end."""
     edges = _Edges.of(triples)
     num = len(triples.topics)
@@ -122,7 +122,7 @@ def grow_paths(triples: ScoredTriples, max_length: int = MAX_HOP, max_paths: int
         end_way=np.full(num, np.inf),
         walked=np.zeros(0, dtype=np.int64),
     )
-    levels: list[Level] = []
+    levels: list[PathsOfLength] = []
     for _ in range(max_length):
         links = _next_links(edges, level)
         if levels:
@@ -147,7 +147,7 @@ class _Edges:
     num_triples: int
 
     @classmethod
-    def of(cls, triples: ScoredTriples) -> _Edges:
+    def of(cls, triples: BatchTriples) -> _Edges:
         is_literal = np.array([each.is_literal for each in triples.entities], dtype=np.bool_)
         places = np.arange(len(triples.heads))
         back = ~is_literal[triples.tails] if len(places) else np.zeros(0, dtype=np.bool_)
@@ -199,7 +199,7 @@ def _next_links(edges: _Edges, level: _Growing) -> _Links:
     return _Links(path, end, node, edges.target[edge], edges.code[edge], edges.triple[edge], edges.scores[edge])
 
 
-def _next_level(edges: _Edges, level: _Growing, links: _Links, max_paths: int) -> tuple[Level, _Growing]:
+def _next_level(edges: _Edges, level: _Growing, links: _Links, max_paths: int) -> tuple[PathsOfLength, _Growing]:
     keys, path = np.unique(links.path * edges.num_codes + links.code, return_inverse=True)
     parent, code = keys // edges.num_codes, keys % edges.num_codes
     best = _largest(links.scores, path, len(keys))
@@ -215,7 +215,7 @@ def _next_level(edges: _Edges, level: _Growing, links: _Links, max_paths: int) -
     ends, end = np.unique(path * num_nodes + links.target, return_inverse=True)
     end_path, end_node = ends // num_nodes, ends % num_nodes
     way = np.minimum(level.end_way[links.end], links.scores)
-    made = Level(
+    made = PathsOfLength(
         parent=parent[kept],
         code=code[kept],
         topic=level.topic[parent[kept]],

@@ -1,4 +1,4 @@
-"""Evidence as text: chains and triples the way a reader, or a language model, takes them in best.
+"""Write evidence as text: chains and triples in the order and form that a reader or a language model reads best.
 
 One line per fact, its entities by name::
 
@@ -170,7 +170,7 @@ def evidence_text(
     return "\n".join([*lines, *left_out])[:max_chars]
 
 
-def arranged(best_first: Sequence[T], order: Order) -> list[T]:
+def arrange_ranks(best_first: Sequence[T], order: Order) -> list[T]:
     """Return what is ranked in the order of a prompt (Path Pooling, sections 3.4 and 4.3.3).
 
     ascending: the best last, next to the question. lost-in-the-middle: the best alternately at the beginning and at the
@@ -183,7 +183,7 @@ def arranged(best_first: Sequence[T], order: Order) -> list[T]:
     return list(best_first)
 
 
-def runs(ranks: Sequence[int], items: Sequence[Scored[Item]]) -> list[list[int]]:
+def join_consecutive_triples(ranks: Sequence[int], items: Sequence[Scored[Item]]) -> list[list[int]]:
     """Return the ranks in their order, those of triples that continue one another together (section A.4)."""
     found: list[list[int]] = []
     for rank in ranks:
@@ -208,7 +208,7 @@ def _arranged_blocks(
     blocks: list[str] = []
     for _, of_group in groupby(ranks, key=lambda rank: groups[rank] if groups else 0):
         members = list(of_group)
-        own = [_block(run, items, max_names) for run in runs(arranged(members, order), items)]
+        own = [_block(run, items, max_names) for run in join_consecutive_triples(arrange_ranks(members, order), items)]
         blocks += [titles.get(members[0], "") + own[0], *own[1:]]
     return blocks
 

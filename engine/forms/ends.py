@@ -45,7 +45,7 @@ class CombinedEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class Combined:
+class CombinationResult:
     """The number of results, and the first of them."""
 
     total: int
@@ -65,7 +65,7 @@ class Combination:
     bound: Bound = field(default_factory=Bound)
 
 
-def combine_ends(combination: Combination, stored_as: Mapping[str, str], limit: int) -> Request[Combined]:
+def combine_ends(combination: Combination, stored_as: Mapping[str, str], limit: int) -> Request[CombinationResult]:
     """Combine the ends of the sets, and return the first `limit` of them."""
 
     def steps(path: Sequence[Step]) -> list[dict[str, Any]]:
@@ -73,9 +73,9 @@ def combine_ends(combination: Combination, stored_as: Mapping[str, str], limit: 
             {"relation": s.relation, "type": stored_as.get(s.relation, s.relation), "inverse": s.inverse} for s in path
         ]
 
-    def decode(rows: Sequence[Row]) -> Combined:
+    def decode(rows: Sequence[Row]) -> CombinationResult:
         total, ends = rows[0]
-        return Combined(
+        return CombinationResult(
             total, tuple(CombinedEnd(Entity(id_, name, is_literal), key) for id_, name, is_literal, key in ends)
         )
 

@@ -16,12 +16,12 @@ from ..evidence.bridges import to_chains
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Kind, Reason
-from ..evidence.extras import FormResult, Found
+from ..evidence.extras import FormAnswer, FormResult
 from ..linking.topics import look_up_topics
 from ..stages import Linker, RerankingLinker, Retriever
 from ..steps import Steps, together
 from ..values import LinkedQuestion, Question, Scored, Topic
-from .ends import MAX_STEPS, Bound, Combination, Combined, EndSet, combine_ends
+from .ends import MAX_STEPS, Bound, Combination, CombinationResult, EndSet, combine_ends
 
 MAX_COMBINATIONS = 20
 """Combinations that are carried on from part to part."""
@@ -201,7 +201,7 @@ class FormRetriever:
             path = f"{chain.relation_path} leads to neither numbers nor dates" if chain else "no relation fits"
             state.reason = f"nothing to compare by {state.plan.words!r}: {path}"
 
-    def _combine(self, states: Sequence[_FormState]) -> Steps[list[Combined | None]]:
+    def _combine(self, states: Sequence[_FormState]) -> Steps[list[CombinationResult | None]]:
         wanted: list[Combination | None] = [self._make_combination(each) for each in states]
         requests = [combine_ends(each, self._stored_as, MAX_SHOWN) for each in wanted if each is not None]
         found = iter((yield from together(requests)))
@@ -298,7 +298,7 @@ class FormRetriever:
         probability = evidence.probability(0)
         return evidence.items[0].value if probability is None or probability >= self._least else None
 
-    def _make_result(self, state: _FormState, combined: Combined | None) -> FormResult:
+    def _make_result(self, state: _FormState, combined: CombinationResult | None) -> FormResult:
         paths = [
             (part.text, f"{item.value.topic.label}: {item.value.relation_path}" if item else "")
             for part, item in zip(state.plan.parts, state.chosen, strict=True)
@@ -325,7 +325,7 @@ class FormRetriever:
             ends = tuple(end for end in ends if end.key == ends[0].key)
         total = len(ends) if state.plan.order else combined.total
         reason = "" if total or state.plan.counted else "its paths are in the graph, but no end satisfies all parts"
-        return replace(formed, found=tuple(Found(e.entity, e.key) for e in ends), total=total, reason=reason)
+        return replace(formed, found=tuple(FormAnswer(e.entity, e.key) for e in ends), total=total, reason=reason)
 
     def _make_evidence(self, state: _FormState, formed: FormResult) -> Evidence[Chain]:
         """Return the chains that support the result: the best of each part, then that of the value."""
@@ -423,7 +423,7 @@ def _answer_yes_or_no(state: _FormState) -> FormResult:
     return replace(
         formed,
         parts=((f"from {both[best].entity.label} to {other.label}?", path),),
-        found=(Found(other),) if is_there else (),
+        found=(FormAnswer(other),) if is_there else (),
         total=int(is_there),
         says="yes" if is_there else NOT_THERE,
         probability=evidence.probability(0),

@@ -22,16 +22,16 @@ from ..errors import EncoderError, UsageError
 from ..neo4j.catalogue import Edition, read_catalogue, read_edition, read_graph_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.templates import Request, template
-from ..progress import Progress, silent
+from ..progress import Progress, ignore_progress
 from ..values import Entity
-from ..whole_file import lock_file, storing
+from ..whole_file import lock_file, translate_storage_errors
 from .entity_index import (
     DESCRIPTION,
     ROWS,
     VECTORS,
     EntityIndex,
     EntityIndexMeta,
-    Kinds,
+    EntityTypes,
     entity_text,
     meta_text,
     open_entity_index,
@@ -69,7 +69,7 @@ def build_entity_index(
     edition: Edition,
     encoder: SentenceEncoder,
     *,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> EntityIndexReport:
     """Build the index of all entities that `pages` yields in `folder`, in place of the old one.
 
@@ -249,7 +249,7 @@ def index_entities(
     encoder: SentenceEncoder,
     *,
     max_entities: int = MAX_ENTITIES,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> EntityIndexReport:
     """Build or update the entity index of a graph.
 
@@ -265,7 +265,7 @@ def index_entities(
             f"(docs/linking.md): expected at most {max_entities:,}; raise it with --max-entities"
         )
     edition = gateway.fetch(read_edition())
-    kinds = Kinds(gateway.fetch(read_catalogue()))
+    kinds = EntityTypes(gateway.fetch(read_catalogue()))
 
     def pages() -> Iterator[list[tuple[str, str]]]:
         after = ""
@@ -273,7 +273,7 @@ def index_entities(
             after = page[-1][0].id
             yield [(entity.id, entity_text(entity, kinds.of(signature))) for entity, signature in page]
 
-    with storing(folder):
+    with translate_storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with lock_file(folder / ".entities.lock", f"another process writes the entity index in {folder}"):
             try:

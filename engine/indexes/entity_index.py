@@ -30,7 +30,7 @@ MAX_KINDS = 2
 MAX_NAME_CHARS = 200
 
 
-class Kinds:
+class EntityTypes:
     """Types of entities, from the domains and ranges of their relations in the catalogue."""
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -60,7 +60,7 @@ MAX_SPANS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class NearEntity:
     """An entity near a span of words, from token `start` to before token `end`."""
 
     id: str
@@ -76,7 +76,7 @@ class NearestEntities:
         self._index, self._vectors = index, vectors
         self._top_k, self._least = top_k, least
 
-    def near(self, words: Sequence[str], is_content: Sequence[bool]) -> list[Near]:
+    def find_nearest(self, words: Sequence[str], is_content: Sequence[bool]) -> list[NearEntity]:
         """Return the entities near any span that begins and ends with a content word, each with its nearest span, by
         descending cosine, then by id.
         """
@@ -93,11 +93,11 @@ class NearestEntities:
         texts = [" ".join(words[start:end]) for start, end in spans]
         self._vectors.encode(texts)
         found = self._index.search(np.stack([self._vectors.sentence(text) for text in texts]), self._top_k)
-        best: dict[str, Near] = {}
+        best: dict[str, NearEntity] = {}
         for (start, end), some in zip(spans, found, strict=True):
             for id_, cosine in some:
                 if cosine >= self._least and (id_ not in best or cosine > best[id_].cosine):
-                    best[id_] = Near(id_, start, end, min(1.0, cosine))
+                    best[id_] = NearEntity(id_, start, end, min(1.0, cosine))
         return sorted(best.values(), key=lambda each: (-each.cosine, each.id))
 
 

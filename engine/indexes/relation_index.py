@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...models.text.encoders import FloatArray, SentenceEncoder
-from ...models.text.verbalise import Meaning, RelationWords, without_repeats
+from ...models.text.verbalise import Meaning, RelationWords, join_without_repeats
 from ...models.whole_file import atomic_write, file_sha256
 from ...models.wording.english import lexicon_phrases
 from ..neo4j.catalogue import LABEL_SEPARATOR, ORIGINS, Catalogue, Phrase, RelationInfo
@@ -95,7 +95,7 @@ class RelationIndex:
 def text_of(relation: RelationInfo) -> str:
     """Return the text that is embedded for a relation: its words, its domain and its range."""
     words = words_of_relation(relation)
-    return without_repeats((words.domain, *words.properties, type_words(relation.range)))
+    return join_without_repeats((words.domain, *words.properties, type_words(relation.range)))
 
 
 def index_folder(settings: Settings, connection: Connection) -> Path:

@@ -134,7 +134,7 @@ class FullTextLinker:
         found = [self._find_all_mentions(words, pool) for words, pool in zip(every, pools, strict=True)]
         if self.nearest is not None:
             near = {
-                at: self.nearest.near([token.folded for token in words.tokens], words.is_content)
+                at: self.nearest.find_nearest([token.folded for token in words.tokens], words.is_content)
                 for at, words in enumerate(every)
                 if self._best(words, found[at]) < self.nearest_below
             }

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ...models.similarity import UNKNOWN_TYPE, Weights, mask_topic, support, type_phrase
+from ...models.similarity import UNKNOWN_TYPE, SimilarityWeights, compute_support, mask_topic, type_phrase
 from ...models.text.vectors import TextVectors
-from ...models.text.verbalise import Directed, RelationWords, reached_type, verbalise_hop
-from ..indexes.entity_index import Kinds
+from ...models.text.verbalise import DirectedRelation, RelationWords, find_end_type, verbalise_hop
+from ..indexes.entity_index import EntityTypes
 from ..values import Topic
 from .names import tokenise
 
@@ -38,12 +38,12 @@ BESIDE = 2
 class RelationEvidence:
     """Makes features of candidates; `words` has those of each relation by catalogue number."""
 
-    def __init__(self, words: Mapping[int, RelationWords], kinds: Kinds, vectors: TextVectors) -> None:
+    def __init__(self, words: Mapping[int, RelationWords], kinds: EntityTypes, vectors: TextVectors) -> None:
         self._words = words
         self._kinds = kinds
         self._vectors = vectors
         self._hops: dict[int, tuple[str, str]] = {}
-        self._weights = Weights()
+        self._weights = SimilarityWeights()
 
     def features(self, texts: Sequence[str], found: Sequence[Sequence[Topic]]) -> list[Floats]:
         """Return for each question the features of its candidates, (num_candidates, num_features), see `FEATURES`."""
@@ -85,7 +85,7 @@ class RelationEvidence:
         starts = np.cumsum([0, *(len(each) for each in tokens[:-1])]).astype(np.int64)
         asked_for = vectors.sentence(type_phrase(question))
         cosine = np.stack([vectors.sentence(text) for text, _ in hops]) @ vectors.sentence(question)
-        supported = support(np.concatenate(tokens), starts, vectors.tokens(question))
+        supported = compute_support(np.concatenate(tokens), starts, vectors.tokens(question))
         reached = np.array([vectors.sentence(kind) @ asked_for if kind else UNKNOWN_TYPE for _, kind in hops])
         scores: Floats = cosine + self._weights.support * supported + self._weights.type * reached
         return scores
@@ -106,8 +106,8 @@ class RelationEvidence:
     def _hop(self, number: int) -> tuple[str, str]:
         """Return the words of a hop, and of the kind it reaches."""
         if number not in self._hops:
-            hop = (Directed(self._words[abs(number)], number < 0),)
-            self._hops[number] = verbalise_hop(hop), reached_type(hop)
+            hop = (DirectedRelation(self._words[abs(number)], number < 0),)
+            self._hops[number] = verbalise_hop(hop), find_end_type(hop)
         return self._hops[number]
 
 

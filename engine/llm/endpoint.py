@@ -19,14 +19,14 @@ from ..settings import is_loopback
 from .cache import key_of
 from .limits import UnreadableReplyError, completion_in
 from .prompts import Completion, Prompt
-from .streaming import STREAM_OPTIONS, listening, whole_body
+from .streaming import STREAM_OPTIONS, listen, merge_events
 
 SET_KEY = "set LODESTAR_LLM_API_KEY or OPENAI_API_KEY in the environment"
 NO_KEY = "no-key"
 """Sent to servers that need no key, because the client requires one."""
 
 
-def place(base_url: str) -> str:
+def host_and_port(base_url: str) -> str:
     """Return host and port of an address, which are no secret."""
     try:
         parts = urlsplit(base_url)
@@ -101,7 +101,7 @@ def _redirect_target(error: openai.APIStatusError) -> str:
     if not re.match(r"(https?:)?//", location, re.IGNORECASE):
         return "another path"
     try:
-        where = place(location if not location.startswith("//") else f"https:{location}")
+        where = host_and_port(location if not location.startswith("//") else f"https:{location}")
     except LLMError:
         return "another host"
     return where if re.fullmatch(r"[A-Za-z0-9.:\[\]-]{1,100}", where) else "another host"
@@ -148,7 +148,7 @@ class ChatEndpoint:
     ) -> None:
         self.base_url = base_url or OPENAI_BASE_URL
         self.model = model
-        self.where = place(self.base_url)
+        self.where = host_and_port(self.base_url)
         self._api_key = check_key(api_key, self.where)
         self._timeout_s = timeout_s
         self._max_retries = max_retries
@@ -161,10 +161,10 @@ class ChatEndpoint:
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the model's reply. Raises `LLMError`."""
-        from .limits import deadline
+        from .limits import limit_time
 
         try:
-            async with deadline(self._timeout_s):
+            async with limit_time(self._timeout_s):
                 return await self._complete(prompt)
         except TimeoutError:
             raise self._timeout_error(self._timeout_s) from None
@@ -173,11 +173,11 @@ class ChatEndpoint:
         """Return the ids of the models that the endpoint lists, None if it has no list; one attempt."""
         import openai
 
-        from .limits import deadline
+        from .limits import limit_time
 
         client = self._open_client().with_options(max_retries=0)
         try:
-            async with deadline(timeout_s):
+            async with limit_time(timeout_s):
                 raw = await client.models.with_raw_response.list()
             return [str(model["id"]) for model in json.loads(raw.content)["data"]]
         except openai.NotFoundError:
@@ -221,7 +221,7 @@ class ChatEndpoint:
         while True:
             request: dict[str, Any] = {"model": self.model, "messages": messages, **options}
             try:
-                with listening(prompt.on_text):
+                with listen(prompt.on_text):
                     raw = await self._open_client().chat.completions.with_raw_response.create(**request)
             except openai.OpenAIError as error:
                 next_step = self._after_failure(error, options)
@@ -230,7 +230,7 @@ class ChatEndpoint:
                 options = next_step
             else:
                 self._unknown |= wanted.keys() - options.keys()
-                return completion_in(whole_body(raw.content), prompt, self.model, self._name)
+                return completion_in(merge_events(raw.content), prompt, self.model, self._name)
 
     def _open_client(self) -> openai.AsyncOpenAI:
         """Return the client; the first call creates it, because importing it is slow."""

@@ -20,7 +20,7 @@ import openai
 
 from ..values import TokenUsage
 from .prompts import Completion, Prompt, UnusableReplyError
-from .streaming import tell
+from .streaming import tell_listener
 
 MAX_TOKENS = 10**9
 """More tokens than any reply has."""
@@ -114,7 +114,7 @@ _GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
 
 
 @asynccontextmanager
-async def deadline(timeout_s: float) -> AsyncIterator[None]:
+async def limit_time(timeout_s: float) -> AsyncIterator[None]:
     """Bound the time of the block's requests, attempts and waits included. Raises `TimeoutError`."""
     async with asyncio.timeout(timeout_s) as bound:
         _ends_s.set(bound.when() or math.inf)
@@ -179,7 +179,7 @@ async def unpack_body(pieces: AsyncIterator[bytes], encoding: str) -> bytes:
             raise UnreadableReplyError("a body that cannot be decompressed") from None
         if max(num_read, len(body)) > MAX_BODY_BYTES:
             raise UnreadableReplyError(f"a body of more than {MAX_BODY_BYTES / 1e6:g} MB")
-        tell(more)
+        tell_listener(more)
     return bytes(body)
 
 

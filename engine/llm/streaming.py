@@ -16,7 +16,7 @@ _listener: ContextVar[Callable[[bytes], None] | None] = ContextVar("listener", d
 
 
 @contextmanager
-def listening(on_text: Callable[[str], None] | None) -> Iterator[None]:
+def listen(on_text: Callable[[str], None] | None) -> Iterator[None]:
     """Tell the text of replies that are read in the block, as it comes."""
     rest = b""
 
@@ -34,13 +34,13 @@ def listening(on_text: Callable[[str], None] | None) -> Iterator[None]:
         _listener.reset(token)
 
 
-def tell(piece: bytes) -> None:
+def tell_listener(piece: bytes) -> None:
     """Tell whoever listens a piece of a body."""
     if (hear := _listener.get()) is not None:
         hear(piece)
 
 
-def whole_body(body: bytes) -> bytes:
+def merge_events(body: bytes) -> bytes:
     """Return a body of events as the body of a reply that came as a whole; any other body as it is."""
     if not body.lstrip().startswith(b"data:"):
         return body

@@ -29,7 +29,7 @@ _KILL_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CommandResult:
     """Output (standard output and error together) and exit code (negative: the signal) of a finished command."""
 
     output: str
@@ -57,7 +57,7 @@ def run(
     collector: str = COLLECTOR,
     folder: Path | None = None,
     on_line: Callable[[str], None] = lambda _line: None,
-) -> Ended:
+) -> CommandResult:
     """Run a command in the folder (default: the home), pass each output line to `on_line`, and wait for the end.
 
     A carriage return ends a line too. The command never outlives the call, nor, on Linux, the calling process.
@@ -87,7 +87,7 @@ def run(
             process.wait()
     finally:
         file.unlink(missing_ok=True)
-    return Ended("".join(lines), process.returncode)
+    return CommandResult("".join(lines), process.returncode)
 
 
 def end_leftovers(home: ServerHome) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import ServerError, StorageError
-from ..progress import Progress, silent
+from ..progress import Progress, ignore_progress
 from . import admin_tool, graph_files, machine
 from .embedded import BOLT_PORT, HTTP_PORT, EmbeddedServer
 from .home import ServerHome
@@ -58,7 +58,7 @@ _NO_ROOM_MESSAGE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportCounts:
     """Counts of an import, as reported by the importer."""
 
     num_nodes: int
@@ -88,13 +88,13 @@ class StageReader:
             self.progress(name, min(int(float(counted[1]) * _UNIT[counted[2]]), total), total)
 
 
-def read_import_counts(output: str) -> Imported:
+def read_import_counts(output: str) -> ImportCounts:
     """Return the counts of a successful import."""
     counts = {what: int(number) for number, what in _SUMMARY.findall(output.rpartition("IMPORT DONE")[2])}
-    return Imported(counts["nodes"], counts["relationships"], counts["properties"])
+    return ImportCounts(counts["nodes"], counts["relationships"], counts["properties"])
 
 
-def failure(output: str) -> str:
+def find_import_failure(output: str) -> str:
     """Return why an import failed, "" if the output does not say: the first exception that has a message."""
     if exhausted := _OUT_OF_MEMORY.search(output):
         return exhausted[1]
@@ -129,11 +129,11 @@ def import_graph(
     home: ServerHome,
     class_path: Iterable[Path],
     files: ImportFiles,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
     *,
     heap_mb: int | None = None,
     off_heap_mb: int | None = None,
-) -> Imported:
+) -> ImportCounts:
     """Build the graph of a stopped server from the files. The old graph is deleted first.
 
     Returns the importer's counts. Raises `StorageError` if the disk is full, else `ServerError` with the importer's
@@ -208,7 +208,7 @@ def _no_room(home: ServerHome, files: ImportFiles, free_bytes: int) -> StorageEr
     )
 
 
-def _check_import(ended: admin_tool.Ended, home: ServerHome, files: ImportFiles) -> Imported:
+def _check_import(ended: admin_tool.CommandResult, home: ServerHome, files: ImportFiles) -> ImportCounts:
     log = home.logs / LOG
     if ended.exit_code < 0:
         raise ServerError(
@@ -216,7 +216,9 @@ def _check_import(ended: admin_tool.Ended, home: ServerHome, files: ImportFiles)
             f"programs; its log is {log}"
         )
     if ended.exit_code:
-        raise ServerError(f"Neo4j's importer failed: {failure(ended.output) or ended.reason}; its log is {log}")
+        raise ServerError(
+            f"Neo4j's importer failed: {find_import_failure(ended.output) or ended.reason}; its log is {log}"
+        )
     counts = read_import_counts(ended.output)
     if (counts.num_nodes, counts.num_relationships) != (files.num_nodes, files.num_relationships):
         raise ServerError(
@@ -226,7 +228,7 @@ def _check_import(ended: admin_tool.Ended, home: ServerHome, files: ImportFiles)
     return counts
 
 
-class Incoming(EmbeddedServer):
+class ImportServer(EmbeddedServer):
     """The server that receives a bulk import: ``<home_dir>/incoming/servers/<name>``, with its own folder, lock and
     ports.
 
@@ -243,11 +245,11 @@ class Incoming(EmbeddedServer):
     def import_graph(
         self,
         files: ImportFiles,
-        progress: Progress = silent,
+        progress: Progress = ignore_progress,
         *,
         heap_mb: int | None = None,
         off_heap_mb: int | None = None,
-    ) -> Imported:
+    ) -> ImportCounts:
         """Stop the server and replace its graph by the one in the files.
 
         Raises the errors of the function `import_graph`, and `DownloadError`.

@@ -148,7 +148,7 @@ class GraphState:
     num_other_nodes: int = 0
     """Nodes that are not Lodestar's, judged by their labels."""
     under_way: bool = False
-    """Whether an unfinished load or deletion is running now; only `whole_state` reads it."""
+    """Whether an unfinished load or deletion is running now; only `read_full_state` reads it."""
 
     @property
     def is_empty(self) -> bool:
@@ -293,15 +293,15 @@ def check_signatures() -> Request[int]:
     return Request(template("check_signatures"), {}, lambda rows: int(rows[0][0]))
 
 
-def whole_state() -> Steps[GraphState]:
+def read_full_state() -> Steps[GraphState]:
     """Read the state of the graph in one round trip, two if a load or a deletion is unfinished."""
     state = yield from one(read_graph_state())
     if not state.unfinished_loads and not state.deleting_loads:
         return state
-    return replace(state, under_way=(yield from one(read_under_way())))
+    return replace(state, under_way=(yield from one(read_running_load())))
 
 
-def read_under_way() -> Request[bool]:
+def read_running_load() -> Request[bool]:
     """Read whether a load or a deletion of this user is running, by the lock that it holds."""
     return Request(template("count_lock_holders"), {}, lambda rows: bool(rows and rows[0][0]))
 

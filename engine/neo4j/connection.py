@@ -1,4 +1,4 @@
-"""Say where a Neo4j is and how it is spoken to. The driver is imported when it is needed."""
+"""Hold the address of a Neo4j and what is needed to speak to it. The driver is imported when it is needed."""
 
 from __future__ import annotations
 

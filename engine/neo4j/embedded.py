@@ -17,11 +17,11 @@ from ..errors import (
     ServerError,
     UsageError,
 )
-from ..progress import waiting
+from ..progress import show_waiting
 from ..settings import Settings
 from ..whole_file import lock_file
 from . import admin_tool, graph_files, machine, process
-from .home import LOOPBACK, USER, ServerHome, ServerState, check_instance_name, unwritable
+from .home import LOOPBACK, USER, ServerHome, ServerState, check_instance_name, make_unwritable_error
 from .jars import NEO4J_VERSION, JarCache
 
 if TYPE_CHECKING:
@@ -125,10 +125,10 @@ class EmbeddedServer:
     def status(self) -> Status:
         """Return the state of the server."""
         state = self.home.read_state()
-        server = process.find(self.home, state) if self.home.folder.exists() else None
+        server = process.find_server(self.home, state) if self.home.folder.exists() else None
         phase: Phase = "stopped"
         if server:
-            phase = "running" if state and process.listens(server, state) else "starting"
+            phase = "running" if state and process.is_listening(server, state) else "starting"
         return Status(
             name=self.name,
             phase=phase,
@@ -184,16 +184,16 @@ class EmbeddedServer:
             self._stop()
             self.home.restore_state(last)
             raise
-        graph_files.sweep(self.home)
+        graph_files.delete_leftovers(self.home)
         return started
 
     def _settle(self, *, sweep: bool = True) -> None:
         """End processes that a killed lodestar left behind, and finish its file operations; no server runs."""
         if self.home.folder.exists():
             admin_tool.end_leftovers(self.home)
-            graph_files.settle(self.home)
+            graph_files.finish_exchange(self.home)
             if sweep:
-                graph_files.sweep(self.home)
+                graph_files.delete_leftovers(self.home)
 
     def _delete(self) -> None:
         """Stop the server and delete its folder, if there is one."""
@@ -263,10 +263,10 @@ class EmbeddedServer:
         from .gateway import Gateway
 
         state = self.home.read_state()
-        server = process.find(self.home, state)
+        server = process.find_server(self.home, state)
         if not state or not server:
             raise ServerError(f"Neo4j ended while it started; its log is {self.home.console_log}")
-        with waiting(f"starting Neo4j {self.name!r}", shown=progress):
+        with show_waiting(f"starting Neo4j {self.name!r}", shown=progress):
             process.wait_until_ready(server, self.home, state, START_TIMEOUT_S)
         try:
             with Gateway(self.connection()) as gateway:
@@ -279,9 +279,9 @@ class EmbeddedServer:
         return self.status()
 
     def _stop(self) -> bool:
-        server = process.find(self.home, self.home.read_state()) if self.home.folder.exists() else None
+        server = process.find_server(self.home, self.home.read_state()) if self.home.folder.exists() else None
         if server:
-            process.end(server)
+            process.end_process(server)
         return server is not None
 
     def _ends_with_parent(self) -> bool:
@@ -299,7 +299,7 @@ class EmbeddedServer:
             self.servers_dir.mkdir(parents=True, exist_ok=True)
             path.touch()
         except OSError as error:
-            raise unwritable(self.servers_dir, error) from error
+            raise make_unwritable_error(self.servers_dir, error) from error
         with lock_file(path, reason, refusal=refusal):
             yield
 

@@ -32,7 +32,7 @@ from .connection import (
     GRACE_S,
     Connection,
 )
-from .load_lock import Hold, end_transactions
+from .load_lock import OpenTransaction, end_transactions
 from .templates import Request, Row
 
 T = TypeVar("T")
@@ -217,7 +217,7 @@ class Gateway:
                 yield request.decode([tuple(record.values())])
 
     @contextmanager
-    def holding(self, request: Request[Any], wait_s: float = HOLD_WAIT_S) -> Iterator[Hold]:
+    def hold_transaction(self, request: Request[Any], wait_s: float = HOLD_WAIT_S) -> Iterator[OpenTransaction]:
         """Run a write request and keep its transaction with its locks open while the block runs; then roll it back.
 
         The database also rolls it back when this process dies. There is no timeout once the locks are held. Raises
@@ -228,7 +228,7 @@ class Gateway:
             with translate_errors(self.connection):
                 metadata = self.connection.metadata(request)
                 end = self._end_transactions
-                hold = Hold.take(session, request, metadata, wait_s=wait_s, pool=self._pool, end=end)
+                hold = OpenTransaction.take(session, request, metadata, wait_s=wait_s, pool=self._pool, end=end)
             hold.keep_alive(self._pool)
             try:
                 yield hold

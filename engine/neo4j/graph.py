@@ -69,7 +69,7 @@ class Tail:
 
 
 @dataclass(frozen=True, slots=True)
-class Expanded:
+class ExpansionResult:
     """The tails of one source in one expansion; `cut` if the bound per source dropped some."""
 
     key: int
@@ -156,10 +156,10 @@ def read_value_signatures(ids: Sequence[str]) -> Request[dict[str, Signature]]:
     return Request(template("read_value_signatures"), params, decode)
 
 
-def expand_steps(expansions: Sequence[Expansion], fan_out: int, max_tails: int) -> Request[list[Expanded]]:
+def expand_steps(expansions: Sequence[Expansion], fan_out: int, max_tails: int) -> Request[list[ExpansionResult]]:
     """Take steps from sources of moderate degree: at most `fan_out` tails per source, `max_tails` per expansion."""
 
-    def decode(rows: Sequence[Row]) -> list[Expanded]:
+    def decode(rows: Sequence[Row]) -> list[ExpansionResult]:
         return [_decode_expansion(*row, fan_out=fan_out) for row in rows]
 
     params = {
@@ -184,10 +184,10 @@ def expand_steps(expansions: Sequence[Expansion], fan_out: int, max_tails: int) 
 
 def expand_values(
     expansions: Sequence[Expansion], fan_out: int, max_tails: int, max_triples: int = MAX_TRIPLES_OF_VALUE
-) -> Request[list[Expanded]]:
+) -> Request[list[ExpansionResult]]:
     """Take steps back from literals, through the first `max_triples` triples of each."""
 
-    def decode(rows: Sequence[Row]) -> list[Expanded]:
+    def decode(rows: Sequence[Row]) -> list[ExpansionResult]:
         return [_decode_expansion(*row, fan_out=fan_out) for row in rows]
 
     params = {
@@ -213,10 +213,10 @@ HUB_DEGREE = 2_000
 """From so many edges on an entity is a hub: its relations are read one by one, each in a query of its own."""
 
 
-def expand_hub_step(expansion: Expansion, fan_out: int) -> Request[list[Expanded]]:
+def expand_hub_step(expansion: Expansion, fan_out: int) -> Request[list[ExpansionResult]]:
     """Take one step from hubs, at most `fan_out` tails per source."""
 
-    def decode(rows: Sequence[Row]) -> list[Expanded]:
+    def decode(rows: Sequence[Row]) -> list[ExpansionResult]:
         return [_decode_expansion(expansion.key, *row, fan_out=fan_out) for row in rows]
 
     params: dict[str, Any] = {
@@ -232,13 +232,15 @@ def expand_hub_step(expansion: Expansion, fan_out: int) -> Request[list[Expanded
     return Request(template(f"expand_hub_step{direction}"), params, decode, names={"RELATION": expansion.type})
 
 
-def _decode_expansion(key: int, source: str, tails: list[Any], signatures: list[Any], *, fan_out: int) -> Expanded:
+def _decode_expansion(
+    key: int, source: str, tails: list[Any], signatures: list[Any], *, fan_out: int
+) -> ExpansionResult:
     known = chain((None if signature is None else tuple(signature) for signature in signatures), repeat(None))
     tail_values = tuple(
         Tail(Entity(id_, name, is_literal), degree or 0, signature)
         for (id_, name, degree, is_literal), signature in zip(tails[:fan_out], known, strict=False)
     )
-    return Expanded(key, source, tail_values, cut=len(tails) > fan_out)
+    return ExpansionResult(key, source, tail_values, cut=len(tails) > fan_out)
 
 
 ChainSteps = tuple[int, ...]

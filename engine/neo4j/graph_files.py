@@ -6,7 +6,7 @@
 
 An exchange begins with one rename, which creates ``arriving``. The content of ``arriving`` shows which steps remain, so
 any later process can finish it. Users and passwords are in ``data/databases/system``, which stays. Call none of these
-functions, except `sweep`, while a server runs on the folder.
+functions, except `delete_leftovers`, while a server runs on the folder.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def require_same_disk(home: ServerHome, source: ServerHome) -> None:
         )
 
 
-def bring(home: ServerHome, source: ServerHome) -> None:
+def begin_exchange(home: ServerHome, source: ServerHome) -> None:
     """Begin to replace the graph by that of the source; this moves the source's data folder.
 
     Raises `ServerError`, with nothing changed, if that folder cannot be renamed.
@@ -76,7 +76,7 @@ def bring(home: ServerHome, source: ServerHome) -> None:
         ) from error
 
 
-def settle(home: ServerHome) -> None:
+def finish_exchange(home: ServerHome) -> None:
     """Finish an interrupted exchange and delete a partial import; afterwards a server may start."""
     if _importing(home).exists():
         delete_graph(home)
@@ -97,7 +97,7 @@ def settle(home: ServerHome) -> None:
             ) from error
 
 
-def sweep(home: ServerHome) -> None:
+def delete_leftovers(home: ServerHome) -> None:
     """Delete what a finished exchange left behind."""
     _delete(_arriving(home))
 

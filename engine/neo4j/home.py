@@ -93,7 +93,7 @@ class ServerHome:
             for name in _FOLDERS:
                 (self.folder / name).mkdir(exist_ok=True)
         except OSError as error:
-            raise unwritable(self.folder, error) from error
+            raise make_unwritable_error(self.folder, error) from error
 
     def read_state(self) -> ServerState | None:
         """Return the saved state, or None if the server was never started or the file is damaged."""
@@ -166,7 +166,7 @@ class ServerHome:
             with atomic_write(path, private=True) as draft:
                 draft.write_text(text, encoding="utf-8")
         except OSError as error:
-            raise unwritable(path, error) from error
+            raise make_unwritable_error(path, error) from error
         return path
 
 
@@ -200,6 +200,6 @@ def initial_heap_mb(heap_mb: int) -> int:
     return min(512, heap_mb)
 
 
-def unwritable(path: Path, error: OSError) -> ServerError:
+def make_unwritable_error(path: Path, error: OSError) -> ServerError:
     """Return the error for a folder that cannot be written."""
     return ServerError(f"{path} cannot be written ({error.strerror}): name another folder with --home")

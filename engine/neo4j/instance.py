@@ -14,7 +14,7 @@ from .connection import Connection
 from .embedded import LIMITS, EmbeddedServer, Status
 
 if TYPE_CHECKING:
-    from .bulk_import import Incoming
+    from .bulk_import import ImportServer
 
 
 class Instance(EmbeddedServer):
@@ -36,14 +36,14 @@ class Instance(EmbeddedServer):
                 self._delete()
                 incoming.reset()
 
-    def incoming(self) -> Incoming:
+    def incoming(self) -> ImportServer:
         """Return the server in which a bulk load builds the new graph."""
-        from .bulk_import import Incoming  # what connects to a server loads nothing
+        from .bulk_import import ImportServer  # what connects to a server loads nothing
 
-        return Incoming(self)
+        return ImportServer(self)
 
     @contextmanager
-    def loading(self) -> Iterator[Incoming]:
+    def loading(self) -> Iterator[ImportServer]:
         """Yield a fresh incoming server; at the end stop it, and delete its graph unless it was adopted.
 
         Raises `LoadInProgressError` if another bulk load is running, `ServerError` if the new graph could not be
@@ -63,7 +63,7 @@ class Instance(EmbeddedServer):
                 incoming.discard()
 
     def adopt(
-        self, incoming: Incoming, *, progress: bool = True, before_stop: Callable[[], None] = lambda: None
+        self, incoming: ImportServer, *, progress: bool = True, before_stop: Callable[[], None] = lambda: None
     ) -> Status:
         """Replace the graph by that of `incoming`, which is deleted; users and password stay.
 
@@ -83,12 +83,12 @@ class Instance(EmbeddedServer):
                 before_stop()
                 self._stop()
                 self._settle()
-                graph_files.bring(self.home, incoming.home)
-                graph_files.settle(self.home)
+                graph_files.begin_exchange(self.home, incoming.home)
+                graph_files.finish_exchange(self.home)
             finally:
                 if status.phase != "stopped":
                     self._start(self.status(), dict.fromkeys(LIMITS), progress=progress)
-            graph_files.sweep(self.home)
+            graph_files.delete_leftovers(self.home)
             keep_logs(incoming.home, self.home)
             incoming.home.delete()
             return self.status()

@@ -22,7 +22,7 @@ _LOST = (driver_errors.Neo4jError, driver_errors.DriverError, OSError)
 
 
 def hold_load_lock() -> Request[None]:
-    """Take the load lock; use it with `Gateway.holding`. Needs the constraint ``load_lock``."""
+    """Take the load lock; use it with `Gateway.hold_transaction`. Needs the constraint ``load_lock``."""
     return Request(template("hold_load_lock"), {}, lambda _: None)
 
 
@@ -35,7 +35,7 @@ KEEP_ALIVE_S = 20.0
 """Shorter than the idle time after which a network component may cut a connection."""
 
 
-class Hold:
+class OpenTransaction:
     """An open transaction in which a request has run. All methods are thread-safe."""
 
     def __init__(self, transaction: neo4j.Transaction, request: Request[Any]) -> None:

@@ -75,7 +75,7 @@ def launch(
     """Start the server in its own session, so that it outlives the command line and its Ctrl-C.
 
     On Linux a server `for_us_alone` is killed when the thread that started it ends. A Ctrl-C during the launch is
-    raised after the process exists, so that `find` can find it.
+    raised after the process exists, so that `find_server` can find it.
     """
     command = [
         java(),
@@ -102,7 +102,7 @@ def launch(
         )
 
 
-def find(home: ServerHome, state: ServerState | None) -> psutil.Process | None:
+def find_server(home: ServerHome, state: ServerState | None) -> psutil.Process | None:
     """Return the running server of this home: the remembered process if it still is one, else any process that names
     the home.
 
@@ -132,7 +132,7 @@ def wait_until_ready(server: psutil.Process, home: ServerHome, state: ServerStat
         try:
             code = server.wait(_POLL_S)
         except psutil.TimeoutExpired:
-            if listens(server, state):
+            if is_listening(server, state):
                 return
             continue
         reason = failure_reason(home.console_log.read_text(encoding="utf-8", errors="replace"))
@@ -146,7 +146,7 @@ def wait_until_ready(server: psutil.Process, home: ServerHome, state: ServerStat
     raise ServerError(f"Neo4j did not answer within {timeout_s:.0f} s of its start; its log is {home.console_log}")
 
 
-def listens(server: psutil.Process, state: ServerState) -> bool:
+def is_listening(server: psutil.Process, state: ServerState) -> bool:
     """Return whether this process accepts connections at the ports of the state."""
     import psutil
 
@@ -165,7 +165,7 @@ def start_time_s(pid: int) -> float:
     return psutil.Process(pid).create_time()
 
 
-def end(process: psutil.Process) -> None:
+def end_process(process: psutil.Process) -> None:
     """Terminate the process, and kill it after a minute."""
     import psutil
 

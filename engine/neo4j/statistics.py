@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..errors import GraphError
 from ..values import Entity
-from .catalogue import LoadManifest, RelationInfo, read_catalogue, read_loads, whole_state
+from .catalogue import LoadManifest, RelationInfo, read_catalogue, read_full_state, read_loads
 from .gateway import Gateway
 from .templates import Request, Row, template
 
@@ -212,7 +212,7 @@ def graph_stats(gateway: Gateway, *, top: int = 10, components: bool | None = No
     With `components` None they are counted up to `MAX_TRIPLES_UNASKED` triples, because this reads every relationship.
     Raises `GraphError` for an empty graph.
     """
-    state = gateway.run(whole_state())
+    state = gateway.run(read_full_state())
     if state.is_empty:
         state.check()
     degree_counts = gateway.fetch(read_degree_counts())

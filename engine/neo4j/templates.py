@@ -172,7 +172,7 @@ class Request(Generic[T]):
     names: Mapping[str, str] = field(default_factory=dict)
 
 
-def in_requests(
+def split_into_requests(
     items: Iterable[T], size: int, num_chars: Callable[[T], int], max_chars: int = MAX_REQUEST_CHARS
 ) -> Iterator[list[T]]:
     """Yield the items in batches for one request each: at most `size` items and about `max_chars` characters."""

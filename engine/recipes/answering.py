@@ -54,7 +54,7 @@ class ReaderPart(AnswererPart):
         from ..answering.reader import ReaderAnswerer
 
         shared = graph.shared
-        reader, vectors = shared.once("reader", shipped_reader), shared.vectors
+        reader, vectors = shared.get_or_make("reader", shipped_reader), shared.vectors
         if self.checkpoint:
             description, reader = graph.model(self.checkpoint, "reader", any_graph=self.any_graph)
             vectors = shared.vectors_for(description)

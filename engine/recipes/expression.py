@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from ..combinators import Then, Traced, TracedReorganiser, Union
+from ..combinators import ReorganisedRetriever, TracedReorganiser, TracedRetriever, Union
 from ..errors import UsageError
 from ..evidence.evidence import Kind
 from ..resources import GraphResources
 from ..stages import Linker, Reorganiser, Retriever
-from .part import Joined, Leaf, Node, Part, ReorganiserPart, RetrieverPart, WrapperPart
+from .part import JoinExpression, Leaf, Node, Part, ReorganiserPart, RetrieverPart, WrapperPart
 
 _TOKEN = re.compile(r"\s*([A-Za-z][\w-]*|[+|()])")
 
@@ -44,7 +44,7 @@ def check_fits(node: Node, parts: Mapping[str, Part]) -> list[str]:
 def join_parts(node: Node, parts: Mapping[str, Part], graph: GraphResources, linker: Linker) -> Retriever:
     """Return the retriever of a line that was checked."""
     if isinstance(node, Leaf):
-        return Traced(node.name, cast(RetrieverPart, parts[node.name]).retriever(graph))
+        return TracedRetriever(node.name, cast(RetrieverPart, parts[node.name]).retriever(graph))
     if node.sign == "|":
         sides = (join_parts(node.left, parts, graph, linker), join_parts(node.right, parts, graph, linker))
         return Union(*sides, names=(str(node.left), str(node.right)))
@@ -53,11 +53,11 @@ def join_parts(node: Node, parts: Mapping[str, Part], graph: GraphResources, lin
     for name in _chain(node.right):
         part = parts[name]
         if isinstance(part, WrapperPart):
-            retriever = Traced(name, part.wrap(Then(retriever, *reorganisers), linker, graph))
+            retriever = TracedRetriever(name, part.wrap(ReorganisedRetriever(retriever, *reorganisers), linker, graph))
             reorganisers = []
         else:
             reorganisers.append(TracedReorganiser(name, cast(ReorganiserPart, part).reorganiser(graph)))
-    return Then(retriever, *reorganisers) if reorganisers else retriever
+    return ReorganisedRetriever(retriever, *reorganisers) if reorganisers else retriever
 
 
 def _check_node(node: Node, parts: Mapping[str, Part], whole: Node) -> tuple[list[str], Kind]:
@@ -127,7 +127,7 @@ def _union(line: str, tokens: list[str]) -> tuple[Node, list[str]]:
     node, rest = _then(line, tokens)
     while rest and rest[0] == "|":
         right, rest = _then(line, rest[1:])
-        node = Joined("|", node, right)
+        node = JoinExpression("|", node, right)
     return node, rest
 
 
@@ -135,7 +135,7 @@ def _then(line: str, tokens: list[str]) -> tuple[Node, list[str]]:
     node, rest = _single(line, tokens)
     while rest and rest[0] == "+":
         right, rest = _single(line, rest[1:])
-        node = Joined("+", node, right)
+        node = JoinExpression("+", node, right)
     return node, rest
 
 

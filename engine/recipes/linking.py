@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...models.text.vectors import TextVectors
-from ..indexes.entity_index import Kinds, NearestEntities
+from ..indexes.entity_index import EntityTypes, NearestEntities
 from ..linking.full_text import FullTextLinker
 from ..linking.relation_evidence import RelationEvidence
 from ..linking.values import ValueLinker
@@ -81,7 +81,7 @@ class Trained(LinkerPart):
 def relation_evidence(graph: GraphResources, vectors: TextVectors) -> RelationEvidence:
     """Return the evidence on whether the property that a question asks for exists at an entity of this graph."""
     words = {number: graph.words[name] for number, name in graph.relations.items()}
-    return RelationEvidence(words, Kinds(graph.catalogue), vectors)
+    return RelationEvidence(words, EntityTypes(graph.catalogue), vectors)
 
 
 def nearest_entities(graph: GraphResources) -> NearestEntities | None:

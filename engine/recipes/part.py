@@ -29,7 +29,7 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinExpression:
     """Two expressions joined: ``left + right`` or ``left | right``."""
 
     sign: Literal["+", "|"]
@@ -39,14 +39,14 @@ class Joined:
     def __str__(self) -> str:
         sides = []
         for side, is_right in ((self.left, False), (self.right, True)):
-            looser = isinstance(side, Joined) and (
+            looser = isinstance(side, JoinExpression) and (
                 (is_right and side.sign == self.sign) or (self.sign == "+" and side.sign == "|")
             )
             sides.append(f"({side})" if looser else str(side))
         return f" {self.sign} ".join(sides)
 
 
-Node = Leaf | Joined
+Node = Leaf | JoinExpression
 
 
 def names_in(node: Node) -> list[str]:
@@ -59,7 +59,7 @@ def rename_parts(node: Node, names: Mapping[str, str]) -> Node:
     """Return the expression with other names."""
     if isinstance(node, Leaf):
         return Leaf(names[node.name])
-    return Joined(node.sign, rename_parts(node.left, names), rename_parts(node.right, names))
+    return JoinExpression(node.sign, rename_parts(node.left, names), rename_parts(node.right, names))
 
 
 Role = Literal["retriever", "reorganiser", "wrapper", "linker", "answerer"]
@@ -146,7 +146,7 @@ class Expression:
                 names[name] = f"{name}-{number}"
                 number += 1
         parts = {**self.parts, **{names[name]: part for name, part in right.parts.items()}}
-        return Expression(Joined(sign, self.node, rename_parts(right.node, names)), parts)
+        return Expression(JoinExpression(sign, self.node, rename_parts(right.node, names)), parts)
 
 
 def expression_of(given: Part | Expression) -> Expression:

@@ -14,7 +14,7 @@ from ...models.message_text import one_line
 from .. import recipes
 from ..errors import InputError, UsageError
 from ..pipeline import Pipeline
-from ..resolving import fill_dataclass, key_and_value, put
+from ..resolving import fill_dataclass, key_and_value, set_nested_value
 from ..resources import GraphResources
 from ..stages import Answerer, Linker, Retriever
 from ..whole_file import read_text
@@ -22,7 +22,7 @@ from .expression import check_fits, join_parts, parse_line
 from .part import (
     AnswererPart,
     Expression,
-    Joined,
+    JoinExpression,
     Leaf,
     LinkerPart,
     Node,
@@ -140,7 +140,7 @@ class Recipe:
         if not isinstance(forms, Mapping):
             mode = _forms(forms, where)
             if mode and "forms" not in names_in(node):
-                node = Joined("+", node, Leaf("forms"))
+                node = JoinExpression("+", node, Leaf("forms"))
             data = {key: value for key, value in data.items() if key != "forms"}
             if mode == "auto":
                 data["forms"] = {"where_sure": True}
@@ -222,7 +222,7 @@ def _put(data: dict[str, Any], key: str, value: Any, where: str) -> None:
     role, _, option = key.partition(".")
     if option == "kind" and isinstance(table := data.get(role), dict) and table.get("kind", _KINDS.get(role)) != value:
         data[role] = {}
-    put(data, key, value, where)
+    set_nested_value(data, key, value, where)
 
 
 def read_plain(given: str) -> dict[str, Any]:

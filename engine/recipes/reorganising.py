@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from ...models.path_pooling import Kernel, Pooling, PoolMode
+from ...models.path_pooling import Kernel, PoolingOptions, PoolMode
 from ..errors import UsageError
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.evidence import Kind
@@ -96,7 +96,7 @@ class PathPooling(ReorganiserPart):
         """Return the pooling."""
         from ..reorganising.pooling import PathSmoothing
 
-        pooling = Pooling(self.kernel, self.pool, self.position, self.max_length, self.num_walks, self.seed)
+        pooling = PoolingOptions(self.kernel, self.pool, self.position, self.max_length, self.num_walks, self.seed)
         return PathSmoothing(pooling, keep=self.keep or None, coarse=self.coarse or None)
 
 
@@ -145,7 +145,7 @@ class FI(ReorganiserPart):
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
         """Return the filter. Without a language model it is only the coarse one, and the evidence says so."""
-        from ..reorganising.filtering import Filtering
+        from ..reorganising.filtering import RelevanceFilter
 
         has_model = bool(graph.shared.settings.llm_model)
         is_fine = self.fine and has_model
@@ -155,7 +155,7 @@ class FI(ReorganiserPart):
         without = [f"filtered {relevance.name} alone"] if self.fine else []
         without += ["nothing is added"] if self.integrate and not self.against else []
         note = f"{self.name}: no language model is configured: {', and '.join(without)}"
-        return Filtering(
+        return RelevanceFilter(
             relevance,
             coarse=self.coarse,
             is_fine=is_fine,
@@ -202,15 +202,15 @@ class FI(ReorganiserPart):
         return ClosedBookAnswerer()
 
     def _relevance(self, graph: GraphResources) -> Relevance:
-        from ..reorganising.relevance import ByAttention, ByReranker, ByScore
+        from ..reorganising.relevance import AttentionRelevance, RerankerRelevance, ScoreRelevance
 
         if self.model:
-            return ByAttention(graph.shared.causal_lm(self.model))
+            return AttentionRelevance(graph.shared.causal_lm(self.model))
         if self.checkpoint:
             return _by_star(graph, self.checkpoint, any_graph=self.any_graph)
         if self.reranker:
-            return ByReranker(graph.shared.reranker(self.reranker))
-        return ByScore()
+            return RerankerRelevance(graph.shared.reranker(self.reranker))
+        return ScoreRelevance()
 
 
 @dataclass(frozen=True)
@@ -236,26 +236,26 @@ class Filter(ReorganiserPart):
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
         """Return the filter."""
-        from ..reorganising.filtering import Filtering
-        from ..reorganising.relevance import ByReranker
-        from ..reorganising.simple_relevance import ByPageRank, BySimilarity
+        from ..reorganising.filtering import RelevanceFilter
+        from ..reorganising.relevance import RerankerRelevance
+        from ..reorganising.simple_relevance import PageRankRelevance, SimilarityRelevance
 
         relevance: Relevance
         if self.by == "similarity":
-            relevance = BySimilarity(graph.shared.vectors)
+            relevance = SimilarityRelevance(graph.shared.vectors)
         elif self.by == "pagerank":
-            relevance = ByPageRank()
+            relevance = PageRankRelevance()
         elif self.by == "star":
             relevance = _by_star(graph, self.checkpoint, any_graph=self.any_graph)
         else:
-            relevance = ByReranker(graph.shared.reranker(self.reranker))
-        return Filtering(relevance, coarse=self.keep, is_fine=False, reorder=False)
+            relevance = RerankerRelevance(graph.shared.reranker(self.reranker))
+        return RelevanceFilter(relevance, coarse=self.keep, is_fine=False, reorder=False)
 
 
 def _by_star(graph: GraphResources, checkpoint: str, *, any_graph: bool) -> Relevance:
-    from ..reorganising.relevance import ByStar  # PyTorch is slow to import
+    from ..reorganising.relevance import StarRelevance  # PyTorch is slow to import
     from ..retrieval.dual_encoder import star_scorer
 
     model = graph.model(checkpoint, "star", any_graph=any_graph)
     scorer = star_scorer(graph.words, model, graph.shared.vectors_for)
-    return ByStar(scorer, is_cross=model.checkpoint.cross is not None)
+    return StarRelevance(scorer, is_cross=model.checkpoint.cross is not None)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from ...models.similarity import PEOPLE as PEOPLE_WEIGHTS
-from ...models.similarity import Weights
-from ..combinators import Then, TracedReorganiser
+from ...models.similarity import SimilarityWeights
+from ..combinators import ReorganisedRetriever, TracedReorganiser
 from ..errors import UsageError
 from ..evidence.calibration import PEOPLE, SIMILARITY, Calibration
 from ..evidence.evidence import Kind
-from ..reorganising.lacking import SayingWhy
-from ..reorganising.merging import Merging
+from ..reorganising.lacking import NoAnswerExplainer
+from ..reorganising.merging import ChainMerger
 from ..resources import GraphResources
 from ..retrieval.beam import BeamSearch
 from ..retrieval.frontier import Bounds
@@ -33,7 +33,7 @@ MAX_HOP = 4
 
 
 @dataclass(frozen=True)
-class Searching(RetrieverPart):
+class BeamSearchPart(RetrieverPart):
     """Options of a beam search."""
 
     gives: ClassVar[Kind] = "chain"
@@ -76,8 +76,10 @@ class Searching(RetrieverPart):
             shortlist = RelationShortlist(graph.index, graph.shared.vectors, least=0, num_relations=num_relations)
             return shortlist.relations([(text, topic)])[text, topic]
 
-        merged = TracedReorganiser("merge", Merging(self.meeting_bonus))
-        return Then(search, *rereads, merged, SayingWhy(scorer, calibration, graph.relations, nearest))
+        merged = TracedReorganiser("merge", ChainMerger(self.meeting_bonus))
+        return ReorganisedRetriever(
+            search, *rereads, merged, NoAnswerExplainer(scorer, calibration, graph.relations, nearest)
+        )
 
     def _shortlist(self, graph: GraphResources) -> RelationShortlist | None:
         if not self.shortlist_from:
@@ -88,7 +90,7 @@ class Searching(RetrieverPart):
 
 
 @dataclass(frozen=True)
-class Similarity(Searching):
+class Similarity(BeamSearchPart):
     """Beam search scored by sentence similarity, without training."""
 
     name: ClassVar[str] = "similarity"
@@ -96,7 +98,7 @@ class Similarity(Searching):
     link_weight: float = option(1.68, "log-odds that a path loses per 1 that its link scores below the best", least=0)
     meeting_bonus: float = option(0.672, "log-odds that a path gains for meeting another topic's path", least=0)
     shortlist: int = option(16, "candidates per hop whose whole text is encoded", least=1, most=1_000)
-    weights: Weights = field(
+    weights: SimilarityWeights = field(
         default_factory=lambda: PEOPLE_WEIGHTS,
         metadata=describe_field("what hops cost and are worth (docs/retrieval.md)"),
     )
@@ -114,7 +116,7 @@ class Similarity(Searching):
 
 
 @dataclass(frozen=True)
-class Star(Searching):
+class Star(BeamSearchPart):
     """Beam search with a trained scorer: a dual encoder, and a cross-attentive scorer for the best paths (STAR)."""
 
     name: ClassVar[str] = "star"
@@ -129,7 +131,7 @@ class Star(Searching):
 
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the search. Raises `CheckpointError` if the checkpoint cannot be read or is of another graph."""
-        from ..reorganising.rescoring import Rescoring
+        from ..reorganising.rescoring import ShortlistRescorer
 
         scorer = self.scorer(graph)
         description = scorer.model.checkpoint.description
@@ -143,7 +145,7 @@ class Star(Searching):
             )
         shortlist = description.shortlist if self.shortlist is None else self.shortlist
         link_weight = calibration.from_log_odds(self.link_weight)
-        rescoring = Rescoring(scorer, shortlist=shortlist, mix=mix, link_weight=link_weight)
+        rescoring = ShortlistRescorer(scorer, shortlist=shortlist, mix=mix, link_weight=link_weight)
         return self._search(graph, scorer, calibration, rescoring)
 
     def scorer(self, graph: GraphResources) -> StarScorer:
@@ -166,7 +168,7 @@ class Merge(ReorganiserPart):
 
     def reorganiser(self, _graph: GraphResources) -> Reorganiser:
         """Return the merging."""
-        return Merging(self.bonus)
+        return ChainMerger(self.bonus)
 
 
 LANGUAGE_MODEL = "reg-path-lm"
@@ -174,7 +176,7 @@ LANGUAGE_MODEL = "reg-path-lm"
 
 
 @dataclass(frozen=True)
-class RegPath(Searching):
+class RegPath(BeamSearchPart):
     """Beam search over relation paths from a trained decoder or language model (ReG@Path, docs/reg.md)."""
 
     name: ClassVar[str] = "reg-path"
@@ -204,7 +206,7 @@ class RegPath(Searching):
 
 
 @dataclass(frozen=True)
-class Subgraphs(RetrieverPart):
+class SubgraphPart(RetrieverPart):
     """Options of retrievers that score the triples of the subgraphs around topic entities."""
 
     gives: ClassVar[Kind] = "triple"
@@ -217,7 +219,7 @@ class Subgraphs(RetrieverPart):
 
 
 @dataclass(frozen=True)
-class RegTriple(Subgraphs):
+class RegTriple(SubgraphPart):
     """The triples around the topics, scored by a trained network (ReG@Triple, docs/reg.md)."""
 
     name: ClassVar[str] = "reg-triple"
@@ -233,7 +235,7 @@ class RegTriple(Subgraphs):
 
 
 @dataclass(frozen=True)
-class RegEntity(Subgraphs):
+class RegEntity(SubgraphPart):
     """The triples around the topics, scored by a graph neural network over their entities (ReG@Entity)."""
 
     name: ClassVar[str] = "reg-entity"
@@ -269,12 +271,12 @@ class ChooseEnds(ReorganiserPart):
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
         """Return the reorganiser. Raises `CheckpointError` if the checkpoint is damaged or of another graph."""
-        from ..reorganising.choosing_ends import ChosenEnds
+        from ..reorganising.choosing_ends import EndSelector
 
-        return ChosenEnds(subgraph_scorer(self, graph), log_odds=self.log_odds, chains=self.chains)
+        return EndSelector(subgraph_scorer(self, graph), log_odds=self.log_odds, chains=self.chains)
 
 
-def subgraph_scorer(part: Subgraphs | ChooseEnds, graph: GraphResources) -> SubgraphScorer:
+def subgraph_scorer(part: SubgraphPart | ChooseEnds, graph: GraphResources) -> SubgraphScorer:
     """Return the scorer of triples that a part's checkpoint has, over the subgraphs that the part reads."""
     from ..retrieval.triples import SubgraphScorer
 
@@ -292,7 +294,7 @@ def relations_of(graph: GraphResources) -> GraphRelations:
 
 
 @dataclass(frozen=True)
-class Gril(Subgraphs):
+class Gril(SubgraphPart):
     """The triples with the most attention as a trained network grows and prunes a subgraph (GRIL, docs/gril.md)."""
 
     name: ClassVar[str] = "gril"
@@ -329,7 +331,7 @@ class AdaptiveK(ReorganiserPart):
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
         """Return the stage. Raises `CheckpointError` if the checkpoint is damaged."""
-        from ..reorganising.filtering import AdaptiveK as Stage
+        from ..reorganising.filtering import AdaptiveKFilter as Stage
 
         return Stage(graph.shared.model(self.checkpoint, *self.kinds).hops, per_hop=self.per_hop)
 
@@ -347,11 +349,11 @@ class GrilReader(AnswererPart):
 
     def answerer(self, graph: GraphResources) -> Answerer:
         """Return the answerer. Raises `CheckpointError` if the checkpoint is damaged or has no reader."""
-        from ...models.text.verbalise import Directed, verbalise_hop
+        from ...models.text.verbalise import DirectedRelation, verbalise_hop
         from ..answering.gril_answers import GenerativeAnswerer, MultipleChoiceAnswerer, PassageWriter, PointerAnswerer
 
         self.check()
-        texts = {name: verbalise_hop((Directed(words),)) for name, words in graph.words.items()}
+        texts = {name: verbalise_hop((DirectedRelation(words),)) for name, words in graph.words.items()}
         model = graph.shared.model(self.checkpoint, *self.kinds)
         reader = model.reader
         passages = PassageWriter(reader, model.hops, texts)

@@ -1,4 +1,4 @@
-"""Have a language model say by which phrases people ask for relations: once, kept, within a budget, and filtered."""
+"""Ask a language model for the phrases by which people ask for relations, within a budget; filter and keep them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ..llm.prompts import Prompt
 from ..neo4j.catalogue import Catalogue, Phrase, RelationInfo
 from ..neo4j.gateway import Gateway
 from ..neo4j.templates import Request, Row, template
-from ..progress import Progress, silent
+from ..progress import Progress, ignore_progress
 from ..settings import Settings
-from .describing import Words, check_text
+from .describing import RelationDescription, check_text
 from .kinds import AMONG
 
 REPLIES = "phrases.sqlite"
@@ -45,10 +45,10 @@ def phrases_by_llm(
     settings: Settings,
     vectors: TextVectors,
     *,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
     chat: ChatGateway | None = None,
     say: Callable[[str], None] = lambda _line: None,
-) -> tuple[dict[str, Words], Counter[str]]:
+) -> tuple[dict[str, RelationDescription], Counter[str]]:
     """Return phrases for the relations that have none of a language model yet, and why others were left out.
 
     Left out is what names an entity of the samples, has markup, is too long, or is nearer to another relation's words
@@ -60,7 +60,7 @@ def phrases_by_llm(
     own = chat is None
     model = chat or ChatGateway.of(replace(settings, llm_cache=settings.llm_cache or str(settings.home_dir / REPLIES)))
     samples = {relation.name: _samples(gateway, relation) for relation in wanted}
-    found: dict[str, Words] = {}
+    found: dict[str, RelationDescription] = {}
     reasons: Counter[str] = Counter()
     failure: LLMError | None = None
     try:
@@ -77,7 +77,7 @@ def phrases_by_llm(
                     reasons["replies that could not be read"] += 1
                     continue
                 names = {name for row in samples[relation.name] for name in row if name}
-                found[relation.name] = Words(phrases=_fit(relation, texts, names, reasons))
+                found[relation.name] = RelationDescription(phrases=_fit(relation, texts, names, reasons))
             progress("asking", min(start + 8, len(wanted)), len(wanted))
         spent = f"{model.usage.calls:,} calls, {model.usage.cached:,} from the cache"
         say(f"{len(found):,} of {len(wanted):,} relations by {model.endpoint.model} ({spent})")
@@ -156,19 +156,19 @@ def _fit(
 
 
 def _of_their_own(
-    found: Mapping[str, Words], catalogue: Catalogue, vectors: TextVectors, reasons: Counter[str]
-) -> dict[str, Words]:
+    found: Mapping[str, RelationDescription], catalogue: Catalogue, vectors: TextVectors, reasons: Counter[str]
+) -> dict[str, RelationDescription]:
     """Leave out the phrases that are nearer to another relation's label than to their own, or that two relations
     have."""
     labels = [relation.shown_label for relation in catalogue.relations]
     place = {relation.name: at for at, relation in enumerate(catalogue.relations)}
-    of_labels = vectors.stacked(labels, lasting=True)
+    of_labels = vectors.stack(labels, lasting=True)
     how_often = Counter((p.text, p.inverse) for words in found.values() for p in words.phrases)
-    kept: dict[str, Words] = {}
+    kept: dict[str, RelationDescription] = {}
     for name, words in found.items():
         phrases = []
         if words.phrases:
-            cosines = vectors.stacked([p.text for p in words.phrases]) @ of_labels.T
+            cosines = vectors.stack([p.text for p in words.phrases]) @ of_labels.T
             for phrase, row in zip(words.phrases, cosines, strict=True):
                 nearer = np.flatnonzero(row > row[place[name]] + NEARER)
                 if how_often[phrase.text, phrase.inverse] > 1:
@@ -177,5 +177,5 @@ def _of_their_own(
                     reasons["nearer to another relation"] += 1
                 else:
                     phrases.append(phrase)
-        kept[name] = Words(phrases=tuple(phrases))
+        kept[name] = RelationDescription(phrases=tuple(phrases))
     return kept

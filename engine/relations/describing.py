@@ -26,7 +26,7 @@ _FIELDS = ("label", "description")
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class RelationDescription:
     """What is said of one relation: None leaves label or description as they are."""
 
     label: str | None = None
@@ -43,7 +43,7 @@ class Collision:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class DescriptionReport:
     """What a description did: relations that were changed, phrases that are new, and phrases that collide."""
 
     num_relations: int
@@ -68,7 +68,7 @@ def check_text(text: str, what: str = "phrase") -> str:
     return line
 
 
-def read_words(path: Path, catalogue: Catalogue) -> dict[str, Words]:
+def read_words(path: Path, catalogue: Catalogue) -> dict[str, RelationDescription]:
     """Return what a file says of relations: lines of a relation and phrases, parted by tabs.
 
     ``^relation`` has phrases for its heads; a column ``label=…`` or ``description=…`` is that. Empty lines and lines
@@ -101,7 +101,7 @@ def words_of(
     origin: Origin = "user",
     *,
     known: _Names | None = None,
-) -> dict[str, Words]:
+) -> dict[str, RelationDescription]:
     """Return what is said of relations by name, from relations as they are written (``^name``) and their phrases.
 
     Raises `UsageError` for a relation that the graph does not have, `InputError` for a phrase that cannot be one.
@@ -117,7 +117,10 @@ def words_of(
                 fields[relation.name][key.strip()] = check_text(value, key.strip())
             elif text.strip():
                 phrases[relation.name].append(Phrase(check_text(text), origin, inverse))
-    return {name: Words(**fields[name], phrases=tuple(phrases[name])) for name in dict.fromkeys((*fields, *phrases))}
+    return {
+        name: RelationDescription(**fields[name], phrases=tuple(phrases[name]))
+        for name in dict.fromkeys((*fields, *phrases))
+    }
 
 
 class _Names:
@@ -150,9 +153,12 @@ def relation_named(catalogue: Catalogue, written: str) -> tuple[RelationInfo, bo
     return _Names(catalogue).find(written)
 
 
-def describe(
-    gateway: Gateway, catalogue: Catalogue, words: Mapping[str, Words], left_out: Mapping[str, int] | None = None
-) -> Described:
+def describe_relations(
+    gateway: Gateway,
+    catalogue: Catalogue,
+    words: Mapping[str, RelationDescription],
+    left_out: Mapping[str, int] | None = None,
+) -> DescriptionReport:
     """Add what is said of relations to what the graph has of them; nothing else is changed. Saying it again does
     nothing."""
     changed: list[RelationInfo] = []
@@ -180,10 +186,12 @@ def describe(
     write_words(gateway, changed)
     after = {relation.name: relation for relation in changed}
     all_ = [after.get(relation.name, relation) for relation in catalogue.relations]
-    return Described(len(changed), num_new, collisions(all_), left_out or {})
+    return DescriptionReport(len(changed), num_new, collisions(all_), left_out or {})
 
 
-def undo(gateway: Gateway, catalogue: Catalogue, names: Sequence[str] = (), origin: Origin | None = None) -> Described:
+def remove_descriptions(
+    gateway: Gateway, catalogue: Catalogue, names: Sequence[str] = (), origin: Origin | None = None
+) -> DescriptionReport:
     """Take back what was said of relations: of those named, or of all; of one origin, or of user and language model."""
     chosen = {relation_named(catalogue, name)[0].name for name in names}
     origins = {origin} if origin else {"user", "llm"}
@@ -204,7 +212,7 @@ def undo(gateway: Gateway, catalogue: Catalogue, names: Sequence[str] = (), orig
             changed.append(now)
             num_phrases += len(relation.phrases) - len(kept)
     write_words(gateway, changed)
-    return Described(len(changed), num_phrases)
+    return DescriptionReport(len(changed), num_phrases)
 
 
 def write_words(gateway: Gateway, relations: Sequence[RelationInfo]) -> None:
@@ -242,14 +250,14 @@ def describe_from_source(gateway: Gateway) -> None:
     """Add the labels and comments of relations that the loaded triples have (rdfs:label, skos:altLabel,
     rdfs:comment)."""
     rows = gateway.fetch(Request(template("read_source_words"), {"per_relation": MAX_PHRASES // 2}, list))
-    words: dict[str, Words] = {}
+    words: dict[str, RelationDescription] = {}
     for relation, name, aliases, comments in rows:
         if name == relation:
             continue  # an id that nothing names
         description = " ".join(comments[0].split())[:200] if comments else None
-        words[relation] = Words(None, description, tuple(_phrases([name, *aliases])))
+        words[relation] = RelationDescription(None, description, tuple(_phrases([name, *aliases])))
     if words:
-        describe(gateway, gateway.fetch(read_catalogue()), words)
+        describe_relations(gateway, gateway.fetch(read_catalogue()), words)
 
 
 def _phrases(texts: list[str]) -> list[Phrase]:

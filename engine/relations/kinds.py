@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...models.text.vectors import TextVectors
-from ...models.text.verbalise import RelationWords, hop_phrases, reached_kind, verbalise_hop
-from ...models.wording.english import in_english
-from ...models.wording.kinds import NO_KIND, UNKNOWN, EndKind, EndSample, agreement, end_kinds, wanted
+from ...models.text.verbalise import RelationWords, find_end_kind, hop_phrases, verbalise_hop
+from ...models.wording.english import translate_label
+from ...models.wording.kinds import NO_KIND, UNKNOWN, EndKind, EndSample, agreement, end_kinds, find_wanted_kind
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
 from ..evidence.text import relation_words
@@ -25,7 +25,7 @@ from ..indexes.relation_index import type_words
 from ..neo4j.catalogue import LABEL_SEPARATOR, RelationInfo, read_catalogue
 from ..neo4j.gateway import Gateway
 from ..neo4j.templates import Request, Row, template
-from ..retrieval.scoring import hops_of, masked_question
+from ..retrieval.scoring import hops_of, mask_mention
 
 NUM_ENTITIES = 6_000
 NUM_LITERALS = 8_000
@@ -75,7 +75,7 @@ def find_kinds(gateway: Gateway) -> dict[str, tuple[EndKind, EndKind]]:
         end: EndSample(tuple(each.names), each.num_values, each.others) for end, each in ends.items() if each.names
     }
     own = {r.number: r.label.rpartition(LABEL_SEPARATOR)[2].replace("_", " ") for r in relations}
-    labels = {number: in_english(label) or label for number, label in own.items()}
+    labels = {number: translate_label(label) or label for number, label in own.items()}
     types = {r.number: type_words(r.domain) for r in relations} | {-r.number: type_words(r.range) for r in relations}
     found = end_kinds({end: each for end, each in samples.items() if abs(end) in labels}, labels, types)
     return {r.name: (found.get(r.number, NO_KIND), found.get(-r.number, NO_KIND)) for r in relations}
@@ -120,7 +120,7 @@ def _rows(name: str, names: dict[str, str] | None = None, **params: object) -> R
     return Request(template(name), params, lambda rows: rows, names or {})
 
 
-def reading_of(evidence: Evidence[Item], words: Mapping[str, RelationWords], vectors: TextVectors) -> str:
+def write_interpretation(evidence: Evidence[Item], words: Mapping[str, RelationWords], vectors: TextVectors) -> str:
     """Return one line, "wants a date: hired_on leads to dates; read as “when did … join”"; empty where nothing is
     told."""
     chains = [item.value for item in evidence.items if isinstance(item.value, Chain)]
@@ -128,12 +128,12 @@ def reading_of(evidence: Evidence[Item], words: Mapping[str, RelationWords], vec
         return ""
     chain = chains[0]
     topic = next((each for each in evidence.topics if each.entity == chain.topic), None)
-    asked_for = masked_question(evidence.question.text, topic) if topic else evidence.question.text
-    asked = wanted(asked_for)
+    asked_for = mask_mention(evidence.question.text, topic) if topic else evidence.question.text
+    asked = find_wanted_kind(asked_for)
     hops = hops_of(chain.relation_path, words)
     last = chain.steps[-1].step
     name = ("^" if last.inverse else "") + (relation_words(last.relation) if "://" in last.relation else last.relation)
-    end = reached_kind(hops[-1])
+    end = find_end_kind(hops[-1])
     parts = []
     if asked.kinds and end.kind != UNKNOWN:
         but = "" if agreement(asked, end) >= 0 else ", which is another kind"
@@ -141,7 +141,7 @@ def reading_of(evidence: Evidence[Item], words: Mapping[str, RelationWords], vec
     elif asked.kinds:
         parts.append(f"wants {asked.said}: of what {name} leads to no kind is known")
     texts = (verbalise_hop(hops[-1]), *hop_phrases(hops[-1]))
-    best = int(np.argmax(vectors.stacked(texts, lasting=True) @ vectors.sentence(asked_for)))
+    best = int(np.argmax(vectors.stack(texts, lasting=True) @ vectors.sentence(asked_for)))
     if best:
         parts.append(f"{name} read as “{texts[best]}”")
     return "; ".join(parts)

@@ -1,4 +1,4 @@
-"""ReG's structure-aware reorganisation as a stage: triples expanded to chains, and chains merged (section 4.2)."""
+"""Expand triples to chains and merge chains: ReG's structure-aware reorganisation as a stage (section 4.2)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from ..evidence.bridges import chain_of, triples_of, weakest
+from ..evidence.bridges import chain_of, compute_weakest_score, triples_of
 from ..evidence.chain import Chain, ChainStep, Link
 from ..evidence.evidence import Evidence, Kind
 from ..neo4j.graph import ChainSteps, ExpansionBounds, Levels, QuestionTriples, expand_chains
 from ..steps import Steps, one
 from ..values import Entity, Scored, Step, Triple
-from .merging import groups_of, with_targets
+from .merging import add_targets, groups_of
 
 
 def columns_of(triples: Sequence[Triple], topics: Sequence[Entity]) -> QuestionTriples:
@@ -33,7 +33,7 @@ def columns_of(triples: Sequence[Triple], topics: Sequence[Entity]) -> QuestionT
     )
 
 
-def expanded(columns: QuestionTriples, bounds: ExpansionBounds) -> list[Levels]:
+def expand_triples(columns: QuestionTriples, bounds: ExpansionBounds) -> list[Levels]:
     """Return the chains from each topic: what the request `expand_chains` gives where the graph has all the triples."""
     leaving = _leaving(columns)
     return [tuple(_levels(topic, columns, leaving, bounds)) for topic in range(columns.topics)]
@@ -101,7 +101,7 @@ class ChainExpansion:
         if self.in_database and any(each.heads and each.topics for each in columns):
             grown = yield from one(expand_chains(columns, self.bounds))
         else:
-            grown = [expanded(each, self.bounds) for each in columns]
+            grown = [expand_triples(each, self.bounds) for each in columns]
         return [self._chained(*each) for each in zip(evidence, grown, strict=True)]
 
     def _chained(self, evidence: Evidence[Triple], grown: Sequence[Levels]) -> Evidence[Chain]:
@@ -109,7 +109,7 @@ class ChainExpansion:
         topics = tuple(dict.fromkeys(topic.entity for topic in evidence.topics))
         triples = [each.value for each in evidence.items]
         chains = [
-            Scored(chain, weakest(chain, scores))
+            Scored(chain, compute_weakest_score(chain, scores))
             for topic, levels in zip(topics, grown, strict=True)
             for chain in _merged(topic, triples, levels, self.bounds, frozenset(topics))
         ]
@@ -131,7 +131,7 @@ class ChainExpansion:
             return chains
         mentions = {topic.entity.id: topic.mention for topic in evidence.topics}
         return [
-            Scored(with_targets(chains[place].value, shared), chains[place].score)
+            Scored(add_targets(chains[place].value, shared), chains[place].score)
             for places, shared in groups_of(chains, mentions)
             for place in places
         ]

@@ -1,4 +1,4 @@
-"""Which of a chain's ends are meant: those whose triples a trained scorer finds near the best (our own).
+"""Keep those ends of a chain whose triples a trained scorer scores near the best (our own).
 
 A relation path says what is asked of an entity, and leads to all that have it: the film's actors, the country's
 languages. What sets the right ones apart stands elsewhere in the question. A scorer of triples has read it.
@@ -20,7 +20,7 @@ from ..steps import Steps, charge
 from ..values import Entity, LinkedQuestion, Scored, Triple
 
 
-class ChosenEnds:
+class EndSelector:
     """A `Reorganiser`: each of the best `chains` chains leads to the ends that are within `log_odds` of the best.
 
     An end is worth the best logit among the triples of the chain's last step that lead to it, scored within the

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...models.graphrag_fi import Priorities, coarse_filtered, prioritise_items
+from ...models.graphrag_fi import Priorities, filter_coarsely, prioritise_items
 from ..errors import LLMError
 from ..evidence.bridges import triples_of
 from ..evidence.evidence import Evidence, Item, Kind
@@ -66,7 +66,7 @@ def useful_numbers(reply: str, count: int) -> frozenset[int] | None:
     return frozenset() if _NONE.search(said) else None
 
 
-class Filtering:
+class RelevanceFilter:
     """A `Reorganiser` of either kind: the `coarse` most relevant items, in two groups, the useful ones first.
 
     GraphRAG-FI, section 4.1. The most relevant items come first, within each group, so that a later cut takes the
@@ -104,7 +104,7 @@ class Filtering:
         """Return the evidence filtered and grouped."""
         yield from charge(f"filter {self._relevance.name}")
         coarse = [
-            coarse_filtered(self._relevance.of(each), min(self._coarse, math.ceil(len(each.items) * self._share)))
+            filter_coarsely(self._relevance.of(each), min(self._coarse, math.ceil(len(each.items) * self._share)))
             for each in evidence
         ]
         if not self._is_fine:
@@ -153,7 +153,7 @@ def _taken(evidence: Evidence[Item], places: Sequence[int]) -> Evidence[Item]:
     return replace(evidence, items=tuple(evidence.items[place] for place in places), groups=groups)
 
 
-class AdaptiveK:
+class AdaptiveKFilter:
     """A `Reorganiser` of either kind: the best `per_hop` · c triples, c hops predicted from the question's text.
 
     Of chains, ours: the best ones whose triples together are no more, and at least one.
@@ -170,7 +170,9 @@ class AdaptiveK:
         """Return the evidence, cut."""
         yield from ()
         hops = predict_hops(self._model, [each.question.text for each in evidence])
-        return [each.cut_to(number_kept(each, self._per_hop * c)) for each, c in zip(evidence, hops, strict=True)]
+        return [
+            each.cut_to(count_items_within(each, self._per_hop * c)) for each, c in zip(evidence, hops, strict=True)
+        ]
 
 
 def predict_hops(model: HopModel, questions: Sequence[str]) -> list[int]:
@@ -180,7 +182,7 @@ def predict_hops(model: HopModel, questions: Sequence[str]) -> list[int]:
     return [place + 1 for place in logits.argmax(axis=1).tolist()]
 
 
-def number_kept(evidence: Evidence[Item], num_triples: int) -> int:
+def count_items_within(evidence: Evidence[Item], num_triples: int) -> int:
     """Return how many items have no more than so many triples together; one where there is one."""
     found: set[object] = set()
     for place, item in enumerate(evidence.items):

@@ -1,4 +1,4 @@
-"""Why nothing that fits was found: no relation of the graph fits, or one does and has no triple where it was asked."""
+"""Explain why no answer was found: no relation of the graph fits, or one fits and has no triple at the topic."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_RELATIONS = 200
 """Relations that are scored, of a graph with more the nearest to the question."""
 
 
-class SayingWhy:
+class NoAnswerExplainer:
     """Says why, where the best item is no answer; a `Reorganiser` that changes no items.
 
     The relations of the graph are scored as paths are, as if the best topic had them: the best one that fits and that

@@ -1,4 +1,4 @@
-"""Multi-entity merging: chains from different topic entities that meet share the entities they meet at as targets.
+"""Merge chains of different topic entities where they meet: the entities they share become their targets.
 
 A question that names two entities mostly asks for what is related to both (ReG, section 4.2). Which chains are held
 against each other is our own rule: a chain meets the best of the other topics' leads (their `NUM_LEADS` best one-hop
@@ -18,7 +18,7 @@ from ..values import Entity, Scored
 NUM_LEADS = 5
 
 
-class Merging:
+class ChainMerger:
     """A `Reorganiser` that gives chains their targets; one with targets gains `bonus`, in log-odds.
 
     Of evidence without calibration no score is changed.
@@ -62,13 +62,13 @@ def targets_of(chains: Sequence[Scored[Chain]], mentions: Mapping[str, str]) -> 
     targets: list[tuple[Entity, ...]] = []
     for each in chains:
         chain = each.value
-        others = [of for topic, of in ends if are_two(chain.topic, topic, mentions)]
+        others = [of for topic, of in ends if are_distinct_mentions(chain.topic, topic, mentions)]
         shared = (tuple(end for end in chain.ends if end in of) for of in others)
         targets.append(next((met for met in shared if met), ()))
     return targets
 
 
-def are_two(left: Entity, right: Entity, mentions: Mapping[str, str]) -> bool:
+def are_distinct_mentions(left: Entity, right: Entity, mentions: Mapping[str, str]) -> bool:
     """Whether the two are different entities that the question speaks of at different places."""
     mention = mentions.get(left.id, "")
     return left.id != right.id and (not mention or mention != mentions.get(right.id, ""))
@@ -88,7 +88,9 @@ def groups_of(
     for place, each in enumerate(chains):
         by_topic.setdefault(each.value.topic, []).append(place)
     others = {
-        topic: sorted(place for other in by_topic if are_two(topic, other, mentions) for place in by_topic[other])
+        topic: sorted(
+            place for other in by_topic if are_distinct_mentions(topic, other, mentions) for place in by_topic[other]
+        )
         for topic in by_topic
     }
     placed: set[int] = set()
@@ -102,7 +104,7 @@ def groups_of(
             if (
                 place not in placed
                 and not shared.isdisjoint(ends[place])
-                and all(are_two(chains[other].value.topic, own, mentions) for other in group)
+                and all(are_distinct_mentions(chains[other].value.topic, own, mentions) for other in group)
             ):
                 group.append(place)
                 shared &= ends[place]
@@ -111,6 +113,6 @@ def groups_of(
     return groups
 
 
-def with_targets(chain: Chain, shared: frozenset[Entity]) -> Chain:
+def add_targets(chain: Chain, shared: frozenset[Entity]) -> Chain:
     """Return the chain with the ends that its group shares as targets, in its own order."""
     return replace(chain, targets=tuple(end for end in chain.ends if end in shared))

@@ -1,4 +1,4 @@
-"""Path Pooling as a stage: the triples of each question, smoothed along the paths from and to its topics."""
+"""Smooth the scores of triples along the paths from and to the topics: Path Pooling as a stage."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...models.path_pooling import Floats, Pooling, ScoredTriples, reselect_triples
+from ...models.path_pooling import Floats, PoolingOptions, ScoredTriples, reselect_triples
 from ..evidence.calibration import sigmoid
 from ..evidence.evidence import Evidence, Kind
 from ..steps import Steps
@@ -25,7 +25,7 @@ class PathSmoothing:
     takes: Kind = "triple"
     gives: Kind = "triple"
 
-    def __init__(self, pooling: Pooling, *, keep: int | None, coarse: int | None) -> None:
+    def __init__(self, pooling: PoolingOptions, *, keep: int | None, coarse: int | None) -> None:
         self._pooling = pooling
         self._keep = keep
         self._coarse = coarse

@@ -54,7 +54,7 @@ class Relevance(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ByScore:
+class ScoreRelevance:
     """The order in which the evidence came: where there is neither a local language model nor a reranker."""
 
     name: str = "by score"
@@ -64,7 +64,7 @@ class ByScore:
         return -np.arange(len(evidence.items), dtype=np.float64)
 
 
-class ByAttention:
+class AttentionRelevance:
     """What a local causal language model attends to as it begins to answer (GraphRAG-FI, sections 3.4 and A.6).
 
     Of a prompt that is longer than the model reads the second half of the items is left out, again if need be: what is
@@ -103,7 +103,7 @@ class ByAttention:
         return attention_relevance(found.weights, token_spans(found.offsets, spans))
 
 
-class ByReranker:
+class RerankerRelevance:
     """A cross-encoder that reads the question and each item together (sentence-transformers)."""
 
     name = "by reranker"
@@ -130,7 +130,7 @@ class PathReader(PathScorer, PairReader, Protocol):
     """Both networks of a checkpoint: `StarScorer`."""
 
 
-class ByStar:
+class StarRelevance:
     """The logits of a checkpoint's cross-attentive scorer or, where it has none, of its dual encoder.
 
     It has learned paths from a question's topics: a chain that starts elsewhere is worth less than all that do not. A

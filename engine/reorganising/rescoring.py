@@ -1,4 +1,4 @@
-"""A second look: the best chains of a search are read by a better scorer, and come before all others."""
+"""Rescore the best chains of a search with a better scorer; they stay before all others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ...models.similarity import others_below
+from ...models.similarity import lower_other_scores
 from ...models.star.mixing import blend_scores
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Kind, item_order
@@ -31,7 +31,7 @@ class PairReader(Protocol):
         ...
 
 
-class Rescoring:
+class ShortlistRescorer:
     """A `Reorganiser`: of each question the first `shortlist` chains get (1 − mix) · score + mix · reading.
 
     The reading takes part in the link of its topic as the search's score did (`link_weight`). All questions of a batch
@@ -68,7 +68,7 @@ class Rescoring:
         first = evidence.items[: len(read)]
         linked = read + np.array([penalties[each.value.topic.id] for each in first], dtype=np.float32)
         scores[: len(read)] = blend_scores(scores[: len(read)], linked, self._mix)
-        others_below(scores, np.arange(len(read)))
+        lower_other_scores(scores, np.arange(len(read)))
         items = [Scored(each.value, score) for each, score in zip(evidence.items, scores.tolist(), strict=True)]
         order = sorted(range(len(items)), key=lambda i: item_order(items[i]))
         groups = tuple(evidence.groups[i] for i in order) if evidence.groups else ()

@@ -1,4 +1,4 @@
-"""The filters that GraphRAG-FI is held against (section 5.1): similarity of sentences, PageRank over the evidence."""
+"""Score relevance by sentence similarity or by PageRank over the evidence: baselines of GraphRAG-FI (section 5.1)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Vectors(Protocol):
         ...
 
 
-class BySimilarity:
+class SimilarityRelevance:
     """The cosine of the question and each item as text (Gao et al. 2024)."""
 
     name = "by similarity"
@@ -47,7 +47,7 @@ class BySimilarity:
         return np.array([self._vectors.sentence(text) @ question for text in texts], dtype=np.float64)
 
 
-class ByPageRank:
+class PageRankRelevance:
     """The mean personalised PageRank of an item's entities (RoK; Wang et al. 2024), over the evidence's own triples.
 
     Walks restart at the topics, each as often, and take triples in either direction; parallel ones count as often as

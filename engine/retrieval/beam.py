@@ -1,4 +1,4 @@
-"""Beam search over relation paths (STAR, section 4.1, inference), for a batch of questions at once.
+"""Search relation paths by beam search (STAR, section 4.1, inference), for a batch of questions at once.
 
 From each topic entity; at each hop every beam is extended by every relation that leaves or enters its frontier; all
 extensions of all questions are scored together; the best stay; a path competes for the result with END as its last
@@ -21,7 +21,7 @@ from ..evidence.evidence import Evidence, Kind, item_order
 from ..linking.topics import compute_link_penalties, select_start_topics
 from ..steps import Steps, charge
 from ..values import Entity, LinkedQuestion, RelationPath, Scored, Step, Topic, check_finite
-from .frontier import Bounds, Frontier, FrontierTree, ends_for
+from .frontier import Bounds, Frontier, FrontierTree, select_answer_ends
 from .scoring import PathQuery, PathScorer, PathScores, RelationShortlist
 
 
@@ -163,7 +163,7 @@ class BeamSearch:
         return search
 
     def _ends(self, search: _Search, frontier: Frontier) -> tuple[Entity, ...]:
-        return ends_for(frontier.steps, frontier.ends, search.topics, return_to_topic=self.return_to_topic)
+        return select_answer_ends(frontier.steps, frontier.ends, search.topics, return_to_topic=self.return_to_topic)
 
     def _candidates(self, search: _Search) -> list[_Candidate]:
         """Every step that the search's beams may take next, in catalogue order."""

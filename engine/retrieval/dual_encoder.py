@@ -1,4 +1,4 @@
-"""The trained path scorer: `models.star` over the candidates of a search, and over what it found.
+"""Score the paths of a beam search with a checkpoint of STAR: the candidates of each hop, and the found chains again.
 
 The dual encoder scores every candidate of every hop; the cross-attentive scorer reads pairs of question and path. Paths
 are encoded hop by hop and kept, so that a path met before costs nothing, and relation paths that several topics or
@@ -18,7 +18,7 @@ from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import RelationWords
 from ...models.training.description import ModelDescription
 from ..values import RelationPath, Topic, check_finite
-from .scoring import PathQuery, PathScores, hops_of, masked_question, mention_of
+from .scoring import PathQuery, PathScores, hops_of, mask_mention, mention_of
 from .similarity import SimilarityScorer
 
 
@@ -56,7 +56,7 @@ class StarScorer:
         """Return the scores for each query, in order; the texts of all of them are encoded together."""
         hops = [tuple(hops_of(path, self.words) for path in query.paths) for query in queries]
         self.model.encode_ahead(
-            [masked_question(query.question, topic) for query in queries for topic in dict.fromkeys(query.topics)],
+            [mask_mention(query.question, topic) for query in queries for topic in dict.fromkeys(query.topics)],
             [path for paths in hops for path in paths],
         )
         own = [self._dual(query, paths) for query, paths in zip(queries, hops, strict=True)]
@@ -86,7 +86,7 @@ class StarScorer:
     def _dual(self, query: PathQuery, paths: Sequence[HopSequence]) -> PathScores:
         stop, extend = np.zeros(len(paths), dtype=np.float32), np.zeros(len(paths), dtype=np.float32)
         for topic, rows in query.rows_by_topic().items():
-            masked = masked_question(query.question, topic)
+            masked = mask_mention(query.question, topic)
             stop[rows], extend[rows] = self.model.dual(masked, [paths[row] for row in rows])
         check_finite(np.stack([stop, extend]), "a checkpoint of kind star")
         return PathScores(stop, extend)

@@ -1,4 +1,4 @@
-"""Frontiers: where a relation path from a topic entity has led so far, shared by all beams that walk it.
+"""Keep the frontiers of a search: the entities that a relation path has led to, shared by all beams that walk it.
 
 A batch of questions holds its frontiers in one tree, so that a relation path from a topic is read from the graph once,
 however many questions and beams walk it. All of one hop's steps are taken together: one query for sources of moderate
@@ -14,13 +14,22 @@ from dataclasses import dataclass, field, replace
 
 from ..evidence.chain import Chain, ChainStep, Link
 from ..neo4j.catalogue import name_relation
-from ..neo4j.graph import HUB_DEGREE, Expanded, Expansion, Signature, Tail, expand_hub_step, expand_steps, expand_values
+from ..neo4j.graph import (
+    HUB_DEGREE,
+    Expansion,
+    ExpansionResult,
+    Signature,
+    Tail,
+    expand_hub_step,
+    expand_steps,
+    expand_values,
+)
 from ..neo4j.templates import Request
 from ..steps import Steps, together
 from ..values import Entity, RelationPath, Step, Topic
 
 
-def ends_for(
+def select_answer_ends(
     steps: Sequence[Step], ends: Sequence[Entity], topics: Container[str], *, return_to_topic: bool
 ) -> tuple[Entity, ...]:
     """Return the ends that may be answers: the question's own topics are none of them.
@@ -28,12 +37,12 @@ def ends_for(
     With `return_to_topic` they may be ("the child of Ann's father" is Ann, too), but not at the end of a path that
     walks back the way it came: that one always leads to them.
     """
-    if return_to_topic and not walks_back(steps):
+    if return_to_topic and not is_return_path(steps):
         return tuple(ends)
     return tuple(end for end in ends if end.id not in topics)
 
 
-def walks_back(steps: Sequence[Step]) -> bool:
+def is_return_path(steps: Sequence[Step]) -> bool:
     """Whether the second half of a path is its first half reversed."""
     return all(
         (out.relation, out.inverse) == (back.relation, not back.inverse)
@@ -162,7 +171,7 @@ class FrontierTree:
                 frontier.steps = (*frontier.steps[:-1], mediated)
         return reached
 
-    def _requests(self, new: Sequence[Frontier]) -> list[Request[list[Expanded]]]:
+    def _requests(self, new: Sequence[Frontier]) -> list[Request[list[ExpansionResult]]]:
         light: list[Expansion] = []
         heavy: list[Expansion] = []
         values: list[Expansion] = []
@@ -192,7 +201,7 @@ class FrontierTree:
             requests.append(expand_values(values, self.bounds.fan_out, self.bounds.max_tails))
         return requests
 
-    def _add(self, frontier: Frontier, expanded: Expanded) -> None:
+    def _add(self, frontier: Frontier, expanded: ExpansionResult) -> None:
         assert frontier.parent is not None
         frontier.cut = frontier.cut or expanded.cut
         source = frontier.parent.tails[expanded.source].entity

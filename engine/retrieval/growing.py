@@ -1,4 +1,4 @@
-"""GRIL as a retriever: what attention leads to from the topics, in subgraphs that are read as in its training.
+"""Retrieve triples with GRIL: grow a subgraph by attention from the topics, read as in its training.
 
 The subgraphs of a batch are read by one query a hop, within the bounds that the checkpoint was trained with; growing
 and pruning are then done for all of them together, by the code that learned it.

@@ -16,7 +16,7 @@ from ...models.reg_path.network import PathModel, Vocabulary
 from ...models.reg_path_lm.writing import PlanModel, Prefix
 from ...models.text.verbalise import RelationWords
 from ..values import check_finite
-from .scoring import PathQuery, PathScores, masked_question
+from .scoring import PathQuery, PathScores, mask_mention
 
 
 class PathDecoderScorer:
@@ -40,7 +40,7 @@ class PathDecoderScorer:
         """Return the scores for each query, in order; all of them are scored together."""
         paths = [[str(step) for step in path.steps] for query in queries for path in query.paths]
         masked = [text for query in queries for text in _masked(query)]
-        extend, stop = self._model.score(masked, self._vocabulary.written(paths), self._tokens)
+        extend, stop = self._model.score(masked, self._vocabulary.encode_paths(paths), self._tokens)
         check_finite(np.stack([extend, stop]), "a checkpoint of kind reg-path", log_probabilities=True)
         found, at = [], 0
         for query in queries:
@@ -51,7 +51,7 @@ class PathDecoderScorer:
 
 
 def _masked(query: PathQuery) -> list[str]:
-    texts = {topic: masked_question(query.question, topic) for topic in dict.fromkeys(query.topics)}
+    texts = {topic: mask_mention(query.question, topic) for topic in dict.fromkeys(query.topics)}
     return [texts[topic] for topic in query.topics]
 
 

@@ -1,4 +1,4 @@
-"""The seam between search and scorer: what a path scorer is asked, and what it says."""
+"""Define the interface between search and path scorer: the query, the scores, and the shortlist of relations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ...models.similarity import mask_topic
 from ...models.text.vectors import TextVectors
-from ...models.text.verbalise import Directed, Hop, RelationWords
+from ...models.text.verbalise import DirectedRelation, Hop, RelationWords
 from ..values import RelationPath, Topic
 
 FloatArray = npt.NDArray[np.float32]
@@ -56,7 +56,7 @@ def mention_of(topic: Topic) -> str:
     return topic.mention or topic.entity.label
 
 
-def masked_question(question: str, topic: Topic) -> str:
+def mask_mention(question: str, topic: Topic) -> str:
     """Return the question without the mention of a topic."""
     return mask_topic(question, mention_of(topic))
 
@@ -79,14 +79,14 @@ def hops_of(path: RelationPath, words: Mapping[str, RelationWords]) -> tuple[Hop
     hops: list[Hop] = []
     open_hop: Hop = ()
     for step in path.steps:
-        open_hop = (*open_hop, Directed(words[step.relation], step.inverse))
+        open_hop = (*open_hop, DirectedRelation(words[step.relation], step.inverse))
         if not step.to_mediator:
             hops.append(open_hop)
             open_hop = ()
     return (*hops, open_hop) if open_hop else tuple(hops)
 
 
-class NearestRelations(Protocol):
+class RelationSearch(Protocol):
     """An index of relations: `RelationIndex`."""
 
     def nearest(self, vectors: npt.NDArray[np.float32], top_k: int) -> list[frozenset[str]]:
@@ -100,7 +100,7 @@ class RelationShortlist:
     For a question that is offered more than `least` steps at a hop.
     """
 
-    def __init__(self, index: NearestRelations, vectors: TextVectors, *, least: int, num_relations: int) -> None:
+    def __init__(self, index: RelationSearch, vectors: TextVectors, *, least: int, num_relations: int) -> None:
         self.least = least
         self._index = index
         self._vectors = vectors
@@ -109,7 +109,7 @@ class RelationShortlist:
     def relations(self, questions: Sequence[tuple[str, Topic]]) -> dict[tuple[str, Topic], frozenset[str]]:
         """Return the names of the relations kept for each question and topic."""
         asked = list(dict.fromkeys(questions))
-        masked = [masked_question(text, topic) for text, topic in asked]
+        masked = [mask_mention(text, topic) for text, topic in asked]
         self._vectors.encode(masked)
         if not asked:
             return {}

@@ -1,4 +1,4 @@
-"""The path scorer that needs no training: `models.similarity` over the candidates of a search."""
+"""Score the paths of a beam search by sentence similarity, without training (`models.similarity`)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...models.similarity import PathSimilarity, PathsOfTopic, Weights
+from ...models.similarity import PathSimilarity, PathsOfTopic, SimilarityWeights
 from ...models.text.encoders import SentenceEncoder
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import RelationWords
-from .scoring import PathQuery, PathScores, hops_of, masked_question
+from .scoring import PathQuery, PathScores, hops_of, mask_mention
 
 
 class SimilarityScorer:
@@ -24,7 +24,7 @@ class SimilarityScorer:
         words: Mapping[str, RelationWords],
         encoder: SentenceEncoder,
         *,
-        weights: Weights | None = None,
+        weights: SimilarityWeights | None = None,
         shortlist: int = 16,
         vectors: TextVectors | None = None,
     ) -> None:
@@ -43,7 +43,7 @@ class SimilarityScorer:
         asked = [
             [
                 PathsOfTopic(
-                    masked_question(query.question, topic),
+                    mask_mention(query.question, topic),
                     [hops_of(query.paths[row], self.words) for row in some],
                     [query.log_branching[row] for row in some],
                 )

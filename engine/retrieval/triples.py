@@ -1,4 +1,4 @@
-"""ReG@Triple as a retriever: the triples of the question's subgraph, scored all at once by a trained network."""
+"""Retrieve triples with ReG@Triple or ReG@Entity: a trained network scores the triples of a question's subgraph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...models.reg_entity.config import EntityDescription
 from ...models.reg_triple.config import SubgraphOptions, TripleDescription
 from ...models.reg_triple.network import TripleColumns
 from ...models.text.vectors import TextVectors
-from ...models.text.verbalise import Directed, RelationWords, verbalise_hop
+from ...models.text.verbalise import DirectedRelation, RelationWords, verbalise_hop
 from ..evidence.calibration import Calibration
 from ..evidence.evidence import Evidence, Kind, item_order
 from ..linking.topics import select_start_topics
@@ -37,7 +37,7 @@ class GraphRelations:
 
     def texts(self) -> dict[int, str]:
         """Return what the encoder gets to see of each."""
-        return {number: verbalise_hop((Directed(words),)) for number, words in self.words.items()}
+        return {number: verbalise_hop((DirectedRelation(words),)) for number, words in self.words.items()}
 
 
 def subgraphs_of(relations: GraphRelations, vectors: TextVectors, options: SubgraphOptions) -> QuestionSubgraphs:
@@ -208,12 +208,12 @@ class TripleRetriever:
         for number, question in enumerate(questions):
             rows = np.arange(batch.triple_starts[number], batch.triple_starts[number + 1])
             ranked = rows[np.argsort(-scores[rows], kind="stable")]
-            best = ranked[first_pairs(batch, ranked, keep)] if self._merge_parallel else ranked[:keep]
+            best = ranked[mark_first_pairs(batch, ranked, keep)] if self._merge_parallel else ranked[:keep]
             found.append(self._scorer.evidence(question, batch, number, best, scores, calibration))
         return found
 
 
-def first_pairs(batch: SubgraphBatch, rows: npt.NDArray[np.int64], keep: int) -> npt.NDArray[np.bool_]:
+def mark_first_pairs(batch: SubgraphBatch, rows: npt.NDArray[np.int64], keep: int) -> npt.NDArray[np.bool_]:
     """Return which rows are of the first `keep` pairs of entities, in whichever direction."""
     ends = np.sort(np.stack([batch.heads[rows], batch.tails[rows]], axis=1), axis=1)
     _, first, pair = np.unique(ends, axis=0, return_index=True, return_inverse=True)

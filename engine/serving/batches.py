@@ -260,7 +260,7 @@ class MicroBatches(Generic[Item, Result]):
     async def _after_failure(
         self, batch: list[_Waiting[Item, Result]], error: Exception, loop: asyncio.AbstractEventLoop
     ) -> None:
-        if is_away(error) and not self._closed:
+        if is_database_away(error) and not self._closed:
             self._away_s = min(max(2 * self._away_s, FIRST_RETRY_S), LAST_RETRY_S)
             self._put_back(batch, error)
         elif len(batch) == 1:
@@ -278,7 +278,7 @@ class MicroBatches(Generic[Item, Result]):
                 self._num_waiting += 1
 
 
-def is_away(error: BaseException) -> bool:
+def is_database_away(error: BaseException) -> bool:
     """Return whether an error means that the database is away or starting, so that waiting may help."""
     code = str(getattr(error.__cause__, "code", "") or "")
     return isinstance(error, DatabaseUnavailableError) or (

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from ..api import Engine
 from ..errors import DatabaseUnavailableError, LodestarError, UsageError
 from ..evidence.evidence import Answer
-from ..neo4j.catalogue import RelationInfo, read_catalogue, read_edition, whole_state
+from ..neo4j.catalogue import RelationInfo, read_catalogue, read_edition, read_full_state
 from ..neo4j.connection import Connection
 from ..neo4j.gateway import Gateway
 from ..neo4j.instance import connection_of
@@ -26,7 +26,7 @@ from ..resources import Resources
 from ..settings import Settings
 from ..steps import Steps, one
 from ..values import Question, Scored, Topic
-from .batches import BatchLimits, MicroBatches, Observer, is_away
+from .batches import BatchLimits, MicroBatches, Observer, is_database_away
 from .graph_reads import Direction, NeighbourPage, check_path, read_page
 from .telemetry import Telemetry
 from .watchers import Watch, WatchedRecipe
@@ -203,7 +203,7 @@ class Service:
         """Return why no question can be answered now (database, graph, models), or an empty text."""
 
         def check(engine: Engine) -> str:
-            state = engine.gateway().run(whole_state())
+            state = engine.gateway().run(read_full_state())
             state.check()
             engine.prepare()
             return ""
@@ -237,7 +237,7 @@ class Service:
             try:
                 return await loop.run_in_executor(self._lookups, lambda: look(self._engine(Variant(self.default))))
             except LodestarError as error:
-                if not is_away(error) or loop.time() + 0.5 > end:
+                if not is_database_away(error) or loop.time() + 0.5 > end:
                     raise
                 self._reconnect()
                 await asyncio.sleep(0.25)

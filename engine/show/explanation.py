@@ -16,7 +16,7 @@ from ..errors import UsageError
 from ..evidence.bridges import to_chains
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
-from ..evidence.plain import FORMAT, chain_data, number
+from ..evidence.plain import FORMAT, chain_data, round_score
 from ..recipes.recipe import Recipe
 from ..recipes.retrieving import Similarity, Star
 from ..resources import GraphResources
@@ -78,9 +78,9 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        from .page import explanation_page, in_notebook
+        from .page import explanation_page, wrap_for_notebook
 
-        return in_notebook(explanation_page(self))
+        return wrap_for_notebook(explanation_page(self))
 
 
 def percent(weight: float) -> str:
@@ -157,7 +157,7 @@ def has_path_scores(recipe: Recipe) -> bool:
     return any(isinstance(part, Star | Similarity) for part in recipe.parts.values())
 
 
-def explaining_part(recipe: Recipe) -> Star | Similarity:
+def find_explaining_part(recipe: Recipe) -> Star | Similarity:
     """Return the part of a recipe whose scores can be explained. Raises `UsageError` if there is none."""
     part = next((part for part in recipe.parts.values() if isinstance(part, Star | Similarity)), None)
     if part is None:
@@ -229,7 +229,7 @@ def explain_by_occlusion(
         ]
         path_words = " ".join(verbalise_hop(hop) for hop in hops_of(chain.value.relation_path, graph.words)).split()
         left_out = [" ".join(path_words[:at] + path_words[at + 1 :]) or "?" for at in range(len(path_words))]
-        vectors = graph.shared.vectors.stacked([question, " ".join(path_words), *left_out])
+        vectors = graph.shared.vectors.stack([question, " ".join(path_words), *left_out])
         similarity = vectors[1:] @ vectors[0]
         found.append(
             ExplainedPath(
@@ -271,9 +271,9 @@ def explanation_data(explanation: Explanation) -> dict[str, Any]:
         "items": [
             {
                 "rank": rank,
-                "score": number(path.score),
+                "score": round_score(path.score),
                 **chain_data(path.path),
-                "cross_score": None if path.cross_score is None else number(path.cross_score),
+                "cross_score": None if path.cross_score is None else round_score(path.cross_score),
                 "question_words": _words_data(path.question),
                 "path_words": _words_data(path.words),
             }

@@ -51,9 +51,9 @@ class Growth:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        from .page import growth_page, in_notebook
+        from .page import growth_page, wrap_for_notebook
 
-        return in_notebook(growth_page(self))
+        return wrap_for_notebook(growth_page(self))
 
 
 def show_layer(edges: list[GrownEdge], max_edges: int = MAX_EDGES) -> GrownLayer:
@@ -107,7 +107,7 @@ def growth_lines(growth: Growth) -> list[str]:
     return lines
 
 
-def growing_part(recipe: Recipe) -> Gril | None:
+def find_growing_part(recipe: Recipe) -> Gril | None:
     """Return the part of a recipe that grows a subgraph, None if there is none."""
     return next((part for part in recipe.parts.values() if isinstance(part, Gril)), None)
 

@@ -24,7 +24,7 @@ _JOINERS = "\u200c\u200d"
 _NO_CHARACTERS = "\ufffe\uffff"
 
 
-def markup(text: str) -> str:
+def escape_markup(text: str) -> str:
     """Return text escaped for XML and HTML; invisible control characters and forbidden ones become U+FFFD."""
     return escape(
         "".join(
@@ -34,7 +34,7 @@ def markup(text: str) -> str:
     )
 
 
-def ends_named(chain: Chain) -> str:
+def name_ends(chain: Chain) -> str:
     """Return the names of a chain's first ends and the number of others; not yet escaped."""
     named = [_cut_name(end.label) for end in chain.ends[:MAX_ENDS]]
     more = len(chain.ends) - len(named)
@@ -54,7 +54,7 @@ MAX_RELATION_CHARS = 40
 def explanation_page(explanation: Explanation) -> str:
     """Return the page of an explanation."""
     rows = [_table_row(rank, path, explanation) for rank, path in enumerate(explanation.paths, start=1)]
-    none = f'<li><span></span><span class="by">{markup(explanation.note or "no path was found")}</span></li>'
+    none = f'<li><span></span><span class="by">{escape_markup(explanation.note or "no path was found")}</span></li>'
     of_question, of_path = explanation.labels
     footer = (
         f'<span>{of_question}, over the question: 0 <i class="of-question"></i> '
@@ -71,11 +71,11 @@ def growth_page(growth: Growth) -> str:
     about = ", ".join(topic.entity.label for topic in growth.topics) or "no topic entity was found"
     layers = (_layer(number, layer) for number, layer in enumerate(growth.layers, start=1))
     footer = "<span>an edge is as wide as its share of its source's attention; dashed ones were pruned</span>"
-    body = "\n".join((f'<p class="by">from {markup(about)}</p>', *layers))
+    body = "\n".join((f'<p class="by">from {escape_markup(about)}</p>', *layers))
     return _page("How the subgraph grew", growth.question.text, body, footer)
 
 
-def in_notebook(page: str) -> str:
+def wrap_for_notebook(page: str) -> str:
     """Return a page as notebooks show it, apart from their own styles."""
     return f'<iframe srcdoc="{escape(page)}" style="border: 0; width: 100%; height: 30rem"></iframe>'
 
@@ -83,7 +83,7 @@ def in_notebook(page: str) -> str:
 def _page(title: str, question: str, body: str, footer: str) -> str:
     text = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
     return Template(text).substitute(
-        title=markup(f"{title}: {question}"), question=markup(question), body=body, footer=footer
+        title=escape_markup(f"{title}: {question}"), question=escape_markup(question), body=body, footer=footer
     )
 
 
@@ -95,7 +95,8 @@ def _table_row(rank: int, path: ExplainedPath, explanation: Explanation) -> str:
         f'<li>\n<div class="rank"><b>{rank}</b> score {path.score:.2f}{_cross(path)}</div>\n<dl>\n'
         f'<dt>{of_question}</dt><dd class="of-question">{question}</dd>\n'
         f'<dt>{of_path}</dt><dd class="of-path">{_word_spans(path.words, explanation.most_of_path)}</dd>\n</dl>\n'
-        f'<div class="ends">→ {markup(ends_named(path.path))}</div>\n<div class="by">{markup(by)}</div>\n</li>'
+        f'<div class="ends">→ {escape_markup(name_ends(path.path))}</div>\n'
+        f'<div class="by">{escape_markup(by)}</div>\n</li>'
     )
 
 
@@ -106,7 +107,7 @@ def _cross(path: ExplainedPath) -> str:
 def _word_spans(words: Sequence[Word], most: float) -> str:
     return "".join(
         f'<span class="word" title="{100 * word.weight:.1f} %"><span style="--w:{word.weight / most:.3f}">'
-        f"{markup(word.text)}</span><small>{percent(word.weight)}</small></span>"
+        f"{escape_markup(word.text)}</span><small>{percent(word.weight)}</small></span>"
         for word in words
     )
 
@@ -133,7 +134,7 @@ def _layer(number: int, layer: GrownLayer) -> str:
 
 
 def _names(entities: Sequence[Entity]) -> str:
-    return "".join(f'<p title="{markup(entity.label)}">{markup(entity.label)}</p>' for entity in entities)
+    return "".join(f'<p title="{escape_markup(entity.label)}">{escape_markup(entity.label)}</p>' for entity in entities)
 
 
 def _edge(edge: GrownEdge, source: int, target: int) -> str:
@@ -142,8 +143,8 @@ def _edge(edge: GrownEdge, source: int, target: int) -> str:
     about = f"{edge.source.label} {relation} {edge.target.label}: {100 * edge.attention:.1f} %"
     cut = relation if len(relation) <= MAX_RELATION_CHARS else relation[: MAX_RELATION_CHARS - 1] + "…"
     return (
-        f"<g><title>{markup(about)}</title>"
+        f"<g><title>{escape_markup(about)}</title>"
         f'<path class="{"kept" if edge.kept else "pruned"}" stroke-width="{max(MAX_STROKE * edge.attention, 0.5):.2f}" '
         f'd="M8 {start:g}C{middle} {start:g} {middle} {end:g} {WIDTH - 8} {end:g}"/>'
-        f'<text x="{WIDTH - 12}" y="{end - 3:g}" text-anchor="end">{markup(cut)}</text></g>'
+        f'<text x="{WIDTH - 12}" y="{end - 3:g}" text-anchor="end">{escape_markup(cut)}</text></g>'
     )

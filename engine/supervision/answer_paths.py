@@ -19,10 +19,10 @@ from typing import Any
 from ...models.f1 import f1_of
 from ...models.star.mined import THROUGH
 from ..neo4j.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps
-from ..retrieval.frontier import Frontier, FrontierTree, ends_for
+from ..retrieval.frontier import Frontier, FrontierTree, select_answer_ends
 from ..steps import Steps, one
 from ..values import Entity, Step
-from .placing import Placed
+from .placing import PlacedQuestion
 
 WalkedHop = tuple[Step, ...]
 """From one named entity to the next: one step, or the steps into unnamed mediators and out of them. The position in the
@@ -58,7 +58,7 @@ _END: HopTrie = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Way:
+class PartialPath:
     """A walked relation path: the complete hops, and the steps of an unfinished hop at mediators."""
 
     frontier: Frontier
@@ -78,7 +78,7 @@ class Way:
 
 
 @dataclass(slots=True, eq=False)
-class Explored:
+class TopicPaths:
     """The relation paths from one topic.
 
     walked: paths with known ends. last: paths that last hops extend. cut: there are more paths.
@@ -86,8 +86,8 @@ class Explored:
 
     topic: Entity
     trie: HopTrie = field(default_factory=dict)
-    walked: list[Way] = field(default_factory=list)
-    last: list[Way] = field(default_factory=list)
+    walked: list[PartialPath] = field(default_factory=list)
+    last: list[PartialPath] = field(default_factory=list)
     num_paths: int = 0
     cut: bool = False
 
@@ -107,30 +107,30 @@ class Explorer:
         self.mediating = mediating
         self.max_paths = max_paths
 
-    def explore(self, roots: Sequence[Frontier]) -> Steps[dict[str, Explored]]:
+    def explore(self, roots: Sequence[Frontier]) -> Steps[dict[str, TopicPaths]]:
         """Return the relation paths from each topic, by its id."""
-        reaches = {root.topic.id: Explored(root.topic) for root in roots}
-        front = [Way(root, (), (), reaches[root.topic.id].trie) for root in roots]
+        reaches = {root.topic.id: TopicPaths(root.topic) for root in roots}
+        front = [PartialPath(root, (), (), reaches[root.topic.id].trie) for root in roots]
         while front:
             chosen = [(way, step) for way in front for step in self._leaving(way, reaches[way.frontier.topic.id])]
-            reached = yield from expand(self.tree, [(way.frontier, step) for way, step in chosen])
+            reached = yield from expand_frontiers(self.tree, [(way.frontier, step) for way, step in chosen])
             front = []
             for (way, step), frontier in zip(chosen, reached, strict=True):
                 reach = reaches[frontier.topic.id]
                 if frontier.at_mediator:
                     reach.num_paths -= 1
-                    following = Way(frontier, way.hops, way.hop(step), way.following)
+                    following = PartialPath(frontier, way.hops, way.hop(step), way.following)
                 else:
                     hop = way.hop(step)
                     node = way.following.setdefault(hop, {})
-                    following = Way(frontier, (*way.hops, hop), (), node)
+                    following = PartialPath(frontier, (*way.hops, hop), (), node)
                     reach.walked.append(following)
                 goes_on = len(following.hops) < self.tree.max_hop and len(frontier.steps) < 2 * self.tree.max_hop
                 if goes_on and frontier.tails:
                     front.append(following)
         return reaches
 
-    def _leaving(self, way: Way, reach: Explored) -> Iterator[Step]:
+    def _leaving(self, way: PartialPath, reach: TopicPaths) -> Iterator[Step]:
         """Record the last hops that extend a path, and yield the other steps, which must be walked."""
         is_last = len(way.hops) + 1 == self.tree.max_hop
         if is_last:
@@ -146,7 +146,7 @@ class Explorer:
                 way.following[way.hop(step)] = _END
 
 
-def expand(tree: FrontierTree, chosen: Sequence[tuple[Frontier, Step]]) -> Steps[list[Frontier]]:
+def expand_frontiers(tree: FrontierTree, chosen: Sequence[tuple[Frontier, Step]]) -> Steps[list[Frontier]]:
     """Take the steps in batches and return the frontiers they lead to, in order."""
     reached: list[Frontier] = []
     for start in range(0, len(chosen), EXPANDED_TOGETHER):
@@ -188,26 +188,26 @@ class FoundPaths:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class TopicSearch:
     """One topic of a question, by its index, and the paths from it."""
 
-    placed: Placed
-    topic: int
-    reach: Explored
+    question: PlacedQuestion
+    topic_number: int
+    paths: TopicPaths
     return_to_topic: bool = False
 
 
-def find_paths(explorer: Explorer, asks: Sequence[Ask], max_degree: int) -> Steps[list[FoundPaths]]:
+def find_paths(explorer: Explorer, searches: Sequence[TopicSearch], max_degree: int) -> Steps[list[FoundPaths]]:
     """Return the paths from each topic to the answers of its question."""
-    if not asks:
+    if not searches:
         return []
-    between = yield from _meetings(asks, max_degree, explorer.max_paths)
-    last = [list(_last_hops(explorer, ask.reach, met)) for ask, met in zip(asks, between, strict=True)]
+    between = yield from _meetings(searches, max_degree, explorer.max_paths)
+    last = [list(_last_hops(explorer, search.paths, met)) for search, met in zip(searches, between, strict=True)]
     chosen = [(way.frontier, step) for hops in last for way, step in hops]
-    reached = iter((yield from expand(explorer.tree, chosen)))
+    reached = iter((yield from expand_frontiers(explorer.tree, chosen)))
     return [
-        _collect_paths(ask, met, [(way, step, next(reached)) for way, step in hops])
-        for ask, met, hops in zip(asks, between, last, strict=True)
+        _collect_paths(search, met, [(way, step, next(reached)) for way, step in hops])
+        for search, met, hops in zip(searches, between, last, strict=True)
     ]
 
 
@@ -218,39 +218,39 @@ class _Met:
     reaching: all paths found to lead to an answer.
     """
 
-    steps: Mapping[Way, AbstractSet[Step]]
+    steps: Mapping[PartialPath, AbstractSet[Step]]
     reaching: AbstractSet[tuple[Step, ...]]
     cut: bool
 
 
-def _meetings(asks: Sequence[Ask], max_degree: int, max_paths: int) -> Steps[list[_Met]]:
+def _meetings(searches: Sequence[TopicSearch], max_degree: int, max_paths: int) -> Steps[list[_Met]]:
     """Find paths of up to two steps between topic and answers, and for longer ones the last steps; one round trip in
     all.
     """
-    pairs = [AnswerPair(ask.reach.topic.id, tuple(sorted(ask.placed.answers))) for ask in asks]
-    answers = {id_ for ask in asks if any(map(_is_long, ask.reach.last)) for id_ in ask.placed.answers}
+    pairs = [AnswerPair(search.paths.topic.id, tuple(sorted(search.question.answers))) for search in searches]
+    answers = {id_ for search in searches if any(map(_is_long, search.paths.last)) for id_ in search.question.answers}
     if not answers:
         short = yield from one(find_answer_paths(pairs, max_degree, max_paths))
-        return [_meet_in_the_middle(ask, paths, {}) for ask, paths in zip(asks, short, strict=True)]
+        return [_meet_in_the_middle(search, paths, {}) for search, paths in zip(searches, short, strict=True)]
     short, last = yield (
         find_answer_paths(pairs, max_degree, max_paths),
         find_last_steps(sorted(answers), max_degree),
     )
-    return [_meet_in_the_middle(ask, paths, last) for ask, paths in zip(asks, short, strict=True)]
+    return [_meet_in_the_middle(search, paths, last) for search, paths in zip(searches, short, strict=True)]
 
 
-def _is_long(way: Way) -> bool:
+def _is_long(way: PartialPath) -> bool:
     """Return whether a path extended by one step is longer than the paths that are searched between both ends."""
     return len(way.frontier.steps) > 1
 
 
-def _meet_in_the_middle(ask: Ask, short: AnswerSteps, last: Mapping[str, LastSteps]) -> _Met:
+def _meet_in_the_middle(search: TopicSearch, short: AnswerSteps, last: Mapping[str, LastSteps]) -> _Met:
     following: dict[tuple[Step, ...], set[Step]] = {}
     for *before, step in short.paths:
         following.setdefault(tuple(before), set()).add(step)
-    into = [last[answer] for answer in sorted(ask.placed.answers) if answer in last]
-    steps: dict[Way, AbstractSet[Step]] = {}
-    for way in ask.reach.last:
+    into = [last[answer] for answer in sorted(search.question.answers) if answer in last]
+    steps: dict[PartialPath, AbstractSet[Step]] = {}
+    for way in search.paths.last:
         if _is_long(way):
             steps[way] = {step for tail in way.frontier.tails for found in into for step in found.steps.get(tail, ())}
         else:
@@ -259,34 +259,34 @@ def _meet_in_the_middle(ask: Ask, short: AnswerSteps, last: Mapping[str, LastSte
     return _Met(steps, {*short.paths, *long}, short.cut or any(found.cut for found in into))
 
 
-def _last_hops(explorer: Explorer, reach: Explored, met: _Met) -> Iterator[tuple[Way, Step]]:
+def _last_hops(explorer: Explorer, reach: TopicPaths, met: _Met) -> Iterator[tuple[PartialPath, Step]]:
     """Yield the last steps to an answer among those that the search would offer."""
     for way in reach.last:
         if met.steps[way]:
             yield from ((way, step) for _, step in way.frontier.steps_on(explorer.relations) if step in met.steps[way])
 
 
-def right_path(ask: Ask, hops: WalkedPath, frontier: Frontier) -> RightPath | None:
+def evaluate_path(search: TopicSearch, hops: WalkedPath, frontier: Frontier) -> RightPath | None:
     """Return the path with precision and recall of its ends; None if no end is a gold answer."""
-    topics = {topic.id for topic in ask.placed.topics}
-    ends = ends_for(frontier.steps, frontier.ends, topics, return_to_topic=ask.return_to_topic)
-    num_right = sum(end.id in ask.placed.answers for end in ends)
+    topics = {topic.id for topic in search.question.topics}
+    ends = select_answer_ends(frontier.steps, frontier.ends, topics, return_to_topic=search.return_to_topic)
+    num_right = sum(end.id in search.question.answers for end in ends)
     if not num_right:
         return None
     relations = tuple(step.relation for step in frontier.steps)
     return RightPath(
-        topic=ask.topic,
+        topic=search.topic_number,
         hops=hops,
         precision=num_right / len(ends),
-        recall=num_right / len(ask.placed.answers),
-        gold=any(path.relations == relations for path in ask.placed.question.paths),
+        recall=num_right / len(search.question.answers),
+        gold=any(path.relations == relations for path in search.question.question.paths),
     )
 
 
-def _collect_paths(ask: Ask, met: _Met, last: Sequence[tuple[Way, Step, Frontier]]) -> FoundPaths:
-    known = {way.hops: way.frontier for way in ask.reach.walked}
+def _collect_paths(search: TopicSearch, met: _Met, last: Sequence[tuple[PartialPath, Step, Frontier]]) -> FoundPaths:
+    known = {way.hops: way.frontier for way in search.paths.walked}
     known |= {(*way.hops, way.hop(step)): frontier for way, step, frontier in last if not frontier.at_mediator}
-    evaluated = [(right_path(ask, hops, frontier), frontier) for hops, frontier in known.items()]
+    evaluated = [(evaluate_path(search, hops, frontier), frontier) for hops, frontier in known.items()]
     right = [path for path, _ in evaluated if path is not None]
     return FoundPaths(
         paths=tuple(sorted(right, key=lambda path: (len(path.hops), *map(write_hop, path.hops)))),

@@ -31,11 +31,11 @@ import numpy as np
 from ...models.similarity import mask_topic
 from ...models.star.mined import AnswerPath, MinedQuestion, NegativePath
 from ...models.text.vectors import TextVectors
-from ...models.text.verbalise import Directed, RelationWords, verbalise_path
+from ...models.text.verbalise import DirectedRelation, RelationWords, verbalise_path
 from ..indexes.relation_index import RelationIndex
 from ..values import Step
 from .answer_paths import HopTrie, RightPath, WalkedHop, WalkedPath, steps_of, write_hop, write_trie
-from .miner import MiningOptions, Walked
+from .miner import MiningOptions, QuestionPaths
 
 TOLERANCE = 1e-9
 """Rounding may put a mean of equal numbers above them."""
@@ -53,7 +53,7 @@ class Label:
     gold: bool
 
 
-def labels(paths: Sequence[RightPath], similarities: Sequence[float], *, annotated: bool) -> list[Label]:
+def label_paths(paths: Sequence[RightPath], similarities: Sequence[float], *, annotated: bool) -> list[Label]:
     """Return the label of each path of one question, over all its topics, by its similarity to the question.
 
     `annotated`: the question set has gold paths for it.
@@ -94,7 +94,7 @@ Nearest = Callable[[str], Sequence[str]]
 """All other relations of the graph, most similar first."""
 
 
-def negatives(
+def make_negatives(
     positives: Sequence[RightPath],
     reach: Sequence[HopTrie],
     is_answer: IsAnswer,
@@ -163,9 +163,9 @@ class Labeller:
         self.words = words
         self.vectors = vectors
         self.options = options
-        self.nearest = NearestRelations(index)
+        self.nearest = SimilarRelations(index)
 
-    def label(self, questions: Sequence[Walked]) -> list[MinedQuestion]:
+    def label(self, questions: Sequence[QuestionPaths]) -> list[MinedQuestion]:
         """Return the questions with labels.
 
         All texts are encoded together, and the last digits of a vector depend on its batch: the same questions give the
@@ -174,16 +174,16 @@ class Labeller:
         self.vectors.encode(sorted({text for question in questions for text in self._texts(question)}))
         return [self._label_question(question) for question in questions]
 
-    def _texts(self, question: Walked) -> list[str]:
+    def _texts(self, question: QuestionPaths) -> list[str]:
         return [*self._mask_topics(question), *(self._text(path.hops) for path in question.paths)]
 
-    def _mask_topics(self, question: Walked) -> list[str]:
+    def _mask_topics(self, question: QuestionPaths) -> list[str]:
         return [mask_topic(question.question.text, topic.mention) for topic in question.topics]
 
     def _text(self, hops: WalkedPath) -> str:
-        return verbalise_path([tuple(Directed(self.words[s.relation], s.inverse) for s in hop) for hop in hops])
+        return verbalise_path([tuple(DirectedRelation(self.words[s.relation], s.inverse) for s in hop) for hop in hops])
 
-    def _label_question(self, walked: Walked) -> MinedQuestion:
+    def _label_question(self, walked: QuestionPaths) -> MinedQuestion:
         question = walked.question
         queries = [self.vectors.sentence(text) for text in self._mask_topics(walked)]
         paths = [
@@ -193,7 +193,7 @@ class Labeller:
         similarities = [
             round(float(self.vectors.sentence(self._text(path.hops)) @ queries[path.topic]), DECIMALS) for path in paths
         ]
-        labelled = list(zip(paths, labels(paths, similarities, annotated=bool(question.paths)), strict=True))
+        labelled = list(zip(paths, label_paths(paths, similarities, annotated=bool(question.paths)), strict=True))
         rng = random.Random(f"{self.options.seed}\n{question.id}")  # noqa: S311 - examples, no secret
         return MinedQuestion(
             id=question.id,
@@ -210,7 +210,7 @@ class Labeller:
                 )
                 for (path, label), similarity in zip(labelled, similarities, strict=True)
             ),
-            negatives=negatives(
+            negatives=make_negatives(
                 [path for path, label in labelled if label.positive],
                 walked.reach,
                 lambda topic, hops: steps_of(hops) in walked.reaching[topic],
@@ -223,7 +223,7 @@ class Labeller:
         )
 
 
-class NearestRelations:
+class SimilarRelations:
     """The relations of an index by similarity to one of them, cached."""
 
     def __init__(self, index: RelationIndex) -> None:

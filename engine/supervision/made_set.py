@@ -14,7 +14,7 @@ import numpy as np
 from ...models.text.encoders import EncoderUnavailableError
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import RelationWords
-from ...models.wording.english import NOTHING, english, property_of, singular
+from ...models.wording.english import NOTHING, property_of, read_lexicon, singular
 from ...models.wording.phrases import AskedHop
 from ...models.wording.questions import joint_question, question_of
 from ..api import Engine
@@ -23,10 +23,10 @@ from ..gold_questions import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
 from ..indexes.relation_index import type_words, words_of_relation
 from ..neo4j.catalogue import Catalogue, read_catalogue, read_graph_state
 from ..neo4j.mining import stream_named_signatures
-from ..progress import Progress, silent
+from ..progress import Progress, ignore_progress
 from ..values import Entity, Step
-from .drawing import Drawer, Drawn, DrawnPath, MakingOptions, starts_of
 from .paraphrasing import paraphrase_questions
+from .path_sampling import MakingOptions, PathSample, PathSampler, SampledPath, sample_topics
 
 LEAST_COSINE = 0.3
 """Lowest cosine between a noun and the words of an entity's relations."""
@@ -36,11 +36,11 @@ MAX_TOGETHER = 8
 """Most relations of the same entities from which their kind is guessed."""
 
 
-class Naming:
+class HopVerbaliser:
     """Turns the hops of a path into words for questions.
 
-    together: see `Starts`. If a relation has no domain, the kind of its heads is guessed: the common noun nearest to
-    the words of the relations that leave the same entities.
+    together: see `TopicsByRelation`. If a relation has no domain, the kind of its heads is guessed: the common noun
+    nearest to the words of the relations that leave the same entities.
     """
 
     def __init__(self, catalogue: Catalogue, together: Mapping[int, Counter[int]], vectors: TextVectors) -> None:
@@ -51,7 +51,7 @@ class Naming:
         }
         self._tails = {r.name: _with_synonyms(type_words(r.range)) for r in catalogue.relations}
 
-    def verbalise_hops(self, path: DrawnPath) -> list[AskedHop]:
+    def verbalise_hops(self, path: SampledPath) -> list[AskedHop]:
         """Return the hops of a path with their words."""
         hops: list[AskedHop] = []
         under_way: list[Step] = []
@@ -77,7 +77,7 @@ class Naming:
 def _with_synonyms(type_: str) -> tuple[str, ...]:
     if not type_:
         return ()
-    types = english().types
+    types = read_lexicon().types
     for names in types.values():
         if type_ in names:
             return tuple(dict.fromkeys((type_, *names)))
@@ -95,9 +95,9 @@ def _guess_noun(
     texts = {r.number: " ".join(words_of_relation(r).properties) for r in catalogue.relations}
     near = [n for n, _ in sorted(together.get(number, Counter()).items(), key=lambda item: (-item[1], item[0]))]
     text = ", ".join(dict.fromkeys(texts[n] for n in [number, *near[:MAX_TOGETHER]] if n in texts))
-    types = english().types
+    types = read_lexicon().types
     near_words = [{singular(w) for w in texts[n].lower().split()} for n in [number, *near[:MAX_TOGETHER]] if n in texts]
-    for type_, telling in english().told_by.items():
+    for type_, telling in read_lexicon().told_by.items():
         if sum(not telling.isdisjoint(words) for words in near_words) >= TELLING:
             return types[type_]
     used = {singular(word) for text in texts.values() for word in text.lower().split()}
@@ -125,7 +125,7 @@ def make_questions(
     engine: Engine,
     options: MakingOptions,
     *,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
     say: Callable[[str], None] = lambda _line: None,
 ) -> QuestionSet:
     """Return questions about the engine's graph with answers and paths; the same for a graph and a seed.
@@ -138,24 +138,24 @@ def make_questions(
     catalogue = gateway.fetch(read_catalogue())
     for warning in warnings_of(catalogue):
         say(warning)
-    starts = starts_of(gateway.stream(stream_named_signatures()), options.seed, options.max_topics)
+    starts = sample_topics(gateway.stream(stream_named_signatures()), options.seed, options.max_topics)
     if not starts.topics:
         raise GraphError(
             "expected entities with names, found none: a question needs a name for its topic: give the names with "
             "`lodestar load … --names FILE`"
         )
     try:
-        naming = Naming(catalogue, starts.together, TextVectors(engine.encoder))
+        naming = HopVerbaliser(catalogue, starts.together, TextVectors(engine.encoder))
     except EncoderUnavailableError as error:
         raise EncoderError(str(error)) from error
-    drawer = Drawer(catalogue, starts.topics, options)
+    sampler = PathSampler(catalogue, starts.topics, options)
     questions: dict[tuple[str, tuple[str, ...]], GoldQuestion] = {}
     place = 0
     progress("drawing", 0, options.num_questions)
     while len(questions) < options.num_questions and place < MAX_TRIES * options.num_questions:
         places = range(place, place + BATCH)
         place += BATCH
-        for at, drawn in zip(places, gateway.run(drawer.draw(places)), strict=True):
+        for at, drawn in zip(places, gateway.run(sampler.sample(places)), strict=True):
             if drawn is not None and _can_be_asked(drawn) and len(questions) < options.num_questions:
                 question = _question(at, drawn, naming, options.seed)
                 questions.setdefault((question.text.lower(), question.topic_ids), question)
@@ -173,7 +173,7 @@ def make_questions(
     return QuestionSet("made from the graph", "lodestar", digest, tuple(made))
 
 
-def apart(questions: QuestionSet) -> tuple[QuestionSet, QuestionSet]:
+def split_train_dev(questions: QuestionSet) -> tuple[QuestionSet, QuestionSet]:
     """Split questions into training and dev (every eighth); questions with the same topics and paths stay together."""
     learn: list[GoldQuestion] = []
     choose: list[GoldQuestion] = []
@@ -196,7 +196,7 @@ def warnings_of(catalogue: Catalogue) -> list[str]:
             f"{len(strange):,} of {len(texts):,} relations have no English words (the first: {strange[0]!r}): they "
             "appear unchanged in the questions, so training teaches little about how people ask for them"
         ]
-    if not any(english().entry(text) != NOTHING for text in texts.values()):
+    if not any(read_lexicon().entry(text) != NOTHING for text in texts.values()):
         return [
             f"none of the {len(texts):,} relations has a common English word (the first: {next(iter(texts))!r}): "
             "questions are generated in English around their words, so training teaches little about another language"
@@ -209,7 +209,7 @@ def _part(questions: QuestionSet, name: str, chosen: Sequence[GoldQuestion]) -> 
     return replace(questions, name=f"{questions.name}, to {name}", sha256=digest, questions=tuple(chosen))
 
 
-def _can_be_asked(drawn: Drawn) -> bool:
+def _can_be_asked(drawn: PathSample) -> bool:
     return all(_is_name(path.topic) for path in drawn.paths) and all(end.name for end in drawn.ends)
 
 
@@ -217,7 +217,7 @@ def _is_name(entity: Entity) -> bool:
     return bool(entity.name) and len(entity.label) <= MAX_NAME_CHARS and any(map(str.isalnum, entity.label))
 
 
-def _question(place: int, drawn: Drawn, naming: Naming, seed: int) -> GoldQuestion:
+def _question(place: int, drawn: PathSample, naming: HopVerbaliser, seed: int) -> GoldQuestion:
     chance = random.Random(f"{seed}/{place}/words")  # noqa: S311 - examples, no secret
     topics = [path.topic.label for path in drawn.paths]
     hops = [naming.verbalise_hops(path) for path in drawn.paths]

@@ -7,24 +7,24 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from ...models.star.mined import MinedQuestion, Mining, write
+from ...models.star.mined import MinedQuestion, Mining, write_mined_file
 from ...models.text.encoders import EncoderUnavailableError
 from ...models.text.vectors import TextVectors
 from ..api import Engine
 from ..errors import EncoderError, GraphError, QueryTimeoutError
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers
 from ..indexes.relation_index import index_folder, open_index, words_of_relation
-from ..neo4j.catalogue import Catalogue, read_catalogue, whole_state
+from ..neo4j.catalogue import Catalogue, read_catalogue, read_full_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import stream_mediator_relations
-from ..progress import Progress, silent
+from ..progress import Progress, ignore_progress
 from ..steps import Steps
-from ..whole_file import check_output, storing
+from ..whole_file import check_output, translate_storage_errors
 from .labels import KINDS, Labeller
-from .miner import CUTS, Miner, MiningOptions, Walked
-from .placing import REASONS, LeftOut
+from .miner import CUTS, Miner, MiningOptions, QuestionPaths
+from .placing import REASONS, SkippedQuestion
 
-Mined = list[Walked | LeftOut]
+Mined = list[QuestionPaths | SkippedQuestion]
 
 LABELLED_TOGETHER = 256
 """Questions labelled together; independent of the database's batch size, so that this does not change the file."""
@@ -37,7 +37,7 @@ def mine_file(
     options: MiningOptions,
     *,
     batch_size: int | None = None,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> Mining:
     """Mine the questions in the engine's graph in batches, write the file and return its header.
 
@@ -47,7 +47,7 @@ def mine_file(
     """
     check_output("", out, force=True)  # fail before the work, not after it
     gateway = engine.gateway()
-    gateway.run(whole_state()).check()
+    gateway.run(read_full_state()).check()
     asked = look_up_answers(questions.questions, gateway).questions
     catalogue = gateway.fetch(read_catalogue())
     words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
@@ -57,7 +57,7 @@ def mine_file(
         found = _mine_batches(
             asked, gateway, catalogue, options, batch_size or default_batch(options.max_hop), progress
         )
-        walked = [each for each in found if isinstance(each, Walked)]
+        walked = [each for each in found if isinstance(each, QuestionPaths)]
         if not walked:
             raise GraphError(_nothing(questions, found))
         mined = _label_questions(walked, labeller, progress)
@@ -73,8 +73,8 @@ def mine_file(
         options={name: value for name, value in asdict(options).items() if name != "max_hop"},
         counts=counts_of(found, mined),
     )
-    with storing(out):
-        write(out, mining, mined)
+    with translate_storage_errors(out):
+        write_mined_file(out, mining, mined)
     return mining
 
 
@@ -94,7 +94,7 @@ def _mine_batches(
     """Mine in batches, with questions of the same topic side by side; return results in the order of the questions."""
     miner = Miner(catalogue, frozenset(gateway.stream(stream_mediator_relations())), options)
     order = sorted(range(len(questions)), key=lambda i: (questions[i].topic_ids or questions[i].topic_names, i))
-    found: dict[int, Walked | LeftOut] = {}
+    found: dict[int, QuestionPaths | SkippedQuestion] = {}
     progress("walking", 0, len(questions))
     for start in range(0, len(order), batch_size):
         batch = order[start : start + batch_size]
@@ -114,7 +114,7 @@ def mine_batch(miner: Miner, questions: Sequence[GoldQuestion], run: Callable[[S
     return mine_batch(miner, questions[:half], run) + mine_batch(miner, questions[half:], run)
 
 
-def _label_questions(walked: Sequence[Walked], labeller: Labeller, progress: Progress) -> list[MinedQuestion]:
+def _label_questions(walked: Sequence[QuestionPaths], labeller: Labeller, progress: Progress) -> list[MinedQuestion]:
     mined: list[MinedQuestion] = []
     for start in range(0, len(walked), LABELLED_TOGETHER):
         mined += labeller.label(walked[start : start + LABELLED_TOGETHER])
@@ -122,7 +122,7 @@ def _label_questions(walked: Sequence[Walked], labeller: Labeller, progress: Pro
     return mined
 
 
-def counts_of(found: Sequence[Walked | LeftOut], mined: Iterable[MinedQuestion]) -> dict[str, int]:
+def counts_of(found: Sequence[QuestionPaths | SkippedQuestion], mined: Iterable[MinedQuestion]) -> dict[str, int]:
     """Return the counts of questions, left out questions by reason, paths, negatives by kind, and cuts."""
     counts = dict.fromkeys(
         (
@@ -137,7 +137,7 @@ def counts_of(found: Sequence[Walked | LeftOut], mined: Iterable[MinedQuestion])
         0,
     )
     for each in found:
-        if isinstance(each, LeftOut):
+        if isinstance(each, SkippedQuestion):
             counts[f"left out: {each.reason}"] += 1
         else:
             for what in CUTS:
@@ -153,7 +153,7 @@ def counts_of(found: Sequence[Walked | LeftOut], mined: Iterable[MinedQuestion])
     return counts
 
 
-def _nothing(questions: QuestionSet, found: Sequence[Walked | LeftOut]) -> str:
-    reasons = Counter(each.reason for each in found if isinstance(each, LeftOut))
+def _nothing(questions: QuestionSet, found: Sequence[QuestionPaths | SkippedQuestion]) -> str:
+    reasons = Counter(each.reason for each in found if isinstance(each, SkippedQuestion))
     why = ", ".join(f"{number:,} with {reason}" for reason, number in reasons.items())
     return f"{questions.name}: expected questions about this graph, found {why or 'none'}: load their graph"

@@ -13,8 +13,8 @@ from ..neo4j.catalogue import Catalogue
 from ..retrieval.frontier import Bounds, FrontierTree
 from ..steps import Steps
 from ..values import Step
-from .answer_paths import Ask, Explored, Explorer, FoundPaths, HopTrie, RightPath, WalkedPath, find_paths
-from .placing import NO_PATH, LeftOut, Placed, place_questions
+from .answer_paths import Explorer, FoundPaths, HopTrie, RightPath, TopicPaths, TopicSearch, WalkedPath, find_paths
+from .placing import NO_PATH, PlacedQuestion, SkippedQuestion, place_questions
 
 MAX_HOP = 4
 
@@ -50,7 +50,7 @@ CUTS = ("reaches", "searches for answers", "answer paths")
 
 
 @dataclass(frozen=True, slots=True)
-class Walked:
+class QuestionPaths:
     """A question with its paths in the graph, before labelling.
 
     reaching: for each topic all known paths to an answer. num_cut: how often a bound dropped something, by `CUTS`.
@@ -76,7 +76,7 @@ class Miner:
         self.mediating = mediating
         self.options = options
 
-    def mine(self, questions: Sequence[GoldQuestion]) -> Steps[list[Walked | LeftOut]]:
+    def mine(self, questions: Sequence[GoldQuestion]) -> Steps[list[QuestionPaths | SkippedQuestion]]:
         """Return the paths of each question, or why it is left out; all questions share each round trip."""
         options = self.options
         places, signatures = yield from place_questions(questions, return_to_topic=options.return_to_topic)
@@ -84,16 +84,16 @@ class Miner:
         explorer = Explorer(tree, self.relations, self.mediating, options.max_paths)
         roots = [root for signature in signatures.values() if (root := tree.root(signature.entity))]
         reaches = yield from explorer.explore(roots)
-        asks = [
-            Ask(place, number, reaches[topic.id], options.return_to_topic)
+        searches = [
+            TopicSearch(place, number, reaches[topic.id], options.return_to_topic)
             for place in places
-            if isinstance(place, Placed)
+            if isinstance(place, PlacedQuestion)
             for number, topic in enumerate(place.topics)
         ]
-        found = iter((yield from find_paths(explorer, asks, options.max_degree)))
+        found = iter((yield from find_paths(explorer, searches, options.max_degree)))
         return [
             place
-            if isinstance(place, LeftOut)
+            if isinstance(place, SkippedQuestion)
             else _walk_question(
                 place, [reaches[topic.id] for topic in place.topics], [next(found) for _ in place.topics]
             )
@@ -101,16 +101,18 @@ class Miner:
         ]
 
 
-def _walk_question(place: Placed, reaches: Sequence[Explored], found: Sequence[FoundPaths]) -> Walked | LeftOut:
+def _walk_question(
+    place: PlacedQuestion, reaches: Sequence[TopicPaths], found: Sequence[FoundPaths]
+) -> QuestionPaths | SkippedQuestion:
     paths = tuple(path for of_topic in found for path in of_topic.paths)
     if not paths:
-        return LeftOut(place.question.id, NO_PATH)
-    return Walked(
+        return SkippedQuestion(place.question.id, NO_PATH)
+    return QuestionPaths(
         question=place.question,
         topics=place.topics,
         paths=paths,
         reach=tuple(
-            with_paths(reach.trie, (path.hops for path in of_topic.paths)) if reach.cut else reach.trie
+            add_paths(reach.trie, (path.hops for path in of_topic.paths)) if reach.cut else reach.trie
             for reach, of_topic in zip(reaches, found, strict=True)
         ),
         reaching=tuple(of_topic.reaching for of_topic in found),
@@ -128,7 +130,7 @@ def _walk_question(place: Placed, reaches: Sequence[Explored], found: Sequence[F
     )
 
 
-def with_paths(reach: HopTrie, paths: Iterable[WalkedPath]) -> HopTrie:
+def add_paths(reach: HopTrie, paths: Iterable[WalkedPath]) -> HopTrie:
     """Return a copy of a trie with these paths added."""
     copied = _copy_trie(reach)
     for path in paths:

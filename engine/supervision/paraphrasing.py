@@ -14,7 +14,7 @@ from ..evidence.text import one_line
 from ..gold_questions import GoldQuestion
 from ..llm.gateway import ChatGateway
 from ..llm.prompts import Completed, Prompt
-from ..progress import Progress, silent
+from ..progress import Progress, ignore_progress
 from ..settings import Settings
 
 A_PROMPT = 10
@@ -36,7 +36,7 @@ def paraphrase_questions(
     questions: Sequence[GoldQuestion],
     settings: Settings,
     *,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
     say: Callable[[str], None] = lambda _line: None,
 ) -> list[GoldQuestion]:
     """Return the questions rephrased; a question stays unchanged if its paraphrase is unusable or missing.

@@ -9,7 +9,7 @@ from ...models.star.mined import MinedTopic
 from ..gold_questions import A_REQUEST, GoldAnswer, GoldQuestion
 from ..neo4j.graph import Signature, read_signatures
 from ..neo4j.mining import find_entities_by_name
-from ..neo4j.templates import in_requests
+from ..neo4j.templates import split_into_requests
 from ..steps import Steps, together
 
 NO_TOPIC = "no topic in the graph"
@@ -20,7 +20,7 @@ REASONS = (NO_TOPIC, NO_ANSWER, NO_OTHER, NO_PATH)
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class SkippedQuestion:
     """A question that cannot be used for training; `reason` is one of `REASONS`."""
 
     id: str
@@ -28,7 +28,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedQuestion:
     """A question with those of its topics and gold answers that are in the graph."""
 
     question: GoldQuestion
@@ -38,7 +38,7 @@ class Placed:
 
 def place_questions(
     questions: Sequence[GoldQuestion], *, return_to_topic: bool = False, open_domain: bool = False
-) -> Steps[tuple[list[Placed | LeftOut], dict[str, Signature]]]:
+) -> Steps[tuple[list[PlacedQuestion | SkippedQuestion], dict[str, Signature]]]:
     """Look the questions up; return them with the signatures of their topics. return_to_topic: topics may be answers.
 
     open_domain: also take questions whose answers are not in the graph.
@@ -48,20 +48,22 @@ def place_questions(
         for question in questions
         for name in (*_topic_names(question), *(name for answer in question.answers for name in _names(answer)))
     )
-    by_name = yield from together([find_entities_by_name(some) for some in in_requests(names, A_REQUEST, len)])
+    by_name = yield from together([find_entities_by_name(some) for some in split_into_requests(names, A_REQUEST, len)])
     named = {name: ids for some in by_name for name, ids in some.items()}
     ids = dict.fromkeys(
         id_
         for question in questions
         for id_ in (*_topic_ids(question, named), *(answer.id for answer in question.answers if answer.id))
     )
-    by_id = yield from together([read_signatures(some) for some in in_requests(ids, A_REQUEST, len)])
+    by_id = yield from together([read_signatures(some) for some in split_into_requests(ids, A_REQUEST, len)])
     signatures = {id_: signature for some in by_id for id_, signature in some.items()}
     found = [
         _place_question(question, named, signatures, return_to_topic=return_to_topic, open_domain=open_domain)
         for question in questions
     ]
-    topics = {topic.id: signatures[topic.id] for each in found if isinstance(each, Placed) for topic in each.topics}
+    topics = {
+        topic.id: signatures[topic.id] for each in found if isinstance(each, PlacedQuestion) for topic in each.topics
+    }
     return found, topics
 
 
@@ -72,7 +74,7 @@ def _place_question(
     *,
     return_to_topic: bool,
     open_domain: bool,
-) -> Placed | LeftOut:
+) -> PlacedQuestion | SkippedQuestion:
     topics = tuple(
         MinedTopic(id_, _mention(question, id_, named, signatures[id_]))
         for id_ in _topic_ids(question, named)
@@ -81,15 +83,15 @@ def _place_question(
     by_id = {answer.id for answer in question.answers if answer.id in signatures}
     by_name = {id_ for answer in question.answers for name in _names(answer) for id_ in named.get(name, ())}
     if not topics:
-        return LeftOut(question.id, NO_TOPIC)
+        return SkippedQuestion(question.id, NO_TOPIC)
     answers = frozenset(id_ for id_ in by_id | by_name if id_)
     if open_domain:
-        return Placed(question, topics, answers)
+        return PlacedQuestion(question, topics, answers)
     if not answers:
-        return LeftOut(question.id, NO_ANSWER)
+        return SkippedQuestion(question.id, NO_ANSWER)
     if not return_to_topic and answers <= {topic.id for topic in topics}:
-        return LeftOut(question.id, NO_OTHER)
-    return Placed(question, topics, answers)
+        return SkippedQuestion(question.id, NO_OTHER)
+    return PlacedQuestion(question, topics, answers)
 
 
 def _topic_names(question: GoldQuestion) -> tuple[str, ...]:

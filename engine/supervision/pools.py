@@ -24,10 +24,10 @@ from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers
 from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import RelationChain, find_shortest_paths, read_neighbourhoods
-from ..progress import Progress, silent
+from ..progress import Progress, ignore_progress
 from ..steps import Steps
-from ..whole_file import check_output, storing
-from .placing import NO_PATH, REASONS, LeftOut, Placed, place_questions
+from ..whole_file import check_output, translate_storage_errors
+from .placing import NO_PATH, REASONS, PlacedQuestion, SkippedQuestion, place_questions
 
 CUT_ANSWERS = "answers"
 CUT_PATHS = "paths"
@@ -37,7 +37,7 @@ CUTS = (CUT_ANSWERS, CUT_PATHS, CUT_NEIGHBOURS, CUT_CHAINS)
 
 
 @dataclass(frozen=True, slots=True)
-class PoolOptions:
+class PoolBounds:
     """Bounds; all are our own, and what they drop is counted. max_answers: answers of a question to search paths to.
     max_paths: per topic and answer. max_degree: triples of a topic or an answer. max_chains: candidates of a question
     after merging, paths before neighbourhoods.
@@ -54,12 +54,14 @@ class PoolOptions:
                 raise UsageError(f"{name}: expected at least 1, found {getattr(self, name)}")
 
 
-def collect_pools(questions: Sequence[GoldQuestion], options: PoolOptions) -> Steps[list[PooledQuestion | LeftOut]]:
+def collect_pools(
+    questions: Sequence[GoldQuestion], options: PoolBounds
+) -> Steps[list[PooledQuestion | SkippedQuestion]]:
     """Return the pool of each question, or why it is left out; one round trip for all after the look-up."""
     places, _ = yield from place_questions(questions)
-    kept = [each for each in places if isinstance(each, Placed)]
+    kept = [each for each in places if isinstance(each, PlacedQuestion)]
     if not kept:
-        return [each for each in places if isinstance(each, LeftOut)]
+        return [each for each in places if isinstance(each, SkippedQuestion)]
     asked = [_topics_and_answers(each, options) for each in kept]
     pairs = list(dict.fromkeys((topic, answer) for topics, answers in asked for topic in topics for answer in answers))
     ids = list(dict.fromkeys(id_ for topics, answers in asked for id_ in (*topics, *answers)))
@@ -72,26 +74,26 @@ def collect_pools(questions: Sequence[GoldQuestion], options: PoolOptions) -> St
         _pool(each, topics, answers, paths, around, options)
         for each, (topics, answers) in zip(kept, asked, strict=True)
     )
-    return [each if isinstance(each, LeftOut) else next(found) for each in places]
+    return [each if isinstance(each, SkippedQuestion) else next(found) for each in places]
 
 
-def _topics_and_answers(placed: Placed, options: PoolOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _topics_and_answers(placed: PlacedQuestion, options: PoolBounds) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return topics and answers; no topic is an answer."""
     topics = tuple(topic.id for topic in placed.topics)
     return topics, tuple(sorted(placed.answers - set(topics))[: options.max_answers])
 
 
 def _pool(
-    placed: Placed,
+    placed: PlacedQuestion,
     topics: tuple[str, ...],
     answers: tuple[str, ...],
     paths: Mapping[tuple[str, str], Sequence[RelationChain]],
     around: Mapping[str, Sequence[RelationChain]],
-    options: PoolOptions,
-) -> PooledQuestion | LeftOut:
+    options: PoolBounds,
+) -> PooledQuestion | SkippedQuestion:
     led_to = [answer for answer in answers if any(paths[topic, answer] for topic in topics)]
     if not led_to:
-        return LeftOut(placed.question.id, NO_PATH)
+        return SkippedQuestion(placed.question.id, NO_PATH)
     answer = min(led_to, key=lambda each: (*_near([paths[topic, each] for topic in topics]), each))
     chains: dict[tuple[str, tuple[str, ...]], PoolChain] = {}
 
@@ -173,17 +175,17 @@ TOO_LONG = "a query that ran past its timeout"
 PAPER: Mapping[str, float] = {"mean before": 275.16, "max before": 98_602, "mean after": 13.54, "max after": 137}
 """ReG, table 1: candidates of a GrailQA question before and after merging answers and relation chains."""
 
-Found = PooledQuestion | LeftOut
+Found = PooledQuestion | SkippedQuestion
 
 
 def mine_pool(
     questions: QuestionSet,
     engine: Engine,
     out: Path,
-    options: PoolOptions,
+    options: PoolBounds,
     *,
     batch_size: int | None = None,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> Pool:
     """Mine the pools from the engine's graph in batches, write the file and return the pool.
 
@@ -202,7 +204,7 @@ def mine_pool(
         progress("walking", len(found), len(asked))
     kept = tuple(each for each in found if isinstance(each, PooledQuestion))
     if not kept:
-        reasons = Counter(each.reason for each in found if isinstance(each, LeftOut))
+        reasons = Counter(each.reason for each in found if isinstance(each, SkippedQuestion))
         why = ", ".join(f"{number:,} with {reason}" for reason, number in reasons.items())
         raise GraphError(
             f"{questions.name}: expected questions about this graph, found {why or 'none'}: load the graph they are "
@@ -212,7 +214,7 @@ def mine_pool(
         questions.name, questions.sha256, catalogue.vocabulary, options=asdict(options), counts=counts_of(found)
     )
     pool = Pool(header, kept)
-    with storing(out):
+    with translate_storage_errors(out):
         write_pool(out, pool)
     return pool
 
@@ -235,7 +237,7 @@ def counts_of(found: Sequence[Found]) -> dict[str, int]:
 
 def _count_kinds(found: Sequence[Found]) -> Iterator[str]:
     for each in found:
-        if isinstance(each, LeftOut):
+        if isinstance(each, SkippedQuestion):
             yield f"left out: {each.reason}"
         else:
             yield "questions"
@@ -257,12 +259,12 @@ def pool_figures(questions: Sequence[PooledQuestion]) -> dict[str, float]:
     }
 
 
-def _batch(questions: Sequence[GoldQuestion], gateway: Gateway, options: PoolOptions) -> list[Found]:
+def _batch(questions: Sequence[GoldQuestion], gateway: Gateway, options: PoolBounds) -> list[Found]:
     """Return the pools of a batch; if a query times out, those of each half; a single question is left out."""
     try:
         return gateway.run(collect_pools(questions, options))
     except QueryTimeoutError:
         if len(questions) == 1:
-            return [LeftOut(questions[0].id, TOO_LONG)]
+            return [SkippedQuestion(questions[0].id, TOO_LONG)]
     half = len(questions) // 2
     return _batch(questions[:half], gateway, options) + _batch(questions[half:], gateway, options)

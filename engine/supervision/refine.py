@@ -25,7 +25,7 @@ from ..errors import InputError, LLMError
 from ..evidence.text import one_line as one_name_line
 from ..llm.gateway import ChatGateway
 from ..llm.prompts import Completed, Completion, Message, Prompt, send_prompts
-from ..progress import Progress, silent
+from ..progress import Progress, ignore_progress
 from ..retrieval.scoring import PathQuery, PathScorer
 from ..settings import Settings
 from ..steps import Steps, drive
@@ -255,7 +255,7 @@ def pool_of(path: Path) -> Pool:
 
 
 def refine_by_llm(
-    pool: Pool, settings: Settings, cache: Path, *, max_retries: int = 2, progress: Progress = silent
+    pool: Pool, settings: Settings, cache: Path, *, max_retries: int = 2, progress: Progress = ignore_progress
 ) -> Pool:
     """Return the pool as refined by the language model of the settings.
 
@@ -274,7 +274,7 @@ def refine_by_llm(
         chat.close()
     usage = chat.usage
     spent = {"calls": usage.calls, "from the cache": usage.cached, "tokens": usage.tokens}
-    return pool.refined(found, chat.endpoint.model, {**refiner.counts, **spent})
+    return pool.apply_refinement(found, chat.endpoint.model, {**refiner.counts, **spent})
 
 
 def refine_by_scorer(
@@ -284,7 +284,7 @@ def refine_by_scorer(
     name: str,
     margin: float,
     *,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> Pool:
     """Return the pool with the shortest paths that score best for the question; see `ScorerRefiner`.
 
@@ -302,7 +302,7 @@ def refine_by_scorer(
     for start in range(0, len(pool.questions), BATCH):
         found += refiner.refine(pool.questions[start : start + BATCH])
         progress("scoring", len(found), len(pool.questions))
-    return pool.refined(found, name, refiner.counts)
+    return pool.apply_refinement(found, name, refiner.counts)
 
 
 def compute_chosen_figures(pool: Pool) -> dict[str, float]:

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from ...models.reg_triple.config import SubgraphOptions
-from ...models.subgraphs import UNNAMED, WEAK, GraphTexts, QuestionGraphs, on_shortest_paths, write_graphs
+from ...models.subgraphs import UNNAMED, WEAK, GraphTexts, QuestionGraphs, mark_shortest_paths, write_graphs
 from ...models.text.vectors import TextVectors
 from ..api import Engine
 from ..errors import GraphError
 from ..gold_questions import QuestionSet, look_up_answers
 from ..indexes.relation_index import words_of_relation
-from ..neo4j.catalogue import Catalogue, read_catalogue, whole_state
-from ..progress import Progress, silent
+from ..neo4j.catalogue import Catalogue, read_catalogue, read_full_state
+from ..progress import Progress, ignore_progress
 from ..retrieval.subgraph.batch import Subgraph
 from ..retrieval.triples import GraphRelations, entity_text, subgraph_query, subgraphs_of
-from ..whole_file import storing
-from .placing import LeftOut, Placed, place_questions
+from ..whole_file import translate_storage_errors
+from .placing import PlacedQuestion, SkippedQuestion, place_questions
 
 BATCH = 32
 
@@ -42,7 +42,7 @@ def write_question_graphs(
     options: SubgraphOptions,
     *,
     open_domain: bool = False,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
 ) -> None:
     """Read the subgraphs of the questions from the engine's graph and write the file; `vectors` select relations.
 
@@ -51,7 +51,7 @@ def write_question_graphs(
     question is left.
     """
     gateway = engine.gateway()
-    gateway.run(whole_state()).check()
+    gateway.run(read_full_state()).check()
     catalogue = gateway.fetch(read_catalogue())
     relations = graph_relations(catalogue)
     extractor = subgraphs_of(relations, vectors, options)
@@ -60,7 +60,7 @@ def write_question_graphs(
     progress("walking", 0, len(asked))
     for start in range(0, len(asked), BATCH):
         placed, _ = gateway.run(place_questions(asked[start : start + BATCH], open_domain=open_domain))
-        kept = [each for each in placed if not isinstance(each, LeftOut)]
+        kept = [each for each in placed if not isinstance(each, SkippedQuestion)]
         queries = [subgraph_query(each.question.text, [topic.id for topic in each.topics], options) for each in kept]
         for each, subgraph in zip(kept, gateway.run(extractor.extract(queries)), strict=True):
             made.add(each, subgraph)
@@ -69,7 +69,7 @@ def write_question_graphs(
         raise GraphError(
             f"{questions.name}: expected questions about this graph, found none: load the graph they are about"
         )
-    with storing(out):
+    with translate_storage_errors(out):
         write_graphs(out, made.graphs(questions, catalogue.vocabulary, options))
 
 
@@ -77,7 +77,7 @@ class _Columns:
     """Builder of the columns of a file."""
 
     def __init__(self, relations: GraphRelations) -> None:
-        self.questions: list[Placed] = []
+        self.questions: list[PlacedQuestion] = []
         self._texts = relations.texts()
         self._names = relations.names
         self._relations: dict[int, int] = {}
@@ -88,12 +88,12 @@ class _Columns:
         self._topics: list[dict[str, int]] = []
         self._answers: list[dict[str, int]] = []
 
-    def add(self, placed: Placed, subgraph: Subgraph) -> None:
+    def add(self, placed: PlacedQuestion, subgraph: Subgraph) -> None:
         """Add a question with its subgraph."""
         ids = subgraph.ids
         topics = {topic.id for topic in placed.topics}
         is_answer = np.array([id_ in placed.answers and id_ not in topics for id_ in ids], dtype=np.bool_)
-        right = on_shortest_paths(
+        right = mark_shortest_paths(
             subgraph.heads, subgraph.tails, subgraph.is_literal, np.flatnonzero(subgraph.is_topic), is_answer
         )
         texts = [entity_text(subgraph.table[place]) for place in subgraph.entities.tolist()]

@@ -13,14 +13,14 @@ from ..linking.reranking import TRAINED_FEATURES, compute_trained_features
 from ..linking.topics import add_signature
 from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..neo4j.graph import read_signatures
-from ..progress import Progress, silent
+from ..progress import Progress, ignore_progress
 from ..recipes.linking import relation_evidence
 
 BATCH = 32
 
 
 def collect_link_candidates(
-    questions: QuestionSet, engine: Engine, config: LinkerConfig, *, progress: Progress = silent
+    questions: QuestionSet, engine: Engine, config: LinkerConfig, *, progress: Progress = ignore_progress
 ) -> LinkedCandidates:
     """Return the candidates of each question from the engine's graph, with their features.
 

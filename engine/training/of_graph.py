@@ -11,7 +11,7 @@ from ..api import Engine
 from ..errors import DatabaseUnavailableError, UsageError
 from ..neo4j.catalogue import read_catalogue
 from ..settings import Settings
-from ..whole_file import lock_file, storing
+from ..whole_file import lock_file, translate_storage_errors
 
 Say = Callable[[str], None]
 
@@ -20,7 +20,7 @@ DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class GraphDataFile:
     """A file to make: name and suffix, with the graph's fingerprint between them. busy: message while another process
     makes it. done, do: the verb, such as mined and mine.
     """
@@ -33,7 +33,13 @@ class Made:
 
 
 def make_once_per_graph(
-    folder: Path, made: Made, settings: Settings, make: Callable[[Engine, Path], None], *, fresh: bool, say: Say
+    folder: Path,
+    made: GraphDataFile,
+    settings: Settings,
+    make: Callable[[Engine, Path], None],
+    *,
+    fresh: bool,
+    say: Say,
 ) -> Path:
     """Return the file, made now or by an earlier run of this training; one process makes it for all.
 
@@ -41,7 +47,7 @@ def make_once_per_graph(
     has a file from another graph, or from this one before a change, unless `fresh`; `StorageError` if the folder cannot
     be written.
     """
-    with storing(folder):
+    with translate_storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with lock_file(folder / f".{made.name}.lock", made.busy):
             kept = sorted(folder.glob(f"{glob.escape(made.name)}-{'[0-9a-f]' * DIGITS}{made.suffix}"))
@@ -62,7 +68,7 @@ def make_once_per_graph(
     return wanted
 
 
-def _delete_outdated(others: Sequence[Path], made: Made, *, fresh: bool) -> None:
+def _delete_outdated(others: Sequence[Path], made: GraphDataFile, *, fresh: bool) -> None:
     """Delete files made from another graph, if `fresh`."""
     if others and not fresh:
         raise UsageError(

@@ -14,7 +14,7 @@ from pathlib import Path
 from ...models.mined import MinedFileError
 from ...models.similarity import mask_topic
 from ...models.star.examples import RelationPair, RelationPairs
-from ...models.star.mined import Mined, MinedQuestion, read
+from ...models.star.mined import Mined, MinedQuestion, read_mined_file
 from ..api import Engine
 from ..errors import InputError
 from ..evidence.calibration import SIMILARITY, Calibration
@@ -24,11 +24,11 @@ from ..neo4j.catalogue import read_catalogue
 from ..progress import Progress
 from ..retrieval.scoring import PathScorer
 from ..settings import Settings
-from ..supervision.drawing import LENGTHS, MakingOptions
-from ..supervision.made_set import EVERY_DEV, apart, make_questions
+from ..supervision.made_set import EVERY_DEV, make_questions, split_train_dev
 from ..supervision.mine_file import mine_file
 from ..supervision.miner import MiningOptions
-from .of_graph import Made, Say, make_once_per_graph
+from ..supervision.path_sampling import LENGTHS, MakingOptions
+from .of_graph import GraphDataFile, Say, make_once_per_graph
 
 MAX_PATHS = 2
 MAX_RELATIONS = 4
@@ -44,14 +44,14 @@ def relation_pairs(sets: Sequence[QuestionSet], left_out: Iterable[tuple[str, st
     match, or if it derives from the same question: ComplexWebQuestions writes that one's id before an underscore.
     """
     left_out = list(left_out)
-    texts = {plain_words(text) for _, text in left_out}
+    texts = {normalise_text(text) for _, text in left_out}
     roots = {root for id_, _ in left_out if (root := _root(id_))}
     numbers: dict[str, int] = {}
     pairs = [
         RelationPair(_mask_topics(question), tuple(numbers.setdefault(name, len(numbers)) for name in relations))
         for each in sets
         for question in each.questions
-        if plain_words(question.text) not in texts and _root(question.id) not in roots
+        if normalise_text(question.text) not in texts and _root(question.id) not in roots
         if (relations := list(_relations(question)))
     ]
     digest = hashlib.sha256(json.dumps([[each.sha256 for each in sets], sorted(texts), sorted(roots)]).encode())
@@ -76,7 +76,7 @@ def _mask_topics(question: GoldQuestion) -> str:
     return text
 
 
-def plain_words(text: str) -> str:
+def normalise_text(text: str) -> str:
     """Return a text's words in lower case, which are equal for two versions of the same question."""
     return _WORDS.sub(" ", text.lower()).strip()
 
@@ -89,7 +89,7 @@ def _root(id_: str) -> str:
 def read_mined(path: str) -> Mined:
     """Read a mined file. Raises `InputError` if it is missing or damaged."""
     try:
-        return read(Path(path))
+        return read_mined_file(Path(path))
     except MinedFileError as error:
         raise InputError(str(error)) from error
 
@@ -115,7 +115,7 @@ def mine_set(
         with mining() as (progress, _):
             mine_file(questions, engine, wanted, options, progress=progress)
 
-    made = Made(name, ".jsonl.gz", f"another process mines {questions.name}", "mined", "mine")
+    made = GraphDataFile(name, ".jsonl.gz", f"another process mines {questions.name}", "mined", "mine")
     return read_mined(str(make_once_per_graph(folder, made, settings, mine, fresh=fresh, say=say)))
 
 
@@ -146,10 +146,12 @@ def make_sets(
         def mine(engine: Engine, wanted: Path, place: int = place) -> None:
             with mining() as (progress, _):
                 if not asked:
-                    asked.extend(apart(make_questions(engine, making, progress=progress, say=say)))
+                    asked.extend(split_train_dev(make_questions(engine, making, progress=progress, say=say)))
                 mine_file(asked[place], engine, wanted, options, progress=progress)
 
-        made = Made(name, ".jsonl.gz", "another process makes questions from the graph", "made", "make questions")
+        made = GraphDataFile(
+            name, ".jsonl.gz", "another process makes questions from the graph", "made", "make questions"
+        )
         found.append(read_mined(str(make_once_per_graph(folder, made, settings, mine, fresh=fresh, say=say))))
     return found[0], found[1]
 

@@ -15,9 +15,9 @@ from ..indexes.relation_index import words_of_relation
 from ..neo4j.catalogue import read_catalogue
 from ..progress import Progress
 from ..settings import Settings
-from ..supervision.pools import PoolOptions, mine_pool
+from ..supervision.pools import PoolBounds, mine_pool
 from ..supervision.refine import pool_of
-from .of_graph import Made, Say, make_once_per_graph
+from .of_graph import GraphDataFile, Say, make_once_per_graph
 from .subgraph_sets import WEAK
 
 
@@ -37,10 +37,10 @@ def pool_set(
 
     def mine(engine: Engine, wanted: Path) -> None:
         with mining() as (progress, _):
-            mine_pool(questions, engine, wanted, PoolOptions(), progress=progress)
+            mine_pool(questions, engine, wanted, PoolBounds(), progress=progress)
 
     name = f"pool-{questions.name}-{questions.sha256[:8]}"
-    made = Made(name, ".jsonl.gz", f"another process mines {questions.name}", "mined", "mine")
+    made = GraphDataFile(name, ".jsonl.gz", f"another process mines {questions.name}", "mined", "mine")
     return pool_of(make_once_per_graph(folder, made, settings, mine, fresh=fresh, say=say))
 
 

@@ -1,4 +1,4 @@
-"""What a reader learns from: the candidates of questions, retrieved with a recipe, and which of them are right."""
+"""Collect the training data of a reader: the candidates of questions, retrieved with a recipe, and which are right."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ..evidence.evidence import Evidence
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers, look_up_topic_ids
 from ..indexes.relation_index import words_of_relation
 from ..neo4j.catalogue import read_catalogue
-from ..progress import Progress, silent
+from ..progress import Progress, ignore_progress
 from ..values import Entity
 
 BATCH = 16
 
 
 def read_questions_with(
-    questions: QuestionSet, engine: Engine, vectors: TextVectors, *, progress: Progress = silent
+    questions: QuestionSet, engine: Engine, vectors: TextVectors, *, progress: Progress = ignore_progress
 ) -> Readings:
     """Ask the engine's recipe for evidence of every question with answers, topics as the set gives them, and return the
     candidates; raise `UsageError` where no question has a right answer in the graph."""

@@ -16,13 +16,13 @@ from ...models.training.description import ModelDescription
 from ...models.training.kind import AnyKind, Inputs, LearningSet
 from ...models.training.loop import process_group, wait_for_all
 from ...models.training.objective import NothingToLearnError
-from ...models.training.trainer import Watcher, begin_anew, train_model
+from ...models.training.trainer import Watcher, delete_training, train_model
 from ..errors import EncoderError, UsageError
-from ..extras import naming_extras
+from ..extras import translate_import_errors
 from ..provenance import code_sha256
-from ..resolving import change, fill_dataclass, put
-from ..whole_file import lock_file, storing
-from .path_sets import plain_words
+from ..resolving import fill_dataclass, set_nested_value, set_option
+from ..whole_file import lock_file, translate_storage_errors
+from .path_sets import normalise_text
 from .sources import TrainingRequest, read_inputs
 
 Watching = Callable[[], AbstractContextManager[Watcher | None]]
@@ -55,9 +55,9 @@ def training_config(
         if precision is not None:
             data[name]["precision"] = precision
     for key, value in (values or {}).items():
-        put(data, key, value, f"train {kind.name}")
+        set_nested_value(data, key, value, f"train {kind.name}")
     for text in changes:
-        change(data, text, "training.epochs=5")
+        set_option(data, text, "training.epochs=5")
     return fill_dataclass(type(default) if preset else kind.config, data, f"train {kind.name}")
 
 
@@ -75,7 +75,7 @@ def train_kind(
     return train_in_folder(kind, config, inputs, request.folder, fresh=request.fresh, watching=watching)
 
 
-@naming_extras("training")
+@translate_import_errors("training")
 def train_in_folder(
     kind: AnyKind,
     config: Any,
@@ -88,11 +88,11 @@ def train_in_folder(
     """Train on the given inputs, one training at a time in a folder, and return the description of the checkpoint.
 
     Raises `UsageError` if training set and dev share questions or nothing can be learned from them, `EncoderError` if
-    an encoder or a language model cannot be loaded, and the errors of `training_in`.
+    an encoder or a language model cannot be loaded, and the errors of `open_training_folder`.
     """
-    check_apart(inputs.train, inputs.dev)
+    check_disjoint_sets(inputs.train, inputs.dev)
     try:
-        with training_in(folder, kind.description, fresh=fresh) as is_first, watching() as watcher:
+        with open_training_folder(folder, kind.description, fresh=fresh) as is_first, watching() as watcher:
             description: ModelDescription = train_model(
                 kind, config, inputs, folder, revision=code_sha256(), watcher=watcher if is_first else None
             )
@@ -103,11 +103,11 @@ def train_in_folder(
     return description
 
 
-def check_apart(train: Iterable[LearningSet], dev: Iterable[LearningSet]) -> None:
+def check_disjoint_sets(train: Iterable[LearningSet], dev: Iterable[LearningSet]) -> None:
     """Raise `UsageError` if training set and dev share a question, by words and topics."""
-    learned = {(plain_words(text), topics) for each in train for _, text, topics in each.question_keys}
+    learned = {(normalise_text(text), topics) for each in train for _, text, topics in each.question_keys}
     keys = (key for each in dev for key in each.question_keys)
-    shared = [id_ for id_, text, topics in keys if (plain_words(text), topics) in learned]
+    shared = [id_ for id_, text, topics in keys if (normalise_text(text), topics) in learned]
     if shared:
         raise UsageError(
             f"--dev: {len(shared):,} of its questions are in --dataset as well (the first is {shared[0]}): "
@@ -116,7 +116,7 @@ def check_apart(train: Iterable[LearningSet], dev: Iterable[LearningSet]) -> Non
 
 
 @contextmanager
-def training_in(folder: Path, kind: type[ModelDescription], *, fresh: bool) -> Iterator[bool]:
+def open_training_folder(folder: Path, kind: type[ModelDescription], *, fresh: bool) -> Iterator[bool]:
     """Create and lock a training folder, and yield whether this process is the first of its group.
 
     `fresh`: start again. Raises `UsageError` if the folder has another training, or if the loss becomes NaN or
@@ -124,7 +124,7 @@ def training_in(folder: Path, kind: type[ModelDescription], *, fresh: bool) -> I
     """
     try:
         with (
-            storing(folder),
+            translate_storage_errors(folder),
             process_group() as is_first,
             _hold_folder(folder, kind, fresh=fresh) if is_first else nullcontext(),
         ):
@@ -141,7 +141,7 @@ def _hold_folder(folder: Path, kind: type[ModelDescription], *, fresh: bool) -> 
     reason = f"--out {folder}: another training writes to it: wait until it is done, or name another folder"
     with lock_file(folder / ".lock", reason, refusal=UsageError(reason)):
         if fresh:
-            begin_anew(folder, kind)
+            delete_training(folder, kind)
         yield
 
 

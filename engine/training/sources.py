@@ -22,8 +22,8 @@ from ..gold_questions import QuestionSet
 from ..progress import Progress, progress_bar
 from ..recipes.recipe import Recipe, read_recipe
 from ..settings import Settings
-from ..supervision.drawing import DEFAULT_QUESTIONS, LENGTHS, MakingOptions
 from ..supervision.miner import MiningOptions
+from ..supervision.path_sampling import DEFAULT_QUESTIONS, LENGTHS, MakingOptions
 from .link_sets import collect_link_candidates
 from .of_graph import Say
 from .path_sets import make_sets, mine_set, read_mined, relation_pairs, sample_mined, split_mined

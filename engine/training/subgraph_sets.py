@@ -20,7 +20,7 @@ from ..progress import Progress
 from ..settings import Settings
 from ..supervision.refine import pool_of
 from ..supervision.subgraphs import write_question_graphs
-from .of_graph import Made, Say, make_once_per_graph
+from .of_graph import GraphDataFile, Say, make_once_per_graph
 
 WEAK = "weak"
 
@@ -51,7 +51,9 @@ def graph_set(
                 questions, engine, vectors, wanted, subgraph, open_domain=open_domain, progress=progress
             )
 
-    made = Made(name, ".safetensors", f"another process reads the subgraphs of {questions.name}", "read", "read")
+    made = GraphDataFile(
+        name, ".safetensors", f"another process reads the subgraphs of {questions.name}", "read", "read"
+    )
     try:
         return read_graphs(make_once_per_graph(folder, made, settings, make, fresh=fresh, say=say))
     except GraphFileError as error:

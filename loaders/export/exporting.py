@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ...engine.errors import GraphError, UsageError
-from ...engine.neo4j.catalogue import read_catalogue, read_loads, whole_state
+from ...engine.neo4j.catalogue import read_catalogue, read_full_state, read_loads
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.statements import (
     CHUNK_SIZE,
@@ -22,7 +22,7 @@ from ...engine.neo4j.statements import (
     stream_names,
     stream_triples,
 )
-from ...engine.progress import Progress, silent
+from ...engine.progress import Progress, ignore_progress
 from ..formats.freebase import FREEBASE
 from ..loads.report import number_of
 from ..writing.names import Name, read_names
@@ -97,7 +97,7 @@ class ExportRequest:
     id_names: bool = False
     load: int | None = None
 
-    def checked_format(self) -> str:
+    def resolve_format(self) -> str:
         """Return the format; raise `UsageError` if it is unclear or contradicts other options."""
         format_ = self.format or format_of(self.path)
         if format_ not in FORMATS:
@@ -124,14 +124,14 @@ def format_of(path: str) -> str:
     raise UsageError(f"{path}: expected a name that ends with {', '.join(_SUFFIXES)}, or a --format")
 
 
-def export(request: ExportRequest, gateway: Gateway, progress: Progress = silent) -> ExportReport:
+def export(request: ExportRequest, gateway: Gateway, progress: Progress = ignore_progress) -> ExportReport:
     """Write the graph, or one load of it, to files atomically.
 
     Raises `GraphError` if there is no complete graph, `InputError` for content that the format cannot express,
     `UsageError` for contradicting options, `StorageError` for a file that cannot be written.
     """
     started_s = time.monotonic()
-    format_ = request.checked_format()
+    format_ = request.resolve_format()
     total = _num_triples(gateway, request.load)
     ranks = relation_ranks(relation.name for relation in gateway.fetch(read_catalogue()).relations)
     triples = gateway.stream(stream_triples(ranks, request.load), fetch_size=CHUNK_SIZE)
@@ -169,7 +169,7 @@ def export(request: ExportRequest, gateway: Gateway, progress: Progress = silent
 
 def _num_triples(gateway: Gateway, load: int | None) -> int:
     """Return how many triples to export; raise if there is no complete graph or no such load."""
-    state = gateway.run(whole_state())
+    state = gateway.run(read_full_state())
     state.check()
     unfinished = (*state.unfinished_loads, *state.deleting_loads)
     if load is None and unfinished and state.under_way:

@@ -42,7 +42,7 @@ def source_class(name: str) -> Callable[..., Source]:
     return cast(Callable[..., Source], getattr(import_module(f".{module}", __package__), class_name))
 
 
-def detect(path: str) -> str:
+def detect_format(path: str) -> str:
     """Return the format of a file, by its name and its first lines; raise `InputError` if that is unclear."""
     from ..reading.byte_file import ByteFile
     from ..reading.records import PARQUET

@@ -14,7 +14,7 @@ from typing import Any, cast
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
 from ..reading.byte_file import ByteFile
-from ..reading.records import PARQUET, UnreadableError, columns_shown, parquet_records, parse_record, record_lines
+from ..reading.records import PARQUET, UnreadableError, format_columns, parquet_records, parse_record, record_lines
 from ..rows import StatementRow, reject_row, row_batches, triple_row
 from ..source import FileSource, Part, RowPart
 from .freebase import FREEBASE_ID
@@ -71,7 +71,7 @@ class RogSource(FileSource):
     def _columns(self, names: Sequence[str]) -> list[str]:
         columns = [name for name in _FIELDS if name in names]
         if not columns:
-            found = columns_shown(names)
+            found = format_columns(names)
             raise InputError(f"{self._file.shown}: expected a column graph or subgraph, found {found}")
         return columns
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...engine.errors import InputError, UsageError
-from ...engine.extras import naming_extras
+from ...engine.extras import translate_import_errors
 from ...engine.linking.names import Token, mark_content_words, tokenise
 from ...models.message_text import quote_line
 from ...models.words import fold
-from ..rows import in_batches
+from ..rows import split_batches
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -112,7 +112,7 @@ class SpacyConcepts:
 
 
 def _load_pipeline(name: str) -> Language:
-    with naming_extras("--pipeline"):
+    with translate_import_errors("--pipeline"):
         import spacy
     try:
         return spacy.load(name)
@@ -150,7 +150,7 @@ class GlinerConcepts:
 
     def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
         """Yield the entities of each snippet."""
-        for some in in_batches(snippets, _GLINER_SNIPPETS_AT_ONCE):
+        for some in split_batches(snippets, _GLINER_SNIPPETS_AT_ONCE):
             parts = [list(self.windows(snippet)) for snippet in some]
             texts = [text for each in parts for text in each]
             found = iter(self._model.inference(texts, self._labels, threshold=THRESHOLD) if texts else [])

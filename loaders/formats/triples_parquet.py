@@ -20,7 +20,7 @@ from pyarrow import parquet
 from ...engine.errors import InputError
 from ..reading.byte_file import ByteFile
 from ..reading.lines import FIRST_LINES
-from ..reading.records import columns_shown
+from ..reading.records import format_columns
 from ..rows import BATCH_ROWS, ROWS
 from ..source import NO_ID, FileSource, Part, RowPart
 from .delimited import Values, value_pattern
@@ -77,7 +77,7 @@ def _batches(file: ByteFile, wanted: Sequence[str], row_columns: Any) -> Generat
             opened = parquet.ParquetFile(BufferedReader(cast(Any, stream), 1 << 20))
             found = opened.schema_arrow.names
             if missing := [name for name in wanted if name not in found]:
-                raise InputError(f"{file.shown}: expected a column {missing[0]}, found {columns_shown(found)}")
+                raise InputError(f"{file.shown}: expected a column {missing[0]}, found {format_columns(found)}")
             columns = [*wanted, *(name for name in _OPTIONAL if name in found)]
             line = 0
             for batch in opened.iter_batches(batch_size=BATCH_ROWS, columns=columns):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ...engine.neo4j.catalogue import read_graph_state
 from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.templates import Request, in_requests, template
-from ...engine.progress import Progress, silent
+from ...engine.neo4j.templates import Request, split_into_requests, template
+from ...engine.progress import Progress, ignore_progress
 from ..writing.manifest import ensure_names
 from ..writing.names import search_names
 from ..writing.online_writer import BATCH_SIZE
@@ -23,7 +23,7 @@ class NamesReport:
     num_written: int
 
 
-def index_names(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progress = silent) -> NamesReport:
+def index_names(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progress = ignore_progress) -> NamesReport:
     """Bring the search names of all entities and the name index in line with their names.
 
     Safe to run again after an interruption. Raises `LoadInProgressError` while a load runs, `GraphError` if there is no
@@ -38,7 +38,7 @@ def index_names(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Pro
         while page := gateway.fetch(_read_texts(after, batch_size)):
             after = page[-1][0]
             rows = ({"id": id_, "search_names": search_names(texts)} for id_, texts in page)
-            for some in in_requests(rows, batch_size, lambda row: len(str(row))):
+            for some in split_into_requests(rows, batch_size, lambda row: len(str(row))):
                 num_written += gateway.fetch(_write(some))
             num_named += len(page)
             progress("names", num_named, state.num_entities)

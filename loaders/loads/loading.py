@@ -26,15 +26,15 @@ from ...engine.neo4j.catalogue import (
 )
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.instance import LOAD_TIMEOUT_S
-from ...engine.neo4j.load_lock import Hold, hold_load_lock
-from ...engine.progress import Progress, silent
+from ...engine.neo4j.load_lock import OpenTransaction, hold_load_lock
+from ...engine.progress import Progress, ignore_progress
 from ...engine.relations.describing import describe_from_source, write_words
 from ...engine.relations.kinds import refresh_kinds
 from ...engine.settings import Settings
 from ...engine.whole_file import lock_file
 from ..source import Source
 from ..stage.rejects import check_free, check_place
-from ..stage.stage import Counts, Stage, sweep
+from ..stage.stage import Stage, StageCounts, delete_abandoned_stages
 from ..subset import Subset
 from ..writing.bulk_writer import BulkWriter
 from ..writing.manifest import Manifest, check_schema, ensure_lock
@@ -91,7 +91,7 @@ class LoadPlan:
 
 
 def load(
-    source: Source, gateway: Gateway, options: LoadOptions | None = None, progress: Progress = silent
+    source: Source, gateway: Gateway, options: LoadOptions | None = None, progress: Progress = ignore_progress
 ) -> LoadReport:
     """Load a source into a running Neo4j with the online writer; do nothing if this content is loaded already.
 
@@ -117,7 +117,7 @@ def load_embedded(
     source: Source,
     instance: Instance,
     options: LoadOptions,
-    progress: Progress = silent,
+    progress: Progress = ignore_progress,
     say: Callable[[str], None] = lambda _: None,
 ) -> LoadReport:
     """Load a source into an embedded server with the faster writer; `say` is told which and why.
@@ -200,7 +200,7 @@ def plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple
     raise UsageError(f"the graph holds {held}: give --append to add to them or --replace to load in their place")
 
 
-def choose_writer(options: LoadOptions, plan: LoadPlan, counts: Counts) -> tuple[Literal["bulk", "online"], str]:
+def choose_writer(options: LoadOptions, plan: LoadPlan, counts: StageCounts) -> tuple[Literal["bulk", "online"], str]:
     """Return the writer for an embedded server and the reason; raise `UsageError` if the requested one cannot do it."""
     whole = plan.number == BASE_LOAD
     if options.writer == "bulk" and not whole:
@@ -227,20 +227,20 @@ def choose_writer(options: LoadOptions, plan: LoadPlan, counts: Counts) -> tuple
 
 
 @contextmanager
-def load_lock(gateway: Gateway) -> Iterator[Hold]:
+def load_lock(gateway: Gateway) -> Iterator[OpenTransaction]:
     """Hold the load lock; the yielded function tells whether it was lost.
 
     Raises `LoadInProgressError` if another load has it, `GraphError` if the database has no room for it.
     """
     check_schema(gateway)
     ensure_lock(gateway)
-    with gateway.holding(hold_load_lock()) as hold:
+    with gateway.hold_transaction(hold_load_lock()) as hold:
         yield hold
 
 
 class _LockedGraph(NamedTuple):
     gateway: Gateway
-    lock: Hold
+    lock: OpenTransaction
 
 
 @contextmanager
@@ -261,11 +261,11 @@ def _read_graph_state(gateway: Gateway) -> tuple[GraphState, tuple[LoadManifest,
 @contextmanager
 def _stage_source(
     source: Source, sha256: str, options: LoadOptions, progress: Progress
-) -> Iterator[tuple[Stage, Counts]]:
+) -> Iterator[tuple[Stage, StageCounts]]:
     """Convert the source unless an interrupted load has done so; the stage is deleted when the load is done."""
     folder = options.staging / sha256[:16]
     make_staging(folder.parent)
-    sweep(folder.parent)
+    delete_abandoned_stages(folder.parent)
     with (
         lock_file(folder.with_suffix(".lock"), f"another load of {source.name} is under way"),
         Stage(folder, memory_mb=options.memory_mb) as stage,
@@ -290,7 +290,7 @@ def _stage_source(
 
 def _write_online(
     gateway: Gateway,
-    lock: Hold,
+    lock: OpenTransaction,
     stage: Stage,
     manifest: Manifest,
     source: Source,
@@ -318,7 +318,7 @@ def _give_meaning(gateway: Gateway, said: Sequence[RelationInfo]) -> None:
 
 
 def _manifest(
-    source: Source, sha256: str, plan: LoadPlan, counts: Counts, options: LoadOptions, writer: str
+    source: Source, sha256: str, plan: LoadPlan, counts: StageCounts, options: LoadOptions, writer: str
 ) -> Manifest:
     return Manifest(
         sha256=sha256,
@@ -338,7 +338,9 @@ def _manifest(
     )
 
 
-def _report(manifest: Manifest, counts: Counts, num_related: int, options: LoadOptions, started_s: float) -> LoadReport:
+def _report(
+    manifest: Manifest, counts: StageCounts, num_related: int, options: LoadOptions, started_s: float
+) -> LoadReport:
     rejects_file = str(_rejects_file(options, manifest.sha256))
     return LoadReport.of(manifest, counts, num_related, time.monotonic() - started_s, rejects_file)
 
@@ -384,12 +386,12 @@ def check_room_for_stage(folder: Path, size_bytes: int | None) -> None:
     _check(folder, (size_bytes or 0) * STAGE_BYTES_A_BYTE, "to convert the source")
 
 
-def check_room_for_graph(folder: Path, counts: Counts) -> None:
+def check_room_for_graph(folder: Path, counts: StageCounts) -> None:
     """Raise `StorageError` if the disk of `folder` has no room for a graph of this size."""
     _check(folder, graph_bytes(counts), f"for {counts.num_triples:,} triples")
 
 
-def graph_bytes(counts: Counts) -> int:
+def graph_bytes(counts: StageCounts) -> int:
     """Return roughly how many bytes a graph takes on disk during a load."""
     return counts.num_triples * BYTES_A_TRIPLE + (counts.num_entities + counts.num_literals) * BYTES_A_NODE
 

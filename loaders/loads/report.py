@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from ...engine.neo4j.catalogue import LoadManifest
 from ...models.message_text import quote_line
-from ..stage.stage import Counts
+from ..stage.stage import StageCounts
 from ..writing.manifest import Manifest
 
 
@@ -46,7 +46,9 @@ class LoadReport:
     already_loaded: bool = False
 
     @classmethod
-    def of(cls, manifest: Manifest, counts: Counts, num_related: int, seconds: float, rejects_file: str | None) -> Self:
+    def of(
+        cls, manifest: Manifest, counts: StageCounts, num_related: int, seconds: float, rejects_file: str | None
+    ) -> Self:
         """Return the report of a load that has just finished."""
         return cls(
             source=manifest.source,

@@ -9,12 +9,12 @@ from typing import Any
 from ...engine.errors import GraphError
 from ...engine.neo4j.catalogue import LoadManifest, read_catalogue, read_graph_state, read_loads
 from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.templates import Request, Row, in_requests, template
-from ...engine.progress import Progress, silent
-from ...engine.relations.describing import describe_from_source, undo
+from ...engine.neo4j.templates import Request, Row, split_into_requests, template
+from ...engine.progress import Progress, ignore_progress
+from ...engine.relations.describing import describe_from_source, remove_descriptions
 from ...engine.relations.kinds import refresh_kinds
-from ..writing.manifest import labels_of, request
-from ..writing.names import Name, read_names, without_load, write_names
+from ..writing.manifest import labels_of, make_write_request
+from ..writing.names import Name, read_names, remove_load, write_names
 from ..writing.online_writer import BATCH_SIZE
 from ..writing.relations import refresh_counts
 from .loading import load_lock
@@ -31,7 +31,9 @@ class UnloadReport:
     num_entities: int
 
 
-def unload(gateway: Gateway, which: str, *, batch_size: int = BATCH_SIZE, progress: Progress = silent) -> UnloadReport:
+def unload(
+    gateway: Gateway, which: str, *, batch_size: int = BATCH_SIZE, progress: Progress = ignore_progress
+) -> UnloadReport:
     """Delete the load with this number, source name or beginning of the SHA-256.
 
     If interrupted, the load stays listed as unfinished until it is deleted again. Raises `GraphError` if none or
@@ -41,30 +43,32 @@ def unload(gateway: Gateway, which: str, *, batch_size: int = BATCH_SIZE, progre
         loads = gateway.fetch(read_loads())
         manifest = find_load(loads, which)
         before = gateway.fetch(read_graph_state())
-        gateway.fetch(request("begin_unload", sha256=manifest.sha256))
+        gateway.fetch(make_write_request("begin_unload", sha256=manifest.sha256))
         progress("deleting", 0, 4)
         mark = _mark(gateway, manifest.number)
         of_entities, of_nodes = mark or "Entity", [mark] if mark else ["Entity", "Literal"]
         catalogue = gateway.fetch(read_catalogue()).relations
         known: dict[str, Any] = {"numbers": {relation.name: relation.number for relation in catalogue}}
         params = known | {"load": manifest.number, "batch_size": batch_size}
-        gateway.execute(request("unload_triples", {"LABEL": of_entities}, **params))
+        gateway.execute(make_write_request("unload_triples", {"LABEL": of_entities}, **params))
         progress("deleting", 1, 4)
         _unload_names(gateway, manifest.number, of_entities, batch_size)
         progress("deleting", 2, 4)
         for label in of_nodes:
-            gateway.execute(request("delete_orphans", {"LABEL": label}, batch_size=batch_size))
+            gateway.execute(make_write_request("delete_orphans", {"LABEL": label}, batch_size=batch_size))
         refresh_counts(gateway, catalogue)
         progress("deleting", 3, 4)
-        gateway.execute(request("refresh_signatures", {"LABEL": of_entities}, **known, batch_size=batch_size))
-        gateway.fetch(request("delete_unused_relations"))
-        undo(gateway, gateway.fetch(read_catalogue()), (), "source")  # what the deleted load said
+        gateway.execute(
+            make_write_request("refresh_signatures", {"LABEL": of_entities}, **known, batch_size=batch_size)
+        )
+        gateway.fetch(make_write_request("delete_unused_relations"))
+        remove_descriptions(gateway, gateway.fetch(read_catalogue()), (), "source")  # what the deleted load said
         describe_from_source(gateway)
         refresh_kinds(gateway)
         if mark:
-            gateway.execute(request("unmark_load", {"LABEL": mark}, batch_size=batch_size))
+            gateway.execute(make_write_request("unmark_load", {"LABEL": mark}, batch_size=batch_size))
         lock.check()
-        gateway.fetch(request("finish_unload", sha256=manifest.sha256))
+        gateway.fetch(make_write_request("finish_unload", sha256=manifest.sha256))
         progress("deleting", 4, 4)
         after = gateway.fetch(read_graph_state())
     return UnloadReport(
@@ -97,9 +101,9 @@ def _mark(gateway: Gateway, load: int) -> str | None:
 
 def _unload_names(gateway: Gateway, load: int, label: str, batch_size: int) -> None:
     names = gateway.stream(_stream_names_of(label))
-    changed = (write_names(rest).as_row(id_) for id_, known in names if (rest := without_load(known, load)) != known)
-    for batch in in_requests(changed, batch_size, lambda row: len(str(row))):
-        gateway.fetch(request("write_entities", entities=batch, labels=[]))
+    changed = (write_names(rest).as_row(id_) for id_, known in names if (rest := remove_load(known, load)) != known)
+    for batch in split_into_requests(changed, batch_size, lambda row: len(str(row))):
+        gateway.fetch(make_write_request("write_entities", entities=batch, labels=[]))
 
 
 def _count_marked(label: str) -> Request[int]:

@@ -13,13 +13,13 @@ from ...engine.neo4j.catalogue import (
     LoadManifest,
     check_signatures,
     read_catalogue,
+    read_full_state,
     read_loads,
     read_relation_counts,
-    whole_state,
 )
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.statements import StatedTriples, stream_stated_triples
-from ...engine.progress import Progress, silent
+from ...engine.progress import Progress, ignore_progress
 from ..rows import ROWS, record_batches
 from ..stage.stage import query
 
@@ -34,9 +34,9 @@ class Verification:
     faults: tuple[str, ...]
 
 
-def verify(gateway: Gateway, progress: Progress = silent) -> Verification:
+def verify(gateway: Gateway, progress: Progress = ignore_progress) -> Verification:
     """Count everything in the graph again and compare it with the catalogue, the signatures and the manifests."""
-    state = gateway.run(whole_state())
+    state = gateway.run(read_full_state())
     loads = gateway.fetch(read_loads())
     catalogue = gateway.fetch(read_catalogue())
     faults = []

@@ -10,7 +10,7 @@ from pathlib import Path
 from ...engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from ..formats.freebase import FREEBASE_ID
 from ..formats.text_concepts import concept_id
-from ..reading.records import value_shown
+from ..reading.records import format_value
 from .lines import Line
 from .record import QuestionFields, distinct_answers, distinct_texts, entity_id, freebase_answers, name_answer
 
@@ -53,7 +53,7 @@ def _lodestar_answers(item: QuestionFields) -> Iterator[GoldAnswer]:
         entity = written if isinstance(written, str) else written.text("id")
         names = () if isinstance(written, str) else distinct_texts(written.texts("names"))
         if not entity and not names:
-            raise item.fault("an id or an object with id or names as answer", value_shown(value))
+            raise item.fault("an id or an object with id or names as answer", format_value(value))
         yield GoldAnswer(entity or None, names)
 
 
@@ -353,7 +353,7 @@ def _pairs(item: QuestionFields, name: str) -> list[tuple[str, str]]:
     rows = item.rows(name)
     for row in rows:
         if len(row) != _PAIR:
-            raise item.fault(f"[id, name] in {name}", value_shown(row))
+            raise item.fault(f"[id, name] in {name}", format_value(row))
     return [(row[0], row[1]) for row in rows]
 
 

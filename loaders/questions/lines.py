@@ -18,10 +18,10 @@ from ..reading.records import (
     UTF8_MARK,
     UnreadableError,
     decode_line,
+    format_value,
     parquet_records,
     parse_record,
     record_lines,
-    value_shown,
 )
 from .record import QuestionFields
 
@@ -150,7 +150,7 @@ def _number_records(file: ByteFile, values: Iterable[object]) -> Iterator[Questi
 
 def _record(value: object, number: int, where: str) -> QuestionFields:
     if not isinstance(value, dict):
-        raise InputError(f"{where}: expected a JSON object, found {value_shown(value)}: correct the file")
+        raise InputError(f"{where}: expected a JSON object, found {format_value(value)}: correct the file")
     return QuestionFields(value, number, where)
 
 

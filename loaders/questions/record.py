@@ -11,7 +11,7 @@ from ...engine.errors import InputError
 from ...engine.gold_questions import GoldAnswer
 from ...models.message_text import quote_line
 from ..formats.freebase import FREEBASE_ID
-from ..reading.records import columns_shown, value_shown
+from ..reading.records import format_columns, format_value
 
 
 class QuestionIds:
@@ -99,7 +99,7 @@ class QuestionFields:
     @property
     def found(self) -> str:
         """The names of its fields, for messages."""
-        return f"an object with the fields {columns_shown(list(self.fields))}" if self.fields else "an empty object"
+        return f"an object with the fields {format_columns(list(self.fields))}" if self.fields else "an empty object"
 
     def has(self, *names: str) -> bool:
         """Return whether it has all of these fields, null or not."""
@@ -128,7 +128,7 @@ class QuestionFields:
         found = []
         for row in self.rows(name):
             if len(row) != _TRIPLE:
-                raise self.fault(f"[head, relation, tail] in {name}", value_shown(row))
+                raise self.fault(f"[head, relation, tail] in {name}", format_value(row))
             found.append((row[0], row[1], row[2]))
         return tuple(found)
 
@@ -137,7 +137,7 @@ class QuestionFields:
         value = self.fields.get(name)
         if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
             return value
-        raise self.fault(f"a whole number as {name}", value_shown(value))
+        raise self.fault(f"a whole number as {name}", format_value(value))
 
     def record(self, name: str) -> QuestionFields:
         """Return the object in the field; one without fields if absent."""
@@ -154,7 +154,7 @@ class QuestionFields:
         if value is None:
             return []
         if not isinstance(value, list):
-            raise self.fault(f"a list as {name}", value_shown(value))
+            raise self.fault(f"a list as {name}", format_value(value))
         return value
 
     def inner(self, name: str, value: object) -> QuestionFields | str:
@@ -167,17 +167,17 @@ class QuestionFields:
 
     def _inner(self, name: str, value: object) -> QuestionFields:
         if not isinstance(value, dict):
-            raise self.fault(f"an object as {name}", value_shown(value))
+            raise self.fault(f"an object as {name}", format_value(value))
         return QuestionFields(value, self.number, f"{self.where}, {name}")
 
     def _texts(self, name: str, value: object) -> tuple[str, ...]:
         if not isinstance(value, list):
-            raise self.fault(f"a list as {name}", value_shown(value))
+            raise self.fault(f"a list as {name}", format_value(value))
         return tuple("" if item is None else self._text(name, item) for item in value)
 
     def _text(self, name: str, value: object) -> str:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise self.fault(f"text as {name}", value_shown(value))
+            raise self.fault(f"text as {name}", format_value(value))
         text = str(value)
         if _NO_TEXT.search(text):
             raise self.fault(f"text as {name}", quote_line(text))

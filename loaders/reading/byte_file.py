@@ -29,7 +29,7 @@ _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
 
 
 @contextmanager
-def spooling_in(folder: Path) -> Iterator[None]:
+def spool_in(folder: Path) -> Iterator[None]:
     """Keep spooled files within the block in this folder instead of the system's temporary folder."""
     token = _folder.set(folder)
     try:

@@ -77,11 +77,11 @@ def parquet_records(
         raise InputError(f"{place}: the parquet file is damaged ({reason}): fetch it again") from error
 
 
-def columns_shown(names: Sequence[str]) -> str:
+def format_columns(names: Sequence[str]) -> str:
     """Return the names of columns or fields for a message."""
     return quote_line(", ".join(names))
 
 
-def value_shown(value: object) -> str:
+def format_value(value: object) -> str:
     """Return a value for a message, as JSON unless it is text."""
     return quote_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))

@@ -1,4 +1,4 @@
-"""What a source has that is no statement: counted against a limit, and kept in a file with line number and reason."""
+"""Count the lines of a source that are no statements against a limit; keep them in a file with number and reason."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from ...engine.errors import InputError, LoadInProgressError, StorageError
 from ...engine.neo4j import machine
-from ...engine.progress import Progress, silent
+from ...engine.progress import Progress, ignore_progress
 from ...engine.whole_file import lock_file
 from ...models.words import SMALL_WORDS
 from ..parsers.parser import parser
@@ -39,7 +39,7 @@ ABANDONED_S = 7 * 24 * 3_600
 """A load that was interrupted is expected to be repeated within a week; later it converts its source again."""
 
 
-def sweep(staging: Path) -> None:
+def delete_abandoned_stages(staging: Path) -> None:
     """Delete the stages that nobody has written to or gone on with for `ABANDONED_S`."""
     for folder in staging.iterdir():
         if not folder.is_dir() or _age_s(folder) < ABANDONED_S:
@@ -80,7 +80,7 @@ _PASSED_THROUGH = "SELECT * FROM lines"
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class StageCounts:
     """What a stage holds. `categories` has the statements of a source by what became of them; they add up to all."""
 
     num_triples: int
@@ -148,12 +148,12 @@ class Stage:
         self.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def find_completed(self, sha256: str) -> Counts | None:
+    def find_completed(self, sha256: str) -> StageCounts | None:
         """Return the counts when this content was staged to its end before, else None."""
         try:
             content = json.loads((self.folder / "complete.json").read_text(encoding="utf-8"))
             if content["format"] == FORMAT and content["sha256"] == sha256:
-                return Counts(**content["counts"])
+                return StageCounts(**content["counts"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
         return None
@@ -166,9 +166,9 @@ class Stage:
         subset: Subset,
         max_rejects: int,
         rejects_file: Path | None,
-        progress: Progress = silent,
+        progress: Progress = ignore_progress,
         sample_batches: int | None = None,
-    ) -> Counts:
+    ) -> StageCounts:
         """Read a source to its end and number what it says; what the folder held before is gone.
 
         `sample_batches` ends the reading of every part after so many batches; `share_read` then has the share by bytes.
@@ -264,7 +264,7 @@ class Stage:
             text = query("reading/take").replace("{{parser}}", text)
             for segment in _segments(_reporting(islice(batches, sample_batches), report)):
                 first = next(segment)
-                run_over(self._open_database(), text, "lines", first.schema, chain((first,), segment))
+                run_on_batches(self._open_database(), text, "lines", first.schema, chain((first,), segment))
                 self._put_aside(rejects)
             self._put_aside(rejects)
         if sample_batches is not None and total:
@@ -309,7 +309,7 @@ class Stage:
                 connection.execute(query("restricting/next_hop"))
             connection.execute(query("restricting/only_around"))
 
-    def _number(self, source: Source, rejects: Rejects, progress: Progress) -> Counts:
+    def _number(self, source: Source, rejects: Rejects, progress: Progress) -> StageCounts:
         connection = self._open_database()
         connection.execute("SET force_compression = 'uncompressed'")  # what is made here is read once or twice
         progress("sorting", 0, 3)
@@ -330,7 +330,7 @@ class Stage:
         counted = next(self.rows("numbering/counts", 1)).to_pylist()[0]
         if "values" in source.options() and counted["num_unnamed"]:
             counted |= next(self.rows("results/unnamed_tails", 1)).to_pylist()[0]
-        counts = Counts(**counted, num_rejects=categories.get("reject", 0), categories=categories)
+        counts = StageCounts(**counted, num_rejects=categories.get("reject", 0), categories=categories)
         if not counts.num_triples:
             found = ", ".join(f"{number:,} {name}" for name, number in sorted(categories.items())) or "nothing"
             raise InputError(f"{source.name}: expected triples, found none to load ({found})")
@@ -423,7 +423,7 @@ def set_variables(connection: duckdb.DuckDBPyConnection, values: Mapping[str, An
         connection.execute(f"SET VARIABLE {name} = ?", [value])
 
 
-def run_over(
+def run_on_batches(
     connection: duckdb.DuckDBPyConnection, text: str, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
 ) -> None:
     """Run a statement that reads batches once, as a table.

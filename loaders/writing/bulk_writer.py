@@ -19,16 +19,16 @@ from ...engine.neo4j.catalogue import read_graph_state
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.import_files import LIST_DELIMITER, ImportFile, ImportFiles, ImportFileWriter
 from ...engine.neo4j.instance import LOAD_TIMEOUT_S
-from ...engine.neo4j.load_lock import Hold
-from ...engine.progress import Progress, silent
+from ...engine.neo4j.load_lock import OpenTransaction
+from ...engine.progress import Progress, ignore_progress
 from ..rows import RowStream
 from ..source import RelationFacts
 from ..stage.stage import Stage
-from .manifest import Manifest, begin, finish, request, write_relations
+from .manifest import Manifest, begin_load, finish_load, make_write_request, write_relations
 from .relations import RelationRow, num_related, relation_rows
 
 if TYPE_CHECKING:
-    from ...engine.neo4j.bulk_import import Incoming
+    from ...engine.neo4j.bulk_import import ImportServer
     from ...engine.neo4j.instance import Instance
 
 
@@ -91,7 +91,7 @@ _IMPORTED = {
 class BulkWriter:
     """Writes a stage into an embedded server in place of its graph."""
 
-    def __init__(self, progress: Progress = silent) -> None:
+    def __init__(self, progress: Progress = ignore_progress) -> None:
         self._progress = progress
 
     def write(
@@ -100,8 +100,8 @@ class BulkWriter:
         manifest: Manifest,
         facts: Mapping[str, RelationFacts],
         instance: Instance,
-        incoming: Incoming,
-        old: Hold | None,
+        incoming: ImportServer,
+        old: OpenTransaction | None,
         complete: Callable[[Gateway], None] = lambda _: None,
     ) -> int:
         """Write everything; at every moment the instance has either its old graph or the whole new one.
@@ -121,13 +121,13 @@ class BulkWriter:
         incoming.start(progress=False)
         with Gateway(incoming.connection(LOAD_TIMEOUT_S)) as gateway:
             self._progress("indexing", 0, 1)
-            begin(gateway, manifest)
+            begin_load(gateway, manifest)
             write_relations(gateway, rows)
             counts = {name: num_triples for _, name, num_triples in stage.relations()}
-            gateway.fetch(request("set_relation_counts", counts=counts))
+            gateway.fetch(make_write_request("set_relation_counts", counts=counts))
             _check(gateway, manifest)
             complete(gateway)
-            finish(gateway, manifest)
+            finish_load(gateway, manifest)
             self._progress("indexing", 1, 1)
         incoming.stop()
         if old:

@@ -10,7 +10,7 @@ from typing import Any
 from ...engine.errors import GraphError
 from ...engine.neo4j.catalogue import GRAPH_VERSION, RelationInfo, read_catalogue
 from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.templates import Request, Row, in_requests, template
+from ...engine.neo4j.templates import Request, Row, split_into_requests, template
 from .names import BASE_LOAD
 from .relations import RelationRow
 
@@ -107,29 +107,31 @@ def labels_of(load: int) -> list[str]:
     return [] if load == BASE_LOAD else [f"Load{load}"]
 
 
-def request(name: str, names: Mapping[str, str] | None = None, **params: Any) -> Request[None]:
+def make_write_request(name: str, names: Mapping[str, str] | None = None, **params: Any) -> Request[None]:
     """Return the request of a template that returns no rows."""
     return Request(template(name), params, _nothing, names or {})
 
 
-def begin(gateway: Gateway, manifest: Manifest) -> Sequence[RelationInfo]:
+def begin_load(gateway: Gateway, manifest: Manifest) -> Sequence[RelationInfo]:
     """Create the constraints, write the manifest as unfinished, and return the graph's relations."""
     ensure_constraints(gateway)
-    gateway.fetch(request("begin_load", sha256=manifest.sha256, properties=manifest.as_properties()))
+    gateway.fetch(make_write_request("begin_load", sha256=manifest.sha256, properties=manifest.as_properties()))
     return gateway.fetch(read_catalogue()).relations
 
 
 def write_relations(gateway: Gateway, rows: Sequence[RelationRow]) -> None:
     """Put relations into the catalogue."""
-    for batch in in_requests((row.as_parameters() for row in rows), _RELATIONS_A_BATCH, lambda row: len(str(row))):
-        gateway.fetch(request("write_relations", relations=batch))
+    for batch in split_into_requests(
+        (row.as_parameters() for row in rows), _RELATIONS_A_BATCH, lambda row: len(str(row))
+    ):
+        gateway.fetch(make_write_request("write_relations", relations=batch))
 
 
-def finish(gateway: Gateway, manifest: Manifest) -> None:
+def finish_load(gateway: Gateway, manifest: Manifest) -> None:
     """Create the name index, wait until all indexes are filled, and mark the load as finished."""
     ensure_names(gateway)
     options = json.dumps(manifest.options, sort_keys=True)
-    gateway.fetch(request("finish_load", sha256=manifest.sha256, options=options))
+    gateway.fetch(make_write_request("finish_load", sha256=manifest.sha256, options=options))
 
 
 def _nothing(rows: Sequence[Row]) -> None:

@@ -30,7 +30,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
+class NameProperties:
     """The name properties of an entity; None for each it lacks."""
 
     name: str | None
@@ -58,13 +58,13 @@ def read_names(name: str | None, aliases: Sequence[str] | None, tags: str | None
     return tuple(_read(text, tag, position) for position, (text, tag) in enumerate(zip(texts, tag_list, strict=True)))
 
 
-def write_names(names: Sequence[Name]) -> Naming:
+def write_names(names: Sequence[Name]) -> NameProperties:
     """Return the properties of these names; `read_names` inverts it."""
     if not names:
-        return Naming(None, None, None, None)
+        return NameProperties(None, None, None, None)
     tags = [_tag(name, position) for position, name in enumerate(names)]
     texts = [name.text for name in names]
-    return Naming(
+    return NameProperties(
         name=texts[0],
         aliases=texts[1:] or None,
         search_names=search_names(texts),
@@ -78,7 +78,7 @@ def search_names(texts: Iterable[str]) -> list[str] | None:
     return list(dict.fromkeys([*whole, *(short for name in whole for short in find_initials(name))])) or None
 
 
-def with_load(known: Sequence[Name], stated: Iterable[Name], load: int) -> tuple[Name, ...]:
+def add_load(known: Sequence[Name], stated: Iterable[Name], load: int) -> tuple[Name, ...]:
     """Return the names after a load has stated some: known ones keep their place, new ones follow."""
     merged = {(name.text, name.language): name for name in known}
     for name in stated:
@@ -90,7 +90,7 @@ def with_load(known: Sequence[Name], stated: Iterable[Name], load: int) -> tuple
     return tuple(merged.values())
 
 
-def without_load(known: Sequence[Name], load: int) -> tuple[Name, ...]:
+def remove_load(known: Sequence[Name], load: int) -> tuple[Name, ...]:
     """Return the names that remain without this load."""
     rest = (replace(name, loads=tuple(number for number in name.loads if number != load)) for name in known)
     return tuple(name for name in rest if name.loads)

@@ -10,14 +10,14 @@ from typing import Any
 
 from ...engine.neo4j.catalogue import RelationInfo
 from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.load_lock import Hold
-from ...engine.neo4j.templates import Request, in_requests, template
-from ...engine.progress import Progress, silent
+from ...engine.neo4j.load_lock import OpenTransaction
+from ...engine.neo4j.templates import Request, split_into_requests, template
+from ...engine.progress import Progress, ignore_progress
 from ..rows import split_by_bytes
 from ..source import RelationFacts
 from ..stage.stage import Stage
-from .manifest import Manifest, begin, finish, labels_of, request, write_relations
-from .names import BASE_LOAD, Name, read_names, with_load, write_names
+from .manifest import Manifest, begin_load, finish_load, labels_of, make_write_request, write_relations
+from .names import BASE_LOAD, Name, add_load, read_names, write_names
 from .relations import RelationRow, count_in_graph, num_related, refresh_counts, relation_rows
 
 BATCH_SIZE = 10_000
@@ -26,7 +26,7 @@ BATCH_SIZE = 10_000
 class OnlineWriter:
     """Writes a stage through a gateway, beside or in place of the graph's content."""
 
-    def __init__(self, gateway: Gateway, batch_size: int = BATCH_SIZE, progress: Progress = silent) -> None:
+    def __init__(self, gateway: Gateway, batch_size: int = BATCH_SIZE, progress: Progress = ignore_progress) -> None:
         self._gateway = gateway
         self._batch_size = batch_size
         self._progress = progress
@@ -36,7 +36,7 @@ class OnlineWriter:
         stage: Stage,
         manifest: Manifest,
         facts: Mapping[str, RelationFacts],
-        lock: Hold,
+        lock: OpenTransaction,
         *,
         replace: bool = False,
         complete: Callable[[Gateway], None] = lambda _: None,
@@ -47,7 +47,7 @@ class OnlineWriter:
 
         Raises `DatabaseError` if the lock was lost: the load is then unfinished.
         """
-        known = begin(self._gateway, manifest)
+        known = begin_load(self._gateway, manifest)
         if replace:
             self._clear(manifest, known)
             known = ()
@@ -59,19 +59,19 @@ class OnlineWriter:
         self._refresh(stage, manifest, rows, known)
         complete(self._gateway)
         lock.check()
-        finish(self._gateway, manifest)
+        finish_load(self._gateway, manifest)
         return num_related(rows)
 
     def _clear(self, manifest: Manifest, known: Sequence[RelationInfo]) -> None:
         """Delete other loads' content; their manifests first, so that nobody takes the rest for a graph."""
         self._progress("deleting", 0, 1)
-        self._gateway.fetch(request("delete_other_loads", sha256=manifest.sha256))
+        self._gateway.fetch(make_write_request("delete_other_loads", sha256=manifest.sha256))
         numbers = {relation.name: relation.number for relation in known}
-        self._gateway.execute(request("delete_triples", numbers=numbers, batch_size=self._batch_size))
+        self._gateway.execute(make_write_request("delete_triples", numbers=numbers, batch_size=self._batch_size))
         for label in ("Entity", "Literal"):
-            self._gateway.execute(request("delete_orphans", {"LABEL": label}, batch_size=self._batch_size))
-        self._gateway.fetch(request("refresh_relation_counts", counts={}))
-        self._gateway.fetch(request("delete_unused_relations"))
+            self._gateway.execute(make_write_request("delete_orphans", {"LABEL": label}, batch_size=self._batch_size))
+        self._gateway.fetch(make_write_request("refresh_relation_counts", counts={}))
+        self._gateway.fetch(make_write_request("delete_unused_relations"))
         self._progress("deleting", 1, 1)
 
     def _write_entities(self, stage: Stage, manifest: Manifest) -> None:
@@ -80,7 +80,7 @@ class OnlineWriter:
             rows = batch.to_pylist()
             if manifest.number != BASE_LOAD:
                 rows = self._with_names_of_the_graph(rows, manifest.number)
-            self._gateway.fetch(request("write_entities", entities=rows, labels=labels_of(manifest.number)))
+            self._gateway.fetch(make_write_request("write_entities", entities=rows, labels=labels_of(manifest.number)))
             done += len(rows)
             self._progress("entities", done, manifest.num_entities)
 
@@ -89,13 +89,13 @@ class OnlineWriter:
         merged = []
         for row in rows:
             stated = read_names(row["name"], row["aliases"], row["name_tags"])
-            merged.append(write_names(with_load(known.get(row["id"], ()), stated, load)).as_row(row["id"]))
+            merged.append(write_names(add_load(known.get(row["id"], ()), stated, load)).as_row(row["id"]))
         return merged
 
     def _write_literals(self, stage: Stage, manifest: Manifest) -> None:
         done, labels = 0, labels_of(manifest.number)
         for batch in split_by_bytes(stage.rows("results/literal_rows", self._batch_size)):
-            self._gateway.fetch(request("write_literals", literals=batch.to_pylist(), labels=labels))
+            self._gateway.fetch(make_write_request("write_literals", literals=batch.to_pylist(), labels=labels))
             done += batch.num_rows
             self._progress("literals", done, manifest.num_literals)
 
@@ -115,8 +115,8 @@ class OnlineWriter:
                 if not group or (tail == "Literal" and not manifest.num_literals):
                     continue
                 triples = self._triples(stage, [row.staged for row in group], tail == "Literal")
-                for batch in in_requests(triples, self._batch_size, lambda triple: sum(map(len, triple))):
-                    self._gateway.fetch(request(query, {"TAIL": tail}, triples=batch, **params))
+                for batch in split_into_requests(triples, self._batch_size, lambda triple: sum(map(len, triple))):
+                    self._gateway.fetch(make_write_request(query, {"TAIL": tail}, triples=batch, **params))
                     done += len(batch)
                     self._progress("triples", done, manifest.num_triples)
 
@@ -133,12 +133,14 @@ class OnlineWriter:
         self._progress("signatures", 0, manifest.num_entities)
         if manifest.number == BASE_LOAD:
             all_ = {"LABEL": "Entity"}
-            self._gateway.execute(request("refresh_signatures", all_, numbers=numbers, batch_size=self._batch_size))
+            self._gateway.execute(
+                make_write_request("refresh_signatures", all_, numbers=numbers, batch_size=self._batch_size)
+            )
             refresh_counts(self._gateway, [*rows, *known])
         else:
             for batch in split_by_bytes(stage.rows("results/entity_rows", self._batch_size)):
                 ids = batch.column("id").to_pylist()
-                self._gateway.fetch(request("refresh_signatures_of", ids=ids, numbers=numbers))
+                self._gateway.fetch(make_write_request("refresh_signatures_of", ids=ids, numbers=numbers))
                 done += len(ids)
                 self._progress("signatures", done, manifest.num_entities)
             refresh_counts(self._gateway, rows)

@@ -132,7 +132,7 @@ def _how_many(text: str) -> FormPlan | None:
     whole = whole[:1].upper() + whole[1:]
     inner = _read(whole)
     if inner is not None and "yes or no" not in inner.forms:
-        return replace(inner.also("how many", "“how many” counts the answers"), counted=True)
+        return replace(inner.nest("how many", "“how many” counts the answers"), counted=True)
     return FormPlan(("how many",), "“how many” counts the answers", (SubQuestion(f"{whole}?"),), counted=True)
 
 
@@ -242,7 +242,7 @@ def _not(text: str) -> FormPlan | None:
     if found:
         inner = _read(found["base"])
         plan = inner or FormPlan((), "", (SubQuestion(f"{found['base']}?"),))
-        return replace(plan.also("not", f"{found['name']} is excluded"), excluded=found["name"])
+        return replace(plan.nest("not", f"{found['name']} is excluded"), excluded=found["name"])
     found = re.match(r"^(?P<base>.+?),? (?:but|and) not (?P<rest>.+)$", text)
     if found:
         other = _other(found["base"], found["rest"])

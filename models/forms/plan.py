@@ -61,7 +61,7 @@ class FormPlan:
         """
         return self.forms == ("how much",)
 
-    def also(self, form: Form, rule: str) -> FormPlan:
+    def nest(self, form: Form, rule: str) -> FormPlan:
         """Return this plan nested in another form."""
         return replace(self, forms=(form, *self.forms), rule=f"{rule}; {self.rule}" if self.rule else rule)
 

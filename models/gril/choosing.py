@@ -130,7 +130,9 @@ class PointingReader(EncoderReader):
         """Return the probability of each candidate. graph_tokens: (num_passages, width); None for a reader without
         them.
         """
-        texts = [self._texts.written(passage, self.max_tokens - 1, has_text=self.has_text) for passage in passages]
+        texts = [
+            self._texts.tokenise_passage(passage, self.max_tokens - 1, has_text=self.has_text) for passage in passages
+        ]
         states, _ = self._texts.states([text.ids for text in texts], graph_tokens, precision)
         shift = 0 if graph_tokens is None else 1
         firsts = [0]

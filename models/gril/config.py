@@ -147,7 +147,7 @@ class GrilConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class ReaderDescription:
+class GrilReaderDescription:
     """A reader. name: its model before training. width: of its embeddings. inner: of the bridge. token, text: what it
     is given. num_triples: given to it; 0: five per predicted hop. share: the fraction of the best candidate's
     probability from which another candidate is an answer, too. reads: what it does. lora: of a writing reader.
@@ -181,4 +181,4 @@ class GrilDescription(ModelDescription):
     max_hops: Annotated[int, Field(ge=1, le=16)]
     grow: GrowOptions
     subgraph: SubgraphOptions
-    reader: ReaderDescription | None = None
+    reader: GrilReaderDescription | None = None

@@ -25,7 +25,7 @@ from torch.nn.functional import cross_entropy
 
 from ..subgraphs import UNNAMED, UNREACHED, QuestionGraphs, hops_from
 from ..text.vectors import TextVectors
-from ..training.loop import Shuffled
+from ..training.loop import ShuffledObjective
 from ..training.objective import Figures, TrainingOptions
 from .config import ACCURACY, MAJORITY, GrowOptions, Score
 
@@ -192,10 +192,10 @@ class GraphRetriever(nn.Module):
         if options.pruning == "none":
             return torch.ones_like(edges.is_inverse)
         if options.pruning == "top-k":
-            return among_best(attention, edges.sources, len(inputs.is_topic), options.top_k)
+            return mark_best_of_groups(attention, edges.sources, len(inputs.is_topic), options.top_k)
         low = torch.nonzero(attention <= options.sigma).squeeze(1)
         questions = inputs.question_of[edges.sources[low]]
-        survivors = among_best(attention[low], questions, len(inputs.questions), options.budget)
+        survivors = mark_best_of_groups(attention[low], questions, len(inputs.questions), options.budget)
         return torch.ones_like(edges.is_inverse).index_fill(0, low[~survivors], False)
 
     def _update_entities(self, entities: Tensor, edges: _Edges, attention: Tensor) -> Tensor:
@@ -226,7 +226,7 @@ def group_count(flags: Tensor, groups: Tensor, num_groups: int) -> Tensor:
     return torch.zeros(num_groups, dtype=torch.int64, device=flags.device).index_add(0, groups, flags.long())
 
 
-def among_best(values: Tensor, groups: Tensor, num_groups: int, top_k: int) -> Tensor:
+def mark_best_of_groups(values: Tensor, groups: Tensor, num_groups: int, top_k: int) -> Tensor:
     """Return which rows are among the `top_k` best of their group, (num_rows,); rows that tie with the last are
     included.
     """
@@ -266,7 +266,7 @@ class EncodedQuestions:
         self._questions = encode(texts.questions)
         self._relations = encode(texts.relations)
         self._entities = encode(texts.entities) if texts.entities else np.zeros((1, self._questions.shape[1]), "f4")
-        self._on_path = on_right_paths(graphs)
+        self._on_path = mark_right_paths(graphs)
 
     @property
     def dimension(self) -> int:
@@ -319,7 +319,7 @@ class EncodedQuestions:
         return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)
 
 
-def on_right_paths(graphs: QuestionGraphs) -> Bools:
+def mark_right_paths(graphs: QuestionGraphs) -> Bools:
     """Return which nodes are on a shortest path from a topic to an answer, (num_nodes,): the ends of right triples."""
     found = np.zeros(len(graphs.text_of), dtype=np.bool_)
     found[graphs.heads[graphs.is_positive]] = True
@@ -389,7 +389,7 @@ def hops_of(graphs: QuestionGraphs, max_hops: int) -> Ints:
     return np.array(found, dtype=np.int64)
 
 
-class HopObjective(Shuffled[HopPredictor, int]):
+class HopObjective(ShuffledObjective[HopPredictor, int]):
     """An `Objective`: cross-entropy over the questions with reachable answers."""
 
     def __init__(

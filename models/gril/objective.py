@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy
 
-from ..training.loop import Shuffled
+from ..training.loop import ShuffledObjective
 from ..training.objective import Figures, NothingToLearnError
 from .config import CHOOSE_AT, RECALL_AT, RETRIEVER_FIGURES, GrilConfig
 from .network import CLAMP, EncodedQuestions, GraphRetriever, GrowInputs, GrownSubgraph, logit
@@ -39,7 +39,7 @@ def graph_supervision(grown: GrownSubgraph, inputs: GrowInputs, on_path: Tensor)
     return (total / count.clamp(min=1)).mean()
 
 
-class RetrieverObjective(Shuffled[GraphRetriever, tuple[int, int]]):
+class RetrieverObjective(ShuffledObjective[GraphRetriever, tuple[int, int]]):
     """An `Objective`. Questions without a right triple in their subgraph are skipped in training and on dev."""
 
     def __init__(
@@ -75,9 +75,9 @@ class RetrieverObjective(Shuffled[GraphRetriever, tuple[int, int]]):
 
     def evaluate(self) -> Figures:
         """Return recall on dev."""
-        return figures_of(list(self.scored()))
+        return figures_of(list(self.iterate_logits()))
 
-    def scored(self) -> Iterator[tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]]:
+    def iterate_logits(self) -> Iterator[tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]]:
         """Yield the logits of each dev question's triples, and which are right."""
         yield from score_triples(self.network, self._dev)
 

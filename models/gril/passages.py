@@ -169,7 +169,7 @@ class BackboneTexts:
         self._tokenizer: Any = backbone.tokenizer
         self._tokens: dict[str, list[int]] = {}
 
-    def written(self, passage: Passage, max_tokens: int, *, has_text: bool, after: str = "") -> EncodedPassage:
+    def tokenise_passage(self, passage: Passage, max_tokens: int, *, has_text: bool, after: str = "") -> EncodedPassage:
         """Return a passage as tokens; see `write_passage`."""
         tokenizer = self._tokenizer
         return encode_passage(
@@ -184,7 +184,7 @@ class BackboneTexts:
 
     def ids(self, passage: Passage, max_tokens: int, *, has_text: bool, after: str = "") -> list[int]:
         """Return the passage's token ids alone."""
-        return self.written(passage, max_tokens, has_text=has_text, after=after).ids
+        return self.tokenise_passage(passage, max_tokens, has_text=has_text, after=after).ids
 
     def states(
         self, texts: Sequence[Sequence[int]], graph_tokens: Tensor | None, precision: torch.dtype | None

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ..training.loop import Shuffled
+from ..training.loop import ShuffledObjective
 from ..training.objective import Figures, ParameterGroup
 from .config import F1, HITS, GrilConfig, JointOptions
 from .network import CLAMP, TRIPLES_PER_HOP, EncodedQuestions, GraphRetriever, GrowInputs, GrownSubgraph, HopPredictor
@@ -167,7 +167,7 @@ SHARES: tuple[float, ...] = tuple(np.linspace(0.05, 1.0, 20).tolist())
 """Fractions of the best candidate's probability from which another candidate is an answer, too; dev decides."""
 
 
-class JointObjective(Shuffled[JointNetwork, tuple[int, int]]):
+class JointObjective(ShuffledObjective[JointNetwork, tuple[int, int]]):
     """An `Objective`. Figures cover all dev questions with an answer in their subgraph, found or not; in the open
     domain all that have a subgraph.
     """
@@ -193,7 +193,7 @@ class JointObjective(Shuffled[JointNetwork, tuple[int, int]]):
         rates = (self.training.learning_rate, self.training.head_learning_rate)
         return [ParameterGroup(part, rate) for part, rate in zip(parts, rates, strict=True)]
 
-    def saved(self) -> Mapping[str, Tensor]:
+    def get_weights(self) -> Mapping[str, Tensor]:
         """Return the trained weights; of a LoRA only its factors."""
         return self.network.trained_weights()
 
@@ -212,14 +212,14 @@ class JointObjective(Shuffled[JointNetwork, tuple[int, int]]):
     def evaluate(self) -> Figures:
         """Return Hits@1 and F1 on dev, F1 at the best of `SHARES`."""
         found = self.outputs()
-        hits = float(np.mean([hit(each.scores, each.is_right) for each in found])) if found else 0.0
-        f1: float = max(f1_at(share, found) for share in SHARES)
+        hits = float(np.mean([is_best_right(each.scores, each.is_right) for each in found])) if found else 0.0
+        f1: float = max(mean_f1_at(share, found) for share in SHARES)
         return {HITS: hits, F1: f1, "selection_metric": hits + TIE_BREAK * f1}
 
     def best_share(self) -> float:
         """Return the one of `SHARES` with the best F1 on dev; ties go to the highest."""
         found = self.outputs()
-        best: float = max(SHARES, key=lambda share: (f1_at(share, found), share))
+        best: float = max(SHARES, key=lambda share: (mean_f1_at(share, found), share))
         return best
 
     def outputs(self) -> list[ReaderOutput]:
@@ -256,7 +256,7 @@ def numbers_of_triples(hops: HopPredictor, encoded: EncodedQuestions, config: Gr
     return [TRIPLES_PER_HOP * c for c in predicted.tolist()]
 
 
-def hit(scores: Floats, right: Bools) -> bool:
+def is_best_right(scores: Floats, right: Bools) -> bool:
     """Return whether the best candidate is right; False if it is not in the text."""
     return bool(len(scores) and scores.max() > 0 and right[scores.argmax()])
 
@@ -267,7 +267,7 @@ def is_answer(scores: Floats, share: float) -> Bools:
     return is_predicted
 
 
-def f1_at(share: float, found: Sequence[ReaderOutput]) -> float:
+def mean_f1_at(share: float, found: Sequence[ReaderOutput]) -> float:
     """Return the mean F1 of the answers at a fraction."""
     figures = []
     for each in found:

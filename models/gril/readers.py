@@ -12,10 +12,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ..star.backbone import describe_backbone, open_pretrained, open_stored
+from ..star.backbone import describe_backbone, open_pretrained, open_stored_backbone
 from ..training.checkpoint import read_weights, write_weights
 from .choosing import ChoosingReader, PointingReader
-from .config import GrilDescription, JointOptions, ReaderDescription, Reads
+from .config import GrilDescription, GrilReaderDescription, JointOptions, Reads
 from .passages import JointReader, Passage
 from .reader_training import is_answer
 from .writing import WritingReader, WrittenReply
@@ -44,7 +44,7 @@ def new_reader(options: JointOptions, device: str = "cpu") -> JointReader:
     return OF_BACKBONE[options.reads](backbone, options.max_tokens, has_text=options.text)
 
 
-def open_reader(description: ReaderDescription, folder: Path, device: str = "cpu") -> JointReader:
+def open_reader(description: GrilReaderDescription, folder: Path, device: str = "cpu") -> JointReader:
     """Return the reader stored in `folder`; a writing reader is its language model, by name, with a LoRA."""
     weights: dict[str, Tensor] = read_weights(folder)
     if description.reads == "writing":
@@ -60,7 +60,7 @@ def open_reader(description: ReaderDescription, folder: Path, device: str = "cpu
         restore_adapter(writer.language_model, weights)
         return writer.eval()
     reader = OF_BACKBONE[description.reads](
-        open_stored(description.name, folder), description.max_tokens, has_text=description.text
+        open_stored_backbone(description.name, folder), description.max_tokens, has_text=description.text
     )
     known = reader.state_dict()
     reader.load_state_dict({name: each for name, each in weights.items() if name in known})
@@ -83,7 +83,7 @@ class ReaderModel:
 
     def __init__(self, description: GrilDescription, reader: JointReader) -> None:
         assert description.reader is not None
-        self.description: ReaderDescription = description.reader
+        self.description: GrilReaderDescription = description.reader
         self._reader = reader
         self._turn = threading.RLock()
 

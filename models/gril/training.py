@@ -12,13 +12,13 @@ import torch
 
 from ..language.causal_lm import CausalLMError
 from ..subgraphs import QuestionGraphs, QuestionLabels
-from ..training.checkpoint import Writer, check_checkpoint, read_weights, readable, write_weights
+from ..training.checkpoint import Writer, check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..training.description import BadCheckpointError
 from ..training.kind import Inputs, Opening, Outcome, Phase, Training
-from ..training.loop import Trained
+from ..training.loop import TrainingResult
 from ..training.objective import NothingToLearnError
 from ..training.trainer import fit_calibration
-from .config import BRIDGE, HOPS, READER, RETRIEVER, GrilConfig, GrilDescription, ReaderDescription
+from .config import BRIDGE, HOPS, READER, RETRIEVER, GrilConfig, GrilDescription, GrilReaderDescription
 from .network import EncodedQuestions, GraphRetriever, HopModel, HopObjective, HopPredictor
 from .objective import RetrieverObjective, score_triples
 from .passages import JointReader, ReaderTarget
@@ -74,7 +74,7 @@ def gril_training(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Trainin
         joint.append(JointObjective(network, predictors[0], train, dev, config))
         return joint[0]
 
-    def outcome(_trained: Mapping[str, Trained]) -> Outcome:
+    def outcome(_trained: Mapping[str, TrainingResult]) -> Outcome:
         network = joint[0].network.retriever if joint else retrievers[0].network
         fields = {
             "encoder": config.encoder,
@@ -136,9 +136,9 @@ def _best(network: GraphRetriever, dev: Sequence[EncodedQuestions]) -> list[tupl
     return found
 
 
-def _describe_reader(objective: JointObjective, config: GrilConfig) -> ReaderDescription:
+def _describe_reader(objective: JointObjective, config: GrilConfig) -> GrilReaderDescription:
     options = config.joint
-    return ReaderDescription(
+    return GrilReaderDescription(
         options.reader,
         objective.network.reader.width,
         options.inner,
@@ -186,7 +186,7 @@ class GrilCheckpoint:
 def read_graph_retriever(folder: Path, device: str = "cpu") -> tuple[GrilDescription, GraphRetriever]:
     """Return a checkpoint's retriever after checking its hashes; raise `BadCheckpointError` for a damaged one."""
     description = check_checkpoint(folder, GrilDescription, _parts)
-    with readable(folder):
+    with translate_read_errors(folder):
         network = GraphRetriever(description.dimension, description.hidden, description.score, description.grow)
         network.load_state_dict(read_weights(folder / RETRIEVER))
     return description, network.eval().to(torch.device(device))
@@ -195,7 +195,7 @@ def read_graph_retriever(folder: Path, device: str = "cpu") -> tuple[GrilDescrip
 def read_hop_predictor(folder: Path, device: str = "cpu") -> tuple[GrilDescription, HopPredictor]:
     """Return a checkpoint's hop predictor; raise `BadCheckpointError` if it is damaged."""
     description = check_checkpoint(folder, GrilDescription, _parts)
-    with readable(folder):
+    with translate_read_errors(folder):
         network = HopPredictor(description.dimension, description.hidden, description.max_hops)
         network.load_state_dict(read_weights(folder / HOPS))
     return description, network.eval().to(torch.device(device))
@@ -204,7 +204,7 @@ def read_hop_predictor(folder: Path, device: str = "cpu") -> tuple[GrilDescripti
 def read_bridge(folder: Path, device: str = "cpu") -> Bridge:
     """Return a checkpoint's bridge; raise `BadCheckpointError` if it has no reader or is damaged."""
     description, reader = _with_reader(folder)
-    with readable(folder):
+    with translate_read_errors(folder):
         network = Bridge(description.hidden, reader.inner, reader.width)
         network.load_state_dict(read_weights(folder / BRIDGE))
     return network.eval().to(torch.device(device))
@@ -216,7 +216,7 @@ def read_reader(folder: Path, device: str = "cpu") -> tuple[GrilDescription, Joi
     """
     description, reader_description = _with_reader(folder)
     try:
-        with readable(folder):
+        with translate_read_errors(folder):
             reader: Any = open_reader(reader_description, folder / READER, device)
     except CausalLMError as error:
         raise BadCheckpointError(f"{folder}: {error}") from error
@@ -224,7 +224,7 @@ def read_reader(folder: Path, device: str = "cpu") -> tuple[GrilDescription, Joi
     return description, moved
 
 
-def _with_reader(folder: Path) -> tuple[GrilDescription, ReaderDescription]:
+def _with_reader(folder: Path) -> tuple[GrilDescription, GrilReaderDescription]:
     description = check_checkpoint(folder, GrilDescription, _parts)
     if description.reader is None:
         raise BadCheckpointError(

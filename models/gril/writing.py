@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from ..language.causal_lm import ChosenLogprobs
-from ..language.lora import LanguageModel, adapter_weights, with_lora
+from ..language.lora import ModelAndTokenizer, adapter_weights, add_lora
 from ..training.objective import LoraOptions
 from .passages import ARROW, MAX_ANSWERS, UNNAMED_TEXT, Passage, ReaderOutput, ReaderQuestion
 
@@ -43,9 +43,9 @@ class WrittenReply:
 class WritingReader(nn.Module):
     """model: as loaded; the constructor adds the LoRA. has_text: whether the prompt contains triples."""
 
-    def __init__(self, model: LanguageModel, lora: LoraOptions, max_tokens: int, *, has_text: bool) -> None:
+    def __init__(self, model: ModelAndTokenizer, lora: LoraOptions, max_tokens: int, *, has_text: bool) -> None:
         super().__init__()
-        self.language_model: Any = with_lora(model, lora)
+        self.language_model: Any = add_lora(model, lora)
         self.max_tokens, self.has_text = max_tokens, has_text
         self._tokenizer: Any = model.tokenizer
 

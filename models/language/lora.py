@@ -25,7 +25,7 @@ VALUES = 64
 
 
 @dataclass(frozen=True, slots=True)
-class LanguageModel:
+class ModelAndTokenizer:
     """A causal LM from disk or hub: a Hugging Face model and its tokenizer, padded on the right."""
 
     name: str
@@ -35,7 +35,7 @@ class LanguageModel:
 
 def load_language_model(
     name: str, *, device: str = "cpu", dtype: torch.dtype | None = None, fetch: bool = True
-) -> LanguageModel:
+) -> ModelAndTokenizer:
     """Return a model by folder, or by name from the local cache or the hub; it reads only safetensors.
 
     dtype: of the weights; None: as stored. fetch: whether the hub may be asked; false for a name that comes from a
@@ -53,10 +53,10 @@ def load_language_model(
     tokenizer.padding_side = "right"
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
-    return LanguageModel(name, network, tokenizer)
+    return ModelAndTokenizer(name, network, tokenizer)
 
 
-def fingerprint(model: LanguageModel) -> str:
+def fingerprint(model: ModelAndTokenizer) -> str:
     """Return a digest that identifies a model's weights: parameter names, shapes and some of the values.
 
     Call it before adding a LoRA.
@@ -70,7 +70,7 @@ def fingerprint(model: LanguageModel) -> str:
     return digest.hexdigest()
 
 
-def with_lora(model: LanguageModel, options: LoraOptions) -> nn.Module:
+def add_lora(model: ModelAndTokenizer, options: LoraOptions) -> nn.Module:
     """Return the network with new trainable LoRA factors; its output is unchanged until they are trained.
 
     Initial values follow torch's seed. Raises `CausalLMError` without peft, or if no layer matches `targets`.
@@ -90,7 +90,7 @@ def with_lora(model: LanguageModel, options: LoraOptions) -> nn.Module:
 
 
 def adapter_weights(network: nn.Module) -> dict[str, Tensor]:
-    """Return the trainable weights of a network from `with_lora`, not copies, by name."""
+    """Return the trainable weights of a network from `add_lora`, not copies, by name."""
     return {name: parameter.data for name, parameter in network.named_parameters() if parameter.requires_grad}
 
 

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from ..training.checkpoint import check_checkpoint, read_weights, readable, write_weights
+from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..training.kind import Inputs, Outcome, Phase, Training
-from ..training.loop import Shuffled, Trained
+from ..training.loop import ShuffledObjective, TrainingResult
 from ..training.objective import Figures, NothingToLearnError
 from ..training.trainer import fit_calibration
 from .config import PART, Bools, Floats, LinkedCandidates, LinkerConfig, LinkerDescription
@@ -50,13 +50,13 @@ class CandidateScorer(nn.Module):
 def read_linker(folder: Path) -> tuple[LinkerDescription, CandidateScorer]:
     """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged."""
     description = check_checkpoint(folder, LinkerDescription, lambda _: (PART,))
-    with readable(folder):
+    with translate_read_errors(folder):
         network = CandidateScorer(len(description.features), description.hidden)
         network.load_state_dict(read_weights(folder / PART))
     return description, network.eval()
 
 
-class LinkerObjective(Shuffled[CandidateScorer, tuple[int, int]]):
+class LinkerObjective(ShuffledObjective[CandidateScorer, tuple[int, int]]):
     """An `Objective`. Questions without a candidate are skipped in training and count as misses on dev."""
 
     def __init__(
@@ -94,7 +94,7 @@ class LinkerObjective(Shuffled[CandidateScorer, tuple[int, int]]):
 
     def evaluate(self) -> Figures:
         """Return recall and loss on dev."""
-        found = [linker_figures(logits, right, topics) for logits, right, topics in self.scored()]
+        found = [linker_figures(logits, right, topics) for logits, right, topics in self.iterate_logits()]
         recall_1, recall_3 = np.mean([each[:2] for each in found], axis=0).tolist()
         loss = sum(each[2] for each in found) / max(1, sum(len(each.is_topic) for each in self._dev))
         return {
@@ -104,7 +104,7 @@ class LinkerObjective(Shuffled[CandidateScorer, tuple[int, int]]):
             "selection_metric": recall_1 - 0.1 * loss,
         }
 
-    def scored(self) -> Iterator[tuple[Floats, Bools, int]]:
+    def iterate_logits(self) -> Iterator[tuple[Floats, Bools, int]]:
         """Yield the logits of each dev question's candidates, which are topics, and the number of its topics."""
         with torch.no_grad():
             for each in self._dev:
@@ -138,10 +138,10 @@ def linker_training(config: LinkerConfig, inputs: Inputs[LinkedCandidates]) -> T
         learned.append(LinkerObjective(network, inputs.train, inputs.dev, config))
         return learned[0]
 
-    def outcome(_trained: Mapping[str, Trained]) -> Outcome:
+    def outcome(_trained: Mapping[str, TrainingResult]) -> Outcome:
         scored = [
             (float(logit), float(right))
-            for logits, rights, _ in learned[0].scored()
+            for logits, rights, _ in learned[0].iterate_logits()
             for logit, right in zip(logits, rights, strict=True)
         ]
         fields = {

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..f1 import choose_set
 from ..training.description import QuestionKey, TrainedOn
 from .features import NAMES, WayColumns, way_features
-from .model import ABSENT, HopHead, Reader, SourceWeights, best_ways, sigmoid, with_hops
+from .model import ABSENT, HopHead, Reader, SourceWeights, add_hops, best_ways, sigmoid
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -72,9 +72,9 @@ class Readings:
         """Id, text and topics of each question."""
         return [(text, text, topics) for text, topics in zip(self.texts, self.topics, strict=True)]
 
-    def with_hops(self, hops_log: Floats) -> Readings:
+    def set_hops(self, hops_log: Floats) -> Readings:
         """Return the readings with what is predicted of the hops of each question."""
-        return replace(self, sources=tuple((name, kind, with_hops(w, hops_log)) for name, kind, w in self.sources))
+        return replace(self, sources=tuple((name, kind, add_hops(w, hops_log)) for name, kind, w in self.sources))
 
     def hops(self) -> Ints:
         """Return the fewest hops of a chain to a right candidate, (num_questions,); `MAX_HOPS` + 1 where there is none.
@@ -103,7 +103,7 @@ def fit_reader(sets: Sequence[Readings], *, power: float = 1.0, predict_hops: bo
         part = _fit_weights(sets, power, leave_out=fold, start=fitted)
         held_out += [_firsts(each, part, np.arange(len(each)) % FOLDS == fold) for each in sets]
     logits, right = (np.concatenate(each) for each in zip(*held_out, strict=True))
-    line = newton(logits[:, None], right, np.full(len(right), 1 / max(len(right), 1)), PENALTY)
+    line = fit_logistic_regression(logits[:, None], right, np.full(len(right), 1 / max(len(right), 1)), PENALTY)
     return replace(fitted, hops=head, calibration=(float(line[0]), float(line[1])))
 
 
@@ -111,7 +111,7 @@ def figures(readings: Readings, reader: Reader) -> dict[str, float]:
     """Return F1, Hits@1 and expected calibration error over ten bins of confidence, of questions and the best that
     these candidates allow (``oracle``)."""
     if reader.hops is not None:
-        readings = readings.with_hops(reader.hops.log_probabilities(readings.vectors))
+        readings = readings.set_hops(reader.hops.log_probabilities(readings.vectors))
     read = reader.read(readings.sources)
     f1, best, first, sure = (np.zeros(len(readings)) for _ in range(4))
     for question in range(len(readings)):
@@ -135,7 +135,9 @@ def figures(readings: Readings, reader: Reader) -> dict[str, float]:
     }
 
 
-def newton(x: Floats, y: Floats, weights: Floats, penalty: float, start: Floats | None = None) -> Floats:
+def fit_logistic_regression(
+    x: Floats, y: Floats, weights: Floats, penalty: float, start: Floats | None = None
+) -> Floats:
     """Return the coefficients of P = σ(x · β + β_0), (num_columns + 1,), the last one β_0, which has no penalty.
 
     Least is Σ weights · cross-entropy + penalty/2 · Σ (β · spread)²: columns count alike, whatever their scale.
@@ -185,7 +187,7 @@ def _fit_weights(sets: Sequence[Readings], power: float, leave_out: int = -1, st
         return Reader(sources, trained=True)
     stacked = np.stack(columns, axis=1)
     used = weights > 0
-    shares = newton(stacked[used], right[used], weights[used], PENALTY)
+    shares = fit_logistic_regression(stacked[used], right[used], weights[used], PENALTY)
     shared = {name: replace(each, share=float(v)) for (name, each), v in zip(sources.items(), shares, strict=False)}
     return Reader(shared, bias=float(shares[-1]), trained=True)
 
@@ -200,13 +202,18 @@ def _fit_source(
     if start is None:
         ways = np.bincount(candidate, minlength=len(right))
         rows = np.flatnonzero(weights[candidate] > 0)
-        beta = newton(x[rows], right[candidate[rows]], (weights / np.maximum(ways, 1))[candidate[rows]], PENALTY)
+        beta = fit_logistic_regression(
+            x[rows], right[candidate[rows]], (weights / np.maximum(ways, 1))[candidate[rows]], PENALTY
+        )
     else:
         beta = start
     for _ in range(ROUNDS if start is None else 1):
         _, which = best_ways(x @ beta[:-1] + beta[-1], candidate, len(right))
         rows = which[(which >= 0) & (weights > 0)]
-        before, beta = beta, newton(x[rows], right[candidate[rows]], weights[candidate[rows]], PENALTY, beta)
+        before, beta = (
+            beta,
+            fit_logistic_regression(x[rows], right[candidate[rows]], weights[candidate[rows]], PENALTY, beta),
+        )
         if np.abs(before - beta).max() < 1e-3:
             break
     return beta, np.maximum(best_ways(x @ beta[:-1] + beta[-1], candidate, len(right))[0], ABSENT)
@@ -238,7 +245,7 @@ def _fit_hops(sets: Sequence[Readings]) -> tuple[HopHead, list[Readings]]:
         head = HopHead(_softmax_regression(vectors[rows], hops[rows] - 1, most))
         found[folds == fold] = head.log_probabilities(vectors[folds == fold])
     shifts = np.cumsum([0, *map(len, sets)])
-    predicted = [each.with_hops(found[a:b]) for each, a, b in zip(sets, shifts, shifts[1:], strict=False)]
+    predicted = [each.set_hops(found[a:b]) for each, a, b in zip(sets, shifts, shifts[1:], strict=False)]
     return HopHead(_softmax_regression(vectors[known], hops[known] - 1, most)), predicted
 
 

@@ -1,4 +1,4 @@
-"""The reader as a kind of model: its options, its description, how it is trained, how a checkpoint is opened."""
+"""Register the reader as a kind of model: how it is described, trained and opened."""
 
 from __future__ import annotations
 
@@ -80,10 +80,10 @@ def _write(reader: Reader, part: Path) -> None:
 
 
 def _open(folder: Path, _opening: Opening) -> tuple[ReaderDescription, Reader]:
-    from ..training.checkpoint import check_checkpoint, read_weights, readable
+    from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors
 
     description = check_checkpoint(folder, ReaderDescription, lambda said: said.parts)
-    with readable(folder / PART):
+    with translate_read_errors(folder / PART):
         columns = {name: each.double().numpy() for name, each in read_weights(folder / PART).items()}
         num = len(description.sources)
         if description.features != tuple(NAMES) or columns["weights"].shape != (num, len(NAMES)):

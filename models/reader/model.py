@@ -55,7 +55,7 @@ class HopHead:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reading:
+class ReaderScores:
     """What the reader says of a batch: logits (num_candidates,); of each source the features of its ways, and the best
     way to each candidate, −1 where there is none."""
 
@@ -86,7 +86,7 @@ class Reader:
             raise LookupError(f"it has weights of {', '.join(self.sources)}, and none of {name} ({kind})")
         return found
 
-    def read(self, sources: Sequence[tuple[str, str, WayColumns]]) -> Reading:
+    def read(self, sources: Sequence[tuple[str, str, WayColumns]]) -> ReaderScores:
         """Return what the weights say of candidates. sources: name, kind and columns of each.
 
         Shipped weights of several sources count alike; a reader of your own says how much each counts, and a source
@@ -103,7 +103,7 @@ class Reader:
         if self.trained:
             seen = {name if name in self.sources else kind for name, kind, _ in sources}
             logits = logits + sum(ABSENT * each.share for name, each in self.sources.items() if name not in seen)
-        return Reading(logits, features, tuple(best))
+        return ReaderScores(logits, features, tuple(best))
 
     def confidence(self, logits: Floats, sources: Sequence[tuple[str, str]] = ()) -> Floats:
         """Return the probability that an answer is right whose first entity has this logit.
@@ -159,7 +159,7 @@ def shipped_reader() -> Reader:
     return Reader.from_json(json.loads(text))
 
 
-def with_hops(ways: WayColumns, hops_log: Floats) -> WayColumns:
+def add_hops(ways: WayColumns, hops_log: Floats) -> WayColumns:
     """Return the columns with what is predicted of the hops of questions."""
     return replace(ways, hops_log=hops_log)
 

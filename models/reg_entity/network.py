@@ -96,9 +96,9 @@ class EntityModel:
         distances = distance_encoding(columns.heads, columns.tails, columns.is_topic, self.description.num_rounds)
         with self._turn, torch.no_grad():
             inputs = TripleInputs(
-                questions=self._tensor(self._vectors.stacked(columns.questions)),
-                relations=self._tensor(self._vectors.stacked(columns.relations, lasting=True)),
-                entities=self._tensor(self._vectors.stacked([name or "" for name in columns.names], lasting=True)),
+                questions=self._tensor(self._vectors.stack(columns.questions)),
+                relations=self._tensor(self._vectors.stack(columns.relations, lasting=True)),
+                entities=self._tensor(self._vectors.stack([name or "" for name in columns.names], lasting=True)),
                 is_named=self._tensor(np.array([name is not None for name in columns.names])),
                 distances=self._tensor(distances),
                 question_of=self._tensor(columns.question_of),

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from ..reg_triple.network import EncodedGraphs, TripleInputs
 from ..reg_triple.training import SubgraphObjective
 from ..subgraphs import encoding_width
-from ..training.checkpoint import check_checkpoint, read_weights, readable
+from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors
 from .config import PART, EntityConfig, EntityDescription
 from .network import EntityScorer, node_questions, triple_logits
 
@@ -23,7 +23,7 @@ from .network import EntityScorer, node_questions, triple_logits
 def read_entity_scorer(folder: Path, device: str = "cpu") -> tuple[EntityDescription, EntityScorer]:
     """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged."""
     description = check_checkpoint(folder, EntityDescription, lambda _: (PART,))
-    with readable(folder):
+    with translate_read_errors(folder):
         network = EntityScorer(
             description.dimension,
             encoding_width(description.num_rounds),

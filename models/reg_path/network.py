@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from ..text.vectors import TextVectors
-from ..text.verbalise import Directed, RelationWords, verbalise_hop
+from ..text.verbalise import DirectedRelation, RelationWords, verbalise_hop
 from .config import PathDescription
 
 INVERSE = "^"
@@ -34,7 +34,7 @@ class Vocabulary:
     def of(cls, words: Mapping[str, RelationWords]) -> Vocabulary:
         """Return the tokens of relations by name."""
         steps = {f"{INVERSE * inverse}{name}": (name, bool(inverse)) for name in words for inverse in (0, 1)}
-        texts = (verbalise_hop((Directed(words[name], inverse),)) for name, inverse in steps.values())
+        texts = (verbalise_hop((DirectedRelation(words[name], inverse),)) for name, inverse in steps.values())
         return cls(
             tuple(
                 f"{text} backwards" if inverse else text
@@ -43,7 +43,7 @@ class Vocabulary:
             {step: token for token, step in enumerate(steps)},
         )
 
-    def written(self, paths: Sequence[Sequence[str]]) -> npt.NDArray[np.int64]:
+    def encode_paths(self, paths: Sequence[Sequence[str]]) -> npt.NDArray[np.int64]:
         """Return paths as tokens, (num_paths, max_length); raise `KeyError` for an unknown relation."""
         found = np.full((len(paths), max(map(len, paths), default=0)), NO_TOKEN, dtype=np.int64)
         for row, path in zip(found, paths, strict=True):
@@ -119,7 +119,7 @@ class PathModel:
     def score(self, questions: Sequence[str], paths: npt.NDArray[np.int64], tokens: Tensor) -> tuple[Floats, Floats]:
         """Return the log-probability of each path as a prefix, and as a whole path.
 
-        questions: the masked question of each path. paths: (num_paths, max_length), see `Vocabulary.written`.
+        questions: the masked question of each path. paths: (num_paths, max_length), see `Vocabulary.encode_paths`.
         """
         if not len(paths):
             return np.zeros(0, dtype=np.float32), np.zeros(0, dtype=np.float32)

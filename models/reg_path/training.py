@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from ..mined import Pool, PooledQuestion, supervision_of
 from ..reg_triple.network import Encode
 from ..similarity import mask_topic
-from ..training.checkpoint import check_checkpoint, read_weights, readable, write_weights
+from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..training.kind import Inputs, Outcome, Phase, Training
-from ..training.loop import Shuffled, Trained
+from ..training.loop import ShuffledObjective, TrainingResult
 from ..training.objective import Figures, NothingToLearnError, TrainingOptions
 from ..training.trainer import fit_calibration
 from .config import FIGURES, PART, PathConfig, PathDescription
@@ -26,7 +26,7 @@ from .network import PathDecoder, Vocabulary
 def read_path_decoder(folder: Path, device: str = "cpu") -> tuple[PathDescription, PathDecoder]:
     """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged."""
     description = check_checkpoint(folder, PathDescription, lambda _: (PART,))
-    with readable(folder):
+    with translate_read_errors(folder):
         network = PathDecoder(description.dimension, description.hidden)
         network.load_state_dict(read_weights(folder / PART))
     return description, network.eval().to(torch.device(device))
@@ -73,7 +73,7 @@ def _examples(question: PooledQuestion, vocabulary: Vocabulary) -> Iterator[Path
             yield PathExample(question.id, question.text, name, mask_topic(question.text, name), paths, is_right)
 
 
-class PathObjective(Shuffled[nn.Module, Pair]):
+class PathObjective(ShuffledObjective[nn.Module, Pair]):
     """An `Objective`: each right path of a question is an example."""
 
     def __init__(
@@ -111,7 +111,7 @@ class PathObjective(Shuffled[nn.Module, Pair]):
         """Return the figures on dev."""
         found: list[float] = []
         first: dict[str, tuple[float, bool]] = {}
-        for example, scores in self.ranked():
+        for example, scores in self.iterate_scores():
             found += [score for score, right in zip(scores, example.is_right, strict=True) if right]
             best = int(np.argmax(scores))
             mine = (scores[best], example.is_right[best])
@@ -120,7 +120,7 @@ class PathObjective(Shuffled[nn.Module, Pair]):
         figures = (likelihood, float(np.mean([right for _, right in first.values()])))
         return dict(zip(FIGURES, figures, strict=True)) | {"selection_metric": likelihood}
 
-    def ranked(self) -> Iterator[tuple[PathExample, list[float]]]:
+    def iterate_scores(self) -> Iterator[tuple[PathExample, list[float]]]:
         """Yield the log-probabilities of each dev example's candidates as whole paths."""
         with torch.no_grad():
             for example in self._dev:
@@ -129,7 +129,7 @@ class PathObjective(Shuffled[nn.Module, Pair]):
 
     def calibration_pairs(self) -> list[tuple[float, float]]:
         """Return score and correctness of each dev example's likeliest candidate."""
-        best = [(example, scores, int(np.argmax(scores))) for example, scores in self.ranked()]
+        best = [(example, scores, int(np.argmax(scores))) for example, scores in self.iterate_scores()]
         return [(scores[at], float(example.is_right[at])) for example, scores, at in best]
 
 
@@ -156,7 +156,7 @@ class DecoderObjective(PathObjective):
     def log_likelihoods(self, network: nn.Module, pairs: Sequence[Pair]) -> Tensor:
         """Return the decoder's log-likelihoods."""
         rows = torch.tensor([self._row[example.masked] for example, _ in pairs], device=self._questions.device)
-        written = torch.from_numpy(self._vocabulary.written([path for _, path in pairs])).to(rows.device)
+        written = torch.from_numpy(self._vocabulary.encode_paths([path for _, path in pairs])).to(rows.device)
         whole: Tensor = network(self._questions[rows], self._tokens, written)[1]
         return whole
 
@@ -177,7 +177,7 @@ def decoder_training(config: PathConfig, inputs: Inputs[Pool]) -> Training:
         learned.append((DecoderObjective(network, train, dev, vocabulary, encode, config), dimension))
         return learned[0][0]
 
-    def outcome(_trained: Mapping[str, Trained]) -> Outcome:
+    def outcome(_trained: Mapping[str, TrainingResult]) -> Outcome:
         objective, dimension = learned[0]
         fields = {"encoder": config.encoder, "dimension": dimension, "hidden": config.hidden}
         parts = {PART: partial(write_weights, objective.network.state_dict())}

@@ -10,14 +10,21 @@ import torch
 from torch import Tensor, nn
 
 from ..language.causal_lm import CausalLMError
-from ..language.lora import LanguageModel, adapter_weights, fingerprint, load_language_model, restore_adapter, with_lora
+from ..language.lora import (
+    ModelAndTokenizer,
+    adapter_weights,
+    add_lora,
+    fingerprint,
+    load_language_model,
+    restore_adapter,
+)
 from ..mined import Pool, supervision_of
 from ..reg_path.network import Vocabulary
 from ..reg_path.training import Pair, PathExample, PathObjective, examples_of
-from ..training.checkpoint import check_checkpoint, read_weights, readable, write_weights
+from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..training.description import BadCheckpointError
 from ..training.kind import Inputs, Outcome, Phase, Training
-from ..training.loop import Trained
+from ..training.loop import TrainingResult
 from ..training.trainer import fit_calibration
 from .config import PART, PlanConfig, PlanDescription
 from .writing import PlanText, log_probabilities
@@ -25,7 +32,7 @@ from .writing import PlanText, log_probabilities
 
 def read_plan_writer(
     folder: Path, model: str = "", device: str = "cpu"
-) -> tuple[PlanDescription, LanguageModel, nn.Module]:
+) -> tuple[PlanDescription, ModelAndTokenizer, nn.Module]:
     """Return a checkpoint after checking every file, with its language model and the network with the LoRA.
 
     model: where the language model is, if it has moved. Raises `BadCheckpointError` for a damaged checkpoint, or a
@@ -39,10 +46,10 @@ def read_plan_writer(
                 f"{folder}: the language model in {base.name} is not the one that this LoRA was trained on: name that "
                 "one with --set reg-path.model=FOLDER, or train again"
             )
-        network = with_lora(base, description.lora)
+        network = add_lora(base, description.lora)
     except CausalLMError as error:
         raise BadCheckpointError(f"{folder}: {error}") from error
-    with readable(folder):
+    with translate_read_errors(folder):
         restore_adapter(network, read_weights(folder / PART))
     return description, base, network.eval()
 
@@ -67,7 +74,7 @@ class PlanObjective(PathObjective):
         )
         self._text = text
 
-    def saved(self) -> Mapping[str, Tensor]:
+    def get_weights(self) -> Mapping[str, Tensor]:
         """Return the LoRA's weights."""
         return adapter_weights(self.network)
 
@@ -113,10 +120,10 @@ def writer_training(config: PlanConfig, inputs: Inputs[Pool]) -> Training:
         text = PlanText(model.tokenizer, vocabulary)
         train, dev = (examples_of(pools, vocabulary) for pools in (inputs.train, inputs.dev))
         torch.manual_seed(config.training.seed)
-        learned.append((PlanObjective(with_lora(model, config.lora), train, dev, text, config), known))
+        learned.append((PlanObjective(add_lora(model, config.lora), train, dev, text, config), known))
         return learned[0][0]
 
-    def outcome(_trained: Mapping[str, Trained]) -> Outcome:
+    def outcome(_trained: Mapping[str, TrainingResult]) -> Outcome:
         objective, known = learned[0]
         fields = {"model": config.model, "model_fingerprint": known, "lora": config.lora}
         parts = {PART: partial(write_weights, adapter_weights(objective.network))}

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from ..language.causal_lm import CausalLMError
-from ..language.lora import LanguageModel
+from ..language.lora import ModelAndTokenizer
 from ..reg_path.network import Vocabulary
 from .config import PlanDescription
 
@@ -73,7 +73,7 @@ class Trie:
             for token in sequence:
                 node = node.setdefault(token, {})
 
-    def after(self, written: Iterable[int]) -> list[int]:
+    def list_next_tokens(self, written: Iterable[int]) -> list[int]:
         """Return the tokens that may follow; none after a whole sequence or a prefix of none."""
         node = self._root
         for token in written:
@@ -126,7 +126,7 @@ ScoredRelations = Mapping[str, tuple[float, float]]
 class PlanModel:
     """Writes the next relation of paths. Threads take turns."""
 
-    def __init__(self, description: PlanDescription, model: LanguageModel, network: nn.Module) -> None:
+    def __init__(self, description: PlanDescription, model: ModelAndTokenizer, network: nn.Module) -> None:
         self.description = description
         self._tokenizer = model.tokenizer
         self._network: Any = network
@@ -166,7 +166,9 @@ class PlanModel:
         device = next(self._network.parameters()).device
 
         def allowed(row: int, tokens: torch.Tensor) -> list[int]:
-            return tries[row].after(tokens[length:].tolist()) or [text.end]  # a dead beam ends, with score -inf
+            return tries[row].list_next_tokens(tokens[length:].tolist()) or [
+                text.end
+            ]  # a dead beam ends, with score -inf
 
         config = GenerationConfig(  # type: ignore[no-untyped-call]
             do_sample=False,

@@ -65,7 +65,7 @@ class EncodedGraphs:
         chosen = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
         return self._tensor(self.graphs.is_positive[chosen].astype(np.float32))
 
-    def whole(self) -> Iterator[tuple[Ints, TripleInputs]]:
+    def iterate_rows(self) -> Iterator[tuple[Ints, TripleInputs]]:
         """Yield each question's rows with all its triples."""
         for question in range(len(self.graphs)):
             span = self.graphs.triples_of(question)
@@ -202,7 +202,7 @@ class TripleModel:
                 *map(self._tensor, (columns.question_of, columns.heads, columns.relation_of, columns.tails)),
             )
             scores = network.score_projected(
-                network.of_question(self._tensor(self._vectors.stacked(columns.questions))),
+                network.of_question(self._tensor(self._vectors.stack(columns.questions))),
                 self._relations(columns.relations),
                 entities[text_of, 0] + network.of_head_distance(distances),
                 entities[text_of, 1] + network.of_tail_distance(distances),
@@ -216,7 +216,7 @@ class TripleModel:
         missing = [name for name in names if name is not None and name not in self._of_entities]
         found: dict[str, Tensor] = {}
         if missing:
-            vectors = self._tensor(self._vectors.stacked(missing, lasting=True))
+            vectors = self._tensor(self._vectors.stack(missing, lasting=True))
             both = torch.stack([network.of_head(vectors), network.of_tail(vectors)], dim=1)
             found = dict(zip(missing, both, strict=True))
         unnamed = torch.stack([network.of_head(network.unnamed), network.of_tail(network.unnamed)])
@@ -231,7 +231,7 @@ class TripleModel:
         missing = [text for text in dict.fromkeys(texts) if text not in self._of_relations]
         found: dict[str, Tensor] = {}
         if missing:
-            vectors = self._tensor(self._vectors.stacked(missing, lasting=True))
+            vectors = self._tensor(self._vectors.stack(missing, lasting=True))
             found = dict(zip(missing, self._network.of_relation(vectors), strict=True))
         rows = [found[text] if text in found else self._of_relations[text] for text in texts]
         for text, row in found.items():

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from ..subgraphs import Ints, QuestionGraphs, encoding_width, supervision_of
-from ..training.checkpoint import check_checkpoint, read_weights, readable, write_weights
+from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..training.kind import Inputs, Outcome, Phase, Training
-from ..training.loop import Shuffled, Trained
+from ..training.loop import ShuffledObjective, TrainingResult
 from ..training.objective import Figures, NothingToLearnError, TrainingOptions
 from ..training.trainer import fit_calibration
 from .config import CHOOSE_AT, FIGURES, PART, RECALL_AT, ScorerConfig, TripleDescription
@@ -32,7 +32,7 @@ Ranked = Iterable[tuple[QuestionGraphs, int, Floats]]
 """A set of subgraphs, the number of a question in it, and the scores of its triples."""
 
 
-class SubgraphObjective(Shuffled[nn.Module, tuple[int, int]]):
+class SubgraphObjective(ShuffledObjective[nn.Module, tuple[int, int]]):
     """An `Objective` over the subgraphs of questions. Questions without a right triple are skipped in training and on
     dev.
     """
@@ -45,7 +45,7 @@ class SubgraphObjective(Shuffled[nn.Module, tuple[int, int]]):
         training: TrainingOptions,
         batch_size: int,
     ) -> None:
-        questions = questions_with_right([each.graphs for each in train])
+        questions = list_learnable_questions([each.graphs for each in train])
         if not questions:
             raise NothingToLearnError("no question to learn from has an answer in its subgraph")
         super().__init__(network, questions, training, batch_size)
@@ -76,16 +76,16 @@ class SubgraphObjective(Shuffled[nn.Module, tuple[int, int]]):
 
     def evaluate(self) -> Figures:
         """Return recall on dev."""
-        figures = figures_of(self.ranked())
+        figures = figures_of(self.iterate_scores())
         if figures is None:
             raise NothingToLearnError("no question to choose by has an answer in its subgraph")
         return figures
 
-    def ranked(self) -> Iterator[tuple[QuestionGraphs, int, npt.NDArray[np.float32]]]:
+    def iterate_scores(self) -> Iterator[tuple[QuestionGraphs, int, npt.NDArray[np.float32]]]:
         """Yield the scores of each dev question's triples."""
         with torch.no_grad():
             for encoded in self._dev:
-                for question, (_, inputs) in enumerate(encoded.whole()):
+                for question, (_, inputs) in enumerate(encoded.iterate_rows()):
                     yield encoded.graphs, question, self.triple_scores(inputs).cpu().numpy()
 
     def generator(self, place: int, question: int) -> np.random.Generator:
@@ -153,7 +153,7 @@ def scorer_training(
         objectives.append(new_objective(train, dev, device))
         return objectives[0]
 
-    def outcome(_trained: Mapping[str, Trained]) -> Outcome:
+    def outcome(_trained: Mapping[str, TrainingResult]) -> Outcome:
         (learned,) = objectives
         fields = {
             **own_fields(learned),
@@ -164,7 +164,7 @@ def scorer_training(
             "subgraph": config.subgraph,
         }
         parts = {part: partial(write_weights, learned.network.state_dict())}
-        return Outcome(parts, fit_calibration(calibration_pairs(learned.ranked())), fields)
+        return Outcome(parts, fit_calibration(calibration_pairs(learned.iterate_scores())), fields)
 
     depends_on = {key: value for key, value in config.as_json().items() if key != "training"}
     return Training(
@@ -177,7 +177,7 @@ def scorer_training(
 def read_triple_scorer(folder: Path, device: str = "cpu") -> tuple[TripleDescription, TripleScorer]:
     """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged."""
     description = check_checkpoint(folder, TripleDescription, lambda _: (PART,))
-    with readable(folder):
+    with translate_read_errors(folder):
         network = TripleScorer(description.dimension, encoding_width(description.num_rounds), description.hidden)
         network.load_state_dict(read_weights(folder / PART))
     return description, network.eval().to(torch.device(device))
@@ -186,7 +186,7 @@ def read_triple_scorer(folder: Path, device: str = "cpu") -> tuple[TripleDescrip
 def figures_of(ranked: Ranked) -> Figures | None:
     """Return the means of `FIGURES` and the selection metric over questions with right triples; None without any."""
     found = [
-        [*triple_figures(scores, right), *answers_found(graphs, question, scores)]
+        [*triple_figures(scores, right), *compute_answer_recall(graphs, question, scores)]
         for graphs, question, scores in ranked
         if (right := graphs.is_positive[graphs.triples_of(question)]).any()
     ]
@@ -203,7 +203,7 @@ def triple_figures(scores: Floats, right: Bools) -> list[float]:
     return [*(float((ranks <= k).mean()) for k in RECALL_AT), float(precisions.mean())]
 
 
-def answers_found(graphs: QuestionGraphs, question: int, scores: Floats) -> list[float]:
+def compute_answer_recall(graphs: QuestionGraphs, question: int, scores: Floats) -> list[float]:
     """Return the recall of a question's answers by its best k triples, for each k; 0 if it has none."""
     answers = list(graphs.texts.answers[question].values())
     if not answers:
@@ -226,7 +226,7 @@ def calibration_pairs(ranked: Ranked) -> list[tuple[float, float]]:
     return found
 
 
-def questions_with_right(sets: Sequence[QuestionGraphs]) -> list[tuple[int, int]]:
+def list_learnable_questions(sets: Sequence[QuestionGraphs]) -> list[tuple[int, int]]:
     """Return the questions that have a right triple in their subgraph: place of the set, number in it."""
     return [
         (place, question)

@@ -109,7 +109,7 @@ def attend(
     return torch.einsum("bl,bld->bd", weights.to(states.dtype), states), weights
 
 
-class States(NamedTuple):
+class HiddenStates(NamedTuple):
     """The network's output: (num_texts, length, dimension)."""
 
     last_hidden_state: Tensor
@@ -137,7 +137,7 @@ class Bert(nn.Module):
 
     def forward(
         self, input_ids: Tensor | None = None, attention_mask: Tensor | None = None, inputs_embeds: Tensor | None = None
-    ) -> States:
+    ) -> HiddenStates:
         """Return the last hidden states. input_ids, attention_mask: (num_texts, length). inputs_embeds: word embeddings
         in place of ids, (num_texts, length, dimension).
         """
@@ -155,7 +155,7 @@ class Bert(nn.Module):
             states = after["LayerNorm"](after["dense"](read) + states)
             inner = gelu(layer["intermediate"]["dense"](states))
             states = layer["output"]["LayerNorm"](layer["output"]["dense"](inner) + states)
-        return States(states)
+        return HiddenStates(states)
 
     def _attention(self, maps: Any, states: Tensor, seen: Tensor) -> Tensor:
         heads = (self.config.num_attention_heads, -1)
@@ -243,7 +243,7 @@ def device_of(network: nn.Module) -> torch.device:
     return next(network.parameters()).device
 
 
-def open_stored(name: str, folder: Path) -> Backbone:
+def open_stored_backbone(name: str, folder: Path) -> Backbone:
     """Return a checkpoint's encoder as `folder` describes it, for scoring, before its weights are loaded."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     plain, tokenizer_of_file = _plain_config(folder), plain_tokenizer(folder)
@@ -274,7 +274,7 @@ def _model(config: Any) -> nn.Module:
 
 
 def describe_backbone(backbone: Backbone, folder: Path) -> None:
-    """Write the files that `open_stored` needs beside the weights into `folder`."""
+    """Write the files that `open_stored_backbone` needs beside the weights into `folder`."""
     model: Any = backbone.model
     model.config.save_pretrained(folder)
     backbone.tokenizer.save_pretrained(folder)

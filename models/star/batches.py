@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from ..text.verbalise import Hop, verbalise_hop
-from ..training.objective import ParameterGroup, TrainingOptions, encoder_and_heads, learned_weights
+from ..training.objective import ParameterGroup, TrainingOptions, encoder_and_heads, select_trained_weights
 from .examples import Candidates, Example, Ints, PathTable
 from .networks import CrossBatch, DualBatch
-from .texts import TextBatch, Texts
+from .texts import CachedTokenizer, TextBatch
 
 PARTS = 6
 
@@ -39,9 +39,9 @@ class FileBatches(Generic[NetworkT]):
         """Return the encoder's parameters and the others."""
         return encoder_and_heads(self.network, self.training)
 
-    def saved(self) -> dict[str, Tensor]:
+    def get_weights(self) -> dict[str, Tensor]:
         """Return the network's weights."""
-        return learned_weights(self.network)
+        return select_trained_weights(self.network)
 
     @property
     def steps_per_epoch(self) -> int:
@@ -64,14 +64,14 @@ class FileBatches(Generic[NetworkT]):
         FileBatches.begin(self, epoch)
 
 
-def split_batches(texts: Texts, many: Sequence[str], parts: int = PARTS) -> tuple[list[TextBatch], Ints]:
+def split_batches(texts: CachedTokenizer, many: Sequence[str], parts: int = PARTS) -> tuple[list[TextBatch], Ints]:
     """Return the texts in at most `parts` batches of similar length, and each row in the concatenated batches."""
-    tokens = [texts.alone(text) for text in many]
+    tokens = [texts.encode_single(text) for text in many]
     chunks, rows = _by_length([len(each) for each in tokens], parts)
     return [texts.batch([tokens[i] for i in chunk]) for chunk in chunks], rows
 
 
-def cross_batch(texts: Texts, pairs: Sequence[tuple[str, str]], part_size: int = 32) -> CrossBatch:
+def cross_batch(texts: CachedTokenizer, pairs: Sequence[tuple[str, str]], part_size: int = 32) -> CrossBatch:
     """Return questions with the words of paths as one batch, in parts of about `part_size` pairs."""
     sequences = [texts.pair(question, path) for question, path in pairs]
     chunks, rows = _by_length([len(tokens) for tokens, _ in sequences], -(-len(pairs) // part_size))
@@ -115,7 +115,7 @@ def _by_length(lengths: Sequence[int], parts: int) -> tuple[list[Ints], Ints]:
 
 
 def dual_batch(
-    texts: Texts, table: PathTable, examples: Sequence[Example], candidates: Sequence[Candidates]
+    texts: CachedTokenizer, table: PathTable, examples: Sequence[Example], candidates: Sequence[Candidates]
 ) -> DualBatch:
     """Return the candidates of several questions as one batch, question after question."""
     starts = np.cumsum([0, *(len(example.masked) for example in examples)])
@@ -123,7 +123,7 @@ def dual_batch(
     part = table.slice(np.concatenate([each.paths for each in candidates]))
     hops, hop_rows = split_batches(texts, [table.texts[hop] for hop in part.hops])
     return DualBatch(
-        questions=texts.batch([texts.alone(masked) for example in examples for masked in example.masked]),
+        questions=texts.batch([texts.encode_single(masked) for example in examples for masked in example.masked]),
         hops=hops,
         hop_rows=torch.from_numpy(hop_rows),
         levels=part.levels,

@@ -54,7 +54,7 @@ class DualOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolOptions:
+class PoolTrainingOptions:
     """How a network is trained on pools: as in the paper, by hard path mining and the path-weighted contrastive loss.
     The numbers were chosen on dev questions of FB15k-237 (decisions 11 and 13).
 
@@ -105,7 +105,7 @@ class StarConfig:
     mix: float | None = None
     dual: DualOptions = field(default_factory=DualOptions)
     dual_training: TrainingOptions = field(default_factory=TrainingOptions)
-    cross: PoolOptions = field(default_factory=PoolOptions)
+    cross: PoolTrainingOptions = field(default_factory=PoolTrainingOptions)
     cross_training: TrainingOptions = field(
         default_factory=lambda: TrainingOptions(epochs=3, learning_rate=1e-4, head_learning_rate=1e-3)
     )
@@ -124,7 +124,7 @@ PAPER = StarConfig(mix=1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Description(ModelDescription):
+class StarDescription(ModelDescription):
     """The fields of ``star.json``.
 
     mix: weight of the cross-attentive scorer, see `mix_scores`. pairs: number of pairs of question and relation by

@@ -14,20 +14,22 @@ from torch import Tensor, nn
 from ..training.objective import Figures, TrainingOptions
 from .backbone import device_of
 from .batches import FileBatches, Key, cross_batch, part_of, path_words
-from .config import Negatives, PoolOptions
+from .config import Negatives, PoolTrainingOptions
 from .examples import Candidates, Example, ExampleSet, Floats, Ints
 from .mixing import MIXES, best_mix, first_path_figures, mix_scores, path_weights, shares_of
 from .networks import listwise, path_weighted_contrastive
-from .texts import Texts
+from .texts import CachedTokenizer
 
 ExampleCandidates = Sequence[tuple[Example, Candidates]]
 """Examples of one file, each with some of its candidates."""
 
 
-class Reader(Protocol):
+class CandidateReader(Protocol):
     """Scores candidates with a network."""
 
-    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
+    def logits(
+        self, network: nn.Module, texts: CachedTokenizer, examples: ExampleSet, selected: ExampleCandidates
+    ) -> Tensor:
         """Return the logits of all candidates, example by example, (num_candidates,)."""
         ...
 
@@ -39,7 +41,9 @@ class Reader(Protocol):
 class CrossReader:
     """Encodes question and path together; s is the sigmoid of the logit."""
 
-    def logits(self, network: nn.Module, texts: Texts, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
+    def logits(
+        self, network: nn.Module, texts: CachedTokenizer, examples: ExampleSet, selected: ExampleCandidates
+    ) -> Tensor:
         """Return the logits of all candidates, (num_candidates,)."""
         pairs = [pair for example, candidates in selected for pair in pairs_of(examples, example, candidates)]
         found: Tensor = network(cross_batch(texts, pairs).to(device_of(network)))
@@ -102,8 +106,8 @@ EXAMPLES_AT_ONCE = 16
 
 
 class PoolObjective(FileBatches[nn.Module]):
-    """Trains a network to score positives above the negatives of a pool (see `PoolOptions`); `reader` computes its
-    scores.
+    """Trains a network to score positives above the negatives of a pool (see `PoolTrainingOptions`); `reader` computes
+    its scores.
 
     `train_stop` and `dev_stop` are the dual encoder's scores of the reachable paths, per file and example. `mix` is the
     network's weight against them (see `mix_scores`); None to choose it at each evaluation.
@@ -112,13 +116,13 @@ class PoolObjective(FileBatches[nn.Module]):
     def __init__(
         self,
         network: nn.Module,
-        reader: Reader,
-        texts: Texts,
+        reader: CandidateReader,
+        texts: CachedTokenizer,
         train: Sequence[ExampleSet],
         dev: Sequence[ExampleSet],
         train_stop: Sequence[Sequence[Floats]],
         dev_stop: Sequence[Sequence[Floats]],
-        options: PoolOptions,
+        options: PoolTrainingOptions,
         training: TrainingOptions,
         mix: float | None = None,
     ) -> None:
@@ -206,7 +210,7 @@ class PoolObjective(FileBatches[nn.Module]):
         negatives = [self._negatives(key) for key in keys]
         examples = self.train[keys[0][0]]
         selected = [
-            (examples.examples[key[1]], self._pools[key].positives.and_then(wrong))
+            (examples.examples[key[1]], self._pools[key].positives.concatenate(wrong))
             for key, wrong in zip(keys, negatives, strict=True)
         ]
         logits = self.reader.logits(network, self.texts, examples, selected)
@@ -249,12 +253,12 @@ class PoolObjective(FileBatches[nn.Module]):
 
     def evaluate(self) -> Figures:
         """Return the figures of the first path: both networks' scores order the dual encoder's shortlist."""
-        ranked = list(self.shortlisted())
+        ranked = list(self.iterate_shortlist_scores())
         mix, figures = best_mix(ranked, MIXES if self.mix is None else (self.mix,))
         alone = first_path_figures((e, mix_scores(stop, own, rows, 1.0)) for e, stop, own, rows in ranked)
         return {**figures, "mix": mix, **{f"alone_{name}": value for name, value in alone.items()}}
 
-    def shortlisted(self) -> Iterator[tuple[Example, Floats, Floats, Ints]]:
+    def iterate_shortlist_scores(self) -> Iterator[tuple[Example, Floats, Floats, Ints]]:
         """Yield each dev example with the dual encoder's scores, and the network's scores of the shortlisted rows."""
         for examples, stops in zip(self.dev, self.dev_stop, strict=True):
             best = [np.argsort(-stop, kind="stable")[: self.options.shortlist] for stop in stops]

@@ -21,7 +21,7 @@ from .examples import Candidates, Example, ExampleSet, Floats, Ints, PathTable, 
 from .mined import MinedQuestion, PathTrie
 from .mixing import first_path_figures, shares_of
 from .networks import DualEncoder, listwise
-from .texts import Texts
+from .texts import CachedTokenizer
 
 AT_ONCE = 64
 """The number of questions whose texts are encoded together."""
@@ -29,7 +29,7 @@ UNIT = 10.0
 """The similarity score of .1 is the scale of a temperature of .1 (`engine.evidence.calibration`)."""
 
 
-def with_similarity(examples: ExampleSet, vectors: TextVectors) -> ExampleSet:
+def add_similarity(examples: ExampleSet, vectors: TextVectors) -> ExampleSet:
     """Return the examples with the similarity of their paths; paths of one length are shortlisted together, as in a
     search.
 
@@ -91,7 +91,7 @@ EVALUATION_BATCH = 64
 
 @dataclass(frozen=True, slots=True)
 class _Targets:
-    """The share of each path of a question, and of each prefix (see `promises`)."""
+    """The share of each path of a question, and of each prefix (see `iterate_continuations`)."""
 
     shares: Floats
     promises: tuple[tuple[Ints, Floats], ...]
@@ -107,7 +107,7 @@ class DualObjective(FileBatches[DualEncoder]):
     def __init__(
         self,
         network: DualEncoder,
-        texts: Texts,
+        texts: CachedTokenizer,
         train: Sequence[ExampleSet],
         dev: Sequence[ExampleSet],
         options: DualOptions,
@@ -120,7 +120,7 @@ class DualObjective(FileBatches[DualEncoder]):
         self.pairs = pairs
         self.train = train
         self._targets = {
-            (number, at): _Targets(shares, tuple(promises(examples.table, example.reachable, shares)))
+            (number, at): _Targets(shares, tuple(iterate_continuations(examples.table, example.reachable, shares)))
             for number, examples in enumerate(train)
             for at, example in enumerate(examples.examples)
             if (shares := shares_of(example, options.positives, options.any_weight)).any()
@@ -169,7 +169,7 @@ class DualObjective(FileBatches[DualEncoder]):
         sample = sample_pairs(self.pairs, self.options.pair_batch, self.options.pair_others, chance)
         dual = self.network
         device = device_of(network)
-        questions = dual.encode(self.texts.batch([self.texts.alone(text) for text in sample.texts]).to(device))
+        questions = dual.encode(self.texts.batch([self.texts.encode_single(text) for text in sample.texts]).to(device))
         parts, rows = split_batches(self.texts, [*sample.forwards, *sample.inverse], parts=3)
         hops = torch.cat([dual.encode(part.to(device)) for part in parts])[torch.from_numpy(rows).to(device)]
         scores = dual.log_scale.exp() * questions @ hops.T
@@ -179,9 +179,11 @@ class DualObjective(FileBatches[DualEncoder]):
 
     def evaluate(self) -> Figures:
         """Return the figures of the first path when all reachable paths are scored."""
-        return first_path_figures((example, stop) for examples in self.dev for example, stop in self.scored(examples))
+        return first_path_figures(
+            (example, stop) for examples in self.dev for example, stop in self.iterate_stop_scores(examples)
+        )
 
-    def scored(self, examples: ExampleSet) -> Iterator[tuple[Example, Floats]]:
+    def iterate_stop_scores(self, examples: ExampleSet) -> Iterator[tuple[Example, Floats]]:
         """Yield each example with the stop scores of its reachable paths."""
         device = device_of(self.network)
         for start in range(0, len(examples.examples), EVALUATION_BATCH):
@@ -195,7 +197,7 @@ class DualObjective(FileBatches[DualEncoder]):
                 yield example, scores if beside is None else scores + beside
 
 
-def promises(table: PathTable, reachable: Candidates, shares: Floats) -> Iterator[tuple[Ints, Floats]]:
+def iterate_continuations(table: PathTable, reachable: Candidates, shares: Floats) -> Iterator[tuple[Ints, Floats]]:
     """Yield, for each length at which paths continue, the rows of those paths and the part of the shares beyond each.
 
     shares: (num_reachable,). The yielded parts sum to 1; lengths with nothing beyond are skipped.

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..similarity import mask_topic
-from ..text.verbalise import Directed, Hop, RelationWords, verbalise_hop
-from .mined import INVERSE, THROUGH, Hops, Mined, MinedQuestion, hop_of, walks, words_of
+from ..text.verbalise import DirectedRelation, Hop, RelationWords, verbalise_hop
+from .mined import INVERSE, THROUGH, Hops, Mined, MinedQuestion, hop_of, iterate_paths, words_of
 
 Ints = npt.NDArray[np.int64]
 
@@ -186,13 +186,13 @@ def sample_pairs(pairs: RelationPairs, num_pairs: int, num_others: int, chance: 
 
 
 def _verbalise_steps(words: Sequence[RelationWords], *, inverse: bool) -> tuple[str, ...]:
-    return tuple(verbalise_hop((Directed(each, inverse),)) for each in words)
+    return tuple(verbalise_hop((DirectedRelation(each, inverse),)) for each in words)
 
 
 ENOUGH_F1 = 0.5
 
 
-def remaining(example: Example, table: PathTable) -> Bools:
+def mark_remaining_paths(example: Example, table: PathTable) -> Bools:
     """Return which of the reachable paths do not use these relations, (num_reachable,)."""
     least = min(ENOUGH_F1, float(example.f1.max(initial=0.0)))
     right = example.positive | ((example.f1 >= least) & example.is_right)
@@ -226,7 +226,7 @@ class Candidates:
         """Return the candidates at these rows."""
         return Candidates(self.paths[rows], self.topics[rows])
 
-    def and_then(self, others: Candidates) -> Candidates:
+    def concatenate(self, others: Candidates) -> Candidates:
         """Return these candidates, then the others."""
         return Candidates(np.concatenate([self.paths, others.paths]), np.concatenate([self.topics, others.topics]))
 
@@ -279,7 +279,7 @@ def examples_of(mined: Mined) -> ExampleSet:
 
 
 def _example(question: MinedQuestion, table: PathTable) -> Example:
-    found = [(table.number(hops), topic) for topic, reach in enumerate(question.reach) for hops in walks(reach)]
+    found = [(table.number(hops), topic) for topic, reach in enumerate(question.reach) for hops in iterate_paths(reach)]
     row = {key: at for at, key in enumerate(found)}
     values = np.zeros((3, len(found)), dtype=np.float32)
     positive = np.zeros(len(found), dtype=np.bool_)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..training.description import STAR
 from ..training.kind import PATHS, Inputs, ModelKind, Opening, Training, TrainingOption
-from .config import PAPER, Description, StarConfig
+from .config import PAPER, StarConfig, StarDescription
 from .mined import Mined
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def _open(folder: Path, opening: Opening) -> StarModel:
     return StarModel(read_checkpoint(folder, opening.device, opening.dtype))
 
 
-def _about(description: Description) -> tuple[str, str]:
+def _about(description: StarDescription) -> tuple[str, str]:
     return (
         "Scores relation paths of a knowledge graph against a question, after STAR (cross-attentive path scoring with "
         f"hard path mining). Scorer: `{description.scorer}`; encoder: `{description.encoder}`; weight of the cross-"
@@ -36,7 +36,7 @@ def _about(description: Description) -> tuple[str, str]:
     )
 
 
-def _use(description: Description) -> str:
+def _use(description: StarDescription) -> str:
     """Return which graphs the checkpoint is for, and what its figures do not cover."""
     use = "Use it with `lodestar ask --checkpoint FOLDER`, "
     if not description.any_graph:
@@ -50,13 +50,13 @@ def _use(description: Description) -> str:
     )
 
 
-KIND: ModelKind[StarConfig, Description, Mined, StarModel] = ModelKind(
+KIND: ModelKind[StarConfig, StarDescription, Mined, StarModel] = ModelKind(
     name=STAR,
     title="STAR path scorer",
     summary="Train STAR's path scorer, and the dual encoder that shortlists for it.",
     learns_from=PATHS,
     config=StarConfig,
-    description=Description,
+    description=StarDescription,
     train=_train,
     open=_open,
     about=_about,

@@ -18,7 +18,7 @@ from typing_extensions import TypeAliasType
 
 from ..f1 import f1_of
 from ..mined import header_of, read_lines, write_lines
-from ..text.verbalise import Directed, Hop, RelationWords
+from ..text.verbalise import DirectedRelation, Hop, RelationWords
 from ..training.description import QuestionKey, TrainedOn, decode_dataclass
 
 THROUGH = " → "
@@ -145,7 +145,7 @@ class Mined:
 def hop_of(written: str, words: Mapping[str, RelationWords]) -> Hop:
     """Return the hop that a file writes; raise `KeyError` for a relation without words."""
     return tuple(
-        Directed(words[step.removeprefix(INVERSE)], step.startswith(INVERSE)) for step in written.split(THROUGH)
+        DirectedRelation(words[step.removeprefix(INVERSE)], step.startswith(INVERSE)) for step in written.split(THROUGH)
     )
 
 
@@ -154,14 +154,14 @@ def words_of(mining: Mining) -> dict[str, RelationWords]:
     return {name: RelationWords(domain, tuple(rest)) for name, (domain, *rest) in mining.relations.items()}
 
 
-def walks(reach: PathTrie, before: Hops = ()) -> Iterator[Hops]:
+def iterate_paths(reach: PathTrie, before: Hops = ()) -> Iterator[Hops]:
     """Yield every relation path of a trie, parents before children."""
     for hop, following in reach.items():
         yield (*before, hop)
-        yield from walks(following, (*before, hop))
+        yield from iterate_paths(following, (*before, hop))
 
 
-def write(path: Path, mining: Mining, questions: Iterable[MinedQuestion]) -> None:
+def write_mined_file(path: Path, mining: Mining, questions: Iterable[MinedQuestion]) -> None:
     """Write a mined file atomically; the same questions give the same bytes."""
     write_lines(path, asdict(mining), questions)
 
@@ -171,7 +171,7 @@ def is_mined(path: Path) -> bool:
     return {"questions_sha256", "relations", "max_hop"} <= header_of(path).keys()
 
 
-def read(path: Path) -> Mined:
+def read_mined_file(path: Path) -> Mined:
     """Return a mined file; raise `MinedFileError` if it is missing, damaged or of another format."""
     known: set[str] = set()
     return Mined(

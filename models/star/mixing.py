@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..similarity import others_below
+from ..similarity import lower_other_scores
 from ..training.objective import Figures
 from .config import Positives
 from .examples import Example, Floats
@@ -99,7 +99,7 @@ def mix_scores(stop: Floats, cross: Floats, rows: Rows, mix: float) -> Floats:
     """Return the scores of all paths. stop: (num_paths,). cross: (num_shortlisted,), of the paths at `rows`. mix: λ."""
     scores = np.asarray(stop, dtype=np.float32).copy()
     scores[rows] = blend_scores(stop[rows], cross, mix)
-    others_below(scores, rows)
+    lower_other_scores(scores, rows)
     return scores
 
 

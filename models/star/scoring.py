@@ -16,26 +16,26 @@ import torch
 from cachetools import LRUCache
 from torch import Tensor, nn
 
-from ..splitting import Splitting
+from ..splitting import BatchSplitter
 from ..text.verbalise import Hop, verbalise_hop
-from ..training.checkpoint import check_checkpoint, read_weights, readable, write_weights
-from .backbone import Backbone, describe_backbone, device_of, open_stored
+from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
+from .backbone import Backbone, describe_backbone, device_of, open_stored_backbone
 from .batches import cross_batch, path_words, split_batches
-from .config import Description
+from .config import StarDescription
 from .examples import Floats
 from .networks import CrossAttentiveScorer, DualEncoder
-from .texts import PairBatch, TextBatch, Texts
+from .texts import CachedTokenizer, PairBatch, TextBatch
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A checkpoint in memory, ready to score. `cross` is None if the scorer is `similarity`."""
 
-    description: Description
+    description: StarDescription
     dual: DualEncoder
-    dual_texts: Texts
+    dual_texts: CachedTokenizer
     cross: CrossAttentiveScorer | None
-    cross_texts: Texts | None
+    cross_texts: CachedTokenizer | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,26 +56,26 @@ def read_checkpoint(folder: Path, device: str = "cpu", precision: torch.dtype = 
 
     precision: the type of the encoders' weights; the layers on top stay float32.
     """
-    description = check_checkpoint(folder, Description, _parts)
-    with readable(folder):
-        dual_backbone = open_stored(description.encoder, folder / "dual")
+    description = check_checkpoint(folder, StarDescription, _parts)
+    with translate_read_errors(folder):
+        dual_backbone = open_stored_backbone(description.encoder, folder / "dual")
         dual = DualEncoder(dual_backbone)
         dual.load_state_dict(read_weights(folder / "dual"))
         cross, cross_texts = None, None
         if description.scorer == "cross":
-            backbone = open_stored(description.encoder, folder / "cross")
+            backbone = open_stored_backbone(description.encoder, folder / "cross")
             cross = CrossAttentiveScorer(backbone)
             cross.load_state_dict(read_weights(folder / "cross"))
-            cross_texts = Texts(backbone.tokenizer)
+            cross_texts = CachedTokenizer(backbone.tokenizer)
     for network in (dual, cross):
         if network is not None:
             network.eval().to(device)
             network.encoder.to(precision)
-    return Checkpoint(description, dual, Texts(dual_backbone.tokenizer), cross, cross_texts)
+    return Checkpoint(description, dual, CachedTokenizer(dual_backbone.tokenizer), cross, cross_texts)
 
 
-def _parts(description: Description) -> tuple[str, ...]:
-    return Description.parts if description.scorer == "cross" else Description.parts[:1]
+def _parts(description: StarDescription) -> tuple[str, ...]:
+    return StarDescription.parts if description.scorer == "cross" else StarDescription.parts[:1]
 
 
 HopSequence = tuple[Hop, ...]
@@ -97,7 +97,7 @@ class PairAttention:
 class StarModel:
     """Scores paths with a checkpoint. Deterministic up to the order in which texts are batched (the last digits).
 
-    Batches that do not fit into memory are split (`Splitting`). `encoding_s` counts the seconds spent in encoders.
+    Batches that do not fit into memory are split (`BatchSplitter`). `encoding_s` counts the seconds spent in encoders.
     Threads take turns.
     """
 
@@ -106,7 +106,7 @@ class StarModel:
         self.encoding_s = 0.0
         self._device = device_of(checkpoint.dual)
         self._turn = threading.RLock()
-        self._of_texts, self._of_pairs, self._of_paths = Splitting(), Splitting(), Splitting(PATHS_AT_ONCE)
+        self._of_texts, self._of_pairs, self._of_paths = BatchSplitter(), BatchSplitter(), BatchSplitter(PATHS_AT_ONCE)
         self._texts: LRUCache[str, Tensor] = LRUCache(MAX_KEPT_TEXTS)
         self._paths: LRUCache[HopSequence, Tensor] = LRUCache(MAX_KEPT_PATHS)
 

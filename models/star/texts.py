@@ -68,7 +68,7 @@ class PairBatch:
 Tokens = tuple[int, ...]
 
 
-class Texts:
+class CachedTokenizer:
     """A tokenizer with a cache of the ids of `MAX_KEPT` texts."""
 
     def __init__(self, tokenizer: TextTokenizer) -> None:
@@ -89,7 +89,7 @@ class Texts:
             self._kept[text] = tuple(ids) or (self._unknown,)
         return self._kept[text]
 
-    def alone(self, text: str) -> Tokens:
+    def encode_single(self, text: str) -> Tokens:
         """Return the ids of a text as the only input of an encoder."""
         return (self._first, *self.tokens(text)[:MAX_QUESTION_TOKENS], self._last)
 

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from ..training.kind import Inputs, Outcome, Phase, Training
-from ..training.loop import Trained
+from ..training.loop import TrainingResult
 from ..training.trainer import fit_calibration
 from .backbone import open_pretrained
 from .config import StarConfig
 from .cross_training import CrossReader, PoolObjective
-from .dual_training import DualObjective, with_similarity
-from .examples import Example, ExampleSet, Floats, RelationPairs, examples_of, remaining
+from .dual_training import DualObjective, add_similarity
+from .examples import Example, ExampleSet, Floats, RelationPairs, examples_of, mark_remaining_paths
 from .mined import Mined
 from .mixing import mix_scores
 from .networks import INITIAL_HOP_COST, CrossAttentiveScorer, DualEncoder
 from .scoring import Network
-from .texts import Texts
+from .texts import CachedTokenizer
 
 UNANSWERABLE = 0.2
 """The weight of the questions taken as unanswerable (docs/decisions/0021-some-questions-have-no-answer.md)."""
@@ -43,7 +43,7 @@ def star_training(config: StarConfig, inputs: Inputs[Mined]) -> Training:
     ]
     counts = {f"{pairs.name} ({pairs.sha256[:12]})": len(pairs.pairs)} if pairs else {}
 
-    def outcome(trained: Mapping[str, Trained]) -> Outcome:
+    def outcome(trained: Mapping[str, TrainingResult]) -> Outcome:
         mix = trained[CROSS].best["mix"] if CROSS in trained else 0.0
         fields = {
             "scorer": config.scorer,
@@ -83,7 +83,7 @@ class _Star:
         if config.dual.similarity:
             vectors = self._inputs.vectors_of(config.encoder)
             self._train, self._dev = (
-                [with_similarity(examples, vectors) for examples in sets] for sets in (self._train, self._dev)
+                [add_similarity(examples, vectors) for examples in sets] for sets in (self._train, self._dev)
             )
         backbone = open_pretrained(config.encoder)
         network = DualEncoder(backbone, 0.0 if config.dual.similarity else INITIAL_HOP_COST).to(self._inputs.device)
@@ -91,7 +91,7 @@ class _Star:
         self.networks["dual"] = Network(backbone, network)
         self._dual = DualObjective(
             network,
-            Texts(backbone.tokenizer),
+            CachedTokenizer(backbone.tokenizer),
             self._train,
             self._dev,
             config.dual,
@@ -110,7 +110,7 @@ class _Star:
         self._cross = PoolObjective(
             network,
             CrossReader(),
-            Texts(backbone.tokenizer),
+            CachedTokenizer(backbone.tokenizer),
             self._train,
             self._dev,
             self._stops(self._train),
@@ -121,14 +121,14 @@ class _Star:
         )
         return self._cross
 
-    def ranked(self, mix: float) -> Iterator[tuple[Example, Floats]]:
+    def iterate_scores(self, mix: float) -> Iterator[tuple[Example, Floats]]:
         """Yield each dev example with the scores of its paths by all trained networks."""
         if self._cross:
-            for example, stop, scores, rows in self._cross.shortlisted():
+            for example, stop, scores, rows in self._cross.iterate_shortlist_scores():
                 yield example, mix_scores(stop, scores, rows, mix)
         else:
             for examples in self._dev:
-                yield from self._dual.scored(examples)
+                yield from self._dual.iterate_stop_scores(examples)
 
     def calibration(self, mix: float) -> tuple[float, float]:
         """Return slope and intercept of the first path's probability, fitted on the dev questions and, with a fifth of
@@ -137,10 +137,10 @@ class _Star:
         tables = {id(example): examples.table for examples in self._dev for example in examples.examples}
         answerable: list[tuple[float, float]] = []
         bare: list[tuple[float, float]] = []
-        for example, scores in self.ranked(mix):
+        for example, scores in self.iterate_scores(mix):
             first = int(np.argmax(scores))
             answerable.append((float(scores[first]), float(example.f1[first] > 0)))
-            left = remaining(example, tables[id(example)])
+            left = mark_remaining_paths(example, tables[id(example)])
             if left.any():
                 bare.append((float(scores[left].max()), 0.0))
         if not bare:  # in a graph of one relation nothing is left to answer with
@@ -150,4 +150,4 @@ class _Star:
         return fit_calibration([*answerable, *bare], weights)
 
     def _stops(self, sets: Sequence[ExampleSet]) -> list[list[Floats]]:
-        return [[stop for _, stop in self._dual.scored(examples)] for examples in sets]
+        return [[stop for _, stop in self._dual.iterate_stop_scores(examples)] for examples in sets]

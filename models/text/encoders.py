@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..placement import Placement
-from .numpy_bert import Floats, PlainEncoder, plain_encoder, unit
+from .numpy_bert import Floats, PlainEncoder, normalise_vectors, plain_encoder
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
@@ -187,11 +187,11 @@ class AnyEncoder:
         )
         encoded = []
         for feature in encoded_texts:
-            sentence = unit(feature["sentence_embedding"].float().cpu().numpy())
+            sentence = normalise_vectors(feature["sentence_embedding"].float().cpu().numpy())
             ids = feature["input_ids"].tolist()
             kept = [i for i, seen in enumerate(feature["attention_mask"].tolist()) if seen and ids[i] not in special]
             tokens = feature["token_embeddings"].float().cpu().numpy()[kept]
-            encoded.append((sentence, unit(tokens) if kept else sentence[None, :]))
+            encoded.append((sentence, normalise_vectors(tokens) if kept else sentence[None, :]))
         return encoded
 
 

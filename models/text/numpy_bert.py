@@ -145,14 +145,14 @@ class PlainEncoder:
     def encode(self, texts: Sequence[str]) -> Floats:
         """Return the unit vectors of the texts, (num_texts, dimension)."""
         vectors = {place: states.mean(axis=0) for place, _, states in self._states(texts)}
-        return unit(np.stack([vectors[place] for place in range(len(texts))]))
+        return normalise_vectors(np.stack([vectors[place] for place in range(len(texts))]))
 
     def encode_tokens(self, texts: Sequence[str]) -> list[tuple[Floats, Floats]]:
         """Return for each text its unit vector and those of its tokens, or the text's own if it has none."""
         encoded: dict[int, tuple[Floats, Floats]] = {}
         for place, ids, states in self._states(texts):
-            sentence = unit(states.mean(axis=0))
-            tokens = unit(states[~np.isin(ids, self._special)])
+            sentence = normalise_vectors(states.mean(axis=0))
+            tokens = normalise_vectors(states[~np.isin(ids, self._special)])
             encoded[place] = sentence, tokens if len(tokens) else sentence[None, :]
         return [encoded[place] for place in range(len(texts))]
 
@@ -191,7 +191,7 @@ def plain_encoder(folder: Path) -> PlainEncoder | None:
     return PlainEncoder(bert, tokenizer)
 
 
-def unit(vectors: npt.NDArray[Any]) -> Floats:
+def normalise_vectors(vectors: npt.NDArray[Any]) -> Floats:
     """Return the vectors, (..., dimension), scaled to length 1."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)

@@ -200,7 +200,7 @@ class TextVectors:
             ]
             self._fill(missing, self.encoder.encode_tokens, lasting=lasting, with_tokens=True)
 
-    def stacked(self, texts: Sequence[str], *, lasting: bool = False) -> FloatArray:
+    def stack(self, texts: Sequence[str], *, lasting: bool = False) -> FloatArray:
         """Return the unit vectors of some texts, (num_texts, dimension)."""
         with self._turn:
             self.encode(texts, lasting=lasting)

@@ -38,14 +38,14 @@ class RelationWords:
 
 
 @dataclass(frozen=True, slots=True)
-class Directed:
+class DirectedRelation:
     """A relation with its direction."""
 
     words: RelationWords
     inverse: bool = False
 
 
-Hop = tuple[Directed, ...]
+Hop = tuple[DirectedRelation, ...]
 
 
 def verbalise_hop(hop: Hop) -> str:
@@ -60,7 +60,7 @@ def verbalise_hop(hop: Hop) -> str:
         properties.reverse()
     before = "" if first.inverse else first.words.domain
     after = last.words.domain if last.inverse else ""
-    return without_repeats((before, *properties, after))
+    return join_without_repeats((before, *properties, after))
 
 
 def hop_phrases(hop: Hop) -> tuple[str, ...]:
@@ -73,13 +73,13 @@ def hop_phrases(hop: Hop) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def reached_kind(hop: Hop) -> EndKind:
+def find_end_kind(hop: Hop) -> EndKind:
     """Return the kind of thing that a hop leads to."""
     last = hop[-1]
     return last.words.meaning.head if last.inverse else last.words.meaning.tail
 
 
-def reached_type(hop: Hop) -> str:
+def find_end_type(hop: Hop) -> str:
     """Return words for the kind of entity a hop reaches: its last property, or its domain if it is inverse.
 
     Empty if the domain is unknown.
@@ -94,18 +94,18 @@ def verbalise_path(hops: Sequence[Hop]) -> str:
     at = 0
     while at < len(hops):
         text = verbalise_hop(hops[at])
-        if at + 1 < len(hops) and hops[at + 1] == way_back(hops[at]):
+        if at + 1 < len(hops) and hops[at + 1] == reverse_hop(hops[at]):
             text, at = f"same {text}", at + 1
         texts.append(text)
         at += 1
     return " ".join(texts)
 
 
-def way_back(hop: Hop) -> Hop:
+def reverse_hop(hop: Hop) -> Hop:
     """Return the hop that leads back over the same relations."""
-    return tuple(Directed(directed.words, not directed.inverse) for directed in reversed(hop))
+    return tuple(DirectedRelation(directed.words, not directed.inverse) for directed in reversed(hop))
 
 
-def without_repeats(parts: Iterable[str]) -> str:
+def join_without_repeats(parts: Iterable[str]) -> str:
     """Return the words of the parts, each word only once, at its first place."""
     return " ".join(dict.fromkeys(" ".join(parts).split()))

@@ -80,7 +80,7 @@ def check_checkpoint(
     description, hashes = load_description(folder, kind)
     for name in sorted({*hashes, *(f"{part}/{WEIGHTS}" for part in parts(description))}):
         path = folder / name
-        with readable(path):
+        with translate_read_errors(path):
             if not path.is_file() or file_sha256(path) != hashes.get(name):
                 raise BadCheckpointError(
                     f"{path}: missing, or not the file that was written: train or fetch the checkpoint again"
@@ -89,7 +89,7 @@ def check_checkpoint(
 
 
 @contextmanager
-def readable(path: Path) -> Iterator[None]:
+def translate_read_errors(path: Path) -> Iterator[None]:
     """Raise `BadCheckpointError` for any error in the block, which reads files of a checkpoint."""
     try:
         yield

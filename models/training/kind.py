@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ..text.vectors import TextVectors
     from .checkpoint import Writer
-    from .loop import Trained
+    from .loop import TrainingResult
     from .objective import Objective
 
 LearnsFrom = Literal["paths", "subgraphs", "pools", "links", "readings"]
@@ -126,7 +126,7 @@ class Training:
     """
 
     phases: Sequence[Phase]
-    outcome: Callable[[Mapping[str, Trained]], Outcome]
+    outcome: Callable[[Mapping[str, TrainingResult]], Outcome]
     identity: Mapping[str, Any] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
     sources: Mapping[str, int] = field(default_factory=dict)

@@ -32,7 +32,7 @@ NetworkT = TypeVar("NetworkT", bound=nn.Module)
 ExampleT = TypeVar("ExampleT")
 
 
-class Shuffled(Generic[NetworkT, ExampleT]):
+class ShuffledObjective(Generic[NetworkT, ExampleT]):
     """An `Objective` except for `loss` and `evaluate`. All parameters use the head's learning rate."""
 
     def __init__(
@@ -50,7 +50,7 @@ class Shuffled(Generic[NetworkT, ExampleT]):
         learning = [parameter for parameter in self.network.parameters() if parameter.requires_grad]
         return [ParameterGroup(learning, self.training.head_learning_rate)]
 
-    def saved(self) -> Mapping[str, Tensor]:
+    def get_weights(self) -> Mapping[str, Tensor]:
         """Return all weights."""
         return self.network.state_dict()
 
@@ -130,7 +130,7 @@ EpochReport = Callable[[int, Mapping[str, float]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class TrainingResult:
     """The figures of each epoch, the best epoch (the network has its weights), and the seconds."""
 
     history: list[dict[str, float]]
@@ -150,7 +150,7 @@ def train(
     resolved: Mapping[str, Any],
     report: Report = lambda *_: None,
     report_epoch: EpochReport = lambda *_: None,
-) -> Trained:
+) -> TrainingResult:
     """Train the objective's network and leave it with the weights of its best epoch.
 
     Resumes the state at `state_path` if it has the same `resolved` configuration. In a process group (torchrun) every
@@ -190,7 +190,7 @@ class _Training:
         self.seconds_before = 0.0
         self.started_s = self.saved_s = time.monotonic()
 
-    def run(self) -> Trained:
+    def run(self) -> TrainingResult:
         epoch, step = self._resume()
         for number in range(epoch, self.options.epochs):
             if self._is_over():
@@ -200,9 +200,9 @@ class _Training:
             self._epoch(number, step)
             step = 0
             self._finish_epoch(number)
-        restore_weights(self.objective.saved(), self.best)
+        restore_weights(self.objective.get_weights(), self.best)
         self.network.eval()
-        return Trained(self.history, self._best_epoch(), self._seconds())
+        return TrainingResult(self.history, self._best_epoch(), self._seconds())
 
     def _epoch(self, epoch: int, first: int) -> None:
         steps = self.objective.steps_per_epoch
@@ -237,7 +237,7 @@ class _Training:
         figures = self._share_figures(dict(self.objective.evaluate()))
         self.history.append(figures)
         if self._best_epoch() == epoch:
-            self.best = copy_weights(self.objective.saved())
+            self.best = copy_weights(self.objective.get_weights())
         self.report_epoch(epoch, figures)
         self._save(epoch + 1, 0)
 
@@ -262,7 +262,7 @@ class _Training:
         state = read_state(self.state_path, self.resolved)
         if state is None:
             return 0, 0
-        restore_weights(self.objective.saved(), state.weights)
+        restore_weights(self.objective.get_weights(), state.weights)
         restore_optimizer(self.optimizer, state.optimizer)
         self.best, self.history, self.seconds_before = dict(state.best), state.history, state.seconds
         if state.scaler:
@@ -277,7 +277,7 @@ class _Training:
             state = TrainingState(
                 epoch=epoch,
                 step=step,
-                weights=self.objective.saved(),
+                weights=self.objective.get_weights(),
                 optimizer=optimizer_tensors(self.optimizer),
                 objective=self.objective.state() if step else {},
                 best=self.best,

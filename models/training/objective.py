@@ -120,7 +120,7 @@ class Objective(Protocol):
         """Return the trainable parameters, in the same order each time."""
         ...
 
-    def saved(self) -> Mapping[str, Tensor]:
+    def get_weights(self) -> Mapping[str, Tensor]:
         """Return the trained weights, not copies, for states and checkpoints."""
         ...
 
@@ -161,7 +161,7 @@ def encoder_and_heads(network: nn.Module, options: TrainingOptions) -> list[Para
     return [ParameterGroup(part, rate) for part, rate in zip(parts, rates, strict=True)]
 
 
-def learned_weights(network: nn.Module) -> dict[str, Tensor]:
+def select_trained_weights(network: nn.Module) -> dict[str, Tensor]:
     """Return a network's weights except frozen ones: of a LoRA only its factors."""
     frozen = {name for name, parameter in network.named_parameters() if not parameter.requires_grad}
     return {name: tensor for name, tensor in network.state_dict().items() if name not in frozen}

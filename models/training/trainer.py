@@ -13,7 +13,7 @@ import torch
 from .checkpoint import CARD, DRAFT, TrainingStateError, remove_checkpoint, write_folder
 from .description import BadCheckpointError, ModelDescription, TrainedOn, load_description
 from .kind import Config, ConfigT, DescriptionT, Inputs, ModelKind, ModelT_co, SetT
-from .loop import Trained, shard, train
+from .loop import TrainingResult, shard, train
 
 MAX_ITERATIONS = 200
 PENALTY = 1e-3
@@ -53,7 +53,7 @@ def model_card(
     title: str,
     about: Iterable[str],
     description: ModelDescription,
-    trained: Mapping[str, Trained],
+    trained: Mapping[str, TrainingResult],
     figures: Sequence[str],
     beside: Mapping[str, int],
 ) -> str:
@@ -91,7 +91,7 @@ def _source(split: str, part: TrainedOn) -> str:
     )
 
 
-def _epochs(trained: Mapping[str, Trained], names: Sequence[str]) -> Iterator[str]:
+def _epochs(trained: Mapping[str, TrainingResult], names: Sequence[str]) -> Iterator[str]:
     yield f"| network | epoch | {' | '.join(names)} | |"
     yield f"| --- | --- |{' --- |' * len(names)} --- |"
     for name, each in trained.items():
@@ -147,7 +147,7 @@ def train_model(
         return finished
     hashes = {"train": [each.sha256 for each in inputs.train], "dev": [each.sha256 for each in inputs.dev]}
     folder.mkdir(parents=True, exist_ok=True)
-    trained: dict[str, Trained] = {}
+    trained: dict[str, TrainingResult] = {}
     for phase in training.phases:
         torch.manual_seed(phase.options.seed)
         trained[phase.name] = train(
@@ -177,7 +177,7 @@ def train_model(
     if shard()[0] == 0:
         card = model_card(kind.title, kind.about(description), description, trained, kind.figures, training.sources)
         write_folder(folder, description, outcome.parts, card)
-        forget_states(folder)
+        delete_states(folder)
     return description
 
 
@@ -186,14 +186,14 @@ def _encoder_digest(config: Config, inputs: Inputs[Any]) -> str:
     return (inputs.vectors_of(name).encoder.weights_digest or "") if name else ""
 
 
-def begin_anew(folder: Path, kind: type[ModelDescription]) -> None:
+def delete_training(folder: Path, kind: type[ModelDescription]) -> None:
     """Remove a folder's checkpoint and the states of its training; other files stay."""
     if (folder / f"{kind.kind}.json").exists():
         remove_checkpoint(folder, kind)
-    forget_states(folder)
+    delete_states(folder)
 
 
-def forget_states(folder: Path) -> None:
+def delete_states(folder: Path) -> None:
     """Delete the states of trainings."""
     for path in folder.glob(_state_path(folder, "*").name):
         path.unlink(missing_ok=True)

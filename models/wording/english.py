@@ -213,7 +213,7 @@ class Lexicon:
 
 
 @cache
-def english() -> Lexicon:
+def read_lexicon() -> Lexicon:
     """Return the lexicon."""
     data: dict[str, Any] = tomllib.loads(files(wording).joinpath("lexicon.toml").read_text(encoding="utf-8"))
     relations = {
@@ -232,8 +232,8 @@ def lexicon_phrases(label: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
     Nouns as they are; questions without their topic: "when was {x} born" is "when was born".
     """
-    meant = in_english(label)
-    entry = english().entry(meant or label)
+    meant = translate_label(label)
+    entry = read_lexicon().entry(meant or label)
     if entry is NOTHING:
         return (meant,) if meant else (), ()
     forward = (*((meant,) if meant else ()), *entry.nouns, *map(_bare, entry.asks))
@@ -243,7 +243,7 @@ def lexicon_phrases(label: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 @cache
-def in_english(label: str) -> str:
+def translate_label(label: str) -> str:
     """Return what a label of another language means, word by word; empty for one that is not wholly known or is
     English.
 

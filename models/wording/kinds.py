@@ -260,7 +260,7 @@ _NOT_NOUNS = frozenset("is are was were the a an of does do did has have had kin
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedKind:
     """The kind of thing that a question asks for: any of `kinds`, best first; none where its words do not tell."""
 
     kinds: tuple[str, ...] = ()
@@ -269,22 +269,22 @@ class Wanted:
 
 
 @cache
-def wanted(question: str) -> Wanted:
+def find_wanted_kind(question: str) -> WantedKind:
     """Return what kind of thing a question asks for, by the first rule that fits: its question word, or its noun."""
     for pattern, kinds, said in _RULES[:_FIRST]:
         if pattern.search(question):
-            return Wanted(kinds, said)
+            return WantedKind(kinds, said)
     if not re.match(r"\W*(who|whom|whose|where|how)\b", question, re.I) and (found := _NOUN.search(question)):
         words = [word for word in found[1].lower().split() if word not in _NOT_NOUNS]
         for word in words[:2]:
             if kind := noun_kind(word):
-                return Wanted(_alike(kind), f"{'an' if word[:1] in 'aeiou' else 'a'} {word}")
+                return WantedKind(_alike(kind), f"{'an' if word[:1] in 'aeiou' else 'a'} {word}")
     fits = [
         (found.start(), at)
         for at, (pattern, *_) in enumerate(_RULES[_FIRST:], start=_FIRST)
         if (found := pattern.search(question))
     ]
-    return Wanted(*_RULES[min(fits)[1]][1:]) if fits else Wanted()
+    return WantedKind(*_RULES[min(fits)[1]][1:]) if fits else WantedKind()
 
 
 def _alike(kind: str) -> tuple[str, ...]:
@@ -294,7 +294,7 @@ def _alike(kind: str) -> tuple[str, ...]:
     return (kind, other) if other else (kind,)
 
 
-def agreement(asked: Wanted, end: EndKind) -> float:
+def agreement(asked: WantedKind, end: EndKind) -> float:
     """Return how well what a path leads to is of the kind that is asked for, −1 to 1; 0 where either is unknown."""
     if not asked.kinds or end.kind == UNKNOWN:
         return 0.0

@@ -1,4 +1,4 @@
-"""Noun phrases and questions of one hop: "the capital of {x}", "which country has {x} as its capital".
+"""Write noun phrases and questions of one hop: "the capital of {x}", "which country has {x} as its capital".
 
 {x} stands for the topic, or for the noun phrase of the hops before. All are grammatical more often than not: what a
 scorer has to learn is which words mean which relation, in which direction.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .english import Entry, Kind, Property, english, plural, property_of, singular
+from .english import Entry, Kind, Property, plural, property_of, read_lexicon, singular
 
 _WH: dict[Kind, str] = {"person": "who", "place": "where", "time": "when", "number": "how much", "thing": "what"}
 _THINGS = ("thing", "one")
@@ -42,7 +42,7 @@ class Phrases:
 
 def phrases_of(hop: AskedHop) -> Phrases:
     """Return what can be said of a hop, in its own words and then in others that people use for such relations."""
-    lexicon = english()
+    lexicon = read_lexicon()
     last = property_of(hop.properties[-1])
     entry = lexicon.entry(hop.properties[-1])
     types = hop.reached or _THINGS
@@ -64,7 +64,7 @@ def wh_word(kind: Kind) -> str:
 
 
 def _kind(hop: AskedHop, last: Property) -> Kind:
-    lexicon = english()
+    lexicon = read_lexicon()
     of_types: list[Kind] = [kind for each in hop.reached if (kind := lexicon.kind(each)) != "thing"]
     if of_types:
         return of_types[0]

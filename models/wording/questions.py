@@ -1,4 +1,4 @@
-"""A whole path, or two that meet, as a question in plain English."""
+"""Write a path, or two that meet, as a question in plain English."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ import numpy as np
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.evaluation.page import report_page
 from lodestar.engine.evaluation.record import Record
-from lodestar.engine.evaluation.report import read_records, read_report, report_of, report_understood
+from lodestar.engine.evaluation.report import read_records, read_report, report_of, translate_report_errors
 from lodestar.engine.evaluation.table import compare_runs, results_table
 from lodestar.engine.indexes.entity_building import build_entity_index
 from lodestar.engine.indexes.entity_index import open_entity_index
@@ -46,7 +46,7 @@ def check_runs(data: bytes, folder: Path) -> None:
     (folder / "records.jsonl").write_bytes([record, record, rest, changed(record, rest)][kind] + b"\n")
     try:
         found = read_report(str(folder))
-        with report_understood(str(folder)):
+        with translate_report_errors(str(folder)):
             "\n".join(results_table([found])).encode("utf-8", "surrogatepass")
             report_page(found).encode("utf-8", "surrogatepass")
         recipe = found["what"]["recipe"]
@@ -137,7 +137,7 @@ def _check_vectors(place: Path) -> None:
     encoder = LetterEncoder()
     store = VectorStore(place / "vectors.sqlite")
     try:
-        found = TextVectors(encoder, store=store).stacked(TEXTS, lasting=True)
+        found = TextVectors(encoder, store=store).stack(TEXTS, lasting=True)
     finally:
         store.close()
     np.testing.assert_array_equal(found, encoder.encode(TEXTS))
@@ -167,7 +167,7 @@ def _stored() -> Path:
     place = Path(mkdtemp(prefix="fuzz-stored-"))
     encoder = LetterEncoder()
     store = VectorStore(place / "vectors.sqlite")
-    TextVectors(encoder, store=store).stacked(TEXTS, lasting=True)
+    TextVectors(encoder, store=store).stack(TEXTS, lasting=True)
     store.close()
     build_entity_index(place, lambda: iter([ENTITIES]), len(ENTITIES), EDITION, encoder)
     open_index(place, CATALOGUE, encoder)

@@ -16,7 +16,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from lodestar.engine.errors import InputError
-from lodestar.loaders.formats.by_name import detect
+from lodestar.loaders.formats.by_name import detect_format
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
 from lodestar.loaders.formats.freebase import noise_parameters, read_noise_rules
 from lodestar.loaders.formats.graphml import GraphmlSource
@@ -151,7 +151,7 @@ def check_sources(data: bytes, folder: Path) -> None:
             case 2:
                 noise_parameters(read_noise_rules(ByteFile(str(path))))
             case 3:
-                detect(str(path))
+                detect_format(str(path))
             case 4:
                 list(TsvSource(str(path)).parts())
             case 5:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from lodestar.models.mined import MinedFileError
-from lodestar.models.star.config import Description
+from lodestar.models.star.config import StarDescription
 from lodestar.models.star.examples import examples_of
-from lodestar.models.star.mined import is_mined, read
-from lodestar.models.training.checkpoint import TrainingStateError, read_state, read_weights, readable
+from lodestar.models.star.mined import is_mined, read_mined_file
+from lodestar.models.training.checkpoint import TrainingStateError, read_state, read_weights, translate_read_errors
 from lodestar.models.training.description import FORMAT, BadCheckpointError, TrainedOn, load_description
 
 from tests.mined_examples import MINING, questions
@@ -22,7 +22,7 @@ GOOD = {
     "format": FORMAT,
     "kind": "star",
     **asdict(
-        Description(
+        StarDescription(
             scorer="cross",
             encoder="tiny",
             mix=0.5,
@@ -77,7 +77,7 @@ def changed(fields: bytes) -> bytes:
 
 def check_description(content: bytes, folder: Path) -> None:
     (folder / "star.json").write_bytes(content)
-    found = load_description(folder, Description)[0]
+    found = load_description(folder, StarDescription)[0]
     slope, intercept = found.calibration
     assert all(map(math.isfinite, (slope, intercept, slope * 1e6 + intercept)))
     assert 0 <= found.mix <= (1 if found.scorer == "cross" else 0)
@@ -88,7 +88,7 @@ def check_description(content: bytes, folder: Path) -> None:
 
 def check_weights(content: bytes, folder: Path) -> None:
     (folder / "model.safetensors").write_bytes(content)
-    with readable(folder):
+    with translate_read_errors(folder):
         for tensor in read_weights(folder).values():
             assert tensor.isfinite().all()
 
@@ -114,7 +114,7 @@ def check_mined(content: bytes, folder: Path) -> None:
     path = folder / "mined.jsonl"
     path.write_bytes(content)
     is_mined(path)
-    found = read(path)
+    found = read_mined_file(path)
     for example in examples_of(found).examples:
         assert all(math.isfinite(value) for value in (*example.f1, *example.precision, *example.recall))
     assert is_mined(path)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.evaluation.metrics.answers import (
-    Predicted,
+    Prediction,
     answer_counts,
     distinct_gold,
     match_predictions,
@@ -23,8 +23,8 @@ from lodestar.engine.evaluation.metrics.answers import (
 )
 from lodestar.engine.evaluation.metrics.confidence import abstention_scores, expected_calibration_error, reliability
 from lodestar.engine.evaluation.metrics.paths import (
-    FoundPath,
     Ranking,
+    RetrievedPath,
     answer_recall_at_k,
     gold_path_hit_at_k,
     hits_any_at_k,
@@ -44,10 +44,10 @@ few = settings(max_examples=examples(50), deadline=None)
 
 ids = st.sampled_from(["m.1", "m.2", "m.3"])
 names = st.sampled_from(["Lima", "the Lima", "Cusco", "Puno", "The The", "Lima Cusco", "!"])
-under_any_name = st.builds(Predicted, names, st.none() | ids)
+under_any_name = st.builds(Prediction, names, st.none() | ids)
 # Here an id goes by one name; else the first one's counts, and the order of predictions matters.
-entities = [Predicted("Lima", "m.1"), Predicted("Lima", "m.2"), Predicted("Cusco", "m.3")]
-predicted = st.builds(Predicted, names) | st.sampled_from(entities)
+entities = [Prediction("Lima", "m.1"), Prediction("Lima", "m.2"), Prediction("Cusco", "m.3")]
+predicted = st.builds(Prediction, names) | st.sampled_from(entities)
 predictions = st.lists(predicted, max_size=5)
 gold_answers = st.builds(GoldAnswer, st.none() | ids, st.lists(names, min_size=1, max_size=2).map(tuple))
 golds = st.lists(gold_answers, max_size=4)
@@ -55,7 +55,7 @@ relations = st.lists(st.sampled_from("rst"), min_size=1, max_size=2).map(tuple)
 triples = st.tuples(predicted, st.sampled_from("rst"), predicted)
 found_paths = st.lists(
     st.builds(
-        FoundPath, relations, st.lists(predicted, max_size=4).map(tuple), st.lists(triples, max_size=3).map(tuple)
+        RetrievedPath, relations, st.lists(predicted, max_size=4).map(tuple), st.lists(triples, max_size=3).map(tuple)
     ),
     max_size=4,
 )
@@ -75,14 +75,14 @@ def in_unit(*figures: float) -> bool:
     return all(0 <= figure <= 1 for figure in figures)
 
 
-def agrees(predicted: Predicted, gold: GoldAnswer) -> bool:
+def agrees(predicted: Prediction, gold: GoldAnswer) -> bool:
     """By id where both have one, else by a name."""
     if predicted.id and gold.id:
         return predicted.id == gold.id
     return normalise_answer(predicted.name) in map(normalise_answer, gold.names)
 
 
-def served(given: list[Predicted], gold: list[GoldAnswer]) -> tuple[bool, ...]:
+def served(given: list[Prediction], gold: list[GoldAnswer]) -> tuple[bool, ...]:
     """Return the greatest mask of all ways to hand out distinct gold answers, found by trying them all."""
     wanted: list[GoldAnswer | None] = [*distinct_gold(gold), *[None] * len(given)]
     keys = [p.id or (normalise_answer(p.name),) for p in given]
@@ -111,7 +111,7 @@ def test_normalising_awkward_text_again_changes_nothing(text: str) -> None:
 
 @few
 @given(st.lists(under_any_name, max_size=4), st.lists(gold_answers, max_size=3))
-def test_matching_is_the_best_of_all_with_earlier_ranks_first(given: list[Predicted], gold: list[GoldAnswer]) -> None:
+def test_matching_is_the_best_of_all_with_earlier_ranks_first(given: list[Prediction], gold: list[GoldAnswer]) -> None:
     best = served(given, gold)
     assert match_predictions(given, gold) == best
 
@@ -119,7 +119,7 @@ def test_matching_is_the_best_of_all_with_earlier_ranks_first(given: list[Predic
 @few
 @given(predictions, golds, st.randoms(use_true_random=False))
 def test_the_order_of_predictions_matters_to_hits_at_1_only_and_that_of_gold_to_nothing(
-    given: list[Predicted], gold: list[GoldAnswer], random: Random
+    given: list[Prediction], gold: list[GoldAnswer], random: Random
 ) -> None:
     before = strict_scores(given, gold)
     assert strict_scores(given, random.sample(gold, len(gold))) == before
@@ -130,7 +130,7 @@ def test_the_order_of_predictions_matters_to_hits_at_1_only_and_that_of_gold_to_
 
 @few
 @given(predictions, golds)
-def test_answer_scores_are_shares_that_fit_together(given: list[Predicted], gold: list[GoldAnswer]) -> None:
+def test_answer_scores_are_shares_that_fit_together(given: list[Prediction], gold: list[GoldAnswer]) -> None:
     strict = strict_scores(given, gold)
     rog = rog_scores(given, gold)
     assert in_unit(*astuple(strict), *astuple(rog.scores))
@@ -147,7 +147,7 @@ def test_answer_scores_are_shares_that_fit_together(given: list[Predicted], gold
 @few
 @given(st.lists(st.tuples(predictions, golds), min_size=1, max_size=5), st.randoms(use_true_random=False))
 def test_averages_are_shares_whatever_the_order_of_questions(
-    asked: list[tuple[list[Predicted], list[GoldAnswer]]], random: Random
+    asked: list[tuple[list[Prediction], list[GoldAnswer]]], random: Random
 ) -> None:
     shuffled = random.sample(asked, len(asked))
     micro = micro_f1([answer_counts(*question) for question in asked])
@@ -181,7 +181,7 @@ def test_a_relevant_thing_moved_up_is_worth_more(ranking: Ranking, data: st.Data
 @few
 @given(found_paths, golds, gold_paths, gold_triples, ks)
 def test_path_figures_are_shares_and_more_paths_lose_nothing(
-    found: list[FoundPath],
+    found: list[RetrievedPath],
     gold: list[GoldAnswer],
     wanted: list[GoldPath],
     wanted_triples: list[tuple[str, str, str]],
@@ -205,7 +205,7 @@ def test_path_figures_are_shares_and_more_paths_lose_nothing(
 @few
 @given(found_paths, golds, gold_paths, gold_triples, st.randoms(use_true_random=False))
 def test_the_order_of_paths_matters_only_to_what_is_cut(
-    found: list[FoundPath],
+    found: list[RetrievedPath],
     gold: list[GoldAnswer],
     wanted: list[GoldPath],
     wanted_triples: list[tuple[str, str, str]],

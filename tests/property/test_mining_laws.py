@@ -11,17 +11,17 @@ from pathlib import Path
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.evaluation.diagnosis import reachable
+from lodestar.engine.evaluation.diagnosis import find_reachable_paths
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
 from lodestar.engine.indexes.relation_index import open_index, words_of_relation
 from lodestar.engine.retrieval.frontier import Bounds
 from lodestar.engine.supervision.answer_paths import write_hop, write_trie
 from lodestar.engine.supervision.labels import Labeller
-from lodestar.engine.supervision.miner import Miner, MiningOptions, Walked
-from lodestar.engine.supervision.placing import LeftOut
+from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths
+from lodestar.engine.supervision.placing import SkippedQuestion
 from lodestar.engine.values import Entity
-from lodestar.models.star.mined import INVERSE, THROUGH, MinedQuestion, walks
+from lodestar.models.star.mined import INVERSE, THROUGH, MinedQuestion, iterate_paths
 from lodestar.models.text.vectors import TextVectors
 
 from tests.examples import examples
@@ -64,7 +64,7 @@ def mined(
     bounds: Bounds = ALL,
     *,
     return_to_topic: bool = False,
-) -> list[Walked | LeftOut]:
+) -> list[QuestionPaths | SkippedQuestion]:
     options = MiningOptions(max_hop=max_hop, bounds=bounds, return_to_topic=return_to_topic)
     miner = Miner(catalogue_of(graph), mediating_of(graph), options)
     return graph.run(miner.mine(asked))
@@ -79,13 +79,13 @@ def labeller(relations: tuple[str, ...]) -> Labeller:
     return Labeller(words, index, TextVectors(LetterEncoder()), MiningOptions(num_negatives=2))
 
 
-def labelled(graph: MemoryGraph, found: Sequence[Walked | LeftOut]) -> list[MinedQuestion]:
-    walked = [each for each in found if isinstance(each, Walked)]
+def labelled(graph: MemoryGraph, found: Sequence[QuestionPaths | SkippedQuestion]) -> list[MinedQuestion]:
+    walked = [each for each in found if isinstance(each, QuestionPaths)]
     return labeller(tuple(sorted(graph.relations))).label(walked)
 
 
-def reach(found: Walked, topic: int) -> set[tuple[str, ...]]:
-    return set(walks(write_trie(found.reach[topic])))
+def reach(found: QuestionPaths, topic: int) -> set[tuple[str, ...]]:
+    return set(iterate_paths(write_trie(found.reach[topic])))
 
 
 def ends(graph: MemoryGraph, topic: str, path: Sequence[str]) -> set[str]:
@@ -123,12 +123,12 @@ def test_the_answer_paths_are_those_of_the_whole_graph(
         gold = [whole.numbers[answer.id] for answer in question.answers if answer.id in whole.numbers]
         expected = {
             (reached.topic.id, str(reached.relation_path), reached.precision, reached.recall)
-            for reached in reachable(
+            for reached in find_reachable_paths(
                 whole, topics, np.array(gold, dtype=np.int64), max_hop, return_to_topic=return_to_topic
             )
             if not any(one.to_mediator and two.to_mediator for one, two in pairwise(reached.relation_path.steps))
         }
-        if isinstance(found, LeftOut):
+        if isinstance(found, SkippedQuestion):
             assert not expected
         else:
             paths = {
@@ -178,8 +178,8 @@ def test_what_is_walked_further_has_what_was_walked_before(
 ) -> None:
     graph = graph_of(edges, bare)
     for near, far in zip(mined(graph, asked, 1), mined(graph, asked, 2), strict=True):
-        if isinstance(near, Walked):
-            assert isinstance(far, Walked)
+        if isinstance(near, QuestionPaths):
+            assert isinstance(far, QuestionPaths)
             assert {(p.topic, p.hops) for p in near.paths} <= {(p.topic, p.hops) for p in far.paths}
             for one, two in ((reach(near, n), reach(far, n)) for n in range(len(near.topics))):
                 assert one <= two

@@ -13,7 +13,7 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.reorganising.pooling import PathSmoothing
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.path_pooling import Kernel, Pooling, ScoredTriples, pool_triple_scores, reselect_triples
+from lodestar.models.path_pooling import Kernel, PoolingOptions, ScoredTriples, pool_triple_scores, reselect_triples
 
 from tests.reference_pooling import PlainTriple, reference_scores
 
@@ -23,7 +23,7 @@ nodes = st.integers(0, NUM_NODES - 1)
 questions = st.tuples(st.lists(st.tuples(nodes, nodes, scores), max_size=14), st.lists(nodes, max_size=3, unique=True))
 kernels: list[Kernel] = ["dijkstra", "bfs", "random-walk"]
 poolings = st.builds(
-    Pooling,
+    PoolingOptions,
     kernel=st.sampled_from(kernels),
     pool=st.sampled_from(["mean", "max"]),
     position=st.sampled_from([1.0, 0.5, 3.0, -2.0]),
@@ -49,14 +49,14 @@ def batch_of(asked: list[PlainQuestion]) -> ScoredTriples:
 
 
 @given(st.lists(questions, max_size=4), poolings)
-def test_a_batch_is_pooled_as_the_paths_written_out(asked: list[PlainQuestion], pooling: Pooling) -> None:
+def test_a_batch_is_pooled_as_the_paths_written_out(asked: list[PlainQuestion], pooling: PoolingOptions) -> None:
     expected = [score for triples, topics in asked for score in reference_scores(triples, topics, pooling)]
     np.testing.assert_allclose(pool_triple_scores(batch_of(asked), pooling), expected, rtol=1e-12)
 
 
 @given(questions, st.randoms(use_true_random=False), exact_poolings)
 def test_neither_the_order_of_triples_nor_the_numbers_of_nodes_matter(
-    asked: PlainQuestion, random: object, pooling: Pooling
+    asked: PlainQuestion, random: object, pooling: PoolingOptions
 ) -> None:
     triples, topics = asked
     order, names = np.arange(len(triples)), np.arange(NUM_NODES)
@@ -68,7 +68,9 @@ def test_neither_the_order_of_triples_nor_the_numbers_of_nodes_matter(
 
 
 @given(questions, st.randoms(use_true_random=False), poolings)
-def test_random_walks_neither_where_scores_differ(asked: PlainQuestion, random: object, pooling: Pooling) -> None:
+def test_random_walks_neither_where_scores_differ(
+    asked: PlainQuestion, random: object, pooling: PoolingOptions
+) -> None:
     """Of equal scores at a node a draw takes the one that came earlier: nothing else tells them apart."""
     given_triples, topics = asked
     triples = [(h, t, (s / 2 + place) / 20) for place, (h, t, s) in enumerate(given_triples)]
@@ -82,7 +84,7 @@ def test_random_walks_neither_where_scores_differ(asked: PlainQuestion, random: 
 
 
 @given(questions, poolings)
-def test_scores_stay_within_their_bounds(asked: PlainQuestion, pooling: Pooling) -> None:
+def test_scores_stay_within_their_bounds(asked: PlainQuestion, pooling: PoolingOptions) -> None:
     triples = batch_of([asked])
     if not triples.num_triples:
         return
@@ -93,7 +95,9 @@ def test_scores_stay_within_their_bounds(asked: PlainQuestion, pooling: Pooling)
 
 
 @given(st.lists(questions, max_size=3), poolings, st.integers(0, 14), st.none() | st.integers(0, 14))
-def test_keeping_fewer_is_a_prefix(asked: list[PlainQuestion], pooling: Pooling, keep: int, coarse: int | None) -> None:
+def test_keeping_fewer_is_a_prefix(
+    asked: list[PlainQuestion], pooling: PoolingOptions, keep: int, coarse: int | None
+) -> None:
     triples = batch_of(asked)
     fewer, _ = reselect_triples(triples, keep, pooling, coarse=coarse)
     more, _ = reselect_triples(triples, keep + 1, pooling, coarse=coarse)
@@ -104,7 +108,7 @@ def test_keeping_fewer_is_a_prefix(asked: list[PlainQuestion], pooling: Pooling,
 
 
 @given(questions, poolings)
-def test_reranking_keeps_every_triple(asked: PlainQuestion, pooling: Pooling) -> None:
+def test_reranking_keeps_every_triple(asked: PlainQuestion, pooling: PoolingOptions) -> None:
     triples = batch_of([asked])
     places, pooled = reselect_triples(triples, None, pooling, coarse=None)
     assert sorted(places.tolist()) == list(range(triples.num_triples))
@@ -115,11 +119,13 @@ def test_reranking_keeps_every_triple(asked: PlainQuestion, pooling: Pooling) ->
 @pytest.mark.parametrize("kernel", kernels)
 def test_a_seed_gives_the_same_scores_again(kernel: Kernel) -> None:
     triples = batch_of([([(0, 1, 0.5), (0, 2, 0.25), (1, 3, 0.75), (2, 3, 0.125)], [0])])
-    pooling = Pooling(kernel, num_walks=2, seed=5)
+    pooling = PoolingOptions(kernel, num_walks=2, seed=5)
     np.testing.assert_array_equal(pool_triple_scores(triples, pooling), pool_triple_scores(triples, pooling))
 
 
-def stage_of(asked: PlainQuestion, pooling: Pooling, order: list[int], names: list[str], keep: int) -> list[Pooled]:
+def stage_of(
+    asked: PlainQuestion, pooling: PoolingOptions, order: list[int], names: list[str], keep: int
+) -> list[Pooled]:
     """What a reselection of the triples in this order keeps, each by its number in the question."""
     triples, topics = asked
     entities = [Entity(name, name) for name in names]
@@ -134,7 +140,7 @@ def stage_of(asked: PlainQuestion, pooling: Pooling, order: list[int], names: li
 
 @given(questions, st.randoms(use_true_random=False), exact_poolings, st.integers(1, 14))
 def test_what_a_stage_keeps_depends_on_neither_order_nor_ids(
-    asked: PlainQuestion, random: object, pooling: Pooling, keep: int
+    asked: PlainQuestion, random: object, pooling: PoolingOptions, keep: int
 ) -> None:
     """Equal pooled and given scores are in the order that came, by the stated rule: there scores alone are the same."""
     numbers, names = list(range(len(asked[0]))), [f"m.{n}" for n in range(NUM_NODES)]

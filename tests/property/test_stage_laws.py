@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from lodestar.engine.linking.names import find_initials
 from lodestar.loaders.rows import StatementRow, name_row, triple_row
 from lodestar.loaders.source import NO_ID, Source
-from lodestar.loaders.stage.stage import Counts, Stage
+from lodestar.loaders.stage.stage import Stage, StageCounts
 from lodestar.loaders.subset import Subset
 from lodestar.loaders.writing.bulk_writer import signatures
-from lodestar.loaders.writing.names import Name, read_names, search_name, with_load, without_load, write_names
+from lodestar.loaders.writing.names import Name, add_load, read_names, remove_load, search_name, write_names
 
 from tests.examples import examples
 from tests.graphs import RowSource, TripleSource
@@ -45,7 +45,7 @@ few = st.lists(
 )
 
 
-def staged(source: Source, folder: str, subset: Subset | None = None) -> tuple[Stage, Counts]:
+def staged(source: Source, folder: str, subset: Subset | None = None) -> tuple[Stage, StageCounts]:
     stage = Stage(Path(folder) / "stage", threads=1)
     rejects = Path(folder) / "rejects.tsv"
     counts = stage.fill(source, "x", subset=subset or Subset(), max_rejects=0, rejects_file=rejects)
@@ -203,10 +203,10 @@ def test_names_are_read_back_as_they_were_written(stated: list[Name]) -> None:
 
 @given(names, names)
 def test_a_load_that_goes_leaves_the_names_as_they_were(known: list[Name], stated: list[Name]) -> None:
-    both = with_load(known, stated, 2)
-    assert with_load(both, stated, 2) == both
-    assert list(without_load(both, 2)) == known
-    rest = without_load(both, 1)
+    both = add_load(known, stated, 2)
+    assert add_load(both, stated, 2) == both
+    assert list(remove_load(both, 2)) == known
+    rest = remove_load(both, 1)
     assert {(n.text, n.language) for n in rest} == {(n.text, n.language) for n in stated}
     written = write_names(both)
     assert read_names(written.name, written.aliases, written.name_tags) == both

@@ -23,9 +23,9 @@ from lodestar.models.star.mined import (
     NegativePath,
     PathTrie,
     is_mined,
-    read,
-    walks,
-    write,
+    iterate_paths,
+    read_mined_file,
+    write_mined_file,
 )
 from lodestar.models.star.mixing import mix_scores, path_weights
 from lodestar.models.star.networks import listwise, path_weighted_contrastive
@@ -84,8 +84,8 @@ MINING = st.builds(
 def test_what_is_written_is_read(mining: Mining, many: list[MinedQuestion], packed: bool) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / ("mined.jsonl.gz" if packed else "mined.jsonl")
-        write(path, mining, many)
-        found = read(path)
+        write_mined_file(path, mining, many)
+        found = read_mined_file(path)
         assert is_mined(path)
         assert [each.name for each in Path(folder).iterdir()] == [path.name]
     assert found.mining == mining
@@ -102,18 +102,18 @@ def test_a_damaged_file_is_refused_or_read_and_never_anything_else(
     mining = Mining("some", "1", "2", "3", 2, RELATIONS, counts={"questions": len(many)})
     with TemporaryDirectory() as folder:
         path = Path(folder) / ("mined.jsonl.gz" if packed else "mined.jsonl")
-        write(path, mining, many)
+        write_mined_file(path, mining, many)
         content = bytearray(path.read_bytes())
         at = min(int(place * len(content)), len(content) - 2)
         path.write_bytes(content[:at] if cut else content[:at] + bytes([content[at] ^ 0x15]) + content[at + 1 :])
         is_mined(path)
         if cut:
             with pytest.raises(MinedFileError, match=f"^{path}") as caught:
-                read(path)
+                read_mined_file(path)
             assert "\n" not in str(caught.value)
         else:
             try:
-                read(path)
+                read_mined_file(path)
             except MinedFileError as error:
                 assert "\n" not in str(error)
 
@@ -141,7 +141,7 @@ def test_a_slice_of_the_table_spells_the_same_paths(paths: list[tuple[str, ...]]
 
 @given(paths=st.lists(HOPS, max_size=12))
 def test_a_trie_is_walked_from_the_short_to_the_long(paths: list[tuple[str, ...]]) -> None:
-    found = list(walks(trie(paths)))
+    found = list(iterate_paths(trie(paths)))
     assert set(found) == {path[:length] for path in paths for length in range(1, len(path) + 1)}
     assert len(found) == len(set(found))
     assert all(path[:-1] in (*found[:at], ()) for at, path in enumerate(found))

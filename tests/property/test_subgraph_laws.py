@@ -12,8 +12,8 @@ from lodestar.engine.retrieval.subgraph.walking import (
     QuestionSubgraphs,
     SubgraphBounds,
     SubgraphQuery,
-    even_limit,
-    limited,
+    compute_even_limit,
+    limit_reads,
 )
 
 from tests.examples import examples
@@ -172,7 +172,7 @@ def test_the_even_limit_is_the_largest(counts: list[int], total: int) -> None:
     def taken(n: int) -> int:
         return sum(min(count, n) for count in counts)
 
-    limit = even_limit(np.array(counts, dtype=np.int64), total)
+    limit = compute_even_limit(np.array(counts, dtype=np.int64), total)
     assert limit == 0 or taken(limit) <= total
     assert limit == max(counts, default=0) or taken(limit + 1) > total
 
@@ -183,7 +183,7 @@ def test_what_is_left_out_and_what_is_read_make_the_whole(
 ) -> None:
     nodes = np.array([node for node, _ in groups], dtype=np.int64)
     counts = np.array([count for _, count in groups], dtype=np.int64)
-    limits, left_out = limited(nodes, counts, bound, room)
+    limits, left_out = limit_reads(nodes, counts, bound, room)
     assert np.array_equal(limits + left_out.sum(axis=1), counts)
     assert (left_out >= 0).all()
     assert limits.max(initial=0) <= bound.fan_out

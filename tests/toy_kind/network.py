@@ -37,8 +37,8 @@ class ToyModel:
         self._vectors = vectors
 
     def score(self, columns: TripleColumns) -> npt.NDArray[np.float32]:
-        questions = self._vectors.stacked(columns.questions)[columns.question_of]
-        relations = self._vectors.stacked(columns.relations, lasting=True)[columns.relation_of]
+        questions = self._vectors.stack(columns.questions)[columns.question_of]
+        relations = self._vectors.stack(columns.relations, lasting=True)[columns.relation_of]
         scores: npt.NDArray[np.float32] = ((questions * relations) @ self._weight).astype(np.float32)
         return scores
 

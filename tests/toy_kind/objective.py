@@ -12,7 +12,7 @@ from lodestar.models.reg_triple.training import SubgraphObjective, calibration_p
 from lodestar.models.subgraphs import QuestionGraphs
 from lodestar.models.training.checkpoint import write_weights
 from lodestar.models.training.kind import Inputs, Outcome, Phase, Training
-from lodestar.models.training.loop import Trained
+from lodestar.models.training.loop import TrainingResult
 from lodestar.models.training.trainer import fit_calibration
 from torch import Tensor, nn
 
@@ -45,7 +45,7 @@ def toy_training(config: ToyConfig, inputs: Inputs[QuestionGraphs]) -> Training:
         objectives.append(ToyObjective(network, train, dev, config.training, config.batch_size))
         return objectives[0]
 
-    def outcome(_: Mapping[str, Trained]) -> Outcome:
+    def outcome(_: Mapping[str, TrainingResult]) -> Outcome:
         (learned,) = objectives
         fields = {
             "encoder": config.encoder,
@@ -53,6 +53,6 @@ def toy_training(config: ToyConfig, inputs: Inputs[QuestionGraphs]) -> Training:
             "subgraph": config.subgraph,
         }
         parts = {"weights": partial(write_weights, learned.network.state_dict())}
-        return Outcome(parts, fit_calibration(calibration_pairs(learned.ranked())), fields)
+        return Outcome(parts, fit_calibration(calibration_pairs(learned.iterate_scores())), fields)
 
     return Training([Phase("toy scorer", "weights", config.training, {}, objective)], outcome)

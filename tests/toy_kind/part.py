@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lodestar.engine.recipes.part import option
-from lodestar.engine.recipes.retrieving import Subgraphs, subgraph_scorer
+from lodestar.engine.recipes.retrieving import SubgraphPart, subgraph_scorer
 from lodestar.engine.resources import GraphResources
 from lodestar.engine.stages import Retriever
 from lodestar.models.training.kind import AnyKind
@@ -15,7 +15,7 @@ from tests.toy_kind.config import KIND
 
 
 @dataclass(frozen=True)
-class Toy(Subgraphs):
+class Toy(SubgraphPart):
     """The triples around the topics, scored by their relations."""
 
     name: ClassVar[str] = "toy"

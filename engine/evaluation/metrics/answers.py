@@ -24,7 +24,7 @@ _NO_MINUS_SIGN = re.compile(r"(?<=\S)-|-(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
-class Predicted:
+class Prediction:
     """One prediction: its name and, if the system knows it, the entity's id.
 
     Predictions of one question with the same id have one name: the first one's.
@@ -58,7 +58,7 @@ def distinct_gold(gold: Sequence[GoldAnswer]) -> tuple[GoldAnswer, ...]:
     return tuple(GoldAnswer(key if isinstance(key, str) else None, tuple(known)) for key, known in names.items())
 
 
-def match_predictions(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> tuple[bool, ...]:
+def match_predictions(predictions: Sequence[Prediction], gold: Sequence[GoldAnswer]) -> tuple[bool, ...]:
     """Return for each prediction, in rank order, whether it is right, by one-to-one matching.
 
     A maximum matching of predictions and `distinct_gold`. Earlier ranks take precedence: this matching's mask is the
@@ -71,7 +71,7 @@ def match_predictions(predictions: Sequence[Predicted], gold: Sequence[GoldAnswe
     return tuple(_augment(prediction, candidates, holder, dead) for prediction in range(len(predictions)))
 
 
-def _candidates(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> list[list[int]]:
+def _candidates(predictions: Sequence[Prediction], gold: Sequence[GoldAnswer]) -> list[list[int]]:
     """Return for each prediction the indices of the gold answers it agrees with; empty for a repeated prediction."""
     by_id = {answer.id: index for index, answer in enumerate(gold) if answer.id}
     by_name: dict[str, list[int]] = {}
@@ -141,7 +141,7 @@ ALL_WRONG = AnswerScores(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class AnswerCounts:
     """Counts of one question for micro-averages: right predictions, predictions, gold answers."""
 
     num_right: int
@@ -153,7 +153,7 @@ class Counted:
             raise ValueError(f"expected 0 ≤ num_right ≤ num_predicted and num_gold, found {self}")
 
 
-def strict_scores(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> AnswerScores:
+def strict_scores(predictions: Sequence[Prediction], gold: Sequence[GoldAnswer]) -> AnswerScores:
     """Return the scores of ranked predictions, matched by `match_predictions`.
 
     With r right of p predictions and g distinct gold answers: precision r / p, recall r / g, F1 2r / (p + g) (their
@@ -176,12 +176,12 @@ def strict_scores(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) 
     )
 
 
-def answer_counts(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> Counted:
+def answer_counts(predictions: Sequence[Prediction], gold: Sequence[GoldAnswer]) -> AnswerCounts:
     """Return the counts of one question; for a failed one pass no predictions."""
-    return Counted(sum(match_predictions(predictions, gold)), len(predictions), len(distinct_gold(gold)))
+    return AnswerCounts(sum(match_predictions(predictions, gold)), len(predictions), len(distinct_gold(gold)))
 
 
-def micro_f1(counts: Sequence[Counted]) -> float:
+def micro_f1(counts: Sequence[AnswerCounts]) -> float:
     """Return 2 Σr / (Σp + Σg) over all questions (micro-average; Manning et al. 2008, section 13.6).
 
     1 if nothing was predicted and there are no gold answers; a right abstention adds nothing. Raises `ValueError`
@@ -205,7 +205,7 @@ class RogScores:
     exceeded: bool
 
 
-def rog_scores(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> RogScores:
+def rog_scores(predictions: Sequence[Prediction], gold: Sequence[GoldAnswer]) -> RogScores:
     """Return the scores of ranked predictions by the substring rule; ids are ignored.
 
     Texts are lower-cased; ASCII punctuation, articles and extra white space are removed. A gold answer is matched if
@@ -242,6 +242,6 @@ def _text(name: str) -> str:
     return " ".join(_ARTICLE.sub(" ", name.replace("_", " ").lower().translate(_NO_PUNCTUATION)).split())
 
 
-def _num_matched(predictions: Sequence[Predicted], texts: Sequence[tuple[str, ...]]) -> int:
+def _num_matched(predictions: Sequence[Prediction], texts: Sequence[tuple[str, ...]]) -> int:
     joined = _text(" ".join(predicted.name for predicted in predictions))
     return sum(any(text in joined for text in names) for names in texts)

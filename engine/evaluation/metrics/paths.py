@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import fsum, log2
 
 from ...gold_questions import GoldAnswer, GoldPath
-from .answers import Predicted, distinct_gold, match_predictions, normalise_answer
+from .answers import Prediction, distinct_gold, match_predictions, normalise_answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Ranking:
             raise ValueError(f"expected at most {self.num_relevant} relevant places, found {sum(self.relevant)}")
 
 
-def answer_ranking(predictions: Sequence[Predicted], gold: Sequence[GoldAnswer]) -> Ranking:
+def answer_ranking(predictions: Sequence[Prediction], gold: Sequence[GoldAnswer]) -> Ranking:
     """Return ranked predictions as a ranking, relevant if `match_predictions` says so."""
     return Ranking(match_predictions(predictions, gold), len(distinct_gold(gold)))
 
@@ -63,32 +63,32 @@ def _first_relevant(ranking: Ranking, k: int) -> tuple[bool, ...]:
     return ranking.relevant[:k]
 
 
-FoundTriple = tuple[Predicted, str, Predicted]
+FoundTriple = tuple[Prediction, str, Prediction]
 """(head, relation, tail)."""
 
 _Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPath:
+class RetrievedPath:
     """A retrieved relation path: its relations in walking order, its distinct ends, and its triples.
 
     A retriever of single triples gives each as a path of one relation.
     """
 
     relations: tuple[str, ...]
-    ends: tuple[Predicted, ...]
+    ends: tuple[Prediction, ...]
     triples: tuple[FoundTriple, ...] = ()
 
 
-def hits_at_1_any(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer]) -> float:
+def hits_at_1_any(paths: Sequence[RetrievedPath], gold: Sequence[GoldAnswer]) -> float:
     """Return [a gold answer is among the ends of the first path]: the generous reading of Hits@1 for paths."""
     if not gold:
         return float(not paths)
     return float(any(match_predictions(paths[0].ends, gold))) if paths else 0.0
 
 
-def hits_any_at_k(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer], k: int) -> float:
+def hits_any_at_k(paths: Sequence[RetrievedPath], gold: Sequence[GoldAnswer], k: int) -> float:
     """Return [a gold answer is among the ends of the first k paths]; for k = 1 this is `hits_at_1_any`.
 
     Source: STAR's results by number of retrieved paths (section 5.3.3), for retrieval alone.
@@ -99,7 +99,7 @@ def hits_any_at_k(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer], k: int
     return float(any(any(match_predictions(path.ends, gold)) for path in top))
 
 
-def hits_at_1_expected(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer]) -> float:
+def hits_at_1_expected(paths: Sequence[RetrievedPath], gold: Sequence[GoldAnswer]) -> float:
     """Return |gold among the ends of the first path| / |its ends|: the probability that a random end is right.
 
     0 if the first path has no ends. Never above `hits_at_1_any`.
@@ -111,7 +111,7 @@ def hits_at_1_expected(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer]) -
     return sum(match_predictions(paths[0].ends, gold)) / len(paths[0].ends)
 
 
-def answer_recall_at_k(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer], k: int) -> float:
+def answer_recall_at_k(paths: Sequence[RetrievedPath], gold: Sequence[GoldAnswer], k: int) -> float:
     """Return |gold answers among the ends of the first k paths| / |gold answers|, matched one to one.
 
     Source: the answer recall of SubgraphRAG (Li et al. 2025), over paths.
@@ -123,7 +123,7 @@ def answer_recall_at_k(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer], k
     return sum(match_predictions(ends, gold)) / len(distinct_gold(gold))
 
 
-def path_recall_at_k(paths: Sequence[FoundPath], gold_paths: Sequence[GoldPath], k: int) -> float:
+def path_recall_at_k(paths: Sequence[RetrievedPath], gold_paths: Sequence[GoldPath], k: int) -> float:
     """Return |gold relation paths among the first k| / |gold relation paths|, distinct by their relations."""
     found = {path.relations for path in _top(paths, k)}
     wanted = {path.relations for path in gold_paths}
@@ -132,12 +132,14 @@ def path_recall_at_k(paths: Sequence[FoundPath], gold_paths: Sequence[GoldPath],
     return len(found & wanted) / len(wanted)
 
 
-def gold_path_hit_at_k(paths: Sequence[FoundPath], gold_paths: Sequence[GoldPath], k: int) -> float:
+def gold_path_hit_at_k(paths: Sequence[RetrievedPath], gold_paths: Sequence[GoldPath], k: int) -> float:
     """Return [one of the gold relation paths is among the first k]."""
     return float(path_recall_at_k(paths, gold_paths, k) > 0)
 
 
-def first_path_right(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer], gold_paths: Sequence[GoldPath]) -> float:
+def first_path_right(
+    paths: Sequence[RetrievedPath], gold: Sequence[GoldAnswer], gold_paths: Sequence[GoldPath]
+) -> float:
     """Return [the first path is a gold relation path, or its ends are exactly the gold answers].
 
     Our own: two relations with the same meaning lead to the same ends, and annotators wrote one of them.
@@ -150,7 +152,7 @@ def first_path_right(paths: Sequence[FoundPath], gold: Sequence[GoldAnswer], gol
     return float(bool(right) and all(right) and sum(right) == len(distinct_gold(gold)))
 
 
-def triple_recall_at_k(paths: Sequence[FoundPath], gold_triples: Sequence[tuple[str, str, str]], k: int) -> float:
+def triple_recall_at_k(paths: Sequence[RetrievedPath], gold_triples: Sequence[tuple[str, str, str]], k: int) -> float:
     """Return |gold triples in the first k paths| / |gold triples|; head and tail match by id or by name.
 
     Source: the triple recall of SubgraphRAG (Li et al. 2025), where each retrieved triple is its own path.
@@ -173,7 +175,7 @@ def triple_recall_at_k(paths: Sequence[FoundPath], gold_triples: Sequence[tuple[
     return num_found / len(wanted)
 
 
-def _keys(entity: Predicted) -> list[_Key]:
+def _keys(entity: Prediction) -> list[_Key]:
     return ([("id", entity.id)] if entity.id else []) + (
         [("name", normalise_answer(entity.name))] if entity.name else []
     )
@@ -183,7 +185,7 @@ def _gold_keys(text: str) -> tuple[_Key, _Key]:
     return ("id", text), ("name", normalise_answer(text))
 
 
-def _top(paths: Sequence[FoundPath], k: int) -> Sequence[FoundPath]:
+def _top(paths: Sequence[RetrievedPath], k: int) -> Sequence[RetrievedPath]:
     if k < 1:
         raise ValueError(f"expected k of at least 1, found {k}")
     return paths[:k]

@@ -33,7 +33,7 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Paired:
+class PairedComparison:
     """System a against system b on the same questions: mean of a − b, its interval, and the p-value."""
 
     difference: float
@@ -137,7 +137,7 @@ def compare_pairs(
     confidence: float = 0.95,
     num_samples: int = 10_000,
     seed: int = 0,
-) -> Paired:
+) -> PairedComparison:
     """Compare two systems on the same questions with a two-sided sign-flip randomisation test.
 
     p = share of the sign flips of the differences whose |sum| is at least the observed one. Up to 16 non-zero
@@ -149,7 +149,7 @@ def compare_pairs(
         raise ValueError(f"expected two systems on the same questions, found {len(a)} and {len(b)} values")
     differences = _finite(a) - _finite(b)
     differences[np.abs(differences) <= _ROUNDING] = 0.0
-    return Paired(
+    return PairedComparison(
         difference=fsum(differences) / len(differences),
         interval=bootstrap_interval(
             differences.tolist(), clusters=clusters, confidence=confidence, num_samples=num_samples, seed=seed

@@ -1,4 +1,4 @@
-"""Question subgraphs as columns: what scorers of triples and entities, training files and pooling work on."""
+"""Hold question subgraphs as columns, for scorers of triples and entities, training files and pooling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which relations are worth walking: a cheap scorer, asked before any triple is read."""
+"""Propose the relations to walk with a cheap scorer, before any triple is read."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ....models.similarity import UNKNOWN_TYPE, Weights, mask_topic, score, support, type_phrase
+from ....models.similarity import UNKNOWN_TYPE, SimilarityWeights, compute_support, mask_topic, score_paths, type_phrase
 from ....models.text.vectors import TextVectors
-from ....models.text.verbalise import Directed, Hop, RelationWords, reached_type, verbalise_hop
+from ....models.text.verbalise import DirectedRelation, Hop, RelationWords, find_end_type, verbalise_hop
 
 Ints = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
@@ -52,11 +52,11 @@ class SimilarityProposer:
     """
 
     def __init__(
-        self, words: Mapping[int, RelationWords], vectors: TextVectors, *, weights: Weights | None = None
+        self, words: Mapping[int, RelationWords], vectors: TextVectors, *, weights: SimilarityWeights | None = None
     ) -> None:
         self.words = words
         self.vectors = vectors
-        self.weights = weights or Weights()
+        self.weights = weights or SimilarityWeights()
         self._hops: dict[int, _Hop] = {}
 
     def score(self, queries: Sequence[RelationQuery]) -> list[FloatArray]:
@@ -68,11 +68,11 @@ class SimilarityProposer:
         return [self._scores(text, query.relations) for text, query in zip(masked, queries, strict=True)]
 
     def _learn(self, numbers: set[int]) -> None:
-        hops: dict[int, Hop] = {n: (Directed(self.words[abs(n)], n < 0),) for n in sorted(numbers)}
+        hops: dict[int, Hop] = {n: (DirectedRelation(self.words[abs(n)], n < 0),) for n in sorted(numbers)}
         self.vectors.encode_tokens(map(verbalise_hop, hops.values()), lasting=True)
-        self.vectors.encode(filter(None, map(reached_type, hops.values())), lasting=True)
+        self.vectors.encode(filter(None, map(find_end_type, hops.values())), lasting=True)
         for number, hop in hops.items():
-            text, kind = verbalise_hop(hop), reached_type(hop)
+            text, kind = verbalise_hop(hop), find_end_type(hop)
             self._hops[number] = _Hop(
                 self.vectors.sentence(text), self.vectors.tokens(text), self.vectors.sentence(kind) if kind else None
             )
@@ -84,10 +84,10 @@ class SimilarityProposer:
         asked_for = self.vectors.sentence(type_phrase(masked))
         tokens = self.vectors.tokens(masked)
         starts = np.cumsum([0, *(len(hop.tokens) for hop in hops[:-1])], dtype=np.int64)
-        return score(
+        return score_paths(
             cosine=np.stack([hop.sentence for hop in hops]) @ self.vectors.sentence(masked),
             paths=np.arange(len(hops)).reshape(-1, 1),
-            hop_support=support(np.concatenate([hop.tokens for hop in hops]), starts, tokens),
+            hop_support=compute_support(np.concatenate([hop.tokens for hop in hops]), starts, tokens),
             hop_type=np.array(
                 [UNKNOWN_TYPE if hop.kind is None else hop.kind @ asked_for for hop in hops], dtype=np.float32
             ),

@@ -20,7 +20,7 @@ from ...neo4j.neighbours import read_signature_counts
 from ...steps import Steps, one
 from .batch import BOUNDS, Bools, EntityTable, Subgraph, SubgraphBatch
 from .proposing import RelationProposer, RelationQuery, best_relations
-from .reading import Entities, Plan, Reader, Reading
+from .step_reader import EntityRegistry, ReadPlan, StepReader, StepTriples
 
 Ints = npt.NDArray[np.int64]
 
@@ -38,7 +38,7 @@ class SubgraphBounds:
     question_triples: int = 10_000
 
 
-def even_limit(counts: Ints, total: int) -> int:
+def compute_even_limit(counts: Ints, total: int) -> int:
     """Return the largest n with Σ min(counts, n) ≤ total: an even share of the total for each.
 
     counts: (num_groups,). Where everything fits it is the largest count.
@@ -51,15 +51,15 @@ def even_limit(counts: Ints, total: int) -> int:
     return int(room[room < ascending][0])
 
 
-def shared(counts: Ints, total: int) -> Ints:
+def share_reads(counts: Ints, total: int) -> Ints:
     """Return what may be read of each group, (num_groups,): all alike; one of the first where that is too much."""
-    limits = np.minimum(counts, even_limit(counts, total))
+    limits = np.minimum(counts, compute_even_limit(counts, total))
     if not limits.any():
         limits[np.flatnonzero(counts)[:total]] = 1
     return limits
 
 
-def limited(nodes: Ints, counts: Ints, bounds: SubgraphBounds, room: int) -> tuple[Ints, Ints]:
+def limit_reads(nodes: Ints, counts: Ints, bounds: SubgraphBounds, room: int) -> tuple[Ints, Ints]:
     """Return what may be read of each group, (num_groups,), and what each bound leaves out of it, (num_groups, 3).
 
     A group is the triples of one relation and direction at one node, in the order in which they are served where there
@@ -72,8 +72,8 @@ def limited(nodes: Ints, counts: Ints, bounds: SubgraphBounds, room: int) -> tup
     totals = np.bincount(place, weights=by_relation, minlength=len(kinds))
     for kind in np.flatnonzero(totals > bounds.node_triples):
         groups = np.flatnonzero(place == kind)
-        by_node[groups] = shared(by_relation[groups], bounds.node_triples)
-    limits = shared(by_node, room)
+        by_node[groups] = share_reads(by_relation[groups], bounds.node_triples)
+    limits = share_reads(by_node, room)
     return limits, np.stack([counts - by_relation, by_relation - by_node, by_node - limits], axis=1)
 
 
@@ -124,7 +124,7 @@ class QuestionSubgraphs:
 
         Raises `UnknownRelationError` when the graph has a relation whose number is not in `relations`.
         """
-        reader = Reader(self.relations, self.stored_as, self.hub_degree)
+        reader = StepReader(self.relations, self.stored_as, self.hub_degree)
         ids = list(dict.fromkeys(id_ for query in queries for id_ in query.topics))
         if ids:
             reader.entities.add((yield from one(read_signature_counts(ids))))
@@ -142,7 +142,7 @@ class QuestionSubgraphs:
         table = reader.entities.table()
         return SubgraphBatch.of(table, [g.subgraph(table) for g in growing])
 
-    def _plans(self, growing: Sequence[_Growing], fronts: Sequence[Ints]) -> list[Plan]:
+    def _plans(self, growing: Sequence[_Growing], fronts: Sequence[Ints]) -> list[ReadPlan]:
         groups = [g.entities.groups(front) for g, front in zip(growing, fronts, strict=True)]
         candidates = [
             self._allowed(np.unique(relations), g.query.excluded_relations)
@@ -170,7 +170,7 @@ class QuestionSubgraphs:
 class _Growing:
     """The subgraph of one question while it grows; nodes are numbers of entities."""
 
-    def __init__(self, query: SubgraphQuery, entities: Entities) -> None:
+    def __init__(self, query: SubgraphQuery, entities: EntityRegistry) -> None:
         self.query = query
         self.entities = entities
         found = {id_: entities.number(id_) for id_ in dict.fromkeys(query.topics)}
@@ -202,7 +202,7 @@ class _Growing:
         self.is_walked |= reached
         return self.nodes[reached]
 
-    def plan(self, nodes: Ints, relations: Ints, counts: Ints, chosen: Ints) -> Plan:
+    def plan(self, nodes: Ints, relations: Ints, counts: Ints, chosen: Ints) -> ReadPlan:
         """Return what is read of the groups of a front: of the `chosen` relations, best first, within the bounds."""
         order = np.argsort(chosen)
         at = np.searchsorted(chosen[order], relations)
@@ -212,16 +212,16 @@ class _Growing:
         served = np.lexsort((self.entities.ranks()[node], place))
         node, relation, count = node[served], relation[served], count[served]
         room = max(self.query.bounds.question_triples - self.triples.shape[1], 0)
-        limits, left_out = limited(node, count, self.query.bounds, room)
+        limits, left_out = limit_reads(node, count, self.query.bounds, room)
         np.add.at(self.left_out, np.searchsorted(self.nodes, node), left_out)
         unread = np.zeros(len(self.nodes), dtype=np.int64)
         np.add.at(unread, np.searchsorted(self.nodes, nodes), counts)
         np.subtract.at(unread, np.searchsorted(self.nodes, node), limits)
         read = limits > 0
         whole = unread[np.searchsorted(self.nodes, node[read])] == 0
-        return Plan(node[read], relation[read], limits[read], whole)
+        return ReadPlan(node[read], relation[read], limits[read], whole)
 
-    def add(self, reading: Reading, plan: Plan, hop: int) -> None:
+    def add(self, reading: StepTriples, plan: ReadPlan, hop: int) -> None:
         """Take in the triples that were read for a plan."""
         sources, relations, neighbours = reading.of(plan)
         entering = relations < 0

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from lodestar.models.star.mined import read
+from lodestar.models.star.mined import read_mined_file
 
 from tests.e2e.conftest import Lodestar
 
@@ -33,7 +33,7 @@ def test_a_file_is_written_and_what_is_in_it_is_said(lodestar: Lodestar, questio
     said = {name.strip(): int(number) for name, number in (line.rsplit(maxsplit=1) for line in ran.out.splitlines())}
     assert (said["questions"], said["left out: no topic in the graph"]) == (2, 1)
     assert f"2 questions to {out}" in ran.err
-    assert read(out).mining.counts["questions"] == 2
+    assert read_mined_file(out).mining.counts["questions"] == 2
 
 
 def test_json(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_json(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
     assert ran.code == 0, ran.err
     printed = json.loads(ran.out)
     assert printed["out"] == str(out)
-    mined = read(out)
+    mined = read_mined_file(out)
     assert printed["counts"] == mined.mining.counts
     assert (mined.mining.max_hop, len(mined.questions)) == (1, 1)
 
@@ -90,7 +90,7 @@ def test_questions_are_made_from_the_graph_alone(lodestar: Lodestar, tmp_path: P
     out = tmp_path / "made.jsonl"
     ran = lodestar("mine", "--from-graph", "--questions", "20", "--out", str(out))
     assert ran.code == 0, ran.err
-    mined = read(out)
+    mined = read_mined_file(out)
     assert mined.mining.questions == "made from the graph"
     assert len(mined.questions) == 20
     assert all(any(path.gold for path in question.paths) for question in mined.questions)

@@ -19,8 +19,8 @@ from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.mine_file import mine_file
 from lodestar.engine.supervision.miner import MiningOptions
 from lodestar.loaders.formats.ntriples import NtriplesSource
-from lodestar.loaders.questions.reading import read_questions
-from lodestar.models.star.mined import read
+from lodestar.loaders.questions.question_sets import read_questions
+from lodestar.models.star.mined import read_mined_file
 
 from tests.conftest import emptied
 from tests.graphs import load
@@ -109,7 +109,7 @@ def test_what_leads_to_literals_is_mined_however_they_are_written(graph: Setting
         counts = mine_file(read_questions(literal_questions(tmp_path)), engine, out, MiningOptions(max_hop=1)).counts
     assert counts["questions"] == counts["positive paths"] == 9
     assert not any(number for name, number in counts.items() if name.startswith("left out"))
-    positive = [path.hops for question in read(out).questions for path in question.paths if path.positive]
+    positive = [path.hops for question in read_mined_file(out).questions for path in question.paths if path.positive]
     assert positive == [("country.founded",), ("country.motto",), ("country.population",)] * len(LITERALS)
 
 

@@ -18,7 +18,7 @@ from lodestar.engine.settings import Settings
 from lodestar.engine.show.browser import BrowserView
 from lodestar.engine.show.page import growth_page
 from lodestar.engine.show.picture import picture_of_growth
-from lodestar.engine.supervision.pools import PoolOptions, mine_pool
+from lodestar.engine.supervision.pools import PoolBounds, mine_pool
 from lodestar.engine.supervision.subgraphs import write_question_graphs
 from lodestar.engine.training.pool_sets import graph_vocabulary
 from lodestar.engine.training.running import training_config
@@ -128,7 +128,7 @@ def test_retrieval_augmentation_is_the_union_with_paths_of_a_decoder(
             for place, (text, topic, answer) in enumerate(asked)
         )
         found = QuestionSet(name, "test", f"{len(asked)}" * 64, questions)
-        pools.append([mine_pool(found, engine, tmp_path / f"{name}.jsonl", PoolOptions())])
+        pools.append([mine_pool(found, engine, tmp_path / f"{name}.jsonl", PoolBounds())])
     config = training_config(PATH_KIND, ["hidden=32", "training.head_learning_rate=0.01"], epochs=5)
     vectors, folder = engine.resources.vectors, tmp_path / "paths"
     train, dev = pools

@@ -13,7 +13,7 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.recipes.retrieving import RegPath
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.pools import PoolOptions, mine_pool
+from lodestar.engine.supervision.pools import PoolBounds, mine_pool
 from lodestar.engine.training.pool_sets import graph_vocabulary, match_refined_pools
 from lodestar.engine.training.running import training_config
 from lodestar.engine.values import Question
@@ -37,7 +37,7 @@ def pool_of(engine: Engine, folder: Path, name: str, asked: tuple[tuple[str, str
         for place, (text, topic, answer) in enumerate(asked)
     )
     sha256 = f"{len(asked)}" * 64
-    return mine_pool(QuestionSet(name, "test", sha256, questions), engine, folder / f"{name}.jsonl", PoolOptions())
+    return mine_pool(QuestionSet(name, "test", sha256, questions), engine, folder / f"{name}.jsonl", PoolBounds())
 
 
 def test_paths_are_written_and_walked(settings: Settings, engine: Engine, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_paths_are_written_and_walked(settings: Settings, engine: Engine, tmp_pa
 def test_refined_pools_take_the_place_of_their_own(engine: Engine, tmp_path: Path) -> None:
     train, dev = pool_of(engine, tmp_path, "train", LEARNED), pool_of(engine, tmp_path, "dev", CHOSEN)
     chosen = [replace(each, chosen=each.weak[:1], how="refined") for each in train.questions]
-    refined = train.refined(chosen, "somebody", {"refined": len(chosen)})
+    refined = train.apply_refinement(chosen, "somebody", {"refined": len(chosen)})
     write_pool(tmp_path / "refined.jsonl", refined)
     found = match_refined_pools([train, dev], ["weak", str(tmp_path / "refined.jsonl")])
     assert [pool.header.refiner for pool in found] == ["somebody", ""]

@@ -19,7 +19,7 @@ from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.recipes.reorganising import Reorganise
 from lodestar.engine.recipes.retrieving import ChooseEnds, RegEntity, RegTriple, Similarity
 from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
-from lodestar.engine.retrieval.triples import first_pairs
+from lodestar.engine.retrieval.triples import mark_first_pairs
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.subgraphs import write_question_graphs
 from lodestar.engine.training.running import training_config
@@ -234,8 +234,8 @@ def test_parallel_triples_count_as_one() -> None:
     columns = {"heads": np.array([0, 1, 0, 2, 1]), "tails": np.array([1, 0, 2, 0, 2])}
     batch = cast(SubgraphBatch, SimpleNamespace(**columns))
     rows = np.array([4, 1, 3, 0, 2])
-    assert first_pairs(batch, rows, 2).tolist() == [True, True, False, True, False]
-    assert first_pairs(batch, rows, 9).all()
+    assert mark_first_pairs(batch, rows, 2).tolist() == [True, True, False, True, False]
+    assert mark_first_pairs(batch, rows, 9).all()
 
 
 def test_scores_that_are_no_numbers_are_an_error(settings: Settings, checkpoint: str, tmp_path: Path) -> None:

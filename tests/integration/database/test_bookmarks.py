@@ -17,14 +17,14 @@ def nothing(name: str, **params: object) -> Request[None]:
 
 
 def hold(gateway: Gateway) -> None:
-    with gateway.holding(hold_load_lock()) as held:
+    with gateway.hold_transaction(hold_load_lock()) as held:
         assert held.alive()
 
 
 WAYS: dict[str, Callable[[Gateway], object]] = {
     "fetch": lambda gateway: gateway.fetch(nothing("read_catalogue")),
     "execute": lambda gateway: gateway.execute(nothing("ensure_load_lock")),
-    "holding": hold,
+    "hold_transaction": hold,
     "stream": lambda gateway: list(gateway.stream(nothing("stream_names"))),
 }
 

@@ -16,17 +16,17 @@ import pytest
 from lodestar.engine.errors import DatabaseError, LoadInProgressError
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.load_lock import Hold, hold_load_lock
+from lodestar.engine.neo4j.load_lock import OpenTransaction, hold_load_lock
 from lodestar.engine.neo4j.templates import Request, template
 
 HOLDER = """
 import sys, time
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.load_lock import Hold, hold_load_lock
+from lodestar.engine.neo4j.load_lock import OpenTransaction, hold_load_lock
 
 connection = Connection(sys.argv[1], sys.argv[2], sys.stdin.readline().strip(), sys.argv[3])
-with Gateway(connection) as gateway, gateway.holding(hold_load_lock()):
+with Gateway(connection) as gateway, gateway.hold_transaction(hold_load_lock()):
     print("held", flush=True)
     time.sleep(600)
 """
@@ -54,7 +54,7 @@ def refuse(gateway: Gateway, wait_s: float) -> float:
     started_s = time.monotonic()
     with (
         pytest.raises(LoadInProgressError, match="another load is running on this graph: wait for it to end"),
-        gateway.holding(hold_load_lock(), wait_s=wait_s),
+        gateway.hold_transaction(hold_load_lock(), wait_s=wait_s),
     ):
         pytest.fail("two hold the lock")
     return time.monotonic() - started_s
@@ -69,31 +69,31 @@ def test_a_second_holder_is_refused_in_time_and_leaves_nothing_waiting(
     gateway: Gateway, other: Gateway, driver: neo4j.Driver
 ) -> None:
     assert LoadInProgressError.exit_code == 4
-    with gateway.holding(hold_load_lock()) as hold:
+    with gateway.hold_transaction(hold_load_lock()) as hold:
         assert 0.5 <= refuse(other, wait_s=0.5) < 10
         assert refuse(gateway, wait_s=0.5) < 10
         assert waiting_transactions(driver) == 1
         assert hold.alive()
         hold.check()
     assert waiting_transactions(driver) == 0
-    with other.holding(hold_load_lock(), wait_s=0.5) as hold:
+    with other.hold_transaction(hold_load_lock(), wait_s=0.5) as hold:
         assert hold.alive()
     assert driver.execute_query("MATCH (n) RETURN n").records == []
 
 
 def test_who_waits_gets_the_lock_when_it_is_free(gateway: Gateway, other: Gateway) -> None:
-    with gateway.holding(hold_load_lock()) as hold:
+    with gateway.hold_transaction(hold_load_lock()) as hold:
         release = threading.Timer(1, hold.release)
         started_s = time.monotonic()
         release.start()
-        with other.holding(hold_load_lock(), wait_s=30) as next_hold:
+        with other.hold_transaction(hold_load_lock(), wait_s=30) as next_hold:
             assert 0.9 < time.monotonic() - started_s < 20
             assert next_hold.alive()
         assert not hold.alive()
 
 
 def test_a_load_can_work_while_the_lock_is_held(gateway: Gateway, other: Gateway) -> None:
-    with gateway.holding(hold_load_lock()) as hold:
+    with gateway.hold_transaction(hold_load_lock()) as hold:
         for name in ("ensure_load_lock", "ensure_entity_id", "ensure_literal_id", "ensure_entity_names"):
             other.execute(request(name))
         other.execute(Request(template("await_indexes"), {"timeout_s": 60}, lambda _: None))
@@ -105,14 +105,14 @@ def test_a_hold_keeps_its_connection_from_being_idle(
 ) -> None:
     monkeypatch.setattr("lodestar.engine.neo4j.load_lock.KEEP_ALIVE_S", 0.1)
     asked: list[bool] = []
-    alive = Hold.alive
+    alive = OpenTransaction.alive
 
-    def noted(hold: Hold) -> bool:
+    def noted(hold: OpenTransaction) -> bool:
         asked.append(alive(hold))
         return asked[-1]
 
-    monkeypatch.setattr(Hold, "alive", noted)
-    with gateway.holding(hold_load_lock()) as hold:
+    monkeypatch.setattr(OpenTransaction, "alive", noted)
+    with gateway.hold_transaction(hold_load_lock()) as hold:
         while len(asked) < 3:
             time.sleep(0.05)
         hold.release()
@@ -125,7 +125,10 @@ def test_a_hold_keeps_its_connection_from_being_idle(
 
 
 def test_a_hold_has_no_timeout(connection: Connection) -> None:
-    with Gateway(replace(connection, timeout_s=0.05)) as impatient, impatient.holding(hold_load_lock()) as hold:
+    with (
+        Gateway(replace(connection, timeout_s=0.05)) as impatient,
+        impatient.hold_transaction(hold_load_lock()) as hold,
+    ):
         time.sleep(4)  # the database looks for what ran too long every other second
         assert hold.alive()
 
@@ -142,12 +145,12 @@ def test_a_killed_process_frees_the_lock(gateway: Gateway, connection: Connectio
             refuse(gateway, wait_s=0.5)
         finally:
             os.kill(holder.pid, signal.SIGKILL)
-    with gateway.holding(hold_load_lock(), wait_s=10) as hold:
+    with gateway.hold_transaction(hold_load_lock(), wait_s=10) as hold:
         assert hold.alive()
 
 
 def test_a_lost_lock_is_noticed_and_what_the_block_raises_passes(gateway: Gateway, driver: neo4j.Driver) -> None:
-    with gateway.holding(hold_load_lock()) as hold:
+    with gateway.hold_transaction(hold_load_lock()) as hold:
         driver.execute_query(
             "SHOW TRANSACTIONS YIELD transactionId AS id, metaData WHERE metaData.query = 'hold_load_lock' "
             "TERMINATE TRANSACTIONS id YIELD message RETURN message"
@@ -155,7 +158,7 @@ def test_a_lost_lock_is_noticed_and_what_the_block_raises_passes(gateway: Gatewa
         assert not hold.alive()
         with pytest.raises(DatabaseError, match=r"this load lost its connection .*: run the same load again"):
             hold.check()
-    with pytest.raises(OSError, match="no room"), gateway.holding(hold_load_lock()):
+    with pytest.raises(OSError, match="no room"), gateway.hold_transaction(hold_load_lock()):
         raise OSError("no room")
-    with gateway.holding(hold_load_lock(), wait_s=0.5):
+    with gateway.hold_transaction(hold_load_lock(), wait_s=0.5):
         pass

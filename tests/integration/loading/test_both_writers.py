@@ -129,7 +129,7 @@ def test_the_graph_that_is_there_is_locked_from_the_plan_to_the_end(
         with (
             Gateway(instance.connection()) as other,
             suppress(LoadInProgressError),
-            other.holding(hold_load_lock(), wait_s=0.1),
+            other.hold_transaction(hold_load_lock(), wait_s=0.1),
         ):
             pytest.fail(f"another load could begin while this one was at {phase}")
         refused.add(phase)
@@ -137,7 +137,7 @@ def test_the_graph_that_is_there_is_locked_from_the_plan_to_the_end(
     options = LoadOptions(staging=tmp_path, mode=mode, writer=writer)
     load_embedded(TripleSource([("a", "r", "b")]), instance, options, load_beside)
     assert {"reading", "indexing" if writer == "bulk" else "signatures"} <= refused
-    with Gateway(instance.connection()) as gateway, gateway.holding(hold_load_lock(), wait_s=60):
+    with Gateway(instance.connection()) as gateway, gateway.hold_transaction(hold_load_lock(), wait_s=60):
         assert verify(gateway).faults == ()
 
 

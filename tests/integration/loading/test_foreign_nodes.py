@@ -10,7 +10,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.loaders.loads.loading import LoadOptions, LoadPlan, Mode, choose_writer
 from lodestar.loaders.loads.unloading import unload
 from lodestar.loaders.loads.verifying import verify
-from lodestar.loaders.stage.stage import Counts
+from lodestar.loaders.stage.stage import StageCounts
 from lodestar.loaders.writing import relations as relation_counts
 from lodestar.loaders.writing.relations import count_in_graph
 
@@ -49,7 +49,7 @@ def test_others_nodes_called_load_or_relation_are_neither(gateway: Gateway, driv
 
 
 def test_a_database_with_other_nodes_is_not_exchanged() -> None:
-    counts = Counts(1_000_000, 1, 0, 1, 0, 0, 0, 0)
+    counts = StageCounts(1_000_000, 1, 0, 1, 0, 0, 0, 0)
     plan = LoadPlan(1, replaces=True, num_other_nodes=7)
     assert choose_writer(LoadOptions(), plan, counts) == (
         "online",

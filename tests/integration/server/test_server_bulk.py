@@ -15,7 +15,7 @@ import psutil
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import ServerError
-from lodestar.engine.neo4j.bulk_import import Incoming
+from lodestar.engine.neo4j.bulk_import import ImportServer
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.import_files import ImportFile, ImportFiles, ImportFileWriter
 from lodestar.engine.neo4j.instance import Instance
@@ -72,7 +72,7 @@ def asked(instance: EmbeddedServer, query: LiteralString) -> list[dict[str, Any]
         return [record.data() for record in driver.execute_query(query).records]
 
 
-def importers(incoming: Incoming) -> list[psutil.Process]:
+def importers(incoming: ImportServer) -> list[psutil.Process]:
     arguments = f"@{incoming.home.folder}/run/admin.args"
     found = []
     for process in psutil.process_iter():

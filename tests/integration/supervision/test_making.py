@@ -14,15 +14,15 @@ from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.progress import progress_bar
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.drawing import MakingOptions
-from lodestar.engine.supervision.made_set import apart, make_questions
+from lodestar.engine.supervision.made_set import make_questions, split_train_dev
 from lodestar.engine.supervision.mine_file import mine_file
 from lodestar.engine.supervision.miner import MiningOptions
+from lodestar.engine.supervision.path_sampling import MakingOptions
 from lodestar.engine.training.path_sets import make_sets
 from lodestar.engine.values import Question
 from lodestar.models.star.config import DualOptions, StarConfig
 from lodestar.models.star.kind import KIND
-from lodestar.models.star.mined import read
+from lodestar.models.star.mined import read_mined_file
 from lodestar.models.training.objective import TrainingOptions
 
 from tests.conftest import emptied
@@ -78,7 +78,7 @@ def test_the_same_for_a_seed_and_another_for_another(engine: Engine) -> None:
 
 
 def test_parts_share_no_path_of_a_topic(engine: Engine) -> None:
-    learn, choose = apart(make_questions(engine, OPTIONS))
+    learn, choose = split_train_dev(make_questions(engine, OPTIONS))
     paths = [{(q.topic_ids, tuple(p.relations for p in q.paths)) for q in part.questions} for part in (learn, choose)]
     assert paths[0]
     assert paths[1]
@@ -89,7 +89,7 @@ def test_parts_share_no_path_of_a_topic(engine: Engine) -> None:
 def test_made_questions_are_mined_with_the_path_they_were_made_of(engine: Engine, tmp_path: Path) -> None:
     made = make_questions(engine, OPTIONS)
     mine_file(made, engine, tmp_path / "made.jsonl", MiningOptions(max_hop=2))
-    mined = read(tmp_path / "made.jsonl")
+    mined = read_mined_file(tmp_path / "made.jsonl")
     assert len(mined.questions) == len(made.questions)
     for question in mined.questions:
         assert any(path.gold and path.positive for path in question.paths), question

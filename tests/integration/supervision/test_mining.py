@@ -26,10 +26,10 @@ from lodestar.engine.neo4j.mining import (
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.answer_paths import write_trie
 from lodestar.engine.supervision.mine_file import mine_file
-from lodestar.engine.supervision.miner import Miner, MiningOptions, Walked
-from lodestar.engine.supervision.placing import LeftOut
+from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths
+from lodestar.engine.supervision.placing import SkippedQuestion
 from lodestar.engine.values import Step
-from lodestar.models.star.mined import read, walks
+from lodestar.models.star.mined import iterate_paths, read_mined_file
 
 from tests.conftest import emptied
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
@@ -44,11 +44,11 @@ MAX_DEGREE = 1_000
 VALUES = {'"1821-07-28"^^<http://www.w3.org/2001/XMLSchema#date>': "1821-07-28", '"Firme y feliz"@es': "Firme y feliz"}
 
 
-def unordered(found: Walked | LeftOut) -> object:
+def unordered(found: QuestionPaths | SkippedQuestion) -> object:
     """What was found, whatever the order in which a store keeps relationships."""
-    if isinstance(found, LeftOut):
+    if isinstance(found, SkippedQuestion):
         return found
-    reach = tuple(frozenset(walks(write_trie(each))) for each in found.reach)
+    reach = tuple(frozenset(iterate_paths(write_trie(each))) for each in found.reach)
     return found.question.id, found.topics, found.paths, reach, found.reaching, found.num_cut
 
 
@@ -78,7 +78,7 @@ def test_neo4j_is_mined_as_the_fake_is(gateway: Gateway, driver: neo4j.Driver, s
     real = gateway.run(Miner(gateway.fetch(read_catalogue()), mediating, options).mine(questions))
     expected = fake.run(Miner(catalogue_of(fake), mediating, options).mine(questions))
     assert [unordered(found) for found in real] == [unordered(found) for found in expected]
-    assert any(isinstance(found, Walked) for found in real)
+    assert any(isinstance(found, QuestionPaths) for found in real)
 
 
 @pytest.mark.long
@@ -125,7 +125,7 @@ def test_the_search_for_answers_is_bounded_at_hubs(gateway: Gateway) -> None:
     started = time.perf_counter()
     (mined,) = gateway.run(miner.mine([question]))
     assert time.perf_counter() - started < 10.0
-    assert isinstance(mined, Walked)
+    assert isinstance(mined, QuestionPaths)
     assert [path.hops for path in mined.paths] == [hops("nationality", "capital")]
 
 
@@ -214,7 +214,7 @@ def test_what_is_written_can_be_read_and_says_what_it_was_made_from(engine: Engi
     with engine:
         mining = mine_file(QUESTIONS, engine, out, MiningOptions(num_negatives=2))
         vocabulary = engine.gateway().fetch(read_catalogue()).vocabulary
-    mined = read(out)
+    mined = read_mined_file(out)
     assert mined.mining.counts == mining.counts
     assert (mined.mining.questions, mined.mining.graph, mined.mining.max_hop) == ("countries", vocabulary, 2)
     assert mined.mining.relations["location.country.capital"] == ("country", "capital")

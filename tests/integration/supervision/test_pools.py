@@ -12,8 +12,8 @@ from lodestar import Engine
 from lodestar.engine.errors import GraphError, UsageError
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.supervision.placing import LeftOut
-from lodestar.engine.supervision.pools import CUTS, PoolOptions, collect_pools, mine_pool, pool_figures
+from lodestar.engine.supervision.placing import SkippedQuestion
+from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_pools, mine_pool, pool_figures
 from lodestar.models.mined import PoolChain, PooledQuestion, read_pool
 
 from tests.plain_graph import write_graph
@@ -65,13 +65,13 @@ def test_a_pool_has_what_a_search_of_all_paths_finds(gateway: Gateway, driver: n
         GoldQuestion(f"q{i}", "alpha?", tuple(map(GoldAnswer, rng.sample(ids, 2))), tuple(rng.sample(ids, 2)))
         for i in range(12)
     ]
-    found = gateway.run(collect_pools(asked, PoolOptions()))
+    found = gateway.run(collect_pools(asked, PoolBounds()))
     pools = [each for each in found if isinstance(each, PooledQuestion)]
     assert len(pools) > 3
     for gold, pool in zip(asked, found, strict=True):
         answers = {answer.id or "" for answer in gold.answers} - set(gold.topic_ids)
         paths = {(t, a): shortest(triples, t, a) for t in gold.topic_ids for a in answers}
-        if isinstance(pool, LeftOut):
+        if isinstance(pool, SkippedQuestion):
             assert not any(paths.values())
             continue
         nearest = min(len(some[0]) for some in paths.values() if some)
@@ -96,8 +96,8 @@ def question(topic: str, *answers: str, id_: str = "q") -> GoldQuestion:
 def test_bounds_are_kept_and_counted(engine: Engine) -> None:
     run = engine.gateway().run
     asked = [question("m.lima", "m.spanish", "m.quechua", "m.chile")]
-    (whole,) = run(collect_pools(asked, PoolOptions()))
-    (cut,) = run(collect_pools(asked, PoolOptions(max_answers=2, max_paths=1, max_degree=2, max_chains=2)))
+    (whole,) = run(collect_pools(asked, PoolBounds()))
+    (cut,) = run(collect_pools(asked, PoolBounds(max_answers=2, max_paths=1, max_degree=2, max_chains=2)))
     assert isinstance(whole, PooledQuestion)
     assert isinstance(cut, PooledQuestion)
     assert not whole.cut
@@ -106,11 +106,11 @@ def test_bounds_are_kept_and_counted(engine: Engine) -> None:
     assert cut.num_raw < whole.num_raw
     assert cut.chains[0].kind == "path"
     with pytest.raises(UsageError, match="max_chains: expected at least 1"):
-        PoolOptions(max_chains=0)
+        PoolBounds(max_chains=0)
 
 
 def test_names_are_those_on_a_path(engine: Engine) -> None:
-    (pool,) = engine.gateway().run(collect_pools([question("m.lima", "m.chile")], PoolOptions()))
+    (pool,) = engine.gateway().run(collect_pools([question("m.lima", "m.chile")], PoolBounds()))
     assert isinstance(pool, PooledQuestion)
     path = next(chain for chain in pool.chains if "location.location.adjoin_s" in chain.steps)
     assert path.steps[0] == "^location.country.capital"
@@ -125,7 +125,7 @@ def test_a_file_has_the_pools_and_their_figures(engine: Engine, tmp_path: Path) 
         question("m.peru", "m.nothing", id_="d"),
     )
     out = tmp_path / "pool.jsonl.gz"
-    pool = mine_pool(QuestionSet("set", "test", "1" * 64, asked), engine, out, PoolOptions(), batch_size=2)
+    pool = mine_pool(QuestionSet("set", "test", "1" * 64, asked), engine, out, PoolBounds(), batch_size=2)
     assert [each.id for each in pool.questions] == ["a", "b"]
     assert pool.header.counts["left out: no topic in the graph"] == 1
     read = read_pool(out)
@@ -134,4 +134,4 @@ def test_a_file_has_the_pools_and_their_figures(engine: Engine, tmp_path: Path) 
     assert figures["mean after"] <= figures["mean before"] <= figures["max before"]
     assert figures["max after"] == max(len(each.chains) for each in pool.questions)
     with pytest.raises(GraphError, match="found 1 with no topic in the graph"):
-        mine_pool(QuestionSet("set", "test", "1" * 64, asked[2:3]), engine, out, PoolOptions())
+        mine_pool(QuestionSet("set", "test", "1" * 64, asked[2:3]), engine, out, PoolBounds())

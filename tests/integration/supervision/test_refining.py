@@ -145,7 +145,7 @@ def chose(*numbers: tuple[int, ...], refiner: str) -> Pool:
         replace(question, chosen=chosen or question.weak, how="refined" if chosen else "unrefined")
         for question, chosen in zip(pool.questions, numbers, strict=True)
     ]
-    return pool.refined(questions, refiner, {"refined": sum(map(bool, numbers))})
+    return pool.apply_refinement(questions, refiner, {"refined": sum(map(bool, numbers))})
 
 
 def test_what_several_chose_is_joined(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from lodestar.engine.errors import CheckpointError, UsageError
 from lodestar.engine.settings import Settings
 from lodestar.engine.training.link_sets import collect_link_candidates
 from lodestar.engine.training.running import training_config
-from lodestar.loaders.questions.reading import read_questions
+from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.linker.kind import KIND
 from lodestar.models.linker.training import read_linker
 

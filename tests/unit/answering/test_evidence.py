@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from lodestar.engine.evidence.text import (
     MAX_NAME_CHARS,
     Order,
-    arranged,
+    arrange_ranks,
     chain_text,
     evidence_text,
     item_text,
@@ -126,9 +126,9 @@ def test_priority_groups_stand_under_lines_of_their_own_and_keep_the_numbers() -
 
 
 def test_the_order_of_a_prompt_leaves_the_numbers() -> None:
-    assert arranged([1, 2, 3, 4, 5], "best-first") == [1, 2, 3, 4, 5]
-    assert arranged([1, 2, 3, 4, 5], "ascending") == [5, 4, 3, 2, 1]
-    assert arranged([1, 2, 3, 4, 5], "lost-in-the-middle") == [1, 3, 5, 4, 2]
+    assert arrange_ranks([1, 2, 3, 4, 5], "best-first") == [1, 2, 3, 4, 5]
+    assert arrange_ranks([1, 2, 3, 4, 5], "ascending") == [5, 4, 3, 2, 1]
+    assert arrange_ranks([1, 2, 3, 4, 5], "lost-in-the-middle") == [1, 3, 5, 4, 2]
     some = ranked(*(chain_of(path((f"r{i}", LIMA))) for i in range(4)))
     assert [line[:3] for line in evidence_text(some, order="ascending").splitlines()] == ["[4]", "[3]", "[2]", "[1]"]
     grouped = evidence_text(some, (0, 1, 0, 1), order="ascending").splitlines()

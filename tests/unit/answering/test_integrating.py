@@ -11,7 +11,7 @@ from lodestar.engine.answering.integrating import AnswerIntegrator, ClosedBookAn
 from lodestar.engine.answering.llm import LLMAnswerer
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Answer, Evidence, failed
+from lodestar.engine.evidence.evidence import Answer, Evidence, make_failed_answer
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt
 from lodestar.engine.steps import drive
 from lodestar.engine.values import AnswerEntity, Entity, Scored, TokenUsage
@@ -163,4 +163,4 @@ class TestAnyTwo:
         assert [claim.key for claim in list_claims(one)] == ["lima", "lima\nm.ohio"]
 
     def test_a_failure_has_no_claims(self) -> None:
-        assert list_claims(failed(EVIDENCE, LLMError("down"))) == []
+        assert list_claims(make_failed_answer(EVIDENCE, LLMError("down"))) == []

@@ -16,7 +16,7 @@ from lodestar.engine.stages import ReadingAnswerer
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril.choosing import PointingReader
-from lodestar.models.gril.config import GrilDescription, GrowOptions, ReaderDescription
+from lodestar.models.gril.config import GrilDescription, GrilReaderDescription, GrowOptions
 from lodestar.models.gril.network import HopModel, HopPredictor
 from lodestar.models.gril.readers import ReaderModel
 from lodestar.models.reg_triple.config import SubgraphOptions
@@ -38,7 +38,7 @@ def evidence(*triples: Triple, token: bool = True) -> Evidence[Triple]:
 
 def answerer(*, token: bool = True, share: float = 0.0, num_triples: int = 0) -> PointerAnswerer:
     torch.manual_seed(0)
-    said = ReaderDescription("tiny", DIMENSION, 4, token, True, num_triples, 120, share)
+    said = GrilReaderDescription("tiny", DIMENSION, 4, token, True, num_triples, 120, share)
     description = GrilDescription(
         calibration=(1.0, 0.0),
         config={},

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
-from lodestar.engine.neo4j.templates import MAX_REQUEST_CHARS, in_requests
+from lodestar.engine.neo4j.templates import MAX_REQUEST_CHARS, split_into_requests
 from lodestar.engine.steps import requests_in
 from lodestar.engine.supervision.placing import place_questions
 
@@ -22,7 +22,7 @@ from lodestar.engine.supervision.placing import place_questions
     ],
 )
 def test_a_request_has_so_many_texts_and_so_many_characters(texts: list[str], expected: list[list[str]]) -> None:
-    assert list(in_requests(texts, 2, len, 10)) == expected
+    assert list(split_into_requests(texts, 2, len, 10)) == expected
 
 
 def test_the_long_names_of_many_questions_are_looked_up_in_several_requests() -> None:

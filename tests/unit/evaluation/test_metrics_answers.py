@@ -6,9 +6,9 @@ import pytest
 from lodestar.engine.evaluation.metrics.answers import (
     ALL_RIGHT,
     ALL_WRONG,
+    AnswerCounts,
     AnswerScores,
-    Counted,
-    Predicted,
+    Prediction,
     answer_counts,
     micro_f1,
     strict_scores,
@@ -18,8 +18,8 @@ from lodestar.engine.gold_questions import GoldAnswer
 LIMA, CUSCO, PUNO = (GoldAnswer(None, (name,)) for name in ("Lima", "Cusco", "Puno"))
 
 
-def predicted(*names: str) -> list[Predicted]:
-    return [Predicted(name) for name in names]
+def predicted(*names: str) -> list[Prediction]:
+    return [Prediction(name) for name in names]
 
 
 def test_scores_by_hand() -> None:
@@ -55,13 +55,13 @@ def test_micro_f1_by_hand() -> None:
         answer_counts([], []),
         answer_counts(predicted("Quito"), []),
     ]
-    assert counts == [Counted(1, 2, 1), Counted(0, 0, 2), Counted(0, 0, 0), Counted(0, 1, 0)]
+    assert counts == [AnswerCounts(1, 2, 1), AnswerCounts(0, 0, 2), AnswerCounts(0, 0, 0), AnswerCounts(0, 1, 0)]
     assert micro_f1(counts) == pytest.approx(2 * 1 / (3 + 3))
-    assert micro_f1([Counted(0, 0, 0)]) == 1.0
+    assert micro_f1([AnswerCounts(0, 0, 0)]) == 1.0
 
 
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one question"):
         micro_f1([])
     with pytest.raises(ValueError, match="num_right"):
-        Counted(2, 1, 3)
+        AnswerCounts(2, 1, 3)

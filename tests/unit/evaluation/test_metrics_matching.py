@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.evaluation.metrics.answers import Predicted, distinct_gold, match_predictions, normalise_answer
+from lodestar.engine.evaluation.metrics.answers import Prediction, distinct_gold, match_predictions, normalise_answer
 from lodestar.engine.gold_questions import GoldAnswer
 
 
@@ -41,29 +41,29 @@ def test_names_that_differ_stay_apart() -> None:
 @pytest.mark.parametrize(
     ("predicted", "gold", "expected"),
     [
-        (Predicted("x", "m.1"), GoldAnswer("m.1", ("Lima",)), True),
-        (Predicted("Lima", "m.2"), GoldAnswer("m.1", ("Lima",)), False),
-        (Predicted("LIMA"), GoldAnswer("m.1", ("Lima",)), True),
-        (Predicted("the city of kings", "m.1"), GoldAnswer(None, ("Lima", "City of Kings")), True),
-        (Predicted("Lima"), GoldAnswer("m.1"), False),
-        (Predicted("Lim"), GoldAnswer(None, ("Lima",)), False),
-        (Predicted(""), GoldAnswer(None, ("Lima",)), False),
+        (Prediction("x", "m.1"), GoldAnswer("m.1", ("Lima",)), True),
+        (Prediction("Lima", "m.2"), GoldAnswer("m.1", ("Lima",)), False),
+        (Prediction("LIMA"), GoldAnswer("m.1", ("Lima",)), True),
+        (Prediction("the city of kings", "m.1"), GoldAnswer(None, ("Lima", "City of Kings")), True),
+        (Prediction("Lima"), GoldAnswer("m.1"), False),
+        (Prediction("Lim"), GoldAnswer(None, ("Lima",)), False),
+        (Prediction(""), GoldAnswer(None, ("Lima",)), False),
     ],
 )
-def test_one_prediction_and_one_answer(predicted: Predicted, gold: GoldAnswer, expected: bool) -> None:
+def test_one_prediction_and_one_answer(predicted: Prediction, gold: GoldAnswer, expected: bool) -> None:
     assert match_predictions([predicted], [gold]) == (expected,)
 
 
 def test_a_gold_answer_counts_for_one_prediction() -> None:
     lima = GoldAnswer("m.1", ("Lima",))
-    assert match_predictions([Predicted("Lima"), Predicted("Lima", "m.1")], [lima]) == (True, False)
-    assert match_predictions([Predicted("Lima", "m.1"), Predicted("Lima", "m.1")], [lima]) == (True, False)
+    assert match_predictions([Prediction("Lima"), Prediction("Lima", "m.1")], [lima]) == (True, False)
+    assert match_predictions([Prediction("Lima", "m.1"), Prediction("Lima", "m.1")], [lima]) == (True, False)
 
 
 def test_an_earlier_prediction_moves_to_another_answer_where_a_later_one_needs_its_own() -> None:
     gold = [GoldAnswer("m.1", ("Springfield",)), GoldAnswer("m.2", ("Springfield",))]
-    assert match_predictions([Predicted("Springfield"), Predicted("?", "m.1")], gold) == (True, True)
-    assert match_predictions([Predicted("Springfield"), Predicted("?", "m.1"), Predicted("?", "m.2")], gold) == (
+    assert match_predictions([Prediction("Springfield"), Prediction("?", "m.1")], gold) == (True, True)
+    assert match_predictions([Prediction("Springfield"), Prediction("?", "m.1"), Prediction("?", "m.2")], gold) == (
         True,
         True,
         False,
@@ -72,12 +72,12 @@ def test_an_earlier_prediction_moves_to_another_answer_where_a_later_one_needs_i
 
 def test_a_chain_of_moves() -> None:
     gold = [GoldAnswer(None, ("a1", "b1")), GoldAnswer(None, ("a1", "c1")), GoldAnswer(None, ("b1",))]
-    assert match_predictions([Predicted("a1"), Predicted("b1"), Predicted("c1")], gold) == (True, True, True)
+    assert match_predictions([Prediction("a1"), Prediction("b1"), Prediction("c1")], gold) == (True, True, True)
 
 
 def test_a_repeated_prediction_is_wrong_even_where_two_answers_have_the_name() -> None:
     gold = [GoldAnswer("m.1", ("Springfield",)), GoldAnswer("m.2", ("Springfield",))]
-    assert match_predictions([Predicted("Springfield"), Predicted("springfield")], gold) == (True, False)
+    assert match_predictions([Prediction("Springfield"), Prediction("springfield")], gold) == (True, False)
 
 
 def test_gold_answers_given_twice_count_once_with_all_their_names() -> None:
@@ -90,11 +90,11 @@ def test_gold_answers_given_twice_count_once_with_all_their_names() -> None:
 
 def test_nothing_against_nothing() -> None:
     assert match_predictions([], [GoldAnswer("m.1")]) == ()
-    assert match_predictions([Predicted("Lima", "m.1")], []) == (False,)
+    assert match_predictions([Prediction("Lima", "m.1")], []) == (False,)
 
 
 @pytest.mark.timeout(10)
 def test_many_predictions_of_one_name_are_matched_fast() -> None:
     gold = [GoldAnswer(None, ("same", f"own {i}")) for i in range(600)]
-    predictions = [Predicted("same", f"m.{i}") for i in range(6000)]
+    predictions = [Prediction("same", f"m.{i}") for i in range(6000)]
     assert match_predictions(predictions, gold) == (True,) * 600 + (False,) * 5400

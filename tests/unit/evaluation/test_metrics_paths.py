@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.evaluation.metrics.answers import Predicted
+from lodestar.engine.evaluation.metrics.answers import Prediction
 from lodestar.engine.evaluation.metrics.paths import (
-    FoundPath,
+    RetrievedPath,
     answer_recall_at_k,
     first_path_right,
     gold_path_hit_at_k,
@@ -17,10 +17,10 @@ from lodestar.engine.evaluation.metrics.paths import (
 )
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath
 
-PERU, LIMA, CUSCO, SOL = (Predicted(name, f"m.{name}") for name in ("Peru", "Lima", "Cusco", "Sol"))
-CITIES = FoundPath(("city",), (LIMA, CUSCO, SOL), ((PERU, "city", LIMA), (PERU, "city", CUSCO)))
-CAPITAL = FoundPath(("capital",), (LIMA,), ((PERU, "capital", LIMA),))
-CURRENCY = FoundPath(("country", "currency"), (SOL,), ((LIMA, "country", PERU), (PERU, "currency", SOL)))
+PERU, LIMA, CUSCO, SOL = (Prediction(name, f"m.{name}") for name in ("Peru", "Lima", "Cusco", "Sol"))
+CITIES = RetrievedPath(("city",), (LIMA, CUSCO, SOL), ((PERU, "city", LIMA), (PERU, "city", CUSCO)))
+CAPITAL = RetrievedPath(("capital",), (LIMA,), ((PERU, "capital", LIMA),))
+CURRENCY = RetrievedPath(("country", "currency"), (SOL,), ((LIMA, "country", PERU), (PERU, "currency", SOL)))
 FOUND = [CITIES, CAPITAL, CURRENCY]
 GOLD = [GoldAnswer("m.Lima"), GoldAnswer(None, ("cusco",)), GoldAnswer("m.Puno")]
 
@@ -73,15 +73,15 @@ def test_triples_are_compared_by_id_or_name() -> None:
 
 
 def test_an_unnamed_mediator_is_known_by_its_id_only() -> None:
-    record = Predicted("", "m.0x")
-    path = FoundPath(("r",), (LIMA,), ((record, "r", LIMA),))
+    record = Prediction("", "m.0x")
+    path = RetrievedPath(("r",), (LIMA,), ((record, "r", LIMA),))
     assert triple_recall_at_k([path], [("m.0x", "r", "Lima"), ("", "r", "Lima")], 1) == 1 / 2
 
 
 def test_conventions_for_nothing() -> None:
     for figure in (hits_at_1_any, hits_at_1_expected):
         assert (figure([], []), figure(FOUND, []), figure([], GOLD)) == (1, 0, 0)
-        assert figure([FoundPath(("r",), ())], GOLD) == 0
+        assert figure([RetrievedPath(("r",), ())], GOLD) == 0
     assert (answer_recall_at_k([], [], 1), answer_recall_at_k(FOUND, [], 1), answer_recall_at_k([], GOLD, 1)) == (
         1,
         0,

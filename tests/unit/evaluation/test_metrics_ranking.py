@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log2
 
 import pytest
-from lodestar.engine.evaluation.metrics.answers import Predicted
+from lodestar.engine.evaluation.metrics.answers import Prediction
 from lodestar.engine.evaluation.metrics.paths import Ranking, answer_ranking, ndcg_at_k, reciprocal_rank
 from lodestar.engine.gold_questions import GoldAnswer
 
@@ -32,7 +32,7 @@ def test_nothing_relevant_is_right_where_nothing_was_ranked() -> None:
 
 def test_answers_as_a_ranking_keep_their_order() -> None:
     gold = [GoldAnswer(None, ("Lima",)), GoldAnswer(None, ("lima",)), GoldAnswer(None, ("Sol",))]
-    predictions = [Predicted("Quito"), Predicted("Lima"), Predicted("Lima")]
+    predictions = [Prediction("Quito"), Prediction("Lima"), Prediction("Lima")]
     assert answer_ranking(predictions, gold) == Ranking((False, True, False), 2)
 
 

@@ -6,7 +6,7 @@ import re
 import string
 
 import pytest
-from lodestar.engine.evaluation.metrics.answers import ALL_RIGHT, ALL_WRONG, Predicted, rog_scores, strict_scores
+from lodestar.engine.evaluation.metrics.answers import ALL_RIGHT, ALL_WRONG, Prediction, rog_scores, strict_scores
 from lodestar.engine.gold_questions import GoldAnswer
 
 
@@ -44,7 +44,7 @@ def test_agrees_with_the_reference_where_that_is_at_most_1_and_clips_above(
     predictions: list[str], gold: list[str]
 ) -> None:
     hit, precision, recall, f1 = reference(predictions, gold)
-    ours = rog_scores([Predicted(name) for name in predictions], [GoldAnswer(None, (name,)) for name in gold])
+    ours = rog_scores([Prediction(name) for name in predictions], [GoldAnswer(None, (name,)) for name in gold])
     assert ours.scores.hit == hit
     assert ours.scores.recall == pytest.approx(recall)
     assert ours.scores.precision == pytest.approx(min(precision, 1))
@@ -63,30 +63,30 @@ def test_f1_of_the_reference_does_exceed_1() -> None:
 def test_precision_above_1_counts_in_an_f1_below_1() -> None:
     # Precision 2, recall 2/6: F1 4/7, where precision clipped first would give 1/2.
     gold = [GoldAnswer(None, (name,)) for name in ("Lima", "Cusco", "Puno", "Tacna", "Ica", "Piura")]
-    ours = rog_scores([Predicted("Lima Cusco")], gold)
+    ours = rog_scores([Prediction("Lima Cusco")], gold)
     assert (ours.scores.precision, ours.scores.f1) == pytest.approx((1, 4 / 7))
     assert ours.exceeded
 
 
 def test_hits_at_1_is_of_the_first_prediction() -> None:
     gold = [GoldAnswer(None, ("Lima",))]
-    assert rog_scores([Predicted("Quito"), Predicted("Lima")], gold).scores.hits_at_1 == 0
-    assert rog_scores([Predicted("In Lima"), Predicted("Quito")], gold).scores.hits_at_1 == 1
+    assert rog_scores([Prediction("Quito"), Prediction("Lima")], gold).scores.hits_at_1 == 0
+    assert rog_scores([Prediction("In Lima"), Prediction("Quito")], gold).scores.hits_at_1 == 1
 
 
 def test_any_name_matches_and_an_id_where_there_is_none() -> None:
-    assert rog_scores([Predicted("City of Kings")], [GoldAnswer("m.1", ("Lima", "City of Kings"))]).scores == ALL_RIGHT
-    assert rog_scores([Predicted("m.1")], [GoldAnswer("m.1")]).scores == ALL_RIGHT
-    assert rog_scores([Predicted("Quito", "m.1")], [GoldAnswer("m.1", ("Lima",))]).scores == ALL_WRONG
+    assert rog_scores([Prediction("City of Kings")], [GoldAnswer("m.1", ("Lima", "City of Kings"))]).scores == ALL_RIGHT
+    assert rog_scores([Prediction("m.1")], [GoldAnswer("m.1")]).scores == ALL_RIGHT
+    assert rog_scores([Prediction("Quito", "m.1")], [GoldAnswer("m.1", ("Lima",))]).scores == ALL_WRONG
 
 
 def test_more_generous_than_strict() -> None:
-    predictions, gold = [Predicted("Lima, in Peru")], [GoldAnswer(None, ("Lima",))]
+    predictions, gold = [Prediction("Lima, in Peru")], [GoldAnswer(None, ("Lima",))]
     assert strict_scores(predictions, gold) == ALL_WRONG
     assert rog_scores(predictions, gold).scores == ALL_RIGHT
 
 
 def test_conventions_for_nothing() -> None:
     assert rog_scores([], []).scores == ALL_RIGHT
-    assert rog_scores([Predicted("Lima")], []).scores == ALL_WRONG
+    assert rog_scores([Prediction("Lima")], []).scores == ALL_WRONG
     assert rog_scores([], [GoldAnswer(None, ("The The",))]).scores == ALL_WRONG

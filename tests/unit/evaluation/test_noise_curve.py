@@ -10,11 +10,11 @@ from lodestar.engine.evaluation.baselines import Noise
 from lodestar.engine.evaluation.noise_curve import (
     NoiseCurve,
     NoiseRun,
+    add_noise,
     noise_page,
     noise_report,
     noise_rows,
-    with_noise,
-    without_filter,
+    remove_filters,
 )
 from lodestar.engine.evaluation.record import Record
 from lodestar.engine.evaluation.runs import Run
@@ -41,16 +41,16 @@ STATED: dict[str, Any] = {
 )
 def test_noise_comes_before_the_first_filter(line: str, noisy: str, bare: str) -> None:
     recipe = read_recipe(line)
-    assert str(with_noise(recipe, 20).stages) == noisy
-    assert with_noise(recipe, 20).parts["noise"] == Noise(num=20)
-    assert str(without_filter(recipe).stages) == bare
+    assert str(add_noise(recipe, 20).stages) == noisy
+    assert add_noise(recipe, 20).parts["noise"] == Noise(num=20)
+    assert str(remove_filters(recipe).stages) == bare
 
 
 def test_options_stay() -> None:
     recipe = read_recipe("similarity + noise + filter", ["noise.seed=3", "filter.keep=5", "top_k=7"])
-    noisy = with_noise(recipe, 5)
+    noisy = add_noise(recipe, 5)
     assert (noisy.parts["noise"], noisy.parts["filter"], noisy.top_k) == (Noise(5, 3), Filter(keep=5), 7)
-    assert without_filter(noisy).parts["noise"] == Noise(5, 3)
+    assert remove_filters(noisy).parts["noise"] == Noise(5, 3)
 
 
 def run(*f1: float) -> Run:

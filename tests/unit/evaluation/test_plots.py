@@ -28,37 +28,37 @@ def test_bars_are_as_high_as_their_means() -> None:
         hops: {"strict/hits_at_1": figure(mean, 0, 1), "path/hits_at_1_any": figure(1.0, 1, 1)}
         for hops, mean in (("1", 0.5), ("2", 0.25))
     }
-    root = drawn(plots.hits_by_hops(by_hops))
+    root = drawn(plots.draw_hits_by_hops(by_hops))
     heights = [float(bar.attrib["height"]) for bar in root.iter(f"{SVG}rect") if float(bar.attrib["width"]) > 8]
     assert [height / max(heights) for height in heights] == pytest.approx([0.5, 0.25, 1, 1], abs=0.01)
     assert "1 (1,200)" in "".join(root.itertext())
 
 
 def test_rows_are_as_long_as_their_shares_and_names_stay_text() -> None:
-    root = drawn(plots.misses({"<pruned>": {"share": 0.6, "num": 6}, "failed": {"share": 0.3, "num": 3}}))
+    root = drawn(plots.draw_misses({"<pruned>": {"share": 0.6, "num": 6}, "failed": {"share": 0.3, "num": 3}}))
     widths = [float(bar.attrib["width"]) for bar in root.iter(f"{SVG}rect")]
     assert widths[1] / widths[0] == pytest.approx(2, abs=0.02)
     assert "<pruned>" in "".join(root.itertext())
     stages = {"link": {"p50_s": 0.0, "p95_s": 0.0}}
-    assert "link" in "".join(drawn(plots.latency_by_stage(stages)).itertext())
+    assert "link" in "".join(drawn(plots.draw_latency_by_stage(stages)).itertext())
 
 
 def test_curves_have_a_point_for_each_figure() -> None:
     figures = {f"path/{kind}_recall@{k}": figure(0.5, 0.4, 0.6) for kind in ("answer", "path") for k in (1, 5, 10)}
-    root = drawn(plots.recall_by_k(figures))
+    root = drawn(plots.draw_recall_by_k(figures))
     assert len(list(root.iter(f"{SVG}circle"))) == 6
     assert len({circle.attrib["cx"] for circle in root.iter(f"{SVG}circle")}) == 3
     curves = [{"stages": "star", "points": [{"num": n, "figures": {"f1": figure(0.5, 0.4, 0.6)}} for n in (0, 10)]}]
-    assert len(list(drawn(plots.noise_curves(curves, "f1")).iter(f"{SVG}circle"))) == 2
+    assert len(list(drawn(plots.draw_noise_curves(curves, "f1")).iter(f"{SVG}circle"))) == 2
 
 
 def test_points_of_calibration_and_risk() -> None:
     bins = [{"num": 5, "mean_confidence": 0.5, "share_right": 0.75}]
-    (dot,) = drawn(plots.calibration(bins)).iter(f"{SVG}circle")
+    (dot,) = drawn(plots.draw_calibration(bins)).iter(f"{SVG}circle")
     assert (float(dot.attrib["cx"]), float(dot.attrib["cy"])) == pytest.approx((203, 66.5), abs=0.1)
     curve = [{"coverage": 0.5, "risk": 0.1, "confidence": 0.9}, {"coverage": 1.0, "risk": 0.3, "confidence": 0.1}]
     kept = {"threshold": 0.5, "kept": 0.8}
     asked = {"n": 9, "num_unanswerable": 2, "curve": curve, "false_answers": kept}
-    root = drawn(plots.risk_coverage(asked))
+    root = drawn(plots.draw_risk_coverage(asked))
     assert "80% of the right answers" in "".join(root.itertext())
     assert len(list(root.iter(f"{SVG}circle"))) == 1

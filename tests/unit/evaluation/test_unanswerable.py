@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evaluation.judging import GoldIds
-from lodestar.engine.evaluation.unanswerable import check_excluded, without_their_relations
+from lodestar.engine.evaluation.unanswerable import check_excluded, exclude_relations
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.values import Entity, Scored
@@ -35,34 +35,34 @@ def asked(*answers: str, topic: str = "peru", paths: tuple[GoldPath, ...] = ()) 
 
 
 def test_what_leads_to_right_answers_and_to_little_else_is_left_out() -> None:
-    (one,) = without_their_relations([asked("lima")], GOLD, 1)
+    (one,) = exclude_relations([asked("lima")], GOLD, 1)
     assert (one.id, len(one.answers)) == ("q without its relations", 0)
     assert one.excluded_relations == {"capital", "largest_city"}
-    (two,) = without_their_relations([asked("lima")], GOLD, 2)
+    (two,) = exclude_relations([asked("lima")], GOLD, 2)
     assert two.excluded_relations == {"capital", "largest_city", "river", "flows_by"}
     assert one.as_question(("peru",)).excluded_relations == one.excluded_relations
 
 
 def test_the_best_paths_are_left_out_where_none_is_good() -> None:
-    (found,) = without_their_relations([asked("cusco")], GOLD, 1)
+    (found,) = exclude_relations([asked("cusco")], GOLD, 1)
     assert found.excluded_relations == {"city"}
 
 
 def test_gold_paths_are_left_out_too() -> None:
-    (found,) = without_their_relations([asked("lima", paths=(GoldPath(("seat_of_government",)),))], GOLD, 1)
+    (found,) = exclude_relations([asked("lima", paths=(GoldPath(("seat_of_government",)),))], GOLD, 1)
     assert found.excluded_relations == {"capital", "largest_city", "seat_of_government"}
     assert not found.paths
 
 
 def test_what_cannot_be_answered_as_it_is_is_not_asked_again() -> None:
     nowhere = [asked(), asked("santiago"), asked("lima", topic="utopia")]
-    assert len(without_their_relations([*nowhere, asked("lima")], GOLD, 2)) == 1
+    assert len(exclude_relations([*nowhere, asked("lima")], GOLD, 2)) == 1
     with pytest.raises(UsageError, match=r"--unanswerable: expected questions with a gold answer .*, found none of 3"):
-        without_their_relations(nowhere, GOLD, 2)
+        exclude_relations(nowhere, GOLD, 2)
 
 
 def test_a_search_that_does_not_leave_them_out_is_found_out() -> None:
-    (question,) = without_their_relations([asked("lima")], GOLD, 1)
+    (question,) = exclude_relations([asked("lima")], GOLD, 1)
     evidence = evidence_of(Scored(leads("city", Entity("lima", "Lima"), topic=Entity("peru", "Peru")), 1.0))
     check_excluded(question, evidence)
     used = evidence_of(Scored(leads("capital", Entity("lima", "Lima"), topic=Entity("peru", "Peru")), 1.0))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.evaluation.diagnosis import reachable
+from lodestar.engine.evaluation.diagnosis import find_reachable_paths
 from lodestar.engine.evaluation.noise import chain_of, distances_from, shortest_path
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.values import Entity
@@ -91,7 +91,7 @@ def check(
     *,
     return_to_topic: bool,
 ) -> None:
-    found = reachable(graph, [graph.numbers[topic]], wanted, max_hop, return_to_topic=return_to_topic)
+    found = find_reachable_paths(graph, [graph.numbers[topic]], wanted, max_hop, return_to_topic=return_to_topic)
     by_steps = {tuple(map(str, each.relation_path.steps)): each for each in found}
     assert {steps: frozenset(e.id for e in each.ends) for steps, each in by_steps.items()} == expected
     for steps, each in by_steps.items():
@@ -127,7 +127,9 @@ def test_oracle_scores_by_hand() -> None:
 
     def found(gold: str) -> list[tuple[str, float]]:
         wanted = np.array([graph.numbers[gold]])
-        return [(str(r.relation_path), round(r.f1, 3)) for r in reachable(graph, [graph.numbers["a"]], wanted, 2)]
+        return [
+            (str(r.relation_path), round(r.f1, 3)) for r in find_reachable_paths(graph, [graph.numbers["a"]], wanted, 2)
+        ]
 
     assert found("c") == [("t", 1.0), ("r → s", 0.667)]
     assert found("e") == [("m → n", 1.0)]

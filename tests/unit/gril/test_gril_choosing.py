@@ -18,7 +18,14 @@ from lodestar.engine.training.running import training_config
 from lodestar.engine.training.sources import labels_of_sets
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril.choosing import ChoosingReader
-from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions, JointOptions, ReaderDescription, Reads
+from lodestar.models.gril.config import (
+    GrilConfig,
+    GrilDescription,
+    GrilReaderDescription,
+    GrowOptions,
+    JointOptions,
+    Reads,
+)
 from lodestar.models.gril.kind import KIND, OPEN_DOMAIN
 from lodestar.models.gril.network import EncodedQuestions, GraphRetriever, HopModel, HopPredictor
 from lodestar.models.gril.passages import JointReader, Passage, ReaderQuestion, ReaderTarget
@@ -198,7 +205,7 @@ def evidence(*options: str) -> Evidence[Triple]:
 
 def passages(made: JointReader, encoder: str, reads: Reads) -> PassageWriter:
     chosen = replace(config(encoder), joint=joint(encoder, reads=reads))
-    said = ReaderDescription("tiny", made.width, 4, True, True, 2, 120, 0.5, chosen.joint.reads)
+    said = GrilReaderDescription("tiny", made.width, 4, True, True, 2, 120, 0.5, chosen.joint.reads)
     description = GrilDescription(
         calibration=(1.0, 0.0),
         config={},

@@ -11,11 +11,11 @@ from lodestar.models.gril.config import GrowOptions
 from lodestar.models.gril.network import (
     GraphRetriever,
     GrowInputs,
-    among_best,
     concrete_mask,
     group_noisy_or,
     group_softmax,
     logit,
+    mark_best_of_groups,
 )
 
 from tests.gril_graphs import inputs_of, set_attention
@@ -38,9 +38,9 @@ class TestGroups:
 
     def test_who_equals_the_last_is_among_the_best(self) -> None:
         values = torch.tensor([0.1, 0.4, 0.3, 0.3, 0.3, 0.9])
-        found = among_best(values, torch.tensor([0, 0, 0, 0, 1, 1]), 2, 2)
+        found = mark_best_of_groups(values, torch.tensor([0, 0, 0, 0, 1, 1]), 2, 2)
         assert found.tolist() == [False, True, True, True, True, True]
-        assert among_best(values, torch.tensor([0, 0, 0, 0, 1, 1]), 2, 1).tolist() == [0, 1, 0, 0, 0, 1]
+        assert mark_best_of_groups(values, torch.tensor([0, 0, 0, 0, 1, 1]), 2, 1).tolist() == [0, 1, 0, 0, 0, 1]
 
 
 class TestMask:

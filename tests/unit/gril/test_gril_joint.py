@@ -14,7 +14,7 @@ from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions
 from lodestar.models.gril.kind import KIND
 from lodestar.models.gril.network import EncodedQuestions, GraphRetriever
 from lodestar.models.gril.passages import Passage, ReaderOutput, encode_passage
-from lodestar.models.gril.reader_training import JointNetwork, build_passage, choose_triples, f1_at, is_answer
+from lodestar.models.gril.reader_training import JointNetwork, build_passage, choose_triples, is_answer, mean_f1_at
 from lodestar.models.gril.readers import ReaderModel, new_reader
 from lodestar.models.gril.scoring import Bridge, mask_of
 from lodestar.models.gril.training import read_bridge, read_graph_retriever, read_reader
@@ -185,9 +185,9 @@ class TestReading:
         scores = torch.tensor([0.6, 0.3, 0.1, 0.0]).numpy()
         right = torch.tensor([True, True, False, False]).numpy()
         assert is_answer(scores, 0.5).tolist() == [True, True, False, False]
-        assert f1_at(0.5, [ReaderOutput(scores, right, 2)]) == 1
-        assert f1_at(1.0, [ReaderOutput(scores, right, 2)]) == pytest.approx(2 / 3)
-        assert f1_at(0.5, [ReaderOutput(scores[:0], right[:0], 2)]) == 0
+        assert mean_f1_at(0.5, [ReaderOutput(scores, right, 2)]) == 1
+        assert mean_f1_at(1.0, [ReaderOutput(scores, right, 2)]) == pytest.approx(2 / 3)
+        assert mean_f1_at(0.5, [ReaderOutput(scores[:0], right[:0], 2)]) == 0
 
     def test_the_given_triples_are_the_most_probable_that_were_seen(self) -> None:
         sets = encoded()

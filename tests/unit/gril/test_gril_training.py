@@ -16,7 +16,7 @@ from lodestar.models.gril.network import (
     HopObjective,
     HopPredictor,
     hops_of,
-    on_right_paths,
+    mark_right_paths,
 )
 from lodestar.models.gril.objective import graph_supervision
 from lodestar.models.gril.scoring import GrilModel
@@ -185,7 +185,7 @@ def test_graph_supervision_by_hand() -> None:
     """Of each question five nodes: the topic does not count, the four others do."""
     graphs = question_graphs(0, 2)
     encoded = EncodedQuestions(graphs, LetterEncoder().encode, CPU)
-    assert on_right_paths(graphs).tolist() == [True, True, False, False, False, True, False, True, False, False]
+    assert mark_right_paths(graphs).tolist() == [True, True, False, False, False, True, False, True, False, False]
     torch.manual_seed(0)
     network = GraphRetriever(26, 8, "mlp", CONFIG.grow)
     inputs = encoded.inputs([0, 1], supervised=True)

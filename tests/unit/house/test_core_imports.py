@@ -8,7 +8,7 @@ import tomllib
 
 import pytest
 from lodestar.engine.errors import MissingExtraError
-from lodestar.engine.extras import EXTRAS, missing_extra, naming_extras, require_extra
+from lodestar.engine.extras import EXTRAS, make_missing_extra_error, require_extra, translate_import_errors
 
 from tests.places import ROOT
 
@@ -45,14 +45,14 @@ def test_the_table_is_what_pyproject_says() -> None:
 
 
 def test_a_missing_package_names_its_extra() -> None:
-    with pytest.raises(MissingExtraError) as raised, naming_extras("the reranker x"):
+    with pytest.raises(MissingExtraError) as raised, translate_import_errors("the reranker x"):
         raise ModuleNotFoundError("No module named 'torch.nn'", name="torch.nn")
     assert str(raised.value) == (
         "the reranker x needs torch, which is not installed; the extra `train` brings it: "
         "pip install 'lodestar-kg[train]'"
     )
-    assert missing_extra(ModuleNotFoundError("No module named 'mine'", name="mine")) is None
-    with pytest.raises(ModuleNotFoundError, match="mine"), naming_extras():
+    assert make_missing_extra_error(ModuleNotFoundError("No module named 'mine'", name="mine")) is None
+    with pytest.raises(ModuleNotFoundError, match="mine"), translate_import_errors():
         raise ModuleNotFoundError("No module named 'mine'", name="mine")
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.cli.stats import BAR_CHARS, bar
+from lodestar.engine.cli.stats import BAR_CHARS, draw_bar
 from lodestar.engine.neo4j.statistics import DegreeCount, SizeBin, component_sizes, degrees_of, log_bins
 
 
@@ -71,7 +71,7 @@ def test_bins_are_powers_of_two() -> None:
 
 
 def test_a_bar_is_drawn_in_eighths() -> None:
-    assert bar(1.0) == "█" * BAR_CHARS
-    assert bar(0.5 / BAR_CHARS) == "▌"
-    assert bar(1.25 / BAR_CHARS) == "█▎"
-    assert bar(1e-9) == "▏"
+    assert draw_bar(1.0) == "█" * BAR_CHARS
+    assert draw_bar(0.5 / BAR_CHARS) == "▌"
+    assert draw_bar(1.25 / BAR_CHARS) == "█▎"
+    assert draw_bar(1e-9) == "▏"

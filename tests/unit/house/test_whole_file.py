@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import StorageError
-from lodestar.engine.whole_file import storing, write_text_file
+from lodestar.engine.whole_file import translate_storage_errors, write_text_file
 from lodestar.models.whole_file import ABANDONED_S, atomic_write, check_place
 
 
@@ -69,7 +69,7 @@ def test_a_draft_left_by_a_kill_is_deleted_later_and_one_under_way_is_not(tmp_pa
 def test_one_line_says_what_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"no/a\.txt: cannot be written: No such file or directory$"):
         write_text_file(tmp_path / "no" / "a.txt", "text")
-    with pytest.raises(StorageError, match=r"^there: cannot be written: full$"), storing("there"):
+    with pytest.raises(StorageError, match=r"^there: cannot be written: full$"), translate_storage_errors("there"):
         raise OSError("full")
 
 

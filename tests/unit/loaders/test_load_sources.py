@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.loaders.formats.by_name import FORMATS, detect, source_class
+from lodestar.loaders.formats.by_name import FORMATS, detect_format, source_class
 from lodestar.loaders.formats.delimited import CsvSource, DelimitedSource, MetaqaSource, PathquestionSource, TsvSource
 from lodestar.loaders.formats.freebase import FREEBASE_ID, FreebaseSource, noise_parameters, read_noise_rules
 from lodestar.loaders.formats.graphml import GraphmlSource
@@ -435,7 +435,7 @@ def test_subgraphs_are_one_graph(tmp_path: Path, shape: str) -> None:
     expected = [("Lima", "in", "m.0abc_1"), ("m.0abc_1", "of", "Perú"), ("Lima", "in", "m.0abc_1"), ("a", "b", "c")]
     assert read.triples == (expected[:3] if shape == "parquet" else expected)
     assert source.unnamed_ids == FREEBASE_ID
-    assert detect(path) == "rog"
+    assert detect_format(path) == "rog"
 
 
 def test_records_that_cannot_be_read_are_rejected(tmp_path: Path) -> None:
@@ -494,7 +494,7 @@ def triples_parquet(path: Path) -> Path:
 
 def test_parquet_of_triples(tmp_path: Path) -> None:
     path = triples_parquet(tmp_path / "kg.parquet")
-    assert detect(str(path)) == "parquet"
+    assert detect_format(str(path)) == "parquet"
     names = tmp_path / "names.parquet"
     parquet.write_table(pa.table({"id": ["a", "a"], "name": ["A", "Aa"], "is_alias": [False, True]}), names)
     read = read_source(ParquetSource(str(path), str(names)))
@@ -603,7 +603,7 @@ def test_real_files(
     source = make(*(str(DATA / path) for path in paths), **options)
     assert counts_of(source) == counts
     assert source.position_bytes == source.size_bytes
-    assert detect(str(DATA / paths[0])) == source.kind
+    assert detect_format(str(DATA / paths[0])) == source.kind
 
 
 # Which format
@@ -633,14 +633,14 @@ def test_real_files(
     ],
 )
 def test_a_file_tells_its_format(tmp_path: Path, name: str, content: bytes | str, found: str) -> None:
-    assert detect(written(tmp_path, content, name)) == found
+    assert detect_format(written(tmp_path, content, name)) == found
 
 
 @pytest.mark.parametrize("content", [b"a b c\n", b"\x89PNG\r\n\x1a\n", b"\n\n", b"# only this\n", b"a\tb\tc\nd,e,f\n"])
 def test_a_file_that_does_not_tell_its_format(tmp_path: Path, content: bytes) -> None:
     path = written(tmp_path, content, "kg")
     with pytest.raises(InputError) as caught:
-        detect(path)
+        detect_format(path)
     assert str(caught.value) == (
         f"{path}: the format cannot be told from the file: "
         "name one of csv, freebase, graphml, metaqa, ntriples, parquet, pathquestion, rog, tsv"
@@ -649,13 +649,13 @@ def test_a_file_that_does_not_tell_its_format(tmp_path: Path, content: bytes) ->
 
 def test_what_cannot_be_looked_at_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="stdin: the format of a stream cannot be detected: name one of csv, "):
-        detect("-")
+        detect_format("-")
     with pytest.raises(InputError, match="kg: the file is empty"):
-        detect(written(tmp_path, "", "kg"))
+        detect_format(written(tmp_path, "", "kg"))
     with pytest.raises(InputError, match="no such file"):
-        detect(str(tmp_path / "missing"))
+        detect_format(str(tmp_path / "missing"))
     with pytest.raises(InputError, match="found a folder"):
-        detect(str(tmp_path))
+        detect_format(str(tmp_path))
 
 
 # Names, relations and ids

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
-from lodestar.loaders.questions.reading import FORMATS, choose_file, read_questions
+from lodestar.loaders.questions.question_sets import FORMATS, choose_file, read_questions
 from pyarrow import parquet
 
 from tests.places import DATA

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lodestar.models.splitting import Splitting, is_out_of_memory
+from lodestar.models.splitting import BatchSplitter, is_out_of_memory
 from lodestar.models.star.scoring import HopSequence, StarModel, read_checkpoint
-from lodestar.models.text.verbalise import Directed, RelationWords
+from lodestar.models.text.verbalise import DirectedRelation, RelationWords
 from torch import Tensor, nn
 
 from tests.tiny_checkpoint import write_tiny_checkpoint
@@ -34,7 +34,7 @@ class Device:
 @pytest.mark.parametrize("rows", [1, 2, 3, 7, 64, 100])
 @pytest.mark.parametrize("most", [1, 3, 10, 1_000])
 def test_what_does_not_fit_is_halved_until_it_does(rows: int, most: int) -> None:
-    device, split = Device(most), Splitting()
+    device, split = Device(most), BatchSplitter()
     numbers = torch.arange(rows)
     assert split(numbers, device).tolist() == (numbers * 2).tolist()
     device.asked.clear()
@@ -43,20 +43,20 @@ def test_what_does_not_fit_is_halved_until_it_does(rows: int, most: int) -> None
 
 
 def test_a_batch_of_more_rows_than_are_wanted_is_split_at_once() -> None:
-    device, split = Device(1_000), Splitting(most=16)
+    device, split = Device(1_000), BatchSplitter(most=16)
     assert split(torch.arange(50), device).tolist() == list(range(0, 100, 2))
     assert device.asked == [13, 12, 13, 12]
 
 
 def test_a_row_that_does_not_fit_and_other_errors_are_raised() -> None:
     with pytest.raises(torch.OutOfMemoryError):
-        Splitting()(torch.arange(4), Device(0))
+        BatchSplitter()(torch.arange(4), Device(0))
 
     def broken(_: Tensor) -> Tensor:
         raise RuntimeError("shapes do not fit")
 
     with pytest.raises(RuntimeError, match="shapes do not fit"):
-        Splitting()(torch.arange(4), broken)
+        BatchSplitter()(torch.arange(4), broken)
 
 
 def test_a_processor_without_memory_says_so_too() -> None:
@@ -68,7 +68,7 @@ def test_a_processor_without_memory_says_so_too() -> None:
 
 def paths() -> list[HopSequence]:
     words = [RelationWords("country", (name,)) for name in ("capital", "currency used", "official", "lima", "peru")]
-    hops = [(Directed(each, inverse),) for each in words for inverse in (False, True)]
+    hops = [(DirectedRelation(each, inverse),) for each in words for inverse in (False, True)]
     return [(hop,) for hop in hops] + [(first, second) for first in hops for second in hops]
 
 

@@ -15,7 +15,7 @@ from lodestar.engine.errors import StorageError
 from lodestar.engine.neo4j import machine
 from lodestar.engine.whole_file import lock_file
 from lodestar.loaders.formats.delimited import TsvSource
-from lodestar.loaders.stage.stage import ABANDONED_S, Stage, default_memory_mb, query, sweep
+from lodestar.loaders.stage.stage import ABANDONED_S, Stage, default_memory_mb, delete_abandoned_stages, query
 from lodestar.loaders.subset import Subset
 
 
@@ -104,7 +104,7 @@ def test_a_stage_that_nobody_came_back_for_is_swept(tmp_path: Path) -> None:
             then_s = time.time() - age_s
             os.utime(path, (then_s, then_s))
     with lock_file(tmp_path / "held.lock", ""):
-        sweep(tmp_path)
+        delete_abandoned_stages(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["held", "new"]
 
 

@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.loaders.stage.stage import run_over
+from lodestar.loaders.stage.stage import run_on_batches
 
 SCHEMA = pa.schema([("number", pa.int64())])
 TEXT = "INSERT INTO kept SELECT number FROM fed"
@@ -29,7 +29,7 @@ def batches(failure: BaseException | None = None) -> Iterator[pa.RecordBatch]:
 
 
 def test_the_statement_reads_all_batches(connection: duckdb.DuckDBPyConnection) -> None:
-    run_over(connection, TEXT, "fed", SCHEMA, batches())
+    run_on_batches(connection, TEXT, "fed", SCHEMA, batches())
     assert connection.execute("SELECT sum(number) FROM kept").fetchall() == [(15,)]
     with pytest.raises(duckdb.CatalogException):
         connection.execute("SELECT * FROM fed")
@@ -40,7 +40,7 @@ def test_the_statement_reads_all_batches(connection: duckdb.DuckDBPyConnection) 
 )
 def test_a_failure_leaves_as_it_was_raised(connection: duckdb.DuckDBPyConnection, failure: BaseException) -> None:
     with pytest.raises(type(failure)) as raised:
-        run_over(connection, TEXT, "fed", SCHEMA, batches(failure))
+        run_on_batches(connection, TEXT, "fed", SCHEMA, batches(failure))
     assert raised.value is failure
     with pytest.raises(duckdb.CatalogException):
         connection.execute("SELECT * FROM fed")

@@ -15,7 +15,7 @@ from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.preview import preview
 from lodestar.loaders.loads.report import LoadReport
 from lodestar.loaders.source import Source
-from lodestar.loaders.stage.stage import Counts, Stage
+from lodestar.loaders.stage.stage import Stage, StageCounts
 from lodestar.loaders.subset import Subset
 from pyarrow import parquet
 
@@ -60,7 +60,7 @@ def in_parquet(folder: Path, **options: Any) -> Source:
     return ParquetSource(str(folder / "kg.parquet"), str(folder / "names.parquet"), **options)
 
 
-def staged(source: Source, folder: Path, **options: Any) -> tuple[Counts, dict[str, str | None], set[str]]:
+def staged(source: Source, folder: Path, **options: Any) -> tuple[StageCounts, dict[str, str | None], set[str]]:
     """Return the counts, the literals with their datatypes, and the entities."""
     with Stage(folder / "stage") as stage:
         counts = stage.fill(source, "x", subset=Subset(**options), max_rejects=0, rejects_file=None)

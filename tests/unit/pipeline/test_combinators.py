@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.combinators import RANK_CONSTANT, Then, Traced, TracedReorganiser, Union
+from lodestar.engine.combinators import RANK_CONSTANT, ReorganisedRetriever, TracedReorganiser, TracedRetriever, Union
 from lodestar.engine.evidence.bridges import to_chains, to_triples
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
@@ -70,7 +70,7 @@ CHAINS = evidence_of(
 
 
 def test_a_bridge_stands_where_kinds_differ() -> None:
-    then = Then(Found(CHAINS), Reversed())
+    then = ReorganisedRetriever(Found(CHAINS), Reversed())
     assert then.gives == "triple"
     (found,) = ask(then)
     assert [(item.value, item.score) for item in found.items] == [(MONEY, 0.4), (CAPITAL, 0.9)]
@@ -188,12 +188,12 @@ class Slow:
 
 
 def test_what_a_stage_does_not_say_itself_is_charged_to_its_name() -> None:
-    then = Then(Traced("found", Slow()), TracedReorganiser("reversed", Reversed()))
+    then = ReorganisedRetriever(TracedRetriever("found", Slow()), TracedReorganiser("reversed", Reversed()))
     (found,), costs = drive(with_costs(then.retrieve([QUESTION], 10)), send)
     assert [cost.stage for cost in costs] == ["found", "own", "encode", "reversed"]
     assert [cost.llm.calls for cost in costs] == [1, 1, 0, 0]
     assert costs[1].seconds < 0.01  # no more is moved than there is
-    assert found.charged(costs).seconds == sum(cost.seconds for cost in costs) > 0
+    assert found.add_costs(costs).seconds == sum(cost.seconds for cost in costs) > 0
 
 
 def test_groups_are_as_many_as_items() -> None:

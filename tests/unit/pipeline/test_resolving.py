@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 from lodestar.engine.errors import UsageError
-from lodestar.engine.resolving import change, fill_dataclass
+from lodestar.engine.resolving import fill_dataclass, set_option
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def test_options_of_the_wrong_kind_are_refused(data: dict[str, Any], message: st
 def test_key_and_value_change_plain_data() -> None:
     data: dict[str, Any] = {"inner": {"size": 1}, "weight": None}
     for said in ("inner.rate=0.25", "name=a b=c", 'kind="b"', "flag=true", "new.table=[1, 2]"):
-        change(data, said, "")
+        set_option(data, said, "")
     assert data == {
         "inner": {"size": 1, "rate": 0.25},
         "weight": None,
@@ -69,4 +69,4 @@ def test_key_and_value_change_plain_data() -> None:
     }
     for said in ("inner", "=1", "inner.=1", ".x=1", "weight.x=1", "name.x=1"):
         with pytest.raises(UsageError, match="--set"):
-            change(data, said, "a=1")
+            set_option(data, said, "a=1")

@@ -18,7 +18,7 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.indexes.relation_index import words_of_name
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.reader.features import NAMES, asks_for_one, way_features
-from lodestar.models.reader.fitting import Readings, figures, fit_reader, newton
+from lodestar.models.reader.fitting import Readings, figures, fit_logistic_regression, fit_reader
 from lodestar.models.reader.model import ABSENT, Reader, SourceWeights, shipped_reader
 from lodestar.models.text.vectors import TextVectors
 
@@ -75,7 +75,7 @@ def readings(evidence: Sequence[Evidence[Triple]], right: Sequence[Entity]) -> R
         "",
         tuple(each.question.text for each in evidence),
         tuple(frozenset({str(place)}) for place in range(len(evidence))),
-        vectors().stacked([each.question.text for each in evidence]),
+        vectors().stack([each.question.text for each in evidence]),
         found.starts,
         np.array(is_right),
         np.ones(len(evidence), dtype=np.int64),
@@ -113,7 +113,7 @@ def test_features_by_hand() -> None:
 def test_newton_finds_the_log_odds_of_a_share() -> None:
     x = np.array([[0.0], [0.0], [0.0], [0.0], [1.0], [1.0], [1.0], [1.0]])
     y = np.array([1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0])
-    slope, start = newton(x, y, np.full(8, 1 / 8), 0.0)
+    slope, start = fit_logistic_regression(x, y, np.full(8, 1 / 8), 0.0)
     assert (start, start + slope) == pytest.approx((np.log(1 / 3), np.log(3)), abs=1e-4)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from lodestar.models.reg_triple import network as reg_network
 from lodestar.models.reg_triple.network import TripleInputs, TripleScorer
-from lodestar.models.subgraphs import distance_encoding, encoding_width, on_shortest_paths
+from lodestar.models.subgraphs import distance_encoding, encoding_width, mark_shortest_paths
 
 
 def nodes(*numbers: int) -> np.ndarray:
@@ -58,25 +58,25 @@ class TestShortestPaths:
     def test_all_shortest_paths_whichever_way_the_triples_point(self) -> None:
         """0 → 1 → 3 and 0 ← 2 → 3 are as short; 0 → 4 → 5 → 3 is longer, 1 → 6 leads away."""
         heads, tails = nodes(0, 1, 2, 2, 0, 4, 5, 1), nodes(1, 3, 0, 3, 4, 5, 3, 6)
-        found = on_shortest_paths(heads, tails, flags(*[0] * 7), nodes(0), flags(0, 0, 0, 1, 0, 0, 0))
+        found = mark_shortest_paths(heads, tails, flags(*[0] * 7), nodes(0), flags(0, 0, 0, 1, 0, 0, 0))
         assert found.tolist() == [True, True, True, True, False, False, False, False]
 
     def test_each_answer_and_each_topic_has_its_own(self) -> None:
         """From 0: 1 is next to it, 2 two steps away. From 2 itself an answer: 1 is next, 2 is no way."""
-        found = on_shortest_paths(nodes(0, 1), nodes(1, 2), flags(0, 0, 0), nodes(0), flags(0, 1, 1))
+        found = mark_shortest_paths(nodes(0, 1), nodes(1, 2), flags(0, 0, 0), nodes(0), flags(0, 1, 1))
         assert found.tolist() == [True, True]
-        found = on_shortest_paths(nodes(0, 1), nodes(1, 2), flags(0, 0, 0), nodes(0, 2), flags(0, 1, 0))
+        found = mark_shortest_paths(nodes(0, 1), nodes(1, 2), flags(0, 0, 0), nodes(0, 2), flags(0, 1, 0))
         assert found.tolist() == [True, True]
-        assert not on_shortest_paths(nodes(0), nodes(1), flags(0, 0), nodes(0), flags(1, 0)).any()
+        assert not mark_shortest_paths(nodes(0), nodes(1), flags(0, 0), nodes(0), flags(1, 0)).any()
 
     def test_no_path_goes_through_a_literal(self) -> None:
         """0 → value ← 2: a path may end in the value alone."""
         heads, tails, is_literal = nodes(0, 2), nodes(1, 1), flags(0, 1, 0)
-        assert not on_shortest_paths(heads, tails, is_literal, nodes(0), flags(0, 0, 1)).any()
-        assert on_shortest_paths(heads, tails, is_literal, nodes(0), flags(0, 1, 0)).tolist() == [True, False]
+        assert not mark_shortest_paths(heads, tails, is_literal, nodes(0), flags(0, 0, 1)).any()
+        assert mark_shortest_paths(heads, tails, is_literal, nodes(0), flags(0, 1, 0)).tolist() == [True, False]
 
     def test_parallel_triples_are_all_on_it(self) -> None:
-        assert on_shortest_paths(nodes(0, 0), nodes(1, 1), flags(0, 0), nodes(0), flags(0, 1)).all()
+        assert mark_shortest_paths(nodes(0, 0), nodes(1, 1), flags(0, 0), nodes(0), flags(0, 1)).all()
 
 
 class TestNetwork:

@@ -87,7 +87,7 @@ def test_probabilities_of_all_paths_add_up() -> None:
 
 
 def test_tokens_are_relations_in_a_direction() -> None:
-    assert VOCABULARY.written([("capital",), ("^capital", "language")]).tolist() == [[0, NO_TOKEN], [1, 4]]
+    assert VOCABULARY.encode_paths([("capital",), ("^capital", "language")]).tolist() == [[0, NO_TOKEN], [1, 4]]
     assert len(set(VOCABULARY.texts)) == 6
     assert VOCABULARY.knows(("^currency",))
     assert not VOCABULARY.knows(("capital", "treaty"))

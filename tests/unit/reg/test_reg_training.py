@@ -11,7 +11,7 @@ import torch
 from lodestar.models.reg_triple.config import TripleConfig, TripleDescription
 from lodestar.models.reg_triple.kind import KIND
 from lodestar.models.reg_triple.network import EncodedGraphs, TripleColumns, TripleModel
-from lodestar.models.reg_triple.training import answers_found, read_triple_scorer, triple_figures
+from lodestar.models.reg_triple.training import compute_answer_recall, read_triple_scorer, triple_figures
 from lodestar.models.subgraphs import GraphFileError, QuestionGraphs, read_graphs, write_graphs
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.checkpoint import TrainingStateError
@@ -75,7 +75,7 @@ def test_scores_are_those_of_the_network_and_kept_projections_change_nothing(tra
     encoder = LetterEncoder()
     encoded = EncodedGraphs(graphs, encoder.encode, description.num_rounds, torch.device("cpu"))
     with torch.no_grad():
-        expected = np.concatenate([network(inputs).numpy() for _, inputs in encoded.whole()])
+        expected = np.concatenate([network(inputs).numpy() for _, inputs in encoded.iterate_rows()])
     model = TripleModel(description, network, TextVectors(encoder))
     for _ in range(2):
         np.testing.assert_allclose(model.score(columns_of(graphs)), expected, rtol=1e-5, atol=1e-5)
@@ -131,7 +131,7 @@ def test_answers_are_found_at_either_end_of_the_best() -> None:
     graphs = question_graphs(0, 2)
     assert graphs.texts.answers[1] == {"coin 1": 2}
     scores = np.array([3.0, 0.0, 2.0, 1.0], dtype=np.float32)
-    assert answers_found(graphs, 1, scores) == [1, 1, 1, 1]
+    assert compute_answer_recall(graphs, 1, scores) == [1, 1, 1, 1]
     far = replace(graphs, texts=replace(graphs.texts, answers=({}, {"town 1": 1, "nobody": 3})))
     many = np.concatenate([scores, np.arange(8.0, 20, dtype=np.float32)])
     long = replace(
@@ -140,8 +140,8 @@ def test_answers_are_found_at_either_end_of_the_best() -> None:
         tails=np.concatenate([graphs.tails[4:8], np.full(12, 5)]),
         triple_starts=np.array([0, 0, 16]),
     )
-    assert answers_found(long, 1, many) == [0, 1, 1, 1]
-    assert answers_found(far, 0, scores) == [0, 0, 0, 0]
+    assert compute_answer_recall(long, 1, many) == [0, 1, 1, 1]
+    assert compute_answer_recall(far, 0, scores) == [0, 0, 0, 0]
 
 
 class TestFile:

@@ -10,7 +10,7 @@ from lodestar.engine.combinators import TracedReorganiser
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.recipes.retrieving import AdaptiveK as Part
-from lodestar.engine.reorganising.filtering import AdaptiveK, number_kept
+from lodestar.engine.reorganising.filtering import AdaptiveKFilter, count_items_within
 from lodestar.engine.steps import drive, with_costs
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril.network import HopModel, HopPredictor
@@ -29,7 +29,7 @@ def triples(question: str, number: int) -> Evidence[Triple]:
     return Evidence(Question(question), (Topic(PERU),), "triple", tuple(items))
 
 
-def stage(per_hop: int = 5) -> AdaptiveK:
+def stage(per_hop: int = 5) -> AdaptiveKFilter:
     """As many hops as the letter z stands in the question, and one."""
     network = HopPredictor(26, 4, 4)
     with torch.no_grad():
@@ -38,7 +38,7 @@ def stage(per_hop: int = 5) -> AdaptiveK:
         network.inner.weight[0, 25] = 1.0
         network.out.weight[1, 0] = 1.0
         network.out.bias.copy_(torch.tensor([0.5, 0.0, -1.0, -1.0]))
-    return AdaptiveK(HopModel(network, TextVectors(LetterEncoder())), per_hop=per_hop)
+    return AdaptiveKFilter(HopModel(network, TextVectors(LetterEncoder())), per_hop=per_hop)
 
 
 def kept(evidence: Sequence[Evidence[Triple]], per_hop: int = 5) -> list[int]:
@@ -61,7 +61,7 @@ def test_the_best_stay_in_their_order_and_it_is_charged() -> None:
 def test_chains_count_their_triples_and_one_always_stays() -> None:
     ends = [Entity(f"m.{place}", f"End {place}") for place in range(4)]
     chains = evidence_of(*ranked(*(leads(f"r{place}", *ends, topic=PERU) for place in range(3))))
-    assert [number_kept(chains, num) for num in (1, 4, 7, 8, 11, 12)] == [1, 1, 1, 2, 2, 3]
+    assert [count_items_within(chains, num) for num in (1, 4, 7, 8, 11, 12)] == [1, 1, 1, 2, 2, 3]
 
 
 def test_without_a_checkpoint_it_is_one_line() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import click
 import pytest
 from lodestar.engine.cli.explain import PATH_SHADES, QUESTION_SHADES, explanation_lines
-from lodestar.engine.cli.terminal import in_colour
+from lodestar.engine.cli.terminal import supports_colour
 
 from tests.explanations import PERU, explained_path, explanation
 
@@ -63,4 +63,4 @@ def test_colours_only_where_they_are_shown_and_wanted(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.stdout", out)
-    assert in_colour() is coloured
+    assert supports_colour() is coloured

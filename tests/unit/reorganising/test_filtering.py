@@ -19,9 +19,15 @@ from lodestar.engine.indexes.relation_index import words_of_name
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.recipes.reorganising import FI, Filter
-from lodestar.engine.reorganising.filtering import Filtering, useful_numbers
-from lodestar.engine.reorganising.relevance import ByAttention, ByReranker, ByScore, ByStar, Relevance
-from lodestar.engine.reorganising.simple_relevance import ByPageRank, BySimilarity
+from lodestar.engine.reorganising.filtering import RelevanceFilter, useful_numbers
+from lodestar.engine.reorganising.relevance import (
+    AttentionRelevance,
+    Relevance,
+    RerankerRelevance,
+    ScoreRelevance,
+    StarRelevance,
+)
+from lodestar.engine.reorganising.simple_relevance import PageRankRelevance, SimilarityRelevance
 from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.settings import Settings
 from lodestar.engine.steps import Steps, drive, with_costs
@@ -55,10 +61,10 @@ def filtered(
     def send(calls: Sequence[object]) -> list[Completed]:
         return [reply(call) for call in calls if isinstance(call, Prompt)]
 
-    filtering = Filtering(relevance or ByScore(), coarse=coarse, is_fine=True, **options)
+    filtering = RelevanceFilter(relevance or ScoreRelevance(), coarse=coarse, is_fine=True, **options)
     steps: Steps[list[Any]] = filtering.reorganise(given)
     found, costs = drive(with_costs(steps), send)
-    return [each.charged(costs) for each in found]
+    return [each.add_costs(costs) for each in found]
 
 
 class Rising:
@@ -70,10 +76,10 @@ class Rising:
         return np.arange(len(evidence.items), dtype=np.float64)
 
 
-def by_star(checkpoint: Path, *relations: str) -> ByStar:
+def by_star(checkpoint: Path, *relations: str) -> StarRelevance:
     model = StarModel(read_checkpoint(checkpoint, "cpu"))
     words = {relation: words_of_name(relation) for relation in relations}
-    return ByStar(StarScorer(words, model), is_cross=model.checkpoint.cross is not None)
+    return StarRelevance(StarScorer(words, model), is_cross=model.checkpoint.cross is not None)
 
 
 def says(content: str) -> Callable[[Prompt], Completed]:
@@ -206,14 +212,14 @@ class TestGroups:
         assert found.cuts == (() if said is None else (said,))
 
     def test_without_the_fine_filter_there_is_one_group(self) -> None:
-        steps = Filtering(ByScore(), coarse=2, is_fine=False).reorganise([evidence("a", "b", "c")])
+        steps = RelevanceFilter(ScoreRelevance(), coarse=2, is_fine=False).reorganise([evidence("a", "b", "c")])
         (found,) = drive(steps, lambda _: [])
         assert shown(found) == [("a", 0), ("b", 0)]
 
 
 class TestRelevance:
     def test_attention_of_a_local_model(self, tmp_path: Path) -> None:
-        relevance = ByAttention(CausalLM(str(write_tiny_causal_lm(tmp_path, is_chat=True))))
+        relevance = AttentionRelevance(CausalLM(str(write_tiny_causal_lm(tmp_path, is_chat=True))))
         given = evidence("capital", "useful", "paths")
         values = relevance.of(given)
         assert values.shape == (3,)
@@ -226,13 +232,13 @@ class TestRelevance:
 
     def test_of_a_prompt_that_is_too_long_the_first_items_are_read(self, tmp_path: Path) -> None:
         model = CausalLM(str(write_tiny_causal_lm(tmp_path, max_length=400)))
-        values = ByAttention(model).of(evidence(*(f"relation {n}" * 3 for n in range(16))))
+        values = AttentionRelevance(model).of(evidence(*(f"relation {n}" * 3 for n in range(16))))
         assert (values[:2] > 0).all()
         assert (values[8:] == 0).all()
 
     def test_a_model_that_is_not_there_is_one_line(self, tmp_path: Path) -> None:
         with pytest.raises(LLMError, match="cannot be loaded"):
-            ByAttention(CausalLM(str(tmp_path))).of(evidence("a"))
+            AttentionRelevance(CausalLM(str(tmp_path))).of(evidence("a"))
 
     def test_a_reranker_reads_question_and_item(self, tmp_path: Path) -> None:
         torch.manual_seed(0)
@@ -241,7 +247,7 @@ class TestRelevance:
         network: Any = BertForSequenceClassification
         network(BertConfig(**{**config.to_dict(), "num_labels": 1})).save_pretrained(tmp_path)
         backbone.tokenizer.save_pretrained(tmp_path)
-        relevance = ByReranker(load_reranker(str(tmp_path), "cpu"))
+        relevance = RerankerRelevance(load_reranker(str(tmp_path), "cpu"))
         both, one = relevance.of(evidence("capital", "currency")), relevance.of(evidence("capital"))
         assert both.shape == (2,)
         assert both[0] == pytest.approx(one[0], abs=1e-5)
@@ -320,23 +326,23 @@ class TestPart:
 class TestSimpleFilters:
     def test_similarity_is_the_cosine_of_question_and_text(self) -> None:
         given = evidence("borders", "zzz", text="Peru borders")
-        values = BySimilarity(TextVectors(LetterEncoder())).of(given)
+        values = SimilarityRelevance(TextVectors(LetterEncoder())).of(given)
         assert values[0] > values[1]
-        assert BySimilarity(TextVectors(LetterEncoder())).of(evidence()).shape == (0,)
+        assert SimilarityRelevance(TextVectors(LetterEncoder())).of(evidence()).shape == (0,)
 
     def test_pagerank_prefers_what_is_near_the_topic(self) -> None:
         """a → b beside b → c and x → y, which no walk from a reaches; the chain of two steps is their mean."""
         a, b, c, x, y = map(Entity, "abcxy")
         triples = tuple(Scored(each, 1.0) for each in (Triple(x, "r", y), Triple(b, "r", c), Triple(a, "r", b)))
         given = Evidence(Question("?"), (Topic(a),), "triple", triples)
-        far, on, near = ByPageRank().of(given)
+        far, on, near = PageRankRelevance().of(given)
         assert near > on > far == 0
-        anywhere = ByPageRank().of(replace(given, topics=()))
+        anywhere = PageRankRelevance().of(replace(given, topics=()))
         assert anywhere.sum() > 0
         chain = leads("r", c, topic=a, via=b)
-        (whole,) = ByPageRank().of(evidence_of(Scored(chain, 1.0)))
+        (whole,) = PageRankRelevance().of(evidence_of(Scored(chain, 1.0)))
         assert whole == pytest.approx(1 / 3)
-        assert ByPageRank().of(replace(given, items=())).shape == (0,)
+        assert PageRankRelevance().of(replace(given, items=())).shape == (0,)
 
     def test_the_part_takes_its_ways_by_name(self) -> None:
         assert read_recipe("similarity + filter", ["filter.by=pagerank"]).parts["filter"] == Filter(by="pagerank")

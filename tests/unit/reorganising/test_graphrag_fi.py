@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.models.graphrag_fi import (
     AnsweredQuestion,
-    Claim,
+    KeyedAnswer,
     Priorities,
     Thresholds,
     answer_confidences,
     attention_relevance,
     best_thresholds,
-    coarse_filtered,
+    filter_coarsely,
     integrate_answers,
     prioritise_items,
     relevance_layer,
@@ -56,9 +56,9 @@ class TestRelevance:
 
 class TestPriorities:
     def test_the_most_relevant_are_kept_and_come_first(self) -> None:
-        assert coarse_filtered(np.array([0.1, 0.4, 0.2, 0.4]), 3) == (1, 3, 2)
-        assert coarse_filtered(np.array([0.4, 0.4, 0.4]), 2) == (0, 1)
-        assert coarse_filtered(np.array([0.4]), 40) == (0,)
+        assert filter_coarsely(np.array([0.1, 0.4, 0.2, 0.4]), 3) == (1, 3, 2)
+        assert filter_coarsely(np.array([0.4, 0.4, 0.4]), 2) == (0, 1)
+        assert filter_coarsely(np.array([0.4]), 40) == (0,)
 
     def test_the_second_group_is_the_difference(self) -> None:
         assert prioritise_items((1, 2, 5), {5, 1, 7}) == Priorities((1, 5), (2,))
@@ -97,12 +97,12 @@ class TestConfidence:
 class TestIntegration:
     thresholds = Thresholds(0.5, 0.9)
 
-    def kept(self, graph: list[Claim], model: list[Claim]) -> list[tuple[str, str]]:
+    def kept(self, graph: list[KeyedAnswer], model: list[KeyedAnswer]) -> list[tuple[str, str]]:
         return [(answer.key, answer.origin) for answer in integrate_answers(graph, model, self.thresholds)]
 
     def test_a_union_in_order_that_says_on_whose_word(self) -> None:
-        graph = [Claim("b", 0.6), Claim("a", 0.5), Claim("c", 0.4), Claim("d", 0.7)]
-        model = [Claim("x", 0.95), Claim("a", 0.9), Claim("d", 0.8), Claim("c", 0.99)]
+        graph = [KeyedAnswer("b", 0.6), KeyedAnswer("a", 0.5), KeyedAnswer("c", 0.4), KeyedAnswer("d", 0.7)]
+        model = [KeyedAnswer("x", 0.95), KeyedAnswer("a", 0.9), KeyedAnswer("d", 0.8), KeyedAnswer("c", 0.99)]
         assert self.kept(graph, model) == [
             ("b", "graph"),
             ("a", "both"),
@@ -113,12 +113,14 @@ class TestIntegration:
 
     def test_places_point_at_what_was_kept(self) -> None:
         (answer,) = integrate_answers(
-            [Claim("a", 0.6), Claim("a", 0.8)], [Claim("a", 0.1), Claim("a", 0.9)], self.thresholds
+            [KeyedAnswer("a", 0.6), KeyedAnswer("a", 0.8)],
+            [KeyedAnswer("a", 0.1), KeyedAnswer("a", 0.9)],
+            self.thresholds,
         )
         assert (answer.graph, answer.model, answer.origin) == (1, 1, "both")
 
     def test_unknown_confidences_leave_the_graph_its_answers(self) -> None:
-        assert self.kept([Claim("a", None)], [Claim("b", None)]) == [("a", "graph")]
+        assert self.kept([KeyedAnswer("a", None)], [KeyedAnswer("b", None)]) == [("a", "graph")]
 
     def test_nothing(self) -> None:
         assert self.kept([], []) == []
@@ -126,8 +128,8 @@ class TestIntegration:
 
 def answered(graph: dict[str, float], model: dict[str, float], right: set[str], num_gold: int) -> AnsweredQuestion:
     return AnsweredQuestion(
-        tuple(Claim(key, c) for key, c in graph.items()),
-        tuple(Claim(key, c) for key, c in model.items()),
+        tuple(KeyedAnswer(key, c) for key, c in graph.items()),
+        tuple(KeyedAnswer(key, c) for key, c in model.items()),
         frozenset(right),
         num_gold,
     )

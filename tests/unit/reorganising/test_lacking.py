@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
-from lodestar.engine.combinators import Then
+from lodestar.engine.combinators import ReorganisedRetriever
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.plain import answer_data
 from lodestar.engine.reorganising import lacking
-from lodestar.engine.reorganising.lacking import SayingWhy
+from lodestar.engine.reorganising.lacking import NoAnswerExplainer
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.values import Question, Topic
 
@@ -28,7 +28,7 @@ def nearest(text: str, topic: Topic, num_relations: int) -> frozenset[str]:
 
 def asked(question: Question) -> tuple[str, str | None]:
     search = BeamSearch(GRAPH.numbered, WordScorer(), calibration=SCORE, max_hop=1)
-    explained = Then(search, SayingWhy(WordScorer(), SCORE, GRAPH.numbered, nearest))
+    explained = ReorganisedRetriever(search, NoAnswerExplainer(WordScorer(), SCORE, GRAPH.numbered, nearest))
     answer = ExtractiveAnswerer().answer_of(retrieved(GRAPH, explained, [question])[0])
     assert answer_data(answer)["reason"] == answer.reason
     return answer.text, answer.reason

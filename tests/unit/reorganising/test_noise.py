@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evaluation.baselines import Noise
-from lodestar.engine.evaluation.noise import Injecting
+from lodestar.engine.evaluation.noise import NoiseInjector
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.bridges import to_triples
 from lodestar.engine.evidence.chain import Chain
@@ -40,7 +40,7 @@ CHAINS: Evidence[Any] = replace(
 
 
 def noisy(evidence: Evidence[Any], num: int, seed: int = 0) -> Evidence[Any]:
-    (found,) = drive(Injecting(GRAPH, GOLD, num, seed).reorganise([evidence]), lambda _: [])
+    (found,) = drive(NoiseInjector(GRAPH, GOLD, num, seed).reorganise([evidence]), lambda _: [])
     return found
 
 

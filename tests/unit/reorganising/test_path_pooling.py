@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lodestar.models.path_pooling import Pooling, ScoredTriples, pool_triple_scores, reselect_triples
+from lodestar.models.path_pooling import PoolingOptions, ScoredTriples, pool_triple_scores, reselect_triples
 
-MEAN = Pooling()
-BFS = Pooling(kernel="bfs")
-MAX = Pooling(pool="max")
+MEAN = PoolingOptions()
+BFS = PoolingOptions(kernel="bfs")
+MAX = PoolingOptions(pool="max")
 
 
 def question(triples: list[tuple[int, int, float]], topics: list[int], num_nodes: int = 9) -> ScoredTriples:
@@ -21,7 +21,7 @@ def question(triples: list[tuple[int, int, float]], topics: list[int], num_nodes
     )
 
 
-def pooled(triples: list[tuple[int, int, float]], topics: list[int], pooling: Pooling = MEAN) -> list[float]:
+def pooled(triples: list[tuple[int, int, float]], topics: list[int], pooling: PoolingOptions = MEAN) -> list[float]:
     return [float(score) for score in pool_triple_scores(question(triples, topics), pooling)]
 
 
@@ -50,7 +50,9 @@ def test_the_maximum_in_place_of_the_mean() -> None:
 
 
 def test_a_divides_the_bonus() -> None:
-    assert pooled([(0, 1, 0.2), (1, 2, 0.8)], [0], Pooling(position=4)) == pytest.approx([0.5 + 0.05, 0.5 + 0.025])
+    assert pooled([(0, 1, 0.2), (1, 2, 0.8)], [0], PoolingOptions(position=4)) == pytest.approx(
+        [0.5 + 0.05, 0.5 + 0.025]
+    )
 
 
 def test_of_equally_short_ways_the_better_is_taken() -> None:
@@ -76,14 +78,14 @@ def test_a_self_loop_is_a_path_of_its_own() -> None:
 
 def test_what_no_topic_reaches_is_a_path_of_its_own() -> None:
     triples = [(0, 1, 0.5), (3, 4, 0.25)]
-    for pooling in (MEAN, BFS, Pooling(kernel="random-walk")):
+    for pooling in (MEAN, BFS, PoolingOptions(kernel="random-walk")):
         assert pooled(triples, [0], pooling) == pytest.approx([0.75, 0.5])
         assert pooled(triples, [8], pooling) == pytest.approx([0.75, 0.5]), "no topic among the triples"
         assert pooled(triples, [], pooling) == pytest.approx([0.75, 0.5]), "no topic at all"
 
 
 def test_one_triple_and_none() -> None:
-    for pooling in (MEAN, BFS, Pooling(kernel="random-walk")):
+    for pooling in (MEAN, BFS, PoolingOptions(kernel="random-walk")):
         assert pooled([(0, 1, 0.5)], [0], pooling) == [1.0]
         assert pooled([], [0], pooling) == []
         assert len(reselect_triples(question([], [0]), 3, pooling)[0]) == 0
@@ -103,12 +105,12 @@ def test_bfs_takes_longer_ways_too() -> None:
 
 def test_bfs_ends_at_its_longest() -> None:
     triples = [(0, 1, 0.5), (1, 2, 0.5), (2, 3, 1.0)]
-    bfs = Pooling(kernel="bfs", max_length=2)
+    bfs = PoolingOptions(kernel="bfs", max_length=2)
     assert pooled(triples, [0], bfs) == pytest.approx([0.5 + 0.5, 0.5 + 0.25, 1.0 + 0.5])
 
 
 def test_random_walks_take_the_only_way_there_is() -> None:
-    walks = Pooling(kernel="random-walk", num_walks=1)
+    walks = PoolingOptions(kernel="random-walk", num_walks=1)
     assert pooled([(0, 1, 0.2), (1, 2, 0.8)], [0], walks) == pytest.approx([0.5 + 0.2, 0.5 + 0.1])
 
 
@@ -143,7 +145,7 @@ def test_columns_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="not a finite number"):
         question([(0, 1, float("nan"))], [0])
     with pytest.raises(ValueError, match="any number but 0"):
-        Pooling(position=0)
+        PoolingOptions(position=0)
 
 
 def test_many_paths_are_written_out_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lodestar.engine.combinators import Then
+from lodestar.engine.combinators import ReorganisedRetriever
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.reorganising.rescoring import Rescoring
+from lodestar.engine.reorganising.rescoring import ShortlistRescorer
 from lodestar.engine.retrieval.beam import BeamSearch
-from lodestar.engine.retrieval.frontier import Bounds, walks_back
+from lodestar.engine.retrieval.frontier import Bounds, is_return_path
 from lodestar.engine.retrieval.scoring import FloatArray, RelationShortlist
 from lodestar.engine.values import Entity, Question, RelationPath, Step, Topic
 from lodestar.models.text.encoders import SentenceEncoder
@@ -85,7 +85,7 @@ def test_the_topic_is_an_answer_where_that_is_asked_for_and_no_path_walks_straig
     (found,) = search(WORLD, [("capital of office", "Lima")], return_to_topic=True)
     to_topic = [scored.value for scored in found.items if "Lima" in {end.id for end in scored.value.ends}]
     assert to_topic
-    assert not any(walks_back(path.relation_path.steps) for path in to_topic)
+    assert not any(is_return_path(path.relation_path.steps) for path in to_topic)
 
 
 class SecondThoughts:
@@ -106,7 +106,9 @@ def test_the_best_of_what_was_found_are_read_again_all_questions_together() -> N
     questions = [Question(text, (topic,)) for text, topic in texts]
     usual = search(WORLD, texts)
     reader = SecondThoughts()
-    looked_at = Then(BeamSearch(WORLD.numbered, WordScorer()), Rescoring(reader, shortlist=3, mix=1.0, link_weight=0.5))
+    looked_at = ReorganisedRetriever(
+        BeamSearch(WORLD.numbered, WordScorer()), ShortlistRescorer(reader, shortlist=3, mix=1.0, link_weight=0.5)
+    )
     again = retrieved(WORLD, looked_at, questions)
     before = [[str(item.value.relation_path) for item in each.items] for each in usual]
     after = [[str(item.value.relation_path) for item in each.items] for each in again]
@@ -124,7 +126,9 @@ def test_what_a_topics_link_lacks_counts_before_and_after_the_second_look() -> N
         for name, score in (("Peru", 1.0), ("Chile", 0.8))
     ]
     beam = BeamSearch(WORLD.numbered, WordScorer(), link_weight=100.0)
-    looked_at = Then(beam, Rescoring(SecondThoughts(), shortlist=100, mix=1.0, link_weight=100.0))
+    looked_at = ReorganisedRetriever(
+        beam, ShortlistRescorer(SecondThoughts(), shortlist=100, mix=1.0, link_weight=100.0)
+    )
     (found,) = retrieved(WORLD, looked_at, [Question("capital?")], 100, [linked])
     num_paths = len(found.items)
     scores = {item.score for item in found.items if item.value.topic.id == "Peru"}

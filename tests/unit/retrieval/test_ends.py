@@ -1,7 +1,7 @@
 """Where a path ends for the asker."""
 
 import pytest
-from lodestar.engine.retrieval.frontier import ends_for, walks_back
+from lodestar.engine.retrieval.frontier import is_return_path, select_answer_ends
 from lodestar.engine.values import Entity, Step
 
 ANN, BEN = Entity("ann", "Ann"), Entity("ben", "Ben")
@@ -22,10 +22,10 @@ INTO, OUT = Step("marriage", to_mediator=True), Step("spouse", inverse=True)
     ],
 )
 def test_a_path_walks_back_where_it_is_its_own_way_home(steps: tuple[Step, ...], expected: bool) -> None:
-    assert walks_back(steps) is expected
+    assert is_return_path(steps) is expected
 
 
 def test_topics_are_ends_only_where_that_is_asked_for_and_not_straight_back() -> None:
-    assert ends_for((THERE, ON), (ANN, BEN), {"ann"}, return_to_topic=False) == (BEN,)
-    assert ends_for((THERE, ON), (ANN, BEN), {"ann"}, return_to_topic=True) == (ANN, BEN)
-    assert ends_for((THERE, BACK), (ANN, BEN), {"ann"}, return_to_topic=True) == (BEN,)
+    assert select_answer_ends((THERE, ON), (ANN, BEN), {"ann"}, return_to_topic=False) == (BEN,)
+    assert select_answer_ends((THERE, ON), (ANN, BEN), {"ann"}, return_to_topic=True) == (ANN, BEN)
+    assert select_answer_ends((THERE, BACK), (ANN, BEN), {"ann"}, return_to_topic=True) == (BEN,)

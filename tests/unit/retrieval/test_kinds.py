@@ -6,12 +6,12 @@ import pytest
 from lodestar.models.wording.kinds import (
     EndKind,
     EndSample,
-    Wanted,
+    WantedKind,
     agreement,
     end_kinds,
+    find_wanted_kind,
     noun_kind,
     value_kind,
-    wanted,
 )
 
 
@@ -60,16 +60,16 @@ def test_values_are_told_by_parsing(value: str, kind: str) -> None:
     ],
 )
 def test_a_question_says_what_kind_it_wants(question: str, kinds: tuple[str, ...]) -> None:
-    assert wanted(question).kinds == kinds
+    assert find_wanted_kind(question).kinds == kinds
 
 
 def test_agreement_is_never_more_than_one_and_unknown_is_neutral() -> None:
-    date = wanted("When was it?")
+    date = find_wanted_kind("When was it?")
     assert agreement(date, EndKind("date", 1.0)) == 1
     assert agreement(date, EndKind("person", 1.0)) == -1
     assert agreement(date, EndKind()) == 0
-    assert agreement(Wanted(), EndKind("date", 1.0)) == 0
-    assert -1 < agreement(wanted("Who?"), EndKind("place", 0.7)) < 0
+    assert agreement(WantedKind(), EndKind("date", 1.0)) == 0
+    assert -1 < agreement(find_wanted_kind("Who?"), EndKind("place", 0.7)) < 0
 
 
 def test_ends_get_their_kind_from_values_words_names_and_what_else_they_are() -> None:

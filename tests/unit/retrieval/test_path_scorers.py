@@ -21,7 +21,7 @@ from lodestar.engine.retrieval.path_decoder import PathDecoderScorer, PathWriter
 from lodestar.engine.retrieval.scoring import PathQuery, PathScorer, PathScores
 from lodestar.engine.retrieval.similarity import SimilarityScorer
 from lodestar.engine.values import Entity, RelationPath, Step, Topic
-from lodestar.models.language.lora import load_language_model, with_lora
+from lodestar.models.language.lora import add_lora, load_language_model
 from lodestar.models.reg_path.config import PathDescription
 from lodestar.models.reg_path.network import PathDecoder, PathModel
 from lodestar.models.reg_path_lm.config import PlanDescription
@@ -75,7 +75,7 @@ def writer() -> PathWriterScorer:
     description = PlanDescription(
         calibration=(1, 0), config={}, train=(), dev=(), figures={}, model="tiny", model_fingerprint="", lora=lora
     )
-    return PathWriterScorer(WORDS, PlanModel(description, base, with_lora(base, lora)), 8)
+    return PathWriterScorer(WORDS, PlanModel(description, base, add_lora(base, lora)), 8)
 
 
 SCORERS: dict[str, Callable[[], PathScorer]] = {

@@ -14,7 +14,7 @@ from lodestar.engine.recipes.reorganising import PathPooling
 from lodestar.engine.reorganising.pooling import PathSmoothing
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.path_pooling import Pooling
+from lodestar.models.path_pooling import PoolingOptions
 
 from tests.evidence import evidence_of, leads
 
@@ -33,7 +33,7 @@ def triples(
 
 
 def smoothed(*evidence: Evidence[Triple], keep: int | None = None, coarse: int | None = None) -> list[Evidence[Triple]]:
-    return drive(PathSmoothing(Pooling(), keep=keep, coarse=coarse).reorganise(evidence), lambda _: [])
+    return drive(PathSmoothing(PoolingOptions(), keep=keep, coarse=coarse).reorganise(evidence), lambda _: [])
 
 
 def shown(evidence: Evidence[Triple]) -> list[tuple[str, float]]:

@@ -72,9 +72,9 @@ def model(trained: Path) -> PlanModel:
 
 def test_a_trie_is_closed_at_its_dead_ends() -> None:
     trie = Trie([(1, 2), (1, 3, 4), (5,)])
-    assert trie.after([]) == [1, 5]
-    assert trie.after([1]) == [2, 3]
-    assert trie.after([1, 2]) == trie.after([1, 4]) == trie.after([7]) == []
+    assert trie.list_next_tokens([]) == [1, 5]
+    assert trie.list_next_tokens([1]) == [2, 3]
+    assert trie.list_next_tokens([1, 2]) == trie.list_next_tokens([1, 4]) == trie.list_next_tokens([7]) == []
 
 
 def test_probabilities_of_all_tokens_add_up_to_those_of_the_beginning(base: Path) -> None:

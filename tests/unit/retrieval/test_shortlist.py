@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.models.similarity import GAP, others_below
+from lodestar.models.similarity import GAP, lower_other_scores
 
 SCORES = st.lists(st.floats(-50, 50, width=32), min_size=1, max_size=12)
 
@@ -14,7 +14,7 @@ def test_others_come_after_in_their_order(values: list[float], data: st.DataObje
     rows = np.array(sorted(data.draw(st.sets(st.sampled_from(range(len(values)))))), dtype=np.int64)
     before = np.array(values, dtype=np.float32)
     after = before.copy()
-    others_below(after, rows)
+    lower_other_scores(after, rows)
     others = np.setdiff1d(np.arange(len(values)), rows)
     assert (after[rows] == before[rows]).all()
     if len(rows) and len(others):
@@ -26,5 +26,5 @@ def test_others_come_after_in_their_order(values: list[float], data: st.DataObje
 
 def test_others_that_are_below_already_stay() -> None:
     scores = np.array([3.0, 1.0, 2.0], dtype=np.float32)
-    others_below(scores, np.array([0, 2]))
+    lower_other_scores(scores, np.array([0, 2]))
     assert scores.tolist() == [3.0, 1.0, 2.0]

@@ -6,14 +6,21 @@ import math
 
 import numpy as np
 import pytest
-from lodestar.models.similarity import Weights, compose_cosine, mask_topic, score, support, type_phrase
+from lodestar.models.similarity import (
+    SimilarityWeights,
+    compose_cosine,
+    compute_support,
+    mask_topic,
+    score_paths,
+    type_phrase,
+)
 from lodestar.models.text.verbalise import (
-    Directed,
+    DirectedRelation,
     RelationWords,
-    reached_type,
+    find_end_type,
+    reverse_hop,
     verbalise_hop,
     verbalise_path,
-    way_back,
 )
 
 BIRTH = RelationWords("person", ("place of birth",))
@@ -26,34 +33,38 @@ BARE = RelationWords("", ("directed by",))
 @pytest.mark.parametrize(
     ("hop", "text", "reached"),
     [
-        ((Directed(BIRTH),), "person place of birth", "place of birth"),
-        ((Directed(BIRTH, inverse=True),), "place of birth person", "person"),
-        ((Directed(CAST),), "tv program regular cast actor", "actor"),
-        ((Directed(CAST, inverse=True),), "regular cast actor tv program", "tv program"),
-        ((Directed(BARE),), "directed by", "directed by"),
-        ((Directed(BARE, inverse=True),), "directed by", ""),
-        ((Directed(ADJOIN), Directed(ADJOINS)), "location borders neighbouring country", "neighbouring country"),
+        ((DirectedRelation(BIRTH),), "person place of birth", "place of birth"),
+        ((DirectedRelation(BIRTH, inverse=True),), "place of birth person", "person"),
+        ((DirectedRelation(CAST),), "tv program regular cast actor", "actor"),
+        ((DirectedRelation(CAST, inverse=True),), "regular cast actor tv program", "tv program"),
+        ((DirectedRelation(BARE),), "directed by", "directed by"),
+        ((DirectedRelation(BARE, inverse=True),), "directed by", ""),
         (
-            (Directed(ADJOINS, inverse=True), Directed(ADJOIN, inverse=True)),
+            (DirectedRelation(ADJOIN), DirectedRelation(ADJOINS)),
+            "location borders neighbouring country",
+            "neighbouring country",
+        ),
+        (
+            (DirectedRelation(ADJOINS, inverse=True), DirectedRelation(ADJOIN, inverse=True)),
             "borders neighbouring country location",
             "location",
         ),
     ],
 )
-def test_hops_in_words(hop: tuple[Directed, ...], text: str, reached: str) -> None:
+def test_hops_in_words(hop: tuple[DirectedRelation, ...], text: str, reached: str) -> None:
     assert verbalise_hop(hop) == text
-    assert reached_type(hop) == reached
+    assert find_end_type(hop) == reached
 
 
 def test_no_word_stands_twice_in_a_hop() -> None:
-    assert verbalise_hop((Directed(RelationWords("country", ("country of birth",))),)) == "country of birth"
+    assert verbalise_hop((DirectedRelation(RelationWords("country", ("country of birth",))),)) == "country of birth"
 
 
 def test_there_and_back_is_the_same_thing() -> None:
-    there = (Directed(BARE),)
-    assert way_back(way_back(there)) == there
-    assert verbalise_path([there, way_back(there)]) == "same directed by"
-    assert verbalise_path([there, (Directed(BIRTH),)]) == "directed by person place of birth"
+    there = (DirectedRelation(BARE),)
+    assert reverse_hop(reverse_hop(there)) == there
+    assert verbalise_path([there, reverse_hop(there)]) == "same directed by"
+    assert verbalise_path([there, (DirectedRelation(BIRTH),)]) == "directed by person place of birth"
 
 
 @pytest.mark.parametrize(
@@ -88,10 +99,10 @@ def test_what_is_asked_for(question: str, phrase: str) -> None:
 def test_support_is_the_mean_of_the_best_agreements() -> None:
     hop_tokens = np.array([[1, 0], [0, 1], [0.6, 0.8]], dtype=np.float32)
     question = np.array([[1, 0], [0.8, 0.6]], dtype=np.float32)
-    found = support(hop_tokens, np.array([0, 2]), question)
+    found = compute_support(hop_tokens, np.array([0, 2]), question)
     # hop 1: max(1, .8) and max(0, .6), mean .8; hop 2: max(.6, .96)
     assert found == pytest.approx([0.8, 0.96])
-    assert support(hop_tokens, np.array([0, 2]), question[:0]).tolist() == [0, 0]
+    assert compute_support(hop_tokens, np.array([0, 2]), question[:0]).tolist() == [0, 0]
 
 
 def test_composed_cosine_of_padded_paths() -> None:
@@ -101,8 +112,8 @@ def test_composed_cosine_of_padded_paths() -> None:
 
 
 def test_the_score_term_by_term() -> None:
-    weights = Weights(support=0.5, type=0.25, hop=0.1)
-    found = score(
+    weights = SimilarityWeights(support=0.5, type=0.25, hop=0.1)
+    found = score_paths(
         cosine=np.array([0.6, 0.7], dtype=np.float32),
         paths=np.array([[0, -1], [0, 1]]),
         hop_support=np.array([0.4, 0.2], dtype=np.float32),

@@ -59,7 +59,7 @@ def test_another_run_encodes_what_is_new_alone(store: VectorStore) -> None:
     encoder = CountingEncoder()
     again = TextVectors(encoder, store=VectorStore(store.path))
     asked = ["Lima", "Quito", "Peru"]
-    np.testing.assert_array_equal(again.stacked(asked, lasting=True), first.stacked(asked))
+    np.testing.assert_array_equal(again.stack(asked, lasting=True), first.stack(asked))
     assert encoder.given == ["Quito"]
     again.encode_tokens(["has capital"], lasting=True)
     assert encoder.given == ["Quito"]
@@ -128,7 +128,7 @@ def test_what_is_no_store_is_left_and_said_once(tmp_path: Path, caplog: pytest.L
         before = wrong.read_bytes() if wrong.is_file() else b""
         with caplog.at_level(logging.WARNING):
             vectors = TextVectors(CountingEncoder(), store=VectorStore(wrong))
-            assert vectors.stacked(["Peru", "Lima"], lasting=True).shape == (2, 3)
+            assert vectors.stack(["Peru", "Lima"], lasting=True).shape == (2, 3)
             vectors.encode(["Quito"], lasting=True)
         assert len(caplog.messages) == 1
         assert str(wrong) in caplog.text
@@ -160,7 +160,7 @@ def test_a_damaged_row_is_encoded_and_written_again(damage: str, store: VectorSt
     other.close()
     for expected in (["Peru"], []):
         encoder = CountingEncoder()
-        found = TextVectors(encoder, store=store).stacked(["Peru", "Lima is"], lasting=True)
+        found = TextVectors(encoder, store=store).stack(["Peru", "Lima is"], lasting=True)
         assert found.tolist() == [[4, 1, 2], [7, 1, 2]]
         assert encoder.given == expected
 
@@ -168,7 +168,7 @@ def test_a_damaged_row_is_encoded_and_written_again(damage: str, store: VectorSt
 def test_vectors_of_another_dimension_are_encoded_anew(store: VectorStore) -> None:
     store.put({"Peru": entry(1, 2)})
     encoder = CountingEncoder()
-    assert TextVectors(encoder, store=store).stacked(["Peru"], lasting=True).shape == (1, 3)
+    assert TextVectors(encoder, store=store).stack(["Peru"], lasting=True).shape == (1, 3)
     assert encoder.given == ["Peru"]
 
 
@@ -215,8 +215,7 @@ def test_another_process_that_writes_is_not_waited_for_long(
 def test_threads_share_a_store(store: VectorStore) -> None:
     vectors = TextVectors(CountingEncoder(), store=store)
     threads = [
-        threading.Thread(target=lambda: vectors.stacked([f"text {n}" for n in range(50)], lasting=True))
-        for _ in range(4)
+        threading.Thread(target=lambda: vectors.stack([f"text {n}" for n in range(50)], lasting=True)) for _ in range(4)
     ]
     for thread in threads:
         thread.start()

@@ -49,9 +49,9 @@ def homes(tmp_path: Path) -> tuple[ServerHome, ServerHome]:
 
 def test_an_exchange_takes_the_graph_and_leaves_the_users(homes: tuple[ServerHome, ServerHome]) -> None:
     real, incoming = homes
-    graph_files.bring(real, incoming)
-    graph_files.settle(real)
-    graph_files.sweep(real)
+    graph_files.begin_exchange(real, incoming)
+    graph_files.finish_exchange(real)
+    graph_files.delete_leftovers(real)
     assert graph_of(real) == ("new", "new")
     assert {path.read_text() for path in real.data.rglob("users")} == {"real"}
     assert not incoming.data.exists()
@@ -62,9 +62,9 @@ def test_a_home_that_never_had_a_graph_gets_one(tmp_path: Path) -> None:
     real, incoming = ServerHome(tmp_path / "real"), a_home(tmp_path / "incoming", "new")
     real.create()
     assert not graph_files.has_graph(real)
-    graph_files.bring(real, incoming)
+    graph_files.begin_exchange(real, incoming)
     assert graph_files.has_graph(real)
-    graph_files.settle(real)
+    graph_files.finish_exchange(real)
     assert graph_of(real) == ("new", "new")
 
 
@@ -119,22 +119,22 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new_graph(tmp_path: Path, kill
     for step, (real, incoming) in enumerate(fresh(tmp_path)):
         killer.will_kill(step, after=after)
         try:
-            graph_files.bring(real, incoming)
-            graph_files.settle(real)
-            graph_files.sweep(real)
+            graph_files.begin_exchange(real, incoming)
+            graph_files.finish_exchange(real)
+            graph_files.delete_leftovers(real)
         except Killed:
             killer.is_gone()
         else:
             break
         assert graph_files.has_graph(real)
-        graph_files.settle(real)
+        graph_files.finish_exchange(real)
         outcomes.append(graph_of(real))
         if outcomes[-1] == ("old", "old"):
             assert graph_of(incoming) == ("new", "new")  # nothing of the load is lost
         make_graph(a_home(tmp_path / f"next-{step}"), "next")
-        graph_files.sweep(real)
-        graph_files.bring(real, ServerHome(tmp_path / f"next-{step}"))
-        graph_files.settle(real)
+        graph_files.delete_leftovers(real)
+        graph_files.begin_exchange(real, ServerHome(tmp_path / f"next-{step}"))
+        graph_files.finish_exchange(real)
         assert graph_of(real) == ("next", "next")
     assert len(outcomes) > 10
     assert set(outcomes) == ({("new", "new")} if after else {("old", "old"), ("new", "new")})
@@ -144,17 +144,17 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new_graph(tmp_path: Path, kill
 def test_a_kill_while_a_kill_is_made_good_loses_nothing(tmp_path: Path, killer: Killer) -> None:
     step = 0
     for step, (real, incoming) in enumerate(fresh(tmp_path)):
-        graph_files.bring(real, incoming)
+        graph_files.begin_exchange(real, incoming)
         killer.will_kill(2, after=True)
         with pytest.raises(Killed):
-            graph_files.settle(real)
+            graph_files.finish_exchange(real)
         killer.will_kill(step, after=True)
         try:
-            graph_files.settle(real)
-            graph_files.sweep(real)
+            graph_files.finish_exchange(real)
+            graph_files.delete_leftovers(real)
         except Killed:
             killer.is_gone()
-            graph_files.settle(real)
+            graph_files.finish_exchange(real)
         else:
             break
         assert graph_of(real) == ("new", "new")
@@ -167,7 +167,7 @@ def test_a_half_import_is_no_graph_and_goes(tmp_path: Path) -> None:
     assert not graph_files.has_graph(home)
     with pytest.raises(ServerError, match="found no complete one"):
         graph_files.require_whole(home)
-    graph_files.settle(home)
+    graph_files.finish_exchange(home)
     assert not (home.data / "databases" / "neo4j").exists()
     assert (home.data / "databases" / "system").exists()
 
@@ -205,7 +205,7 @@ def test_a_folder_that_cannot_be_renamed_changes_nothing(
     monkeypatch.setattr(os, "rename", refused)
     real, incoming = homes
     with pytest.raises(ServerError, match=r"Invalid cross-device link; the graph stays as it was"):
-        graph_files.bring(real, incoming)
+        graph_files.begin_exchange(real, incoming)
     assert graph_of(real) == ("old", "old")
     assert graph_of(incoming) == ("new", "new")
 

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.neo4j.bulk_import import Imported, StageReader, failure, lacks_room, read_import_counts
+from lodestar.engine.neo4j.bulk_import import (
+    ImportCounts,
+    StageReader,
+    find_import_failure,
+    lacks_room,
+    read_import_counts,
+)
 
 BAR = "[*Nodes:0B/s 63.75MiB" + "-" * 73 + "]"
 OUTPUT = f"""  Property type of 'degree' normalized from 'INT' --> 'LONG' in nodes.parquet
@@ -54,7 +60,7 @@ def test_a_count_past_the_total_is_the_total() -> None:
 
 
 def test_the_summary() -> None:
-    assert read_import_counts(OUTPUT) == Imported(3_000_000, 2_000_000_000, 16_100_000)
+    assert read_import_counts(OUTPUT) == ImportCounts(3_000_000, 2_000_000_000, 16_100_000)
 
 
 TRACE = """Critical error occurred! Shutting down the import...
@@ -89,7 +95,7 @@ Caused by: org.neo4j.io.pagecache.OutOfDiskSpaceException: System is out of disk
     ],
 )  # fmt: skip
 def test_the_reason_of_a_failure(output: str, reason: str) -> None:
-    assert failure(output) == reason
+    assert find_import_failure(output) == reason
     assert not lacks_room(output)
 
 

@@ -7,7 +7,13 @@ from collections.abc import Sequence
 
 import pytest
 from lodestar.engine.errors import DatabaseError, DatabaseUnavailableError, UsageError
-from lodestar.engine.serving.batches import BatchLimits, DeadlineExceededError, MicroBatches, OverloadedError, is_away
+from lodestar.engine.serving.batches import (
+    BatchLimits,
+    DeadlineExceededError,
+    MicroBatches,
+    OverloadedError,
+    is_database_away,
+)
 
 
 class Asker:
@@ -263,8 +269,8 @@ def test_which_errors_say_that_the_database_is_away() -> None:
         error.__cause__ = type("Cause", (Exception,), {"code": code})()
         return error
 
-    assert is_away(DatabaseUnavailableError("x"))
-    assert is_away(caused("Neo.TransientError.General.DatabaseUnavailable"))
-    assert not is_away(caused("Neo.ClientError.Statement.SyntaxError"))
-    assert not is_away(caused("Neo.TransientError.Transaction.TransactionTimedOut"))
-    assert not is_away(UsageError("x"))
+    assert is_database_away(DatabaseUnavailableError("x"))
+    assert is_database_away(caused("Neo.TransientError.General.DatabaseUnavailable"))
+    assert not is_database_away(caused("Neo.ClientError.Statement.SyntaxError"))
+    assert not is_database_away(caused("Neo.TransientError.Transaction.TransactionTimedOut"))
+    assert not is_database_away(UsageError("x"))

@@ -10,8 +10,8 @@ from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.indexes.relation_index import open_index, words_of_relation
 from lodestar.engine.supervision.labels import Labeller
 from lodestar.engine.supervision.mine_file import counts_of
-from lodestar.engine.supervision.miner import Miner, MiningOptions, Walked
-from lodestar.models.star.mined import Mining, write
+from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths
+from lodestar.models.star.mined import Mining, write_mined_file
 from lodestar.models.text.vectors import TextVectors
 
 from tests.letter_encoder import LetterEncoder
@@ -65,7 +65,7 @@ def mined_to(path: Path, folder: Path, options: MiningOptions) -> None:
     words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
     found = WORLD.run(Miner(catalogue, mediating_of(WORLD), options).mine(QUESTIONS))
     labeller = Labeller(words, open_index(folder, catalogue, LetterEncoder()), TextVectors(LetterEncoder()), options)
-    mined = labeller.label([each for each in found if isinstance(each, Walked)])
+    mined = labeller.label([each for each in found if isinstance(each, QuestionPaths)])
     mining = Mining(
         questions="world",
         questions_sha256="0" * 64,
@@ -76,7 +76,7 @@ def mined_to(path: Path, folder: Path, options: MiningOptions) -> None:
         options={name: value for name, value in asdict(options).items() if name != "max_hop"},
         counts=counts_of(found, mined),
     )
-    write(path, mining, mined)
+    write_mined_file(path, mining, mined)
 
 
 @pytest.mark.parametrize(

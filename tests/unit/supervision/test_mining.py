@@ -12,9 +12,9 @@ from lodestar.engine.retrieval.frontier import Bounds
 from lodestar.engine.steps import Steps
 from lodestar.engine.supervision.answer_paths import steps_of, write_hop, write_trie
 from lodestar.engine.supervision.mine_file import Mined, mine_batch
-from lodestar.engine.supervision.miner import Miner, MiningOptions, Walked
-from lodestar.engine.supervision.placing import NO_ANSWER, NO_OTHER, NO_PATH, NO_TOPIC, LeftOut
-from lodestar.models.star.mined import MinedTopic, walks
+from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths
+from lodestar.engine.supervision.placing import NO_ANSWER, NO_OTHER, NO_PATH, NO_TOPIC, SkippedQuestion
+from lodestar.models.star.mined import MinedTopic, iterate_paths
 
 from tests.memory_graph import MemoryGraph
 from tests.mined_graphs import catalogue_of, hops, mediating_of
@@ -45,23 +45,23 @@ def asked(topic: str, *answers: str, text: str = "?", **fields: Any) -> GoldQues
     return GoldQuestion("q", text, tuple(map(GoldAnswer, answers)), (topic,), **fields)
 
 
-def mine(*questions: GoldQuestion, **options: Any) -> list[Walked | LeftOut]:
+def mine(*questions: GoldQuestion, **options: Any) -> list[QuestionPaths | SkippedQuestion]:
     miner = Miner(catalogue_of(WORLD), mediating_of(WORLD), MiningOptions(**options))
     return WORLD.run(miner.mine(questions))
 
 
-def walked(question: GoldQuestion, **options: Any) -> Walked:
+def walked(question: GoldQuestion, **options: Any) -> QuestionPaths:
     (found,) = mine(question, **options)
-    assert isinstance(found, Walked)
+    assert isinstance(found, QuestionPaths)
     return found
 
 
-def paths(found: Walked) -> list[str]:
+def paths(found: QuestionPaths) -> list[str]:
     return [" | ".join(map(write_hop, path.hops)) for path in found.paths]
 
 
-def reach(found: Walked) -> list[str]:
-    return [" | ".join(path) for path in walks(write_trie(found.reach[0]))]
+def reach(found: QuestionPaths) -> list[str]:
+    return [" | ".join(path) for path in iterate_paths(write_trie(found.reach[0]))]
 
 
 def test_all_paths_to_the_answers_with_the_share_of_their_ends() -> None:
@@ -79,7 +79,7 @@ def test_a_topic_is_no_end() -> None:
     found = walked(question, max_hop=2)
     back = [path for path in found.paths if path.hops == hops("capital")]
     assert [(path.topic, path.precision) for path in back] == [(0, 1.0)]
-    assert mine(asked("Lima", "Lima")) == [LeftOut("q", NO_OTHER)]
+    assert mine(asked("Lima", "Lima")) == [SkippedQuestion("q", NO_OTHER)]
 
 
 def test_a_topic_is_an_end_where_that_is_asked_for_and_no_path_walks_straight_back() -> None:
@@ -134,7 +134,7 @@ def test_questions_that_teach_nothing_are_left_out_with_the_reason() -> None:
         asked("Peru"),
         asked("Peru", "Lima"),
     )
-    assert [each.reason if isinstance(each, LeftOut) else "" for each in found] == [
+    assert [each.reason if isinstance(each, SkippedQuestion) else "" for each in found] == [
         NO_TOPIC,
         NO_ANSWER,
         NO_PATH,

@@ -11,7 +11,7 @@ import pytest
 from lodestar.engine.indexes.relation_index import open_index
 from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
 from lodestar.engine.supervision.answer_paths import HopTrie, RightPath, WalkedPath, steps_of, write_hop
-from lodestar.engine.supervision.labels import NearestRelations, labels, negatives, replace_relation
+from lodestar.engine.supervision.labels import SimilarRelations, label_paths, make_negatives, replace_relation
 from lodestar.models.star.mined import NegativePath
 
 from tests.letter_encoder import LetterEncoder
@@ -23,7 +23,7 @@ def path(spaced: str, topic: int = 0, *, gold: bool = False) -> RightPath:
 
 
 def marks(paths: Sequence[tuple[RightPath, float]], *, annotated: bool = False) -> list[str]:
-    found = labels([path for path, _ in paths], [similarity for _, similarity in paths], annotated=annotated)
+    found = label_paths([path for path, _ in paths], [similarity for _, similarity in paths], annotated=annotated)
     return ["positive" if label.positive else "shortest" if label.shortest else "" for label in found]
 
 
@@ -58,7 +58,7 @@ def test_of_gold_relations_walked_in_other_directions_the_best_path_is_gold() ->
     exact = path("a b", gold=True)
     wide = [replace(path(spaced, gold=True), precision=0.2) for spaced in ("^a b", "a ^b")]
     other = replace(path("c b", gold=True), precision=0.1)
-    found = labels([wide[0], exact, wide[1], other], [0.0] * 4, annotated=True)
+    found = label_paths([wide[0], exact, wide[1], other], [0.0] * 4, annotated=True)
     assert [(each.gold, each.positive) for each in found] == [
         (False, False),
         (True, True),
@@ -69,7 +69,7 @@ def test_of_gold_relations_walked_in_other_directions_the_best_path_is_gold() ->
 
 def test_of_gold_relations_whose_directions_lead_as_far_the_path_that_walks_them_as_written_is_gold() -> None:
     paths = [path(spaced, gold=True) for spaced in ("^a b", "a b", "a ^b", "^c")]
-    assert [each.gold for each in labels(paths, [0.0] * 4, annotated=True)] == [False, True, False, True]
+    assert [each.gold for each in label_paths(paths, [0.0] * 4, annotated=True)] == [False, True, False, True]
 
 
 def test_gold_paths_are_positive_in_the_place_of_the_shortest() -> None:
@@ -79,7 +79,7 @@ def test_gold_paths_are_positive_in_the_place_of_the_shortest() -> None:
 
 
 def test_no_paths() -> None:
-    assert labels([], [], annotated=False) == []
+    assert label_paths([], [], annotated=False) == []
 
 
 NEAREST = {"a": ("b", "c", "d"), "b": ("a", "c", "d"), "c": ("b", "d", "a"), "d": ("c", "a", "b")}
@@ -97,7 +97,7 @@ def kinds(
     def is_answer(topic: int, path: WalkedPath) -> bool:
         return (topic, path) in known
 
-    found = negatives(
+    found = make_negatives(
         positives,
         [REACH, REACH],
         is_answer,
@@ -122,7 +122,7 @@ def test_each_hop_is_replaced_by_what_can_be_walked_there_then_by_the_nearest_re
 
 def test_of_what_can_be_walked_the_nearest_come_first_and_the_same_relation_the_other_way_before_all() -> None:
     reach: HopTrie = {hop(written): {} for written in ("a", "d", "c", "^a", "^b", "^d")}
-    found = negatives(
+    found = make_negatives(
         [path("a")],
         [reach],
         lambda _, path: path == hops("a"),
@@ -137,7 +137,7 @@ def test_of_what_can_be_walked_the_nearest_come_first_and_the_same_relation_the_
 
 def test_a_hop_through_a_mediator_is_replaced_in_its_last_relation() -> None:
     positive = RightPath(0, hops("c → ^b"), 1.0, 1.0, gold=False)
-    found = negatives(
+    found = make_negatives(
         [positive],
         [REACH],
         lambda _, path: path == positive.hops,
@@ -181,6 +181,6 @@ def test_hops_are_written_as_they_are_walked() -> None:
 def test_the_nearest_relations_are_others(tmp_path: Path) -> None:
     names = ["aab", "aaab", "zzy", "zzzy"]
     catalogue = Catalogue(tuple(RelationInfo(i, name, name, 1) for i, name in enumerate(names, start=1)))
-    nearest = NearestRelations(open_index(tmp_path, catalogue, LetterEncoder()))
+    nearest = SimilarRelations(open_index(tmp_path, catalogue, LetterEncoder()))
     assert [nearest(name)[0] for name in names] == ["aaab", "aab", "zzzy", "zzy"]
     assert sorted(nearest("aab")) == ["aaab", "zzy", "zzzy"]

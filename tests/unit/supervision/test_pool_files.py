@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from lodestar.models.mined import MAX_RATIO, MinedFileError, read_pool, write_pool
 from lodestar.models.star.mined import is_mined
-from lodestar.models.star.mined import read as read_mined
+from lodestar.models.star.mined import read_mined_file as read_mined
 
 from tests.mined_examples import mined_file
 from tests.pool_examples import CHAINS, candidate_pool

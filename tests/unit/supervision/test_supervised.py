@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 from lodestar.models.mined import Pool, PoolChain, PooledQuestion, PoolHeader
-from lodestar.models.subgraphs import on_walks, relabel_graphs
+from lodestar.models.subgraphs import mark_walks, relabel_graphs
 
 from tests.reg_graphs import question_graphs
 
@@ -21,11 +21,11 @@ def test_walks_by_hand() -> None:
     """0 -a→ 1 -b→ 3, 0 -a→ 2 -b→ 4, 5 -b→ 1: only what leads to an end counts, and only from the start."""
     heads, relation_of, tails = nodes(0, 1, 0, 2, 5), nodes(0, 1, 0, 1, 1), nodes(1, 3, 2, 4, 1)
     ends = np.isin(np.arange(6), [3])
-    walked = on_walks(heads, relation_of, tails, 0, [(0, False), (1, False)], ends)
+    walked = mark_walks(heads, relation_of, tails, 0, [(0, False), (1, False)], ends)
     assert walked.tolist() == [True, True, False, False, False]
-    back = on_walks(heads, relation_of, tails, 3, [(1, True), (1, True)], np.ones(6, dtype=np.bool_))
+    back = mark_walks(heads, relation_of, tails, 3, [(1, True), (1, True)], np.ones(6, dtype=np.bool_))
     assert back.tolist() == [False, True, False, False, True]
-    assert not on_walks(heads, relation_of, tails, 0, [(1, False)], ends).any()
+    assert not mark_walks(heads, relation_of, tails, 0, [(1, False)], ends).any()
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -43,7 +43,7 @@ def test_walks_are_those_that_a_search_of_all_finds(seed: int) -> None:
             at = int(target[triple])
         if fits and ends[at]:
             found[list(walk)] = True
-    np.testing.assert_array_equal(on_walks(heads, relation_of, tails, 0, steps, ends), found)
+    np.testing.assert_array_equal(mark_walks(heads, relation_of, tails, 0, steps, ends), found)
 
 
 def pool_of(*chosen: tuple[str, ...]) -> Pool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from lodestar.models.wording.english import base_of, english, plural, property_of, singular
+from lodestar.models.wording.english import base_of, plural, property_of, read_lexicon, singular
 from lodestar.models.wording.phrases import AskedHop, phrases_of
 from lodestar.models.wording.questions import joint_question, question_of
 
@@ -104,7 +104,7 @@ def test_two_topics() -> None:
 
 
 def test_the_lexicon_is_whole() -> None:
-    lexicon = english()
+    lexicon = read_lexicon()
     assert lexicon.entry("imdb rating").nouns[0] == "rating"
     assert lexicon.kind("cause of death") == "thing"
     for entry in lexicon.relations.values():

@@ -14,7 +14,7 @@ import torch
 from click.testing import CliRunner
 from lodestar.engine.cli.train import train_command
 from lodestar.engine.training import running, sources
-from lodestar.models.language.lora import LanguageModel, load_language_model
+from lodestar.models.language.lora import ModelAndTokenizer, load_language_model
 from lodestar.models.linker.training import LinkerObjective
 from lodestar.models.reg_path_lm import training as plan_training
 from lodestar.models.training.kind import KINDS, Inputs, load_kind
@@ -80,7 +80,7 @@ def test_every_network_is_on_the_device(name: str, tmp_path: Path, monkeypatch: 
     if name == "reg-path-lm":
         asked: list[str] = []
 
-        def load(model: str, *, device: str) -> LanguageModel:
+        def load(model: str, *, device: str) -> ModelAndTokenizer:
             asked.append(device)
             return load_language_model(model)
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 import torch
 from lodestar.engine.errors import MissingExtraError
-from lodestar.engine.extras import naming_extras
+from lodestar.engine.extras import translate_import_errors
 from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.language.lora import (
-    LanguageModel,
+    ModelAndTokenizer,
     adapter_weights,
+    add_lora,
     load_language_model,
     restore_adapter,
-    with_lora,
 )
 from lodestar.models.training.checkpoint import read_weights, write_weights
 from lodestar.models.training.objective import LoraOptions
@@ -31,13 +31,13 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return write_tiny_causal_lm(tmp_path_factory.mktemp("lm"), kind=request.param)
 
 
-def logits(model: LanguageModel, network: nn.Module) -> Tensor:
+def logits(model: ModelAndTokenizer, network: nn.Module) -> Tensor:
     with torch.inference_mode():
         found: Tensor = network(**model.tokenizer(TEXT, return_tensors="pt", return_token_type_ids=False)).logits
     return found
 
 
-def learned(model: LanguageModel, network: nn.Module) -> Tensor:
+def learned(model: ModelAndTokenizer, network: nn.Module) -> Tensor:
     """Give the factors some other values, and return what the network computes then."""
     torch.manual_seed(1)
     with torch.no_grad():
@@ -51,7 +51,7 @@ def learned(model: LanguageModel, network: nn.Module) -> Tensor:
 def test_new_factors_change_nothing_and_alone_learn(folder: Path) -> None:
     model = load_language_model(str(folder))
     before = logits(model, model.network)
-    network = with_lora(model, LoraOptions(rank=2))
+    network = add_lora(model, LoraOptions(rank=2))
     torch.testing.assert_close(logits(model, network.eval()), before)
     frozen = {name for name, parameter in network.named_parameters() if not parameter.requires_grad}
     own = adapter_weights(network)
@@ -66,16 +66,16 @@ def test_new_factors_change_nothing_and_alone_learn(folder: Path) -> None:
 
 def test_factors_are_kept_as_safetensors_and_come_back(folder: Path, tmp_path: Path) -> None:
     model = load_language_model(str(folder))
-    network = with_lora(model, LoraOptions(rank=2))
+    network = add_lora(model, LoraOptions(rank=2))
     expected = learned(model, network)
     write_weights(adapter_weights(network), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors"]
     again = load_language_model(str(folder))
-    other = with_lora(again, LoraOptions(rank=2)).eval()
+    other = add_lora(again, LoraOptions(rank=2)).eval()
     assert not torch.allclose(logits(again, other), expected)
     restore_adapter(other, read_weights(tmp_path))
     torch.testing.assert_close(logits(again, other), expected)
-    larger = with_lora(load_language_model(str(folder)), LoraOptions(rank=3))
+    larger = add_lora(load_language_model(str(folder)), LoraOptions(rank=3))
     with pytest.raises(ValueError, match="belongs to another language model or another rank"):
         restore_adapter(larger, read_weights(tmp_path))
 
@@ -84,7 +84,7 @@ def test_the_seed_decides_what_is_left_to_chance(folder: Path) -> None:
     found = []
     for seed in (0, 0, 1):
         torch.manual_seed(seed)
-        found.append(adapter_weights(with_lora(load_language_model(str(folder)), LoraOptions(rank=2))))
+        found.append(adapter_weights(add_lora(load_language_model(str(folder)), LoraOptions(rank=2))))
     same, other = (all(torch.equal(found[0][n], each[n]) for n in found[0]) for each in found[1:])
     assert (same, other) == (True, False)
 
@@ -95,15 +95,15 @@ def test_what_is_missing_is_one_line(folder: Path, tmp_path: Path, monkeypatch: 
     assert "\n" not in str(caught.value)
     model = load_language_model(str(folder))
     with pytest.raises(CausalLMError, match="cannot have a LoRA on 'nothing_like_it'"):
-        with_lora(model, LoraOptions(targets="nothing_like_it"))
+        add_lora(model, LoraOptions(targets="nothing_like_it"))
     with pytest.raises(ValueError, match="expected 1 to 4096 for rank, found 0"):
         LoraOptions(rank=0)
     monkeypatch.setitem(sys.modules, "peft", None)
     with (
         pytest.raises(MissingExtraError, match=r"needs peft, .*: pip install 'lodestar-kg\[lora\]'"),
-        naming_extras("a training"),
+        translate_import_errors("a training"),
     ):
-        with_lora(model, LoraOptions())
+        add_lora(model, LoraOptions())
 
 
 def test_weights_in_a_pickle_are_refused(folder: Path, tmp_path: Path) -> None:

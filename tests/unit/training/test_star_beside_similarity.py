@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from lodestar.engine.errors import InputError
 from lodestar.engine.retrieval.dual_encoder import star_scorer
-from lodestar.engine.retrieval.scoring import PathQuery, masked_question
+from lodestar.engine.retrieval.scoring import PathQuery, mask_mention
 from lodestar.engine.retrieval.similarity import SimilarityScorer
 from lodestar.engine.training.path_sets import split_mined
-from lodestar.engine.training.running import check_apart
+from lodestar.engine.training.running import check_disjoint_sets
 from lodestar.engine.values import Entity, RelationPath, Step, Topic
 from lodestar.models.star.config import DualOptions, StarConfig
-from lodestar.models.star.dual_training import UNIT, with_similarity
-from lodestar.models.star.examples import relations_of, remaining
+from lodestar.models.star.dual_training import UNIT, add_similarity
+from lodestar.models.star.examples import mark_remaining_paths, relations_of
 from lodestar.models.star.kind import KIND
 from lodestar.models.star.mined import INVERSE, THROUGH, Mined, words_of
 from lodestar.models.star.scoring import StarModel, read_checkpoint
@@ -41,12 +41,12 @@ def vectors(tmp_path_factory: pytest.TempPathFactory) -> TextVectors:
 
 
 def test_it_is_the_similarity_that_a_search_scores_by(vectors: TextVectors) -> None:
-    examples = with_similarity(example_set(0, 2), vectors)
+    examples = add_similarity(example_set(0, 2), vectors)
     example = examples.examples[0]
     assert example.similarity is not None
     paths = tuple(steps_of(examples.table.written[path]) for path in example.reachable.paths)
     topic = Topic(Entity(example.topic_ids[0], "Peru"), mention="Peru", matched_name="Peru")
-    assert masked_question(example.text, topic) == example.masked[0]
+    assert mask_mention(example.text, topic) == example.masked[0]
     first = np.log1p(len(REACH))
     branching = tuple(
         first if path.num_hops == 1 else first + np.log1p(len(REACH[examples.table.written[number][0]]))
@@ -61,7 +61,9 @@ def test_it_is_the_similarity_that_a_search_scores_by(vectors: TextVectors) -> N
 def test_without_the_relations_that_lead_to_its_answers() -> None:
     examples = example_set(0, 1)
     example = examples.examples[0]
-    left = [examples.table.written[path] for path in example.reachable.paths[remaining(example, examples.table)]]
+    left = [
+        examples.table.written[path] for path in example.reachable.paths[mark_remaining_paths(example, examples.table)]
+    ]
     assert left == [
         ("currency_used",), ("currency_used", "^currency_used"), ("borders",), ("borders", "borders"), ("treaty → ^signed",),
     ]  # fmt: skip
@@ -146,6 +148,6 @@ def test_one_question_in_eight_of_a_file_is_kept_apart() -> None:
     assert 0 < len(choose.questions) < len(learn.questions)
     assert split_mined(whole) == (learn, choose)
     assert len({whole.sha256, learn.sha256, choose.sha256}) == 3
-    check_apart([learn], [choose])
+    check_disjoint_sets([learn], [choose])
     with pytest.raises(InputError, match="to hold out one in eight, found 1: give --dev"):
         split_mined(replace(whole, questions=whole.questions[:1]))

@@ -16,9 +16,9 @@ from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
 from lodestar.models.mined import MinedFileError
-from lodestar.models.star.config import Description
+from lodestar.models.star.config import StarDescription
 from lodestar.models.star.examples import examples_of
-from lodestar.models.star.mined import is_mined, read
+from lodestar.models.star.mined import is_mined, read_mined_file
 from lodestar.models.star.networks import DualEncoder
 from lodestar.models.star.scoring import Network, read_checkpoint
 from lodestar.models.training.checkpoint import write_folder
@@ -37,10 +37,10 @@ def test_examples_are_what_can_be_walked_with_what_each_path_is_worth(tmp_path: 
     assert asked.positive.tolist() == [True] + [False] * 8
     assert (asked.first_shortest, asked.has_gold, len(asked.negatives)) == (0, False, 3)
     packed, plain = mined_file(tmp_path / "a.jsonl.gz"), mined_file(tmp_path / "a.jsonl")
-    assert read(packed) == read(plain)
+    assert read_mined_file(packed) == read_mined_file(plain)
     assert is_mined(packed)
     assert is_mined(plain)
-    assert len(examples_of(read(plain)).examples) == 24
+    assert len(examples_of(read_mined_file(plain)).examples) == 24
 
 
 def test_a_mined_file_is_told_from_others(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_what_is_wrong_with_a_mined_file_is_told_with_its_line(tmp_path: Path) -
             "\n".join([*lines[: number - 1], line, *lines[number:]]), encoding="utf-8"
         )
         with pytest.raises(MinedFileError) as caught:
-            read(tmp_path / "wrong.jsonl")
+            read_mined_file(tmp_path / "wrong.jsonl")
         said = str(caught.value)
         assert said.startswith(f"{tmp_path / 'wrong.jsonl'}:{number}: expected what `lodestar mine` writes: ")
         assert said.endswith(": mine the paths again")
@@ -92,24 +92,28 @@ def test_a_mined_file_cut_between_two_lines_is_refused(tmp_path: Path) -> None:
     lines = mined_file(tmp_path / "mined.jsonl", 0, 2).read_text(encoding="utf-8").splitlines()
     lines[0] = changed(json.loads(lines[0]), counts={"questions": 4})
     (tmp_path / "mined.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert len(read(tmp_path / "mined.jsonl").questions) == 4
+    assert len(read_mined_file(tmp_path / "mined.jsonl").questions) == 4
     (tmp_path / "mined.jsonl").write_text("\n".join(lines[:-1]) + "\n", encoding="utf-8")
     with pytest.raises(MinedFileError, match=r"mined.jsonl:4: expected 4 questions, found 3: the file is truncated"):
-        read(tmp_path / "mined.jsonl")
+        read_mined_file(tmp_path / "mined.jsonl")
 
 
 def test_a_missing_or_empty_mined_file(tmp_path: Path) -> None:
     with pytest.raises(MinedFileError, match="cannot be read: No such file"):
-        read(tmp_path / "missing.jsonl")
+        read_mined_file(tmp_path / "missing.jsonl")
     (tmp_path / "empty.jsonl").touch()
     with pytest.raises(MinedFileError, match="found an empty file"):
-        read(tmp_path / "empty.jsonl")
+        read_mined_file(tmp_path / "empty.jsonl")
 
 
 def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
     folder = write_tiny_checkpoint(tmp_path / "star")
     found = read_checkpoint(folder)
-    assert found.description == load_description(folder, Description)[0] == resources().describe(str(folder), "star")[1]
+    assert (
+        found.description
+        == load_description(folder, StarDescription)[0]
+        == resources().describe(str(folder), "star")[1]
+    )
     assert found.cross is not None
     assert not found.dual.training
     for name, network in (("dual", found.dual), ("cross", found.cross)):
@@ -151,7 +155,7 @@ def test_a_flipped_byte_in_any_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_changed_description_is_refused_or_another_checkpoint(tmp_path: Path) -> None:
     folder = write_tiny_checkpoint(tmp_path / "star")
-    description = load_description(folder, Description)[0]
+    description = load_description(folder, StarDescription)[0]
     content = (folder / "star.json").read_bytes()
     for at in random.Random(2).sample(range(len(content)), 25):
         (folder / "star.json").write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
@@ -165,7 +169,7 @@ def test_a_changed_description_is_refused_or_another_checkpoint(tmp_path: Path) 
 def test_a_damaged_description_is_one_line(content: str, tmp_path: Path) -> None:
     (tmp_path / "star.json").write_text(content, encoding="utf-8")
     with pytest.raises(BadCheckpointError, match=r"star\.json"):
-        load_description(tmp_path, Description)[0]
+        load_description(tmp_path, StarDescription)[0]
 
 
 def test_a_folder_without_a_checkpoint_says_what_to_name(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from lodestar.models.similarity import GAP
 from lodestar.models.star.backbone import attend
 from lodestar.models.star.batches import part_of
 from lodestar.models.star.cross_training import pool_of
-from lodestar.models.star.dual_training import promises
+from lodestar.models.star.dual_training import iterate_continuations
 from lodestar.models.star.examples import ROOT, PathTable
 from lodestar.models.star.mixing import best_mix, first_path_figures, mix_scores, path_weights, shares_of
 from lodestar.models.star.networks import listwise, path_weighted_contrastive
@@ -167,11 +167,11 @@ def test_promises_are_what_lies_beyond() -> None:
     asked = examples.examples[0]
     shares = np.zeros(9, dtype=np.float32)
     shares[[0, 1, 6, 7]] = 0.4, 0.1, 0.2, 0.3
-    ((rows, beyond),) = promises(examples.table, asked.reachable, shares)
+    ((rows, beyond),) = iterate_continuations(examples.table, asked.reachable, shares)
     assert rows.tolist() == [0, 3, 5, 8]  # the paths of one hop
     # beyond capital: its way back, 0.1; beyond borders: 0.2 + 0.3; of 0.6 in all
     assert beyond.tolist() == pytest.approx([1 / 6, 0.0, 5 / 6, 0.0])
-    assert list(promises(examples.table, asked.reachable, np.eye(9, dtype=np.float32)[0])) == []
+    assert list(iterate_continuations(examples.table, asked.reachable, np.eye(9, dtype=np.float32)[0])) == []
 
 
 @pytest.mark.parametrize("scores", [(0.0, 1.0), (-30.0, -28.0)])

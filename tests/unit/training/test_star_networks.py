@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from lodestar.engine.evidence.chain import Chain, ChainStep
-from lodestar.engine.reorganising.rescoring import Rescoring
+from lodestar.engine.reorganising.rescoring import ShortlistRescorer
 from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.steps import drive
@@ -25,17 +25,17 @@ from lodestar.models.star.backbone import (
     hidden_states,
     is_plain,
     open_pretrained,
-    open_stored,
+    open_stored_backbone,
 )
 from lodestar.models.star.batches import cross_batch, dual_batch
-from lodestar.models.star.config import END, PATH, QUESTION, DualOptions, PoolOptions
+from lodestar.models.star.config import END, PATH, QUESTION, DualOptions, PoolTrainingOptions
 from lodestar.models.star.cross_training import CrossReader, PoolObjective
 from lodestar.models.star.dual_training import DualObjective
 from lodestar.models.star.examples import RelationPair, RelationPairs
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.scoring import Checkpoint, HopSequence, StarModel, read_checkpoint
-from lodestar.models.star.texts import MAX_PATH_TOKENS, MAX_QUESTION_TOKENS, Texts
-from lodestar.models.text.verbalise import Directed, RelationWords
+from lodestar.models.star.texts import MAX_PATH_TOKENS, MAX_QUESTION_TOKENS, CachedTokenizer
+from lodestar.models.text.verbalise import DirectedRelation, RelationWords
 from lodestar.models.training.objective import Objective, TrainingOptions
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
@@ -51,7 +51,7 @@ WORDS = {
     "currency": RelationWords("country", ("currency used",)),
     "official": RelationWords("", ("official language of the country",)),
 }
-HOPS = {(name, inverse): (Directed(WORDS[name], inverse),) for name in WORDS for inverse in (False, True)}
+HOPS = {(name, inverse): (DirectedRelation(WORDS[name], inverse),) for name in WORDS for inverse in (False, True)}
 PATHS: list[HopSequence] = [(hop,) for hop in HOPS.values()] + [
     (a, b) for a in HOPS.values() for b in list(HOPS.values())[:2]
 ]
@@ -76,8 +76,8 @@ def backbone() -> Backbone:
 
 
 @pytest.fixture(scope="module")
-def texts(backbone: Backbone) -> Texts:
-    return Texts(backbone.tokenizer)
+def texts(backbone: Backbone) -> CachedTokenizer:
+    return CachedTokenizer(backbone.tokenizer)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_the_encoder_that_scores_is_the_one_that_was_trained(tmp_path: Path) -> 
     trained = tiny_backbone(3)
     trained.model.save_pretrained(tmp_path)  # type: ignore[operator]
     describe_backbone(trained, tmp_path)
-    scoring = open_stored("tiny", tmp_path).model
+    scoring = open_stored_backbone("tiny", tmp_path).model
     assert isinstance(scoring, Bert)
     scoring.load_state_dict(trained.model.state_dict())
     ids = torch.randint(0, 20, (4, 11), generator=torch.Generator().manual_seed(0))
@@ -120,12 +120,12 @@ def test_a_stored_tokenizer_gives_what_transformers_does(tmp_path: Path) -> None
     """Without its import; the texts are longer than what the tokenizer was made for, odd or have special tokens."""
     trained = open_pretrained("all-MiniLM-L6-v2")
     describe_backbone(trained, tmp_path)
-    stored = open_stored("", tmp_path).tokenizer
+    stored = open_stored_backbone("", tmp_path).tokenizer
     assert isinstance(stored, PlainTokenizer)
-    ours, theirs = Texts(stored), Texts(trained.tokenizer)
+    ours, theirs = CachedTokenizer(stored), CachedTokenizer(trained.tokenizer)
     texts = ("What is Zürich's capital?", "日本 😀", "[QSP] a [PSP] [END] [UNK]", "", " ", "x" * 300, "word " * 700)
     for text in texts:
-        assert ours.alone(text) == theirs.alone(text)
+        assert ours.encode_single(text) == theirs.encode_single(text)
         assert ours.tokens(text) == theirs.tokens(text)
         tokens, _ = ours.pair(text, "lima, capital")
         assert tokens == theirs.pair(text, "lima, capital")[0]
@@ -141,7 +141,7 @@ def test_another_encoder_is_left_to_transformers(change: dict[str, object]) -> N
     assert not is_plain(config)
 
 
-def test_a_pair_is_laid_out_as_the_paper_says(texts: Texts) -> None:
+def test_a_pair_is_laid_out_as_the_paper_says(texts: CachedTokenizer) -> None:
     first = texts.pair("what is the capital", "peru, capital")
     second = texts.pair("the", "lima")
     assert texts.tokenizer.convert_ids_to_tokens(list(first[0])) == [
@@ -158,16 +158,16 @@ def test_a_pair_is_laid_out_as_the_paper_says(texts: Texts) -> None:
     assert all(token == texts.tokenizer.pad_token_id for token in batch.text.ids[1, 8:].tolist())
 
 
-def test_long_texts_are_cut_and_keep_the_layout(texts: Texts) -> None:
+def test_long_texts_are_cut_and_keep_the_layout(texts: CachedTokenizer) -> None:
     tokens, at = texts.pair("what " * 500, "capital " * 500)
     assert at == MAX_QUESTION_TOKENS + 3
     assert len(tokens) == at + 1 + MAX_PATH_TOKENS + 2
     batch = texts.pairs([(tokens, at)])
     assert (int(batch.is_question.sum()), int(batch.is_path.sum())) == (MAX_QUESTION_TOKENS, MAX_PATH_TOKENS + 1)
-    assert len(texts.alone("what " * 500)) == MAX_QUESTION_TOKENS + 2
+    assert len(texts.encode_single("what " * 500)) == MAX_QUESTION_TOKENS + 2
 
 
-def test_a_text_without_a_token_counts_as_an_unknown_one(texts: Texts) -> None:
+def test_a_text_without_a_token_counts_as_an_unknown_one(texts: CachedTokenizer) -> None:
     assert texts.tokens("") == texts.tokens("\u200b") == (texts.tokenizer.unk_token_id,)
     assert int(texts.pairs([texts.pair("", "")]).is_question.sum()) == 1
 
@@ -189,9 +189,9 @@ def test_the_special_tokens_begin_as_the_mean_of_all_others(tmp_path: Path) -> N
     assert len(again.tokenizer) == len(tiny_backbone().tokenizer)
 
 
-def test_the_dual_encoder_against_its_formula(dual: DualEncoder, texts: Texts) -> None:
+def test_the_dual_encoder_against_its_formula(dual: DualEncoder, texts: CachedTokenizer) -> None:
     def unit(text: str) -> Tensor:
-        hidden = dual.encoder(input_ids=torch.tensor([texts.alone(text)])).last_hidden_state[0]
+        hidden = dual.encoder(input_ids=torch.tensor([texts.encode_single(text)])).last_hidden_state[0]
         return normalize(hidden.mean(dim=0), dim=0)
 
     def mlp(network: nn.Module, inputs: Tensor) -> Tensor:
@@ -223,7 +223,7 @@ def test_the_dual_encoder_against_its_formula(dual: DualEncoder, texts: Texts) -
             assert float(extend[row]) == pytest.approx(float(expected), abs=1e-4)
 
 
-def test_the_cross_attentive_scorer_against_its_formula(cross: CrossAttentiveScorer, texts: Texts) -> None:
+def test_the_cross_attentive_scorer_against_its_formula(cross: CrossAttentiveScorer, texts: CachedTokenizer) -> None:
     tokens, at = texts.pair("what is the capital", "peru, capital")
     batch = texts.pairs([(tokens, at)])
     with torch.inference_mode():
@@ -247,7 +247,9 @@ def test_the_cross_attentive_scorer_against_its_formula(cross: CrossAttentiveSco
     assert float(attention.question.sum()) == pytest.approx(1) == float(attention.path.sum())
 
 
-def test_cross_scores_do_not_depend_on_the_batch_or_its_padding(cross: CrossAttentiveScorer, texts: Texts) -> None:
+def test_cross_scores_do_not_depend_on_the_batch_or_its_padding(
+    cross: CrossAttentiveScorer, texts: CachedTokenizer
+) -> None:
     with torch.inference_mode():
         together = cross(cross_batch(texts, PAIRS * 3, part_size=4))
         padded = cross(cross_batch(texts, PAIRS, part_size=100))
@@ -257,7 +259,7 @@ def test_cross_scores_do_not_depend_on_the_batch_or_its_padding(cross: CrossAtte
     assert len({round(float(score), 4) for score in alone}) == 3
 
 
-def test_dual_scores_do_not_depend_on_the_batch_or_its_padding(dual: DualEncoder, texts: Texts) -> None:
+def test_dual_scores_do_not_depend_on_the_batch_or_its_padding(dual: DualEncoder, texts: CachedTokenizer) -> None:
     examples = example_set(0, 6)
     chosen = list(examples.examples)
     candidates = [each.reachable for each in chosen]
@@ -268,7 +270,7 @@ def test_dual_scores_do_not_depend_on_the_batch_or_its_padding(dual: DualEncoder
     assert torch.allclose(extend, torch.cat([each for _, each in alone]), atol=1e-5)
 
 
-def test_each_topic_is_masked_for_the_paths_that_leave_it(dual: DualEncoder, texts: Texts) -> None:
+def test_each_topic_is_masked_for_the_paths_that_leave_it(dual: DualEncoder, texts: CachedTokenizer) -> None:
     examples = example_set(0, 2)
     peru, _, chile, _ = examples.examples
     both = replace(
@@ -295,21 +297,31 @@ def pairs() -> RelationPairs:
 def dual_objective() -> DualObjective:
     train = [example_set(0, 4)]
     network, tokenizer = DualEncoder(tiny_backbone()), tiny_backbone().tokenizer
-    return DualObjective(network, Texts(tokenizer), train, train, DualOptions(batch_size=3), TrainingOptions(), pairs())
+    return DualObjective(
+        network, CachedTokenizer(tokenizer), train, train, DualOptions(batch_size=3), TrainingOptions(), pairs()
+    )
 
 
-def pool_objective(options: PoolOptions, *, dual: bool = False) -> PoolObjective:
+def pool_objective(options: PoolTrainingOptions, *, dual: bool = False) -> PoolObjective:
     train = [example_set(0, 4)]
     network = DualEncoder(tiny_backbone()) if dual else CrossAttentiveScorer(tiny_backbone())
     reader = DualReader() if dual else CrossReader()
     stop = [[np.zeros(len(e.reachable), dtype=np.float32) for e in train[0].examples]]
     return PoolObjective(
-        network, reader, Texts(tiny_backbone().tokenizer), train, train, stop, stop, options, TrainingOptions()
+        network,
+        reader,
+        CachedTokenizer(tiny_backbone().tokenizer),
+        train,
+        train,
+        stop,
+        stop,
+        options,
+        TrainingOptions(),
     )
 
 
-BY_F1 = PoolOptions(batch_size=3, loss="listwise", positives="f1", negatives="reach", path_weights=False)
-AS_IN_THE_PAPER = PoolOptions(batch_size=3, temperature=1.0)
+BY_F1 = PoolTrainingOptions(batch_size=3, loss="listwise", positives="f1", negatives="reach", path_weights=False)
+AS_IN_THE_PAPER = PoolTrainingOptions(batch_size=3, temperature=1.0)
 
 OBJECTIVES: dict[str, Callable[[], DualObjective | PoolObjective]] = {
     "dual": dual_objective,
@@ -408,7 +420,7 @@ def test_the_hardest_negatives_are_taken_anew_each_epoch_and_come_back_with_the_
         assert losses[0] == losses[1]
 
 
-def test_the_model_composes_what_the_network_computes(checkpoint: Checkpoint, texts: Texts) -> None:
+def test_the_model_composes_what_the_network_computes(checkpoint: Checkpoint, texts: CachedTokenizer) -> None:
     fresh = StarModel(checkpoint).dual("what is the capital", PATHS)
     kept = StarModel(checkpoint)
     kept.encode_ahead(["is it"], PATHS[:7])
@@ -436,7 +448,7 @@ def test_a_pair_met_twice_is_read_once(checkpoint: Checkpoint, monkeypatch: pyte
     model = StarModel(checkpoint)
     read: list[int] = []
 
-    def counted(texts: Texts, many: Sequence[tuple[str, str]]) -> object:
+    def counted(texts: CachedTokenizer, many: Sequence[tuple[str, str]]) -> object:
         read.append(len(many))
         return cross_batch(texts, many)
 
@@ -490,7 +502,7 @@ def test_the_first_chains_are_read_and_both_scores_blended(checkpoint: Checkpoin
     ]
     topics = tuple(dict.fromkeys(asked.topics))
     evidence = evidence_of(*chains, text=asked.question, topics=topics)
-    rescoring = Rescoring(scorer, shortlist=5, mix=0.7, link_weight=1.0)
+    rescoring = ShortlistRescorer(scorer, shortlist=5, mix=0.7, link_weight=1.0)
     (found,) = drive(rescoring.reorganise([evidence]), lambda _: [])
     read = StarModel(checkpoint).cross(
         [(asked.question, asked.topics[i].mention, (hop,)) for i, hop in enumerate(list(HOPS.values())[:5])]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 from lodestar.engine.errors import UsageError
-from lodestar.engine.training.running import check_apart, training_config
+from lodestar.engine.training.running import check_disjoint_sets, training_config
 from lodestar.models.star.config import PAPER, StarConfig
 from lodestar.models.star.kind import KIND
 from lodestar.models.star.mined import Mined
@@ -24,7 +24,7 @@ from lodestar.models.training.objective import (
     ParameterGroup,
     TrainingOptions,
     encoder_and_heads,
-    learned_weights,
+    select_trained_weights,
 )
 from lodestar.models.training.trainer import Watcher
 from safetensors.torch import load_file
@@ -64,8 +64,8 @@ class LineObjective:
     def groups(self) -> list[ParameterGroup]:
         return encoder_and_heads(self.network, OPTIONS)
 
-    def saved(self) -> dict[str, Tensor]:
-        return learned_weights(self.network)
+    def get_weights(self) -> dict[str, Tensor]:
+        return select_trained_weights(self.network)
 
     def begin(self, epoch: int) -> None:
         self.begun.append(epoch)
@@ -350,9 +350,9 @@ def test_questions_in_common_are_refused_by_words_and_topic() -> None:
     def of(first: int, last: int) -> Mined:
         return Mined(MINING, tuple(questions(first, last)), "")
 
-    check_apart([of(0, 3)], [of(3, 6)])
+    check_disjoint_sets([of(0, 3)], [of(3, 6)])
     with pytest.raises(UsageError, match=r"--dev: 2 of its questions .* \(the first is capital-Chile\)"):
-        check_apart([of(5, 6), of(0, 2)], [of(1, 3)])
+        check_disjoint_sets([of(5, 6), of(0, 2)], [of(1, 3)])
 
 
 def test_presets_and_what_the_command_line_changes() -> None:

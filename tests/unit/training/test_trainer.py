@@ -13,9 +13,9 @@ import torch
 from lodestar.models.training.checkpoint import TrainingStateError, check_checkpoint, read_weights, write_weights
 from lodestar.models.training.description import BadCheckpointError, ModelDescription, QuestionKey, TrainedOn, kind_of
 from lodestar.models.training.kind import PATHS, Inputs, ModelKind, Outcome, Phase, Training
-from lodestar.models.training.loop import Trained
-from lodestar.models.training.objective import Figures, ParameterGroup, TrainingOptions, learned_weights
-from lodestar.models.training.trainer import Watcher, begin_anew
+from lodestar.models.training.loop import TrainingResult
+from lodestar.models.training.objective import Figures, ParameterGroup, TrainingOptions, select_trained_weights
+from lodestar.models.training.trainer import Watcher, delete_training
 from safetensors import safe_open
 from torch import Tensor, nn
 
@@ -50,8 +50,8 @@ class AdaptedObjective:
         network = self.network
         return [ParameterGroup([network.down.weight], 0.1), ParameterGroup([network.up.weight], 0.01)]
 
-    def saved(self) -> dict[str, Tensor]:
-        return learned_weights(self.network)
+    def get_weights(self) -> dict[str, Tensor]:
+        return select_trained_weights(self.network)
 
     def begin(self, epoch: int) -> None:
         self.epoch = epoch
@@ -128,8 +128,8 @@ class Adaptation:
         self.objectives[part] = AdaptedObjective()
         return self.objectives[part]
 
-    def _outcome(self, _trained: Mapping[str, Trained]) -> Outcome:
-        parts = {name: partial(write_weights, each.saved()) for name, each in self.objectives.items()}
+    def _outcome(self, _trained: Mapping[str, TrainingResult]) -> Outcome:
+        parts = {name: partial(write_weights, each.get_weights()) for name, each in self.objectives.items()}
         return Outcome(parts, (1.0, 0.0))
 
 
@@ -197,7 +197,7 @@ def test_another_training_is_refused_where_one_is_finished_until_it_begins_anew(
         Adaptation().run(tmp_path)
     (tmp_path / "adapted.json").write_bytes(before[tmp_path / "adapted.json"])
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-    begin_anew(tmp_path, AdaptedDescription)
+    delete_training(tmp_path, AdaptedDescription)
     assert list(tmp_path.iterdir()) == []
     other.run(tmp_path)
 
@@ -207,7 +207,7 @@ def test_files_that_are_no_checkpoints_are_not_replaced(name: str, tmp_path: Pat
     (tmp_path / name).mkdir()
     (tmp_path / name / "notes").write_text("mine", encoding="utf-8")
     training = Adaptation()
-    begin_anew(tmp_path, AdaptedDescription)
+    delete_training(tmp_path, AdaptedDescription)
     with pytest.raises(
         TrainingStateError, match=f"{name} belongs to no checkpoint and would be replaced: name another --out"
     ):

@@ -1,4 +1,4 @@
--- What the stage holds, by the names of the fields of Counts.
+-- What the stage holds, by the names of the fields of StageCounts.
 SELECT (SELECT count(*) FROM triple) AS num_triples,
        (SELECT count(*) FROM entity) AS num_entities,
        (SELECT count(*) FROM literal) AS num_literals,

@@ -1,4 +1,4 @@
-"""What was read for one step of a batch, and what has to be read for it."""
+"""Read the triples that one step of a batch of subgraphs needs, each once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_QUERIES_SPARED = 25
 """However many relations of a node are wanted, not more edges are looked at than in the time of so many queries."""
 
 
-class Entities:
+class EntityRegistry:
     """The entities that a batch has met, by number, with their signatures."""
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class Entities:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ReadPlan:
     """What one question wants to read in one step: (num_groups,) each; a group is a relation and direction at a node.
 
     entities: numbers of entities. relations: signed catalogue numbers. limits: how many triples, none of them 0.
@@ -101,7 +101,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class StepTriples:
     """The triples that were read in one step, (num_rows,) each, sorted by source and relation.
 
     sources, neighbours: numbers of entities. relations: signed. positions: place among those of the same source and
@@ -114,14 +114,14 @@ class Reading:
     positions: Ints
     wholes: Ints
 
-    def of(self, plan: Plan) -> tuple[Ints, Ints, Ints]:
+    def of(self, plan: ReadPlan) -> tuple[Ints, Ints, Ints]:
         """Return source, signed relation and neighbour of the triples that a plan wants."""
         entities = np.unique(plan.entities)
         rows, _ = rows_between(*(np.searchsorted(self.sources, entities, side) for side in ("left", "right")))
         rows = rows[self._is_wanted(rows, plan)]
         return self.sources[rows], self.relations[rows], self.neighbours[rows]
 
-    def _is_wanted(self, rows: Ints, plan: Plan) -> Bools:
+    def _is_wanted(self, rows: Ints, plan: ReadPlan) -> Bools:
         if plan.whole.all():
             return np.ones(len(rows), dtype=np.bool_)
         kinds, offset = np.unique(np.concatenate([plan.relations, self.relations[rows]]), return_inverse=True)
@@ -136,7 +136,7 @@ class Reading:
 
 
 @dataclass(slots=True)
-class Reader:
+class StepReader:
     """Reads what the plans of a batch want in one step: one query, and one for each relation wanted at hubs.
 
     A hub has more edges than it is worth to look at for the relations wanted: `hub_degree` for each of them.
@@ -147,9 +147,9 @@ class Reader:
     relations: Mapping[int, str]
     stored_as: Mapping[str, str]
     hub_degree: int = HUB_DEGREE
-    entities: Entities = field(default_factory=Entities)
+    entities: EntityRegistry = field(default_factory=EntityRegistry)
 
-    def read(self, plans: Sequence[Plan], *, last: bool) -> Steps[Reading]:
+    def read(self, plans: Sequence[ReadPlan], *, last: bool) -> Steps[StepTriples]:
         """Return the triples that any of the plans wants; the nodes they lead to are among `entities` from then on."""
         wholes, wanted = _united(plans)
         hubs = self._hubs(wanted)
@@ -190,7 +190,7 @@ class Reader:
             last=last,
         )
 
-    def _joined(self, answers: Sequence[Neighbours], sources: Sequence[Ints], wholes: Ints) -> Reading:
+    def _joined(self, answers: Sequence[Neighbours], sources: Sequence[Ints], wholes: Ints) -> StepTriples:
         none = np.zeros(0, dtype=np.int64)
         numbers = [self.entities.add(answer.nodes) for answer in answers]
         source = np.concatenate([none, *(s[a.sources] for s, a in zip(sources, answers, strict=True))])
@@ -198,7 +198,7 @@ class Reader:
         neighbour = np.concatenate([none, *(n[a.neighbours] for n, a in zip(numbers, answers, strict=True))])
         position = np.concatenate([none, *(a.positions for a in answers)])
         order = np.argsort(source, kind="stable")
-        return Reading(source[order], relation[order], neighbour[order], position[order], wholes)
+        return StepTriples(source[order], relation[order], neighbour[order], position[order], wholes)
 
     def _hubs(self, wanted: Mapping[int, Mapping[int, int]]) -> set[int]:
         """Return those of the entities that have too many edges to be looked at for the relations wanted."""
@@ -215,7 +215,7 @@ class Reader:
         return name_relation(abs(number), self.relations)
 
 
-def _united(plans: Sequence[Plan]) -> tuple[Ints, dict[int, dict[int, int]]]:
+def _united(plans: Sequence[ReadPlan]) -> tuple[Ints, dict[int, dict[int, int]]]:
     """Return the entities that every plan wants whole, sorted, and of the others how many triples of each relation."""
     entities = np.concatenate([np.zeros(0, dtype=np.int64), *(plan.entities for plan in plans)])
     whole = np.concatenate([np.zeros(0, dtype=np.bool_), *(plan.whole for plan in plans)])

@@ -1,4 +1,4 @@
-"""Draw random relation paths from the graph, to generate questions from.
+"""Sample random relation paths from the graph, to generate questions from.
 
 All walks of a batch take each step together, with the queries and bounds of the search.
 """
@@ -18,7 +18,7 @@ from ..neo4j.graph import Signature
 from ..retrieval.frontier import Bounds, Frontier, FrontierTree
 from ..steps import Steps
 from ..values import Entity, Step
-from .answer_paths import expand
+from .answer_paths import expand_frontiers
 from .miner import MAX_HOP
 
 DEFAULT_QUESTIONS = 3_000
@@ -65,7 +65,7 @@ _MASK = (1 << 64) - 1
 
 
 @dataclass(slots=True)
-class Starts:
+class TopicsByRelation:
     """Topics by the signed catalogue number of one of their relations, in an order that depends only on seed and ids.
 
     together: for each outgoing relation, how often each other one leaves the same entities.
@@ -76,9 +76,9 @@ class Starts:
     num_entities: int = 0
 
 
-def starts_of(entities: Iterable[Signature], seed: int, max_topics: int) -> Starts:
+def sample_topics(entities: Iterable[Signature], seed: int, max_topics: int) -> TopicsByRelation:
     """Return `max_topics` entities of each signed number: those with the smallest hashes of their ids."""
-    starts = Starts()
+    starts = TopicsByRelation()
     kept: dict[int, list[tuple[int, str, Signature]]] = {}
     for entity in entities:
         starts.num_entities += 1
@@ -103,7 +103,7 @@ MAX_PARTNERS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnPath:
+class SampledPath:
     """A relation path from a topic."""
 
     topic: Entity
@@ -116,10 +116,10 @@ class DrawnPath:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class PathSample:
     """One path, or two that meet, with the common ends."""
 
-    paths: tuple[DrawnPath, ...]
+    paths: tuple[SampledPath, ...]
     ends: tuple[Entity, ...]
 
 
@@ -133,8 +133,8 @@ class _Walk:
     frontier: Frontier | None
 
 
-class Drawer:
-    """Draws paths from the graph with this catalogue; `topics` are `Starts.topics`."""
+class PathSampler:
+    """Draws paths from the graph with this catalogue; `topics` are `TopicsByRelation.topics`."""
 
     def __init__(self, catalogue: Catalogue, topics: Mapping[int, Sequence[Signature]], options: MakingOptions) -> None:
         self.options = options
@@ -145,8 +145,8 @@ class Drawer:
         self._weights = {r.number: max(r.count, 1) ** options.temper for r in catalogue.relations}
         self._firsts = sorted(number for number in topics if abs(number) in self.relations)
 
-    def draw(self, places: Iterable[int]) -> Steps[list[Drawn | None]]:
-        """Return the drawn paths of each question number, None for a failed walk; number and seed decide them."""
+    def sample(self, places: Iterable[int]) -> Steps[list[PathSample | None]]:
+        """Return sampled paths for each question number, None for a failed walk; number and seed decide them."""
         begun = [self._begin(place) for place in places]
         tree = self._tree(topic for _, topic, _ in begun)
         walks: list[_Walk] = []
@@ -156,7 +156,7 @@ class Drawer:
             walks.append(walk)
             taken.append((walk, step))
         while taken:
-            reached = yield from expand(tree, [(_at(walk), step) for walk, step in taken])
+            reached = yield from expand_frontiers(tree, [(_at(walk), step) for walk, step in taken])
             following: list[tuple[_Walk, Step]] = []
             for (walk, _), frontier in zip(taken, reached, strict=True):
                 walk.frontier = frontier if 0 < len(frontier.tails) <= self.options.max_ends else None
@@ -201,14 +201,14 @@ class Drawer:
         (step,) = walk.chance.choices(steps, weights=[self._weights[abs(number)] for number, _ in steps])
         return step[1]
 
-    def _to_drawn(self, walk: _Walk) -> Drawn | None:
+    def _to_drawn(self, walk: _Walk) -> PathSample | None:
         frontier = walk.frontier
         if frontier is None or frontier.cut:
             return None
         ends = tuple(end for end in frontier.ends if end.id != frontier.topic.id and end.name)
-        return Drawn((DrawnPath(frontier.topic, frontier.steps),), ends) if ends else None
+        return PathSample((SampledPath(frontier.topic, frontier.steps),), ends) if ends else None
 
-    def _add_second_topics(self, walks: Sequence[_Walk], found: list[Drawn | None]) -> Steps[None]:
+    def _add_second_topics(self, walks: Sequence[_Walk], found: list[PathSample | None]) -> Steps[None]:
         """Add a second topic to the joint questions: another neighbour of one of their ends."""
         chosen: list[tuple[int, Signature, Step]] = []
         for place, (walk, drawn) in enumerate(zip(walks, found, strict=True)):
@@ -221,7 +221,7 @@ class Drawer:
         if not chosen:
             return
         tree = self._tree(end for _, end, _ in chosen)
-        partners = yield from expand(tree, [(_root(tree, end), step) for _, end, step in chosen])
+        partners = yield from expand_frontiers(tree, [(_root(tree, end), step) for _, end, step in chosen])
         backs: list[tuple[int, Signature, Step]] = []
         for (place, _, step), frontier in zip(chosen, partners, strict=True):
             topic = _at(walks[place]).topic
@@ -237,14 +237,14 @@ class Drawer:
         if not backs:
             return
         tree = self._tree(partner for _, partner, _ in backs)
-        reached = yield from expand(tree, [(_root(tree, partner), step) for _, partner, step in backs])
+        reached = yield from expand_frontiers(tree, [(_root(tree, partner), step) for _, partner, step in backs])
         for (place, partner, step), frontier in zip(backs, reached, strict=True):
             drawn = found[place]
             assert drawn is not None
             both = {end.id for end in frontier.ends}
             ends = tuple(end for end in drawn.ends if end.id in both and end.id != partner.entity.id)
             if 0 < len(ends) < len(drawn.ends) and not frontier.cut:
-                found[place] = Drawn((*drawn.paths, DrawnPath(partner.entity, (step,))), ends)
+                found[place] = PathSample((*drawn.paths, SampledPath(partner.entity, (step,))), ends)
 
     def _end(self, walk: _Walk) -> Signature | None:
         """Return a random end of a walk whose relations are known."""
