@@ -8,6 +8,7 @@ DuckDB many at a time.
 from __future__ import annotations
 
 import hashlib
+import logging
 import sys
 import tempfile
 import time
@@ -87,6 +88,7 @@ def keep(target: str, data: bytes) -> None:
 
 
 def main(target: str, seconds: int) -> None:
+    logging.disable(logging.WARNING)  # of damaged files there are many
     check: Callable[[bytes, Path], None] = Batched() if target == "parsers" else targets.TARGETS[target]
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
     corpus = folder / "corpus"

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import shutil
 import sqlite3
 from collections.abc import Mapping
@@ -31,7 +30,6 @@ from tests.letter_encoder import LetterEncoder
 from tests.unit.evaluation.test_report import four
 from tests.unit.retrieval.test_relation_index import CATALOGUE, NAMES
 
-logging.disable(logging.WARNING)
 TEXTS = ("capital", "currency used", "place of birth")
 ENTITIES = [("m.peru", "Peru"), ("m.lima", "Lima"), ("m.sol", "Peruvian sol")]
 EDITION = (1, "a", "b", 3, None)
