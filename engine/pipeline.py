@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .evidence.evidence import Answer, Evidence
-from .evidence.extras import Suggestions
+from .evidence.extras import DidYouMean
 from .linking.topics import find_nearest_names, look_up_topics
 from .stages import Answerer, Linker, ReadingAnswerer, RerankingLinker, Retriever
 from .steps import Steps, stage, with_costs
@@ -73,4 +73,4 @@ def _nothing_linked(question: Question, offered: tuple[Entity, ...]) -> dict[str
     named = ", ".join(map(repr, question.topic_entities))
     reason = f"no entity has the id or name {named}" if named else "no known entity in the question"
     offer = f"; did you mean {' or '.join(entity.label for entity in offered)}?" if offered else ""
-    return {"note": reason + offer, "reason": "nothing linked", "extras": (Suggestions(offered),) if offered else ()}
+    return {"note": reason + offer, "reason": "nothing linked", "extras": (DidYouMean(offered),) if offered else ()}

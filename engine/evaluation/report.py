@@ -59,7 +59,7 @@ def report_of(run: Run, *, prices: tuple[float, float] | None = None) -> dict[st
     """Return the report; `prices` are per million tokens of prompt and of completion, in any currency."""
     asked = [pair for pair in zip(run.questions, run.records, strict=True) if not pair[0].excluded_relations]
     questions, records = [question for question, _ in asked], [record for _, record in asked]
-    topics = [topic_of(question) for question in questions]
+    topics = [topic_cluster(question) for question in questions]
     seed = int(run.provenance["what"]["recipe"]["seed"])
     unanswerable = [not question.answers for question in run.questions]
     return {
@@ -81,7 +81,7 @@ def report_of(run: Run, *, prices: tuple[float, float] | None = None) -> dict[st
     }
 
 
-def topic_of(question: GoldQuestion) -> tuple[str, ...]:
+def topic_cluster(question: GoldQuestion) -> tuple[str, ...]:
     """Return the cluster of a question: its topic entities in any order, else the question itself."""
     return tuple(sorted(question.topic_ids or question.topic_names)) or (question.id,)
 

@@ -68,7 +68,7 @@ class FormResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestions:
+class DidYouMean:
     """The entities with the nearest names where none is known by what was asked about: an `Extra` of evidence."""
 
     entities: tuple[Entity, ...]

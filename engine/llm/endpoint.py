@@ -17,7 +17,7 @@ import openai
 from ..errors import LLMError
 from ..settings import is_loopback
 from .cache import key_of
-from .limits import UnreadableReplyError, completion_in
+from .limits import BadResponseBodyError, completion_in
 from .prompts import Completion, Prompt
 from .streaming import STREAM_OPTIONS, listen, merge_events
 
@@ -58,7 +58,7 @@ def check_key(api_key: str, where: str) -> str:
 def describe_failure(error: openai.OpenAIError) -> str:
     """Return what failed and what to do about it, without any header or body."""
     tried = _count_tries(error) if isinstance(error, openai.APIError) else ""
-    unreadable = next((e for e in (error, error.__cause__) if isinstance(e, UnreadableReplyError)), None)
+    unreadable = next((e for e in (error, error.__cause__) if isinstance(e, BadResponseBodyError)), None)
     if unreadable:  # the cause of a connection error in versions 2 of the client
         return f"sent {unreadable}: check that LODESTAR_LLM_BASE_URL is OpenAI-compatible"
     if isinstance(error, openai.APIConnectionError):

@@ -121,7 +121,7 @@ async def limit_time(timeout_s: float) -> AsyncIterator[None]:
         yield
 
 
-class UnreadableReplyError(openai.OpenAIError):
+class BadResponseBodyError(openai.OpenAIError):
     """A reply that is too large, or in an unrequested encoding; the message continues "… sent"."""
 
 
@@ -142,7 +142,7 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
         self._bearer = bearer
 
     async def send(self, request: Any, **options: Any) -> Any:
-        """Return the response with its body read and decompressed. Raises `UnreadableReplyError`."""
+        """Return the response with its body read and decompressed. Raises `BadResponseBodyError`."""
         own = request.headers.copy()  # the openai client reads its headers from the response's request
         if self._bearer is not None:
             for name in [name for name in request.headers if name.lower() not in _SENT_HEADERS]:
@@ -166,7 +166,7 @@ async def unpack_body(pieces: AsyncIterator[bytes], encoding: str) -> bytes:
     """Return the decompressed body; at most `MAX_BODY_BYTES` and one chunk are in memory."""
     encoding = encoding.strip().lower()
     if encoding not in {"", "identity", "gzip", "x-gzip", "deflate"}:
-        raise UnreadableReplyError("a body in an unrequested encoding")
+        raise BadResponseBodyError("a body in an unrequested encoding")
     unpack = None if encoding in {"", "identity"} else zlib.decompressobj(_GZIP_OR_ZLIB)
     body = bytearray()
     num_read = 0
@@ -176,9 +176,9 @@ async def unpack_body(pieces: AsyncIterator[bytes], encoding: str) -> bytes:
             more = piece if unpack is None else unpack.decompress(piece, MAX_BODY_BYTES + 1 - len(body))
             body += more
         except zlib.error:
-            raise UnreadableReplyError("a body that cannot be decompressed") from None
+            raise BadResponseBodyError("a body that cannot be decompressed") from None
         if max(num_read, len(body)) > MAX_BODY_BYTES:
-            raise UnreadableReplyError(f"a body of more than {MAX_BODY_BYTES / 1e6:g} MB")
+            raise BadResponseBodyError(f"a body of more than {MAX_BODY_BYTES / 1e6:g} MB")
         tell_listener(more)
     return bytes(body)
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...models.reg_path.network import PathModel, Vocabulary
+from ...models.reg_path.network import PathModel, RelationTokens
 from ...models.reg_path_lm.writing import PlanModel, Prefix
 from ...models.text.verbalise import RelationWords
 from ..values import check_finite
@@ -28,7 +28,7 @@ class PathDecoderScorer:
 
     def __init__(self, words: Mapping[str, RelationWords], model: PathModel) -> None:
         self._model = model
-        self._vocabulary = Vocabulary.of(words)
+        self._vocabulary = RelationTokens.of(words)
         self._tokens = model.tokens(self._vocabulary)
 
     @property
@@ -69,7 +69,7 @@ class PathWriterScorer:
 
     def __init__(self, words: Mapping[str, RelationWords], model: PlanModel, num_beams: int) -> None:
         self._model = model
-        self._text = model.text(Vocabulary.of(words))
+        self._text = model.text(RelationTokens.of(words))
         self._num_beams = num_beams
 
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from ...models.mined import Pool
-from ...models.reg_path.network import Vocabulary
+from ...models.reg_path.network import RelationTokens
 from ..api import Engine
 from ..errors import UsageError
 from ..gold_questions import QuestionSet
@@ -60,8 +60,8 @@ def match_refined_pools(pools: Sequence[Pool], supervision: Sequence[str]) -> li
     return [refined.get(pool.header.questions_sha256, pool) for pool in pools]
 
 
-def graph_vocabulary(settings: Settings) -> Vocabulary:
+def graph_vocabulary(settings: Settings) -> RelationTokens:
     """Return the tokens of the graph's relations."""
     with Engine(settings) as engine:
         catalogue = engine.gateway().fetch(read_catalogue())
-    return Vocabulary.of({relation.name: words_of_relation(relation) for relation in catalogue.relations})
+    return RelationTokens.of({relation.name: words_of_relation(relation) for relation in catalogue.relations})

@@ -14,7 +14,7 @@ from ...models.text.encoders import EncoderUnavailableError
 from ...models.training.checkpoint import TrainingStateError
 from ...models.training.description import ModelDescription
 from ...models.training.kind import AnyKind, Inputs, LearningSet
-from ...models.training.loop import process_group, wait_for_all
+from ...models.training.loop import process_group, wait_for_all_processes
 from ...models.training.objective import NothingToLearnError
 from ...models.training.trainer import Watcher, delete_training, train_model
 from ..errors import EncoderError, UsageError
@@ -128,7 +128,7 @@ def open_training_folder(folder: Path, kind: type[ModelDescription], *, fresh: b
             process_group() as is_first,
             _hold_folder(folder, kind, fresh=fresh) if is_first else nullcontext(),
         ):
-            wait_for_all()  # until the first process holds the lock
+            wait_for_all_processes()  # until the first process holds the lock
             yield is_first
     except (TrainingStateError, FloatingPointError) as error:
         raise UsageError(str(error)) from error

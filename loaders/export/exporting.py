@@ -27,7 +27,7 @@ from ..formats.freebase import FREEBASE
 from ..loads.report import number_of
 from ..writing.names import Name, read_names
 from .output import STDOUT, Output, publish_all
-from .writers import NTriples, TsvNames, TsvTriples, is_absolute_iri
+from .writers import NTriplesWriter, TsvNameWriter, TsvTripleWriter, is_absolute_iri
 
 FORMATS = ("tsv", "ntriples", "parquet")
 _SUFFIXES = {".tsv": "tsv", ".txt": "tsv", ".nt": "ntriples", ".parquet": "parquet"}
@@ -162,7 +162,7 @@ def export(request: ExportRequest, gateway: Gateway, progress: Progress = ignore
         names_path=request.names_path,
         names_size_bytes=names_output.size_bytes if names_output else 0,
         names_sha256=names_output.sha256 if names_output else None,
-        base=triple_writer.base if isinstance(triple_writer, NTriples) else None,
+        base=triple_writer.base if isinstance(triple_writer, NTriplesWriter) else None,
         seconds=time.monotonic() - started_s,
     )
 
@@ -198,13 +198,13 @@ def _writers(format_: str, outputs: Sequence[Output], request: ExportRequest) ->
     """Return a writer of triples and, if names are requested, a writer of names."""
     stream, *more = (output.stream for output in outputs)
     if format_ == "ntriples":
-        writer = NTriples(stream, request.base, id_names=request.id_names)
+        writer = NTriplesWriter(stream, request.base, id_names=request.id_names)
         return writer, writer
     if format_ == "tsv":
-        return TsvTriples(stream), TsvNames(more[0]) if more else None
-    from .writers import ParquetNames, ParquetTriples
+        return TsvTripleWriter(stream), TsvNameWriter(more[0]) if more else None
+    from .writers import ParquetNameWriter, ParquetTripleWriter
 
-    return ParquetTriples(stream), ParquetNames(more[0]) if more else None
+    return ParquetTripleWriter(stream), ParquetNameWriter(more[0]) if more else None
 
 
 def _in_order(

@@ -131,7 +131,7 @@ ALIAS_RELATION = f"<{FREEBASE}common.topic.alias>"
 _KNOWN_RELATIONS = 10_000
 
 
-class NTriples:
+class NTriplesWriter:
     """Writes triples, and names as triples with a literal; a name that is also among the entity's triples is written
     once.
 
@@ -193,7 +193,7 @@ def _is_id_again(id_: str, names: Sequence[Name]) -> bool:
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-class TsvTriples:
+class TsvTripleWriter:
     """Writes head, relation and tail, separated by tabs."""
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -211,7 +211,7 @@ class TsvTriples:
         """Do nothing: everything is written."""
 
 
-class TsvNames:
+class TsvNameWriter:
     """Writes an id and its names, separated by tabs, without languages."""
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -264,7 +264,7 @@ NAMES = pa.schema(
 )
 
 
-class ParquetTriples:
+class ParquetTripleWriter:
     """Writes head, relation, tail (a literal's value), whether it is a literal, its datatype and its language."""
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -279,7 +279,7 @@ class ParquetTriples:
         self._rows.close()
 
 
-class ParquetNames:
+class ParquetNameWriter:
     """Writes id, name, its language and whether it is an alias, in the entity's order."""
 
     def __init__(self, stream: IO[bytes]) -> None:

@@ -24,14 +24,14 @@ INVERSE = "^"
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
+class RelationTokens:
     """texts: of each token. tokens: by relation and direction; ``^`` marks an inverse step (tail to head)."""
 
     texts: tuple[str, ...]
     tokens: Mapping[str, int] = field(repr=False)
 
     @classmethod
-    def of(cls, words: Mapping[str, RelationWords]) -> Vocabulary:
+    def of(cls, words: Mapping[str, RelationWords]) -> RelationTokens:
         """Return the tokens of relations by name."""
         steps = {f"{INVERSE * inverse}{name}": (name, bool(inverse)) for name in words for inverse in (0, 1)}
         texts = (verbalise_hop((DirectedRelation(words[name], inverse),)) for name, inverse in steps.values())
@@ -112,14 +112,14 @@ class PathModel:
         self._network = network
         self._turn = threading.RLock()
 
-    def tokens(self, vocabulary: Vocabulary) -> Tensor:
+    def tokens(self, vocabulary: RelationTokens) -> Tensor:
         """Return the vectors of a vocabulary, (num_tokens, dimension)."""
         return self._encode(vocabulary.texts)
 
     def score(self, questions: Sequence[str], paths: npt.NDArray[np.int64], tokens: Tensor) -> tuple[Floats, Floats]:
         """Return the log-probability of each path as a prefix, and as a whole path.
 
-        questions: the masked question of each path. paths: (num_paths, max_length), see `Vocabulary.encode_paths`.
+        questions: the masked question of each path. paths: (num_paths, max_length), see `RelationTokens.encode_paths`.
         """
         if not len(paths):
             return np.zeros(0, dtype=np.float32), np.zeros(0, dtype=np.float32)

@@ -20,7 +20,7 @@ from ..training.loop import ShuffledObjective, TrainingResult
 from ..training.objective import Figures, NothingToLearnError, TrainingOptions
 from ..training.trainer import fit_calibration
 from .config import FIGURES, PART, PathConfig, PathDescription
-from .network import PathDecoder, Vocabulary
+from .network import PathDecoder, RelationTokens
 
 
 def read_path_decoder(folder: Path, device: str = "cpu") -> tuple[PathDescription, PathDecoder]:
@@ -50,7 +50,7 @@ Pair = tuple[PathExample, tuple[str, ...]]
 """A path for a question."""
 
 
-def examples_of(pools: Sequence[Pool], vocabulary: Vocabulary) -> list[PathExample]:
+def examples_of(pools: Sequence[Pool], vocabulary: RelationTokens) -> list[PathExample]:
     """Return the training examples of pools: for each question and topic, the chains that leave it."""
     return [
         example
@@ -61,7 +61,7 @@ def examples_of(pools: Sequence[Pool], vocabulary: Vocabulary) -> list[PathExamp
     ]
 
 
-def _examples(question: PooledQuestion, vocabulary: Vocabulary) -> Iterator[PathExample]:
+def _examples(question: PooledQuestion, vocabulary: RelationTokens) -> Iterator[PathExample]:
     right = set(question.supervision)
     for topic in question.topics:
         chains = [chain for chain in question.chains if chain.kind != "answer" and chain.start == topic]
@@ -141,7 +141,7 @@ class DecoderObjective(PathObjective):
         network: nn.Module,
         train: Sequence[PathExample],
         dev: Sequence[PathExample],
-        vocabulary: Vocabulary,
+        vocabulary: RelationTokens,
         encode: Encode,
         config: PathConfig,
     ) -> None:
@@ -165,8 +165,8 @@ PHASE = "path decoder"
 
 
 def decoder_training(config: PathConfig, inputs: Inputs[Pool]) -> Training:
-    """Return the training of the decoder. `inputs.beside`: the `Vocabulary` of the graph's relations."""
-    vocabulary: Vocabulary = inputs.beside
+    """Return the training of the decoder. `inputs.beside`: the `RelationTokens` of the graph's relations."""
+    vocabulary: RelationTokens = inputs.beside
     encode = inputs.vectors_of(config.encoder).encoder.encode
     learned: list[tuple[DecoderObjective, int]] = []
 

@@ -19,7 +19,7 @@ from ..language.lora import (
     restore_adapter,
 )
 from ..mined import Pool, supervision_of
-from ..reg_path.network import Vocabulary
+from ..reg_path.network import RelationTokens
 from ..reg_path.training import Pair, PathExample, PathObjective, examples_of
 from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..training.description import BadCheckpointError
@@ -107,11 +107,11 @@ PHASE = "path writer"
 
 
 def writer_training(config: PlanConfig, inputs: Inputs[Pool]) -> Training:
-    """Return the training of the LoRA. `inputs.beside`: the `Vocabulary` of the graph's relations.
+    """Return the training of the LoRA. `inputs.beside`: the `RelationTokens` of the graph's relations.
 
     Its objective raises `CausalLMError` if the language model cannot be loaded.
     """
-    vocabulary: Vocabulary = inputs.beside
+    vocabulary: RelationTokens = inputs.beside
     learned: list[tuple[PlanObjective, str]] = []
 
     def objective() -> PlanObjective:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from ..language.causal_lm import CausalLMError
 from ..language.lora import ModelAndTokenizer
-from ..reg_path.network import Vocabulary
+from ..reg_path.network import RelationTokens
 from .config import PlanDescription
 
 Tokens = tuple[int, ...]
@@ -30,7 +30,7 @@ SEPARATOR = " <SEP>"
 class PlanText:
     """Prompts and paths as tokens. Raises `CausalLMError` for a tokenizer without an end token."""
 
-    def __init__(self, tokenizer: Any, vocabulary: Vocabulary) -> None:
+    def __init__(self, tokenizer: Any, vocabulary: RelationTokens) -> None:
         if tokenizer.eos_token_id is None:
             raise CausalLMError("the language model's tokenizer has no end token: expected one to end a path with")
         self.end = int(tokenizer.eos_token_id)
@@ -132,7 +132,7 @@ class PlanModel:
         self._network: Any = network
         self._turn = threading.RLock()
 
-    def text(self, vocabulary: Vocabulary) -> PlanText:
+    def text(self, vocabulary: RelationTokens) -> PlanText:
         """Return the tokens of paths over these relations."""
         return PlanText(self._tokenizer, vocabulary)
 

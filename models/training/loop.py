@@ -117,7 +117,7 @@ def shard() -> tuple[int, int]:
     return 0, 1
 
 
-def wait_for_all() -> None:
+def wait_for_all_processes() -> None:
     """Return when every process of the group is here; at once outside of a group."""
     if shard()[1] > 1:
         torch.distributed.barrier()

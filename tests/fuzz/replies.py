@@ -12,7 +12,7 @@ from unittest.mock import patch
 from lodestar.engine.answering.reply import parse_reply
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm import limits as bounded
-from lodestar.engine.llm.limits import UnreadableReplyError, completion_in, unpack_body
+from lodestar.engine.llm.limits import BadResponseBodyError, completion_in, unpack_body
 from lodestar.engine.llm.prompts import Prompt, usage_of
 
 PLAIN = Prompt("q")
@@ -76,7 +76,7 @@ def check_unpacked(packed: bytes, encoding: str) -> None:
     async def found() -> bytes | None:
         try:
             return await unpack_body(pieces(), encoding)
-        except UnreadableReplyError:
+        except BadResponseBodyError:
             return None
 
     with patch.object(bounded, "MAX_BODY_BYTES", MOST):

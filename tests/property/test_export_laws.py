@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
 from lodestar.engine.neo4j.statements import HeadTriples, StatedTail
 from lodestar.loaders.export.output import publish_all
-from lodestar.loaders.export.writers import NTriples, TsvNames, TsvTriples
+from lodestar.loaders.export.writers import NTriplesWriter, TsvNameWriter, TsvTripleWriter
 from lodestar.loaders.formats.by_name import source_class
 from lodestar.loaders.parsers.parser import parser
 from lodestar.loaders.source import LinePart, Source
@@ -96,7 +96,7 @@ def test_tsv_is_read_back(tmp_path: Path, graph: list[tuple[str, StatedTail]]) -
     path = tmp_path / "kg.tsv"
     try:
         with publish_all(str(path)) as (output,):
-            writer = TsvTriples(output.stream)
+            writer = TsvTripleWriter(output.stream)
             for triples in heads(graph):
                 writer.add_triples(triples)
     except InputError:
@@ -115,7 +115,7 @@ def test_ntriples_are_read_back(
     path = tmp_path / "kg.nt.gz"
     try:
         with publish_all(str(path)) as (output,):
-            writer = NTriples(output.stream, id_names=True)
+            writer = NTriplesWriter(output.stream, id_names=True)
             for id_, several in named.items():
                 writer.add_names(id_, several)
             for triples in heads(graph):
@@ -143,7 +143,7 @@ def test_names_in_tsv_are_read_back(tmp_path: Path, named: dict[str, list[Name]]
     assume(named)
     try:
         with publish_all(str(path)) as (output,):
-            writer = TsvNames(output.stream)
+            writer = TsvNameWriter(output.stream)
             for id_, several in sorted(named.items()):
                 writer.add_names(id_, several)
     except InputError:

@@ -14,7 +14,7 @@ from lodestar.engine.values import Entity, RelationPath, Step, Topic
 from lodestar.models.mined import Pool, PoolChain, PooledQuestion, PoolHeader
 from lodestar.models.reg_path.config import PathConfig, PathDescription
 from lodestar.models.reg_path.kind import KIND
-from lodestar.models.reg_path.network import NO_TOKEN, PathDecoder, PathModel, Vocabulary
+from lodestar.models.reg_path.network import NO_TOKEN, PathDecoder, PathModel, RelationTokens
 from lodestar.models.reg_path.training import examples_of, read_path_decoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import RelationWords
@@ -26,7 +26,7 @@ from tests.letter_encoder import LetterEncoder
 from tests.trainings import train_sets
 
 WORDS = {name: RelationWords("", (name,)) for name in ("capital", "currency", "language")}
-VOCABULARY = Vocabulary.of(WORDS)
+VOCABULARY = RelationTokens.of(WORDS)
 CONFIG = PathConfig(
     hidden=32,
     batch_size=4,

@@ -14,7 +14,7 @@ from lodestar.engine.values import Entity, RelationPath, Step, Topic
 from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.language.lora import load_language_model
 from lodestar.models.mined import Pool, PoolChain, PooledQuestion, PoolHeader
-from lodestar.models.reg_path.network import Vocabulary
+from lodestar.models.reg_path.network import RelationTokens
 from lodestar.models.reg_path_lm.config import PlanConfig, PlanDescription
 from lodestar.models.reg_path_lm.kind import KIND
 from lodestar.models.reg_path_lm.training import read_plan_writer
@@ -28,7 +28,7 @@ from tests.tiny_causal_lm import write_tiny_causal_lm
 from tests.trainings import train_sets
 
 WORDS = {name: RelationWords("", (name,)) for name in ("capital", "currency", "currency code", "language")}
-VOCABULARY = Vocabulary.of(WORDS)
+VOCABULARY = RelationTokens.of(WORDS)
 NAMES = ("capital", "currency", "language")
 
 
@@ -119,7 +119,7 @@ def test_all_that_is_offered_is_written_where_there_are_beams_for_it(model: Plan
 
 
 def test_relations_with_the_same_words_have_the_same_score(model: PlanModel) -> None:
-    same = Vocabulary.of({**WORDS, "other capital": RelationWords("", ("capital",))})
+    same = RelationTokens.of({**WORDS, "other capital": RelationWords("", ("capital",))})
     (found,) = model.write([Prefix("capital?", "Land", (), ("capital", "other capital"))], model.text(same), 2)
     assert found["capital"] == found["other capital"]
 
