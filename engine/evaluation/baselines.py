@@ -54,7 +54,7 @@ class WholeGraphRetriever(ABC):
 TRIES_A_PATH = 20
 
 
-class RandomRetriever(WholeGraphRetriever):
+class RandomWalkRetriever(WholeGraphRetriever):
     """Random walks from a random topic, of a random number of hops, by random relations.
 
     Every relation of a node has the same probability, whatever its number of triples. All scores are 0. The same seed
@@ -251,7 +251,7 @@ class Random(Baseline):
 
     def make_retriever(self, given: BaselineInput) -> Retriever:
         """Return the retriever."""
-        return RandomRetriever(given.graph, self.max_hop, self.seed)
+        return RandomWalkRetriever(given.graph, self.max_hop, self.seed)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from .text_concepts import (
     ConceptFinder,
     GlinerConcepts,
     ListedConcepts,
-    RecurringPhrases,
+    RecurringPhraseFinder,
     SpacyConcepts,
     concept_id,
 )
@@ -314,4 +314,4 @@ def _finder(
         file = ByteFile(concepts_path)
         names = [line for document in documents(file) for line in document.text.splitlines()]
         return ListedConcepts(names, file.digest())
-    return RecurringPhrases()
+    return RecurringPhraseFinder()

@@ -232,7 +232,7 @@ class ListedConcepts:
             yield list(_longest_of(snippet, tokenise(snippet), self._names, self._longest))
 
 
-class RecurringPhrases:
+class RecurringPhraseFinder:
     """Runs of content words, at most `MAX_PHRASE_WORDS`, that occur in two snippets or are written as names.
 
     A fallback without a pipeline: its phrases are noisier than a recogniser's entities. Candidates end at function

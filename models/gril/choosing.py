@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from ..star.backbone import Backbone
 from .network import group_softmax
-from .passages import BackboneTexts, Passage, ReaderOutput, ReaderQuestion
+from .passages import Passage, PassageEncoder, ReaderOutput, ReaderQuestion
 
 
 class EncoderReader(nn.Module):
@@ -35,7 +35,7 @@ class EncoderReader(nn.Module):
         self.max_tokens, self.has_text = max_tokens, has_text
         self.inner = nn.Linear(backbone.dimension, backbone.dimension)
         self.out = nn.Linear(backbone.dimension, 1)
-        self._texts = BackboneTexts(backbone)
+        self._texts = PassageEncoder(backbone)
 
     @property
     def width(self) -> int:

@@ -369,7 +369,7 @@ class HopModel:
         return logits.float().cpu().numpy()
 
 
-def hops_of(graphs: QuestionGraphs, max_hops: int) -> Ints:
+def hops_to_answers(graphs: QuestionGraphs, max_hops: int) -> Ints:
     """Return the hops of each question, (num_questions,); `NO_HOPS` if no topic leads to an answer.
 
     The paper's: the shortest path between topics and answers. Ours, with several topics: the longest of each topic's
@@ -427,6 +427,6 @@ class HopObjective(ShuffledObjective[HopPredictor, int]):
 
 def _select_known_hops(sets: Sequence[EncodedQuestions], max_hops: int) -> tuple[Tensor, Tensor]:
     """Return the vectors of the questions with known hops, and their hops."""
-    hops = [torch.from_numpy(hops_of(each.graphs, max_hops)) for each in sets]
+    hops = [torch.from_numpy(hops_to_answers(each.graphs, max_hops)) for each in sets]
     questions = torch.cat([each.questions[of != NO_HOPS] for each, of in zip(sets, hops, strict=True)])
     return questions, torch.cat([of[of != NO_HOPS] for of in hops]).to(questions.device)

@@ -161,7 +161,7 @@ class JointReader(Protocol):
 MAX_KEPT = 100_000
 
 
-class BackboneTexts:
+class PassageEncoder:
     """Tokenise passages and compute their states with one encoder."""
 
     def __init__(self, backbone: Backbone) -> None:

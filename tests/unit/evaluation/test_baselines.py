@@ -10,7 +10,7 @@ from lodestar.engine.evaluation.baselines import (
     DAMPING,
     OracleRetriever,
     PageRankRetriever,
-    RandomRetriever,
+    RandomWalkRetriever,
     ShortestPathRetriever,
     WholeGraphRetriever,
 )
@@ -34,7 +34,7 @@ RETRIEVERS: dict[str, Callable[[WholeGraph], WholeGraphRetriever]] = {
     "oracle": lambda graph: OracleRetriever(graph, 2, {"q": ["n5", "n6", "absent"]}),
     "shortest": lambda graph: ShortestPathRetriever(graph, 2),
     "pagerank": lambda graph: PageRankRetriever(graph, 2),
-    "random": lambda graph: RandomRetriever(graph, 2, seed=1),
+    "random": lambda graph: RandomWalkRetriever(graph, 2, seed=1),
 }
 
 
@@ -82,6 +82,6 @@ def test_the_nearest_to_all_topics_comes_first() -> None:
 def test_another_seed_takes_other_paths() -> None:
     graph = random_graph(1)
     assert (
-        ask(RandomRetriever(graph, 2, seed=1), ("n0",), 5).items
-        != ask(RandomRetriever(graph, 2, seed=2), ("n0",), 5).items
+        ask(RandomWalkRetriever(graph, 2, seed=1), ("n0",), 5).items
+        != ask(RandomWalkRetriever(graph, 2, seed=2), ("n0",), 5).items
     )

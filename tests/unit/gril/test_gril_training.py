@@ -15,7 +15,7 @@ from lodestar.models.gril.network import (
     GraphRetriever,
     HopObjective,
     HopPredictor,
-    hops_of,
+    hops_to_answers,
     mark_right_paths,
 )
 from lodestar.models.gril.objective import graph_supervision
@@ -101,15 +101,15 @@ def test_the_model_at_work_grows_what_the_training_side_grows(trained: Path) -> 
 def test_hops_are_predicted_from_the_question(trained: Path) -> None:
     description, network = read_hop_predictor(trained)
     assert description.figures["hops"]["accuracy"] == description.figures["hops"]["majority"] == 1  # all take one hop
-    assert hops_of(question_graphs(0, 3), 4).tolist() == [1, 1, 1]
+    assert hops_to_answers(question_graphs(0, 3), 4).tolist() == [1, 1, 1]
     near = question_graphs(0, 12)
     is_far = np.arange(12) % 2 == 1
     is_answer = near.is_answer.reshape(12, 5) & ~is_far[:, None]
     is_answer[is_far, 4] = True
     texts = tuple(f"{text} far away" if far else text for text, far in zip(near.texts.questions, is_far, strict=True))
     graphs = replace(near, is_answer=is_answer.reshape(-1), texts=replace(near.texts, questions=texts))
-    assert (hops_of(graphs, 4) == 1 + is_far).all()
-    assert (hops_of(graphs, 1) == 1).all()
+    assert (hops_to_answers(graphs, 4) == 1 + is_far).all()
+    assert (hops_to_answers(graphs, 1) == 1).all()
     encoded = EncodedQuestions(graphs, LetterEncoder().encode, CPU)
     objective = HopObjective(HopPredictor(26, 8, 4), [encoded], [encoded], CONFIG.hop_training, 4)
     optimizer = torch.optim.Adam(objective.network.parameters(), 0.05)
@@ -136,9 +136,9 @@ def test_hops_of_several_topics_and_of_none() -> None:
         is_topic=np.array([True, True, False, False, False]),
         is_answer=np.array([False, False, True, False, False]),
     )
-    assert hops_of(line, 4).tolist() == [2]
-    assert hops_of(replace(line, is_answer=np.array([False, False, False, True, False])), 4).tolist() == [0]
-    assert hops_of(replace(line, is_literal=np.array([False, True, False, False, False])), 4).tolist() == [0]
+    assert hops_to_answers(line, 4).tolist() == [2]
+    assert hops_to_answers(replace(line, is_answer=np.array([False, False, False, True, False])), 4).tolist() == [0]
+    assert hops_to_answers(replace(line, is_literal=np.array([False, True, False, False, False])), 4).tolist() == [0]
 
 
 def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: Path) -> None:

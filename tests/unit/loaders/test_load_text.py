@@ -13,7 +13,7 @@ import pytest
 from lodestar.engine.errors import InputError, LodestarError, UsageError
 from lodestar.engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
 from lodestar.loaders.formats.text import MAX_CONCEPTS, TextSource, snippets
-from lodestar.loaders.formats.text_concepts import GlinerConcepts, ListedConcepts, RecurringPhrases, concept_id
+from lodestar.loaders.formats.text_concepts import GlinerConcepts, ListedConcepts, RecurringPhraseFinder, concept_id
 
 from tests.read_source import ReadSource, read_source
 
@@ -144,7 +144,7 @@ def test_listed_names_are_found_longest_first_whatever_their_case() -> None:
 
 
 def test_phrases_recur_or_are_names() -> None:
-    finder = RecurringPhrases()
+    finder = RecurringPhraseFinder()
     texts = ["Red blood cells carry oxygen.", "The red blood cells of Marie Curie.", "However it rained once."]
     finder.learn(texts)
     assert list(finder.find(texts)) == [["Red blood cells"], ["red blood cells", "Marie Curie"], []]

@@ -15,7 +15,13 @@ import numpy as np
 import pytest
 from lodestar.models.placement import Placement
 from lodestar.models.text import numpy_bert as plain
-from lodestar.models.text.encoders import MANY, AnyEncoder, EncoderUnavailableError, FloatArray, SentenceEncoder
+from lodestar.models.text.encoders import (
+    MANY,
+    EncoderUnavailableError,
+    FloatArray,
+    SentenceEncoder,
+    SentenceTransformerEncoder,
+)
 from lodestar.models.text.numpy_bert import PlainEncoder, gelu, plain_encoder
 
 MODEL = Path(SentenceEncoder("all-MiniLM-L6-v2").location)
@@ -36,8 +42,8 @@ def odd_texts() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def reference() -> AnyEncoder:
-    return AnyEncoder(str(MODEL), device="cpu", batch_size=32)
+def reference() -> SentenceTransformerEncoder:
+    return SentenceTransformerEncoder(str(MODEL), device="cpu", batch_size=32)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +53,7 @@ def ours() -> PlainEncoder:
     return found
 
 
-def test_vectors_are_those_of_sentence_transformers(reference: AnyEncoder, ours: PlainEncoder) -> None:
+def test_vectors_are_those_of_sentence_transformers(reference: SentenceTransformerEncoder, ours: PlainEncoder) -> None:
     texts = odd_texts()
     vectors = ours.encode(texts)
     assert vectors.dtype == np.float32
@@ -118,7 +124,7 @@ def test_a_damaged_model_is_not_plain(tmp_path: Path, file: str, damage: str | N
     assert plain_encoder(folder) is None
 
 
-def test_a_model_of_another_kind_is_encoded_all_the_same(tmp_path: Path, reference: AnyEncoder) -> None:
+def test_a_model_of_another_kind_is_encoded_all_the_same(tmp_path: Path, reference: SentenceTransformerEncoder) -> None:
     folder = copied(tmp_path)
     pooling = {"word_embedding_dimension": 384, "pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}
     (folder / "1_Pooling/config.json").write_text(json.dumps(pooling))
@@ -135,9 +141,9 @@ def test_a_model_of_another_kind_is_encoded_all_the_same(tmp_path: Path, referen
     [
         (None, 1, True, PlainEncoder),
         (None, MANY, False, PlainEncoder),
-        (None, MANY, True, AnyEncoder),
+        (None, MANY, True, SentenceTransformerEncoder),
         ("cpu", MANY, True, PlainEncoder),
-        ("cuda", 1, True, AnyEncoder),
+        ("cuda", 1, True, SentenceTransformerEncoder),
     ],
 )
 def test_a_gpu_takes_many_texts_or_what_it_is_asked_for(
@@ -150,8 +156,8 @@ def test_a_gpu_takes_many_texts_or_what_it_is_asked_for(
         return np.zeros((len(texts), 384), dtype=np.float32)
 
     monkeypatch.setattr(Placement, "is_gpu", gpu)
-    monkeypatch.setattr(AnyEncoder, "__init__", lambda self, *_, **__: None)
-    monkeypatch.setattr(AnyEncoder, "encode", encode)
+    monkeypatch.setattr(SentenceTransformerEncoder, "__init__", lambda self, *_, **__: None)
+    monkeypatch.setattr(SentenceTransformerEncoder, "encode", encode)
     monkeypatch.setattr(PlainEncoder, "encode", encode)
     SentenceEncoder("all-MiniLM-L6-v2", device=device).encode(["a"] * num_texts)
     assert asked == [through]
