@@ -109,17 +109,21 @@ def driver(connection: Connection) -> Iterator[neo4j.Driver]:
 
 @pytest.fixture
 def empty_graph(driver: neo4j.Driver, connection: Connection) -> None:
-    """Delete all nodes, relationships, constraints and indexes before the test."""
+    """Delete all nodes and relationships before the test."""
     emptied(driver, connection.database)
 
 
-def emptied(driver: neo4j.Driver, database: str) -> None:
-    """Delete all nodes, relationships, constraints and indexes."""
+def emptied(driver: neo4j.Driver, database: str, *, schema: bool = False) -> None:
+    """Delete all nodes and relationships, and with `schema` all constraints and indexes.
+
+    Neo4j compiles every query again after a change of the schema, which takes most of the time of short tests.
+    """
     with driver.session(database=database) as session:
-        for name in session.run("SHOW CONSTRAINTS YIELD name").value():
-            session.run("DROP CONSTRAINT $name", name=name).consume()
-        for name in session.run("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP' RETURN name").value():
-            session.run("DROP INDEX $name", name=name).consume()
+        if schema:
+            for name in session.run("SHOW CONSTRAINTS YIELD name").value():
+                session.run("DROP CONSTRAINT $name", name=name).consume()
+            for name in session.run("SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP' RETURN name").value():
+                session.run("DROP INDEX $name", name=name).consume()
         # Relationships first: a hub with all of its own would not fit into one transaction's memory.
         session.run("MATCH ()-[r]->() CALL (r) { DELETE r } IN TRANSACTIONS OF 10000 ROWS").consume()
         session.run("MATCH (n) CALL (n) { DELETE n } IN TRANSACTIONS OF 10000 ROWS").consume()

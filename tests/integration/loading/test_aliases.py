@@ -82,7 +82,7 @@ def aliased(
     settings: Settings,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Engine]:
-    emptied(driver, connection.database)
+    emptied(driver, connection.database, schema=True)
     for number, source in enumerate(SOURCES):
         load(source(tmp_path_factory.mktemp("source")), gateway, mode="append" if number else "replace")
     with Engine(settings) as engine:

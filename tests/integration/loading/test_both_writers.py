@@ -103,7 +103,7 @@ def test_the_same_graph_by_both_writers(
 ) -> None:
     others = [triple_row(1, "e0", f"other.{number}", "e1") for number in range(FEW_TYPES)]
     source = RowSource([*HARD_TEXTS, *others, *found], unnamed_ids=unnamed_ids, languages=("es", "en"))
-    emptied(driver, "neo4j")
+    emptied(driver, "neo4j", schema=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(relation_types, "MAX_TYPES", FEW_TYPES)
         load(source, gateway, batch_size=97)
@@ -148,7 +148,7 @@ def test_relations_beyond_the_budget_of_types(
 ) -> None:
     monkeypatch.setattr(relation_types, "MAX_TYPES", 4)
     source = TripleSource(COUNTRIES, COUNTRY_NAMES)
-    emptied(driver, "neo4j")
+    emptied(driver, "neo4j", schema=True)
     load(source, gateway)
     stored = driver.execute_query("MATCH (:Entity)-[r]->() RETURN DISTINCT type(r) AS type ORDER BY type").records
     assert {record["type"] for record in stored} == {

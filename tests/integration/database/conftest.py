@@ -1,0 +1,3 @@
+"""Tests of this folder begin without any schema."""
+
+from tests.empty_database import empty_graph as empty_graph
