@@ -1,3 +1,5 @@
 """Tests of this folder begin without any schema."""
 
-from tests.empty_database import empty_graph as empty_graph
+from tests.empty_database import empty_graph
+
+__all__ = ["empty_graph"]
