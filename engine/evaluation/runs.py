@@ -214,8 +214,14 @@ def _topics(questions: Sequence[GoldQuestion], *, link: bool) -> str:
 def _hold_folder(folder: Path) -> Iterator[None]:
     with translate_storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    with lock_file(folder / ".lock", f"another run writes to {folder}"):
-        yield
+    lock = folder / ".lock"
+    with lock_file(lock, f"another run writes to {folder}"):
+        try:
+            yield
+        finally:
+            if list(folder.iterdir()) == [lock]:  # the run failed before it began
+                lock.unlink()
+                folder.rmdir()
 
 
 def _take_folder(options: RunOptions, stated: dict[str, Any]) -> None:

@@ -30,9 +30,13 @@ class _Stdin(io.TextIOWrapper):
 
 @pytest.fixture
 def lodestar(
-    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    environment: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Lodestar:
-    """Run `lodestar` with arguments (and stdin) against the test server."""
+    """Run `lodestar` with arguments (and stdin) against the test server, in a folder of its own."""
+    monkeypatch.chdir(tmp_path_factory.mktemp("here"))
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
 

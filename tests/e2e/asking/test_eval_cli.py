@@ -207,6 +207,7 @@ def test_a_fault_is_one_line(
     ran = lodestar("eval", *given)
     assert ran.code == code
     assert fault in ran.err.splitlines()[-1]
+    assert not list(Path().glob("runs/*"))
 
 
 def test_a_folder_keeps_one_run(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
