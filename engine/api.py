@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +19,7 @@ from .linking.topics import rerank_candidates
 from .neo4j.catalogue import ORIGINS, Edition, RelationInfo, read_catalogue, read_edition, read_full_state
 from .neo4j.connection import Connection
 from .neo4j.instance import connection_of
+from .neo4j.templates import split_into_requests
 from .pipeline import Pipeline
 from .recipes.part import Expression, Part
 from .recipes.recipe import MAX_TOP_K, Recipe, read_recipe
@@ -288,7 +289,7 @@ class Engine:
         given = [_question_or_fault(question) for question in questions]
         asked = [each for each in given if isinstance(each, Question)]
         all_found: list[Evidence[Item]] = []
-        for together in _groups(asked):
+        for together in split_into_requests(asked, MAX_TOGETHER, _count_chars, MAX_CHARS_TOGETHER):
             all_found += yield from self._retrieve(together, top_k)
         found = iter(all_found)
         return [next(found) if isinstance(each, Question) else each for each in given]
@@ -431,19 +432,8 @@ def _question(question: str | Question) -> Question:
     return question if isinstance(question, Question) else Question(question)
 
 
-def _groups(questions: Sequence[Question]) -> Iterator[list[Question]]:
-    """Yield the questions in groups that share round trips."""
-    group: list[Question] = []
-    chars = 0
-    for question in questions:
-        length = len(question.text) + sum(map(len, question.topic_entities))
-        if group and (len(group) == MAX_TOGETHER or chars + length > MAX_CHARS_TOGETHER):
-            yield group
-            group, chars = [], 0
-        group.append(question)
-        chars += length
-    if group:
-        yield group
+def _count_chars(question: Question) -> int:
+    return len(question.text) + sum(map(len, question.topic_entities))
 
 
 def _question_or_fault(question: str | Question) -> Question | Evidence[Item]:

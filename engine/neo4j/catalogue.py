@@ -83,13 +83,10 @@ class RelationInfo:
     @classmethod
     def of_row(cls, row: Row) -> RelationInfo:
         """Return the relation of a row of ``read_catalogue.cypher``."""
-        *own, said, description, phrases, tags, head, tail = row
+        number, name, label, count, domain, range_, inverse, stored_as, said, about, phrases, tags, head, tail = row
         said_phrases = tuple(map(Phrase.of, phrases or (), tags or ()))
-        number, name, label, count, domain, range_, inverse, stored_as = own
         kinds = _end(head), _end(tail)
-        return cls(
-            number, name, label, count, domain, range_, inverse, stored_as, said, description, said_phrases, *kinds
-        )
+        return cls(number, name, label, count, domain, range_, inverse, stored_as, said, about, said_phrases, *kinds)
 
 
 def _end(stored: Sequence[Any]) -> EndKind:
