@@ -110,10 +110,10 @@ def driver(connection: Connection) -> Iterator[neo4j.Driver]:
 @pytest.fixture
 def empty_graph(driver: neo4j.Driver, connection: Connection) -> None:
     """Delete all nodes and relationships before the test."""
-    emptied(driver, connection.database)
+    clear_database(driver, connection.database)
 
 
-def emptied(driver: neo4j.Driver, database: str, *, schema: bool = False) -> None:
+def clear_database(driver: neo4j.Driver, database: str, *, schema: bool = False) -> None:
     """Delete all nodes and relationships, and with `schema` all constraints and indexes.
 
     Neo4j compiles every query again after a change of the schema, which takes most of the time of short tests.
@@ -132,7 +132,7 @@ def emptied(driver: neo4j.Driver, database: str, *, schema: bool = False) -> Non
 @pytest.fixture(scope="module")
 def engine(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings) -> Iterator[Engine]:
     """An engine over `tests.graphs.COUNTRIES`, which replaces whatever the graph held."""
-    emptied(driver, connection.database)
+    clear_database(driver, connection.database)
     load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
     with Engine(settings) as engine:
         yield engine

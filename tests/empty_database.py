@@ -6,10 +6,10 @@ import neo4j
 import pytest
 from lodestar.engine.neo4j.connection import Connection
 
-from tests.conftest import emptied
+from tests.conftest import clear_database
 
 
 @pytest.fixture
 def empty_graph(driver: neo4j.Driver, connection: Connection) -> None:
     """Delete all nodes, relationships, constraints and indexes before the test."""
-    emptied(driver, connection.database, schema=True)
+    clear_database(driver, connection.database, schema=True)

@@ -79,7 +79,7 @@ class Examples:
     vectors: TextVectors
 
 
-def asked(arguments: argparse.Namespace) -> Examples:
+def read_examples(arguments: argparse.Namespace) -> Examples:
     """Return what is learned from and chosen by."""
     learned, chosen = (examples_of(read_mined_file(file)) for file in (arguments.train, arguments.dev))
     if arguments.questions < len(learned.examples):
@@ -164,7 +164,7 @@ def main() -> None:
     parser.add_argument("--variants", nargs="+", choices=names, default=names, help="to train (default: all)")
     arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)
-    data = asked(arguments)
+    data = read_examples(arguments)
     about = {
         "dev": len(data.dev.examples),
         "train": len(data.train.examples),

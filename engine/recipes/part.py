@@ -132,12 +132,12 @@ class Expression:
     parts: Mapping[str, Part] = field(default_factory=dict)
 
     def __add__(self, other: Part | Expression) -> Expression:
-        return self._joined("+", other)
+        return self._join("+", other)
 
     def __or__(self, other: Part | Expression) -> Expression:
-        return self._joined("|", other)
+        return self._join("|", other)
 
-    def _joined(self, sign: Literal["+", "|"], other: Part | Expression) -> Expression:
+    def _join(self, sign: Literal["+", "|"], other: Part | Expression) -> Expression:
         right = expression_of(other)
         names = {name: name for name in right.parts}
         for name, part in right.parts.items():

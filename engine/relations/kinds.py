@@ -104,15 +104,15 @@ def refresh_kinds(gateway: Gateway) -> None:
     kinds = [
         {
             "name": name,
-            **{f"head_{key}": value for key, value in _stored(head).items()},
-            **{f"tail_{key}": value for key, value in _stored(tail).items()},
+            **{f"head_{key}": value for key, value in _make_row(head).items()},
+            **{f"tail_{key}": value for key, value in _make_row(tail).items()},
         }
         for name, (head, tail) in find_kinds(gateway).items()
     ]
     gateway.fetch(Request(template("set_relation_kinds"), {"kinds": kinds}, lambda _: None))
 
 
-def _stored(end: EndKind) -> dict[str, object]:
+def _make_row(end: EndKind) -> dict[str, object]:
     return {"kind": end.kind, "share": end.share, "words": list(end.words)}
 
 

@@ -114,7 +114,7 @@ class ChainExpansion:
             for chain in _merged(topic, triples, levels, self.bounds, frozenset(topics))
         ]
         chains.sort(key=evidence.chain_order)
-        kept = self._joined(chains[: self.keep], evidence)
+        kept = self._join_chains(chains[: self.keep], evidence)
         is_cut = any(len(level) > self.bounds.max_chains for levels in grown for level in levels)
         left_out = [f"chains of a length beyond the first {self.bounds.max_chains:,}"] if is_cut else []
         left_out += [f"chains beyond the best {self.keep:,}"] if len(chains) > self.keep else []
@@ -126,7 +126,7 @@ class ChainExpansion:
         changed = replace(evidence, kind="chain", items=tuple(kept), groups=groups, left_out=cuts)  # type: ignore[arg-type]
         return cast(Evidence[Chain], changed)
 
-    def _joined(self, chains: list[Scored[Chain]], evidence: Evidence[Triple]) -> list[Scored[Chain]]:
+    def _join_chains(self, chains: list[Scored[Chain]], evidence: Evidence[Triple]) -> list[Scored[Chain]]:
         if not self.join:
             return chains
         mentions = {topic.entity.id: topic.mention for topic in evidence.topics}

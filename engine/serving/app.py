@@ -193,7 +193,7 @@ def _add_questions(app: FastAPI) -> None:
             for each in body.questions or ()
         ]
 
-    async def asked(body: schemas.AskForm, request: Request, *, answers: bool) -> list[Answer]:
+    async def ask_form(body: schemas.AskForm, request: Request, *, answers: bool) -> list[Answer]:
         service = get_service(request)
         variant = service.variant(body.recipe, body.options)
         return await run_while_connected(
@@ -206,7 +206,7 @@ def _add_questions(app: FastAPI) -> None:
     @app.post("/v1/ask", response_model=schemas.AnswerReply | schemas.Answers, tags=["questions"])
     async def ask(body: schemas.AskForm, request: Request) -> Response:
         """Answer a question, or each of a list, with the evidence that the answer rests on."""
-        found = [_make_answer_data(each, body.drawing) for each in await asked(body, request, answers=True)]
+        found = [_make_answer_data(each, body.drawing) for each in await ask_form(body, request, answers=True)]
         return make_response(found[0] if body.question is not None else {"results": found})
 
     @app.post("/v1/retrieve", response_model=schemas.EvidenceReply | schemas.Evidences, tags=["questions"])
@@ -214,7 +214,7 @@ def _add_questions(app: FastAPI) -> None:
         """Find and rank the evidence for a question, or for each of a list."""
         found = [
             evidence_data(each.evidence) | (_make_drawing_data(each) if body.drawing else {})
-            for each in await asked(body, request, answers=False)
+            for each in await ask_form(body, request, answers=False)
         ]
         return make_response(found[0] if body.question is not None else {"results": found})
 

@@ -432,13 +432,13 @@ def run_on_batches(
     """
     failures: list[BaseException] = []
 
-    def guarded() -> Iterator[pa.RecordBatch]:
+    def guard_batches() -> Iterator[pa.RecordBatch]:
         try:
             yield from batches
         except BaseException as failure:  # noqa: BLE001 - raised again below, outside of DuckDB
             failures.append(failure)
 
-    connection.register(table, pa.RecordBatchReader.from_batches(schema, guarded()))
+    connection.register(table, pa.RecordBatchReader.from_batches(schema, guard_batches()))
     try:
         connection.execute(text)
     finally:

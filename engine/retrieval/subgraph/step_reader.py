@@ -151,7 +151,7 @@ class StepReader:
 
     def read(self, plans: Sequence[ReadPlan], *, last: bool) -> Steps[StepTriples]:
         """Return the triples that any of the plans wants; the nodes they lead to are among `entities` from then on."""
-        wholes, wanted = _united(plans)
+        wholes, wanted = _unite_plans(plans)
         hubs = self._hubs(wanted)
         light = {entity: limits for entity, limits in wanted.items() if entity not in hubs}
         requests: list[Request[Neighbours]] = []
@@ -171,7 +171,7 @@ class StepReader:
             requests.append(read_hub_neighbours(ids, name, relation, limit, stored_as=type_, last=last))
             sources.append(np.array(there, dtype=np.int64))
         answers = yield from together(requests)
-        return self._joined(answers, sources, wholes)
+        return self._join_answers(answers, sources, wholes)
 
     def _request(self, wholes: Ints, parts: Mapping[int, Mapping[int, int]], *, last: bool) -> Request[Neighbours]:
         _, relations, _ = self.entities.groups(wholes)
@@ -190,7 +190,7 @@ class StepReader:
             last=last,
         )
 
-    def _joined(self, answers: Sequence[Neighbours], sources: Sequence[Ints], wholes: Ints) -> StepTriples:
+    def _join_answers(self, answers: Sequence[Neighbours], sources: Sequence[Ints], wholes: Ints) -> StepTriples:
         none = np.zeros(0, dtype=np.int64)
         numbers = [self.entities.add(answer.nodes) for answer in answers]
         source = np.concatenate([none, *(s[a.sources] for s, a in zip(sources, answers, strict=True))])
@@ -215,7 +215,7 @@ class StepReader:
         return name_relation(abs(number), self.relations)
 
 
-def _united(plans: Sequence[ReadPlan]) -> tuple[Ints, dict[int, dict[int, int]]]:
+def _unite_plans(plans: Sequence[ReadPlan]) -> tuple[Ints, dict[int, dict[int, int]]]:
     """Return the entities that every plan wants whole, sorted, and of the others how many triples of each relation."""
     entities = np.concatenate([np.zeros(0, dtype=np.int64), *(plan.entities for plan in plans)])
     whole = np.concatenate([np.zeros(0, dtype=np.bool_), *(plan.whole for plan in plans)])

@@ -23,7 +23,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.instance import Instance
 from lodestar.loaders.loads.verifying import verify
 
-from tests.conftest import HEAP_MB, PAGECACHE_MB, emptied
+from tests.conftest import HEAP_MB, PAGECACHE_MB, clear_database
 from tests.snapshot import Snapshot, snapshot
 
 KILLS = int(os.environ.get("LODESTAR_KILLS", "1"))
@@ -115,7 +115,7 @@ def test_the_same_command_again_finishes_what_was_killed(
 
     def prepare() -> Snapshot | None:
         instance.start(progress=False)
-        look(instance, lambda driver, _: emptied(driver, "neo4j", schema=True))
+        look(instance, lambda driver, _: clear_database(driver, "neo4j", schema=True))
         if options != ("--writer", "online"):
             run(command(instance, small, "--writer", "online"), cache_dir)
             return look(instance, seen)
@@ -156,7 +156,7 @@ def test_a_server_that_goes_away_in_the_middle_is_one_line(
     instance: Instance, files: tuple[Path, Path], cache_dir: Path
 ) -> None:
     instance.start(progress=False)
-    look(instance, lambda driver, _: emptied(driver, "neo4j", schema=True))
+    look(instance, lambda driver, _: clear_database(driver, "neo4j", schema=True))
     load = command(instance, files[0], "--writer", "online")
     with subprocess.Popen(load, env=environment(cache_dir), stderr=subprocess.PIPE, text=True) as process:
         look(instance, until_some_triples)

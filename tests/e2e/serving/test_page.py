@@ -17,7 +17,7 @@ from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Settings
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.conftest import emptied
+from tests.conftest import clear_database
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 from tests.serving import serving
 
@@ -50,7 +50,7 @@ def chromium() -> str:
 
 @pytest.fixture(scope="module")
 def url(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings) -> Iterator[str]:
-    emptied(driver, connection.database)
+    clear_database(driver, connection.database)
     load(TripleSource((*COUNTRIES, *TWO_GEORGIAS), COUNTRY_NAMES | NAMES), gateway)
     with serving(settings, ServerOptions(token="")) as url:
         yield url

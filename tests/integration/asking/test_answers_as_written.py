@@ -22,7 +22,7 @@ from lodestar.loaders.formats.ntriples import NtriplesSource
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.star.mined import read_mined_file
 
-from tests.conftest import emptied
+from tests.conftest import clear_database
 from tests.graphs import load
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -53,12 +53,12 @@ def graph(
     settings: Settings,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Settings]:
-    emptied(driver, connection.database)
+    clear_database(driver, connection.database)
     file = tmp_path_factory.mktemp("graph") / "kg.nt"
     file.write_text(GRAPH)
     assert load(NtriplesSource(str(file), bases=["http://x/"]), gateway).num_triples == 5
     yield settings
-    emptied(driver, connection.database)
+    clear_database(driver, connection.database)
 
 
 def written(folder: Path, *lines: dict[str, Any], name: str = "asked.jsonl") -> str:

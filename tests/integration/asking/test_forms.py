@@ -19,7 +19,7 @@ from lodestar.engine.settings import Settings
 from lodestar.engine.values import Step
 from lodestar.loaders.formats.by_name import source_class
 
-from tests.conftest import emptied
+from tests.conftest import clear_database
 from tests.forms_of_geonames import form_questions, said
 from tests.graphs import load
 from tests.plain_graph import write_graph
@@ -46,7 +46,7 @@ TRIPLES = [
 
 @pytest.fixture(scope="module")
 def company(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings) -> Iterator[Engine]:
-    emptied(driver, connection.database)
+    clear_database(driver, connection.database)
     write_graph(driver, gateway, TRIPLES, NAMES, literals=VALUES)
     with Engine(settings, recipe="similarity", options={"forms": True}) as engine:
         yield engine
@@ -191,7 +191,7 @@ def test_all_are_counted_and_the_first_come_back(company: Engine, gateway: Gatew
 def test_120_questions_over_geonames(
     gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings
 ) -> None:
-    emptied(driver, connection.database)
+    clear_database(driver, connection.database)
     load(source_class("geonames")(), gateway)
     questions = list(form_questions())
     with (

@@ -14,7 +14,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Question
 
-from tests.conftest import emptied
+from tests.conftest import clear_database
 from tests.graphs import TripleSource, load
 
 NAMES = {
@@ -46,7 +46,7 @@ TRIPLES = [
 
 @pytest.fixture(scope="module")
 def films(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings) -> Iterator[Engine]:
-    emptied(driver, connection.database)
+    clear_database(driver, connection.database)
     load(TripleSource(TRIPLES, NAMES), gateway)
     with Engine(settings) as engine:
         yield engine

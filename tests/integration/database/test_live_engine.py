@@ -18,7 +18,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Question
 
-from tests.conftest import emptied
+from tests.conftest import clear_database
 from tests.graphs import COUNTRIES, COUNTRY_NAMES
 from tests.plain_graph import write_graph, write_load
 from tests.searches import chains
@@ -116,7 +116,7 @@ def test_a_graph_in_the_place_of_another_is_read_by_its_own_numbers(
 ) -> None:
     capital = Question("What is the capital?", ("m.peru",))
     assert ends(live, capital) == {"Lima"}
-    emptied(driver, connection.database, schema=True)
+    clear_database(driver, connection.database, schema=True)
     contains = "location.location.contains"
     others = [("m.peru", "aaa.first.of_all", "m.sol"), *(triple for triple in COUNTRIES if triple[1] != contains)]
     write_graph(driver, gateway, others, COUNTRY_NAMES)

@@ -16,7 +16,7 @@ from lodestar.loaders.formats.by_name import source_class
 from lodestar.loaders.source import Source
 from pyarrow import parquet
 
-from tests.conftest import emptied
+from tests.conftest import clear_database
 from tests.graphs import load
 
 FREEBASE = "<http://rdf.freebase.com/ns/{}>"
@@ -82,7 +82,7 @@ def aliased(
     settings: Settings,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Engine]:
-    emptied(driver, connection.database, schema=True)
+    clear_database(driver, connection.database, schema=True)
     for number, source in enumerate(SOURCES):
         load(source(tmp_path_factory.mktemp("source")), gateway, mode="append" if number else "replace")
     with Engine(settings) as engine:

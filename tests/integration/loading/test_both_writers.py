@@ -22,7 +22,7 @@ from lodestar.loaders.rows import StatementRow, name_row, triple_row
 from lodestar.loaders.source import NO_ID, Source
 from lodestar.loaders.writing import relations as relation_types
 
-from tests.conftest import HEAP_MB, PAGECACHE_MB, emptied
+from tests.conftest import HEAP_MB, PAGECACHE_MB, clear_database
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, RowSource, TripleSource, load
 from tests.snapshot import Snapshot, snapshot
 
@@ -103,7 +103,7 @@ def test_the_same_graph_by_both_writers(
 ) -> None:
     others = [triple_row(1, "e0", f"other.{number}", "e1") for number in range(FEW_TYPES)]
     source = RowSource([*HARD_TEXTS, *others, *found], unnamed_ids=unnamed_ids, languages=("es", "en"))
-    emptied(driver, "neo4j", schema=True)
+    clear_database(driver, "neo4j", schema=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(relation_types, "MAX_TYPES", FEW_TYPES)
         load(source, gateway, batch_size=97)
@@ -148,7 +148,7 @@ def test_relations_beyond_the_budget_of_types(
 ) -> None:
     monkeypatch.setattr(relation_types, "MAX_TYPES", 4)
     source = TripleSource(COUNTRIES, COUNTRY_NAMES)
-    emptied(driver, "neo4j", schema=True)
+    clear_database(driver, "neo4j", schema=True)
     load(source, gateway)
     stored = driver.execute_query("MATCH (:Entity)-[r]->() RETURN DISTINCT type(r) AS type ORDER BY type").records
     assert {record["type"] for record in stored} == {

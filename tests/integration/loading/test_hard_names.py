@@ -12,7 +12,7 @@ from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 
-from tests.conftest import emptied
+from tests.conftest import clear_database
 from tests.graphs import TripleSource, load
 
 HARD_NAMES = {
@@ -40,7 +40,7 @@ HARD_NAMES = {
 
 @pytest.fixture(scope="module")
 def hard(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings) -> Iterator[Engine]:
-    emptied(driver, connection.database, schema=True)
+    clear_database(driver, connection.database, schema=True)
     load(TripleSource([(id_, "work.kind", "m.kind") for id_ in HARD_NAMES], HARD_NAMES), gateway)
     with Engine(settings) as engine:
         yield engine

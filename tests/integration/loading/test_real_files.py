@@ -26,7 +26,7 @@ from lodestar.loaders.loads.loading import LoadOptions, load_embedded
 from lodestar.loaders.loads.verifying import verify
 from lodestar.loaders.source import Source
 
-from tests.conftest import HEAP_MB, PAGECACHE_MB, emptied
+from tests.conftest import HEAP_MB, PAGECACHE_MB, clear_database
 from tests.graphs import load
 from tests.places import DATA
 from tests.reference_parsers import freebase
@@ -121,7 +121,7 @@ def test_what_is_loaded_is_exported(
         pytest.skip(f"no real files at {DATA}")
     if not ALL and (DATA / file).stat().st_size > 1_000_000:
         pytest.skip("a large file: LODESTAR_ALL_FILES=1 takes it")
-    emptied(driver, "neo4j", schema=True)
+    clear_database(driver, "neo4j", schema=True)
     report = load(source_of(kind, file, arguments), gateway)
     exported = tmp_path / "out.tsv"
     export(ExportRequest(str(exported)), gateway)
@@ -144,7 +144,7 @@ def test_what_is_loaded_is_exported(
 def test_names_of_the_dump_join_the_graph_they_name(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
     if not DATA.is_dir():
         pytest.skip(f"no real files at {DATA}")
-    emptied(driver, "neo4j", schema=True)
+    clear_database(driver, "neo4j", schema=True)
     both = tmp_path / "both.nt"
     names = list(lines(DATA / NO_TRIPLES))
     head = "freebase-rdf/fb-rdf-10k-head.nt.gz"

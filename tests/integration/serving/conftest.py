@@ -13,14 +13,14 @@ from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Settings
 
-from tests.conftest import emptied
+from tests.conftest import clear_database
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 from tests.serving import serving
 
 
 @pytest.fixture(scope="module")
 def countries(gateway: Gateway, driver: neo4j.Driver, connection: Connection) -> None:
-    emptied(driver, connection.database)
+    clear_database(driver, connection.database)
     load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
 
 

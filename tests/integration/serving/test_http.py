@@ -28,7 +28,7 @@ from openapi_spec_validator import validate
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
-from tests.conftest import emptied
+from tests.conftest import clear_database
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 from tests.scripted_llm import ScriptedLLM, says, streamed
 from tests.serving import serving
@@ -457,7 +457,7 @@ def test_the_next_question_sees_what_was_loaded(
 ) -> None:
     question = {"question": "Which currency is used in Bolivia?"}
     assert client.post("/v1/ask", json=question).json()["found"] is False
-    emptied(driver, connection.database)
+    clear_database(driver, connection.database)
     more = (*COUNTRIES, ("m.bolivia", "location.country.currency_used", "m.boliviano"))
     load(TripleSource(more, {**COUNTRY_NAMES, "m.bolivia": "Bolivia", "m.boliviano": "Boliviano"}), gateway)
     assert client.post("/v1/ask", json=question).json()["answer"] == "Boliviano"

@@ -25,7 +25,7 @@ from lodestar.models.star.kind import KIND
 from lodestar.models.star.mined import read_mined_file
 from lodestar.models.training.objective import TrainingOptions
 
-from tests.conftest import emptied
+from tests.conftest import clear_database
 from tests.graphs import COUNTRIES, TripleSource, load
 from tests.mined_examples import tiny_encoder
 from tests.trainings import train_sets
@@ -106,7 +106,7 @@ class Graph:
 
     def made(self, triples: Sequence[tuple[str, str, str]], names: Mapping[str, str]) -> tuple[list[str], list[str]]:
         """The texts of questions made of such a graph, and what was said."""
-        emptied(self.driver, self.connection.database)
+        clear_database(self.driver, self.connection.database)
         load(TripleSource(triples, names), self.gateway)
         said: list[str] = []
         with Engine(self.settings) as engine:

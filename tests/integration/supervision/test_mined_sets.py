@@ -21,7 +21,7 @@ from lodestar.engine.training.of_graph import Say
 from lodestar.engine.training.path_sets import mine_set
 from lodestar.models.star.mined import Mined
 
-from tests.conftest import emptied
+from tests.conftest import clear_database
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 
 QUESTIONS = QuestionSet(
@@ -71,7 +71,7 @@ def test_what_was_mined_is_taken_up_and_of_another_graph_refused(
     assert (ask.num_mined, ask.said) == (1, [])
     assert ask(seed=1).mining.options["seed"] == 1
     (kept,) = ask.folder.glob("mined-*-1-0-*.jsonl.gz")
-    emptied(driver, connection.database)
+    clear_database(driver, connection.database)
     load(TripleSource([*COUNTRIES, ("m.peru", "capital", "m.santiago")], COUNTRY_NAMES), gateway)
     with pytest.raises(
         UsageError, match=rf"{kept.name} was mined from another graph, or from this one before .*--fresh"

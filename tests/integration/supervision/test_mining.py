@@ -31,7 +31,7 @@ from lodestar.engine.supervision.placing import SkippedQuestion
 from lodestar.engine.values import Step
 from lodestar.models.star.mined import iterate_paths, read_mined_file
 
-from tests.conftest import emptied
+from tests.conftest import clear_database
 from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 from tests.memory_graph import MemoryGraph
 from tests.mined_graphs import catalogue_of, hops, mediating_of
@@ -194,7 +194,7 @@ QUESTIONS = QuestionSet(
 
 @pytest.fixture
 def engine(settings: Settings, gateway: Gateway, driver: neo4j.Driver, connection: Connection) -> Engine:
-    emptied(driver, connection.database)
+    clear_database(driver, connection.database)
     load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
     return Engine(settings)
 
