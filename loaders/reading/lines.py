@@ -177,7 +177,8 @@ class _Cutter:
 
     def _keep(self, rest: Bytes) -> None:
         """Keep the start of a line for the next block; of an overlong one only what a message shows."""
-        if self._too_long is None and len(rest) > MAX_LINE_BYTES + 1:
+        marked = not self._num_lines and rest[:3].tobytes() == _UTF8_MARK
+        if self._too_long is None and len(rest) > MAX_LINE_BYTES + 1 + marked * len(_UTF8_MARK):
             self._too_long = rest[: 4 * SHOWN_CHARS].tobytes()
         self._rest = rest[:0].copy() if self._too_long is not None else rest.copy()
 

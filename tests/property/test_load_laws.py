@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
 from lodestar.loaders.reading import lines as lines_module
@@ -48,6 +48,7 @@ def test_csv_gives_back_what_was_written(tmp_path: Path, rows: list[tuple[str, s
 
 
 @with_files
+@example(b".\rtwelve bytes\xf0\x9f\x98\x80\r\n"[1:], True, 11, 20)  # the mark is no part of the first line
 @given(content, st.booleans(), st.integers(4, 60), st.sampled_from([7, 20, 1_000_000]))
 def test_lines_are_the_same_wherever_a_block_ends(
     tmp_path: Path, raw: bytes, marked: bool, block_bytes: int, max_line_bytes: int
