@@ -22,6 +22,8 @@ _TOKEN = re.compile(r"\s*([A-Za-z][\w-]*|[+|()])")
 
 
 MAX_LINE_CHARS = 2_000
+MAX_TOKENS = 100
+"""Names, signs and brackets of a line: the parser and the tree are as deep as these are many."""
 
 
 def parse_line(line: str) -> Node:
@@ -29,6 +31,10 @@ def parse_line(line: str) -> Node:
     if len(line) > MAX_LINE_CHARS:
         raise UsageError(f"expected a line of parts of at most {MAX_LINE_CHARS:,} characters, found {len(line):,}")
     tokens = list(_tokens(line))
+    if len(tokens) > MAX_TOKENS:
+        raise UsageError(
+            f"expected a line of parts of at most {MAX_TOKENS} names, signs and brackets, found {len(tokens):,}"
+        )
     node, rest = _union(line, tokens)
     if rest:
         raise _wrong(line, "a + or a |", rest[0])
