@@ -30,6 +30,7 @@ from lodestar.engine.settings import resolve
 
 from tests.people.asked import Asked, read_questions
 from tests.people.graphs import DEV, HELD_OUT, Graph, write
+from tests.people.more_graphs import MORE_DEV
 
 NAME = "people"
 RIGHT = 0.8
@@ -176,7 +177,7 @@ def main() -> None:
     arguments = parser.parse_args()
     environ = {**os.environ, "LODESTAR_NAME": NAME}
     judged, times = [], []
-    for make in DEV if arguments.graphs == "dev" else HELD_OUT:
+    for make in DEV + MORE_DEV if arguments.graphs == "dev" else HELD_OUT:
         graph = make()
         if arguments.only in (None, graph.name):
             with tempfile.TemporaryDirectory() as folder:

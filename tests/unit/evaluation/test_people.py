@@ -10,9 +10,10 @@ import pytest
 
 from tests.people.asked import answer, read_questions, walk
 from tests.people.graphs import DEV, HELD_OUT, Graph, write
+from tests.people.more_graphs import MORE_DEV
 
 
-@pytest.mark.parametrize("make", DEV + HELD_OUT, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", DEV + MORE_DEV + HELD_OUT, ids=lambda make: make.__name__)
 def test_a_graph_has_the_size_and_the_questions_it_should_have(make: Callable[[], Graph], tmp_path: Path) -> None:
     graph = make()
     assert 300 <= len(graph.triples) <= 600
