@@ -16,9 +16,9 @@ from ..models.text.vectors import TextVectors, VectorStore
 from ..models.text.verbalise import RelationWords
 from .errors import CheckpointError, EncoderError, UsageError
 from .extras import require_extra, translate_import_errors
-from .indexes.relation_index import type_words, words_of_relation
 from .neo4j.catalogue import Catalogue, Edition
 from .neo4j.connection import Connection
+from .relations.words import type_words, words_of_relation
 from .settings import Settings
 
 if TYPE_CHECKING:

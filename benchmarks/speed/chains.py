@@ -20,9 +20,9 @@ from statistics import mean, median
 import numpy as np
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.indexes.relation_index import words_of_name
 from lodestar.engine.neo4j.graph import ExpansionBounds
 from lodestar.engine.recipes.reorganising import Reorganise
+from lodestar.engine.relations.words import words_of_name
 from lodestar.engine.reorganising.chaining import ChainExpansion, columns_of, expand_triples
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from lodestar.engine.indexes.relation_index import words_of_relation
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.instance import connection_of
 from lodestar.engine.neo4j.neighbours import read_signature_counts
+from lodestar.engine.relations.words import words_of_relation
 from lodestar.engine.retrieval.subgraph.batch import Subgraph
 from lodestar.engine.retrieval.subgraph.proposing import SimilarityProposer
 from lodestar.engine.retrieval.subgraph.walking import QuestionSubgraphs, SubgraphQuery

@@ -101,7 +101,7 @@ def _ask_for_phrases(relations: list[RelationInfo]) -> dict[str, list[str]]:
 
 
 def _show(relations: list[RelationInfo], *, as_json: bool) -> None:
-    from ..indexes.relation_index import phrases_of
+    from ..relations.words import phrases_of
     from .terminal import printable
 
     for relation in relations:

@@ -10,12 +10,12 @@ Unnamed mediators are never shown: the steps into and out of one stand in a sing
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, groupby
 from typing import Literal, TypeVar
 
+from ...models.text.verbalise import split_name
 from ..values import Entity, Path, Scored, Triple
 from .chain import Chain
 from .evidence import Item
@@ -74,12 +74,7 @@ def relation_words(relation: str) -> str:
 
     Of a dotted name the last two parts are kept, of a URI the last; underscores and camel case are opened.
     """
-    if "://" in relation:
-        parts = [[re.split(r"[/#]", relation.rstrip("/#"))[-1]]]
-    else:
-        parts = [[word for word in re.split(r"[./]", part) if word][-2:] for part in relation.split("./")]
-    words = ", ".join(" ".join(part) for part in parts).replace("_", " ")
-    words = re.sub(r"(?<=[a-z])([A-Z])(?=[a-z])", lambda match: f" {match[1].lower()}", words)
+    words = ", ".join(" ".join(part[-2:]) for part in split_name(relation))
     return one_line(words) or one_line(relation)
 
 

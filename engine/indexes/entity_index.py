@@ -18,8 +18,8 @@ from ...models.text.encoders import FloatArray, SentenceEncoder
 from ...models.text.vectors import TextVectors
 from ...models.whole_file import file_sha256
 from ..neo4j.catalogue import Catalogue, Edition
+from ..relations.words import type_words
 from ..values import Entity
-from .relation_index import type_words
 
 if TYPE_CHECKING:
     import faiss

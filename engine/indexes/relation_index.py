@@ -1,7 +1,8 @@
-"""Turn the catalogue's relations into words, and search relations by the vectors of their words.
+"""Search relations by the vectors of their words and of the phrases by which people ask for them.
 
-The index is a folder with ``relations.faiss`` and ``relations.json`` (encoder, catalogue fingerprint, the other file's
-SHA-256, and per row the relation's number and text). It is rebuilt if the catalogue or the encoder has changed or a
+The index is a folder with ``relations.faiss`` and ``relations.json`` (encoder, the other file's SHA-256, and per
+row the relation's number and text). The first rows are the relations' own words, a row each; phrases
+follow. It is rebuilt if a relation, its words or the encoder have changed or a
 file is damaged; vectors of unchanged texts are reused.
 """
 
@@ -18,18 +19,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...models.text.encoders import FloatArray, SentenceEncoder
-from ...models.text.verbalise import Meaning, RelationWords, join_without_repeats
 from ...models.whole_file import atomic_write, file_sha256
-from ...models.wording.english import lexicon_phrases
-from ..neo4j.catalogue import LABEL_SEPARATOR, ORIGINS, Catalogue, Phrase, RelationInfo
+from ..neo4j.catalogue import Catalogue, RelationInfo
 from ..neo4j.connection import Connection
+from ..relations.words import index_text, words_of_relation
 from ..settings import Settings
 from ..values import Scored
 
 if TYPE_CHECKING:
     import faiss
 
-FORMAT = 2
+FORMAT = 3
 
 _log = logging.getLogger(__name__)
 
@@ -48,54 +48,71 @@ class _Meta:
     """The content of ``relations.json``."""
 
     encoder: str
-    fingerprint: str
     vectors_sha256: str
-    texts: tuple[str, ...]
+    rows: list[tuple[int, str]]
 
 
 class RelationIndex:
-    """Nearest relations by cosine. `open_index` builds or loads it."""
+    """Nearest relations by cosine. `open_index` builds or loads it.
 
-    def __init__(self, relations: Sequence[RelationInfo], index: faiss.Index, num_encoded: int) -> None:
+    index: rows of unit vectors, the first of each relation its own words'. owners: the place of each row's relation in
+    `relations`.
+    """
+
+    def __init__(
+        self, relations: Sequence[RelationInfo], index: faiss.Index, owners: Sequence[int], num_encoded: int
+    ) -> None:
         self.relations = tuple(relations)
         self.num_encoded = num_encoded
         """How many texts were encoded when the index was opened."""
         self.index = index
+        self._owners = np.array(owners, dtype=np.int64)
 
     def search(self, vectors: FloatArray, top_k: int) -> list[list[Scored[RelationInfo]]]:
         """Return for each vector, (num_queries, dimension), the `top_k` nearest relations with their cosines.
 
-        Ties are broken by the relation's number.
+        The cosine of a relation is that of its words or of its best phrase. Ties are broken by the relation's number.
         """
-        if not self.relations or top_k < 1:
-            return [[] for _ in vectors]
-        scores, rows = self.index.search(vectors, min(top_k, len(self.relations)))
         return [
             sorted(
-                (Scored(self.relations[row], float(score)) for score, row in zip(line, places, strict=True)),
+                (Scored(self.relations[place], score) for place, score in best.items()),
                 key=lambda s: (-s.score, s.value.number),
             )
-            for line, places in zip(scores, rows, strict=True)
+            for best in self._best(vectors, top_k)
         ]
 
     def nearest(self, vectors: FloatArray, top_k: int) -> list[frozenset[str]]:
         """Return for each vector the names of the `top_k` nearest relations."""
-        if not self.relations or top_k < 1:
-            return [frozenset() for _ in vectors]
-        _, rows = self.index.search(vectors, min(top_k, len(self.relations)))
-        return [frozenset(self.relations[row].name for row in line) for line in rows.tolist()]
+        return [frozenset(self.relations[place].name for place in best) for best in self._best(vectors, top_k)]
+
+    def _best(self, vectors: FloatArray, top_k: int) -> list[dict[int, float]]:
+        """Return for each vector the places of the nearest relations with their cosines, best first."""
+        wanted = min(top_k, len(self.relations))
+        if wanted < 1 or not len(vectors):
+            return [{} for _ in vectors]
+        num_rows = wanted
+        while True:  # several rows may be of one relation
+            num_rows = min(2 * num_rows, len(self._owners))
+            scores, rows = self.index.search(vectors, num_rows)
+            owners = self._owners[rows]
+            found = [_first_of_each(*line, wanted) for line in zip(owners.tolist(), scores.tolist(), strict=True)]
+            if num_rows == len(self._owners) or all(len(best) == wanted for best in found):
+                return found
 
     def vectors(self) -> FloatArray:
-        """Return all vectors, (num_relations, dimension), in the order of `relations`."""
+        """Return the vectors of the relations' own words, (num_relations, dimension), in the order of `relations`."""
         if not self.relations:
             return np.zeros((0, self.index.d), dtype=np.float32)
         return np.asarray(self.index.reconstruct_n(0, len(self.relations)), dtype=np.float32)
 
 
-def text_of(relation: RelationInfo) -> str:
-    """Return the text that is embedded for a relation: its words, its domain and its range."""
-    words = words_of_relation(relation)
-    return join_without_repeats((words.domain, *words.properties, type_words(relation.range)))
+def _first_of_each(owners: Sequence[int], scores: Sequence[float], most: int) -> dict[int, float]:
+    best: dict[int, float] = {}
+    for owner, score in zip(owners, scores, strict=True):
+        if len(best) == most:
+            break
+        best.setdefault(owner, score)
+    return best
 
 
 def index_folder(settings: Settings, connection: Connection) -> Path:
@@ -109,9 +126,9 @@ def index_state(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) ->
     meta = _read_meta(folder)
     if meta is None:
         return IndexState(present=False, current=False, num_relations=0)
-    fits = meta.fingerprint == catalogue.fingerprint and meta.encoder == encoder.revision
-    current = fits and len(meta.texts) == len(catalogue.relations) and _is_intact(folder, meta)
-    return IndexState(present=True, current=current, num_relations=len(meta.texts))
+    fits = meta.encoder == encoder.revision and meta.rows == _rows_of(catalogue.relations)
+    num_relations = len({number for number, _ in meta.rows})
+    return IndexState(present=True, current=fits and _is_intact(folder, meta), num_relations=num_relations)
 
 
 def open_index(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder, device: str = "cpu") -> RelationIndex:
@@ -120,7 +137,8 @@ def open_index(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder, dev
     device: where it is searched; CUDA needs faiss-gpu.
     """
     opened = _open_index(folder, catalogue, encoder)
-    return RelationIndex(opened.relations, _on_device(opened.index, device), opened.num_encoded)
+    opened.index = _on_device(opened.index, device)
+    return opened
 
 
 def _on_device(index: faiss.Index, device: str) -> faiss.Index:
@@ -137,21 +155,33 @@ def _open_index(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) ->
     meta = _read_meta(folder)
     stored = _read_vectors(folder, meta)
     relations = catalogue.relations
+    place = {relation.number: at for at, relation in enumerate(relations)}
+    rows = _rows_of(relations)
+    owners = [place[number] for number, _ in rows]
     known: dict[str, FloatArray] = {}
     if meta is not None and stored is not None and meta.encoder == encoder.revision:
-        if meta.fingerprint == catalogue.fingerprint and len(meta.texts) == len(relations):
-            return RelationIndex(relations, stored, num_encoded=0)
+        if meta.rows == rows:
+            return RelationIndex(relations, stored, owners, num_encoded=0)
         old = np.asarray(stored.reconstruct_n(0, stored.ntotal), dtype=np.float32)
-        known = dict(zip(meta.texts, old, strict=True))
-    texts = [text_of(relation) for relation in relations]
-    missing = list(dict.fromkeys(text for text in texts if text not in known))
+        known = {text: vector for (_, text), vector in zip(meta.rows, old, strict=True)}
+    missing = list(dict.fromkeys(text for _, text in rows if text not in known))
     known |= dict(zip(missing, encoder.encode(missing), strict=True))
-    dimension = len(known[texts[0]]) if texts else encoder.dimension
-    index = faiss.IndexFlatIP(dimension)
-    if texts:
-        index.add(np.stack([known[text] for text in texts]))
-    _write(folder, index, catalogue, encoder, texts)
-    return RelationIndex(relations, index, num_encoded=len(missing))
+    index = faiss.IndexFlatIP(len(known[rows[0][1]]) if rows else encoder.dimension)
+    if rows:
+        index.add(np.stack([known[text] for _, text in rows]))
+    _write(folder, index, encoder, rows)
+    return RelationIndex(relations, index, owners, num_encoded=len(missing))
+
+
+def _rows_of(relations: Sequence[RelationInfo]) -> list[tuple[int, str]]:
+    """Return the number and text of each row."""
+    meanings = [words_of_relation(relation).meaning for relation in relations]
+    phrases = [
+        (relation.number, phrase)
+        for relation, meaning in zip(relations, meanings, strict=True)
+        for phrase in dict.fromkeys((*meaning.forward, *meaning.inverse))
+    ]
+    return [*((relation.number, index_text(relation)) for relation in relations), *phrases]
 
 
 def _read_meta(folder: Path) -> _Meta | None:
@@ -160,8 +190,8 @@ def _read_meta(folder: Path) -> _Meta | None:
         meta = json.loads((folder / "relations.json").read_text(encoding="utf-8"))
         if meta["format"] != FORMAT:
             return None
-        texts = tuple(str(row["text"]) for row in meta["rows"])
-        return _Meta(meta["encoder"], meta["fingerprint"], meta["vectors_sha256"], texts)
+        rows = [(int(row["number"]), str(row["text"])) for row in meta["rows"]]
+        return _Meta(meta["encoder"], meta["vectors_sha256"], rows)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
@@ -184,21 +214,16 @@ def _read_vectors(folder: Path, meta: _Meta | None) -> faiss.Index | None:
         index = faiss.read_index(str(folder / "relations.faiss"))
     except RuntimeError:
         return None
-    return index if index.ntotal == len(meta.texts) else None
+    return index if index.ntotal == len(meta.rows) else None
 
 
-def _write(
-    folder: Path, index: faiss.Index, catalogue: Catalogue, encoder: SentenceEncoder, texts: Sequence[str]
-) -> None:
+def _write(folder: Path, index: faiss.Index, encoder: SentenceEncoder, rows: Sequence[tuple[int, str]]) -> None:
     """Write both files atomically; of several concurrent writers the last one's pair stays.
 
     A failure is logged, because the index in memory can be used anyway.
     """
     import faiss
 
-    rows = [
-        {"number": relation.number, "text": text} for relation, text in zip(catalogue.relations, texts, strict=True)
-    ]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with (
@@ -209,9 +234,8 @@ def _write(
             meta = {
                 "format": FORMAT,
                 "encoder": encoder.revision,
-                "fingerprint": catalogue.fingerprint,
                 "vectors_sha256": file_sha256(vectors),
-                "rows": rows,
+                "rows": [{"number": number, "text": text} for number, text in rows],
             }
             description.write_text(json.dumps(meta, ensure_ascii=False, indent=0), encoding="utf-8")
     except (OSError, RuntimeError) as error:
@@ -223,48 +247,3 @@ def _write(
             folder,
             reason,
         )
-
-
-MAX_PHRASES = 40
-"""Of a relation and direction, the best trusted first, that scorers read."""
-
-
-def words_of_relation(relation: RelationInfo) -> RelationWords:
-    """Return the words of a relation: its label's parts, the type of its domain, and what people ask for it by."""
-    labels = tuple(relation.label.split(LABEL_SEPARATOR))
-    forward, inverse = (
-        tuple(dict.fromkeys(p.text for p in phrases_of(relation) if p.inverse == way))[:MAX_PHRASES]
-        for way in (False, True)
-    )
-    return RelationWords(type_words(relation.domain), labels, Meaning(forward, inverse, relation.head, relation.tail))
-
-
-def phrases_of(relation: RelationInfo) -> tuple[Phrase, ...]:
-    """Return all phrases of a relation, the best trusted first: its label as the user said it, what is stored with it,
-    and what the lexicon has for its label."""
-    said = [Phrase(relation.said_label)] if relation.said_label else []
-    forward, inverse = lexicon_phrases(relation.shown_label.rpartition(LABEL_SEPARATOR)[2].replace("_", " "))
-    found = (
-        *said,
-        *relation.phrases,
-        *(Phrase(text, "lexicon") for text in forward),
-        *(Phrase(text, "lexicon", inverse=True) for text in inverse),
-    )
-    return tuple(sorted(dict.fromkeys(found), key=lambda phrase: ORIGINS.index(phrase.origin)))
-
-
-def type_words(type_: str | None) -> str:
-    """Return the words of a type's last part (`location.country` is "country"); empty for None."""
-    if type_ and "://" in type_:
-        return ""  # older graphs have IRIs as types
-    return (type_ or "").rpartition(".")[2].replace("_", " ").lower()
-
-
-def words_of_name(name: str) -> RelationWords:
-    """Return the words of a relation from its name alone, as in Freebase: ``domain.type.property``.
-
-    A name without dots has no type; a compound one (``a.b.c|d.e.f``) has the type of its first part.
-    """
-    parts = [part.split(".") for part in name.split("|")]
-    first = parts[0]
-    return RelationWords(type_words(".".join(first[:-1])), tuple(part[-1].replace("_", " ").lower() for part in parts))

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import InputError, UsageError
-from ..indexes.relation_index import phrases_of
 from ..neo4j.catalogue import ORIGINS, Catalogue, Origin, Phrase, RelationInfo, read_catalogue
 from ..neo4j.gateway import Gateway
 from ..neo4j.templates import Request, template
 from ..whole_file import read_text
+from .words import phrases_of
 
 MAX_PHRASES = 200
 """Of one relation that are kept."""

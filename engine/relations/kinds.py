@@ -21,11 +21,11 @@ from ...models.wording.kinds import NO_KIND, UNKNOWN, EndKind, EndSample, agreem
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
 from ..evidence.text import relation_words
-from ..indexes.relation_index import type_words
 from ..neo4j.catalogue import LABEL_SEPARATOR, RelationInfo, read_catalogue
 from ..neo4j.gateway import Gateway
 from ..neo4j.templates import Request, Row, template
 from ..retrieval.scoring import hops_of, mask_mention
+from .words import type_words
 
 NUM_ENTITIES = 6_000
 NUM_LITERALS = 8_000

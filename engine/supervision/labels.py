@@ -26,8 +26,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 
-import numpy as np
-
 from ...models.similarity import mask_topic
 from ...models.star.mined import AnswerPath, MinedQuestion, NegativePath
 from ...models.text.vectors import TextVectors
@@ -224,18 +222,19 @@ class Labeller:
 
 
 class SimilarRelations:
-    """The relations of an index by similarity to one of them, cached."""
+    """The relations of an index by the similarity of their own words to one of them, cached."""
 
     def __init__(self, index: RelationIndex) -> None:
-        self._index = index
-        self._vectors = {
-            relation.name: vector for relation, vector in zip(index.relations, index.vectors(), strict=True)
-        }
+        self._relations = index.relations
+        self._place = {relation.name: place for place, relation in enumerate(index.relations)}
+        self._vectors = index.vectors()
         self._found: dict[str, tuple[str, ...]] = {}
 
     def __call__(self, relation: str) -> tuple[str, ...]:
-        """Return all other relations, most similar first."""
+        """Return all other relations, most similar first; equal ones by number."""
         if relation not in self._found:
-            (others,) = self._index.search(self._vectors[relation][np.newaxis], len(self._vectors))
-            self._found[relation] = tuple(near.value.name for near in others if near.value.name != relation)
+            cosines = (self._vectors @ self._vectors[self._place[relation]]).tolist()
+            order = sorted(self._place.values(), key=lambda place: (-cosines[place], self._relations[place].number))
+            names = [self._relations[place].name for place in order]
+            self._found[relation] = tuple(name for name in names if name != relation)
         return self._found[relation]

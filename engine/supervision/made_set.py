@@ -20,10 +20,10 @@ from ...models.wording.questions import joint_question, question_of
 from ..api import Engine
 from ..errors import EncoderError, GraphError
 from ..gold_questions import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
-from ..indexes.relation_index import type_words, words_of_relation
 from ..neo4j.catalogue import Catalogue, read_catalogue, read_graph_state
 from ..neo4j.mining import stream_named_signatures
 from ..progress import Progress, ignore_progress
+from ..relations.words import type_words, words_of_relation
 from ..values import Entity, Step
 from .paraphrasing import paraphrase_questions
 from .path_sampling import MakingOptions, PathSample, PathSampler, SampledPath, sample_topics

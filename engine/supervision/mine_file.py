@@ -13,11 +13,12 @@ from ...models.text.vectors import TextVectors
 from ..api import Engine
 from ..errors import EncoderError, GraphError, QueryTimeoutError
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers
-from ..indexes.relation_index import index_folder, open_index, words_of_relation
+from ..indexes.relation_index import index_folder, open_index
 from ..neo4j.catalogue import Catalogue, read_catalogue, read_full_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import stream_mediator_relations
 from ..progress import Progress, ignore_progress
+from ..relations.words import words_of_relation
 from ..steps import Steps
 from ..whole_file import check_output, translate_storage_errors
 from .labels import KINDS, Labeller

@@ -14,9 +14,9 @@ from ...models.text.vectors import TextVectors
 from ..api import Engine
 from ..errors import GraphError
 from ..gold_questions import QuestionSet, look_up_answers
-from ..indexes.relation_index import words_of_relation
 from ..neo4j.catalogue import Catalogue, read_catalogue, read_full_state
 from ..progress import Progress, ignore_progress
+from ..relations.words import words_of_relation
 from ..retrieval.subgraph.batch import Subgraph
 from ..retrieval.triples import GraphRelations, entity_text, subgraph_query, subgraphs_of
 from ..whole_file import translate_storage_errors

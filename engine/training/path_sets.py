@@ -19,9 +19,9 @@ from ..api import Engine
 from ..errors import InputError
 from ..evidence.calibration import SIMILARITY, Calibration
 from ..gold_questions import GoldQuestion, QuestionSet
-from ..indexes.relation_index import words_of_name
 from ..neo4j.catalogue import read_catalogue
 from ..progress import Progress
+from ..relations.words import words_of_name
 from ..retrieval.scoring import PathScorer
 from ..settings import Settings
 from ..supervision.made_set import EVERY_DEV, make_questions, split_train_dev

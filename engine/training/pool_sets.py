@@ -11,9 +11,9 @@ from ...models.reg_path.network import RelationTokens
 from ..api import Engine
 from ..errors import UsageError
 from ..gold_questions import QuestionSet
-from ..indexes.relation_index import words_of_relation
 from ..neo4j.catalogue import read_catalogue
 from ..progress import Progress
+from ..relations.words import words_of_relation
 from ..settings import Settings
 from ..supervision.pools import PoolBounds, mine_pool
 from ..supervision.refine import pool_of

@@ -15,9 +15,9 @@ from ..api import Engine
 from ..errors import UsageError
 from ..evidence.evidence import Evidence
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers, look_up_topic_ids
-from ..indexes.relation_index import words_of_relation
 from ..neo4j.catalogue import read_catalogue
 from ..progress import Progress, ignore_progress
+from ..relations.words import words_of_relation
 from ..values import Entity
 
 BATCH = 16

@@ -5,6 +5,7 @@ A *hop* is one directed relation, or the relations into an unnamed mediator and 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -109,3 +110,21 @@ def reverse_hop(hop: Hop) -> Hop:
 def join_without_repeats(parts: Iterable[str]) -> str:
     """Return the words of the parts, each word only once, at its first place."""
     return " ".join(dict.fromkeys(" ".join(parts).split()))
+
+
+def split_name(name: str) -> list[list[str]]:
+    """Return the words of each part of a relation's name, the most special last.
+
+    `film.film.directed_by` is film, film, "directed by"; of a URI the last part counts; parts of a compound relation
+    are separated by `|` or `./`. Underscores and camel case are opened.
+    """
+    parts = [re.split(r"[/#]", name.rstrip("/#"))[-1:]] if "://" in name else _split_dotted(name)
+    return [[_open_camel_case(word.replace("_", " ")) for word in part] for part in parts]
+
+
+def _split_dotted(name: str) -> list[list[str]]:
+    return [[word for word in re.split(r"[./]", part) if word] or [part] for part in re.split(r"\||\./", name)]
+
+
+def _open_camel_case(word: str) -> str:
+    return re.sub(r"(?<=[a-z])([A-Z])(?=[a-z])", lambda match: f" {match[1].lower()}", word)

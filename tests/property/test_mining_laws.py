@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from lodestar.engine.evaluation.diagnosis import find_reachable_paths
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
-from lodestar.engine.indexes.relation_index import open_index, words_of_relation
+from lodestar.engine.indexes.relation_index import open_index
+from lodestar.engine.relations.words import words_of_relation
 from lodestar.engine.retrieval.frontier import Bounds
 from lodestar.engine.supervision.answer_paths import write_hop, write_trie
 from lodestar.engine.supervision.labels import Labeller

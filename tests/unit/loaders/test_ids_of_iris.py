@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.indexes.relation_index import type_words
+from lodestar.engine.relations.words import type_words
 from lodestar.loaders.writing.names import domain_of, label_of
 
 

@@ -15,7 +15,7 @@ from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.indexes.relation_index import words_of_name
+from lodestar.engine.relations.words import words_of_name
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.reader.features import NAMES, asks_for_one, way_features
 from lodestar.models.reader.fitting import Readings, figures, fit_logistic_regression, fit_reader

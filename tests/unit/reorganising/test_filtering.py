@@ -15,10 +15,10 @@ from lodestar.engine.errors import LLMError, UsageError
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.indexes.relation_index import words_of_name
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.recipes.reorganising import FI, Filter
+from lodestar.engine.relations.words import words_of_name
 from lodestar.engine.reorganising.filtering import RelevanceFilter, useful_numbers
 from lodestar.engine.reorganising.relevance import (
     AttentionRelevance,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError, UsageError
-from lodestar.engine.indexes.relation_index import phrases_of, words_of_relation
 from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, RelationInfo
 from lodestar.engine.relations.describing import collisions, read_words, words_of
+from lodestar.engine.relations.words import phrases_of, words_of_name, words_of_relation
 from lodestar.models.wording.english import lexicon_phrases, translate_label
 
 CATALOGUE = Catalogue(
@@ -84,3 +84,19 @@ def test_names_of_other_languages_are_read_word_by_word() -> None:
     assert translate_label("gegründet von") == "founded by"
     assert translate_label("works at") == ""
     assert "birthday" in lexicon_phrases("fecha de nacimiento")[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "domain", "properties"),
+    [
+        ("location.country.currency_used", "country", ("currency used",)),
+        ("a.b.c|d.e.f_g", "b", ("c", "f g")),
+        ("/people/person/spouse_s./people/marriage/spouse", "person", ("spouse s", "spouse")),
+        ("http://example.org/ns#birthPlace", "", ("birth place",)),
+        ("works at", "", ("works at",)),
+        ("...", "", ("...",)),
+    ],
+)
+def test_a_name_alone_has_words(name: str, domain: str, properties: tuple[str, ...]) -> None:
+    words = words_of_name(name)
+    assert (words.domain, words.properties) == (domain, properties)

@@ -6,17 +6,25 @@ import json
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from lodestar.engine.indexes.relation_index import RelationIndex, index_state, open_index
-from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
+from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, RelationInfo
 
 from tests.letter_encoder import LetterEncoder
 
 NAMES = ("location.country.capital", "location.country.currency_used", "people.person.place_of_birth")
 CATALOGUE = Catalogue(tuple(RelationInfo(i, name, name, 7) for i, name in enumerate(NAMES, start=1)))
-GROWN = Catalogue((*CATALOGUE.relations, RelationInfo(4, "film.film.director", "director", 1)))
+ASKED = "which money do people pay with"
+DESCRIBED = Catalogue(
+    tuple(
+        replace(r, phrases=(Phrase(ASKED), Phrase("who spends", "llm", inverse=True))) if r.number == 2 else r
+        for r in CATALOGUE.relations
+    )
+)
+GROWN = Catalogue((*CATALOGUE.relations, RelationInfo(4, "film.film.stock", "film stock", 1)))
 
 
 def nearest(index: RelationIndex, text: str) -> str:
@@ -50,10 +58,10 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "description cut off": lambda folder: os.truncate(folder / "relations.json", 40),
     "description binary": lambda folder: (folder / "relations.json").write_bytes(b"\xff\xfe\x00"),
     "description a list": lambda folder: (folder / "relations.json").write_text("[]"),
-    "description bare": lambda folder: (folder / "relations.json").write_text('{"format": 2}'),
+    "description bare": lambda folder: (folder / "relations.json").write_text('{"format": 3}'),
     "rows of another kind": changed_meta(rows=[1, 2, 3]),
     "rows missing": changed_meta(rows=[]),
-    "rows not a list, catalogue another": changed_meta(rows=7, fingerprint="x"),
+    "rows not a list": changed_meta(rows=7),
     "an older format": changed_meta(format=1),
 }
 
@@ -74,7 +82,7 @@ def test_a_whole_index_is_read_and_a_grown_catalogue_encodes_only_what_is_new(tm
     assert opened(tmp_path).num_encoded == 0
     grown = opened(tmp_path, GROWN)
     assert grown.num_encoded == 1
-    assert nearest(grown, "film director") == "film.film.director"
+    assert nearest(grown, "film stock") == "film.film.stock"
 
 
 def test_writers_at_once_leave_one_whole_index_and_nothing_else(tmp_path: Path) -> None:
@@ -91,3 +99,16 @@ def test_an_index_that_cannot_be_written_serves_from_memory(tmp_path: Path, capl
     assert nearest(index, "currency used") == NAMES[1]
     assert "cannot be written to" in caplog.text
     assert "(Not a directory)" in caplog.text
+
+
+def test_phrases_find_their_relation_and_are_gone_when_taken_back(tmp_path: Path) -> None:
+    plain = opened(tmp_path).search(LetterEncoder().encode([ASKED]), 3)[0]
+    assert plain[0].score < 0.999
+    described = opened(tmp_path, DESCRIBED)
+    assert described.num_encoded == 2
+    found = described.search(LetterEncoder().encode([ASKED]), 3)[0]
+    assert [found[0].value.number, round(found[0].score, 4)] == [2, 1.0]
+    assert sorted(each.value.number for each in found) == [1, 2, 3]
+    assert described.nearest(LetterEncoder().encode([ASKED]), 1) == [frozenset({NAMES[1]})]
+    assert described.vectors().shape[0] == len(NAMES)
+    assert opened(tmp_path).search(LetterEncoder().encode([ASKED]), 3)[0] == plain

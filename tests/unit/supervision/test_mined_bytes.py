@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
-from lodestar.engine.indexes.relation_index import open_index, words_of_relation
+from lodestar.engine.indexes.relation_index import open_index
+from lodestar.engine.relations.words import words_of_relation
 from lodestar.engine.supervision.labels import Labeller
 from lodestar.engine.supervision.mine_file import counts_of
 from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths

@@ -1,0 +1,60 @@
+"""Turn relations into words: the one place where a relation meets text.
+
+Every scorer, index, generated question and training file takes the words of a relation from here. Those of a path are
+put together in `models/text/verbalise.py`.
+"""
+
+from __future__ import annotations
+
+from ...models.text.verbalise import Meaning, RelationWords, join_without_repeats, split_name
+from ...models.wording.english import lexicon_phrases
+from ..neo4j.catalogue import LABEL_SEPARATOR, ORIGINS, Phrase, RelationInfo
+
+MAX_PHRASES = 40
+"""Of a relation and direction, the best trusted first, that scorers read."""
+
+
+def words_of_relation(relation: RelationInfo) -> RelationWords:
+    """Return the words of a relation: its label's parts, the type of its domain, and what people ask for it by."""
+    labels = tuple(relation.label.split(LABEL_SEPARATOR))
+    forward, inverse = (
+        tuple(dict.fromkeys(p.text for p in phrases_of(relation) if p.inverse == way))[:MAX_PHRASES]
+        for way in (False, True)
+    )
+    return RelationWords(type_words(relation.domain), labels, Meaning(forward, inverse, relation.head, relation.tail))
+
+
+def phrases_of(relation: RelationInfo) -> tuple[Phrase, ...]:
+    """Return all phrases of a relation, the best trusted first: its label as the user said it, what is stored with it,
+    and what the lexicon has for its label."""
+    said = [Phrase(relation.said_label)] if relation.said_label else []
+    forward, inverse = lexicon_phrases(relation.shown_label.rpartition(LABEL_SEPARATOR)[2].replace("_", " "))
+    found = (
+        *said,
+        *relation.phrases,
+        *(Phrase(text, "lexicon") for text in forward),
+        *(Phrase(text, "lexicon", inverse=True) for text in inverse),
+    )
+    return tuple(sorted(dict.fromkeys(found), key=lambda phrase: ORIGINS.index(phrase.origin)))
+
+
+def type_words(type_: str | None) -> str:
+    """Return the words of a type's last part (`location.country` is "country"); empty for None."""
+    if type_ and "://" in type_:
+        return ""  # older graphs have IRIs as types
+    return (type_ or "").rpartition(".")[2].replace("_", " ").lower()
+
+
+def words_of_name(name: str) -> RelationWords:
+    """Return the words of a relation from its name alone, as in Freebase: ``domain.type.property``.
+
+    A name without dots has no type; a compound one (``a.b.c|d.e.f``) has the type of its first part.
+    """
+    parts = split_name(name)
+    return RelationWords(" ".join(parts[0][-2:-1]).lower(), tuple(part[-1].lower() for part in parts))
+
+
+def index_text(relation: RelationInfo) -> str:
+    """Return the text that is embedded for a relation: its words, its domain and its range."""
+    words = words_of_relation(relation)
+    return join_without_repeats((words.domain, *words.properties, type_words(relation.range)))
