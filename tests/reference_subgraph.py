@@ -80,8 +80,16 @@ def _walk(store: Store, query: SubgraphQuery, found: Plain, groups: list[Group],
     for node in dict.fromkeys(node for node, _ in groups):
         here = [group for group in groups if group[0] == node]
         by_node |= zip(here, _share([by_relation[g] for g in here], bounds.node_triples), strict=True)
-    room = bounds.question_triples - len(found.triples)
-    limits = dict(zip(groups, _share([by_node[g] for g in groups], room), strict=True))
+    later = query.num_hops - 1 if hop < query.num_hops else 0
+    room = max(bounds.question_triples // 2**later - len(found.triples), 0)
+    fits = sum(by_node.values()) <= room
+    alike = _share([by_node[g] for g in groups], room if fits else (room + 1) // 2)
+    limits = dict(zip(groups, alike, strict=True))
+    rest = room - sum(alike)
+    for group in groups:
+        more = min(by_node[group] - limits[group], rest)
+        limits[group] += more
+        rest -= more
     for group in groups:
         node, number = group
         cuts = (counts[group] - by_relation[group], by_relation[group] - by_node[group], by_node[group] - limits[group])

@@ -189,3 +189,19 @@ def test_what_is_left_out_and_what_is_read_make_the_whole(
     assert limits.max(initial=0) <= bound.fan_out
     assert np.bincount(nodes, weights=limits, minlength=1).max() <= bound.node_triples
     assert limits.sum() <= room
+
+
+def test_the_last_hop_has_the_most_of_a_question() -> None:
+    """Films of one genre fill a subgraph at the second hop of three; what they lead to is read nevertheless."""
+    edges = [("topic", "beta", f"film{i}") for i in range(60)] + [(f"film{i}", "alpha", f"end{i}") for i in range(60)]
+    graph = MemoryGraph(edges, {id_: id_ for edge in edges for id_ in edge[::2]})
+    query = SubgraphQuery("", ("topic",), 2, SubgraphBounds(question_triples=40))
+    (subgraph,) = extract(graph, [query], 2_000)
+    assert (subgraph.hops == 1).sum() == 20
+    assert (subgraph.hops == 2).sum() == 20
+
+
+def test_where_not_all_fit_half_goes_to_the_most_wanted() -> None:
+    nodes, counts = np.zeros(3, dtype=np.int64), np.array([9, 9, 9])
+    limits, _ = limit_reads(nodes, counts, SubgraphBounds(), 18)
+    assert limits.tolist() == [9, 6, 3]

@@ -30,7 +30,8 @@ class SubgraphBounds:
     """What a question's subgraph may hold. All are our own choices; what a bound leaves out is reported.
 
     fan_out: triples of a node, relation and direction. node_triples: triples read at a node. question_triples: triples
-    in all; a triple that is read from both its ends in one step counts twice.
+    in all, 1 / 2^(hops − 1) of them before the last hop, which reaches the answers of a long question; a triple that is
+    read from both its ends in one step counts twice.
     """
 
     fan_out: int = 500
@@ -62,9 +63,9 @@ def share_reads(counts: Ints, total: int) -> Ints:
 def limit_reads(nodes: Ints, counts: Ints, bounds: SubgraphBounds, room: int) -> tuple[Ints, Ints]:
     """Return what may be read of each group, (num_groups,), and what each bound leaves out of it, (num_groups, 3).
 
-    A group is the triples of one relation and direction at one node, in the order in which they are served where there
-    is not enough for one of each. nodes: (num_groups,) the node of each; counts: (num_groups,); room: triples that the
-    question may still have.
+    A group is the triples of one relation and direction at one node, the most wanted relation first. Where a question
+    has too many triples, half of the room is shared alike and the other half goes to the groups in their order. nodes:
+    (num_groups,) the node of each; counts: (num_groups,); room: triples that the question may still have.
     """
     by_relation = np.minimum(counts, bounds.fan_out)
     by_node = by_relation.copy()
@@ -73,7 +74,9 @@ def limit_reads(nodes: Ints, counts: Ints, bounds: SubgraphBounds, room: int) ->
     for kind in np.flatnonzero(totals > bounds.node_triples):
         groups = np.flatnonzero(place == kind)
         by_node[groups] = share_reads(by_relation[groups], bounds.node_triples)
-    limits = share_reads(by_node, room)
+    alike = share_reads(by_node, room if by_node.sum() <= room else (room + 1) // 2)
+    left = by_node - alike
+    limits = alike + np.clip(room - alike.sum() - (np.cumsum(left) - left), 0, left)
     return limits, np.stack([counts - by_relation, by_relation - by_node, by_node - limits], axis=1)
 
 
@@ -97,9 +100,9 @@ class QuestionSubgraphs:
     `relations` maps catalogue numbers to names, `stored_as` names to relationship types where the two differ. With a
     `proposer`, the `num_relations` best relations of a question are walked in each step, else all.
     What a bound leaves out: of each relation and direction at a node, triples beyond the first in the order in which
-    the store keeps them. Where a node or a question has too many, each relation at it gets the same share; where there
-    is not enough for one triple each, relations come in the order of the proposer, else by number, and the nodes of one
-    relation by id.
+    the store keeps them. Where a node has too many, each relation at it gets the same share; where a question has, of
+    half of what it may have, and the other half goes to relations in the order of the proposer, else by number, and to
+    the nodes of one relation by id, as it does where there is not enough for one triple each.
     Round trips for a batch: its hops + 1, one more for each hop that ends at mediators; and, sent at the same time, a
     query for each relation wanted at hubs.
     """
@@ -133,7 +136,7 @@ class QuestionSubgraphs:
         for hop in range(1, num_hops + 1):
             for out_of_mediators in (False, True):
                 fronts = [g.front(hop, out_of_mediators=out_of_mediators) for g in growing]
-                plans = self._plans(growing, fronts)
+                plans = self._plans(growing, fronts, hop)
                 if any(len(plan.entities) for plan in plans):
                     last = hop == num_hops
                     reading = yield from reader.read(plans, last=last)
@@ -142,7 +145,7 @@ class QuestionSubgraphs:
         table = reader.entities.table()
         return SubgraphBatch.of(table, [g.subgraph(table) for g in growing])
 
-    def _plans(self, growing: Sequence[_Growing], fronts: Sequence[Ints]) -> list[ReadPlan]:
+    def _plans(self, growing: Sequence[_Growing], fronts: Sequence[Ints], hop: int) -> list[ReadPlan]:
         groups = [g.entities.groups(front) for g, front in zip(growing, fronts, strict=True)]
         candidates = [
             self._allowed(np.unique(relations), g.query.excluded_relations)
@@ -159,7 +162,7 @@ class QuestionSubgraphs:
                 best_relations(query.relations, scores, self.num_relations)
                 for query, scores in zip(asked, self.proposer.score(asked), strict=True)
             ]
-        return [g.plan(*group, relations) for g, group, relations in zip(growing, groups, chosen, strict=True)]
+        return [g.plan(*group, relations, hop) for g, group, relations in zip(growing, groups, chosen, strict=True)]
 
     def _allowed(self, relations: Ints, without: frozenset[str]) -> Ints:
         if not without:
@@ -202,7 +205,7 @@ class _Growing:
         self.is_walked |= reached
         return self.nodes[reached]
 
-    def plan(self, nodes: Ints, relations: Ints, counts: Ints, chosen: Ints) -> ReadPlan:
+    def plan(self, nodes: Ints, relations: Ints, counts: Ints, chosen: Ints, hop: int) -> ReadPlan:
         """Return what is read of the groups of a front: of the `chosen` relations, best first, within the bounds."""
         order = np.argsort(chosen)
         at = np.searchsorted(chosen[order], relations)
@@ -211,7 +214,8 @@ class _Growing:
         node, relation, count = nodes[there], relations[there], counts[there]
         served = np.lexsort((self.entities.ranks()[node], place))
         node, relation, count = node[served], relation[served], count[served]
-        room = max(self.query.bounds.question_triples - self.triples.shape[1], 0)
+        later = self.query.num_hops - 1 if hop < self.query.num_hops else 0
+        room = max((self.query.bounds.question_triples >> later) - self.triples.shape[1], 0)
         limits, left_out = limit_reads(node, count, self.query.bounds, room)
         np.add.at(self.left_out, np.searchsorted(self.nodes, node), left_out)
         unread = np.zeros(len(self.nodes), dtype=np.int64)
