@@ -7,9 +7,10 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from types import UnionType
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from ..models.message_text import one_line
+from ..models.ranges import check_ranges
 from .errors import UsageError
 
 T = TypeVar("T")
@@ -33,6 +34,14 @@ def fill_dataclass(kind: type[T], data: Mapping[str, Any], where: str) -> T:
         given[name] = _value(hints[name], value, name, where)
     try:
         return kind(**given)
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}") from error
+
+
+def check_options(options: Any, where: str) -> None:
+    """Raise `UsageError`, beginning with `where`, for the first number outside of the range of its field's type."""
+    try:
+        check_ranges(options)
     except ValueError as error:
         raise UsageError(f"{where}: {error}") from error
 
@@ -76,7 +85,7 @@ def _value(wanted: Any, value: Any, name: str, where: str) -> Any:
         if not isinstance(value, str | int) or value not in get_args(wanted):
             raise UsageError(f"{where}: expected one of {', '.join(get_args(wanted))} for {name}, found {value!r}")
         return value
-    if isinstance(wanted, UnionType):
+    if get_origin(wanted) in (Union, UnionType):
         if value is None:
             return None
         (wanted,) = (kind for kind in get_args(wanted) if kind is not type(None))

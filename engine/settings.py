@@ -13,16 +13,19 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import platformdirs
 
 from ..models.placement import Placement, PlacementError
+from ..models.ranges import Count, Range
 from .errors import InputError, UsageError
+from .resolving import check_options
 from .whole_file import read_text
 
 APPLICATION = "lodestar"
+Seconds = Annotated[float, Range(0.001)]
 SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 
@@ -49,11 +52,11 @@ class Settings:
     llm_openai_env: str = "openai"
     llm_model: str = ""
     llm_prompt: str = ""
-    llm_timeout_s: float = 60.0
+    llm_timeout_s: Seconds = 60.0
     llm_cache: str = ""
-    llm_max_calls: int = 0
-    llm_max_tokens: int = 0
-    query_timeout_s: float = 30.0
+    llm_max_calls: Count = 0
+    llm_max_tokens: Count = 0
+    query_timeout_s: Seconds = 30.0
     password: str = field(default="", repr=False)
     llm_api_key: str = field(default="", repr=False)
 
@@ -170,14 +173,13 @@ def _check_settings(chosen: Mapping[str, Any]) -> Settings:
                 value = float(value)
             except (TypeError, ValueError):
                 raise UsageError(f"setting {setting.name}: expected a number of seconds, found {value!r}") from None
-            if not 0 < value < float("inf"):
-                raise UsageError(f"setting {setting.name}: expected more than 0 seconds, found {value}")
         elif isinstance(setting.default, int):
             value = _whole_number(setting.name, value)
         elif not isinstance(value, str):
             raise UsageError(f"setting {setting.name}: expected text, found {value!r}")
         values[setting.name] = value
     settings = replace(Settings(), **values)
+    check_options(settings, "settings")
     try:
         Placement(settings.device, settings.precision)
     except PlacementError as error:

@@ -16,11 +16,10 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import IO, Annotated, Any, Literal, Protocol, TypeVar, cast
-
-from pydantic import Field
+from typing import IO, Any, Literal, Protocol, TypeVar, cast
 
 from .message_text import one_line
+from .ranges import Count
 from .training.description import QuestionKey, TrainedOn, decode_dataclass
 from .whole_file import atomic_write
 
@@ -145,7 +144,6 @@ MAX_STEPS = 4
 
 ChainKind = Literal["path", "query", "answer"]
 HowChosen = Literal["", "refined", "unrefined"]
-Count = Annotated[int, Field(ge=0)]
 
 
 @dataclass(frozen=True, slots=True)

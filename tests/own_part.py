@@ -12,6 +12,7 @@ from lodestar.engine.recipes.part import ReorganiserPart, option
 from lodestar.engine.resources import GraphResources
 from lodestar.engine.stages import Reorganiser
 from lodestar.engine.steps import Steps
+from lodestar.models.ranges import Positive
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Reversed(ReorganiserPart):
     takes: ClassVar[Kind] = "chain"
     gives: ClassVar[Kind] = "chain"
 
-    keep: int = option(100, "chains that are turned round, the others are left out", least=1)
+    keep: Positive = option(100, "chains that are turned round, the others are left out")
 
     def reorganiser(self, _graph: GraphResources) -> Reorganiser:
         """Return the stage."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...models.ranges import MAX_HOP
 from .options import FORCE, LENGTHS, PARAPHRASE, RETURN_TO_TOPIC, SEED, database_options, json_option, settings_from
 from .terminal import echo
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 @PARAPHRASE
 @click.option("--split", help="The split to mine, such as train, if the set is a folder.")
 @click.option("--format", "format_name", help="The set's format, if it cannot be detected.")
-@click.option("--max-hop", type=click.IntRange(1, 4), default=2, show_default=True, help="Longest path in hops.")
+@click.option("--max-hop", type=click.IntRange(1, MAX_HOP), default=2, show_default=True, help="Longest path in hops.")
 @click.option("--limit", type=click.IntRange(1), help="Mine a random sample of this size.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the sample and of the random negatives.")
 @click.option(

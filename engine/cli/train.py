@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...models.ranges import MAX_HOP
 from ...models.training.kind import (
     KINDS,
     LINKS,
@@ -55,7 +56,7 @@ _OF_SOURCE: Mapping[LearnsFrom, Options] = {
         PARAPHRASE,
         click.option(
             "--max-hop",
-            type=click.IntRange(1, 4),
+            type=click.IntRange(1, MAX_HOP),
             default=2,
             show_default=True,
             help="For question sets: longest path.",

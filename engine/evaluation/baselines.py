@@ -7,16 +7,16 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ...models.ranges import Hops, Range
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Kind
 from ..gold_questions import GoldQuestion
 from ..recipes.part import ReorganiserPart, RetrieverPart, option
-from ..recipes.retrieving import MAX_HOP
 from ..resources import GraphResources
 from ..stages import Reorganiser, Retriever
 from ..steps import Steps, charge
@@ -205,7 +205,7 @@ class Baseline(RetrieverPart):
 
     gives: ClassVar[Kind] = "chain"
 
-    max_hop: int = option(2, "longest path in hops", source="as similarity", least=1, most=MAX_HOP)
+    max_hop: Hops = option(2, "longest path in hops", source="as similarity")
 
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the retriever. Raises `UsageError` outside of an evaluation."""
@@ -273,7 +273,7 @@ class Noise(ReorganiserPart):
     takes: ClassVar[Kind | None] = None
     gives: ClassVar[Kind | None] = None
 
-    num: int = option(10, "paths or triples of noise per question", least=0, most=MAX_NOISE)
+    num: Annotated[int, Range(0, MAX_NOISE)] = option(10, "paths or triples of noise per question")
     seed: int = option(0, "seed of the noise")
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+from ...models.ranges import Share
 from ..answering.extractive import ExtractiveAnswerer
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.text import Order
@@ -20,10 +21,8 @@ class Extractive(AnswererPart):
 
     name: ClassVar[str] = "extractive"
 
-    min_probability: float = option(
-        LEAST_PROBABILITY, "least probability of the best chain for an answer", least=0, most=1
-    )
-    sure_from: float = option(0.5, "least probability of the best chain for a sure answer", least=0, most=1)
+    min_probability: Share = option(LEAST_PROBABILITY, "least probability of the best chain for an answer")
+    sure_from: Share = option(0.5, "least probability of the best chain for a sure answer")
 
     def answerer(self, _graph: GraphResources) -> Answerer:
         """Return the answerer."""
@@ -42,10 +41,8 @@ class ReaderPart(AnswererPart):
         "folder of a reader of your own; empty for the weights that come with Lodestar",
         source="lodestar train reader",
     )
-    min_probability: float = option(
-        LEAST_PROBABILITY, "below this probability of the first answer there is none", least=0, most=1
-    )
-    sure_from: float = option(0.5, "below this probability of the first answer it is unsure", least=0, most=1)
+    min_probability: Share = option(LEAST_PROBABILITY, "below this probability of the first answer there is none")
+    sure_from: Share = option(0.5, "below this probability of the first answer it is unsure")
     any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
 
     def answerer(self, graph: GraphResources) -> Answerer:

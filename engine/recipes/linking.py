@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
+from ...models.ranges import Range, Share
 from ...models.text.vectors import TextVectors
 from ..indexes.entity_index import EntityTypes, NearestEntities
 from ..linking.full_text import FullTextLinker
@@ -14,20 +15,28 @@ from ..resources import GraphResources
 from ..stages import Linker
 from .part import LinkerPart, option
 
+Entities = Annotated[int, Range(1, 1_000)]
+
 
 @dataclass(frozen=True)
-class FullText(LinkerPart):
+class NameSearchPart(LinkerPart):
+    """Options of linkers that search names in the full-text index."""
+
+    pool: Entities = option(100, "entities read for a question")
+    per_word: Entities = option(10, "more entities read for each of its words")
+    top_k: Annotated[int, Range(1, 100)] = option(10, "candidates kept")
+    min_similarity: Share = option(0.8, "least similarity of a name and its mention, 1 is equal")
+    values: bool = option(True, "allow a date, a number or a quoted text as a literal topic")
+
+
+@dataclass(frozen=True)
+class FullText(NameSearchPart):
     """Links by names and aliases in the full-text index, and by the relations of the candidates."""
 
     name: ClassVar[str] = "full-text"
 
-    pool: int = option(100, "entities read for a question", least=1, most=1_000)
-    per_word: int = option(10, "more entities read for each of its words", least=1, most=1_000)
-    top_k: int = option(10, "candidates kept", least=1, most=100)
-    min_similarity: float = option(0.8, "least similarity of a name and its mention, 1 is equal", least=0, most=1)
     nearest: bool = option(True, "use the entity index, if there is one (lodestar index entities)")
     relations: bool = option(True, "also score candidates by their relations")
-    values: bool = option(True, "allow a date, a number or a quoted text as a literal topic")
 
     def linker(self, graph: GraphResources) -> Linker:
         """Return the linker."""
@@ -44,18 +53,13 @@ class FullText(LinkerPart):
 
 
 @dataclass(frozen=True)
-class Trained(LinkerPart):
+class TrainedLinker(NameSearchPart):
     """Links like full-text, with candidates scored by a trained network."""
 
     name: ClassVar[str] = "trained"
     kinds: ClassVar[tuple[str, ...]] = ("linker",)
 
     checkpoint: str = option("", "folder of the trained linker (docs/linking.md)", source="lodestar train linker")
-    pool: int = option(100, "entities read for a question", least=1, most=1_000)
-    per_word: int = option(10, "more entities read for each of its words", least=1, most=1_000)
-    top_k: int = option(10, "candidates kept", least=1, most=100)
-    min_similarity: float = option(0.8, "least similarity of a name and its mention, 1 is equal", least=0, most=1)
-    values: bool = option(True, "allow a date, a number or a quoted text as a literal topic")
 
     def linker(self, graph: GraphResources) -> Linker:
         """Return the linker. Raises `CheckpointError` if the checkpoint cannot be read."""

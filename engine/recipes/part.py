@@ -6,14 +6,14 @@ with fields made by `option`, and is named in a recipe's table ``[parts]`` as ``
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from ..errors import UsageError
 from ..evidence.evidence import Kind
+from ..resolving import check_options
 from ..resources import GraphResources
 from ..stages import Answerer, Linker, Reorganiser, Retriever
 
@@ -65,18 +65,14 @@ def rename_parts(node: Node, names: Mapping[str, str]) -> Node:
 Role = Literal["retriever", "reorganiser", "wrapper", "linker", "answerer"]
 
 
-def describe_field(
-    help_: str, *, source: str = "our own", least: float | None = None, most: float | None = None
-) -> Mapping[str, Any]:
-    """Return the metadata of a part's field: help, source of the default, and range."""
-    return {"help": help_, "source": source, "least": least, "most": most}
+def describe_field(help_: str, *, source: str = "our own") -> Mapping[str, Any]:
+    """Return the metadata of a part's field: help, and source of the default."""
+    return {"help": help_, "source": source}
 
 
-def option(
-    default: Any, help_: str, *, source: str = "our own", least: float | None = None, most: float | None = None
-) -> Any:
-    """Return a field of a part with its default and metadata."""
-    return field(default=default, metadata=describe_field(help_, source=source, least=least, most=most))
+def option(default: Any, help_: str, *, source: str = "our own") -> Any:
+    """Return a field of a part with its default and metadata; a number's range is in its type, see `models.ranges`."""
+    return field(default=default, metadata=describe_field(help_, source=source))
 
 
 @dataclass(frozen=True)
@@ -89,10 +85,7 @@ class Part:
     """The kinds of models that the option `checkpoint` accepts."""
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                self._check_range(each.name, value, each.metadata.get("least"), each.metadata.get("most"))
+        check_options(self, self.name)
 
     def check(self) -> None:
         """Raise `UsageError` if a required option is missing."""
@@ -109,19 +102,6 @@ class Part:
 
     def __or__(self, other: Part | Expression) -> Expression:
         return expression_of(self) | other
-
-    def _check_range(self, option_name: str, value: float, least: float | None, most: float | None) -> None:
-        low, high = -math.inf if least is None else least, math.inf if most is None else most
-        if math.isfinite(value) and low <= value <= high:
-            return
-        expected = (
-            f"{low:g} to {high:g}"
-            if math.isfinite(low) and math.isfinite(high)
-            else f"at least {low:g}"
-            if math.isfinite(low)
-            else "a finite number"
-        )
-        raise UsageError(f"{self.name}.{option_name}: expected {expected}, found {value:g}")
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ PARTS = {
 
 LINKERS = {
     "full-text": "lodestar.engine.recipes.linking:FullText",
-    "trained": "lodestar.engine.recipes.linking:Trained",
+    "trained": "lodestar.engine.recipes.linking:TrainedLinker",
 }
 
 ANSWERERS = {

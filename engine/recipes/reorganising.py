@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from ...models.path_pooling import Kernel, PoolingOptions, PoolMode
+from ...models.ranges import Count, Positive, Range, Share
 from ..errors import UsageError
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.evidence import Kind
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from .recipe import Recipe
 
 
+Length = Annotated[int, Range(1, 8)]
+
+
 @dataclass(frozen=True)
 class Reorganise(ReorganiserPart):
     """Expands triples to chains from the topics, and merges chains with several answers and chains that meet
@@ -29,11 +33,11 @@ class Reorganise(ReorganiserPart):
     takes: ClassVar[Kind] = "triple"
     gives: ClassVar[Kind] = "chain"
 
-    max_length: int = option(4, "longest chain, in triples (ReG's L)", least=1, most=8)
+    max_length: Length = option(4, "longest chain, in triples (ReG's L)")
     turning: bool = option(True, "whether a chain may change direction")
     join: bool = option(True, "join chains of several topics that meet", source="ReG, appendix D.4.2")
-    keep: int = option(1_000, "best chains kept per question", least=1)
-    max_chains: int = option(5_000, "chains per length and topic, before merging", least=1)
+    keep: Positive = option(1_000, "best chains kept per question")
+    max_chains: Positive = option(5_000, "chains per length and topic, before merging")
     in_database: bool = option(False, "expand the chains in the database, over the retrieved relationships")
 
     def reorganiser(self, _graph: GraphResources) -> Reorganiser:
@@ -50,9 +54,7 @@ class Forms(WrapperPart):
 
     name: ClassVar[str] = "forms"
 
-    least: float = option(
-        LEAST_PROBABILITY, "below this probability no path is taken for a part of a question", least=0, most=1
-    )
+    least: Share = option(LEAST_PROBABILITY, "below this probability no path is taken for a part of a question")
     where_sure: bool = option(False, "keep the plain answer unless the parts of the question are surer")
 
     def wrap(self, retriever: Retriever, linker: Linker, graph: GraphResources) -> Retriever:
@@ -73,8 +75,8 @@ class PathPooling(ReorganiserPart):
     takes: ClassVar[Kind] = "triple"
     gives: ClassVar[Kind] = "triple"
 
-    keep: int = option(25, "triples kept; 0 keeps all, in their new order", source=f"{_POOLING_SOURCE}4.2", least=0)
-    coarse: int = option(500, "best triples to pool; 0 pools all", source=f"{_POOLING_SOURCE}4.2", least=0)
+    keep: Count = option(25, "triples kept; 0 keeps all, in their new order", source=f"{_POOLING_SOURCE}4.2")
+    coarse: Count = option(500, "best triples to pool; 0 pools all", source=f"{_POOLING_SOURCE}4.2")
     kernel: Kernel = field(
         default="dijkstra",
         metadata=describe_field("paths to pool along: dijkstra, bfs or random-walk", source=f"{_POOLING_SOURCE}4.3.1"),
@@ -83,14 +85,12 @@ class PathPooling(ReorganiserPart):
         default="mean",
         metadata=describe_field("score of a path from its triples: mean or max", source=f"{_POOLING_SOURCE}4.3.2"),
     )
-    position: float = option(1.0, "a, the divisor of the bonus for a position in a path", least=1e-6)
-    max_length: int = option(
-        4, "longest path of bfs and random-walk, in triples", source=f"{_POOLING_SOURCE}4.3.1", least=1, most=8
+    position: Annotated[float, Range(1e-6)] = option(1.0, "a, the divisor of the bonus for a position in a path")
+    max_length: Length = option(4, "longest path of bfs and random-walk, in triples", source=f"{_POOLING_SOURCE}4.3.1")
+    num_walks: Annotated[int, Range(1, 10_000)] = option(
+        256, "random walks from and to each topic", source=f"{_POOLING_SOURCE}4.3.1"
     )
-    num_walks: int = option(
-        256, "random walks from and to each topic", source=f"{_POOLING_SOURCE}4.3.1", least=1, most=10_000
-    )
-    seed: int = option(0, "of the random walks", least=0)
+    seed: Count = option(0, "of the random walks")
 
     def reorganiser(self, _graph: GraphResources) -> Reorganiser:
         """Return the pooling."""
@@ -101,6 +101,9 @@ class PathPooling(ReorganiserPart):
 
 
 FilterBy = Literal["similarity", "pagerank", "reranker", "star"]
+
+Threshold = Annotated[float, Range(0, 2)]
+"""Of a confidence, which is at most 1."""
 
 _FI_SOURCE = "GraphRAG-FI, section "
 
@@ -122,17 +125,17 @@ class FI(ReorganiserPart):
     model: str = option("", "local causal language model (folder or name) whose attention is the coarse filter")
     checkpoint: str = option("", "trained path scorer (folder, docs/training.md) instead of `model`")
     reranker: str = option("", "cross-encoder (folder or name) instead of `model`; without all three, the given order")
-    coarse: int = option(
-        50, "items that the coarse filter keeps, at most half of those that came", source=f"{_FI_SOURCE}A.4", least=1
+    coarse: Positive = option(
+        50, "items that the coarse filter keeps, at most half of those that came", source=f"{_FI_SOURCE}A.4"
     )
     fine: bool = option(True, "ask the language model which of these are useful", source=f"{_FI_SOURCE}4.1")
     second: bool = option(True, "keep what the language model does not call useful, after the rest")
     integrate: bool = option(True, "add answers that the language model is sure of", source=f"{_FI_SOURCE}4.2")
-    tau_graph: float = option(
-        0.5, "least confidence of an answer with the evidence, 2 for none", source=f"{_FI_SOURCE}A.4", least=0, most=2
+    tau_graph: Threshold = option(
+        0.5, "least confidence of an answer with the evidence, 2 for none", source=f"{_FI_SOURCE}A.4"
     )
-    tau_model: float = option(
-        0.995, "least confidence of an answer without it, 2 for none", source=f"{_FI_SOURCE}4.2", least=0, most=2
+    tau_model: Threshold = option(
+        0.995, "least confidence of an answer without it, 2 for none", source=f"{_FI_SOURCE}4.2"
     )
     against: str = option("", "a recipe whose answers replace the language model's own")
     any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
@@ -222,7 +225,7 @@ class Filter(ReorganiserPart):
     gives: ClassVar[Kind | None] = None
 
     by: FilterBy = field(default="similarity", metadata=describe_field("similarity, pagerank, reranker or star"))
-    keep: int = option(50, "items kept, in their order", source=f"{_FI_SOURCE}A.4", least=1)
+    keep: Positive = option(50, "items kept, in their order", source=f"{_FI_SOURCE}A.4")
     reranker: str = option("", "for by=reranker: a cross-encoder, folder or name")
     checkpoint: str = option("", "for by=star: folder of the trained path scorer (docs/training.md)")
     any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from ...models.ranges import Count, Hops, Positive, Range, Share, Weight
 from ...models.similarity import PEOPLE as PEOPLE_WEIGHTS
 from ...models.similarity import SimilarityWeights
 from ..combinators import ReorganisedRetriever, TracedReorganiser
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ..retrieval.triples import GraphRelations, SubgraphScorer, TripleScoring
 
 
-MAX_HOP = 4
+MaxTopics = Annotated[int, Range(1, 20)]
 
 
 @dataclass(frozen=True)
@@ -38,15 +39,15 @@ class BeamSearchPart(RetrieverPart):
 
     gives: ClassVar[Kind] = "chain"
 
-    beam_width: int = option(10, "paths kept at each hop", source="STAR, section 5.1", least=1, most=1_000)
-    max_hop: int = option(2, "longest path in hops between named entities", source="STAR", least=1, most=MAX_HOP)
-    max_topics: int = option(3, "topic entities that a search starts from", least=1, most=20)
-    min_link: float = option(0.1, "share of the best link's score that another topic needs", least=0, most=1)
-    link_weight: float = option(1.585, "log-odds that a path loses per 1 that its link scores below the best", least=0)
-    meeting_bonus: float = option(0.0, "log-odds that a path gains for meeting another topic's path", least=0)
+    beam_width: Annotated[int, Range(1, 1_000)] = option(10, "paths kept at each hop", source="STAR, section 5.1")
+    max_hop: Hops = option(2, "longest path in hops between named entities", source="STAR")
+    max_topics: MaxTopics = option(3, "topic entities that a search starts from")
+    min_link: Share = option(0.1, "share of the best link's score that another topic needs")
+    link_weight: Weight = option(1.585, "log-odds that a path loses per 1 that its link scores below the best")
+    meeting_bonus: Weight = option(0.0, "log-odds that a path gains for meeting another topic's path")
     return_to_topic: bool = option(False, "allow a topic entity as an answer")
-    shortlist_from: int = option(0, "shortlist relations if there are more steps than this; 0: never", least=0)
-    shortlist_relations: int = option(100, "relations nearest to the question in the shortlist", least=1)
+    shortlist_from: Count = option(0, "shortlist relations if there are more steps than this; 0: never")
+    shortlist_relations: Positive = option(100, "relations nearest to the question in the shortlist")
     bounds: Bounds = field(default_factory=Bounds, metadata=describe_field("bounds of one expansion"))
 
     def _search(
@@ -95,9 +96,9 @@ class Similarity(BeamSearchPart):
 
     name: ClassVar[str] = "similarity"
 
-    link_weight: float = option(1.68, "log-odds that a path loses per 1 that its link scores below the best", least=0)
-    meeting_bonus: float = option(0.672, "log-odds that a path gains for meeting another topic's path", least=0)
-    shortlist: int = option(16, "candidates per hop whose whole text is encoded", least=1, most=1_000)
+    link_weight: Weight = option(1.68, "log-odds that a path loses per 1 that its link scores below the best")
+    meeting_bonus: Weight = option(0.672, "log-odds that a path gains for meeting another topic's path")
+    shortlist: Annotated[int, Range(1, 1_000)] = option(16, "candidates per hop whose whole text is encoded")
     weights: SimilarityWeights = field(
         default_factory=lambda: PEOPLE_WEIGHTS,
         metadata=describe_field("what hops cost and are worth (docs/retrieval.md)"),
@@ -123,10 +124,10 @@ class Star(BeamSearchPart):
     kinds: ClassVar[tuple[str, ...]] = ("star",)
 
     checkpoint: str = option("", "folder of the trained scorer (docs/training.md)", source="lodestar train star")
-    shortlist: int | None = option(
-        None, "paths that the cross-attentive scorer reads", source="the checkpoint", least=0, most=1_000
+    shortlist: Annotated[int, Range(0, 1_000)] | None = option(
+        None, "paths that the cross-attentive scorer reads", source="the checkpoint"
     )
-    mix: float | None = option(None, "weight of the cross-attentive scorer", source="the checkpoint", least=0, most=1)
+    mix: Share | None = option(None, "weight of the cross-attentive scorer", source="the checkpoint")
     any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
 
     def retriever(self, graph: GraphResources) -> Retriever:
@@ -164,7 +165,7 @@ class Merge(ReorganiserPart):
     takes: ClassVar[Kind] = "chain"
     gives: ClassVar[Kind] = "chain"
 
-    bonus: float = option(0.0, "log-odds that a chain gains for meeting another topic's chain", least=0)
+    bonus: Weight = option(0.0, "log-odds that a chain gains for meeting another topic's chain")
 
     def reorganiser(self, _graph: GraphResources) -> Reorganiser:
         """Return the merging."""
@@ -212,9 +213,9 @@ class SubgraphPart(RetrieverPart):
     gives: ClassVar[Kind] = "triple"
 
     checkpoint: str = option("", "folder of the trained scorer")
-    keep: int = option(100, "triples kept", least=1)
-    max_topics: int = option(3, "topic entities whose subgraph is read", least=1, most=20)
-    min_link: float = option(0.1, "share of the best link's score that another topic needs", least=0, most=1)
+    keep: Positive = option(100, "triples kept")
+    max_topics: MaxTopics = option(3, "topic entities whose subgraph is read")
+    min_link: Share = option(0.1, "share of the best link's score that another topic needs")
     any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
 
 
@@ -242,7 +243,7 @@ class RegEntity(SubgraphPart):
     kinds: ClassVar[tuple[str, ...]] = ("reg-entity",)
 
     checkpoint: str = option("", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-entity")
-    keep: int = option(300, "pairs of entities whose triples are kept", source="ReG, appendices D.3 and E", least=1)
+    keep: Positive = option(300, "pairs of entities whose triples are kept", source="ReG, appendices D.3 and E")
 
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the retriever. Raises `CheckpointError` if the checkpoint is damaged or of another graph."""
@@ -263,10 +264,10 @@ class ChooseEnds(ReorganiserPart):
     checkpoint: str = option(
         "", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-triple or reg-entity"
     )
-    log_odds: float = option(1.0, "how far below the best end a chosen end may score", least=0)
-    chains: int = option(10, "best chains whose ends are chosen", least=1, most=1_000)
-    max_topics: int = option(3, "topic entities whose subgraph is read", least=1, most=20)
-    min_link: float = option(0.1, "share of the best link's score that another topic needs", least=0, most=1)
+    log_odds: Weight = option(1.0, "how far below the best end a chosen end may score")
+    chains: Annotated[int, Range(1, 1_000)] = option(10, "best chains whose ends are chosen")
+    max_topics: MaxTopics = option(3, "topic entities whose subgraph is read")
+    min_link: Share = option(0.1, "share of the best link's score that another topic needs")
     any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
@@ -327,7 +328,7 @@ class AdaptiveK(ReorganiserPart):
     gives: ClassVar[Kind | None] = None
 
     checkpoint: str = option("", "folder that `lodestar train gril` wrote, for any graph", source="lodestar train gril")
-    per_hop: int = option(5, "triples kept for each hop", source="GRIL, appendix C.2", least=1)
+    per_hop: Positive = option(5, "triples kept for each hop", source="GRIL, appendix C.2")
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
         """Return the stage. Raises `CheckpointError` if the checkpoint is damaged."""

@@ -6,17 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
+from ...models.ranges import Count, Hops, Positive
 from ...models.star.mined import MinedTopic
-from ..errors import UsageError
 from ..gold_questions import GoldQuestion
 from ..neo4j.catalogue import Catalogue
+from ..resolving import check_options
 from ..retrieval.frontier import Bounds, FrontierTree
 from ..steps import Steps
 from ..values import Step
 from .answer_paths import Explorer, FoundPaths, HopTrie, RightPath, TopicPaths, TopicSearch, WalkedPath, find_paths
 from .placing import NO_PATH, PlacedQuestion, SkippedQuestion, place_questions
-
-MAX_HOP = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +27,16 @@ class MiningOptions:
     this no path to an answer is looked for. bounds: those of the search that is to be trained.
     """
 
-    max_hop: int = 2
-    num_negatives: int = 5
+    max_hop: Hops = 2
+    num_negatives: Count = 5
     return_to_topic: bool = False
     seed: int = 0
-    max_paths: int = 2_000
-    max_degree: int = 20_000
+    max_paths: Positive = 2_000
+    max_degree: Positive = 20_000
     bounds: Bounds = field(default_factory=Bounds)
 
     def __post_init__(self) -> None:
-        if not 1 <= self.max_hop <= MAX_HOP:
-            raise UsageError(f"max_hop: expected 1 to {MAX_HOP}, found {self.max_hop}")
-        if self.num_negatives < 0:
-            raise UsageError(f"num_negatives: expected at least 0, found {self.num_negatives}")
-        if self.max_paths < 1:
-            raise UsageError(f"max_paths: expected at least 1, found {self.max_paths}")
+        check_options(self, "mining")
 
 
 CUTS = ("reaches", "searches for answers", "answer paths")

@@ -12,14 +12,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ...models.ranges import Hops, Positive, Share, Weight
 from ..errors import UsageError
 from ..neo4j.catalogue import Catalogue
 from ..neo4j.graph import Signature
+from ..resolving import check_options
 from ..retrieval.frontier import Bounds, Frontier, FrontierTree
 from ..steps import Steps
 from ..values import Entity, Step
 from .answer_paths import expand_frontiers
-from .miner import MAX_HOP
 
 DEFAULT_QUESTIONS = 3_000
 LENGTHS = (5.0, 4.0, 3.0, 1.0)
@@ -38,22 +39,19 @@ class MakingOptions:
     from. paraphrase: a language model rewords the questions.
     """
 
-    num_questions: int = DEFAULT_QUESTIONS
-    max_hop: int = 2
+    num_questions: Positive = DEFAULT_QUESTIONS
+    max_hop: Hops = 2
     seed: int = 0
     lengths: tuple[float, ...] = LENGTHS
-    joint: float = 0.08
-    temper: float = 0.5
-    max_ends: int = 200
-    max_topics: int = 200
+    joint: Share = 0.08
+    temper: Weight = 0.5
+    max_ends: Positive = 200
+    max_topics: Positive = 200
     bounds: Bounds = field(default_factory=Bounds)
     paraphrase: bool = False
 
     def __post_init__(self) -> None:
-        if self.num_questions < 1:
-            raise UsageError(f"questions: expected at least 1, found {self.num_questions}")
-        if not 1 <= self.max_hop <= MAX_HOP:
-            raise UsageError(f"max_hop: expected 1 to {MAX_HOP}, found {self.max_hop}")
+        check_options(self, "making questions")
         weights = self.lengths[: self.max_hop]
         if not all(0 <= weight <= MAX_WEIGHT for weight in self.lengths) or not sum(weights) > 0:
             found = ",".join(f"{weight:g}" for weight in self.lengths)

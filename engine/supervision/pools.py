@@ -18,6 +18,7 @@ from statistics import fmean
 from typing import Literal
 
 from ...models.mined import ChainKind, Pool, PoolChain, PooledQuestion, PoolHeader, write_pool
+from ...models.ranges import Positive
 from ..api import Engine
 from ..errors import GraphError, QueryTimeoutError, UsageError
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers
@@ -25,6 +26,7 @@ from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import RelationChain, find_shortest_paths, read_neighbourhoods
 from ..progress import Progress, ignore_progress
+from ..resolving import check_options
 from ..steps import Steps
 from ..whole_file import check_output, translate_storage_errors
 from .placing import NO_PATH, REASONS, PlacedQuestion, SkippedQuestion, place_questions
@@ -43,15 +45,13 @@ class PoolBounds:
     after merging, paths before neighbourhoods.
     """
 
-    max_answers: int = 20
-    max_paths: int = 1_000
-    max_degree: int = 20_000
-    max_chains: int = 200
+    max_answers: Positive = 20
+    max_paths: Positive = 1_000
+    max_degree: Positive = 20_000
+    max_chains: Positive = 200
 
     def __post_init__(self) -> None:
-        for name in ("max_answers", "max_paths", "max_degree", "max_chains"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name}: expected at least 1, found {getattr(self, name)}")
+        check_options(self, "pools")
 
 
 def collect_pools(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
-
+from ..ranges import Count, Dimension, Positive, Range, Ranged, Share, Width, check_ranges
 from ..reg_triple.config import SubgraphOptions
 from ..training.description import ModelDescription
-from ..training.objective import LoraOptions, TrainingOptions, check_ranges
+from ..training.objective import LoraOptions, TrainingOptions
 
+NumTriples = Annotated[int, Range(0, 1_000)]
+MaxTokens = Annotated[int, Range(16, 8_192)]
+MaxHops = Annotated[int, Range(1, 16)]
 Pruning = Literal["threshold", "top-k", "none"]
 Score = Literal["mlp", "linear"]
 Combine = Literal["product", "max"]
@@ -32,7 +33,7 @@ FIGURES = (*RETRIEVER_FIGURES, ACCURACY, MAJORITY, HITS, F1)
 
 
 @dataclass(frozen=True, slots=True)
-class GrowOptions:
+class GrowOptions(Ranged):
     """How a subgraph grows and is pruned, layer by layer (GRIL, section 4.1, algorithm 1, table 4).
 
     pruning: `threshold` drops a question's edges below `sigma` unless they are among its `budget` best (the paper's, as
@@ -41,28 +42,18 @@ class GrowOptions:
     attention. temperature: τ of equation 5, which the paper does not state.
     """
 
-    num_layers: int = 3
+    num_layers: Annotated[int, Range(1, 8)] = 3
     pruning: Pruning = "threshold"
-    sigma: float = 0.1
-    budget: int = 16
-    top_k: int = 10
+    sigma: Share = 0.1
+    budget: Count = 16
+    top_k: Positive = 10
     entity_update: bool = True
     combine: Combine = "product"
-    temperature: float = 0.5
-
-    def __post_init__(self) -> None:
-        check_ranges(
-            self,
-            num_layers=(1, 8),
-            sigma=(0.0, 1.0),
-            budget=(0, math.inf),
-            top_k=(1, math.inf),
-            temperature=(0.01, 10.0),
-        )
+    temperature: Annotated[float, Range(0.01, 10)] = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class JointOptions:
+class JointOptions(Ranged):
     """How retriever and reader are trained jointly (section 4.3).
 
     reader: model name or path; empty: no reader and no joint training. reads: an encoder that points at answers or
@@ -78,21 +69,15 @@ class JointOptions:
     token: bool = True
     text: bool = True
     graph_supervision: bool = True
-    num_triples: int = 0
-    inner: int = 2_048
-    prior_weight: float = 0.1
-    max_tokens: int = 384
+    num_triples: NumTriples = 0
+    inner: Dimension = 2_048
+    prior_weight: Annotated[float, Range(0, 100)] = 0.1
+    max_tokens: MaxTokens = 384
     checkpointing: bool = False
     lora: LoraOptions = field(default_factory=LoraOptions)
 
     def __post_init__(self) -> None:
-        check_ranges(
-            self,
-            num_triples=(0, 1_000),
-            inner=(1, 65_536),
-            prior_weight=(0.0, 100.0),
-            max_tokens=(16, 8_192),
-        )
+        check_ranges(self)
         if not self.reader and (self.reads != "pointing" or not self.graph_supervision):
             raise ValueError("--reads, --open-domain: expected a reader to train, found none: name one with --reader")
 
@@ -103,7 +88,7 @@ class JointOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class GrilConfig:
+class GrilConfig(Ranged):
     """encoder: text encoder, by name or path; it is not trained. hidden: width of entities and of the score (the
     paper's 512). max_hops: the largest number of hops predicted. score: `linear` is equation 3 to the letter, which
     ignores the question (see `network`). batch_size: questions per step, ours; the paper's is 2, at a learning rate of
@@ -111,10 +96,10 @@ class GrilConfig:
     """
 
     encoder: str = "all-MiniLM-L6-v2"
-    hidden: int = 512
+    hidden: Width = 512
     score: Score = "mlp"
-    max_hops: int = 4
-    batch_size: int = 8
+    max_hops: MaxHops = 4
+    batch_size: Positive = 8
     grow: GrowOptions = field(default_factory=GrowOptions)
     subgraph: SubgraphOptions = field(default_factory=SubgraphOptions)
     training: TrainingOptions = field(
@@ -132,9 +117,6 @@ class GrilConfig:
     hop_training: TrainingOptions = field(
         default_factory=lambda: TrainingOptions(epochs=30, head_learning_rate=1e-3, weight_decay=0.05, patience=5)
     )
-
-    def __post_init__(self) -> None:
-        check_ranges(self, hidden=(1, 8_192), max_hops=(1, 16), batch_size=(1, math.inf))
 
     @property
     def open_domain(self) -> bool:
@@ -154,13 +136,13 @@ class GrilReaderDescription:
     """
 
     name: str
-    width: Annotated[int, Field(ge=1, le=65_536)]
-    inner: Annotated[int, Field(ge=1, le=65_536)]
+    width: Dimension
+    inner: Dimension
     token: bool
     text: bool
-    num_triples: Annotated[int, Field(ge=0, le=1_000)]
-    max_tokens: Annotated[int, Field(ge=16, le=8_192)]
-    share: Annotated[float, Field(ge=0.0, le=1.0)]
+    num_triples: NumTriples
+    max_tokens: MaxTokens
+    share: Share
     reads: Reads = "pointing"
     lora: LoraOptions = field(default_factory=LoraOptions)
 
@@ -175,10 +157,10 @@ class GrilDescription(ModelDescription):
     kind: ClassVar[str] = "gril"
     parts: ClassVar[tuple[str, ...]] = (RETRIEVER, HOPS, BRIDGE, READER)
 
-    dimension: Annotated[int, Field(ge=1, le=65_536)]
-    hidden: Annotated[int, Field(ge=1, le=8_192)]
+    dimension: Dimension
+    hidden: Width
     score: Score
-    max_hops: Annotated[int, Field(ge=1, le=16)]
+    max_hops: MaxHops
     grow: GrowOptions
     subgraph: SubgraphOptions
     reader: GrilReaderDescription | None = None

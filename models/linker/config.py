@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
+from ..ranges import Positive, Range, Ranged
 from ..training.description import ModelDescription, QuestionKey, TrainedOn
-from ..training.objective import TrainingOptions, check_ranges
+from ..training.objective import TrainingOptions
 
 Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
+Hidden = Annotated[int, Range(1, 1_024)]
+Candidates = Annotated[int, Range(1, 100)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,23 +72,20 @@ the top three, and the mean cross-entropy of a candidate.
 
 
 @dataclass(frozen=True, slots=True)
-class LinkerConfig:
+class LinkerConfig(Ranged):
     """encoder: of relations and questions, by name or path; it is not trained. hidden: units of the network.
     candidates: per question, in training and when linking. batch_size: questions per step.
     """
 
     encoder: str = "all-MiniLM-L6-v2"
-    hidden: int = 32
-    candidates: int = 20
-    batch_size: int = 32
+    hidden: Hidden = 32
+    candidates: Candidates = 20
+    batch_size: Positive = 32
     training: TrainingOptions = field(
         default_factory=lambda: TrainingOptions(
             epochs=30, learning_rate=5e-3, head_learning_rate=5e-3, weight_decay=0.01, patience=8
         )
     )
-
-    def __post_init__(self) -> None:
-        check_ranges(self, hidden=(1, 1_024), candidates=(1, 100), batch_size=(1, math.inf))
 
     def as_json(self) -> dict[str, Any]:
         """Return every option with its value, as plain data."""
@@ -105,5 +103,5 @@ class LinkerDescription(ModelDescription):
     parts: ClassVar[tuple[str, ...]] = (PART,)
 
     features: tuple[str, ...]
-    hidden: Annotated[int, Field(ge=1, le=1_024)]
-    candidates: Annotated[int, Field(ge=1, le=100)]
+    hidden: Hidden
+    candidates: Candidates

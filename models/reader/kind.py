@@ -11,9 +11,10 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from ..ranges import Ranged, Share
 from ..training.description import ModelDescription
 from ..training.kind import READINGS, Inputs, ModelKind, Opening, Outcome, Training
-from ..training.objective import NothingToLearnError, check_ranges
+from ..training.objective import NothingToLearnError
 from .features import NAMES
 from .fitting import Readings, figures, fit_reader
 from .model import HopHead, Reader, SourceWeights
@@ -24,16 +25,13 @@ PART = "weights"
 
 
 @dataclass(frozen=True, slots=True)
-class ReaderConfig:
+class ReaderConfig(Ranged):
     """encoder: of questions and relations, by name or path; it stays as it is. power: of n candidates of a question
     each weighs 1 / n^power. predict_hops: learn how many hops a question takes from its words."""
 
     encoder: str = "all-MiniLM-L6-v2"
-    power: float = 1.0
+    power: Share = 1.0
     predict_hops: bool = True
-
-    def __post_init__(self) -> None:
-        check_ranges(self, power=(0, 1))
 
     def as_json(self) -> dict[str, Any]:
         """Return every option with its value, as plain data."""

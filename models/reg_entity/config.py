@@ -7,25 +7,24 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from ..ranges import Count, Range, Width
 from ..reg_triple.config import ScorerConfig, ScorerDescription
-from ..training.objective import TrainingOptions, check_ranges
+from ..training.objective import TrainingOptions
+
+Layers = Annotated[int, Range(1, 8)]
 
 
 @dataclass(frozen=True, slots=True)
 class EntityConfig(ScorerConfig):
     """num_layers: rounds of message passing between all entities of a subgraph."""
 
-    hidden: int = 64
+    hidden: Width = 64
     training: TrainingOptions = field(
         default_factory=lambda: TrainingOptions(
             epochs=20, learning_rate=1e-3, head_learning_rate=2e-3, weight_decay=0.0, patience=3
         )
     )
-    num_layers: int = 2
-
-    def __post_init__(self) -> None:
-        ScorerConfig.__post_init__(self)
-        check_ranges(self, num_layers=(1, 8))
+    num_layers: Layers = 2
 
 
 PART = "gnn"
@@ -42,5 +41,5 @@ class EntityDescription(ScorerDescription):
     kind: ClassVar[str] = "reg-entity"
     parts: ClassVar[tuple[str, ...]] = (PART,)
 
-    num_layers: Annotated[int, Field(ge=1, le=8)]
-    degrees: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=2)]
+    num_layers: Layers
+    degrees: Annotated[tuple[Count, ...], Field(min_length=2)]

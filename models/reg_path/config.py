@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
-from pydantic import Field
-
+from ..ranges import Dimension, Positive, Ranged, Width
 from ..training.description import ModelDescription
-from ..training.objective import TrainingOptions, check_ranges
+from ..training.objective import TrainingOptions
 
 FIGURES = ("log_likelihood", "first_right")
 """Figures of a checkpoint: the mean log-likelihood of a right path, and the share of dev questions whose likeliest
@@ -18,22 +16,19 @@ candidate (of the chains that leave its topics) is right.
 
 
 @dataclass(frozen=True, slots=True)
-class PathConfig:
+class PathConfig(Ranged):
     """encoder: text encoder, by name or path; it is not trained. hidden: units of the decoder. batch_size: paths per
     step.
     """
 
     encoder: str = "all-MiniLM-L6-v2"
-    hidden: int = 256
-    batch_size: int = 32
+    hidden: Width = 256
+    batch_size: Positive = 32
     training: TrainingOptions = field(
         default_factory=lambda: TrainingOptions(
             epochs=30, learning_rate=1e-3, head_learning_rate=1e-3, weight_decay=0.01, patience=4
         )
     )
-
-    def __post_init__(self) -> None:
-        check_ranges(self, hidden=(1, 8_192), batch_size=(1, math.inf))
 
     def as_json(self) -> dict[str, Any]:
         """Return every option with its value, as plain data."""
@@ -50,6 +45,6 @@ class PathDescription(ModelDescription):
     kind: ClassVar[str] = "reg-path"
     parts: ClassVar[tuple[str, ...]] = (PART,)
 
-    dimension: Annotated[int, Field(ge=1, le=65_536)]
-    hidden: Annotated[int, Field(ge=1, le=8_192)]
+    dimension: Dimension
+    hidden: Width
     supervision: str = "weak"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
+from ..ranges import Positive, Ranged, check_ranges
 from ..training.description import ModelDescription
-from ..training.objective import LoraOptions, TrainingOptions, check_ranges
+from ..training.objective import LoraOptions, TrainingOptions
 
 
 @dataclass(frozen=True, slots=True)
-class PlanConfig:
+class PlanConfig(Ranged):
     """model: a causal LM of Hugging Face, by name or folder. batch_size: paths per step. num_candidates: chains scored
     per dev question, including its right ones.
 
@@ -20,8 +20,8 @@ class PlanConfig:
 
     model: str = ""
     lora: LoraOptions = field(default_factory=LoraOptions)
-    batch_size: int = 8
-    num_candidates: int = 20
+    batch_size: Positive = 8
+    num_candidates: Positive = 20
     training: TrainingOptions = field(
         default_factory=lambda: TrainingOptions(
             epochs=8, learning_rate=2e-4, head_learning_rate=2e-4, weight_decay=0.0, patience=3
@@ -31,7 +31,7 @@ class PlanConfig:
     def __post_init__(self) -> None:
         if not self.model:
             raise ValueError("expected the name or folder of a language model, found none: give --model")
-        check_ranges(self, batch_size=(1, math.inf), num_candidates=(1, math.inf))
+        check_ranges(self)
 
     def as_json(self) -> dict[str, Any]:
         """Return every option with its value, as plain data."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
-
+from ..ranges import Dimension, Hops, Positive, Range, Ranged, Width
 from ..training.description import ModelDescription
-from ..training.objective import TrainingOptions, check_ranges
+from ..training.objective import TrainingOptions
+
+Rounds = Annotated[int, Range(0, 8)]
 
 RECALL_AT = (10, 50, 100, 500)
 CHOOSE_AT = 100
@@ -21,46 +21,34 @@ triples, and recall of the right answers in its subgraph among the ends of the b
 
 
 @dataclass(frozen=True, slots=True)
-class SubgraphOptions:
+class SubgraphOptions(Ranged):
     """How a question's subgraph is read: hops from the topics, relations expanded per hop (those nearest to the
     question), and the most triples.
     """
 
-    num_hops: int = 2
-    num_relations: int = 20
-    max_triples: int = 4_000
-
-    def __post_init__(self) -> None:
-        check_ranges(self, num_hops=(1, 4), num_relations=(1, math.inf), max_triples=(1, 1_000_000))
+    num_hops: Hops = 2
+    num_relations: Positive = 20
+    max_triples: Annotated[int, Range(1, 1_000_000)] = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class ScorerConfig:
+class ScorerConfig(Ranged):
     """encoder: text encoder, by name or path; it is not trained. hidden: units of the network. num_rounds: of distance
     encoding in each direction (SubgraphRAG's 2). batch_size: questions per step. num_negatives: wrong triples, or
     entities, per question and step, sampled anew each epoch.
     """
 
     encoder: str = "all-MiniLM-L6-v2"
-    hidden: int = 384
-    num_rounds: int = 2
-    batch_size: int = 8
-    num_negatives: int = 500
+    hidden: Width = 384
+    num_rounds: Rounds = 2
+    batch_size: Positive = 8
+    num_negatives: Positive = 500
     subgraph: SubgraphOptions = field(default_factory=SubgraphOptions)
     training: TrainingOptions = field(
         default_factory=lambda: TrainingOptions(
             epochs=30, learning_rate=1e-3, head_learning_rate=1e-3, weight_decay=0.0, patience=10
         )
     )
-
-    def __post_init__(self) -> None:
-        check_ranges(
-            self,
-            hidden=(1, 8_192),
-            num_rounds=(0, 8),
-            batch_size=(1, math.inf),
-            num_negatives=(1, math.inf),
-        )
 
     @property
     def open_domain(self) -> bool:
@@ -89,9 +77,9 @@ class ScorerDescription(ModelDescription):
     the answers.
     """
 
-    dimension: Annotated[int, Field(ge=1, le=65_536)]
-    hidden: Annotated[int, Field(ge=1, le=8_192)]
-    num_rounds: Annotated[int, Field(ge=0, le=8)]
+    dimension: Dimension
+    hidden: Width
+    num_rounds: Rounds
     subgraph: SubgraphOptions
     supervision: str = "weak"
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
-
+from ..ranges import Count, Positive, Range, Ranged, Share, Weight, check_ranges
 from ..training.description import STAR, ModelDescription
-from ..training.objective import TrainingOptions, check_ranges
+from ..training.objective import TrainingOptions
 
+Similarity = Annotated[float, Range(0, 100)]
+"""Weight of the untrained similarity."""
 Scorer = Literal["cross", "similarity"]
 Positives = Literal["f1", "hard", "single"]
 Negatives = Literal["reach", "hard", "walks"]
@@ -23,7 +23,7 @@ SPECIAL_TOKENS = (QUESTION, PATH, END)
 
 
 @dataclass(frozen=True, slots=True)
-class DualOptions:
+class DualOptions(Ranged):
     """How the dual encoder is trained; defaults were chosen on dev questions of FB15k-237.
 
     Each batch adds `pair_batch` pairs of question and relation, among `pair_others` more relations, with weight
@@ -31,30 +31,18 @@ class DualOptions:
     similarity, which is added to the network's own score; the network learns the rest.
     """
 
-    batch_size: int = 48
+    batch_size: Positive = 48
     positives: Positives = "f1"
-    any_weight: float = 0.1
-    extend_weight: float = 0.3
-    pair_batch: int = 32
-    pair_others: int = 64
-    pair_weight: float = 0.5
-    similarity: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_ranges(
-            self,
-            batch_size=(1, math.inf),
-            any_weight=(0.0, math.inf),
-            extend_weight=(0.0, math.inf),
-            pair_batch=(0, math.inf),
-            pair_others=(0, math.inf),
-            pair_weight=(0.0, math.inf),
-            similarity=(0.0, 100.0),
-        )
+    any_weight: Weight = 0.1
+    extend_weight: Weight = 0.3
+    pair_batch: Count = 32
+    pair_others: Count = 64
+    pair_weight: Weight = 0.5
+    similarity: Similarity = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class PoolTrainingOptions:
+class PoolTrainingOptions(Ranged):
     """How a network is trained on pools: as in the paper, by hard path mining and the path-weighted contrastive loss.
     The numbers were chosen on dev questions of FB15k-237 (decisions 11 and 13).
 
@@ -64,37 +52,31 @@ class PoolTrainingOptions:
     a search.
     """
 
-    batch_size: int = 8
+    batch_size: Positive = 8
     loss: Literal["listwise", "contrastive"] = "contrastive"
     positives: Positives = "hard"
     negatives: Negatives = "hard"
-    any_weight: float = 0.1
+    any_weight: Weight = 0.1
     path_weights: bool = True
-    w_min: float = 0.5
+    w_min: Weight = 0.5
     w_max: float = 1.5
-    temperature: float = 0.05
-    num_positives: int = 2
-    num_negatives: int = 6
+    temperature: Annotated[float, Range(1e-6)] = 0.05
+    num_positives: Positive = 2
+    num_negatives: Positive = 6
     pool_size: int = 18
     rescore: bool = True
-    shortlist: int = 8
+    shortlist: Positive = 8
 
     def __post_init__(self) -> None:
-        check_ranges(
-            self,
-            batch_size=(1, math.inf),
-            any_weight=(0.0, math.inf),
-            w_min=(0.0, self.w_max),
-            temperature=(1e-6, math.inf),
-            num_positives=(1, math.inf),
-            num_negatives=(1, math.inf),
-            pool_size=(self.num_negatives, math.inf),
-            shortlist=(1, math.inf),
-        )
+        check_ranges(self)
+        if self.w_min > self.w_max:
+            raise ValueError(f"expected 0 to {self.w_max:g} for w_min, found {self.w_min:g}")
+        if self.pool_size < self.num_negatives:
+            raise ValueError(f"expected at least {self.num_negatives} for pool_size, found {self.pool_size}")
 
 
 @dataclass(frozen=True, slots=True)
-class StarConfig:
+class StarConfig(Ranged):
     """scorer: `cross`, the cross-attentive scorer over the dual encoder's shortlist, or `similarity`, the dual encoder
     alone. encoder: the backbone of both, by name or path. mix: the weight of the cross-attentive scorer against the
     dual encoder (see `mix_scores`); None to choose it on the dev questions.
@@ -102,17 +84,13 @@ class StarConfig:
 
     scorer: Scorer = "cross"
     encoder: str = "all-MiniLM-L6-v2"
-    mix: float | None = None
+    mix: Share | None = None
     dual: DualOptions = field(default_factory=DualOptions)
     dual_training: TrainingOptions = field(default_factory=TrainingOptions)
     cross: PoolTrainingOptions = field(default_factory=PoolTrainingOptions)
     cross_training: TrainingOptions = field(
         default_factory=lambda: TrainingOptions(epochs=3, learning_rate=1e-4, head_learning_rate=1e-3)
     )
-
-    def __post_init__(self) -> None:
-        if self.mix is not None:
-            check_ranges(self, mix=(0.0, 1.0))
 
     def as_json(self) -> dict[str, Any]:
         """Return every option with its value, as plain data."""
@@ -135,10 +113,10 @@ class StarDescription(ModelDescription):
     parts: ClassVar[tuple[str, ...]] = ("dual", "cross")
 
     scorer: Scorer
-    mix: Annotated[float, Field(ge=0, le=1)]
-    shortlist: Annotated[int, Field(ge=1)]
+    mix: Share
+    shortlist: Positive
     pairs: Mapping[str, int] = field(default_factory=dict)
-    similarity: Annotated[float, Field(ge=0, le=100)] = 0.0
+    similarity: Similarity = 0.0
 
     def __post_init__(self) -> None:
         if self.mix and self.scorer != "cross":

@@ -18,6 +18,7 @@ from typing_extensions import TypeAliasType
 
 from ..f1 import f1_of
 from ..mined import header_of, read_lines, write_lines
+from ..ranges import Range, Share
 from ..text.verbalise import DirectedRelation, Hop, RelationWords
 from ..training.description import QuestionKey, TrainedOn, decode_dataclass
 
@@ -26,7 +27,6 @@ INVERSE = "^"
 
 MAX_HOP = 8
 
-Share = Annotated[float, Field(ge=0, le=1)]
 
 Hops = tuple[str, ...]
 """A relation path, hop by hop as it is written."""
@@ -113,7 +113,7 @@ class Mining:
     graph: str
     """Fingerprint of the graph's relation catalogue."""
     encoder: str
-    max_hop: Annotated[int, Field(ge=1, le=MAX_HOP)]
+    max_hop: Annotated[int, Range(1, MAX_HOP)]
     relations: Mapping[str, Annotated[tuple[str, ...], Field(min_length=1)]]
     options: Mapping[str, Any] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)

@@ -15,15 +15,16 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import torch
-from pydantic import Field, FiniteFloat
+from pydantic import FiniteFloat
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from ..message_text import one_line
+from ..ranges import Count
 from ..whole_file import atomic_write, file_sha256, storage_errors
 from .description import FORMAT, BadCheckpointError, DescriptionT, ModelDescription, decode_dataclass, load_description
 
@@ -155,8 +156,8 @@ class _StateFields:
     """The fields of a state beside its tensors; a resume must have the same `resolved` configuration."""
 
     format: int = STATE_FORMAT
-    epoch: Annotated[int, Field(ge=0)]
-    step: Annotated[int, Field(ge=0)]
+    epoch: Count
+    step: Count
     history: list[dict[str, FiniteFloat]]
     seconds: FiniteFloat
     scaler: dict[str, int | float]

@@ -9,9 +9,10 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
+from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
 from ..message_text import one_line
+from ..ranges import Range
 
 T = TypeVar("T")
 
@@ -42,7 +43,7 @@ STAR = "star"
 QuestionKey = tuple[str, str, frozenset[str]]
 """Id, text and topics of a question."""
 
-Coefficient = Annotated[float, Field(ge=-1e9, le=1e9)]
+Coefficient = Annotated[float, Range(-1e9, 1e9)]
 
 
 class BadCheckpointError(Exception):

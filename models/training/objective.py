@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+
+from ..ranges import Positive, Range, Ranged, Share
 
 if TYPE_CHECKING:
     import torch
@@ -17,47 +18,25 @@ Precision = Literal["fp32", "bf16", "fp16"]
 _DTYPES = {"bf16": "bfloat16", "fp16": "float16"}
 
 
-def check_ranges(options: Any, **ranges: tuple[float, float]) -> None:
-    """Raise `ValueError` for the first option outside of its range, (least, most)."""
-    for name, (least, most) in ranges.items():
-        value = getattr(options, name)
-        if not least <= value <= most:
-            limit = f"{least:g} to {most:g}" if most < float("inf") else f"at least {least:g}"
-            raise ValueError(f"expected {limit} for {name}, found {value:g}")
-
-
 @dataclass(frozen=True, slots=True)
-class TrainingOptions:
+class TrainingOptions(Ranged):
     """How to train. learning_rate: of pretrained parameters, an encoder's; head_learning_rate: of new ones. Both rise
     over the share `warmup` of all steps and then fall linearly to zero. accumulate: batches per step. patience: epochs
     without a better dev figure before stopping. save_every_s: seconds between saved states.
     """
 
-    epochs: int = 4
-    learning_rate: float = 7e-5
-    head_learning_rate: float = 1e-3
-    warmup: float = 0.1
-    weight_decay: float = 0.01
-    max_norm: float = 1.0
-    accumulate: int = 1
-    patience: int = 2
+    epochs: Positive = 4
+    learning_rate: Share = 7e-5
+    head_learning_rate: Share = 1e-3
+    warmup: Annotated[float, Range(0, 0.9)] = 0.1
+    weight_decay: Share = 0.01
+    max_norm: Annotated[float, Range(1e-6)] = 1.0
+    accumulate: Positive = 1
+    patience: Positive = 2
     precision: Precision = "fp32"
     compile: bool = False
     seed: int = 0
     save_every_s: float = 60.0
-
-    def __post_init__(self) -> None:
-        check_ranges(
-            self,
-            epochs=(1, math.inf),
-            learning_rate=(0.0, 1.0),
-            head_learning_rate=(0.0, 1.0),
-            warmup=(0.0, 0.9),
-            weight_decay=(0.0, 1.0),
-            max_norm=(1e-6, math.inf),
-            accumulate=(1, math.inf),
-            patience=(1, math.inf),
-        )
 
     @property
     def dtype(self) -> torch.dtype | None:
@@ -77,18 +56,15 @@ ALL_LINEAR = "all-linear"
 
 
 @dataclass(frozen=True, slots=True)
-class LoraOptions:
+class LoraOptions(Ranged):
     """rank: of a factor. alpha: the product is scaled by alpha / rank. dropout: on the input of the factors. targets:
     the layers with factors: all linear ones but the output, or a regular expression of their names.
     """
 
-    rank: int = 8
-    alpha: int = 16
-    dropout: float = 0.05
+    rank: Annotated[int, Range(1, 4_096)] = 8
+    alpha: Annotated[int, Range(1, 65_536)] = 16
+    dropout: Annotated[float, Range(0, 0.9)] = 0.05
     targets: str = ALL_LINEAR
-
-    def __post_init__(self) -> None:
-        check_ranges(self, rank=(1, 4_096), alpha=(1, 65_536), dropout=(0.0, 0.9))
 
 
 Figures = Mapping[str, float]

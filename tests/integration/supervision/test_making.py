@@ -177,5 +177,5 @@ def test_a_graph_without_names_is_one_line(graph: Graph) -> None:
 
 
 def test_how_many_is_checked() -> None:
-    with pytest.raises(UsageError, match="questions: expected at least 1"):
+    with pytest.raises(UsageError, match="expected at least 1 for num_questions"):
         MakingOptions(num_questions=0)

@@ -105,7 +105,7 @@ def test_bounds_are_kept_and_counted(engine: Engine) -> None:
     assert len(cut.chains) == 2
     assert cut.num_raw < whole.num_raw
     assert cut.chains[0].kind == "path"
-    with pytest.raises(UsageError, match="max_chains: expected at least 1"):
+    with pytest.raises(UsageError, match="pools: expected at least 1 for max_chains"):
         PoolBounds(max_chains=0)
 
 

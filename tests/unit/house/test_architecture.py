@@ -95,6 +95,7 @@ ALLOWED = {
         "engine/llm",
         "engine/progress.py",
         "engine/relations/words.py",
+        "engine/resolving.py",
         "engine/retrieval",
         "engine/settings.py",
         "engine/whole_file.py",

@@ -121,9 +121,9 @@ def test_a_wrong_line_is_said(line: str, fault: str) -> None:
     [
         ("similarity.width=1", "there is no option 'width': expected some of beam_width, max_hop"),
         ("similarity.max_hop=far", "expected int for max_hop, found 'far'"),
-        ("similarity.max_hop=9", "similarity.max_hop: expected 1 to 4, found 9"),
+        ("similarity.max_hop=9", "similarity: expected 1 to 4 for max_hop, found 9"),
         ("similarity.meeting_bonus=nan", "expected a finite number for meeting_bonus, found nan"),
-        ("similarity.link_weight=-1", "similarity.link_weight: expected at least 0, found -1"),
+        ("similarity.link_weight=-1", "similarity: expected at least 0 for link_weight, found -1"),
         ("similarity.weights.support=nan", "expected a finite number for support, found nan"),
         ("similarity=1", "expected options of similarity, found 1"),
         ("top_k=0", "top_k: expected 1 to 1000, found 0"),
@@ -160,7 +160,7 @@ def test_another_kind_of_answerer_begins_with_its_own_defaults() -> None:
 
 
 def test_python_refuses_what_a_file_refuses() -> None:
-    with pytest.raises(UsageError, match=r"similarity\.max_hop: expected 1 to 4, found 9"):
+    with pytest.raises(UsageError, match="similarity: expected 1 to 4 for max_hop, found 9"):
         replace(Similarity(), max_hop=9)
     with pytest.raises(UsageError, match="merge is a reorganiser"):
         read_recipe(Merge())

@@ -91,5 +91,5 @@ def test_the_part_stands_among_others_and_needs_an_evaluation() -> None:
     recipe = read_recipe("similarity + noise + fi", ["noise.num=30"])
     assert recipe.as_json()["resolved"] == ["similarity", "noise", "fi"]
     assert recipe.parts["noise"] == Noise(num=30)
-    with pytest.raises(UsageError, match=r"noise.num: expected 0 to 1000"):
+    with pytest.raises(UsageError, match="noise: expected 0 to 1000 for num"):
         Noise(num=-1)

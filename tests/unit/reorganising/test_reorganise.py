@@ -122,5 +122,5 @@ class TestPart:
         assert Recipe.of(recipe.as_json()) == recipe
 
     def test_a_length_that_is_out_of_range(self) -> None:
-        with pytest.raises(UsageError, match=r"reorganise\.max_length: expected 1 to 8, found 0"):
+        with pytest.raises(UsageError, match="reorganise: expected 1 to 8 for max_length, found 0"):
             read_recipe("similarity + reorganise", ["reorganise.max_length=0"])

@@ -94,5 +94,5 @@ class TestPart:
     def test_a_kernel_that_there_is_not(self) -> None:
         with pytest.raises(UsageError, match="expected one of dijkstra, bfs, random-walk for kernel, found 'astar'"):
             read_recipe("similarity + path-pooling", ["path-pooling.kernel=astar"])
-        with pytest.raises(UsageError, match=r"path-pooling.position: expected at least 1e-06, found 0"):
+        with pytest.raises(UsageError, match="path-pooling: expected at least 1e-06 for position, found 0"):
             read_recipe("similarity + path-pooling", ["path-pooling.position=0"])
