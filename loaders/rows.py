@@ -51,7 +51,8 @@ ROWS = pa.schema(
 class StatementRow(NamedTuple):
     """One statement, or another kind of line.
 
-    The category is `triple`, `name` (head is the id, tail the text, tag `name`, `alias` or None), `reject` (with the
+    The category is `triple`, `name` (head is the id, tail the text, tag `name`, `alias` or None),
+    `comment` (head is the relation that the text in tail explains), `reject` (with the
     reason; tail is the unreadable text, whole or shortened), or the name of a category of skipped lines.
     """
 
@@ -80,6 +81,11 @@ def name_row(line: int, id_: str, name: str) -> StatementRow:
 def alias_row(line: int, id_: str, name: str) -> StatementRow:
     """Return the row of an alias."""
     return StatementRow(line, "name", head=id_, tail=name, tag="alias")
+
+
+def comment_row(line: int, relation: str, text: str) -> StatementRow:
+    """Return the row of what explains a relation."""
+    return StatementRow(line, "comment", head=relation, tail=text)
 
 
 def reject_row(line: int, reason: str, text: str) -> StatementRow:

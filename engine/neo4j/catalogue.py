@@ -77,8 +77,9 @@ class RelationInfo:
 
     @property
     def shown_label(self) -> str:
-        """What a reader is shown."""
-        return self.said_label or self.label
+        """What a reader is shown: what the user calls it, else what the source does."""
+        of_source = (p.text for p in self.phrases if p.origin == "source" and not p.inverse)
+        return self.said_label or next(of_source, self.label)
 
     @classmethod
     def of_row(cls, row: Row) -> RelationInfo:

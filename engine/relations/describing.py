@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from .words import phrases_of
 
 MAX_PHRASES = 200
 """Of one relation that are kept."""
+MAX_OF_SOURCE = 100
+"""Of these, phrases that sources bring."""
 MAX_TOTAL = 200_000
 """Phrases that one call may bring."""
 MAX_CHARS = 200
@@ -246,25 +248,40 @@ def collisions(relations: Sequence[RelationInfo], *, lexicon: bool = False) -> t
     return tuple(Collision(shown[key], tuple(names)) for key, names in sorted(asked.items()) if len(names) > 1)
 
 
-def describe_from_source(gateway: Gateway) -> None:
-    """Add the labels and comments of relations that the loaded triples have (rdfs:label, skos:altLabel,
-    rdfs:comment)."""
-    rows = gateway.fetch(Request(template("read_source_words"), {"per_relation": MAX_PHRASES // 2}, list))
-    words: dict[str, RelationDescription] = {}
-    for relation, name, aliases, comments in rows:
-        if name == relation:
-            continue  # an id that nothing names
-        description = " ".join(comments[0].split())[:200] if comments else None
-        words[relation] = RelationDescription(None, description, tuple(_phrases([name, *aliases])))
-    if words:
-        describe_relations(gateway, gateway.fetch(read_catalogue()), words)
+def describe_from_source(gateway: Gateway, stated: Iterable[tuple[str, Sequence[str], str | None]] = ()) -> None:
+    """Add what sources say of relations: their names and aliases as phrases, and a comment as description where there
+    is none.
+
+    The words are those of the entities in the graph that stand for relations (rdfs:label, skos:altLabel, rdfs:comment),
+    and what a load states beside its triples: relation, names and aliases, comment.
+    """
+    rows = gateway.fetch(Request(template("read_source_words"), {"per_relation": MAX_OF_SOURCE}, list))
+    known = {relation.name: relation for relation in gateway.fetch(read_catalogue()).relations}
+    phrases: defaultdict[str, list[Phrase]] = defaultdict(list)
+    descriptions: dict[str, str] = {}
+    in_graph = [(name, [own, *also], "".join(about)) for name, own, also, about in rows]
+    for relation, names, comment in [*stated, *in_graph]:
+        if relation in known:
+            phrases[relation] += (Phrase(text, "source") for text in _plain_texts(names, relation))
+            if comment and (text := " ".join(_plain_texts([comment[:MAX_CHARS]], relation))):
+                descriptions.setdefault(relation, text)
+    words = {}
+    for name in {*phrases, *descriptions}:
+        old = known[name].phrases
+        room = min(MAX_OF_SOURCE - sum(p.origin == "source" for p in old), MAX_PHRASES - len(old))
+        texts = {p.text.casefold() for p in old if not p.inverse}
+        new = [p for p in dict.fromkeys(phrases[name]) if p.text.casefold() not in texts]
+        description = None if known[name].description else descriptions.get(name)
+        words[name] = RelationDescription(None, description, tuple(new[: max(0, room)]))
+    describe_relations(gateway, Catalogue(tuple(known.values())), words)
 
 
-def _phrases(texts: list[str]) -> list[Phrase]:
-    found = []
+def _plain_texts(texts: Iterable[str], relation: str) -> Iterator[str]:
+    """Yield the texts that can be phrases: what a source has beside words, and the relation's own name, are none."""
     for text in texts:
         try:
-            found.append(Phrase(check_text(text), "source"))
+            line = check_text(text)
         except InputError:
-            continue  # what a source has beside words is no phrase
-    return found
+            continue
+        if line != relation:
+            yield line

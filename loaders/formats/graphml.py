@@ -2,8 +2,10 @@
 
 An edge's relation is its data named relation, predicate, type or label, else its id, unless that is a number. A node's
 data named alias, aliases, altLabel or alt_label are aliases, several in one separated by `|` (GraphML has no lists; the
-separator is ours). A node's other data are triples with literal tails. A triple has no data: an edge's other data are
-counted, and so are nodes without any statement. Elements are read one by one; without a name, a node's id is its name.
+separator is ours). A node's other data are triples with literal tails. A relation is described by the `desc` of such
+data, or by what all its edges say under description; a label on which they agree beside their relation is a phrase for
+it. A triple has no data: those of edges are counted, and so are nodes without any statement. Elements are read one by
+one; without a name, a node's id is its name.
 """
 
 from __future__ import annotations
@@ -16,12 +18,13 @@ from xml.parsers import expat
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
 from ..reading.byte_file import ByteFile
-from ..rows import StatementRow, alias_row, name_row, reject_row, row_batches, triple_row
+from ..rows import StatementRow, alias_row, comment_row, name_row, reject_row, row_batches, triple_row
 from ..source import NO_ID, FileSource, Part, RowPart
 
 RELATION_KEYS = ("relation", "predicate", "type", "label")
 NAME_KEYS = ("name", "label")
 ALIAS_KEYS = ("alias", "aliases", "altlabel", "alt_label")
+COMMENT_KEYS = ("description", "comment")
 TYPES = {name: f"http://www.w3.org/2001/XMLSchema#{name}" for name in ("boolean", "int", "long", "float", "double")}
 """Datatypes of literals by GraphML's type; text has none."""
 
@@ -60,7 +63,7 @@ class GraphmlSource(FileSource):
                     ) from error
                 yield from reading.rows
                 reading.rows.clear()
-        yield from reading.lone_nodes()
+        yield from reading.last_rows()
         if not reading.is_graphml:
             raise InputError(f"{self._file.shown}: expected GraphML, found another kind of XML")
 
@@ -108,6 +111,12 @@ class _Reading:
         self._open: list[_Element] = []
         """The open nodes and edges, nested if graphs are."""
         self._key: _Key | None = None
+        self._described = ""
+        """The id of the open key."""
+        self._descriptions: dict[str, str] = {}
+        """What is said of data, by the ids of their keys."""
+        self._words: dict[tuple[str, bool], str] = {}
+        """What all edges of a relation call it beside its name, or if true say of it; empty if they differ."""
         self._said: set[str] = set()
         """The nodes with a statement."""
         self._lone: dict[str, int] = {}
@@ -123,7 +132,10 @@ class _Reading:
             self.is_graphml = True
         elif name == "key":
             called, type_ = attributes.get("attr.name", ""), attributes.get("attr.type", "")
-            self._keys[attributes.get("id", "")] = _Key(called, type_)
+            self._described = attributes.get("id", "")
+            self._keys[self._described] = _Key(called, type_)
+        elif name == "desc" and self._described:
+            self._descriptions[self._described] = ""
         elif name in {"node", "edge"}:
             self._open.append(_Element(attributes))
             self._key = None
@@ -135,15 +147,25 @@ class _Reading:
     def _text(self, text: str) -> None:
         if self._key is not None:
             self._open[-1].data[self._key] += text
+        elif self._described in self._descriptions:
+            self._descriptions[self._described] += text
 
     def _end(self, qualified: str) -> None:
         name = qualified.rpartition(" ")[2]
         if name in {"data", "node", "edge"}:
             self._key = None
+        if name == "key":
+            self._end_key()
         if name == "node":
             self._end_node(self._open.pop())
         elif name == "edge":
             self._end_edge(self._open.pop())
+
+    def _end_key(self) -> None:
+        relation = self._keys[self._described].name
+        if relation and (text := self._descriptions.get(self._described, "").strip()):
+            self.rows.append(comment_row(self.line(), relation, text))
+        self._described = ""
 
     def _end_node(self, node: _Element) -> None:
         id_, name = node.attributes.get("id", ""), node.take(NAME_KEYS)
@@ -167,9 +189,12 @@ class _Reading:
         elif id_ not in self._said:
             self._lone[id_] = self.line()
 
-    def lone_nodes(self) -> Iterator[StatementRow]:
-        """Yield the nodes without a statement, after reading everything."""
-        return (StatementRow(line, "isolated node") for line in self._lone.values())
+    def last_rows(self) -> Iterator[StatementRow]:
+        """Yield, after reading everything, the words for relations and the nodes without a statement."""
+        for (relation, is_comment), text in self._words.items():
+            if text:
+                yield (comment_row if is_comment else alias_row)(self.line(), relation, text)
+        yield from (StatementRow(line, "isolated node") for line in self._lone.values())
 
     def _end_edge(self, edge: _Element) -> None:
         key = edge.attributes.get("id", "")
@@ -177,6 +202,10 @@ class _Reading:
         ends = [edge.attributes.get(end, "") for end in ("source", "target")]
         if relation and all(ends):
             self.rows.append(triple_row(self.line(), ends[0], relation, ends[1]))
+            for (name, _), value in edge.rest():
+                if name.lower() in (*RELATION_KEYS, *COMMENT_KEYS):
+                    place = (relation, name.lower() in COMMENT_KEYS)
+                    self._words[place] = value if self._words.get(place, value) == value else ""
             self.rows.extend(StatementRow(self.line(), "data of an edge") for _ in edge.rest())
             self._said.update(ends)
             for end in ends:

@@ -145,7 +145,7 @@ def load_embedded(
             if writer == "bulk":
                 facts, lock = source.relation_facts(), old.lock if old else None
                 said = _read_statements(old.gateway) if old else ()
-                complete = partial(_give_meaning, said=said)
+                complete = partial(_give_meaning, said=said, stated=stage.relation_words())
                 related = BulkWriter(progress).write(stage, manifest, facts, instance, incoming, lock, complete)
                 instance.start(progress=False)
             else:
@@ -300,7 +300,7 @@ def _write_online(
 ) -> int:
     writer = OnlineWriter(gateway, options.batch_size, progress)
     said = _read_statements(gateway) if plan.replaces else ()
-    complete = partial(_give_meaning, said=said)
+    complete = partial(_give_meaning, said=said, stated=stage.relation_words())
     return writer.write(stage, manifest, source.relation_facts(), lock, replace=plan.replaces, complete=complete)
 
 
@@ -309,11 +309,13 @@ def _read_statements(gateway: Gateway) -> tuple[RelationInfo, ...]:
     return tuple(r for r in gateway.fetch(read_catalogue()).relations if r.said_label or r.description or r.phrases)
 
 
-def _give_meaning(gateway: Gateway, said: Sequence[RelationInfo]) -> None:
+def _give_meaning(
+    gateway: Gateway, said: Sequence[RelationInfo], stated: Sequence[tuple[str, Sequence[str], str | None]]
+) -> None:
     """Bring in line what is known of what relations mean: kinds at their ends, words of the source, and what was
     said."""
     write_words(gateway, said)
-    describe_from_source(gateway)
+    describe_from_source(gateway, stated)
     refresh_kinds(gateway)
 
 

@@ -115,7 +115,7 @@ class LoadReport:
             notes.append(f"{number_of(self.num_names_ignored, 'name', 'names')} of unknown ids or repeated ignored")
         notes += value_notes(self)
         if dropped := sum(self.categories.values()) - sum(
-            self.categories.get(c, 0) for c in ("triple", "name", "reject")
+            self.categories.get(c, 0) for c in ("triple", "name", "comment", "reject")
         ):
             notes.append(f"{number_of(dropped, 'line', 'lines')} skipped")
         if self.num_related:

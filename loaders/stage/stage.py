@@ -60,7 +60,7 @@ def _age_s(folder: Path) -> float:
     return time.time() - changed_s
 
 
-FORMAT = 1
+FORMAT = 2
 MIN_MEMORY_MB = 1_000
 """The smallest default of DuckDB's buffers; blocks of lines and Arrow batches come on top."""
 SHARE_OF_FREE_MEMORY = 0.25
@@ -215,6 +215,11 @@ class Stage:
         with self._translate_errors():
             return self._open_database().cursor().execute(query("results/relations")).fetchall()
 
+    def relation_words(self) -> list[tuple[str, list[str], str | None]]:
+        """Return what the source says of relations: name, its names and aliases, and a comment."""
+        with self._translate_errors():
+            return self._open_database().cursor().execute(query("results/relation_words")).fetchall()
+
     def _open_database(self) -> duckdb.DuckDBPyConnection:
         if self._connection is None:
             self._connection = duckdb.connect(
@@ -334,6 +339,7 @@ class Stage:
         if not counts.num_triples:
             found = ", ".join(f"{number:,} {name}" for name, number in sorted(categories.items())) or "nothing"
             raise InputError(f"{source.name}: expected triples, found none to load ({found})")
+        connection.execute(query("numbering/name_relations"))
         connection.execute(query("numbering/forget_statements"))
         return counts
 

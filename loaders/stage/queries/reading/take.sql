@@ -2,9 +2,9 @@
 -- as the parser gives it, in the place of the tail.
 INSERT INTO statement
 SELECT placed(getvariable('part'), line),
-       CASE WHEN category IN ('triple', 'name') THEN head END,
+       CASE WHEN category IN ('triple', 'name', 'comment') THEN head END,
        CASE WHEN category = 'triple' THEN relation END,
-       CASE WHEN category IN ('triple', 'name', 'reject') THEN tail END,
+       CASE WHEN category IN ('triple', 'name', 'comment', 'reject') THEN tail END,
        CASE
          WHEN category = 'triple' AND NOT is_literal THEN NULL
          WHEN category IN ('triple', 'name', 'reject') THEN [category, datatype, language, tag, reason]

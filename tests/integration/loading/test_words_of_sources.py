@@ -1,0 +1,136 @@
+"""What each source says of relations is kept as their phrases and descriptions: a test per source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from lodestar.engine.neo4j.catalogue import Phrase, RelationInfo, read_catalogue
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.relations.describing import describe_relations, remove_descriptions, words_of
+from lodestar.loaders.formats.by_name import source_class
+from lodestar.loaders.loads.loading import LoadOptions
+from lodestar.loaders.loads.loading import load as load_source
+from lodestar.loaders.source import Source
+
+RDFS, SKOS = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2004/02/skos/core#"
+FREEBASE = "http://rdf.freebase.com/ns/"
+
+
+def written(folder: Path, name: str, text: str) -> str:
+    file = folder / name
+    file.write_text(text, encoding="utf-8")
+    return str(file)
+
+
+def lines(*triples: tuple[str, str, str]) -> str:
+    return "".join(f"<{h}>\t<{r}>\t{t}\t.\n" for h, r, t in triples)
+
+
+def rdf(folder: Path) -> Source:
+    """The relation stands in the triples as a thing of its own."""
+    text = lines(
+        ("http://x/a", "http://x/P36", "<http://x/b>"),
+        ("http://x/P36", "http://www.w3.org/1999/02/22-rdf-syntax-ns#type", "<http://x/Property>"),
+        ("http://x/P36", f"{RDFS}label", '"capital"@en'),
+        ("http://x/P36", f"{SKOS}altLabel", '"seat of government"@en'),
+        ("http://x/P36", f"{RDFS}comment", '"the city from which it is governed"@en'),
+    )
+    return source_class("ntriples")(written(folder, "kg.nt", text))
+
+
+def rdf_with_base(folder: Path) -> Source:
+    """Of the relation there are only names and a comment."""
+    text = lines(
+        ("http://x/a", "http://x/P36", "<http://x/b>"),
+        ("http://x/P36", f"{SKOS}altLabel", '"seat of government"@en'),
+        ("http://x/P36", f"{RDFS}label", '"Hauptstadt"@de'),
+        ("http://x/P36", f"{RDFS}label", '"capital"@en'),
+        ("http://x/P36", f"{RDFS}comment", '"the city from which it is governed"@en'),
+    )
+    return source_class("ntriples")(written(folder, "kg.nt", text), bases=("http://x/",), languages=("en", "de"))
+
+
+def freebase(folder: Path) -> Source:
+    relation = f"{FREEBASE}location.country.P36"
+    text = lines(
+        (f"{FREEBASE}m.01", relation, f"<{FREEBASE}m.02>"),
+        (relation, f"{FREEBASE}type.object.name", '"capital"@en'),
+        (relation, f"{FREEBASE}type.property.schema", f"<{FREEBASE}location.country>"),
+        (relation, f"{FREEBASE}common.topic.alias", '"seat of government"@en'),
+    )
+    return source_class("freebase")(written(folder, "dump.nt", text))
+
+
+def graphml(folder: Path) -> Source:
+    text = """<graphml><key id="d0" for="node" attr.name="name"/>
+    <key id="d1" for="node" attr.name="P36"><desc>the city from which it is governed</desc></key>
+    <key id="d2" for="edge" attr.name="relation"/><key id="d3" for="edge" attr.name="label"/>
+    <key id="d4" for="edge" attr.name="description"/>
+    <graph><node id="a"><data key="d0">A</data><data key="d1">B-town</data></node><node id="b"><data key="d0">B</data></node>
+    <node id="c"><data key="d0">C</data></node>
+    <edge source="a" target="b"><data key="d2">P36</data><data key="d3">capital</data><data key="d4">since 1990</data></edge>
+    <edge source="c" target="b"><data key="d2">P36</data><data key="d3">capital</data><data key="d4">since 1991</data></edge>
+    </graph></graphml>"""
+    return source_class("graphml")(written(folder, "kg.graphml", text))
+
+
+def load(source: Source, gateway: Gateway, folder: Path, **options: str | bool) -> RelationInfo:
+    load_source(source, gateway, LoadOptions(staging=folder / "staging", **options))  # type: ignore[arg-type]
+    return next(r for r in gateway.fetch(read_catalogue()).relations if r.name.endswith("P36"))
+
+
+@pytest.mark.parametrize(
+    ("make", "texts"),
+    [
+        (rdf, ["capital", "seat of government"]),
+        (rdf_with_base, ["capital", "Hauptstadt", "seat of government"]),
+        (freebase, ["capital", "seat of government"]),
+        (graphml, ["capital"]),
+    ],
+)
+def test_a_source_says_words_of_a_relation(
+    empty_graph: None, gateway: Gateway, tmp_path: Path, make: Callable[[Path], Source], texts: list[str]
+) -> None:
+    relation = load(make(tmp_path), gateway, tmp_path)
+    assert list(relation.phrases) == [Phrase(text, "source") for text in texts]
+    # a description in Freebase's dump is noise, as of all its topics
+    assert relation.description == (None if make is freebase else "the city from which it is governed")
+    assert relation.shown_label == "capital"
+
+
+def test_what_a_source_says_gives_way_to_the_user_and_comes_once(
+    empty_graph: None, gateway: Gateway, tmp_path: Path
+) -> None:
+    load(rdf_with_base(tmp_path), gateway, tmp_path)
+    catalogue = gateway.fetch(read_catalogue())
+    words = words_of(catalogue, [("P36", ["label=main city", "description=where it rules", "rules from"])])
+    describe_relations(gateway, catalogue, words)
+    for mode in ("append", "replace"):
+        relation = load(rdf_with_base(tmp_path), gateway, tmp_path, mode=mode, force=True)
+        assert (relation.shown_label, relation.description) == ("main city", "where it rules")
+        assert [phrase.text for phrase in relation.phrases] == [
+            "rules from",
+            "capital",
+            "Hauptstadt",
+            "seat of government",
+        ]
+    remove_descriptions(gateway, gateway.fetch(read_catalogue()))
+    relation = load(rdf_with_base(tmp_path), gateway, tmp_path, mode="append", force=True)
+    assert [phrase.text for phrase in relation.phrases] == ["capital", "Hauptstadt", "seat of government"]
+    assert relation.description == "the city from which it is governed"
+
+
+def test_more_words_than_are_kept_and_words_with_markup_do_not_stop_a_load(
+    empty_graph: None, gateway: Gateway, tmp_path: Path
+) -> None:
+    also = (("http://x/P36", f"{SKOS}altLabel", f'"way {number}"@en') for number in range(300))
+    text = lines(
+        ("http://x/a", "http://x/P36", "<http://x/b>"),
+        ("http://x/P36", f"{RDFS}label", '"<b>capital</b>"@en'),
+        *also,
+    )
+    relation = load(source_class("ntriples")(written(tmp_path, "kg.nt", text)), gateway, tmp_path)
+    assert len(relation.phrases) == 100
+    assert "<b>capital</b>" not in {phrase.text for phrase in relation.phrases}
