@@ -22,7 +22,7 @@ from .triples import GraphRelations, SubgraphColumns
 
 
 class GrowingRetriever:
-    """A `Retriever`: of each question the `keep` best triples that were seen as its subgraph grew."""
+    """A `Retriever`: of each question the `keep` best triples of the subgraph that grew; pruned ones are not in it."""
 
     gives: Kind = "triple"
 
@@ -43,7 +43,7 @@ class GrowingRetriever:
         self._keep = keep
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Triple]]]:
-        """Return the triples, best first: at least `top_k` where as many were seen."""
+        """Return the triples, best first: at least `top_k` where pruning kept as many."""
         encoding_s = self._columns.encoding_s
         batch, found = yield from self.grow(questions)
         yield from charge("encode", self._columns.encoding_s - encoding_s)
@@ -51,8 +51,8 @@ class GrowingRetriever:
         evidence: list[Evidence[Triple]] = []
         for number, question in enumerate(questions):
             rows = np.arange(batch.triple_starts[number], batch.triple_starts[number + 1])
-            seen = rows[found.is_seen[rows]]
-            best = seen[np.argsort(-found.logits[seen], kind="stable")[:keep]]
+            kept = rows[found.is_kept[rows]]
+            best = kept[np.argsort(-found.logits[kept], kind="stable")[:keep]]
             one = self._columns.evidence(
                 question, batch, number, best, found.logits, self._model.description.calibration
             )

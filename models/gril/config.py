@@ -15,6 +15,7 @@ MaxTokens = Annotated[int, Range(16, 8_192)]
 MaxHops = Annotated[int, Range(1, 16)]
 Pruning = Literal["threshold", "top-k", "none"]
 Score = Literal["mlp", "linear"]
+Attention = Literal["triple", "relation"]
 Combine = Literal["product", "max"]
 Reads = Literal["pointing", "choosing", "writing"]
 
@@ -38,8 +39,9 @@ class GrowOptions(Ranged):
 
     pruning: `threshold` drops a question's edges below `sigma` unless they are among its `budget` best (the paper's, as
     read in `network`); `top-k` keeps the `top_k` best edges of each source; or none. entity_update: apply equation 4
-    after each layer. combine, ours: an edge's probability is the product of attention along its path, or its own
-    attention. temperature: τ of equation 5, which the paper does not state.
+    after each layer. attention, ours: a triple's share of all edges of its source (the paper's), or `relation`, of the
+    best edges of its source's relations (see `network`). combine, ours: an edge's probability is the product of
+    attention along its path, or its own attention. temperature: τ of equation 5, which the paper does not state.
     """
 
     num_layers: Annotated[int, Range(1, 8)] = 3
@@ -48,6 +50,7 @@ class GrowOptions(Ranged):
     budget: Count = 16
     top_k: Positive = 10
     entity_update: bool = True
+    attention: Attention = "triple"
     combine: Combine = "product"
     temperature: Annotated[float, Range(0.01, 10)] = 0.5
 

@@ -9,7 +9,11 @@ layers; W1 starts as the identity. An inverse step adds a learned vector to its 
 their edges are scored anew in each layer. Of a question's edges below the threshold the `budget` best stay in each
 layer: at a hub all are below it, and growth would stop. Literals are not expanded. A triple's probability is the
 maximum over layers and directions, pruned or not, so that pruned edges get a gradient. An entity's is noisy-or over its
-edges; a topic's is 1. Pruned edges are not expanded and send no message.
+edges; a topic's is 1. Pruned edges are not expanded, send no message, and are no evidence.
+
+Softmax over the edges of a source gives each of n right ones at most 1 / n, so that a relation of many answers looks
+wrong. With `attention="relation"` an edge has exp(score) / Σ over the source's relations and directions of the highest
+exp(score) among their edges: relations compete, the edges of one do not.
 """
 
 from __future__ import annotations
@@ -139,7 +143,7 @@ class GraphRetriever(nn.Module):
         for _ in range(self.options.num_layers):
             edges = self._neighbours(inputs, is_grown)
             scores = self._scores(inputs, edges, entities)
-            attention = group_softmax(scores, edges.sources, num_nodes)
+            attention = self._attention(inputs, edges, scores)
             kept = self._prune(attention.detach(), edges, inputs)
             edge_probability = (
                 attention * entity_probability[edges.sources] if self.options.combine == "product" else attention
@@ -185,6 +189,18 @@ class GraphRetriever(nn.Module):
         hidden = hidden + either_way.index_select(0, relation_of)
         scores: Tensor = self.score_out(hidden if self.score == "linear" else hidden.relu())
         return scores.squeeze(1).to(self.unnamed.dtype)
+
+    def _attention(self, inputs: GrowInputs, edges: _Edges, scores: Tensor) -> Tensor:
+        """Return the attention of each edge, (num_edges,), by the options."""
+        num_nodes = len(inputs.is_topic)
+        if self.options.attention == "triple":
+            return group_softmax(scores, edges.sources, num_nodes)
+        num_relations = 2 * len(inputs.relations)
+        relation_of = inputs.relation_of[edges.triples] + edges.is_inverse * len(inputs.relations)
+        keys, relation = torch.unique(edges.sources * num_relations + relation_of, return_inverse=True)
+        highest = scores.new_full((len(keys),), float("-inf")).scatter_reduce(0, relation, scores, "amax")
+        share = group_softmax(highest, keys // num_relations, num_nodes)
+        return share[relation] * (scores - highest[relation]).exp()
 
     def _prune(self, attention: Tensor, edges: _Edges, inputs: GrowInputs) -> Tensor:
         """Return which edges survive pruning, (num_edges,)."""

@@ -85,12 +85,12 @@ class RetrieverObjective(ShuffledObjective[GraphRetriever, tuple[int, int]]):
 def score_triples(
     network: GraphRetriever, sets: Sequence[EncodedQuestions]
 ) -> Iterator[tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]]:
-    """Yield the logits of each question's triples, and which are right."""
+    """Yield the logits of each question's triples, −∞ of pruned ones, and which are right."""
     with torch.no_grad():
         for encoded in sets:
             for question in range(len(encoded.graphs)):
                 grown = network(encoded.inputs([question]))
-                scores = logit(grown.path_probability).cpu().numpy()
+                scores = logit(grown.path_probability).masked_fill(~grown.is_kept, float("-inf")).cpu().numpy()
                 yield scores, encoded.graphs.is_positive[encoded.graphs.triples_of(question)]
 
 
@@ -104,7 +104,11 @@ def figures_of(scored: Sequence[tuple[npt.NDArray[np.float32], npt.NDArray[np.bo
 
 
 def retriever_figures(scores: npt.NDArray[np.float32], right: npt.NDArray[np.bool_]) -> list[float]:
-    """Return `RETRIEVER_FIGURES` of a question with right triples; the earlier of equal scores ranks higher."""
-    ranks = np.flatnonzero(right[np.argsort(-scores, kind="stable")]) + 1
+    """Return `RETRIEVER_FIGURES` of a question with right triples; the earlier of equal scores ranks higher.
+
+    What is pruned, with a score of −∞, is not found.
+    """
+    order = np.argsort(-scores, kind="stable")
+    ranks = np.flatnonzero(right[order] & np.isfinite(scores[order])) + 1
     precisions = np.arange(1, len(ranks) + 1) / ranks
-    return [*(float((ranks <= k).mean()) for k in RECALL_AT), float(precisions.mean())]
+    return [float(each) / int(right.sum()) for each in (*((ranks <= k).sum() for k in RECALL_AT), precisions.sum())]

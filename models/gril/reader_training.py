@@ -133,15 +133,15 @@ class JointNetwork(nn.Module):
 def choose_triples(
     grown: GrownSubgraph, encoded: EncodedQuestions, questions: Sequence[int], num_triples: Sequence[int]
 ) -> list[Ints]:
-    """Return, for each question, the rows of the triples that the reader gets: the most probable seen ones."""
+    """Return, for each question, the rows of the triples that the reader gets: the most probable that were kept."""
     probabilities = grown.path_probability.detach().cpu().numpy()
-    seen = grown.is_seen.cpu().numpy()
+    kept = grown.is_kept.cpu().numpy()
     given: list[Ints] = []
     start = 0
     for question, number in zip(questions, num_triples, strict=True):
         span = encoded.graphs.triples_of(question)
         after = start + span.stop - span.start
-        rows = np.flatnonzero(seen[start:after])
+        rows = np.flatnonzero(kept[start:after])
         best = rows[np.argsort(-probabilities[start:after][rows], kind="stable")[:number]]
         given.append(best + span.start)
         start = after

@@ -77,12 +77,11 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GrownTriples:
-    """The grown triples. logits: (num_triples,) of P. is_seen, is_kept: (num_triples,). tokens: graph tokens, one per
+    """The grown triples. logits: (num_triples,) of P. is_kept: (num_triples,). tokens: graph tokens, one per
     question; empty without a bridge.
     """
 
     logits: Floats
-    is_seen: Bools
     is_kept: Bools
     grown: GrownSubgraph
     tokens: tuple[tuple[float, ...], ...]
@@ -116,7 +115,6 @@ class GrilModel:
                 tokens = self._bridge(grown, inputs, mask).float().cpu().tolist()
             return GrownTriples(
                 logit(grown.path_probability).float().cpu().numpy(),
-                grown.is_seen.cpu().numpy(),
                 grown.is_kept.cpu().numpy(),
                 grown,
                 tuple(map(tuple, tokens)),

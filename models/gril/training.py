@@ -131,7 +131,7 @@ def reader_targets(labels: Iterable[QuestionLabels], config: GrilConfig) -> dict
 def _best(network: GraphRetriever, dev: Sequence[EncodedQuestions]) -> list[tuple[float, float]]:
     found: list[tuple[float, float]] = []
     for scores, right in score_triples(network, dev):
-        best = np.argsort(-scores, kind="stable")[:CALIBRATED]
+        best = np.argsort(-scores, kind="stable")[: min(CALIBRATED, int(np.isfinite(scores).sum()))]
         found += zip(scores[best].tolist(), right[best].astype(float).tolist(), strict=True)
     return found
 

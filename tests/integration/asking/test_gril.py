@@ -83,7 +83,7 @@ def test_answers_and_literals_of_subgraphs_are_known(engine: Engine, tmp_path: P
 def test_what_is_asked_is_what_was_trained_on(
     settings: Settings, engine: Engine, checkpoint: str, tmp_path: Path
 ) -> None:
-    """The same logits from a file of subgraphs and from the graph, for every triple, one question or a batch."""
+    """The same logits from a file of subgraphs and from the graph, for every triple kept, one question or a batch."""
     asked = (*LEARNED, *CHOSEN)
     graphs = graphs_of(engine, tmp_path, "asked", asked)
     _, network = read_graph_retriever(Path(checkpoint))
@@ -95,9 +95,9 @@ def test_what_is_asked_is_what_was_trained_on(
     for number, (batched, single) in enumerate(zip(together, alone, strict=True)):
         with torch.no_grad():
             grown = network(encoded.inputs([number]))
-        seen = grown.path_probability[grown.is_seen].double().clamp(1e-6, 1 - 1e-6)
-        expected = sorted((seen / (1 - seen)).log().tolist(), reverse=True)
-        assert 0 < len(batched.items) == int(grown.is_seen.sum())
+        kept = grown.path_probability[grown.is_kept].double().clamp(1e-6, 1 - 1e-6)
+        expected = sorted((kept / (1 - kept)).log().tolist(), reverse=True)
+        assert 0 < len(batched.items) == int(grown.is_kept.sum())
         np.testing.assert_allclose([item.score for item in batched.items], expected, rtol=1e-3, atol=1e-3)
         assert {item.value for item in single.items} == {item.value for item in batched.items}
         np.testing.assert_allclose([i.score for i in single.items], expected, rtol=1e-3, atol=1e-3)

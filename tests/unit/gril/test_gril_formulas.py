@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from lodestar.models.gril.config import GrowOptions
@@ -17,6 +18,7 @@ from lodestar.models.gril.network import (
     logit,
     mark_best_of_groups,
 )
+from lodestar.models.gril.objective import retriever_figures
 
 from tests.gril_graphs import inputs_of, set_attention
 
@@ -207,3 +209,26 @@ def test_inputs_without_topics_and_without_triples() -> None:
         grown = retriever()(inputs)
         assert not grown.is_seen.any()
         assert isinstance(inputs, GrowInputs)
+
+
+def test_tails_of_one_relation_do_not_share_its_attention() -> None:
+    """Ten equal tails of one relation, one of another: a tenth of the mass each by triples, all of it by relations."""
+    triples = [(0, 0, tail) for tail in range(1, 11)] + [(0, 1, 11)]
+    inputs = inputs_of(triples, topics=[0])
+    same = inputs.entities.index_copy(0, torch.arange(1, 11), inputs.entities[1].expand(10, -1).contiguous())
+    inputs = replace(inputs, entities=same)
+    with torch.no_grad():
+        found = {
+            how: retriever(attention=how, num_layers=1)(inputs).layers[0].attention for how in ("triple", "relation")
+        }
+    assert float(found["triple"].sum()) == pytest.approx(1)
+    assert float(found["relation"][0] + found["relation"][10]) == pytest.approx(1)
+    assert torch.allclose(found["relation"][:10], found["relation"][0].expand(10))
+    odds = float(found["triple"][0] / found["triple"][10])
+    assert float(found["relation"][0] / found["relation"][10]) == pytest.approx(odds, rel=1e-4)
+
+
+def test_what_is_pruned_is_not_found() -> None:
+    scores = np.array([2.0, float("-inf"), 1.0], dtype=np.float32)
+    right = np.array([False, True, True])
+    assert retriever_figures(scores, right) == pytest.approx([0.5, 0.5, 0.5, 0.5, 0.25])
