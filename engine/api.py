@@ -24,10 +24,10 @@ from .pipeline import Pipeline
 from .recipes.part import Expression, Part
 from .recipes.recipe import MAX_TOP_K, Recipe, read_recipe
 from .resources import GraphResources, Resources
-from .running import AsyncRunner, Runner
+from .runner import AsyncRunner, Runner
 from .settings import Settings, resolve
 from .stages import Answerer, Linker, RerankingLinker, Retriever
-from .steps import Steps, alongside, one
+from .steps import Steps, run_alongside, send_one
 from .values import Question, Scored, Topic
 
 if TYPE_CHECKING:
@@ -302,7 +302,7 @@ class Engine:
         if top_k is None:
             kept = max(kept, min(pipeline.reads, MAX_TOP_K))
         try:
-            found, now = yield from alongside(pipeline.retrieve(asked, kept), read_edition())
+            found, now = yield from run_alongside(pipeline.retrieve(asked, kept), read_edition())
             if now in (None, edition):
                 return found
         except UnknownRelationError:
@@ -330,7 +330,7 @@ class Engine:
 
     def _relation_steps(self, question: Question, top_k: int) -> Steps[list[Scored[RelationInfo]]]:
         opened = self._opened
-        if opened is None or (yield from one(read_edition())) != opened.edition:
+        if opened is None or (yield from send_one(read_edition())) != opened.edition:
             opened = yield from self._graph_read(anew=True)
         return opened.graph.index.search(self.encoder.encode([question.text]), top_k)[0]
 
@@ -346,11 +346,11 @@ class Engine:
     def _graph_read(self, *, anew: bool = False) -> Steps[_Opened]:
         opened = None if anew else self._opened
         if opened is None:
-            edition = yield from one(read_edition())
+            edition = yield from send_one(read_edition())
             state = yield from read_full_state()
             state.check()
             self._warn(state.warnings)
-            graph = self.resources.of_graph((yield from one(read_catalogue())), edition)
+            graph = self.resources.of_graph((yield from send_one(read_catalogue())), edition)
             self._opened = opened = _Opened(edition, graph)
         return opened
 

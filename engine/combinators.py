@@ -14,7 +14,7 @@ from .evidence.bridges import convert_evidence
 from .evidence.chain import Chain
 from .evidence.evidence import Evidence, Item, Kind, item_order
 from .stages import Reorganiser, Retriever
-from .steps import Steps, side_by_side, stage
+from .steps import Steps, gather_steps, run_stage
 from .values import LinkedQuestion, Scored
 
 RANK_CONSTANT = 60
@@ -63,7 +63,7 @@ class Union:
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
         """Return the union for each question."""
-        left, right = yield from side_by_side(*(side.retrieve(questions, top_k) for side in self._sides))
+        left, right = yield from gather_steps(*(side.retrieve(questions, top_k) for side in self._sides))
         found = []
         for one, two in zip(left, right, strict=True):
             sources = (*sources_of(one, self._names[0]), *sources_of(two, self._names[1]))
@@ -81,7 +81,7 @@ class TracedRetriever:
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
         """Return what the retriever returns."""
-        return stage(self._name, self._retriever.retrieve(questions, top_k))
+        return run_stage(self._name, self._retriever.retrieve(questions, top_k))
 
 
 class TracedReorganiser:
@@ -95,7 +95,7 @@ class TracedReorganiser:
 
     def reorganise(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Evidence[Any]]]:
         """Return what the reorganiser returns."""
-        return stage(self._name, self._reorganiser.reorganise(evidence))
+        return run_stage(self._name, self._reorganiser.reorganise(evidence))
 
 
 def unite_evidence(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item]:

@@ -10,7 +10,7 @@ from .evidence.evidence import Answer, Evidence
 from .evidence.extras import DidYouMean
 from .linking.topics import find_nearest_names, look_up_topics
 from .stages import Answerer, Linker, ReadingAnswerer, RerankingLinker, Retriever
-from .steps import Steps, stage, with_costs
+from .steps import Steps, measure_costs, run_stage
 from .values import Entity, LinkedQuestion, Question
 
 
@@ -29,12 +29,12 @@ class Pipeline:
 
     def retrieve(self, questions: Sequence[Question], top_k: int) -> Steps[list[Evidence[Any]]]:
         """Return evidence of at most `top_k` items for each question; one without a known entity has a note."""
-        found, costs = yield from with_costs(self._retrieve(questions, top_k))
+        found, costs = yield from measure_costs(self._retrieve(questions, top_k))
         return [each.add_costs(costs) for each in found]
 
     def answer(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Answer]]:
         """Return an answer to each question; what it took stands in its evidence."""
-        answers, costs = yield from with_costs(stage("answer", self.answerer.answer(evidence), is_whole=True))
+        answers, costs = yield from measure_costs(run_stage("answer", self.answerer.answer(evidence), is_whole=True))
         return [replace(answer, evidence=answer.evidence.add_costs(costs)) for answer in answers]
 
     def ask(self, questions: Sequence[Question], top_k: int) -> Steps[list[Answer]]:
@@ -48,7 +48,7 @@ class Pipeline:
         offered: dict[Question, tuple[Entity, ...]] = {}
         if unlinked:
             texts = [" ".join(question.topic_entities) or question.text for question in unlinked]
-            found_names = yield from stage("nearest names", find_nearest_names(texts))
+            found_names = yield from run_stage("nearest names", find_nearest_names(texts))
             offered = dict(zip(unlinked, found_names, strict=True))
         found = yield from self.retriever.retrieve(linked, top_k)
         return [
@@ -62,10 +62,10 @@ class Pipeline:
     def _link(self, questions: Sequence[Question]) -> Steps[list[LinkedQuestion]]:
         """Link the questions that name no entities, then look all topics up."""
         free = [question for question in questions if not question.topic_entities]
-        found = iter((yield from stage("link", self.linker.link(free))) if free else [])
+        found = iter((yield from run_stage("link", self.linker.link(free))) if free else [])
         linked = [() if question.topic_entities else next(found) for question in questions]
         linker = self.linker if isinstance(self.linker, RerankingLinker) else None
-        return (yield from stage("topics", look_up_topics(questions, linked, linker)))
+        return (yield from run_stage("topics", look_up_topics(questions, linked, linker)))
 
 
 def _nothing_linked(question: Question, offered: tuple[Entity, ...]) -> dict[str, Any]:

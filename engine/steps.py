@@ -4,9 +4,9 @@ A stage is written once, as a generator that yields a group of calls (database r
 gets their answers back: a request's decoded rows, a prompt's completion or `LLMError`. `drive` does it on a blocking
 gateway, `drive_async` on an asyncio one.
 
-A stage that has others work for it hands their steps to the driver (`stage`, `side_by_side`, `with_costs`), which runs
-them on a stack of its own: a group climbs the frames of one stage alone. The driver sends all groups, so that it alone
-counts requests, times stages and charges prompts (`Cost`).
+A stage that has others work for it hands their steps to the driver (`run_stage`, `gather_steps`, `measure_costs`),
+which runs them on a stack of its own: a group climbs the frames of one stage alone. The driver sends all groups, so
+that it alone counts requests, times stages and charges prompts (`Cost`).
 """
 
 from __future__ import annotations
@@ -85,14 +85,14 @@ async def drive_async(steps: Steps[T], send: Callable[[Sequence[Call]], Awaitabl
     return run.result
 
 
-def one(request: Request[T]) -> Steps[T]:
+def send_one(request: Request[T]) -> Steps[T]:
     """Send one request and return its decoded answer."""
     (answer,) = yield (request,)
     decoded: T = answer
     return decoded
 
 
-def together(requests: Sequence[Request[T]]) -> Steps[list[T]]:
+def send_all(requests: Sequence[Request[T]]) -> Steps[list[T]]:
     """Send several requests at the same time and return their decoded answers, in order."""
     if not requests:
         return []
@@ -100,7 +100,7 @@ def together(requests: Sequence[Request[T]]) -> Steps[list[T]]:
     return list(answers)
 
 
-def stage(name: str, steps: Steps[T], *, is_whole: bool = False) -> Steps[T]:
+def run_stage(name: str, steps: Steps[T], *, is_whole: bool = False) -> Steps[T]:
     """Run the steps of a stage, charged to its name; with `is_whole` those of the stages within it, too."""
     (result,) = yield Branches((steps,), name, is_whole)
     found: T = result
@@ -112,19 +112,19 @@ def charge(name: str, seconds: float | None = None) -> Steps[None]:
     yield Charge(name, seconds)
 
 
-def with_costs(steps: Steps[T]) -> Steps[tuple[T, tuple[Cost, ...]]]:
+def measure_costs(steps: Steps[T]) -> Steps[tuple[T, tuple[Cost, ...]]]:
     """Run the steps and return their result with what their stages took, in the order in which they began."""
     (result,), costs = yield Branches((steps,), has_costs=True)
     return result, costs
 
 
-def side_by_side(*many: Steps[Any]) -> Steps[list[Any]]:
+def gather_steps(*many: Steps[Any]) -> Steps[list[Any]]:
     """Run several steps side by side, what they ask at the same time sent together; return their results in order."""
     results = yield Branches(many)
     return list(results)
 
 
-def alongside(steps: Steps[T], request: Request[S]) -> Steps[tuple[T, S | None]]:
+def run_alongside(steps: Steps[T], request: Request[S]) -> Steps[tuple[T, S | None]]:
     """Run the steps with the request sent together with their first group; its answer is None where they send none.
 
     It is charged to nobody.

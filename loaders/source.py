@@ -17,7 +17,7 @@ from .reading.byte_file import ByteFile
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .reading.lines import LineFile
+    from .reading.lines import LineReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class RelationFacts:
 class LinePart:
     """A file of lines, and the parser (`parsers/NAME.sql`) that reads them."""
 
-    file: LineFile
+    file: LineReader
     parser: str
     parameters: Mapping[str, object]
 

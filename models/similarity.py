@@ -32,7 +32,7 @@ from cachetools import LRUCache
 from .text.vectors import TextVectors
 from .text.verbalise import Hop, find_end_kind, find_end_type, hop_phrases, verbalise_hop, verbalise_path
 from .wording.kinds import agreement, find_wanted_kind
-from .words import EDGE_WORDS, EMPTY_WORDS
+from .words import EDGE_WORDS, EMPTY_WORDS, NOUN_ENDS, STOP_WORDS
 
 GAP = 1e-3
 """At least between the last of the shortlist and the first of the others."""
@@ -74,16 +74,6 @@ PEOPLE = SimilarityWeights(support=0.7, type=0.75, hop=0.22, kind=0.36, cover=0.
 
 
 _WORD = re.compile(r"[^\W_]+")
-_CONTENT = frozenset(
-    "a an the of in on at to for by with from and or is are was were be been being am do does did done has have had "
-    "can could will would shall should may might must who whom whose which what when where why how that this these "
-    "those it its he she they them his her their i we you me my our your as there here one some any all get gets got "
-    "please tell name s".split()
-)
-"""Words that do not say what is asked for."""
-_AUXILIARIES = frozenset(
-    "is are was were do does did has have had can could will would should must to in on for".split()
-)
 _ASKED_FOR = {"who": "person", "whom": "person", "whose": "person", "where": "location", "when": "date"}
 
 
@@ -126,7 +116,7 @@ def type_phrase(question: str) -> str:
 
 def select_content_words(question: str) -> str:
     """Return the words of a question that say what is asked for; the question itself where it has none."""
-    kept = [m.group() for m in _WORD.finditer(question) if m.group().lower() not in _CONTENT]
+    kept = [m.group() for m in _WORD.finditer(question) if m.group().lower() not in STOP_WORDS]
     return " ".join(kept) or question
 
 
@@ -201,9 +191,9 @@ def find_asked_noun(question: str) -> str:
         return type_phrase(question)
     noun: list[str] = []
     for token in tokens[at + 1 :]:
-        if token in _AUXILIARIES and not noun:
+        if token in NOUN_ENDS and not noun:
             return type_phrase(question)
-        if token in _AUXILIARIES or len(noun) == 2:
+        if token in NOUN_ENDS or len(noun) == 2:
             break
         if token not in EMPTY_WORDS:
             noun.append(token)

@@ -34,20 +34,40 @@ SMALL_WORDS = frozenset(form for word in _SMALL.split() for form in (word, word.
 ARTICLES = frozenset({"a", "an", "the"})
 """What answers are compared without (SQuAD's normalisation)."""
 
-DETERMINERS = frozenset("the a an its his her their".split())
+DETERMINERS = ARTICLES | frozenset("its his her their".split())
 """What a noun follows (forms of questions)."""
 
-CLAUSE_WORDS = frozenset(
+PREPOSITIONS = frozenset("in on at from to for with by of into about under over against as".split())
+"""What a relation's label ends or begins with where it is half a sentence (made questions)."""
+
+AUXILIARIES = frozenset("is are was were do does did has have had".split())
+
+CLAUSE_WORDS = AUXILIARIES | frozenset("in of from at on by within that which who with can border speak use".split())
+"""Where the noun phrase that a question asks for ends (forms of questions)."""
+
+NOUN_ENDS = AUXILIARIES | frozenset("can could will would should must to in on for".split())
+"""Where the noun after `what` or `which` ends (`similarity`)."""
+
+NOT_NOUNS = AUXILIARIES | ARTICLES | frozenset("of kind sort type in on for to".split())
+"""What is no noun after `what` or `which` (kinds of things)."""
+
+PERFECT_WORDS = frozenset("has have had is was are were be been".split())
+"""What stands before the participle in a relation's label (made questions)."""
+
+STOP_WORDS = frozenset(
     """
-    in of from at on by within that which who with has have had is are was were do does did can border speak use
+    a an the of in on at to for by with from and or is are was were be been being am do does did done has have had
+    can could will would shall should may might must who whom whose which what when where why how that this these
+    those it its he she they them his her their i we you me my our your as there here one some any all get gets got
+    please tell name s
     """.split()
 )
-"""Where the noun phrase that a question asks for ends (forms of questions)."""
+"""What does not say what is asked for (`similarity`)."""
 
 EDGE_WORDS = frozenset("the of a an in at on and to for s is was by with".split())
 """What a topic's mention does not begin or end with (`similarity`)."""
 
-EMPTY_WORDS = frozenset("is was are were the did does do a an of type kind s name some has have had".split())
+EMPTY_WORDS = AUXILIARIES | ARTICLES | frozenset("of type kind s name some".split())
 """What says nothing of the type that is asked for (`similarity`)."""
 
 

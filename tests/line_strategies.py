@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-# What LineFile lets through: no line end, no zero byte, no surrogate.
+# What LineReader lets through: no line end, no zero byte, no surrogate.
 CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\n\0")
 TEXT = st.text(CHARACTERS, max_size=8)
 PIECES = st.sampled_from(

@@ -25,7 +25,7 @@ class ReadSource:
     names: dict[str, list[str]] = field(default_factory=dict)
     rejects: list[tuple[int, str]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
-    """Rows by category; lines that LineFile rejects are rejects."""
+    """Rows by category; lines that LineReader rejects are rejects."""
 
 
 def read_source(source: Source) -> ReadSource:

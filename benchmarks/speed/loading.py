@@ -36,7 +36,7 @@ from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.formats.freebase import FreebaseSource
 from lodestar.loaders.loads.loading import LoadOptions, load, load_embedded
 from lodestar.loaders.parsers.parser import parser
-from lodestar.loaders.reading.lines import LINES, LineFile
+from lodestar.loaders.reading.lines import LINES, LineReader
 from lodestar.loaders.source import LinePart, Source
 from lodestar.loaders.stage.stage import Stage
 from lodestar.loaders.subset import Subset
@@ -156,7 +156,7 @@ def parse_duckdb_csv(path: Path) -> int:
 
 def read_lines(path: Path) -> int:
     """Read lines as Lodestar does, without parsing them."""
-    return sum(batch.num_rows for batch in LineFile(str(path)).batches(lambda *_: None))
+    return sum(batch.num_rows for batch in LineReader(str(path)).batches(lambda *_: None))
 
 
 def parse_lines(path: Path) -> int:

@@ -13,7 +13,7 @@ from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_a
 from ..evidence.text import one_line
 from ..llm.prompts import Completed, Prompt, send_prompts
 from ..stages import Answerer, Integrator, Retriever
-from ..steps import Steps, side_by_side
+from ..steps import Steps, gather_steps
 from ..values import AnswerEntity, LinkedQuestion, TokenUsage
 from .llm import escape_data
 from .reply import MAX_TEXT_CHARS, add_token_confidence, is_reply, normalise_name, parse_reply
@@ -131,7 +131,7 @@ class IntegratingAnswerer:
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
         """Return an answer to each question."""
-        graph, model = yield from side_by_side(self._graph.answer(evidence), self._model.answer(evidence))
+        graph, model = yield from gather_steps(self._graph.answer(evidence), self._model.answer(evidence))
         return (yield from self._integrator.integrate(graph, model))
 
 

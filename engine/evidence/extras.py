@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..neo4j.graph import MENTIONED_WITH, Pair, read_snippets
-from ..steps import Steps, one
+from ..steps import Steps, send_one
 from ..values import Entity, Triple
 from .chain import Chain
 from .evidence import Evidence, Item
@@ -109,7 +109,7 @@ def collect_snippets(evidence: Sequence[Evidence[Item]], max_items: int) -> Step
         [[_pair(triple) for triple in _triples(item.value)] for item in each.items[:max_items]] for each in evidence
     ]
     asked = list(dict.fromkeys(pair for items in pairs for item in items for pair in item))
-    found = dict(zip(asked, (yield from one(read_snippets(asked))), strict=True)) if asked else {}
+    found = dict(zip(asked, (yield from send_one(read_snippets(asked))), strict=True)) if asked else {}
     return [
         tuple(tuple(dict.fromkeys(text for pair in item for text in found[pair])) for item in items) for items in pairs
     ]

@@ -19,7 +19,7 @@ from ..evidence.evidence import Evidence, Kind, Reason
 from ..evidence.extras import FormAnswer, FormResult
 from ..linking.topics import look_up_topics
 from ..stages import Linker, RerankingLinker, Retriever
-from ..steps import Steps, together
+from ..steps import Steps, send_all
 from ..values import LinkedQuestion, Question, Scored, Topic
 from .ends import MAX_STEPS, Bound, Combination, CombinationResult, EndSet, combine_ends
 
@@ -204,7 +204,7 @@ class FormRetriever:
     def _combine(self, states: Sequence[_FormState]) -> Steps[list[CombinationResult | None]]:
         wanted: list[Combination | None] = [self._make_combination(each) for each in states]
         requests = [combine_ends(each, self._stored_as, MAX_SHOWN) for each in wanted if each is not None]
-        found = iter((yield from together(requests)))
+        found = iter((yield from send_all(requests)))
         return [None if each is None else next(found) for each in wanted]
 
     def _make_combination(self, state: _FormState) -> Combination | None:

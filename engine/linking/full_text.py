@@ -14,7 +14,7 @@ from itertools import pairwise
 from ...models.words import FUNCTION_WORDS
 from ..indexes.entity_index import NearestEntities
 from ..neo4j.graph import NamedEntity, NameQuery, find_entity_candidates, read_search_names
-from ..steps import Steps, one
+from ..steps import Steps, send_one
 from ..values import Question, Topic
 from .likelihood import compute_features, compute_probabilities
 from .mentions import MAX_WORDS, Mention, QuestionWords, find_mention
@@ -129,7 +129,7 @@ class FullTextLinker:
 
     def find_mentions(self, texts: Sequence[str]) -> Steps[list[tuple[QuestionWords, list[Mention]]]]:
         """Return the words of each text, and all mentions of entities in it."""
-        pools = yield from one(find_entity_candidates([self.write_queries(text) for text in texts]))
+        pools = yield from send_one(find_entity_candidates([self.write_queries(text) for text in texts]))
         every = [QuestionWords(text) for text in texts]
         found = [self._find_all_mentions(words, pool) for words, pool in zip(every, pools, strict=True)]
         if self.nearest is not None:
@@ -139,7 +139,7 @@ class FullTextLinker:
                 if self._best(words, found[at]) < self.nearest_below
             }
             ids = list(dict.fromkeys(each.id for some in near.values() for each in some))
-            named = (yield from one(read_search_names(ids))) if ids else {}
+            named = (yield from send_one(read_search_names(ids))) if ids else {}
             for at, some in near.items():
                 known = {each.named.entity.id for each in found[at]}
                 found[at] += [

@@ -18,7 +18,7 @@ from ..neo4j.graph import (
     read_value_signatures,
 )
 from ..stages import RerankingLinker
-from ..steps import Steps, one, together
+from ..steps import Steps, send_all, send_one
 from ..values import Entity, LinkedQuestion, Question, Topic
 from .names import Token, tokenise
 
@@ -35,7 +35,7 @@ _SHORTEST = 3
 def resolve_names(names: Sequence[str]) -> Steps[dict[str, Entity]]:
     """Return the entity with each name, ignoring case and accents. Of several entities, take the one with the most
     triples, then the first by id. One round trip; unknown names are left out."""
-    pools = yield from one(
+    pools = yield from send_one(
         find_entity_candidates([[NameQuery(_write_phrase_query(name), NAMESAKES)] for name in names])
     )
     found = {name: _select_same_name(name, pool) for name, pool in zip(names, pools, strict=True)}
@@ -45,7 +45,9 @@ def resolve_names(names: Sequence[str]) -> Steps[dict[str, Entity]]:
 def find_nearest_names(texts: Sequence[str]) -> Steps[list[tuple[Entity, ...]]]:
     """Return at most `SUGGESTED` entities for each text, whose names are most similar to its words; one round trip."""
     tokens = [_select_search_words(text) for text in texts]
-    pools = yield from one(find_entity_candidates([[NameQuery(_write_loose_query(some), POOL)] for some in tokens]))
+    pools = yield from send_one(
+        find_entity_candidates([[NameQuery(_write_loose_query(some), POOL)] for some in tokens])
+    )
     return [_select_nearest(some, pool) for some, pool in zip(tokens, pools, strict=True)]
 
 
@@ -126,7 +128,7 @@ def _read_signatures(ids: Sequence[str]) -> Steps[dict[str, Signature]]:
     if not ids:
         return {}
     literals = [id_ for id_ in ids if id_.startswith('"')]
-    found = yield from together([read_signatures(ids), *([read_value_signatures(literals)] if literals else [])])
+    found = yield from send_all([read_signatures(ids), *([read_value_signatures(literals)] if literals else [])])
     return {id_: signature for some in found for id_, signature in some.items()}
 
 
@@ -135,7 +137,7 @@ def rerank_candidates(
 ) -> Steps[list[tuple[Topic, ...]]]:
     """Return a linker's candidates, reranked by their relations; one round trip."""
     ids = dict.fromkeys(candidate.entity.id for found in linked for candidate in found)
-    signatures = yield from one(read_signatures(list(ids)))
+    signatures = yield from send_one(read_signatures(list(ids)))
     there = [_add_signatures(found, signatures) for found in linked]
     return [tuple(some) for some in linker.rerank(questions, there)]
 
@@ -160,7 +162,7 @@ def _read_named_signatures(names: Sequence[str]) -> Steps[dict[str, Signature]]:
     entities = yield from resolve_names(names)
     if not entities:
         return {}
-    signatures = yield from one(read_signatures([entity.id for entity in entities.values()]))
+    signatures = yield from send_one(read_signatures([entity.id for entity in entities.values()]))
     return {name: signatures[entity.id] for name, entity in entities.items() if entity.id in signatures}
 
 

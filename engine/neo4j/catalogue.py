@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from ...models.wording.kinds import NO_KIND, EndKind
 from ..errors import GraphError, UnknownRelationError
-from ..steps import Steps, one
+from ..steps import Steps, send_one
 from .templates import Request, Row, template
 
 LABEL_SEPARATOR = " – "
@@ -293,10 +293,10 @@ def check_signatures() -> Request[int]:
 
 def read_full_state() -> Steps[GraphState]:
     """Read the state of the graph in one round trip, two if a load or a deletion is unfinished."""
-    state = yield from one(read_graph_state())
+    state = yield from send_one(read_graph_state())
     if not state.unfinished_loads and not state.deleting_loads:
         return state
-    return replace(state, under_way=(yield from one(read_running_load())))
+    return replace(state, under_way=(yield from send_one(read_running_load())))
 
 
 def read_running_load() -> Request[bool]:

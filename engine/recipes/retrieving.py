@@ -13,8 +13,8 @@ from ..combinators import ReorganisedRetriever, TracedReorganiser
 from ..errors import UsageError
 from ..evidence.calibration import PEOPLE, SIMILARITY, Calibration
 from ..evidence.evidence import Kind
-from ..reorganising.lacking import NoAnswerExplainer
 from ..reorganising.merging import ChainMerger
+from ..reorganising.no_answer import NoAnswerExplainer
 from ..resources import GraphResources
 from ..retrieval.beam import BeamSearch
 from ..retrieval.frontier import Bounds

@@ -10,7 +10,7 @@ from ..evidence.bridges import chain_of, compute_weakest_score, triples_of
 from ..evidence.chain import Chain, ChainStep, Link
 from ..evidence.evidence import Evidence, Kind
 from ..neo4j.graph import ChainSteps, ExpansionBounds, Levels, QuestionTriples, expand_chains
-from ..steps import Steps, one
+from ..steps import Steps, send_one
 from ..values import Entity, Scored, Step, Triple
 from .merging import add_targets, groups_of
 
@@ -99,7 +99,7 @@ class ChainExpansion:
             for each in evidence
         ]
         if self.in_database and any(each.heads and each.topics for each in columns):
-            grown = yield from one(expand_chains(columns, self.bounds))
+            grown = yield from send_one(expand_chains(columns, self.bounds))
         else:
             grown = [expand_triples(each, self.bounds) for each in columns]
         return [self._chained(*each) for each in zip(evidence, grown, strict=True)]

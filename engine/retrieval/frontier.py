@@ -26,7 +26,7 @@ from ..neo4j.graph import (
     expand_values,
 )
 from ..neo4j.templates import Request
-from ..steps import Steps, together
+from ..steps import Steps, send_all
 from ..values import Entity, RelationPath, Step, Topic
 
 
@@ -163,7 +163,7 @@ class FrontierTree:
                 self._frontiers[key] = Frontier(parent.topic, key[1], parent)
                 new.append(self._frontiers[key])
             reached.append(self._frontiers[key])
-        answers = yield from together(self._requests(new))
+        answers = yield from send_all(self._requests(new))
         for expanded in (item for answer in answers for item in answer):
             self._add(new[expanded.key], expanded)
         for frontier in new:

@@ -19,7 +19,7 @@ from ..neo4j.catalogue import Catalogue, Edition
 from ..neo4j.graph import read_search_names
 from ..neo4j.neighbours import read_hub_neighbours, read_signature_counts
 from ..neo4j.templates import Request, template
-from ..steps import Steps, one, together
+from ..steps import Steps, send_all, send_one
 from ..values import Entity, Triple
 
 Direction = Literal["out", "in", "both"]
@@ -57,7 +57,7 @@ class _Span:
 
 def find_entity(id_or_name: str) -> Steps[Entity]:
     """Return the entity with this id or name; raise `EntityNotFoundError` if there is none."""
-    found = yield from one(read_search_names([id_or_name]))
+    found = yield from send_one(read_search_names([id_or_name]))
     if id_or_name in found:
         return found[id_or_name].entity
     named = yield from resolve_names([id_or_name])
@@ -84,7 +84,7 @@ def read_page(
     if relation is not None and relation not in {each.name for each in catalogue.relations}:
         raise UnknownRelationError(f"the graph has no relation {relation[:80]!r}: look for it by /v1/relations")
     entity = yield from find_entity(id_or_name)
-    (described,) = yield from together([read_signature_counts([entity.id])])
+    (described,) = yield from send_all([read_signature_counts([entity.id])])
     signatures = described.signatures
     sizes = [
         (int(number), int(count))
@@ -97,7 +97,7 @@ def read_page(
     key = _make_key(edition, entity.id, relation, direction)
     at = _read_cursor(cursor, key)
     spans, end = _find_spans([(number, min(count, MAX_OFFSET)) for number, count in sizes], at, limit)
-    found = yield from together(
+    found = yield from send_all(
         [
             read_hub_neighbours(
                 [entity.id],
@@ -149,12 +149,12 @@ def check_path(triples: Sequence[tuple[str, str, str]]) -> Steps[tuple[list[tupl
     if not 1 <= len(triples) <= MAX_TRIPLES:
         raise UsageError(f"expected 1 to {MAX_TRIPLES} triples, found {len(triples)}")
     ends = list(dict.fromkeys(end for head, _, tail in triples for end in (head, tail) if not end.startswith('"')))
-    known = yield from one(read_search_names(ends))
+    known = yield from send_one(read_search_names(ends))
     unknown = [end for end in ends if end not in known]
     named = (yield from resolve_names(unknown)) if unknown else {}
     ids = {end: named[end].id if end in named else end for end in ends}
     resolved = [(ids.get(head, head), relation, ids.get(tail, tail)) for head, relation, tail in triples]
-    return resolved, (yield from one(find_triples(resolved)))
+    return resolved, (yield from send_one(find_triples(resolved)))
 
 
 def _find_spans(sizes: Sequence[tuple[int, int]], at: int, limit: int) -> tuple[list[_Span], int]:

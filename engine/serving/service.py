@@ -24,7 +24,7 @@ from ..neo4j.instance import connection_of
 from ..recipes.recipe import Recipe, read_recipe
 from ..resources import Resources
 from ..settings import Settings
-from ..steps import Steps, one
+from ..steps import Steps, send_one
 from ..values import Question, Scored, Topic
 from .batches import BatchLimits, MicroBatches, Observer, is_database_away
 from .graph_reads import Direction, NeighbourPage, check_path, read_page
@@ -173,8 +173,8 @@ class Service:
         """Return a page of the triples of an entity, by id or name."""
 
         def steps() -> Steps[NeighbourPage]:
-            edition = yield from one(read_edition())
-            catalogue = yield from one(read_catalogue())
+            edition = yield from send_one(read_edition())
+            catalogue = yield from send_one(read_catalogue())
             return (
                 yield from read_page(
                     catalogue, edition, entity, relation=relation, direction=direction, limit=limit, cursor=cursor

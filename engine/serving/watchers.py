@@ -17,7 +17,7 @@ from ..pipeline import Pipeline
 from ..recipes.recipe import Recipe
 from ..resources import GraphResources
 from ..stages import Answerer, ReadingAnswerer, Retriever
-from ..steps import Branches, Charge, Steps, side_by_side
+from ..steps import Branches, Charge, Steps, gather_steps
 from ..values import LinkedQuestion, Question, Topic
 
 T = TypeVar("T")
@@ -108,7 +108,7 @@ class _WatchedAnswerer:
         rest = [at for at, some in enumerate(watched) if not some]
         ways = [_listen(self._answerer.answer([evidence[at]]), watched[at]) for at in alone]
         ways += [self._answerer.answer([evidence[at] for at in rest])] if rest else []
-        results = yield from side_by_side(*ways)
+        results = yield from gather_steps(*ways)
         order = [*alone, *rest]
         found: dict[int, Answer] = dict(zip(order, [answer for some in results for answer in some], strict=True))
         return [found[at] for at in range(len(evidence))]

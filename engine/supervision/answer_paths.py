@@ -20,7 +20,7 @@ from ...models.f1 import f1_of
 from ...models.star.mined import THROUGH
 from ..neo4j.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps
 from ..retrieval.frontier import Frontier, FrontierTree, select_answer_ends
-from ..steps import Steps, one
+from ..steps import Steps, send_one
 from ..values import Entity, Step
 from .placing import PlacedQuestion
 
@@ -230,7 +230,7 @@ def _meetings(searches: Sequence[TopicSearch], max_degree: int, max_paths: int) 
     pairs = [AnswerPair(search.paths.topic.id, tuple(sorted(search.question.answers))) for search in searches]
     answers = {id_ for search in searches if any(map(_is_long, search.paths.last)) for id_ in search.question.answers}
     if not answers:
-        short = yield from one(find_answer_paths(pairs, max_degree, max_paths))
+        short = yield from send_one(find_answer_paths(pairs, max_degree, max_paths))
         return [_meet_in_the_middle(search, paths, {}) for search, paths in zip(searches, short, strict=True)]
     short, last = yield (
         find_answer_paths(pairs, max_degree, max_paths),

@@ -10,7 +10,7 @@ from ..gold_questions import A_REQUEST, GoldAnswer, GoldQuestion
 from ..neo4j.graph import Signature, read_signatures
 from ..neo4j.mining import find_entities_by_name
 from ..neo4j.templates import split_into_requests
-from ..steps import Steps, together
+from ..steps import Steps, send_all
 
 NO_TOPIC = "no topic in the graph"
 NO_ANSWER = "no answer in the graph"
@@ -48,14 +48,14 @@ def place_questions(
         for question in questions
         for name in (*_topic_names(question), *(name for answer in question.answers for name in _names(answer)))
     )
-    by_name = yield from together([find_entities_by_name(some) for some in split_into_requests(names, A_REQUEST, len)])
+    by_name = yield from send_all([find_entities_by_name(some) for some in split_into_requests(names, A_REQUEST, len)])
     named = {name: ids for some in by_name for name, ids in some.items()}
     ids = dict.fromkeys(
         id_
         for question in questions
         for id_ in (*_topic_ids(question, named), *(answer.id for answer in question.answers if answer.id))
     )
-    by_id = yield from together([read_signatures(some) for some in split_into_requests(ids, A_REQUEST, len)])
+    by_id = yield from send_all([read_signatures(some) for some in split_into_requests(ids, A_REQUEST, len)])
     signatures = {id_: signature for some in by_id for id_, signature in some.items()}
     found = [
         _place_question(question, named, signatures, return_to_topic=return_to_topic, open_domain=open_domain)

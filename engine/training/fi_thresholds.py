@@ -17,7 +17,7 @@ from ..evidence.evidence import Answer
 from ..gold_questions import GoldAnswer, GoldQuestion, look_up_answers, look_up_topic_ids
 from ..recipes.recipe import Recipe, read_recipe
 from ..recipes.reorganising import FI
-from ..running import Runner
+from ..runner import Runner
 from ..settings import Settings
 
 BATCH = 16

@@ -28,7 +28,7 @@ from ..supervision.made_set import EVERY_DEV, make_questions, split_train_dev
 from ..supervision.mine_file import mine_file
 from ..supervision.miner import MiningOptions
 from ..supervision.path_sampling import LENGTHS, MakingOptions
-from .of_graph import GraphDataFile, Say, make_once_per_graph
+from .once_per_graph import GraphDataFile, Say, make_once_per_graph
 
 MAX_PATHS = 2
 MAX_RELATIONS = 4

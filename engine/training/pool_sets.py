@@ -17,7 +17,7 @@ from ..relations.words import words_of_relation
 from ..settings import Settings
 from ..supervision.pools import PoolBounds, mine_pool
 from ..supervision.refine import pool_of
-from .of_graph import GraphDataFile, Say, make_once_per_graph
+from .once_per_graph import GraphDataFile, Say, make_once_per_graph
 from .subgraph_sets import WEAK
 
 

@@ -25,7 +25,7 @@ from ..settings import Settings
 from ..supervision.miner import MiningOptions
 from ..supervision.path_sampling import DEFAULT_QUESTIONS, LENGTHS, MakingOptions
 from .link_sets import collect_link_candidates
-from .of_graph import Say
+from .once_per_graph import Say
 from .path_sets import make_sets, mine_set, read_mined, relation_pairs, sample_mined, split_mined
 from .pool_sets import graph_vocabulary, match_refined_pools, pool_set
 from .readings import read_questions_with

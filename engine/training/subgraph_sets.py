@@ -20,7 +20,7 @@ from ..progress import Progress
 from ..settings import Settings
 from ..supervision.refine import pool_of
 from ..supervision.subgraphs import write_question_graphs
-from .of_graph import GraphDataFile, Say, make_once_per_graph
+from .once_per_graph import GraphDataFile, Say, make_once_per_graph
 
 WEAK = "weak"
 

@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
-from ..reading.lines import LineFile
+from ..reading.lines import LineReader
 from ..source import NO_ID, FileSource, LinePart, Part
 
 Values = Literal["auto", "all", "none"]
@@ -193,8 +193,8 @@ class DelimitedSource(FileSource):
         self._header: Header = header
         self._literals = literals
         self._values: Values = values
-        self._file = LineFile(path)
-        self._names = LineFile(names_path) if names_path is not None else None
+        self._file = LineReader(path)
+        self._names = LineReader(names_path) if names_path is not None else None
         super().__init__([self._file, *([self._names] if self._names else [])])
 
     def options(self) -> Mapping[str, object]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
 from ..reading.byte_file import ByteFile
-from ..reading.lines import LineFile
+from ..reading.lines import LineReader
 from ..source import FileSource, LinePart, Part
 from .ntriples import DEFAULT_LANGUAGES, Languages
 
@@ -128,7 +128,7 @@ class FreebaseSource(FileSource):
         self.languages = self._chosen.preferred
         self._noise = None if noise_path is None else ByteFile(noise_path)
         self._rules = read_noise_rules(self._noise)
-        self._file = LineFile(path)
+        self._file = LineReader(path)
         super().__init__([self._file])
 
     def reads(self, path: Path) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
-from ..reading.lines import LineFile
+from ..reading.lines import LineReader
 from ..source import FileSource, LinePart, Part
 
 DEFAULT_LANGUAGES = ("en",)
@@ -69,7 +69,7 @@ class NtriplesSource(FileSource):
         self._aliases = list(aliases)
         self._chosen = Languages.of(languages)
         self.languages = self._chosen.preferred
-        self._file = LineFile(path)
+        self._file = LineReader(path)
         super().__init__([self._file])
 
     def options(self) -> Mapping[str, object]:

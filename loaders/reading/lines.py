@@ -77,7 +77,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _UTF8_MARK = b"\xef\xbb\xbf"
 
 
-class LineFile(ByteFile):
+class LineReader(ByteFile):
     """A UTF-8 file of lines that end in LF or CRLF; an initial byte order mark is skipped."""
 
     def blocks(self) -> Generator[LineBlock]:

@@ -174,7 +174,7 @@ class BulkWriter:
         names = stage.rows("results/entity_names", NODES_A_BATCH)
         rows = stage.rows("results/signature_rows", SIGNATURE_ROWS_A_BATCH, tables={"relation_row": relations})
         with ImportFileWriter(path, delimiter) as writer:
-            for table in _side_by_side(names, signatures(rows)):
+            for table in _join_columns(names, signatures(rows)):
                 writer.write(table)
         return writer.written
 
@@ -208,7 +208,7 @@ def _list_delimiter(stage: Stage) -> str:
     raise AssertionError("every character for private use is in a name")
 
 
-def _side_by_side(names: Iterator[pa.RecordBatch], signed: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def _join_columns(names: Iterator[pa.RecordBatch], signed: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """Yield names and signatures of the same nodes as one table."""
     signatures_of = RowStream(signed)
     for batch in names:

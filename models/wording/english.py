@@ -14,14 +14,12 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from .. import wording
-from ..words import fold
+from ..words import PERFECT_WORDS, PREPOSITIONS, fold
 
 Shape = Literal["noun", "by", "participle", "verb", "of", "name"]
 """noun: "place of birth". by: "directed by". participle: "located in". verb: "contains", "works at". of: "capital of".
 name: what is not English: a number, an address, another script."""
 
-PREPOSITIONS = frozenset("in on at from to for with by of into about under over against as".split())
-_AUXILIARIES = frozenset("has have had is was are were be been".split())
 _IRREGULAR = {
     "born": "bear", "written": "write", "wrote": "write", "made": "make", "built": "build", "won": "win",
     "led": "lead", "held": "hold", "sung": "sing", "sang": "sing", "drawn": "draw", "known": "know", "taught": "teach",
@@ -72,7 +70,7 @@ def property_of(text: str) -> Property:  # noqa: PLR0911 - a rule each
     tokens = words.lower().split()
     if not tokens or not _LETTERS.search(words) or _NOT_WORDS.search(words):
         return Property("name", words, words)
-    while len(tokens) > 1 and tokens[0] in _AUXILIARIES:
+    while len(tokens) > 1 and tokens[0] in PERFECT_WORDS:
         tokens = tokens[1:]
     first, last = tokens[0], tokens[-1]
     plain = " ".join(tokens)

@@ -19,7 +19,8 @@ from importlib.resources import files
 from itertools import pairwise
 
 from .. import wording
-from .english import PREPOSITIONS, singular
+from ..words import NOT_NOUNS, PREPOSITIONS
+from .english import singular
 
 VALUE_KINDS = ("date", "year", "number", "amount", "email", "url", "phone", "yes or no")
 UNKNOWN = "unknown"
@@ -256,7 +257,6 @@ _RULES: tuple[tuple[re.Pattern[str], tuple[str, ...], str], ...] = tuple(
 _FIRST = 6
 """The rules that hold wherever their words stand; of the others that whose words stand first."""
 _NOUN = re.compile(r"\b(?:what|which)(?:'s| is| are| was| were)?(?: the| a| an)?((?: [\w-]+){1,3})", re.I)
-_NOT_NOUNS = frozenset("is are was were the a an of does do did has have had kind sort type in on for to".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,7 @@ def find_wanted_kind(question: str) -> WantedKind:
         if pattern.search(question):
             return WantedKind(kinds, said)
     if not re.match(r"\W*(who|whom|whose|where|how)\b", question, re.I) and (found := _NOUN.search(question)):
-        words = [word for word in found[1].lower().split() if word not in _NOT_NOUNS]
+        words = [word for word in found[1].lower().split() if word not in NOT_NOUNS]
         for word in words[:2]:
             if kind := noun_kind(word):
                 return WantedKind(_alike(kind), f"{'an' if word[:1] in 'aeiou' else 'a'} {word}")

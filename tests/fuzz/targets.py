@@ -1,6 +1,6 @@
 """What the fuzzer runs on bytes: each target raises `AssertionError` when something is wrong with them.
 
-`lines`: LineFile against `reference_lines`. `parsers`: the SQL parsers against the reference parsers. `sources`: what reads whole files raises nothing but `InputError`, in one line. `replies`: what
+`lines`: LineReader against `reference_lines`. `parsers`: the SQL parsers against the reference parsers. `sources`: what reads whole files raises nothing but `InputError`, in one line. `replies`: what
 reads a language model's replies raises nothing but `LLMError`, in one line. `trained`: so does what reads checkpoints,
 states and mined files with their errors. `settings`: and settings, recipes, the options of a training. `runs`: reports and records of `lodestar
 eval`. `indexes`: stored vectors, indexes of entities and of relations are right or made anew.
@@ -24,7 +24,7 @@ from lodestar.loaders.formats.ntriples import ALIASES, NAMES
 from lodestar.loaders.formats.question_subgraphs import RogSource
 from lodestar.loaders.reading import lines as lines_module
 from lodestar.loaders.reading.byte_file import ByteFile
-from lodestar.loaders.reading.lines import LineFile
+from lodestar.loaders.reading.lines import LineReader
 from lodestar.loaders.source import RowPart
 
 from tests import reference_parsers as reference
@@ -125,7 +125,7 @@ def check_lines(data: bytes, folder: Path) -> None:
         patch.object(lines_module, "MAX_LINE_BYTES", max_line_bytes),
     ):
         try:
-            for batch in LineFile(str(path)).batches(lambda line, reason, _: rejects.append((line, reason))):
+            for batch in LineReader(str(path)).batches(lambda line, reason, _: rejects.append((line, reason))):
                 batch.validate(full=True)
                 lines.extend(zip(batch["line"].to_pylist(), batch["text"].to_pylist(), strict=True))
         except InputError as error:

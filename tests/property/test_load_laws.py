@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
 from lodestar.loaders.reading import lines as lines_module
-from lodestar.loaders.reading.lines import LineFile
+from lodestar.loaders.reading.lines import LineReader
 from lodestar.loaders.writing.names import search_name
 
 from tests.examples import examples
@@ -61,7 +61,7 @@ def test_lines_are_the_same_wherever_a_block_ends(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines_module, "BLOCK_BYTES", block_bytes)
         patch.setattr(lines_module, "MAX_LINE_BYTES", max_line_bytes)
-        for batch in LineFile(str(path)).batches(lambda *reject: rejects.append(reject)):
+        for batch in LineReader(str(path)).batches(lambda *reject: rejects.append(reject)):
             batch.validate(full=True)
             lines.extend(zip(batch["line"].to_pylist(), batch["text"].to_pylist(), strict=True))
     assert (lines, [(line, reason) for line, reason, _ in rejects]) == reference_lines(raw, max_line_bytes)

@@ -13,7 +13,7 @@ from ...neo4j.catalogue import name_relation
 from ...neo4j.graph import HUB_DEGREE
 from ...neo4j.neighbours import Neighbours, NodeTable, PartialEntity, Signatures, read_hub_neighbours, read_neighbours
 from ...neo4j.templates import Request
-from ...steps import Steps, together
+from ...steps import Steps, send_all
 from .batch import Bools, EntityTable
 
 Ints = npt.NDArray[np.int64]
@@ -170,7 +170,7 @@ class StepReader:
             type_ = self.stored_as.get(name)
             requests.append(read_hub_neighbours(ids, name, relation, limit, stored_as=type_, last=last))
             sources.append(np.array(there, dtype=np.int64))
-        answers = yield from together(requests)
+        answers = yield from send_all(requests)
         return self._join_answers(answers, sources, wholes)
 
     def _request(self, wholes: Ints, parts: Mapping[int, Mapping[int, int]], *, last: bool) -> Request[Neighbours]:

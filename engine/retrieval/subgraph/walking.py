@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ...neo4j.graph import HUB_DEGREE
 from ...neo4j.neighbours import read_signature_counts
-from ...steps import Steps, one
+from ...steps import Steps, send_one
 from .batch import BOUNDS, Bools, EntityTable, Subgraph, SubgraphBatch
 from .proposing import RelationProposer, RelationQuery, best_relations
 from .step_reader import EntityRegistry, ReadPlan, StepReader, StepTriples
@@ -130,7 +130,7 @@ class QuestionSubgraphs:
         reader = StepReader(self.relations, self.stored_as, self.hub_degree)
         ids = list(dict.fromkeys(id_ for query in queries for id_ in query.topics))
         if ids:
-            reader.entities.add((yield from one(read_signature_counts(ids))))
+            reader.entities.add((yield from send_one(read_signature_counts(ids))))
         growing = [_Growing(query, reader.entities) for query in queries]
         num_hops = max((query.num_hops for query in queries), default=0)
         for hop in range(1, num_hops + 1):

@@ -18,7 +18,7 @@ from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.neo4j import templates as database
-from lodestar.engine.running import AsyncRunner, Runner
+from lodestar.engine.runner import AsyncRunner, Runner
 from lodestar.engine.settings import Settings, resolve
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import Entity, Scored

@@ -227,7 +227,7 @@ def test_no_importer_outlives_its_lodestar(real: Instance, slow: Path, way: str)
     """Tied, the kernel ends it; untied, the next use of the home does; interrupted, the call itself."""
     code = f"""
         if {way!r} == "untied":
-            admin_tool.tied = list
+            admin_tool.tie_to_parent = list
         incoming = real.incoming()
         try:
             incoming.import_graph(files, lambda stage, done, total: print(stage, done, flush=True))

@@ -17,7 +17,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.progress import Progress
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.miner import MiningOptions
-from lodestar.engine.training.of_graph import Say
+from lodestar.engine.training.once_per_graph import Say
 from lodestar.engine.training.path_sets import mine_set
 from lodestar.models.star.mined import Mined
 

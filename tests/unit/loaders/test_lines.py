@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.loaders.reading.lines import MAX_LINE_BYTES, LineFile
+from lodestar.loaders.reading.lines import MAX_LINE_BYTES, LineReader
 
 
 def written(folder: Path, content: bytes, name: str = "file") -> str:
@@ -26,7 +26,7 @@ def read(path: str) -> tuple[list[tuple[int, str]], list[tuple[int, str, str]]]:
     """Return the lines with their numbers, and the rejects."""
     rejects: list[tuple[int, str, str]] = []
     lines: list[tuple[int, str]] = []
-    for batch in LineFile(path).batches(lambda *reject: rejects.append(reject)):
+    for batch in LineReader(path).batches(lambda *reject: rejects.append(reject)):
         batch.validate(full=True)
         lines.extend(zip(batch["line"].to_pylist(), batch["text"].to_pylist(), strict=True))
     return lines, rejects
@@ -159,13 +159,13 @@ def test_what_is_no_file_is_said(tmp_path: Path) -> None:
         ("", "expected the path of a file, found an empty one"),
     ]:
         with pytest.raises(InputError) as caught:
-            LineFile(path)
+            LineReader(path)
         assert str(caught.value) == fault
 
 
 def test_a_file_that_went_away_is_said(tmp_path: Path) -> None:
     path = written(tmp_path, b"a\n")
-    file = LineFile(path)
+    file = LineReader(path)
     Path(path).unlink()
     for read_it in (file.digest, lambda: list(file.batches(print)), lambda: file.size_bytes):
         with pytest.raises(InputError, match="no such file"):
@@ -176,7 +176,7 @@ def test_how_far_the_reading_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("lodestar.loaders.reading.lines.BLOCK_BYTES", 1 << 16)
     content = os.urandom(2_000_000).hex().encode() + b"\n" + b"some more lines\n" * 100_000
     for packed in (content, gzip.compress(content)):
-        file = LineFile(written(tmp_path, packed))
+        file = LineReader(written(tmp_path, packed))
         assert file.size_bytes == len(packed)
         assert file.position_bytes == 0
         positions = [file.position_bytes for _ in file.batches(lambda *reject: None)]
@@ -185,12 +185,12 @@ def test_how_far_the_reading_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_digest_is_of_the_bytes(tmp_path: Path) -> None:
-    file = LineFile(written(tmp_path, b"abc"))
+    file = LineReader(written(tmp_path, b"abc"))
     assert file.digest() == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
 def test_first_lines_leave_the_file_as_it_was(tmp_path: Path) -> None:
-    file = LineFile(written(tmp_path, gzip.compress(b"\xff\n" + b"a\n" * 1_000_000)))
+    file = LineReader(written(tmp_path, gzip.compress(b"\xff\n" + b"a\n" * 1_000_000)))
     assert file.first_lines()[:2] == [(2, "a"), (3, "a")]
     assert len(file.first_lines()) == 100
     assert sum(len(batch) for batch in file.batches(lambda *reject: None)) == 1_000_000
@@ -202,12 +202,12 @@ def test_what_a_reject_raises_is_no_fault_of_the_file(tmp_path: Path) -> None:
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space left"):
-        list(LineFile(written(tmp_path, b"\xff\n")).batches(full))
+        list(LineReader(written(tmp_path, b"\xff\n")).batches(full))
 
 
 def test_stdin_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(b"a\nb\n"))))
-    file = LineFile("-")
+    file = LineReader("-")
     assert (file.name, file.shown) == ("stdin", "stdin")
     assert file.digest() == file.digest()
     for _ in range(2):
@@ -218,7 +218,7 @@ def test_stdin_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_closed_stdin_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(InputError, match="standard input closed"):
-        LineFile("-")
+        LineReader("-")
 
 
 def test_a_pipe_is_read_more_than_once(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_pipe_is_read_more_than_once(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_bytes, args=(b"a\nb\n",))
     writer.start()
-    file = LineFile(str(pipe))
+    file = LineReader(str(pipe))
     writer.join()
     assert file.digest() == file.digest()
     for _ in range(2):

@@ -15,7 +15,7 @@ from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence, Item, Kind
 from lodestar.engine.llm.prompts import Completion, Prompt
-from lodestar.engine.steps import Call, Steps, charge, drive, side_by_side, with_costs
+from lodestar.engine.steps import Call, Steps, charge, drive, gather_steps, measure_costs
 from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Topic, Triple
 
 from tests.evidence import chain_of, evidence_of, leads
@@ -169,7 +169,7 @@ def test_what_two_sides_ask_is_sent_together() -> None:
             yield (Prompt("x"),)
         return times
 
-    assert drive(side_by_side(asks(3), asks(0), asks(1)), counting) == [3, 0, 1]
+    assert drive(gather_steps(asks(3), asks(0), asks(1)), counting) == [3, 0, 1]
     assert groups == [2, 1, 1]
 
 
@@ -189,7 +189,7 @@ class Slow:
 
 def test_what_a_stage_does_not_say_itself_is_charged_to_its_name() -> None:
     then = ReorganisedRetriever(TracedRetriever("found", Slow()), TracedReorganiser("reversed", Reversed()))
-    (found,), costs = drive(with_costs(then.retrieve([QUESTION], 10)), send)
+    (found,), costs = drive(measure_costs(then.retrieve([QUESTION], 10)), send)
     assert [cost.stage for cost in costs] == ["found", "own", "encode", "reversed"]
     assert [cost.llm.calls for cost in costs] == [1, 1, 0, 0]
     assert costs[1].seconds < 0.01  # no more is moved than there is

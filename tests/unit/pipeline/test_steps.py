@@ -9,19 +9,19 @@ import pytest
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.prompts import ChatUsage, Completion, Prompt, send_prompts
 from lodestar.engine.neo4j.templates import Request, parse
-from lodestar.engine.running import AsyncRunner, Runner
+from lodestar.engine.runner import AsyncRunner, Runner
 from lodestar.engine.steps import (
     Call,
     Cost,
     Steps,
-    alongside,
     drive,
     drive_async,
-    one,
+    gather_steps,
+    measure_costs,
     requests_in,
-    side_by_side,
-    stage,
-    with_costs,
+    run_alongside,
+    run_stage,
+    send_one,
 )
 from lodestar.engine.values import TokenUsage
 
@@ -76,26 +76,26 @@ class AsyncValues:
 
 
 def test_a_request_alongside_goes_with_the_first_group() -> None:
-    assert run(alongside(summed(1, 3, 2), request(9))) == ((1 + 6 + 3, 9), [2, 3, 2])
+    assert run(run_alongside(summed(1, 3, 2), request(9))) == ((1 + 6 + 3, 9), [2, 3, 2])
 
 
 def test_it_is_not_counted_and_not_sent_where_there_is_no_group() -> None:
-    (((total, costs), beside), sizes) = run(alongside(with_costs(stage("sum", summed(1, 3))), request(9)))
+    (((total, costs), beside), sizes) = run(run_alongside(measure_costs(run_stage("sum", summed(1, 3))), request(9)))
     assert (total, [cost.round_trips for cost in costs], beside, sizes) == (7, [4], 9, [2, 3])
-    assert run(alongside(summed(), request(9))) == ((0, None), [])
+    assert run(run_alongside(summed(), request(9))) == ((0, None), [])
 
 
 def test_a_stage_is_charged_without_what_the_stages_in_it_took() -> None:
     def outer() -> Steps[int]:
-        first = yield from one(request(1))
-        left, right = yield from side_by_side(stage("left", summed(2, 1)), stage("right", summed(1)))
+        first = yield from send_one(request(1))
+        left, right = yield from gather_steps(run_stage("left", summed(2, 1)), run_stage("right", summed(1)))
         total: int = first + left + right
         return total
 
-    (total, costs), sizes = run(with_costs(stage("outer", outer())))
+    (total, costs), sizes = run(measure_costs(run_stage("outer", outer())))
     assert (total, sizes) == (1 + 4 + 1, [1, 3, 1])
     assert [(cost.stage, cost.round_trips) for cost in costs] == [("outer", 1), ("left", 3), ("right", 1)]
-    (_, costs), _ = run(with_costs(stage("outer", outer(), is_whole=True)))
+    (_, costs), _ = run(measure_costs(run_stage("outer", outer(), is_whole=True)))
     assert [(cost.stage, cost.round_trips) for cost in costs] == [("outer", 5)]
     assert costs[0] + costs[0] == Cost("outer", 2 * costs[0].seconds, 10)
 
@@ -115,20 +115,20 @@ def test_an_error_of_a_stage_comes_where_it_was_run_and_ends_what_ran_beside_it(
 
     def outer() -> Steps[int]:
         try:
-            yield from side_by_side(beside_long(), stage("broken", broken()))
+            yield from gather_steps(beside_long(), run_stage("broken", broken()))
         except ValueError:
             return (yield from summed(3))
         return 0
 
     def beside_long() -> Steps[None]:
-        yield from stage("inner", beside())
-        yield from stage("inner", beside())
-        yield from stage("inner", beside())
+        yield from run_stage("inner", beside())
+        yield from run_stage("inner", beside())
+        yield from run_stage("inner", beside())
 
     assert run(outer()) == (6, [2, 3])
     assert ended in (["beside"], ["beside", "beside"])
     with pytest.raises(ValueError, match="broken"):
-        run(stage("outer", stage("broken", broken())))
+        run(run_stage("outer", run_stage("broken", broken())))
 
 
 def test_prompts_are_charged_and_not_counted() -> None:
@@ -136,14 +136,14 @@ def test_prompts_are_charged_and_not_counted() -> None:
         said: dict[Any, Completion | LLMError] = {"a": ANSWER, "b": CACHED, "c": LLMError("down")}
         return [said[call.content] if isinstance(call, Prompt) else call.params["value"] for call in group]
 
-    answers, (cost,) = drive(with_costs(stage("mixed", mixed())), send)
+    answers, (cost,) = drive(measure_costs(run_stage("mixed", mixed())), send)
     assert answers[:4] == [1, ANSWER, 2, CACHED]
     assert cost.round_trips == 2
     assert cost.llm == ChatUsage(calls=2, cached=1, failed=1, prompt_tokens=7, completion_tokens=2)
 
 
 def test_tokens_that_an_endpoint_does_not_count_are_four_characters_each() -> None:
-    _, (cost,) = drive(with_costs(stage("x", send_prompts([Prompt("12345")]))), lambda _: [Completion("1234")])
+    _, (cost,) = drive(measure_costs(run_stage("x", send_prompts([Prompt("12345")]))), lambda _: [Completion("1234")])
     usage = cost.llm
     assert (usage.prompt_tokens, usage.completion_tokens, usage.tokens) == (2, 1, 3)
 

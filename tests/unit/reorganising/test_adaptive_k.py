@@ -11,7 +11,7 @@ from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.recipes.retrieving import AdaptiveK as Part
 from lodestar.engine.reorganising.filtering import AdaptiveKFilter, count_items_within
-from lodestar.engine.steps import drive, with_costs
+from lodestar.engine.steps import drive, measure_costs
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril.network import HopModel, HopPredictor
 from lodestar.models.text.vectors import TextVectors
@@ -53,7 +53,7 @@ def test_five_triples_for_each_hop_and_never_more_than_there_are() -> None:
 
 def test_the_best_stay_in_their_order_and_it_is_charged() -> None:
     traced = TracedReorganiser("adaptive-k", stage())
-    (found,), costs = drive(with_costs(traced.reorganise([triples("where", 30)])), list)
+    (found,), costs = drive(measure_costs(traced.reorganise([triples("where", 30)])), list)
     assert [item.value for item in found.items] == [item.value for item in triples("where", 5).items]
     assert [cost.stage for cost in costs] == ["adaptive-k"]
 

@@ -30,7 +30,7 @@ from lodestar.engine.reorganising.relevance import (
 from lodestar.engine.reorganising.simple_relevance import PageRankRelevance, SimilarityRelevance
 from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.settings import Settings
-from lodestar.engine.steps import Steps, drive, with_costs
+from lodestar.engine.steps import Steps, drive, measure_costs
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.language.causal_lm import CausalLM
 from lodestar.models.star.config import Scorer
@@ -63,7 +63,7 @@ def filtered(
 
     filtering = RelevanceFilter(relevance or ScoreRelevance(), coarse=coarse, is_fine=True, **options)
     steps: Steps[list[Any]] = filtering.reorganise(given)
-    found, costs = drive(with_costs(steps), send)
+    found, costs = drive(measure_costs(steps), send)
     return [each.add_costs(costs) for each in found]
 
 

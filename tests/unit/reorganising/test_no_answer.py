@@ -7,8 +7,8 @@ from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.combinators import ReorganisedRetriever
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.plain import answer_data
-from lodestar.engine.reorganising import lacking
-from lodestar.engine.reorganising.lacking import NoAnswerExplainer
+from lodestar.engine.reorganising import no_answer
+from lodestar.engine.reorganising.no_answer import NoAnswerExplainer
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.values import Question, Topic
 
@@ -56,6 +56,6 @@ def test_relations_that_the_search_does_without_are_as_if_the_graph_had_none() -
 
 
 def test_of_many_relations_the_nearest_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lacking, "MAX_RELATIONS", 0)
+    monkeypatch.setattr(no_answer, "MAX_RELATIONS", 0)
     assert asked(Question("currency?", ("Peru",)))[1] == "no triple"
     assert ASKED == ["currency? Peru 0"]
