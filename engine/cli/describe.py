@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options import database_options, json_option, settings_from
+from .relations import print_collisions, print_relation, relation_row
 from .terminal import echo
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ def command(
     settings = settings_from(**flags)
     with Engine(settings) as engine:
         if show or (relation and not phrases and not undo and not llm):
-            _show(engine.read_relations(relation), as_json=as_json)
+            for each in engine.read_relations(relation):
+                echo(json.dumps(relation_row(each), ensure_ascii=False)) if as_json else print_relation(each)
             return
         if undo:
             done = engine.undescribe([relation] if relation else [], origin=origin)
@@ -100,33 +102,7 @@ def _ask_for_phrases(relations: list[RelationInfo]) -> dict[str, list[str]]:
     return said
 
 
-def _show(relations: list[RelationInfo], *, as_json: bool) -> None:
-    from ..relations.words import phrases_of
-    from .terminal import printable
-
-    for relation in relations:
-        phrases = phrases_of(relation)
-        if as_json:
-            row = {
-                "relation": relation.name,
-                "label": relation.shown_label,
-                "description": relation.description,
-                "head": relation.head.kind,
-                "tail": relation.tail.kind,
-                "phrases": [{"text": p.text, "origin": p.origin, "inverse": p.inverse} for p in phrases],
-            }
-            echo(json.dumps(row, ensure_ascii=False))
-            continue
-        echo(printable(f"{relation.name}: {relation.shown_label} ({relation.head} → {relation.tail})"))
-        if relation.description:
-            echo(printable(f"  {relation.description}"))
-        for phrase in phrases:
-            echo(printable(f"  {'←' if phrase.inverse else '→'} {phrase.text} ({phrase.origin})"))
-
-
 def _report(done: DescriptionReport, *, undo: bool, as_json: bool) -> None:
-    from .terminal import printable
-
     if as_json:
         data = {
             "relations": done.num_relations,
@@ -140,10 +116,4 @@ def _report(done: DescriptionReport, *, undo: bool, as_json: bool) -> None:
     echo(f"{done.num_relations:,} relations changed, {done.num_phrases:,} phrases {verb}")
     for reason, number in done.left_out.items():
         echo(f"  left out: {number:,} {reason}", err=True)
-    for each in done.collisions[:10]:
-        echo(
-            printable(f"  “{each.phrase}” asks for {', '.join(each.relations)}: questions may take one for the other"),
-            err=True,
-        )
-    if len(done.collisions) > 10:
-        echo(f"  and {len(done.collisions) - 10:,} more phrases of several relations", err=True)
+    print_collisions(done.collisions, 10)

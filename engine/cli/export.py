@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     help="Format (default: by the end of FILE's name; tsv for standard output).",
 )
 @click.option("--names", "names_path", metavar="FILE", help="Also write names, to this file (TSV, parquet).")
+@click.option(
+    "--phrases", "phrases_path", metavar="FILE", help="Also write the phrases of relations, for `load --phrases`."
+)
 @click.option("--base", metavar="IRI", help="N-Triples: prefix for ids that are no IRIs (default: Freebase's).")
 @click.option(
     "--id-names", is_flag=True, help="N-Triples: also write a name that equals the id, if it is the only one."
@@ -40,6 +43,7 @@ def command(
     path: str,
     format_: str | None,
     names_path: str | None,
+    phrases_path: str | None,
     base: str | None,
     id_names: bool,
     load: int | None,
@@ -53,7 +57,7 @@ def command(
 
     \b
     Examples:
-      lodestar export kg.tsv.gz --names names.tsv.gz
+      lodestar export kg.tsv.gz --names names.tsv.gz --phrases phrases.tsv
       lodestar export kg.nt.gz
       lodestar export | head
     """
@@ -65,9 +69,9 @@ def command(
     from ..whole_file import check_output
     from .terminal import printable
 
-    request = ExportRequest(path, format_, names_path, base or FREEBASE, id_names, load)
+    request = ExportRequest(path, format_, names_path, phrases_path, base or FREEBASE, id_names, load)
     _check(request, as_json=as_json)
-    for option, file in (("", path), ("--names", names_path)):
+    for option, file in (("", path), ("--names", names_path), ("--phrases", phrases_path)):
         if file and file != "-":
             check_output(option, Path(file), force=force)
     with Gateway(connection_of(settings_from(**flags))) as gateway:
@@ -82,7 +86,7 @@ def command(
 def _check(request: ExportRequest, *, as_json: bool) -> None:
     """Raise `UsageError` for an impossible request, or for output that is not readable on a terminal."""
     format_ = request.resolve_format()
-    if "-" not in (request.path, request.names_path):
+    if "-" not in (request.path, request.names_path, request.phrases_path):
         return
     if as_json:
         raise UsageError("the data and the report of --json cannot both go to standard output: give a FILE")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -42,6 +43,13 @@ _MODE = (
         help="Memory for converting the source (default: a quarter of what is free); the rest spills to disk.",
     ),
 )
+_PHRASES = (
+    click.option(
+        "--phrases",
+        metavar="FILE",
+        help="Phrases of relations, as `lodestar export --phrases` and `describe --file` have them.",
+    ),
+)
 _REJECTS = (
     click.option(
         "--max-rejects",
@@ -74,7 +82,7 @@ _SUBSET = (
 def load_options(function: F) -> F:
     """Add the options that every format shares, those of the database, and --json."""
     function = json_option(database_options(function))
-    for option in reversed(_MODE + _REJECTS + _SUBSET):
+    for option in reversed(_MODE + _PHRASES + _REJECTS + _SUBSET):
         function = option(function)
     return function
 
@@ -84,10 +92,15 @@ def load_options_from(flags: dict[str, Any], settings: Settings) -> LoadOptions:
     from ...loaders.loads.loading import LoadOptions
     from ...loaders.reading.byte_file import ByteFile
     from ...loaders.stage.rejects import check_place
+    from ..neo4j.catalogue import Catalogue
+    from ..relations.describing import read_words
 
     append, replaces = flags.pop("append"), flags.pop("replace")
     if append and replaces:
         raise UsageError("--append and --replace exclude each other: give one of them")
+    phrases = flags.pop("phrases")
+    if phrases:
+        read_words(Path(phrases), Catalogue(()), Counter())  # a fault is found before anything is written
     rejects = flags.pop("rejects")
     if rejects and flags["relations"]:
         check_place(Path(rejects), ByteFile(flags["relations"]).is_at)
@@ -97,6 +110,7 @@ def load_options_from(flags: dict[str, Any], settings: Settings) -> LoadOptions:
         writer=flags.pop("writer"),
         subset=_subset(flags),
         max_rejects=flags.pop("max_rejects"),
+        phrases_file=Path(phrases) if phrases else None,
         rejects_file=Path(rejects) if rejects else None,
         force=flags.pop("force"),
         memory_mb=flags.pop("memory_mb"),

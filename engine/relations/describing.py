@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import logging
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,7 +24,9 @@ MAX_OF_SOURCE = 100
 MAX_TOTAL = 200_000
 """Phrases that one call may bring."""
 MAX_CHARS = 200
+ORIGIN_LINE = "#origin="
 _MARKUP = re.compile(r"<[^<>]*>|&\w+;|\[\[|\{\{|```|\*\*")
+_log = logging.getLogger(__name__)
 _FIELDS = ("label", "description")
 
 
@@ -70,59 +73,100 @@ def check_text(text: str, what: str = "phrase") -> str:
     return line
 
 
-def read_words(path: Path, catalogue: Catalogue) -> dict[str, RelationDescription]:
-    """Return what a file says of relations: lines of a relation and phrases, parted by tabs.
+def read_words(
+    path: Path, catalogue: Catalogue, left_out: Counter[str] | None = None
+) -> dict[str, RelationDescription]:
+    """Return what a file says of relations: lines of a relation and phrases, separated by tabs.
 
-    ``^relation`` has phrases for its heads; a column ``label=…`` or ``description=…`` is that. Empty lines and lines
-    that
-    begin with # are passed over. Raises `InputError` with file and line for what cannot be read.
+    ``^relation`` has phrases for its heads; a column ``label=…`` or ``description=…`` is that. A line ``#origin=llm``
+    says who said what follows. Empty lines and others that begin with # are skipped. Raises `InputError` with file and
+    line for what cannot be read, and for a relation that the graph does not have unless `left_out` counts it.
     """
-    said: list[tuple[str, Sequence[str]]] = []
-    total = 0
     known = _Names(catalogue)
+    words = _Words()
+    origin: Origin = "user"
+    total = 0
     for number, line in enumerate(read_text(path, "the phrases").splitlines(), start=1):
-        if not line.strip() or line.startswith("#"):
-            continue
         name, *columns = line.split("\t")
-        total += len(columns)
-        try:
-            if not any(column.strip() for column in columns):
-                raise InputError("expected a relation, a tab and at least one phrase")
-            if total > MAX_TOTAL:
-                raise InputError(f"expected at most {MAX_TOTAL:,} phrases together")
-            words_of(catalogue, [(name.strip(), columns)], known=known)
-        except (InputError, UsageError) as error:
-            raise InputError(f"{path}:{number}: {error}") from error
-        said.append((name.strip(), [column for column in columns if column.strip()]))
-    return words_of(catalogue, said, known=known)
+        if line.startswith(ORIGIN_LINE):
+            origin = next((each for each in ORIGINS if each == line.removeprefix(ORIGIN_LINE).strip()), "user")
+        elif line.strip() and (name in known.by_name or not line.startswith("#")):
+            total += len(columns)
+            try:
+                if not any(column.strip() for column in columns):
+                    raise InputError("expected a relation, a tab and at least one phrase")
+                if total > MAX_TOTAL:
+                    raise InputError(f"expected at most {MAX_TOTAL:,} phrases together")
+                checked = [_check_column(column) for column in columns if column.strip()]
+                try:
+                    words.add(*known.find(name.strip()), checked, origin)
+                except UsageError:
+                    if left_out is None:
+                        raise
+                    left_out["phrases of relations that the graph does not have"] += len(checked)
+            except (InputError, UsageError) as error:
+                raise InputError(f"{path}:{number}: {error}") from error
+    return words.by_name()
 
 
 def words_of(
-    catalogue: Catalogue,
-    said: Iterable[tuple[str, Sequence[str]]],
-    origin: Origin = "user",
-    *,
-    known: _Names | None = None,
+    catalogue: Catalogue, said: Iterable[tuple[str, Sequence[str]]], origin: Origin = "user"
 ) -> dict[str, RelationDescription]:
     """Return what is said of relations by name, from relations as they are written (``^name``) and their phrases.
 
     Raises `UsageError` for a relation that the graph does not have, `InputError` for a phrase that cannot be one.
     """
-    names = known or _Names(catalogue)
-    fields: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    phrases: defaultdict[str, list[Phrase]] = defaultdict(list)
+    known, words = _Names(catalogue), _Words()
     for written, texts in said:
-        relation, inverse = names.find(written)
-        for text in texts:
-            key, equals, value = text.partition("=")
-            if equals and key.strip() in _FIELDS:
-                fields[relation.name][key.strip()] = check_text(value, key.strip())
-            elif text.strip():
-                phrases[relation.name].append(Phrase(check_text(text), origin, inverse))
-    return {
-        name: RelationDescription(**fields[name], phrases=tuple(phrases[name]))
-        for name in dict.fromkeys((*fields, *phrases))
-    }
+        words.add(*known.find(written), [_check_column(text) for text in texts if text.strip()], origin)
+    return words.by_name()
+
+
+def write_words_as_lines(relations: Iterable[RelationInfo]) -> Iterator[str]:
+    """Yield the lines from which `read_words` reads what is said of relations, without the lexicon's phrases."""
+    relations = sorted(relations, key=lambda relation: relation.name)
+    for origin in ORIGINS[:-1]:
+        lines = []
+        for relation in relations:
+            said = {"label": relation.said_label, "description": relation.description}
+            fields = [f"{key}={value}" for key, value in said.items() if value]
+            for inverse in (False, True):
+                columns = fields if origin == "user" and not inverse else []
+                columns = [*columns, *(p.text for p in relation.phrases if (p.origin, p.inverse) == (origin, inverse))]
+                if columns:
+                    lines.append("\t".join(("^" * inverse + relation.name, *columns)) + "\n")
+        if lines:
+            yield f"{ORIGIN_LINE}{origin}\n"
+            yield from lines
+
+
+def _check_column(text: str) -> tuple[str, str]:
+    """Return whether a column is a label, a description or a phrase (""), and its text."""
+    key, equals, value = text.partition("=")
+    if equals and key.strip() in _FIELDS:
+        return key.strip(), check_text(value, key.strip())
+    return "", check_text(text)
+
+
+class _Words:
+    """Collects what is said of relations."""
+
+    def __init__(self) -> None:
+        self._fields: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        self._phrases: defaultdict[str, list[Phrase]] = defaultdict(list)
+
+    def add(self, relation: RelationInfo, inverse: bool, columns: Iterable[tuple[str, str]], origin: Origin) -> None:
+        """Take checked columns of a relation."""
+        for key, text in columns:
+            if key:
+                self._fields[relation.name][key] = text
+            else:
+                self._phrases[relation.name].append(Phrase(text, origin, inverse))
+
+    def by_name(self) -> dict[str, RelationDescription]:
+        """Return what was said."""
+        names = dict.fromkeys((*self._fields, *self._phrases))
+        return {name: RelationDescription(**self._fields[name], phrases=tuple(self._phrases[name])) for name in names}
 
 
 class _Names:
@@ -160,9 +204,14 @@ def describe_relations(
     catalogue: Catalogue,
     words: Mapping[str, RelationDescription],
     left_out: Mapping[str, int] | None = None,
+    *,
+    cut: bool = False,
 ) -> DescriptionReport:
     """Add what is said of relations to what the graph has of them; nothing else is changed. Saying it again does
-    nothing."""
+    nothing.
+
+    cut: leave out what is beyond `MAX_PHRASES` of a relation, instead of an `InputError`.
+    """
     changed: list[RelationInfo] = []
     num_new = 0
     for relation in catalogue.relations:
@@ -171,6 +220,8 @@ def describe_relations(
             continue
         known = {(phrase.text.casefold(), phrase.inverse) for phrase in relation.phrases}
         new = [p for p in dict.fromkeys(said.phrases) if (p.text.casefold(), p.inverse) not in known]
+        if cut:
+            new = new[: max(0, MAX_PHRASES - len(relation.phrases))]
         phrases = tuple(sorted((*relation.phrases, *new), key=lambda p: ORIGINS.index(p.origin)))
         if len(phrases) > MAX_PHRASES:
             raise InputError(
@@ -268,12 +319,21 @@ def describe_from_source(gateway: Gateway, stated: Iterable[tuple[str, Sequence[
     words = {}
     for name in {*phrases, *descriptions}:
         old = known[name].phrases
-        room = min(MAX_OF_SOURCE - sum(p.origin == "source" for p in old), MAX_PHRASES - len(old))
+        room = MAX_OF_SOURCE - sum(p.origin == "source" for p in old)
         texts = {p.text.casefold() for p in old if not p.inverse}
         new = [p for p in dict.fromkeys(phrases[name]) if p.text.casefold() not in texts]
         description = None if known[name].description else descriptions.get(name)
         words[name] = RelationDescription(None, description, tuple(new[: max(0, room)]))
-    describe_relations(gateway, Catalogue(tuple(known.values())), words)
+    describe_relations(gateway, Catalogue(tuple(known.values())), words, cut=True)
+
+
+def describe_from_file(gateway: Gateway, path: Path) -> None:
+    """Add what a file says of relations (`read_words`); what does not fit the graph is left out, with a warning."""
+    catalogue = gateway.fetch(read_catalogue())
+    left_out: Counter[str] = Counter()
+    describe_relations(gateway, catalogue, read_words(path, catalogue, left_out), cut=True)
+    for reason, number in left_out.items():
+        _log.warning("%s: left out %s %s", path, f"{number:,}", reason)
 
 
 def _plain_texts(texts: Iterable[str], relation: str) -> Iterator[str]:

@@ -23,6 +23,7 @@ from ...engine.neo4j.statements import (
     stream_triples,
 )
 from ...engine.progress import Progress, ignore_progress
+from ...engine.relations.describing import write_words_as_lines
 from ..formats.freebase import FREEBASE
 from ..loads.report import number_of
 from ..writing.names import Name, read_names
@@ -70,6 +71,8 @@ class ExportReport:
     names_path: str | None
     names_size_bytes: int
     names_sha256: str | None
+    num_phrases: int
+    phrases_path: str | None
     base: str | None
     """The base put before ids that are not IRIs; None if no id needed it."""
     seconds: float
@@ -82,6 +85,8 @@ class ExportReport:
         what = number_of(self.num_triples, "triple", "triples")
         if self.num_names:
             what += f", {number_of(self.num_names, 'name', 'names')}"
+        if self.num_phrases:
+            what += f", {number_of(self.num_phrases, 'phrase', 'phrases')}"
         size = _size(self.size_bytes + self.names_size_bytes)
         return f"{what}, {size} in {self.seconds:.1f} s ({self.num_triples / max(self.seconds, 1e-3):,.0f} triples/s)"
 
@@ -93,6 +98,7 @@ class ExportRequest:
     path: str = STDOUT
     format: str | None = None
     names_path: str | None = None
+    phrases_path: str | None = None
     base: str = FREEBASE
     id_names: bool = False
     load: int | None = None
@@ -106,8 +112,13 @@ class ExportRequest:
             raise UsageError("N-Triples has the names among the triples: leave out --names")
         if format_ == "parquet" and any(path and path.endswith(".gz") for path in (self.path, self.names_path)):
             raise UsageError("parquet is compressed already: give a name without .gz")
-        if self.names_path and Path(self.names_path).resolve() == Path(self.path).resolve():
-            raise UsageError(f"triples and names cannot both go to {self.path}: give --names another file")
+        places = {"": self.path, "names": self.names_path, "phrases": self.phrases_path}
+        taken: dict[Path, str] = {}
+        for what, path in places.items():
+            if path and (other := taken.setdefault(Path(path).resolve(), what)) != what:
+                raise UsageError(
+                    f"{other or 'triples'} and {what} cannot both go to {path}: give --{what} another file"
+                )
         if not is_absolute_iri(self.base):
             raise UsageError(f"--base: expected an absolute IRI as {FREEBASE}, found {self.base!r}")
         return format_
@@ -133,12 +144,15 @@ def export(request: ExportRequest, gateway: Gateway, progress: Progress = ignore
     started_s = time.monotonic()
     format_ = request.resolve_format()
     total = _num_triples(gateway, request.load)
-    ranks = relation_ranks(relation.name for relation in gateway.fetch(read_catalogue()).relations)
+    relations = gateway.fetch(read_catalogue()).relations
+    ranks = relation_ranks(relation.name for relation in relations)
     triples = gateway.stream(stream_triples(ranks, request.load), fetch_size=CHUNK_SIZE)
-    paths = [path for path in (request.path, request.names_path) if path is not None]
+    paths = [path for path in (request.path, request.names_path, request.phrases_path) if path is not None]
     num_triples = num_names = 0
     with publish_all(*paths) as outputs:
         triple_writer, name_writer = _writers(format_, outputs, request)
+        if request.phrases_path is not None:
+            outputs[-1].stream.write("".join(write_words_as_lines(relations)).encode())
         for statement in _in_order(triples, gateway, format_, with_names=name_writer is not None):
             if isinstance(statement, HeadTriples):
                 triple_writer.add_triples(statement)
@@ -151,7 +165,7 @@ def export(request: ExportRequest, gateway: Gateway, progress: Progress = ignore
         triple_writer.close()
         if name_writer:
             name_writer.close()
-    names_output = outputs[1] if len(outputs) > 1 else None
+    names_output = outputs[1] if request.names_path is not None else None
     return ExportReport(
         path=request.path,
         format=format_,
@@ -162,6 +176,8 @@ def export(request: ExportRequest, gateway: Gateway, progress: Progress = ignore
         names_path=request.names_path,
         names_size_bytes=names_output.size_bytes if names_output else 0,
         names_sha256=names_output.sha256 if names_output else None,
+        num_phrases=sum(len(relation.phrases) for relation in relations) if request.phrases_path else 0,
+        phrases_path=request.phrases_path,
         base=triple_writer.base if isinstance(triple_writer, NTriplesWriter) else None,
         seconds=time.monotonic() - started_s,
     )
@@ -197,14 +213,15 @@ def _num_triples(gateway: Gateway, load: int | None) -> int:
 def _writers(format_: str, outputs: Sequence[Output], request: ExportRequest) -> tuple[TripleWriter, NameWriter | None]:
     """Return a writer of triples and, if names are requested, a writer of names."""
     stream, *more = (output.stream for output in outputs)
+    names = more[0] if request.names_path is not None else None
     if format_ == "ntriples":
         writer = NTriplesWriter(stream, request.base, id_names=request.id_names)
         return writer, writer
     if format_ == "tsv":
-        return TsvTripleWriter(stream), TsvNameWriter(more[0]) if more else None
+        return TsvTripleWriter(stream), TsvNameWriter(names) if names else None
     from .writers import ParquetNameWriter, ParquetTripleWriter
 
-    return ParquetTripleWriter(stream), ParquetNameWriter(more[0]) if more else None
+    return ParquetTripleWriter(stream), ParquetNameWriter(names) if names else None
 
 
 def _in_order(

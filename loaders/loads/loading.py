@@ -28,7 +28,7 @@ from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.instance import LOAD_TIMEOUT_S
 from ...engine.neo4j.load_lock import OpenTransaction, hold_load_lock
 from ...engine.progress import Progress, ignore_progress
-from ...engine.relations.describing import describe_from_source, write_words
+from ...engine.relations.describing import describe_from_file, describe_from_source, write_words
 from ...engine.relations.kinds import refresh_kinds
 from ...engine.settings import Settings
 from ...engine.whole_file import lock_file
@@ -72,6 +72,8 @@ class LoadOptions:
     subset: Subset = field(default_factory=Subset)
     max_rejects: int | None = None
     rejects_file: Path | None = None
+    phrases_file: Path | None = None
+    """What it says of relations is added (`lodestar export --phrases`)."""
     batch_size: int = BATCH_SIZE
     force: bool = False
     memory_mb: int | None = None
@@ -106,6 +108,8 @@ def load(
     with load_lock(gateway) as lock:
         plan = plan_load(sha256, options, *_read_graph_state(gateway))
         if plan.finished:
+            if options.phrases_file:
+                describe_from_file(gateway, options.phrases_file)
             return LoadReport.of_manifest(plan.finished, time.monotonic() - started_s)
         with _stage_source(source, sha256, options, progress) as (stage, counts):
             manifest = _manifest(source, sha256, plan, counts, options, "online")
@@ -131,6 +135,8 @@ def load_embedded(
         old = held.enter_context(_lock_graph(instance)) if instance.has_graph else None
         plan = plan_load(sha256, options, *(_read_graph_state(old.gateway) if old else _NOTHING))
         if plan.finished:
+            if old and options.phrases_file:
+                describe_from_file(old.gateway, options.phrases_file)
             return LoadReport.of_manifest(plan.finished, time.monotonic() - started_s)
         with _stage_source(source, sha256, options, progress) as (stage, counts):
             writer, reason = choose_writer(options, plan, counts)
@@ -145,7 +151,7 @@ def load_embedded(
             if writer == "bulk":
                 facts, lock = source.relation_facts(), old.lock if old else None
                 said = _read_statements(old.gateway) if old else ()
-                complete = partial(_give_meaning, said=said, stated=stage.relation_words())
+                complete = partial(_give_meaning, said=said, stated=stage.relation_words(), options=options)
                 related = BulkWriter(progress).write(stage, manifest, facts, instance, incoming, lock, complete)
                 instance.start(progress=False)
             else:
@@ -300,7 +306,7 @@ def _write_online(
 ) -> int:
     writer = OnlineWriter(gateway, options.batch_size, progress)
     said = _read_statements(gateway) if plan.replaces else ()
-    complete = partial(_give_meaning, said=said, stated=stage.relation_words())
+    complete = partial(_give_meaning, said=said, stated=stage.relation_words(), options=options)
     return writer.write(stage, manifest, source.relation_facts(), lock, replace=plan.replaces, complete=complete)
 
 
@@ -310,11 +316,16 @@ def _read_statements(gateway: Gateway) -> tuple[RelationInfo, ...]:
 
 
 def _give_meaning(
-    gateway: Gateway, said: Sequence[RelationInfo], stated: Sequence[tuple[str, Sequence[str], str | None]]
+    gateway: Gateway,
+    said: Sequence[RelationInfo],
+    stated: Sequence[tuple[str, Sequence[str], str | None]],
+    options: LoadOptions,
 ) -> None:
     """Bring in line what is known of what relations mean: kinds at their ends, words of the source, and what was
     said."""
     write_words(gateway, said)
+    if options.phrases_file:
+        describe_from_file(gateway, options.phrases_file)
     describe_from_source(gateway, stated)
     refresh_kinds(gateway)
 

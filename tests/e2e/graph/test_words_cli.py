@@ -1,0 +1,84 @@
+"""`lodestar relations`, `export --phrases` and `load --phrases`: what is said of relations is shown, kept and undone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Lodestar
+
+TRIPLES = "Ann Alder\towned_by\tSales\nBob Birch\towned_by\tSales\nAnn Alder\t#1\tMill\nSales\tcity\tPorto\n"
+SAID = (
+    "owned_by\twho looks after\tlabel=owner\tdescription=the team in charge\n"
+    "^owned_by\twhat belongs to\ncity\twho looks after\n#1\tthe first\n"
+)
+
+
+@pytest.fixture
+def described(empty_graph: None, lodestar: Lodestar) -> Lodestar:
+    Path("kg.tsv").write_text(TRIPLES)
+    Path("said.tsv").write_text(f"# mine\n{SAID}#origin=llm\nowned_by\tin whose hands\n")
+    assert lodestar("load", "tsv", "kg.tsv", "--header", "no", "--phrases", "said.tsv").code == 0
+    return lodestar
+
+
+def words(lodestar: Lodestar) -> dict[str, Any]:
+    rows = json.loads(lodestar("relations", "--json").out)
+    return {
+        row["relation"]: (row["label"], row["description"], [p for p in row["phrases"] if p["origin"] != "lexicon"])
+        for row in rows
+    }
+
+
+def test_relations_show_label_description_phrases_by_source_and_collisions(described: Lodestar) -> None:
+    ran = described("relations")
+    assert ran.code == 0
+    assert "owned_by: owner  (" in ran.out
+    assert "\n  the team in charge\n  → user: owner; who looks after\n  → llm: in whose hands\n" in ran.out
+    assert "\n  ← user: what belongs to\n" in ran.out
+    assert "“who looks after” asks for city, owned_by" in ran.err
+    near = described("relations", "--top-k", "1", "in whose hands is it")
+    assert near.out.lstrip()[6:].startswith(" owned_by: owner")
+    assert "→ llm: in whose hands" in near.out
+
+
+@pytest.mark.parametrize("file", ["out.tsv", "out.nt"])
+def test_an_export_has_what_is_said_and_its_load_gets_it_back(described: Lodestar, file: str) -> None:
+    before = words(described)
+    base = ("--base", "http://x/") if file.endswith("nt") else ()
+    exported = described("export", file, "--phrases", "out-phrases.tsv", "--json", *base)
+    report = json.loads(exported.out)
+    assert (report["num_phrases"], report["phrases_path"]) == (5, "out-phrases.tsv")
+    assert described("describe", "--undo").code == 0
+    assert words(described) != before
+    loaded = described("load", file, "--replace", "--force", "--phrases", "out-phrases.tsv", *base)
+    assert loaded.code == 0, loaded.err
+    assert words(described) == before
+
+
+def test_phrases_of_a_graph_that_is_loaded_already_are_taken_too(described: Lodestar) -> None:
+    Path("more.tsv").write_text("city\tin which town\nnowhere\tlost\tforgotten\n")
+    ran = described("load", "tsv", "kg.tsv", "--header", "no", "--phrases", "more.tsv")
+    assert ran.code == 0
+    assert "left out 2 phrases of relations that the graph does not have" in ran.err
+    assert [p["text"] for p in words(described)["city"][2]] == ["who looks after", "in which town"]
+
+
+def test_a_file_of_phrases_that_cannot_be_read_stops_a_load_before_anything_is_written(
+    empty_graph: None, lodestar: Lodestar
+) -> None:
+    Path("kg.tsv").write_text(TRIPLES)
+    Path("bad.tsv").write_text("owned_by\twho\nowned_by\t<b>who</b>\n")
+    ran = lodestar("load", "tsv", "kg.tsv", "--header", "no", "--phrases", "bad.tsv")
+    assert ran.code == 3
+    assert ran.err.splitlines()[-1].startswith("lodestar: bad.tsv:2: expected a phrase without markup")
+    assert lodestar("stats").code == 5
+
+
+def test_triples_and_phrases_cannot_go_to_one_file(described: Lodestar) -> None:
+    ran = described("export", "x.tsv", "--phrases", "x.tsv")
+    assert ran.code == 2
+    assert "triples and phrases cannot both go to x.tsv: give --phrases another file" in ran.err
