@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from ..models.blas import limit_blas_threads
 from .llm.prompts import ChatUsage, Prompt, usage_of
 from .neo4j.templates import Request
 
@@ -217,8 +218,9 @@ class _Run(Generic[T]):
 
     def advance(self) -> Sequence[Call] | None:
         """Run all steps until each waits for answers, and return what they ask; None at the end."""
-        while self._ready:
-            self._step(*self._ready.popleft())
+        with limit_blas_threads():
+            while self._ready:
+                self._step(*self._ready.popleft())
         if not self._waiting:
             return None
         beside = [t.branches.beside for t in self._riding if not t.is_beside_sent and t.branches and t.branches.beside]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..values import Entity, Path, RelationPath, Step, Triple
@@ -57,11 +57,11 @@ class Chain:
 
     def links(self) -> tuple[tuple[Link, ...], ...]:
         """Return, for each step, the links that lie on a way from the topic to an end."""
-        wanted = set(self.ends)
+        wanted = {end.id for end in self.ends}
         kept: list[tuple[Link, ...]] = []
         for step in reversed(self.steps):
-            kept.append(tuple(link for link in step.links if link[1] in wanted))
-            wanted = {source for source, _ in kept[-1]}
+            kept.append(tuple(link for link in step.links if link[1].id in wanted))
+            wanted = {source.id for source, _ in kept[-1]}
         return tuple(reversed(kept))
 
     def triples(self) -> tuple[tuple[Triple, ...], ...]:
@@ -72,21 +72,29 @@ class Chain:
 
     def instances(self, max_instances: int = MAX_INSTANCES) -> tuple[Path, ...]:
         """Return one entity path to each of the first ends: that by which the end was first reached."""
-        firsts = [_first_sources(step.links) for step in self.steps]
-        return tuple(self._instance(end, firsts) for end in self.ends[:max_instances])
+        inverses = tuple(step.step.inverse for step in self.steps)
+        return tuple(
+            Path(tuple(step.triple(link) for step, link in zip(self.steps, links, strict=True)), inverses)
+            for links in self.instance_links(max_instances)
+        )
 
-    def _instance(self, end: Entity, firsts: list[dict[Entity, Entity]]) -> Path:
-        triples: list[Triple] = []
-        here = end
-        for step, first in zip(reversed(self.steps), reversed(firsts), strict=True):
-            before = first[here]
-            triples.append(step.triple((before, here)))
-            here = before
-        return Path(tuple(reversed(triples)), tuple(step.step.inverse for step in self.steps))
+    def instance_links(self, max_instances: int = MAX_INSTANCES) -> Iterator[list[Link]]:
+        """Yield the links of each instance in walking order, one for each step."""
+        firsts = [_first_links(step.links) for step in self.steps]
+        firsts.reverse()
+        for end in self.ends[:max_instances]:
+            links: list[Link] = []
+            here = end.id
+            for first in firsts:
+                links.append(first[here])
+                here = links[-1][0].id
+            links.reverse()
+            yield links
 
 
-def _first_sources(links: Iterable[Link]) -> dict[Entity, Entity]:
-    first: dict[Entity, Entity] = {}
-    for source, target in links:
-        first.setdefault(target, source)
+def _first_links(links: Iterable[Link]) -> dict[str, Link]:
+    """Return the first link to each entity, by its id."""
+    first: dict[str, Link] = {}
+    for link in links:
+        first.setdefault(link[1].id, link)
     return first

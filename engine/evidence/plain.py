@@ -6,11 +6,12 @@ docs/evidence.md describes the form; `FORMAT` changes where a reader of an earli
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from ..steps import Cost
-from ..values import Entity, Path, Topic, Triple
+from ..values import Entity, Topic, Triple
 from .chain import Chain
 from .evidence import Answer, Evidence, Item
 
@@ -36,46 +37,65 @@ def topic_data(topic: Topic) -> dict[str, Any]:
     }
 
 
-def path_data(path: Path) -> list[dict[str, Any]]:
-    """Return the triples of an entity path in walking order."""
-    return [
-        {
-            "head": entity_data(triple.head),
-            "relation": triple.relation,
-            "tail": entity_data(triple.tail),
-            "inverse": inverse,
-        }
-        for triple, inverse in zip(path.triples, path.inverses, strict=True)
-    ]
-
-
 def triple_data(triple: Triple) -> dict[str, Any]:
     """Return a triple with its entities."""
     return {"head": entity_data(triple.head), "relation": triple.relation, "tail": entity_data(triple.tail)}
 
 
 def chain_data(chain: Chain) -> dict[str, Any]:
-    """Return a chain: its steps with all their triples by id, the names of the entities in a table of their own."""
-    triples = chain.triples()
-    entities = {e.id: e for step in triples for triple in step for e in (triple.head, triple.tail)}
-    return {
-        "topic": entity_data(chain.topic),
-        "relation_path": str(chain.relation_path),
-        "steps": [
+    """Return a chain: its steps with all their triples by id, the names of the entities in a table of their own.
+
+    An entity or triple that occurs several times is the same object in the result: chains are most of a reply.
+    """
+    links = chain.links()
+    entities: dict[str, dict[str, Any]] = {}
+    steps = []
+    for step, some in zip(chain.steps, links, strict=True):
+        ordered = [(target, source) for source, target in some] if step.step.inverse else some
+        for triple in ordered:
+            for entity in triple:
+                if entity.id not in entities:
+                    entities[entity.id] = entity_data(entity)
+        steps.append(
             {
                 "relation": step.step.relation,
                 "inverse": step.step.inverse,
                 "to_mediator": step.step.to_mediator,
-                "triples": [[triple.head.id, triple.tail.id] for triple in some],
+                "triples": [[head.id, tail.id] for head, tail in ordered],
             }
-            for step, some in zip(chain.steps, triples, strict=True)
-        ],
-        "entities": [entity_data(entity) for entity in entities.values()],
-        "ends": [entity_data(end) for end in chain.ends],
+        )
+    return {
+        "topic": entity_data(chain.topic),
+        "relation_path": str(chain.relation_path),
+        "steps": steps,
+        "entities": list(entities.values()),
+        "ends": [entities[end.id] for end in chain.ends],
         "targets": [end.id for end in chain.targets],
-        "instances": [path_data(instance) for instance in chain.instances()],
+        "instances": _instances_data(chain, entities),
         "cut": chain.cut,
     }
+
+
+def _instances_data(chain: Chain, entities: Mapping[str, dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Return the triples of the chain's instances, each in walking order."""
+    written: dict[tuple[int, str], dict[str, Any]] = {}
+    instances = []
+    for links in chain.instance_links():
+        triples = []
+        for number, (source, target) in enumerate(links):
+            key = (number, target.id)  # only the first link to an entity is on an instance
+            if key not in written:
+                step = chain.steps[number].step
+                head, tail = (target, source) if step.inverse else (source, target)
+                written[key] = {
+                    "head": entities[head.id],
+                    "relation": step.relation,
+                    "tail": entities[tail.id],
+                    "inverse": step.inverse,
+                }
+            triples.append(written[key])
+        instances.append(triples)
+    return instances
 
 
 def item_data(evidence: Evidence[Item], index: int) -> dict[str, Any]:

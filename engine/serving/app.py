@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Scope
 
 from ..errors import (
     DatabaseError,
@@ -40,7 +40,7 @@ from .batches import DeadlineExceededError, OverloadedError
 from .guard import AccessRules, Guard, make_error_body
 from .openai_chat import complete_chat, list_models, stream_chat
 from .page import Assets, make_page_routes
-from .service import Service, Variant
+from .service import Service, Variant, keep
 from .telemetry import Metrics, read_version
 from .watchers import Watch
 
@@ -50,6 +50,7 @@ _log = logging.getLogger(__name__)
 
 HEARTBEAT_S = 10.0
 RETRY_AFTER_S = 2
+QUESTION_PATHS = frozenset({"/v1/ask", "/v1/retrieve", "/v1/ask/stream", "/v1/chat/completions"})
 MOST_EVENTS = 1_000
 """Events of a stream that wait for a slow reader; its language model's words beyond them are left out."""
 
@@ -119,7 +120,7 @@ def make_app(make_service: Callable[[], Service], options: AppOptions) -> Any:
     _add_lookups(app)
     _add_chat(app)
     _add_state(app, options.metrics)
-    _add_errors(app, options.metrics)
+    _add_errors(app)
     if options.mcp is not None:
         app.router.routes.append(Route("/mcp", options.mcp[0], include_in_schema=False))
     known = {getattr(route, "path", None) for route in app.routes} - {None}
@@ -128,9 +129,14 @@ def make_app(make_service: Callable[[], Service], options: AppOptions) -> Any:
         if options.metrics is not None:
             endpoint = path if path in known or path == "/mcp" else "other"
             options.metrics.requests.labels(endpoint, str(status)).inc()
+            options.metrics.refused.inc(status == 429)
             options.metrics.request_seconds.labels(endpoint).observe(seconds)
 
-    guarded: ASGIApp = Guard(app, options.access, count)
+    def check_room(scope: Scope) -> None:
+        if scope["path"] in QUESTION_PATHS:
+            app.state.service.batches.check_room(get_client(scope), 1)
+
+    guarded: ASGIApp = Guard(app, options.access, count, check_room)
     if options.access.origins:
         guarded = CORSMiddleware(
             guarded,
@@ -147,11 +153,9 @@ def get_service(request: Request) -> Service:
     return service
 
 
-def get_client(request: Request) -> Hashable:
+def get_client(scope: Scope) -> Hashable:
     """Return the client that a request counts for: its host, or for this machine its connection."""
-    if request.client is None:
-        return ""
-    host, port = request.client
+    host, port = scope.get("client") or ("", 0)
     return (host, port) if host in ("127.0.0.1", "::1") else host
 
 
@@ -170,12 +174,16 @@ async def run_while_connected(request: Request, work: Awaitable[T]) -> T:
 
 
 def make_response(data: Any) -> Response:
-    """Return plain data as JSON."""
-    return Response(to_json(data), media_type="application/json")
+    """Return plain data as JSON; bytes are JSON already."""
+    return Response(data if isinstance(data, bytes) else to_json(data), media_type="application/json")
 
 
-def _make_answer_data(answer: Answer, drawing: bool) -> dict[str, Any]:
-    return answer_data(answer) | (_make_drawing_data(answer) if drawing else {})
+def _write_answer(answer: Answer, *, drawing: bool) -> bytes:
+    return to_json(answer_data(answer) | (_make_drawing_data(answer) if drawing else {}))
+
+
+def _write_evidence(answer: Answer, *, drawing: bool) -> bytes:
+    return to_json(evidence_data(answer.evidence) | (_make_drawing_data(answer) if drawing else {}))
 
 
 def _make_drawing_data(answer: Answer) -> dict[str, Any]:
@@ -193,30 +201,28 @@ def _add_questions(app: FastAPI) -> None:
             for each in body.questions or ()
         ]
 
-    async def ask_form(body: schemas.AskForm, request: Request, *, answers: bool) -> list[Answer]:
+    async def ask_form(body: schemas.AskForm, request: Request, *, answers: bool) -> Response:
         service = get_service(request)
-        variant = service.variant(body.recipe, body.options)
-        return await run_while_connected(
-            request,
-            service.ask(
-                questions_of(body), variant, answers=answers, client=get_client(request), deadline_s=body.timeout_s
-            ),
+        asking = service.ask(
+            questions_of(body),
+            service.variant(body.recipe, body.options),
+            partial(_write_answer if answers else _write_evidence, drawing=body.drawing),
+            answers=answers,
+            client=get_client(request.scope),
+            deadline_s=body.timeout_s,
         )
+        written = await run_while_connected(request, asking)
+        return make_response(written[0] if body.question is not None else b'{"results":[%b]}' % b",".join(written))
 
     @app.post("/v1/ask", response_model=schemas.AnswerReply | schemas.Answers, tags=["questions"])
     async def ask(body: schemas.AskForm, request: Request) -> Response:
         """Answer a question, or each of a list, with the evidence that the answer rests on."""
-        found = [_make_answer_data(each, body.drawing) for each in await ask_form(body, request, answers=True)]
-        return make_response(found[0] if body.question is not None else {"results": found})
+        return await ask_form(body, request, answers=True)
 
     @app.post("/v1/retrieve", response_model=schemas.EvidenceReply | schemas.Evidences, tags=["questions"])
     async def retrieve(body: schemas.AskForm, request: Request) -> Response:
         """Find and rank the evidence for a question, or for each of a list."""
-        found = [
-            evidence_data(each.evidence) | (_make_drawing_data(each) if body.drawing else {})
-            for each in await ask_form(body, request, answers=False)
-        ]
-        return make_response(found[0] if body.question is not None else {"results": found})
+        return await ask_form(body, request, answers=False)
 
     @app.post(
         "/v1/ask/stream",
@@ -228,7 +234,7 @@ def _add_questions(app: FastAPI) -> None:
         """Answer a question as server-sent events: `topics`, a `path` each, `token`s of a language model, `answer`."""
         service = get_service(request)
         variant = service.variant(body.recipe, body.options)
-        client = get_client(request)
+        client = get_client(request.scope)
         service.batches.check_room(client, 1)
         events = stream_events(service, body, variant, client)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
@@ -240,12 +246,14 @@ async def stream_events(
 ) -> AsyncIterator[bytes]:
     """Yield server-sent events while a question is answered; closing the generator cancels the question."""
     loop = asyncio.get_running_loop()
-    events: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
+    events: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue()
 
     def tell(event: str, data: Any) -> None:
+        written = data if isinstance(data, bytes) else to_json(data)
+
         def put() -> None:
             if event != "token" or events.qsize() < MOST_EVENTS:
-                events.put_nowait((event, data))
+                events.put_nowait((event, written))
 
         loop.call_soon_threadsafe(put)
 
@@ -262,12 +270,15 @@ async def stream_events(
     async def answer() -> None:
         try:
             question = Question(body.question, tuple(body.topics))
-            (found,) = await service.ask([question], variant, client=client, deadline_s=body.timeout_s, watch=watch)
-            tell("answer", _make_answer_data(found, body.drawing))
+            write = partial(_write_answer, drawing=body.drawing)
+            (found,) = await service.ask(
+                [question], variant, write, client=client, deadline_s=body.timeout_s, watch=watch
+            )
+            tell("answer", found)
         except LodestarError as error:
-            tell("error", json.loads(make_error_body(choose_status(error), str(error))))
+            tell("error", make_error_body(choose_status(error), str(error)))
         except Exception:  # noqa: BLE001 - a bug of ours: the stream must end, and the log has it
-            tell("error", json.loads(make_error_body(500, "the server has failed: see its log")))
+            tell("error", make_error_body(500, "the server has failed: see its log"))
             _log.exception("a stream failed")
 
     task = asyncio.create_task(answer())
@@ -279,7 +290,7 @@ async def stream_events(
             except TimeoutError:
                 yield b": still here\n\n"
                 continue
-            yield b"event: " + event.encode() + b"\ndata: " + to_json(data) + b"\n\n"
+            yield b"event: " + event.encode() + b"\ndata: " + data + b"\n\n"
             if event in ("answer", "error"):
                 return
     finally:
@@ -339,7 +350,9 @@ def _add_lookups(app: FastAPI) -> None:
         question = Question(body.question, tuple(body.topics))
         (answer,) = await run_while_connected(
             request,
-            service.ask([question], variant, answers=False, client=get_client(request), deadline_s=body.timeout_s),
+            service.ask(
+                [question], variant, keep, answers=False, client=get_client(request.scope), deadline_s=body.timeout_s
+            ),
         )
         return make_response({"link": await service.browser_link(answer)})
 
@@ -355,8 +368,10 @@ def _add_chat(app: FastAPI) -> None:
         """Answer the last message of a conversation, in OpenAI's form, whole or streamed."""
         service = get_service(request)
         if body.stream:
-            return await run_while_connected(request, stream_chat(service, body, get_client(request)))
-        return make_response(await run_while_connected(request, complete_chat(service, body, get_client(request))))
+            return await run_while_connected(request, stream_chat(service, body, get_client(request.scope)))
+        return make_response(
+            await run_while_connected(request, complete_chat(service, body, get_client(request.scope)))
+        )
 
 
 def _add_state(app: FastAPI, metrics: Metrics | None) -> None:
@@ -382,15 +397,13 @@ def _add_state(app: FastAPI, metrics: Metrics | None) -> None:
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-def _add_errors(app: FastAPI, metrics: Metrics | None) -> None:
+def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(LodestarError)
     async def known(_request: Request, error: LodestarError) -> Response:
         status = choose_status(error)
         headers = {}
         if isinstance(error, OverloadedError):
             headers["retry-after"] = str(error.retry_after_s)
-            if metrics is not None:
-                metrics.refused.inc()
         elif status == 503:
             headers["retry-after"] = str(RETRY_AFTER_S)
         return _make_error_response(status, str(error), headers)

@@ -19,6 +19,8 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from .batches import OverloadedError
+
 MAX_BODY_BYTES = 2_000_000
 MAX_DISCARDED_BYTES = 8_000_000
 """Of a body that is too large: a client that still sends when the connection closes would lose the answer."""
@@ -36,6 +38,8 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 Count = Callable[[str, str, int, float], None]
 """Told method, path, status and seconds of each request."""
+CheckRoom = Callable[[Scope], None]
+"""Raises `OverloadedError` if a request would not be answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +87,13 @@ class AccessRules:
 class Guard:
     """Refuses requests before any of their body is read."""
 
-    def __init__(self, app: ASGIApp, access: AccessRules, count: Count | None = None) -> None:
+    def __init__(
+        self, app: ASGIApp, access: AccessRules, count: Count | None = None, check_room: CheckRoom | None = None
+    ) -> None:
         self._app = app
         self._doors = access
         self._count = count
+        self._check_room = check_room
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
@@ -108,7 +115,11 @@ class Guard:
             if refusal is not None:
                 await _refuse(counting, *refusal)
                 return
+            if self._check_room is not None:
+                self._check_room(scope)
             await self._with_body(scope, receive, counting)
+        except OverloadedError as error:  # before a body is parsed: under overload most requests end here
+            await _refuse(counting, 429, str(error), headers=[(b"retry-after", str(error.retry_after_s).encode())])
         finally:
             if self._count is not None:
                 self._count(scope["method"], scope["path"], status, time.perf_counter() - started)
@@ -202,10 +213,16 @@ def make_error_body(status: int, message: str) -> bytes:
     return json.dumps({"error": error}, ensure_ascii=False).encode("utf-8", "replace")
 
 
-async def _refuse(send: Send, status: int, message: str, receive: Receive | None = None) -> None:
+async def _refuse(
+    send: Send,
+    status: int,
+    message: str,
+    receive: Receive | None = None,
+    headers: Iterable[tuple[bytes, bytes]] = (),
+) -> None:
     """Send an error, and with `receive` read on for a while, so that a client that still sends gets to read it."""
     body = make_error_body(status, message)
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *headers]
     if status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     if status in (408, 413):

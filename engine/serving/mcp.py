@@ -22,7 +22,7 @@ from ..errors import EntityNotFoundError, LodestarError, UnknownRelationError
 from ..evidence.evidence import Answer, Evidence, Item
 from ..evidence.text import item_text, one_line, relation_words, run_text
 from ..values import Entity, Question
-from .service import Service
+from .service import Service, keep
 from .telemetry import read_version
 
 T = TypeVar("T")
@@ -393,7 +393,7 @@ class McpTools:
     ) -> Answer:
         variant = self._require_service.variant(None, {} if top_k is None else {"top_k": top_k})
         asked = Question(question, tuple(topics or ()))
-        (answer,) = await self._require_service.ask([asked], variant, answers=answers, client="mcp")
+        (answer,) = await self._require_service.ask([asked], variant, keep, answers=answers, client="mcp")
         return answer
 
 

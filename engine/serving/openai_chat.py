@@ -20,7 +20,7 @@ from ..evidence.plain import answer_data
 from ..evidence.text import item_text
 from ..values import Question
 from .schemas import ChatForm
-from .service import Service, Variant
+from .service import Service, Variant, keep
 
 DEFAULT_MODEL = "lodestar"
 MAX_LINES = 3
@@ -36,23 +36,29 @@ def list_models(service: Service) -> dict[str, Any]:
     }
 
 
-async def complete_chat(service: Service, body: ChatForm, client: Hashable) -> dict[str, Any]:
-    """Return a chat completion."""
+async def complete_chat(service: Service, body: ChatForm, client: Hashable) -> bytes:
+    """Return a chat completion as JSON."""
     question, variant = _read_request(service, body)
-    (answer,) = await service.ask([question], variant, client=client)
-    message = {"role": "assistant", "content": write_content(answer)}
-    return {
-        **_make_head(body, "chat.completion"),
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}],
-        "usage": _make_usage(answer),
-        "lodestar": answer_data(answer),
-    }
+
+    def write(answer: Answer) -> bytes:
+        message = {"role": "assistant", "content": write_content(answer)}
+        return to_json(
+            {
+                **_make_head(body, "chat.completion"),
+                "choices": [{"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}],
+                "usage": _make_usage(answer),
+                "lodestar": answer_data(answer),
+            }
+        )
+
+    (reply,) = await service.ask([question], variant, write, client=client)
+    return reply
 
 
 async def stream_chat(service: Service, body: ChatForm, client: Hashable) -> StreamingResponse:
     """Return the chat completion as chunks; the first comes with the answer, so that a failure has its own status."""
     question, variant = _read_request(service, body)
-    (answer,) = await service.ask([question], variant, client=client)
+    (answer,) = await service.ask([question], variant, keep, client=client)
     head = _make_head(body, "chat.completion.chunk")
     content = write_content(answer)
 

@@ -59,12 +59,21 @@ class Variant:
     options: Options = ()
 
 
+def keep(answer: Answer) -> Answer:
+    """Return the answer: for callers of `Service.ask` that write it themselves."""
+    return answer
+
+
 @dataclass(frozen=True, slots=True)
 class PendingQuestion:
-    """A waiting question. answers: whether to answer it or only retrieve. watch: is notified of progress."""
+    """A waiting question.
+
+    answers: whether to answer it or only retrieve. write: makes the result of the answer, in the batch's thread.
+    watch: is notified of progress."""
 
     question: Question
-    answers: bool = True
+    answers: bool
+    write: Callable[[Answer], Any] = field(compare=False)
     watch: Watch | None = field(default=None, compare=False)
 
 
@@ -113,7 +122,7 @@ class Service:
         self._opened: _OpenEngines | None = None
         self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix="lodestar-batch")
         self._lookups = ThreadPoolExecutor(4, thread_name_prefix="lodestar-lookup")
-        self.batches: MicroBatches[PendingQuestion, Answer] = MicroBatches(self._ask, limits, observer)
+        self.batches: MicroBatches[PendingQuestion, Any] = MicroBatches(self._ask, limits, observer)
 
     @property
     def default(self) -> str:
@@ -138,19 +147,23 @@ class Service:
         self,
         questions: Sequence[Question],
         variant: Variant,
+        write: Callable[[Answer], T],
         *,
         answers: bool = True,
         client: Hashable = "",
         deadline_s: float = DEADLINE_S,
         watch: Watch | None = None,
-    ) -> list[Answer]:
-        """Return an answer to each question. If the call is cancelled or a question fails, the others are cancelled.
+    ) -> list[T]:
+        """Return what `write` makes of the answer to each question.
 
-        answers: if false, only retrieve; the result is an answer without entities.
+        `write` runs in the batch's thread, so that long replies do not stop the event loop. If the call is cancelled or
+        a question fails, the others are cancelled. answers: if false, only retrieve; the answer has no entities then.
         """
         self.batches.check_room(client, len(questions))
         waiting = [
-            self.batches.put(variant, PendingQuestion(each, answers, watch), client=client, deadline_s=deadline_s)
+            self.batches.put(
+                variant, PendingQuestion(each, answers, write, watch), client=client, deadline_s=deadline_s
+            )
             for each in questions
         ]
         try:
@@ -242,11 +255,11 @@ class Service:
                 self._reconnect()
                 await asyncio.sleep(0.25)
 
-    async def _ask(self, variant: Variant, asked: Sequence[PendingQuestion]) -> list[Answer]:
+    async def _ask(self, variant: Variant, asked: Sequence[PendingQuestion]) -> list[Any]:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pool, self._answers, variant, asked)
 
-    def _answers(self, variant: Variant, asked: Sequence[PendingQuestion]) -> list[Answer]:
+    def _answers(self, variant: Variant, asked: Sequence[PendingQuestion]) -> list[Any]:
         try:
             engine = self._engine(variant)
             with self.telemetry.batch(variant.recipe, [each.question.text for each in asked]) as span:
@@ -262,7 +275,7 @@ class Service:
                     for each, found in zip(asked, evidence, strict=True)
                 ]
                 span.finish([each.evidence for each in result])
-            return result
+            return [each.write(answer) for each, answer in zip(asked, result, strict=True)]
         except DatabaseUnavailableError:
             self._reconnect()
             raise

@@ -11,7 +11,6 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..blas import limit_blas_threads
+
 if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
     from tokenizers import Tokenizer
 
 
@@ -160,8 +160,8 @@ class PlainEncoder:
         """Yield for each text, in any order: its place, and the ids and last hidden states of its tokens."""
         ids = [np.array(each.ids, dtype=np.int64) for each in self._tokenizer.encode_batch(list(texts))]
         batches = _batches([len(each) for each in ids])
-        # One thread per batch: BLAS threads spin while they wait, which is ruinous on a busy machine.
-        with _turn, _blas().limit(limits=1), ThreadPoolExecutor(NUM_CORES) as pool:
+        # One thread per batch.
+        with _turn, limit_blas_threads(), ThreadPoolExecutor(NUM_CORES) as pool:
             found = pool.map(lambda places: self.bert.states([ids[place] for place in places]), batches)
             for places, states in zip(batches, found, strict=True):
                 ends = np.cumsum([len(ids[place]) for place in places])
@@ -268,11 +268,3 @@ def _batches(lengths: Sequence[int]) -> list[list[int]]:
         batches[-1].append(place)
         room -= lengths[place]
     return batches
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    """The BLAS libraries that numpy uses."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController().select(user_api="blas")

@@ -1,0 +1,20 @@
+"""What steps compute is computed with one BLAS thread; then the limit before holds again."""
+
+from lodestar.engine.steps import Steps, drive
+from threadpoolctl import ThreadpoolController
+
+
+def num_threads() -> set[int]:
+    return {library["num_threads"] for library in ThreadpoolController().select(user_api="blas").info()}
+
+
+def test_steps_compute_with_one_blas_thread() -> None:
+    import numpy as np  # noqa: F401 - its library is the one that is limited
+
+    def steps() -> Steps[set[int]]:
+        yield ()
+        return num_threads()
+
+    with ThreadpoolController().select(user_api="blas").limit(limits=2):
+        assert drive(steps(), lambda _: []) == {1}
+        assert num_threads() == {2}
