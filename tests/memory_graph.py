@@ -92,20 +92,15 @@ class MemoryGraph:
                     found.append((end, code * params["positions"] + (at if part is not None else 0)))
         return self._neighbours(found, params["last"])
 
-    def _read_hub_neighbours(
-        self, params: Mapping[str, Any], names: Mapping[str, str], inverse: bool = False
-    ) -> list[Row]:
+    def _read_hub_neighbours(self, params: Mapping[str, Any], names: Mapping[str, str]) -> list[Row]:
         relation = self._stored(names["RELATION"], params["relation"] or names["RELATION"])
         limit = params["limit"]
         found = [
             (end, place * limit + at)
             for place, hub in enumerate(params["hubs"])
-            for at, end in enumerate(self._tails(hub, relation, inverse)[:limit])
+            for at, end in enumerate(self._tails(hub, relation, params["inverse"])[:limit])
         ]
         return self._neighbours(found, params["last"])
-
-    def _read_hub_neighbours_inverse(self, params: Mapping[str, Any], names: Mapping[str, str]) -> list[Row]:
-        return self._read_hub_neighbours(params, names, inverse=True)
 
     def _neighbours(self, found: list[tuple[str, int]], last: bool) -> list[Row]:
         codes: dict[str, list[int]] = {}
@@ -144,17 +139,10 @@ class MemoryGraph:
                     rows.append((x["key"], source, *self._columns(tails, x["signatures"], x["last"])))
         return rows
 
-    def _hub(self, params: Mapping[str, Any], relation: str, inverse: bool) -> list[Row]:
-        found = ((s, self._tails(s, relation, inverse)[: params["fan_out"] + 1]) for s in params["sources"])
-        return [(s, *self._columns(tails, params["signatures"], params["last"])) for s, tails in found if tails]
-
     def _expand_hub_step(self, params: Mapping[str, Any], names: Mapping[str, str]) -> list[Row]:
-        return self._hub(
-            params, self._stored(names["RELATION"], params["relation"] or names["RELATION"]), inverse=False
-        )
-
-    def _expand_hub_step_inverse(self, params: Mapping[str, Any], names: Mapping[str, str]) -> list[Row]:
-        return self._hub(params, self._stored(names["RELATION"], params["relation"] or names["RELATION"]), inverse=True)
+        relation = self._stored(names["RELATION"], params["relation"] or names["RELATION"])
+        found = ((s, self._tails(s, relation, params["inverse"])[: params["fan_out"] + 1]) for s in params["sources"])
+        return [(s, *self._columns(tails, params["signatures"], params["last"])) for s, tails in found if tails]
 
     def _find_answer_paths(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         rows: list[Row] = []

@@ -1,9 +1,10 @@
-// The first triples of one relation that leave hubs, in store order. The relationship type is in the query text, because
-// only then Neo4j reads its relationships without visiting all others of a hub. $relation distinguishes relations that
-// share the type RELATED, and is null for a type of its own. A code is: place of the hub in $hubs · $limit + position.
-// Otherwise as read_neighbours.
+// The first triples of one relation that leave hubs or, $inverse, enter them, in store order. The relationship type is in
+// the query text, because only then Neo4j reads its relationships without visiting all others of a hub. $relation
+// distinguishes relations that share the type RELATED, and is null for a type of its own. A code is: place of the hub in
+// $hubs · $limit + position. Otherwise as read_neighbours.
 // mode:    read
-// params:  $hubs :: LIST<STRING>, $relation :: STRING, $limit :: INTEGER, $last :: BOOLEAN, $value_chars :: INTEGER
+// params:  $hubs :: LIST<STRING>, $relation :: STRING, $inverse :: BOOLEAN, $limit :: INTEGER, $last :: BOOLEAN,
+//          $value_chars :: INTEGER
 // names:   RELATION
 // returns: ids :: LIST<STRING>, names :: LIST<STRING>, literals :: LIST<STRING>, codes :: LIST<LIST<INTEGER>>,
 //          signatures :: LIST<LIST<INTEGER>>
@@ -11,7 +12,13 @@
 UNWIND range(0, size($hubs) - 1) AS place
 MATCH (e:Entity {id: $hubs[place]})
 CALL (e) {
+  WITH e WHERE NOT $inverse
   MATCH (e)-[r:{{RELATION}}]->(t:Entity|Literal)
+  WHERE $relation IS NULL OR coalesce(r.relation, 'RELATED') = $relation
+  RETURN t LIMIT $limit
+UNION ALL
+  WITH e WHERE $inverse
+  MATCH (e)<-[r:{{RELATION}}]-(t:Entity)
   WHERE $relation IS NULL OR coalesce(r.relation, 'RELATED') = $relation
   RETURN t LIMIT $limit
 }

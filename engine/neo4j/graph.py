@@ -225,11 +225,10 @@ def expand_hub_step(expansion: Expansion, fan_out: int) -> Request[list[Expansio
         "fan_out": fan_out,
         "signatures": expansion.signatures,
         "last": expansion.last,
+        "inverse": expansion.step.inverse,
+        "value_chars": MAX_VALUE_CHARS,
     }
-    if not expansion.step.inverse:
-        params["value_chars"] = MAX_VALUE_CHARS
-    direction = "_inverse" if expansion.step.inverse else ""
-    return Request(template(f"expand_hub_step{direction}"), params, decode, names={"RELATION": expansion.type})
+    return Request(template("expand_hub_step"), params, decode, names={"RELATION": expansion.type})
 
 
 def _decode_expansion(

@@ -139,10 +139,9 @@ def read_hub_neighbours(
         "relation": relation if type_ == RELATED else None,
         "limit": limit,
         "last": last,
+        "inverse": number < 0,
+        "value_chars": MAX_VALUE_CHARS,
     }
-    if number < 0:
-        return Request(template("read_hub_neighbours_inverse"), params, decode, names={"RELATION": type_})
-    params["value_chars"] = MAX_VALUE_CHARS
     return Request(template("read_hub_neighbours"), params, decode, names={"RELATION": type_})
 
 
