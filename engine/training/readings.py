@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,9 +29,15 @@ def read_questions_with(
 ) -> Readings:
     """Ask the engine's recipe for evidence of every question with answers, topics as the set gives them, and return the
     candidates; raise `UsageError` where no question has a right answer in the graph."""
+    asked, found = retrieve_for_reader(questions, engine, progress=progress)
+    return make_readings(questions, asked, found, engine, vectors)
+
+
+def retrieve_for_reader(
+    questions: QuestionSet, engine: Engine, *, progress: Progress = ignore_progress
+) -> tuple[list[GoldQuestion], list[Evidence[Any]]]:
+    """Return the questions that have an answer in the graph, and the evidence of each, with all that a reader reads."""
     gateway = engine.gateway()
-    catalogue = gateway.fetch(read_catalogue())
-    words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
     known = look_up_answers([each for each in questions.questions if each.answers], gateway).questions
     asked = look_up_topic_ids(known, gateway)
     if not asked:
@@ -41,7 +48,19 @@ def read_questions_with(
         batch = asked[start : start + BATCH]
         found += engine.retrieve_batch([each.as_question(each.topic_ids) for each in batch], top_k=READS)
         progress("reading", len(found), len(asked))
-    found = [replace(each, trace=()) for each in found]
+    return list(asked), [replace(each, trace=()) for each in found]
+
+
+def make_readings(
+    questions: QuestionSet,
+    asked: Sequence[GoldQuestion],
+    found: Sequence[Evidence[Any]],
+    engine: Engine,
+    vectors: TextVectors,
+) -> Readings:
+    """Return the candidates of evidence, and which are right."""
+    catalogue = engine.gateway().fetch(read_catalogue())
+    words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
     candidates = find_candidates(found)
     columns = make_reader_columns(candidates, found, words, vectors)
     right = [_Right.of(each) for each in asked]

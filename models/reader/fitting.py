@@ -110,6 +110,17 @@ def fit_reader(sets: Sequence[Readings], *, power: float = 1.0, predict_hops: bo
 def figures(readings: Readings, reader: Reader) -> dict[str, float]:
     """Return F1, Hits@1 and expected calibration error over ten bins of confidence, of questions and the best that
     these candidates allow (``oracle``)."""
+    found = figures_of_questions(readings, reader)
+    sure, first = found["confidence"], found["hits_at_1"]
+    bins = np.minimum((sure * 10).astype(int), 9)
+    gaps = [abs(sure[bins == b].mean() - first[bins == b].mean()) * (bins == b).mean() for b in np.unique(bins)]
+    means = {name: float(found[name].mean()) for name in ("f1", "hits_at_1", "oracle")}
+    return {"f1": means["f1"], "hits_at_1": means["hits_at_1"], "ece": float(sum(gaps)), "oracle": means["oracle"]}
+
+
+def figures_of_questions(readings: Readings, reader: Reader) -> dict[str, Floats]:
+    """Return F1, Hits@1 and confidence of the answer to each question, (num_questions,) each, and the highest F1 of
+    any set of its candidates (``oracle``)."""
     if reader.hops is not None:
         readings = readings.set_hops(reader.hops.log_probabilities(readings.vectors))
     read = reader.read(readings.sources)
@@ -119,20 +130,14 @@ def figures(readings: Readings, reader: Reader) -> dict[str, float]:
         if not len(rows):
             continue
         order = rows[np.argsort(-read.logits[rows], kind="stable")]
-        number = choose_set(read.probabilities[order])
+        one = any(bool(ways.wants_one[question]) for _, _, ways in readings.sources)
+        number = choose_set(read.probabilities[order], one=one)
         right = readings.is_right[order]
         f1[question] = 2 * right[:number].sum() / (number + readings.num_right[question])
         best[question] = 2 * right.sum() / (right.sum() + readings.num_right[question])
         first[question] = right[0]
         sure[question] = reader.confidence(read.logits[order[:1]], [source[:2] for source in readings.sources])[0]
-    bins = np.minimum((sure * 10).astype(int), 9)
-    gaps = [abs(sure[bins == b].mean() - first[bins == b].mean()) * (bins == b).mean() for b in np.unique(bins)]
-    return {
-        "f1": float(f1.mean()),
-        "hits_at_1": float(first.mean()),
-        "ece": float(sum(gaps)),
-        "oracle": float(best.mean()),
-    }
+    return {"f1": f1, "hits_at_1": first, "oracle": best, "confidence": sure}
 
 
 def fit_logistic_regression(

@@ -1,0 +1,131 @@
+"""What each answerer makes of what each recipe retrieves: best-chain, the reader's weights, and a perfect reader.
+
+    python -m benchmarks.accuracy.reading --work FOLDER --dev FILE [--dev FILE …] --train FILE [--train FILE …] \\
+        --recipe similarity --recipe "star | reg-triple" --set star.checkpoint=FOLDER --set reg-triple.checkpoint=FOLDER
+
+Questions are a sample of each file, topics given, over the graph of the settings (`LODESTAR_NAME`). Each recipe is
+asked once; what it found is kept in the work folder, and the same command goes on after a stop. Nothing is abstained
+from. *best-chain* reads the first 10 items; *shipped* is the reader with Lodestar's own weights, *own* with weights
+fitted on the training files together; *perfect* is the highest F1 of any set of the candidates. Differences are those
+of own (or, without training files, shipped) and best-chain, and of a union and each of its sides, with 95 % intervals
+and p of a paired test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import pickle
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from lodestar.engine.answering.extractive import ExtractiveAnswerer
+from lodestar.engine.api import Engine
+from lodestar.engine.evaluation.judging import judge_answer
+from lodestar.engine.evaluation.metrics.uncertainty import compare_pairs
+from lodestar.engine.evidence.bridges import to_chains
+from lodestar.engine.neo4j.instance import connection_of
+from lodestar.engine.recipes.recipe import read_recipe
+from lodestar.engine.resources import Resources
+from lodestar.engine.settings import resolve
+from lodestar.engine.training.readings import make_readings, retrieve_for_reader
+from lodestar.loaders.questions.question_sets import read_questions
+from lodestar.models.reader.fitting import Readings, figures, figures_of_questions, fit_reader
+from lodestar.models.reader.model import shipped_reader
+
+TOP_K = 10
+SEED = 1
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a recipe found for a sample: the readings, and F1 and Hits@1 of best-chain, (num_questions,)."""
+
+    readings: Readings
+    f1: Floats
+    hits: Floats
+
+
+def ask(recipe: str, changes: Sequence[str], file: str, limit: int, resources: Resources, work: Path) -> Asked:
+    """Return what a recipe finds for a sample of a file; kept in the work folder."""
+    settings = resources.settings
+    key = hashlib.sha256(repr((recipe, sorted(changes), file, limit, SEED, settings.name)).encode()).hexdigest()[:16]
+    kept = work / f"{key}.pickle"
+    if kept.exists():
+        found: Asked = pickle.loads(kept.read_bytes())
+        return found
+    print(f"{recipe}: {Path(file).name}", file=sys.stderr, flush=True)
+    given = read_questions(file)
+    given = replace(given, questions=given.sample(limit, SEED))
+    answerer = ExtractiveAnswerer(min_probability=0.0)
+    parts = [each for each in changes if each.partition(".")[0] in recipe]
+    with Engine(settings, recipe=read_recipe(recipe, parts), resources=resources) as engine:
+        asked, evidence = retrieve_for_reader(given, engine)
+        readings = make_readings(given, asked, evidence, engine, resources.vectors)
+    answers = [answerer.answer_of(to_chains(each.cut_to(TOP_K))) for each in evidence]
+    judged = [judge_answer(question, answer).scores for question, answer in zip(asked, answers, strict=True)]
+    f1, hits = (np.array([each[name] for each in judged]) for name in ("strict/f1", "strict/hits_at_1"))
+    work.mkdir(parents=True, exist_ok=True)
+    kept.write_bytes(pickle.dumps(Asked(readings, f1, hits)))
+    return Asked(readings, f1, hits)
+
+
+def compare(one: Sequence[float] | Floats, other: Sequence[float] | Floats) -> str:
+    """Return a difference with its interval and p."""
+    test = compare_pairs(list(map(float, one)), list(map(float, other)), seed=SEED)
+    low, high = test.interval.low, test.interval.high
+    return f"{test.difference:+.3f} [{low:+.3f}, {high:+.3f}], {test.p_value:.3f}"
+
+
+def print_row(recipe: str, file: str, asked: Asked, own: Any) -> Floats:
+    """Print a row of the table, and return the F1 that the union's rows compare."""
+    shown = [f"{asked.f1.mean():.3f} / {asked.hits.mean():.3f}"]
+    read = figures(asked.readings, shipped_reader())
+    shown.append(f"{read['f1']:.3f} / {read['hits_at_1']:.3f}")
+    last = figures_of_questions(asked.readings, own or shipped_reader())
+    ece = figures(asked.readings, own or shipped_reader())["ece"]
+    shown.append(f"{last['f1'].mean():.3f} / {last['hits_at_1'].mean():.3f}" if own else "")
+    shown += [compare(last["f1"], asked.f1), f"{ece:.3f}", f"{last['oracle'].mean():.3f}"]
+    name = Path(file).name.partition(".")[0]
+    print(f"| {recipe} | {name} | {len(asked.f1)} | {' | '.join(shown)} |", flush=True)
+    return last["f1"]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, required=True, help="folder for what was found")
+    parser.add_argument("--dev", action="append", required=True, help="questions that the figures are of")
+    parser.add_argument("--train", action="append", default=[], help="questions that own weights are fitted on")
+    parser.add_argument("--recipe", action="append", required=True, help="what retrieves")
+    parser.add_argument("--set", action="append", default=[], dest="changes", help="KEY=VALUE of the recipes")
+    parser.add_argument("--limit", type=int, default=150, help="questions of each dev file (default: %(default)s)")
+    parser.add_argument("--train-limit", type=int, default=250, help="of each training file (default: %(default)s)")
+    given = parser.parse_args()
+    settings = resolve()
+    resources = Resources(settings, connection_of(settings))
+    print(
+        "| recipe | questions | n | best-chain F1 / Hits@1 | shipped | own | own − best-chain, p | ECE | perfect F1 |"
+    )
+    print("| --- " * 9 + "|")
+    f1: dict[tuple[str, str], Floats] = {}
+    for recipe in given.recipe:
+        train = [ask(recipe, given.changes, file, given.train_limit, resources, given.work) for file in given.train]
+        own = fit_reader([each.readings for each in train]) if train else None
+        for file in given.dev:
+            asked = ask(recipe, given.changes, file, given.limit, resources, given.work)
+            f1[recipe, file] = print_row(recipe, file, asked, own)
+    unions = [(recipe, file, side.strip()) for recipe, file in f1 if "|" in recipe for side in recipe.split("|")]
+    for recipe, file, side in unions:
+        if (side, file) in f1:
+            print(f"\n{recipe} − {side}, {Path(file).name}: {compare(f1[recipe, file], f1[side, file])}")
+
+
+if __name__ == "__main__":
+    main()
