@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,20 +79,39 @@ def test_collisions_are_told_and_faults_change_nothing(team: Engine) -> None:
     assert [phrase.text for phrase in team.read_relations("qq7")[0].phrases] == ["who is there"]
 
 
-def test_a_language_models_phrases_are_filtered(team: Engine, settings: Settings) -> None:
-    from dataclasses import replace
-
+@pytest.mark.parametrize(
+    ("replies", "reasons"),
+    [
+        (
+            [
+                '{"tail": ["which town is it in", "Porto", "<b>bold</b>", "who wrote"], "head": ["what is there"]}',
+                '{"tail": ["when did they join", "", "what is it"], "head": ["in the town"]}',
+            ],
+            {
+                "with a name of the graph": 1,
+                "empty, too long or with markup": 2,
+                "from the prompt": 1,
+                "too general": 2,
+                "nearer to another relation": 1,
+            },
+        ),
+        (['{"tail": ["Ann Alder", "where ann alder is"], "head": ["of Bob Birch"]}'] * 2, {"with a name of the graph": 6, "relations without a phrase": 2}),
+        (['{"tail": [], "head": []}', "I cannot help with that."], {"replies that could not be read": 2}),
+    ],
+)  # fmt: skip
+def test_a_language_models_phrases_are_filtered(
+    team: Engine, settings: Settings, tmp_path: Path, replies: list[str], reasons: dict[str, int]
+) -> None:
     catalogue = team.gateway().fetch(read_catalogue())
     only = replace(catalogue, relations=tuple(r for r in catalogue.relations if r.name in ("city", "hired_on")))
-    said = '{"tail": ["which town is it in", "Porto", "<b>bold</b>", "hired on"], "head": ["what is there"]}'
-    other = '{"tail": ["when did they join", ""], "head": []}'
-    with ScriptedLLM([says(said), says(other)]) as llm:
-        asked = replace(settings, llm_base_url=llm.base_url, llm_model="m", llm_api_key="k", llm_cache="")
-        asked = replace(asked, llm_cache=str(settings.home_dir / "test-phrases.sqlite"))
-        words, reasons = phrases_by_llm(team.gateway(), only, asked, team.resources.vectors)
-    texts = {phrase.text for each in words.values() for phrase in each.phrases}
-    assert "which town is it in" in texts or "when did they join" in texts
-    assert not texts & {"porto", "<b>bold</b>", ""}
-    assert reasons["with a name of the graph"] == 1
-    assert reasons["empty, too long or with markup"] == 2
-    assert reasons["nearer to another relation"] >= 1
+    with ScriptedLLM([says(reply) for reply in replies * 3]) as llm:
+        asked = replace(
+            settings, llm_base_url=llm.base_url, llm_model="m", llm_api_key="k", llm_cache=str(tmp_path / "r")
+        )
+        words, counted = phrases_by_llm(team.gateway(), only, asked, team.resources.vectors)
+    texts = {name: [phrase.text for phrase in each.phrases] for name, each in words.items()}
+    assert counted == reasons
+    if len(replies) == 2 and "when did" in replies[1]:
+        assert sorted(texts.values()) == [["when did they join"], ["which town is it in"]]
+    else:
+        assert not any(texts.values())
