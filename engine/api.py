@@ -24,10 +24,9 @@ from .pipeline import Pipeline
 from .recipes.part import Expression, Part
 from .recipes.recipe import MAX_TOP_K, Recipe, read_recipe
 from .resources import GraphResources, Resources
-from .runner import AsyncRunner, Runner
 from .settings import Settings, resolve
 from .stages import Answerer, Linker, RerankingLinker, Retriever
-from .steps import Steps, run_alongside, send_one
+from .steps import AsyncRunner, Runner, Steps, run_alongside, send_one
 from .values import Question, Scored, Topic
 
 if TYPE_CHECKING:

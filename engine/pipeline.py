@@ -1,4 +1,8 @@
-"""Run a pipeline: link, retrieve, reorganise and answer a batch of questions."""
+"""Combine stages, and run a pipeline of them: link, retrieve, reorganise and answer a batch of questions.
+
+``ReorganisedRetriever(retriever, reorganiser, …)`` is ``a + b`` of a recipe, ``Union(retriever, retriever)`` is
+``a | b``. All are retrievers themselves, and so can be combined again.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,139 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .evidence.evidence import Answer, Evidence
+from .evidence.bridges import convert_evidence
+from .evidence.chain import Chain
+from .evidence.evidence import Answer, Evidence, Item, Kind, item_order
 from .evidence.extras import DidYouMean
 from .linking.topics import find_nearest_names, look_up_topics
-from .stages import Answerer, Linker, ReadingAnswerer, RerankingLinker, Retriever
-from .steps import Steps, measure_costs, run_stage
-from .values import Entity, LinkedQuestion, Question
+from .stages import Answerer, Linker, ReadingAnswerer, Reorganiser, RerankingLinker, Retriever
+from .steps import Steps, gather_steps, measure_costs, run_stage
+from .values import Entity, LinkedQuestion, Question, Scored
+
+RANK_CONSTANT = 60
+"""k of reciprocal rank fusion (Cormack et al. 2009)."""
+
+MAX_KEPT = 1_000
+
+
+class ReorganisedRetriever:
+    """A retriever followed by reorganisers, with a bridge wherever kinds differ; a `Retriever`."""
+
+    def __init__(self, retriever: Retriever, *reorganisers: Reorganiser) -> None:
+        self._retriever = retriever
+        self._reorganisers = reorganisers
+        self.gives: Kind = retriever.gives
+        for reorganiser in reorganisers:
+            self.gives = reorganiser.gives or self.gives
+
+    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
+        """Return what the last reorganiser makes of what the retriever found."""
+        found = yield from self._retriever.retrieve(questions, top_k)
+        for reorganiser in self._reorganisers:
+            kind = reorganiser.takes
+            taken = (
+                found
+                if kind is None
+                else [each if each.kind == kind else convert_evidence(each, kind) for each in found]
+            )
+            found = yield from reorganiser.reorganise(taken)
+        return found
+
+
+class Union:
+    """What two retrievers find, together; a `Retriever` of the first one's kind.
+
+    The second one's evidence is bridged where it is of the other kind. An item has the sum of 1 / (`RANK_CONSTANT` +
+    rank) over both, and there is no calibration: probabilities of two retrievers mean different things. What each of
+    them found stays beside it under its own name (`Evidence.sources`), where a reader weighs both. Both search at the
+    same time. What each of them makes groups of keeps its better one.
+    """
+
+    def __init__(self, left: Retriever, right: Retriever, names: tuple[str, str] = ("left", "right")) -> None:
+        self._sides = (left, right)
+        self._names = names
+        self.gives: Kind = left.gives
+
+    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
+        """Return the union for each question."""
+        left, right = yield from gather_steps(*(side.retrieve(questions, top_k) for side in self._sides))
+        found = []
+        for one, two in zip(left, right, strict=True):
+            sources = (*sources_of(one, self._names[0]), *sources_of(two, self._names[1]))
+            found.append(replace(unite_evidence(one, convert_evidence(two, one.kind)), sources=_number_names(sources)))
+        return found
+
+
+class TracedRetriever:
+    """A retriever whose cost stands in the trace under a name; a `Retriever`."""
+
+    def __init__(self, name: str, retriever: Retriever) -> None:
+        self._name = name
+        self._retriever = retriever
+        self.gives: Kind = retriever.gives
+
+    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
+        """Return what the retriever returns."""
+        return run_stage(self._name, self._retriever.retrieve(questions, top_k))
+
+
+class TracedReorganiser:
+    """A reorganiser whose cost stands in the trace under a name; a `Reorganiser`."""
+
+    def __init__(self, name: str, reorganiser: Reorganiser) -> None:
+        self._name = name
+        self._reorganiser = reorganiser
+        self.takes: Kind | None = reorganiser.takes
+        self.gives: Kind | None = reorganiser.gives
+
+    def reorganise(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Evidence[Any]]]:
+        """Return what the reorganiser returns."""
+        return run_stage(self._name, self._reorganiser.reorganise(evidence))
+
+
+def unite_evidence(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item]:
+    """Return the union of two pieces of evidence of one kind for one question. See `Union`."""
+    scores: dict[Any, float] = {}
+    items: dict[Any, Item] = {}
+    groups: dict[Any, int] = {}
+    for side in (left, right):
+        for index, scored in enumerate(side.items):
+            key = _identity(scored.value)
+            items.setdefault(key, scored.value)
+            groups[key] = min(groups.get(key, side.group(index)), side.group(index))
+            scores[key] = scores.get(key, 0.0) + 1 / (RANK_CONSTANT + index + 1)
+    order = sorted(items, key=lambda key: item_order(Scored(items[key], scores[key])))
+    return replace(
+        left,
+        items=tuple(Scored(items[key], scores[key]) for key in order),
+        calibration=None,
+        groups=tuple(groups[key] for key in order) if left.groups or right.groups else (),
+        left_out=tuple(dict.fromkeys((*left.left_out, *right.left_out))),
+        note=left.note and right.note,
+        reason=left.reason and right.reason,
+        walked=(*left.walked, *right.walked),
+    )
+
+
+def sources_of(evidence: Evidence[Item], name: str) -> tuple[tuple[str, Evidence[Item]], ...]:
+    """Return the evidence of each retriever behind evidence, by name; its own under `name` where one alone found it."""
+    return evidence.sources or ((name, evidence),)
+
+
+def _number_names(sources: Sequence[tuple[str, Evidence[Item]]]) -> tuple[tuple[str, Evidence[Item]], ...]:
+    """Return the sources with a number after a name that stands there twice."""
+    found: dict[str, Evidence[Item]] = {}
+    for name, each in sources:
+        number = 2
+        new = name
+        while new in found:
+            new, number = f"{name}-{number}", number + 1
+        found[new] = each
+    return tuple(found.items())
+
+
+def _identity(item: Item) -> object:
+    return (item.topic, item.relation_path) if isinstance(item, Chain) else item
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def command(
     """
     from ..api import Engine, fault_of
     from ..evidence.plain import answer_data
-    from .questions import questions_from
+    from .options import questions_from
     from .render import answer_lines
 
     questions = questions_from(texts, file, topics)

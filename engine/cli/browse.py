@@ -56,7 +56,7 @@ def command(
     """
     from ..api import Engine
     from ..errors import UsageError
-    from .questions import questions_from
+    from .options import questions_from
 
     if clear and (texts or file):
         raise UsageError("--clear removes every picture: give it without a question")

@@ -29,7 +29,7 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
       lodestar ask --recipe "similarity + merge" --set merge.bonus=1 "Who directed Alien?"
     """
     from ..errors import UsageError
-    from ..recipes.listing import file_contents, list_parts, list_recipes
+    from ..recipes.recipe import file_contents, list_parts, list_recipes
 
     files = [file_contents(name) for name in names if name.endswith(".toml")]
     names = tuple(name for name in names if not name.endswith(".toml"))

@@ -26,7 +26,7 @@ def command(texts: tuple[str, ...], file: str | None, topics: tuple[str, ...], a
     """
     from ..api import Engine, fault_of
     from ..evidence.plain import evidence_data
-    from .questions import questions_from
+    from .options import questions_from
     from .render import evidence_lines
     from .terminal import printable
 

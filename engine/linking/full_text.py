@@ -1,7 +1,7 @@
 """Link questions to entities by the full-text index of names.
 
 A full-text query finds entities that share words with the question, typos included. Each is compared with the words of
-the question (`mentions`) and scored against the others (`likelihood`).
+the question and scored against the others (`mentions`).
 """
 
 from __future__ import annotations
@@ -16,11 +16,9 @@ from ..indexes.entity_index import NearestEntities
 from ..neo4j.graph import NamedEntity, NameQuery, find_entity_candidates, read_search_names
 from ..steps import Steps, send_one
 from ..values import Question, Topic
-from .likelihood import compute_features, compute_probabilities
-from .mentions import MAX_WORDS, Mention, QuestionWords, find_mention
+from .mentions import MAX_WORDS, Mention, QuestionWords, compute_features, compute_probabilities, find_mention
 from .names import NUMBERS, ROMANS, Token, find_places, is_unspaced, mark_question_content, tokenise
-from .relation_evidence import Floats, RelationEvidence
-from .reranking import CandidateReranker, LogisticReranker
+from .reranking import CandidateReranker, Floats, LogisticReranker, RelationEvidence
 
 _NUMBERED = re.compile(rf"([a-z]{{2,5}}?)([1-9]|1\d|20|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})")
 MAX_CLAUSES = 400

@@ -1,25 +1,129 @@
 """Rerank candidate entities by their names and by whether they have the relations that the question asks for.
 
-p = 1 / (1 + exp(−w · x)), where x holds the log-odds by names alone and the features of `relation_evidence`. The
-formula is our own.
+p = 1 / (1 + exp(−w · x)), where x holds the log-odds by names alone and how well the candidate's relations fit the
+question. For that the question without its mention, q', is held against the hops h that its relation signature offers:
+cos(q', h), P(q', h) of late interaction, and cos(type(q'), reached(h)), as `models.similarity` scores paths of one hop
+(S there, its weights): S is of the best of them. Texts are encoded once, those of a batch together, and are those that
+a search by similarity needs afterwards. The formula is our own.
+
 The weights were fitted on the training questions of FB15k-237 (`python -m benchmarks.accuracy.linking --fit`;
 docs/linking.md). A trained linker (`lodestar train linker`) uses a network instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
+from ...models.similarity import UNKNOWN_TYPE, SimilarityWeights, compute_support, mask_topic, type_phrase
+from ...models.text.vectors import TextVectors
+from ...models.text.verbalise import DirectedRelation, RelationWords, find_end_type, verbalise_hop
+from ..indexes.entity_index import EntityTypes
 from ..values import Topic
-from . import likelihood, relation_evidence
-from .relation_evidence import Floats
+from . import mentions
+from .names import tokenise
 
-FEATURES = ("1", "log-odds by words", *relation_evidence.FEATURES)
+Floats = npt.NDArray[np.float64]
+
+RELATION_FEATURES = (
+    "best hop's S",
+    "best hop's S below the best of all candidates",
+    "relations, ln / 5",
+    "its kind beside the mention",
+    "its kind in the question",
+)
+MAX_HOPS = 200
+"""Of a candidate's relations those that are looked at, by their catalogue numbers."""
+BESIDE = 2
+
+
+class RelationEvidence:
+    """Makes features of candidates; `words` has those of each relation by catalogue number."""
+
+    def __init__(self, words: Mapping[int, RelationWords], kinds: EntityTypes, vectors: TextVectors) -> None:
+        self._words = words
+        self._kinds = kinds
+        self._vectors = vectors
+        self._hops: dict[int, tuple[str, str]] = {}
+        self._weights = SimilarityWeights()
+
+    def features(self, texts: Sequence[str], found: Sequence[Sequence[Topic]]) -> list[Floats]:
+        """Return the `RELATION_FEATURES` of each question's candidates, (num_candidates, num_features)."""
+        masked = [[mask_topic(text, c.mention) for c in some] for text, some in zip(texts, found, strict=True)]
+        hops = {self._hop(n) for some in found for topic in some for n in self._list_hops(topic)}
+        questions = dict.fromkeys(each for some in masked for each in some)
+        self._vectors.encode_tokens([*questions, *sorted(text for text, _ in hops)])
+        self._vectors.encode([*map(type_phrase, questions), *sorted({kind for _, kind in hops if kind})])
+        return [self._of(text, some, q) for text, some, q in zip(texts, found, masked, strict=True)]
+
+    def kind(self, topic: Topic) -> str:
+        """Return what an entity is, in a word or two; empty where its relations do not tell."""
+        return next(iter(self._kinds.of(topic.relations, 1)), "")
+
+    def _of(self, text: str, some: Sequence[Topic], masked: Sequence[str]) -> Floats:
+        if not some:
+            return np.zeros((0, len(RELATION_FEATURES)))
+        known: dict[str, dict[int, float]] = {}
+        best = []
+        for topic, q in zip(some, masked, strict=True):
+            scores = known.setdefault(q, {})
+            numbers = self._list_hops(topic)
+            if new := [n for n in numbers if n not in scores]:
+                scores.update(zip(new, self._scores(new, q).tolist(), strict=True))
+            best.append(max((scores[n] for n in numbers), default=0.0))
+        top = max(best)
+        return np.array(
+            [
+                [score, score - top, math.log1p(len(topic.relations)) / 5, *self._match_kind(text, topic)]
+                for score, topic in zip(best, some, strict=True)
+            ]
+        )
+
+    def _scores(self, numbers: Sequence[int], question: str) -> Floats:
+        """Return S of the hops, (num_hops,)."""
+        hops = [self._hop(number) for number in numbers]
+        vectors = self._vectors
+        tokens = [vectors.tokens(text) for text, _ in hops]
+        starts = np.cumsum([0, *(len(each) for each in tokens[:-1])]).astype(np.int64)
+        asked_for = vectors.sentence(type_phrase(question))
+        cosine = np.stack([vectors.sentence(text) for text, _ in hops]) @ vectors.sentence(question)
+        supported = compute_support(np.concatenate(tokens), starts, vectors.tokens(question))
+        reached = np.array([vectors.sentence(kind) @ asked_for if kind else UNKNOWN_TYPE for _, kind in hops])
+        scores: Floats = cosine + self._weights.support * supported + self._weights.type * reached
+        return scores
+
+    def _match_kind(self, text: str, topic: Topic) -> tuple[float, float]:
+        """Return whether what it is stands beside the mention, and elsewhere in the question."""
+        kinds = {word for kind in self._kinds.of(topic.relations, MAX_HOPS) for word in kind.split()}
+        start, end = topic.span or (0, 0)
+        tokens = tokenise(text)
+        before = [token.folded for token in tokens if token.end <= start]
+        after = [token.folded for token in tokens if token.start >= end]
+        beside = {*before[-BESIDE:], *after[:BESIDE]}
+        return float(_any(beside, kinds)), float(_any({*before, *after}, kinds))
+
+    def _list_hops(self, topic: Topic) -> list[int]:
+        return [number for number in topic.relations if abs(number) in self._words][:MAX_HOPS]
+
+    def _hop(self, number: int) -> tuple[str, str]:
+        """Return the words of a hop, and of the kind it reaches."""
+        if number not in self._hops:
+            hop = (DirectedRelation(self._words[abs(number)], number < 0),)
+            self._hops[number] = verbalise_hop(hop), find_end_type(hop)
+        return self._hops[number]
+
+
+def _any(words: Iterable[str], kinds: set[str]) -> bool:
+    return any(word in kinds or word.removesuffix("s") in kinds for word in words)
+
+
+FEATURES = ("1", "log-odds by words", *RELATION_FEATURES)
 WEIGHTS = (-0.63, 0.98, 1.33, 3.01, 0.49, 0.27, -0.45)
-TRAINED_FEATURES = (*likelihood.FEATURES[1:], "log-odds by words", "below the best", *relation_evidence.FEATURES)
+TRAINED_FEATURES = (*mentions.FEATURES[1:], "log-odds by words", "below the best", *RELATION_FEATURES)
 """The input features of a trained linker."""
 _LEAST = 1e-6
 

@@ -11,8 +11,7 @@ from ...models.linker.config import LinkerDescription
 from ...models.linker.training import CandidateScorer
 from ..errors import CheckpointError
 from ..values import Topic, check_finite
-from .relation_evidence import Floats
-from .reranking import TRAINED_FEATURES, compute_trained_features
+from .reranking import TRAINED_FEATURES, Floats, compute_trained_features
 
 
 class TrainedReranker:

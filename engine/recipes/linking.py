@@ -9,7 +9,7 @@ from ...models.ranges import Range, Share
 from ...models.text.vectors import TextVectors
 from ..indexes.entity_index import EntityTypes, NearestEntities
 from ..linking.full_text import FullTextLinker
-from ..linking.relation_evidence import RelationEvidence
+from ..linking.reranking import RelationEvidence
 from ..linking.values import ValueLinker
 from ..resources import GraphResources
 from ..stages import Linker

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from ...models.ranges import Count, Hops, Positive, Range, Share, Weight
 from ...models.similarity import PEOPLE as PEOPLE_WEIGHTS
 from ...models.similarity import SimilarityWeights
-from ..combinators import ReorganisedRetriever, TracedReorganiser
 from ..errors import UsageError
 from ..evidence.calibration import PEOPLE, SIMILARITY, Calibration
 from ..evidence.evidence import Kind
+from ..pipeline import ReorganisedRetriever, TracedReorganiser
 from ..reorganising.merging import ChainMerger
 from ..reorganising.no_answer import NoAnswerExplainer
 from ..resources import GraphResources
 from ..retrieval.beam import BeamSearch
 from ..retrieval.frontier import Bounds
-from ..retrieval.scoring import PathScorer, RelationShortlist
-from ..retrieval.similarity import SimilarityScorer
+from ..retrieval.scoring import PathScorer, RelationShortlist, SimilarityScorer
 from ..stages import Answerer, Reorganiser, Retriever
 from ..values import Topic
 from .part import AnswererPart, ReorganiserPart, RetrieverPart, describe_field, option

@@ -18,8 +18,7 @@ from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import RelationWords
 from ...models.training.description import ModelDescription
 from ..values import RelationPath, Topic, check_finite
-from .scoring import PathQuery, PathScores, hops_of, mask_mention, mention_of
-from .similarity import SimilarityScorer
+from .scoring import PathQuery, PathScores, SimilarityScorer, hops_of, mask_mention, mention_of
 
 
 def star_scorer(

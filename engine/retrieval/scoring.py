@@ -1,4 +1,4 @@
-"""Define the interface between search and path scorer: the query, the scores, and the shortlist of relations."""
+"""Define what a path scorer gets and gives, and score paths by sentence similarity, without training."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...models.similarity import mask_topic
+from ...models.similarity import PathSimilarity, PathsOfTopic, SimilarityWeights, mask_topic
+from ...models.text.encoders import SentenceEncoder
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, Hop, RelationWords
 from ..values import RelationPath, Topic
@@ -115,3 +116,49 @@ class RelationShortlist:
             return {}
         found = self._index.nearest(np.stack([self._vectors.sentence(text) for text in masked]), self._num_relations)
         return dict(zip(asked, found, strict=True))
+
+
+class SimilarityScorer:
+    """A `PathScorer` by sentence similarity, see `PathSimilarity`; `words` has the words of every relation.
+
+    `vectors` are those of another scorer with the same encoder: what that one encoded is not encoded again.
+    """
+
+    def __init__(
+        self,
+        words: Mapping[str, RelationWords],
+        encoder: SentenceEncoder,
+        *,
+        weights: SimilarityWeights | None = None,
+        shortlist: int = 16,
+        vectors: TextVectors | None = None,
+    ) -> None:
+        self.words = words
+        self.vectors = vectors or TextVectors(encoder)
+        self._similarity = PathSimilarity(self.vectors, weights, shortlist)
+
+    @property
+    def encoding_s(self) -> float:
+        """Seconds spent in the encoder so far."""
+        return self.vectors.encoding_s
+
+    def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
+        """Return the scores for each query, in order; the texts of all of them are encoded together."""
+        rows = [query.rows_by_topic() for query in queries]
+        asked = [
+            [
+                PathsOfTopic(
+                    mask_mention(query.question, topic),
+                    [hops_of(query.paths[row], self.words) for row in some],
+                    [query.log_branching[row] for row in some],
+                )
+                for topic, some in by_topic.items()
+            ]
+            for query, by_topic in zip(queries, rows, strict=True)
+        ]
+        found = []
+        for by_topic, (stop, extend) in zip(rows, self._similarity.scores(asked), strict=True):
+            places = np.array([row for some in by_topic.values() for row in some], dtype=np.int64)
+            order = np.argsort(places)
+            found.append(PathScores(stop[order], extend[order]))
+        return found

@@ -17,8 +17,8 @@ from ..evidence.evidence import Answer
 from ..gold_questions import GoldAnswer, GoldQuestion, look_up_answers, look_up_topic_ids
 from ..recipes.recipe import Recipe, read_recipe
 from ..recipes.reorganising import FI
-from ..runner import Runner
 from ..settings import Settings
+from ..steps import Runner
 
 BATCH = 16
 NEVER = 2.0

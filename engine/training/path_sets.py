@@ -199,7 +199,7 @@ def path_scorer(engine: Engine, name: str, log_odds: float) -> tuple[PathScorer,
     Raises `CheckpointError` if the checkpoint cannot be read or is of another graph.
     """
     from ..recipes.retrieving import Star
-    from ..retrieval.similarity import SimilarityScorer
+    from ..retrieval.scoring import SimilarityScorer
 
     graph = engine.resources.of_graph(engine.gateway().fetch(read_catalogue()))
     if name == "similarity":

@@ -21,8 +21,7 @@ from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import MAX_CONCURRENT, ChatGateway
 from lodestar.engine.llm.prompts import ChatUsage, Completed, Completion, Message, Prompt
 from lodestar.engine.neo4j.templates import Request as DatabaseRequest
-from lodestar.engine.runner import AsyncRunner, Runner
-from lodestar.engine.steps import Steps
+from lodestar.engine.steps import AsyncRunner, Runner, Steps
 from lodestar.engine.values import TokenUsage
 
 from tests.scripted_llm import Reply, Request, ScriptedLLM, completion, hangs, raw, refuses, says, status

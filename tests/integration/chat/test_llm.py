@@ -18,9 +18,8 @@ from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.neo4j import templates as database
-from lodestar.engine.runner import AsyncRunner, Runner
 from lodestar.engine.settings import Settings, resolve
-from lodestar.engine.steps import Steps
+from lodestar.engine.steps import AsyncRunner, Runner, Steps
 from lodestar.engine.values import Entity, Scored
 
 from tests.evidence import evidence_of, leads

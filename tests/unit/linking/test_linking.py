@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.linking.full_text import MAX_CLAUSES, WORD_QUERIES, FullTextLinker, write_full_text_queries
-from lodestar.engine.linking.likelihood import FEATURES, WEIGHTS, compute_features, compute_probabilities
-from lodestar.engine.linking.mentions import QuestionWords, find_mention
+from lodestar.engine.linking.mentions import (
+    FEATURES,
+    WEIGHTS,
+    QuestionWords,
+    compute_features,
+    compute_probabilities,
+    find_mention,
+)
 from lodestar.engine.linking.names import tokenise
 from lodestar.engine.neo4j.graph import NamedEntity, NameQuery
 from lodestar.engine.values import Entity

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.combinators import RANK_CONSTANT, ReorganisedRetriever, TracedReorganiser, TracedRetriever, Union
 from lodestar.engine.evidence.bridges import to_chains, to_triples
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence, Item, Kind
 from lodestar.engine.llm.prompts import Completion, Prompt
+from lodestar.engine.pipeline import RANK_CONSTANT, ReorganisedRetriever, TracedReorganiser, TracedRetriever, Union
 from lodestar.engine.steps import Call, Steps, charge, drive, gather_steps, measure_costs
 from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Topic, Triple
 

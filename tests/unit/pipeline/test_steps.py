@@ -9,10 +9,11 @@ import pytest
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.prompts import ChatUsage, Completion, Prompt, send_prompts
 from lodestar.engine.neo4j.templates import Request, parse
-from lodestar.engine.runner import AsyncRunner, Runner
 from lodestar.engine.steps import (
+    AsyncRunner,
     Call,
     Cost,
+    Runner,
     Steps,
     drive,
     drive_async,

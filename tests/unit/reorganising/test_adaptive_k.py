@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 import torch
-from lodestar.engine.combinators import TracedReorganiser
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.pipeline import TracedReorganiser
 from lodestar.engine.recipes.retrieving import AdaptiveK as Part
 from lodestar.engine.reorganising.filtering import AdaptiveKFilter, count_items_within
 from lodestar.engine.steps import drive, measure_costs

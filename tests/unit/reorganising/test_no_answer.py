@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
-from lodestar.engine.combinators import ReorganisedRetriever
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.plain import answer_data
+from lodestar.engine.pipeline import ReorganisedRetriever
 from lodestar.engine.reorganising import no_answer
 from lodestar.engine.reorganising.no_answer import NoAnswerExplainer
 from lodestar.engine.retrieval.beam import BeamSearch

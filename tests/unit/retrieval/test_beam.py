@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lodestar.engine.combinators import ReorganisedRetriever
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.pipeline import ReorganisedRetriever
 from lodestar.engine.reorganising.rescoring import ShortlistRescorer
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import Bounds, is_return_path

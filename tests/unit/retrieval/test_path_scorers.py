@@ -18,8 +18,7 @@ import pytest
 import torch
 from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.retrieval.path_decoder import PathDecoderScorer, PathWriterScorer
-from lodestar.engine.retrieval.scoring import PathQuery, PathScorer, PathScores
-from lodestar.engine.retrieval.similarity import SimilarityScorer
+from lodestar.engine.retrieval.scoring import PathQuery, PathScorer, PathScores, SimilarityScorer
 from lodestar.engine.values import Entity, RelationPath, Step, Topic
 from lodestar.models.language.lora import add_lora, load_language_model
 from lodestar.models.reg_path.config import PathDescription

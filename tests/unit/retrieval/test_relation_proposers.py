@@ -10,8 +10,7 @@ from functools import cache
 import lodestar.engine.retrieval.subgraph
 import numpy as np
 import pytest
-from lodestar.engine.retrieval.scoring import PathQuery
-from lodestar.engine.retrieval.similarity import SimilarityScorer
+from lodestar.engine.retrieval.scoring import PathQuery, SimilarityScorer
 from lodestar.engine.retrieval.subgraph.proposing import (
     RelationProposer,
     RelationQuery,

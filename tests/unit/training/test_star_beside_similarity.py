@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from lodestar.engine.errors import InputError
 from lodestar.engine.retrieval.dual_encoder import star_scorer
-from lodestar.engine.retrieval.scoring import PathQuery, mask_mention
-from lodestar.engine.retrieval.similarity import SimilarityScorer
+from lodestar.engine.retrieval.scoring import PathQuery, SimilarityScorer, mask_mention
 from lodestar.engine.training.path_sets import split_mined
 from lodestar.engine.training.running import check_disjoint_sets
 from lodestar.engine.values import Entity, RelationPath, Step, Topic
