@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...models.f1 import choose_set
 from ...models.reader.features import NAMES, WayColumns, asks_for_one
-from ...models.reader.model import Reader, ReaderScores
+from ...models.reader.model import Reader, ReaderScores, add_plan
 from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, PathsOfTopic, SimilarityWeights, mask_topic
 from ...models.text.vectors import TextVectors
-from ...models.text.verbalise import RelationWords
+from ...models.text.verbalise import Hop, RelationWords, verbalise_hop
 from ..errors import UsageError
-from ..evidence.bridges import chain_of, to_chains
+from ..evidence.bridges import chain_of, make_step, to_chains
 from ..evidence.chain import Chain, ChainStep
 from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, item_order
 from ..evidence.extras import FormResult
-from ..evidence.relation_paths import BatchTriples, PathsOfLength
 from ..retrieval.scoring import hops_of, mask_mention
 from ..steps import Steps
-from ..values import AnswerEntity, RelationPath, Scored
+from ..values import AnswerEntity, RelationPath, Scored, Step
 from .candidates import AnswerCandidates, CandidateSource, Chains, find_candidates
 from .extractive import ExtractiveAnswerer
 
@@ -55,7 +53,8 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "similarity_behind": ("no path fits the words better", "other paths fit the words better"),
     "kind": ("it is the kind of thing that is asked for", "its kind is not the one that the words name"),
     "kind_behind": ("no other path fits the kind of thing better", "other paths fit the kind of thing better"),
-    "hops": ("it is as far away as the question asks", "it is not as far away as the question asks"),
+    "plan": ("questions like this one ask for its path", "questions like this one seldom ask for its path"),
+    "plan_behind": ("no path is asked for more by such questions", "other paths are asked for more by such questions"),
     "met": ("the topics of the question meet there", "one topic alone leads to it"),
     "one": ("one thing is asked for", "one thing is asked for, and few are there"),
 }
@@ -99,9 +98,8 @@ class ReaderAnswerer:
         """Return the answer to each question from its evidence."""
         candidates = find_candidates(evidence)
         columns = make_reader_columns(candidates, evidence, self._words, self._vectors)
-        if self._reader.hops is not None:
-            logs = self._reader.hops.log_probabilities(encode_questions(evidence, self._vectors))
-            columns = [(name, kind, replace(ways, hops_log=logs)) for name, kind, ways in columns]
+        if self._reader.plan is not None:
+            columns = add_plan(columns, self._reader.plan, encode_questions(evidence, self._vectors))
         try:
             read = self._reader.read(columns)
         except LookupError as error:
@@ -174,12 +172,14 @@ def make_reader_columns(
     words: Mapping[str, RelationWords],
     vectors: TextVectors,
 ) -> list[Columns]:
-    """Return the reader's input for each source, without predicted hops: name, kind and columns."""
+    """Return the reader's input for each source, without a plan: name, kind and columns."""
     wants_one = np.array([asks_for_one(each.question.text) for each in evidence], dtype=np.bool_)
     similarity = PathSimilarity(vectors, SimilarityWeights(hop=0.0))
     found = []
     for source in candidates.sources:
-        fits, kinds = _compute_similarities(source.chains, evidence, words, similarity)
+        hops = {path: hops_of(RelationPath(path), words) for path in dict.fromkeys(source.chains.steps)}
+        fits, kinds = _compute_similarities(source.chains, evidence, hops, similarity)
+        path, hop_vectors = _make_paths(source.chains, hops, vectors)
         chains = source.chains
         ways = WayColumns(
             question=chains.question,
@@ -195,7 +195,9 @@ def make_reader_columns(
             last=source.last,
             way=source.way,
             on=source.on,
-            hops_log=np.zeros((len(evidence), 0)),
+            path=path,
+            hop_vectors=hop_vectors,
+            plan=np.zeros(0),
             num_topics=candidates.num_topics,
             wants_one=wants_one,
             num_candidates=len(candidates.entities),
@@ -215,8 +217,29 @@ def encode_questions(evidence: Sequence[Evidence[Item]], vectors: TextVectors) -
     return vectors.stack(texts)
 
 
+def _make_paths(
+    chains: Chains, hops: Mapping[tuple[Step, ...], tuple[Hop, ...]], vectors: TextVectors
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """Return the hops of each chain as rows of vectors, −1 after the last, and the vectors of hops (`PathPlan`)."""
+    numbers: dict[tuple[str, bool], int] = {}
+    rows = {
+        path: [numbers.setdefault((verbalise_hop(hop), hop[0].inverse), len(numbers)) for hop in some]
+        for path, some in hops.items()
+    }
+    path = np.full((len(chains.steps), max(map(len, rows.values()), default=0)), -1, dtype=np.int64)
+    for place, steps in enumerate(chains.steps):
+        path[place, : len(rows[steps])] = rows[steps]
+    texts = [text for text, _ in numbers]
+    found = vectors.stack(texts, lasting=True) if texts else np.zeros((0, 1), dtype=np.float32)
+    signs = np.array([-1.0 if inverse else 1.0 for _, inverse in numbers], dtype=np.float32)
+    return path, np.hstack([found, found * signs[:, None]])
+
+
 def _compute_similarities(
-    chains: Chains, evidence: Sequence[Evidence[Item]], words: Mapping[str, RelationWords], similarity: PathSimilarity
+    chains: Chains,
+    evidence: Sequence[Evidence[Item]],
+    hops: Mapping[tuple[Step, ...], tuple[Hop, ...]],
+    similarity: PathSimilarity,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return S and the type evidence of each chain; without a chain, S is 0 and the type evidence unknown."""
     fits = np.zeros(len(chains.steps))
@@ -225,10 +248,6 @@ def _compute_similarities(
     for row, key in enumerate(zip(chains.question.tolist(), chains.topic.tolist(), strict=True)):
         if chains.steps[row] and evidence[key[0]].topics:
             rows.setdefault(key, []).append(row)
-    hops: dict[Any, Any] = {}
-    for path in chains.steps:
-        if path not in hops:
-            hops[path] = hops_of(RelationPath(path), words)
     asked = [
         [
             PathsOfTopic(
@@ -289,16 +308,7 @@ def _make_chain(source: CandidateSource, number: int, evidence: Evidence[Item]) 
     steps: list[ChainStep] = []
     path, topic = int(source.chains.path[number]), 0
     for level in range(int(source.chains.level[number]), -1, -1):
-        steps.append(_make_step(columns, levels[level], path))
+        steps.append(make_step(columns, levels[level], path))
         topic, path = int(levels[level].topic[path]), int(levels[level].parent[path])
     topics = frozenset(each.entity for each in evidence.topics)
     return chain_of(columns.entities[columns.topics[topic]], steps[::-1], topics)
-
-
-def _make_step(columns: BatchTriples, level: PathsOfLength, path: int) -> ChainStep:
-    first, after = np.searchsorted(level.link_path, [path, path + 1])
-    links = tuple(
-        (columns.entities[source], columns.entities[target])
-        for source, target in zip(level.link_source[first:after], level.link_target[first:after], strict=True)
-    )
-    return ChainStep(columns.step(int(level.code[path])), links)

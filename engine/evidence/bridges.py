@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar, cast
 
-from ..values import Entity, Scored, Step, Triple
-from .chain import Chain, ChainStep, Link
+import numpy as np
+
+from ..values import Entity, Scored, Triple
+from .chain import Chain, ChainStep
 from .evidence import Evidence, Item, Kind, item_order
+from .relation_paths import MAX_HOP, BatchTriples, PathsOfLength, grow_paths
 
 ItemT = TypeVar("ItemT", Triple, Chain)
 
-MAX_HOP = 4
 MAX_CHAINS = 1_000
 """Of one question: where the triples allow more, the evidence says that it was cut."""
 
@@ -47,17 +49,38 @@ def to_chains(evidence: Evidence[Item]) -> Evidence[Chain]:
     """
     if evidence.kind == "chain":
         return cast(Evidence[Chain], evidence)
+    triples = [each.value for each in evidence.items if isinstance(each.value, Triple)]
     scores = {each.value: each.score for each in evidence.items if isinstance(each.value, Triple)}
-    groups = {each.value: evidence.group(i) for i, each in enumerate(evidence.items) if isinstance(each.value, Triple)}
-    around = _around(scores)
-    topics = frozenset(topic.entity for topic in evidence.topics)
-    grown = [chain for topic in evidence.topics for chain in _grown(topic.entity, around, scores, topics)]
+    groups = {each: evidence.group(place) for place, each in enumerate(triples)}
+    topics = [topic.entity for topic in evidence.topics]
+    columns = BatchTriples.of([(triples, [each.score for each in evidence.items], topics)])
+    grown: list[Scored[Chain]] = []
+    before: list[tuple[ChainStep, ...]] = [()] * len(columns.topics)
+    for level in grow_paths(columns, MAX_HOP, MAX_CHAINS):
+        before = [
+            (*before[parent], make_step(columns, level, path)) for path, parent in enumerate(level.parent.tolist())
+        ]
+        for steps, topic in zip(before, level.topic.tolist(), strict=True):
+            if chain := chain_of(columns.entities[columns.topics[topic]], steps, frozenset(topics)):
+                grown.append(Scored(chain, compute_weakest_score(chain, scores)))
     ranked = sorted(grown, key=evidence.chain_order)
     kept = tuple(ranked[:MAX_CHAINS])
     of_chains = tuple(min(groups[triple] for triple in triples_of(each.value)) for each in kept)
     left_out = f"chains beyond the first {MAX_CHAINS:,}" if len(ranked) > MAX_CHAINS else ""
     chains = _as(evidence, "chain", kept, of_chains if evidence.groups else ())
     return replace(chains, left_out=(*chains.left_out, left_out)) if left_out else chains
+
+
+def make_step(columns: BatchTriples, level: PathsOfLength, path: int) -> ChainStep:
+    """Return the last step of a relation path, with all of its triples."""
+    first, after = np.searchsorted(level.link_path, [path, path + 1])
+    links = tuple(
+        (columns.entities[source], columns.entities[target])
+        for source, target in zip(
+            level.link_source[first:after].tolist(), level.link_target[first:after].tolist(), strict=True
+        )
+    )
+    return ChainStep(columns.step(int(level.code[path])), links)
 
 
 def chain_of(topic: Entity, steps: Sequence[ChainStep], topics: frozenset[Entity]) -> Chain | None:
@@ -84,57 +107,6 @@ def triples_of(item: Item) -> Iterable[Triple]:
     if isinstance(item, Triple):
         return (item,)
     return dict.fromkeys(triple for step in item.triples() for triple in step)
-
-
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """A relation path in the making: its steps, and the most that the weakest of them may be worth."""
-
-    steps: tuple[ChainStep, ...]
-    score: float
-
-
-_Around = Mapping[Entity, Mapping[Step, list[Entity]]]
-
-
-def _around(triples: Iterable[Triple]) -> _Around:
-    around: dict[Entity, dict[Step, list[Entity]]] = {}
-    for triple in triples:
-        around.setdefault(triple.head, {}).setdefault(Step(triple.relation), []).append(triple.tail)
-        if not triple.tail.is_literal:
-            inverse = Step(triple.relation, inverse=True)
-            around.setdefault(triple.tail, {}).setdefault(inverse, []).append(triple.head)
-    return around
-
-
-def _grown(
-    topic: Entity, around: _Around, scores: Mapping[Triple, float], topics: frozenset[Entity]
-) -> Iterable[Scored[Chain]]:
-    """Yield the chains from a topic, the shorter first."""
-    ways = [_Way((), float("inf"))]
-    for _ in range(MAX_HOP):
-        longer: list[_Way] = []
-        for way in ways:
-            frontier = dict.fromkeys(target for _, target in way.steps[-1].links) if way.steps else {topic: None}
-            walked = {step.triple(link) for step in way.steps for link in step.links}
-            for step, links in _steps_on(frontier, around).items():
-                taken = ChainStep(step, links)
-                new = tuple(link for link in links if taken.triple(link) not in walked)
-                if new:
-                    best = max(scores[taken.triple(link)] for link in new)
-                    longer.append(_Way((*way.steps, replace(taken, links=new)), min(way.score, best)))
-        ways = sorted(longer, key=lambda way: -way.score)[:MAX_CHAINS]
-        for way in ways:
-            if chain := chain_of(topic, way.steps, topics):
-                yield Scored(chain, compute_weakest_score(chain, scores))
-
-
-def _steps_on(frontier: Iterable[Entity], around: _Around) -> dict[Step, tuple[Link, ...]]:
-    found: dict[Step, list[Link]] = {}
-    for source in frontier:
-        for step, targets in around.get(source, {}).items():
-            found.setdefault(step, []).extend((source, target) for target in targets)
-    return {step: tuple(links) for step, links in sorted(found.items(), key=lambda item: str(item[0]))}
 
 
 def _as(

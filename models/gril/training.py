@@ -12,6 +12,7 @@ import torch
 
 from ..language.causal_lm import CausalLMError
 from ..subgraphs import QuestionGraphs, QuestionLabels
+from ..text.vectors import encode_each_once
 from ..training.checkpoint import Writer, check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..training.description import BadCheckpointError
 from ..training.kind import Inputs, Opening, Outcome, Phase, Training
@@ -43,7 +44,7 @@ def gril_training(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Trainin
     predictors: list[HopPredictor] = []
     joint: list[JointObjective] = []
     device = torch.device(inputs.device)
-    encode = inputs.vectors_of(config.encoder).encoder.encode
+    encode = encode_each_once(inputs.vectors_of(config.encoder).encoder.encode)
     wanted = reader_targets(inputs.beside, config) if config.joint.reader else {}
 
     @cache

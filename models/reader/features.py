@@ -20,7 +20,8 @@ All are our own. A *way* leads to one candidate along one chain; z are log-odds 
     similarity_behind  S − max S over the question's chains
     kind           cosine of what is asked for and what the last hop reaches
     kind_behind    kind − max kind over the question's chains
-    hops           ln P(as many hops | question) + ln(number of classes), of a reader that learned it; else 0
+    plan           ln P(relation path | question) among the question's chains, of a reader that learned it; else 0
+    plan_behind    the same − its max over the question's chains
     met            share of the question's topics with a chain to the candidate − 1 / topics
     one            ends where the question asks for one thing, else 0
 """
@@ -38,7 +39,7 @@ Ints = npt.NDArray[np.int64]
 
 NAMES = (
     "two three loose chain behind rank steady last last_behind way on on_first stops ends ways similarity "
-    "similarity_behind kind kind_behind hops met one"
+    "similarity_behind kind kind_behind plan plan_behind met one"
 ).split()
 
 LIMIT = 12.0
@@ -54,8 +55,9 @@ _ONE = re.compile(
 class WayColumns:
     """One source of a batch. question, topic, hops, score, mean, num_ends, similarity, kind: (num_chains,).
 
-    candidate, chain, last, way, on: (num_ways,), sorted by candidate. hops_log: (num_questions, max_hops), log P of
-    1, 2, … hops, or no column. num_topics, wants_one: (num_questions,). num_candidates: of the batch.
+    path: (num_chains, most hops), the hops of each as rows of `hop_vectors`, then −1. hop_vectors: see `plan`.
+    plan: (num_chains,), logits of the paths, or nothing. candidate, chain, last, way, on: (num_ways,), sorted by
+    candidate. num_topics, wants_one: (num_questions,). num_candidates: of the batch.
     """
 
     question: Ints
@@ -71,7 +73,9 @@ class WayColumns:
     last: Floats
     way: Floats
     on: Floats
-    hops_log: Floats
+    path: Ints
+    hop_vectors: npt.NDArray[np.float32]
+    plan: Floats
     num_topics: Ints
     wants_one: npt.NDArray[np.bool_]
     num_candidates: int
@@ -114,19 +118,21 @@ def way_features(ways: WayColumns) -> Floats:
         ways.similarity[chain] - similar[of],
         ways.kind[chain],
         ways.kind[chain] - kind[of],
-        _hops_match(ways, hops, of),
+        *_plan(ways),
         _met(ways),
         ends * ways.wants_one[of],
     )
     return np.stack([np.asarray(each, dtype=np.float64) for each in columns], axis=1)
 
 
-def _hops_match(ways: WayColumns, hops: Ints, of: Ints) -> Floats:
-    most = ways.hops_log.shape[1]
-    if not most:
-        return np.zeros(len(hops))
-    found = ways.hops_log[of, np.clip(hops, 1, most) - 1] + np.log(most)
-    return np.where(hops < 1, 0.0, np.maximum(found, -SPAN))
+def _plan(ways: WayColumns) -> tuple[Floats, Floats]:
+    if not len(ways.plan):
+        return np.zeros(len(ways.chain)), np.zeros(len(ways.chain))
+    best = _largest(ways.plan, ways.question, len(ways.num_topics))
+    behind = ways.plan - best[ways.question]
+    total = np.bincount(ways.question, weights=np.exp(behind), minlength=len(best))
+    log = behind - np.log(total[ways.question])
+    return np.maximum(log, -SPAN)[ways.chain], np.maximum(behind, -SPAN)[ways.chain]
 
 
 def _met(ways: WayColumns) -> Floats:

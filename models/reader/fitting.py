@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,8 @@ import numpy.typing as npt
 from ..f1 import choose_set
 from ..training.description import QuestionKey, TrainedOn
 from .features import NAMES, WayColumns, way_features
-from .model import ABSENT, HopHead, Reader, SourceWeights, add_hops, best_ways, sigmoid
+from .model import ABSENT, Reader, SourceWeights, add_plan, best_ways, sigmoid
+from .plan import PathPlan, fit_plan
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -27,8 +27,6 @@ Bools = npt.NDArray[np.bool_]
 PENALTY = 1e-3
 ROUNDS = 6
 FOLDS = 5
-HOP_PENALTY = 3e-3
-MAX_HOPS = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,31 +70,32 @@ class Readings:
         """Id, text and topics of each question."""
         return [(text, text, topics) for text, topics in zip(self.texts, self.topics, strict=True)]
 
-    def set_hops(self, hops_log: Floats) -> Readings:
-        """Return the readings with what is predicted of the hops of each question."""
-        return replace(self, sources=tuple((name, kind, add_hops(w, hops_log)) for name, kind, w in self.sources))
+    def set_plan(self, plans: Sequence[PathPlan]) -> Readings:
+        """Return the readings with what plans say of the chains: of question q the plan at q modulo their number."""
+        found = []
+        for name, kind, ways in self.sources:
+            scores = np.stack([plan.score(self.vectors, ways) for plan in plans])
+            found.append(
+                (name, kind, replace(ways, plan=scores[ways.question % len(plans), np.arange(len(ways.path))]))
+            )
+        return replace(self, sources=tuple(found))
 
-    def hops(self) -> Ints:
-        """Return the fewest hops of a chain to a right candidate, (num_questions,); `MAX_HOPS` + 1 where there is none.
-
-        What a reader that predicts hops learns from: no one says how many a question takes.
-        """
-        found = np.full(len(self), MAX_HOPS + 1)
-        for _, _, ways in self.sources:
-            rows = self.is_right[ways.candidate] & (ways.hops[ways.chain] > 0)
-            np.minimum.at(found, ways.question[ways.chain[rows]], ways.hops[ways.chain[rows]])
+    def agreement(self, ways: WayColumns) -> Floats:
+        """Return how right each chain is, (num_chains,): F1 of its ends against the right answers."""
+        right = np.bincount(ways.chain, weights=self.is_right[ways.candidate], minlength=len(ways.question))
+        found: Floats = 2 * right / (ways.num_ends + self.num_right[ways.question])
         return found
 
 
-def fit_reader(sets: Sequence[Readings], *, power: float = 1.0, predict_hops: bool = True) -> Reader:
+def fit_reader(sets: Sequence[Readings], *, power: float = 1.0, learn_paths: bool = True) -> Reader:
     """Return the reader that is fitted on question sets with the same sources.
 
-    power: candidates of a question weigh 1 / n^power of n, so that with 1 each question weighs the same. The hops that
+    power: candidates of a question weigh 1 / n^power of n, so that with 1 each question weighs the same. The plan that
     weights are fitted with, and the logits that answers are calibrated with, are of questions left out (`FOLDS`).
     """
-    head = None
-    if predict_hops:
-        head, sets = _fit_hops(sets)
+    plan = None
+    if learn_paths:
+        plan, sets = _fit_plan(sets)
     fitted = _fit_weights(sets, power)
     held_out = []
     for fold in range(FOLDS):
@@ -104,7 +103,7 @@ def fit_reader(sets: Sequence[Readings], *, power: float = 1.0, predict_hops: bo
         held_out += [_firsts(each, part, np.arange(len(each)) % FOLDS == fold) for each in sets]
     logits, right = (np.concatenate(each) for each in zip(*held_out, strict=True))
     line = fit_logistic_regression(logits[:, None], right, np.full(len(right), 1 / max(len(right), 1)), PENALTY)
-    return replace(fitted, hops=head, calibration=(float(line[0]), float(line[1])))
+    return replace(fitted, plan=plan, calibration=(float(line[0]), float(line[1])))
 
 
 def figures(readings: Readings, reader: Reader) -> dict[str, float]:
@@ -121,9 +120,7 @@ def figures(readings: Readings, reader: Reader) -> dict[str, float]:
 def figures_of_questions(readings: Readings, reader: Reader) -> dict[str, Floats]:
     """Return F1, Hits@1 and confidence of the answer to each question, (num_questions,) each, and the highest F1 of
     any set of its candidates (``oracle``)."""
-    if reader.hops is not None:
-        readings = readings.set_hops(reader.hops.log_probabilities(readings.vectors))
-    read = reader.read(readings.sources)
+    read = reader.read(add_plan(readings.sources, reader.plan, readings.vectors))
     f1, best, first, sure = (np.zeros(len(readings)) for _ in range(4))
     for question in range(len(readings)):
         rows = np.arange(readings.starts[question], readings.starts[question + 1])
@@ -237,37 +234,16 @@ def _firsts(readings: Readings, reader: Reader, asked: Bools) -> tuple[Floats, F
     return pairs[:, 0], pairs[:, 1]
 
 
-def _fit_hops(sets: Sequence[Readings]) -> tuple[HopHead, list[Readings]]:
-    """Return what predicts hops, and the sets with predictions for each question by a fit without it."""
-    vectors = np.concatenate([each.vectors for each in sets]).astype(np.float64)
-    hops = np.concatenate([each.hops() for each in sets])
-    known = hops <= MAX_HOPS
-    most = int(hops[known].max(initial=1))
-    folds = np.concatenate([np.arange(len(each)) for each in sets]) % FOLDS
-    found = np.zeros((len(vectors), most))
-    for fold in range(FOLDS):
-        rows = known & (folds != fold)
-        head = HopHead(_softmax_regression(vectors[rows], hops[rows] - 1, most))
-        found[folds == fold] = head.log_probabilities(vectors[folds == fold])
-    shifts = np.cumsum([0, *map(len, sets)])
-    predicted = [each.set_hops(found[a:b]) for each, a, b in zip(sets, shifts, shifts[1:], strict=False)]
-    return HopHead(_softmax_regression(vectors[known], hops[known] - 1, most)), predicted
+def _fit_plan(sets: Sequence[Readings]) -> tuple[PathPlan, list[Readings]]:
+    """Return the plan, and the sets with what a plan that was fitted without each question says of its chains."""
 
+    def fit(left_out: int) -> PathPlan:
+        chosen = []
+        for each in sets:
+            used = np.arange(len(each)) % FOLDS != left_out
+            for _, _, ways in each.sources:
+                chosen.append((each.vectors, ways, np.where(used[ways.question], each.agreement(ways), 0.0)))
+        return fit_plan(chosen)
 
-def _softmax_regression(x: Floats, y: Ints, num_classes: int) -> Floats:
-    """Return the matrix of a `HopHead`, by gradient descent with momentum. x: unit vectors; y: classes from 0."""
-    matrix = np.zeros((x.shape[1] + 1, num_classes))
-    if not len(x):
-        return matrix
-    inputs = np.hstack([x, np.ones((len(x), 1))])
-    wanted = np.eye(num_classes)[y]
-    decay = np.append(np.full(x.shape[1], HOP_PENALTY), 0.0)[:, None]
-    velocity: npt.NDArray[Any] = np.zeros_like(matrix)
-    for _ in range(400):
-        logits = inputs @ matrix
-        logits -= logits.max(axis=1, keepdims=True)
-        p = np.exp(logits)
-        p /= p.sum(axis=1, keepdims=True)
-        velocity = 0.9 * velocity - 2.0 * (inputs.T @ (p - wanted) / len(x) + decay * matrix)
-        matrix = matrix + velocity
-    return matrix
+    plans = [fit(fold) for fold in range(FOLDS)]
+    return fit(-1), [each.set_plan(plans) for each in sets]

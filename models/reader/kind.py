@@ -17,21 +17,23 @@ from ..training.kind import READINGS, Inputs, ModelKind, Opening, Outcome, Train
 from ..training.objective import NothingToLearnError
 from .features import NAMES
 from .fitting import Readings, figures, fit_reader
-from .model import HopHead, Reader, SourceWeights
+from .model import Reader, SourceWeights
+from .plan import PathPlan
 
 FIGURES = ("f1", "hits_at_1", "ece", "oracle")
 """Figures of a checkpoint: F1, Hits@1 and calibration error of answers, and the F1 that the candidates allow."""
 PART = "weights"
+PLAN = ("last", "steps", "length")
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderConfig(Ranged):
     """encoder: of questions and relations, by name or path; it stays as it is. power: of n candidates of a question
-    each weighs 1 / n^power. predict_hops: learn how many hops a question takes from its words."""
+    each weighs 1 / n^power. learn_paths: learn which relation paths questions ask for."""
 
     encoder: str = "all-MiniLM-L6-v2"
     power: Share = 1.0
-    predict_hops: bool = True
+    learn_paths: bool = True
 
     def as_json(self) -> dict[str, Any]:
         """Return every option with its value, as plain data."""
@@ -53,7 +55,7 @@ def _train(config: ReaderConfig, inputs: Inputs[Readings]) -> Training:
     def outcome(_: Mapping[str, Any]) -> Outcome:
         if not any(each.is_right.any() for each in inputs.train):
             raise NothingToLearnError("no question to learn from has a right answer among its candidates")
-        reader = fit_reader(inputs.train, power=config.power, predict_hops=config.predict_hops)
+        reader = fit_reader(inputs.train, power=config.power, learn_paths=config.learn_paths)
         dev = {each.name: figures(each, reader) for each in inputs.dev}
         said = {"encoder": config.encoder, "features": tuple(NAMES), "sources": tuple(reader.sources)}
         return Outcome({PART: partial(_write, reader)}, reader.calibration, said, dev)
@@ -72,8 +74,8 @@ def _write(reader: Reader, part: Path) -> None:
         "bias": np.array([*(one.bias for one in each), reader.bias]),
         "share": np.array([one.share for one in each]),
     }
-    if reader.hops is not None:
-        columns["hops"] = reader.hops.matrix
+    if reader.plan is not None:
+        columns |= {name: getattr(reader.plan, name) for name in PLAN}
     write_weights({name: torch.from_numpy(column.copy()) for name, column in columns.items()}, part)
 
 
@@ -92,9 +94,9 @@ def _open(folder: Path, _opening: Opening) -> tuple[ReaderDescription, Reader]:
             name: SourceWeights(columns["weights"][row], float(columns["bias"][row]), float(columns["share"][row]))
             for row, name in enumerate(description.sources)
         }
-        hops = HopHead(columns["hops"]) if "hops" in columns else None
+        plan = PathPlan(*(columns[name].astype(np.float32) for name in PLAN)) if PLAN[0] in columns else None
         bias = float(columns["bias"][-1])
-    return description, Reader(sources, bias, description.calibration, hops, trained=True)
+    return description, Reader(sources, bias, description.calibration, plan, trained=True)
 
 
 def _about(description: ReaderDescription) -> tuple[str, str]:

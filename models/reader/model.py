@@ -6,7 +6,7 @@
     P(the first answer is right) = σ(slope · logit(first) + intercept)
 
 Our own. Shipped weights know the two kinds of evidence, chains and triples, fitted on training questions of several
-graphs; a reader of your own graph has weights of each source of its recipe and predicts the hops of questions, too.
+graphs; a reader of your own graph has weights of each source of its recipe and learns which paths questions ask for.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .features import NAMES, WayColumns, way_features
+from .plan import PathPlan
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -41,20 +42,6 @@ class SourceWeights:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HopHead:
-    """P(hops | question) by softmax regression: matrix (dimension + 1, max_hops), the last row the intercepts."""
-
-    matrix: Floats
-
-    def log_probabilities(self, vectors: npt.NDArray[np.floating[Any]]) -> Floats:
-        """Return ln P of 1, 2, … hops, (num_questions, max_hops), of question vectors, (num_questions, dimension)."""
-        logits = np.hstack([vectors, np.ones((len(vectors), 1))]) @ self.matrix
-        logits -= logits.max(axis=1, keepdims=True)
-        found: Floats = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
-        return found
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class ReaderScores:
     """What the reader says of a batch: logits (num_candidates,); of each source the features of its ways, and the best
     way to each candidate, −1 where there is none."""
@@ -71,12 +58,12 @@ class ReaderScores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reader:
-    """Weights of sources by name or by kind, v_0, the calibration of answers, and what predicts hops, if anything."""
+    """Weights of sources by name or by kind, v_0, the calibration of answers, and the plan of paths, if learned."""
 
     sources: Mapping[str, SourceWeights]
     bias: float = 0.0
     calibration: tuple[float, float] = (1.0, 0.0)
-    hops: HopHead | None = None
+    plan: PathPlan | None = None
     trained: bool = field(default=False)
 
     def of(self, name: str, kind: str) -> SourceWeights:
@@ -117,7 +104,7 @@ class Reader:
         return sigmoid(slope * logits + intercept)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the weights as plain data, without what predicts hops."""
+        """Return the weights as plain data, without the plan."""
         return {
             "features": NAMES,
             "sources": {
@@ -134,7 +121,7 @@ class Reader:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any], hops: HopHead | None = None, *, trained: bool = False) -> Reader:
+    def from_json(cls, data: Mapping[str, Any]) -> Reader:
         """Return the reader of plain data; raise `ValueError` where it was made with other features."""
         if list(data["features"]) != NAMES:
             raise ValueError("the reader's weights are of other features than those that are computed here")
@@ -150,7 +137,7 @@ class Reader:
         if any(each.weights.shape != (len(NAMES),) for each in sources.values()):
             raise ValueError(f"expected {len(NAMES)} weights of each source of the reader")
         slope, intercept = map(float, data["calibration"])
-        return cls(sources, float(data["bias"]), (slope, intercept), hops, trained)
+        return cls(sources, float(data["bias"]), (slope, intercept))
 
 
 def shipped_reader() -> Reader:
@@ -159,9 +146,13 @@ def shipped_reader() -> Reader:
     return Reader.from_json(json.loads(text))
 
 
-def add_hops(ways: WayColumns, hops_log: Floats) -> WayColumns:
-    """Return the columns with what is predicted of the hops of questions."""
-    return replace(ways, hops_log=hops_log)
+def add_plan(
+    sources: Sequence[tuple[str, str, WayColumns]], plan: PathPlan | None, vectors: npt.NDArray[np.floating[Any]]
+) -> list[tuple[str, str, WayColumns]]:
+    """Return the columns with what a plan says of each chain. vectors: (num_questions, dimension)."""
+    if plan is None:
+        return list(sources)
+    return [(name, kind, replace(ways, plan=plan.score(vectors, ways))) for name, kind, ways in sources]
 
 
 def best_ways(scores: Floats, candidate: Ints, num_candidates: int) -> tuple[Floats, Ints]:

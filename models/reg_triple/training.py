@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from ..subgraphs import Ints, QuestionGraphs, encoding_width, supervision_of
+from ..text.vectors import encode_each_once
 from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import ShuffledObjective, TrainingResult
@@ -143,7 +144,7 @@ def scorer_training(
     """
     objectives: list[SubgraphObjective] = []
     device = torch.device(inputs.device)
-    encode = inputs.vectors_of(config.encoder).encoder.encode
+    encode = encode_each_once(inputs.vectors_of(config.encoder).encoder.encode)
 
     def objective() -> SubgraphObjective:
         train, dev = (

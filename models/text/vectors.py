@@ -244,3 +244,16 @@ class TextVectors:
                 self._entries[text] = entry
             if store is not None:
                 store.put(entries)
+
+
+def encode_each_once(encode: Callable[[Sequence[str]], FloatArray]) -> Callable[[Sequence[str]], FloatArray]:
+    """Return an encoder that remembers all texts: sets of a training share most of their entities."""
+    known: dict[str, FloatArray] = {}
+
+    def encode_new(texts: Sequence[str]) -> FloatArray:
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        if missing:
+            known.update(zip(missing, encode(missing), strict=True))
+        return np.stack([known[text] for text in texts])
+
+    return encode_new

@@ -206,5 +206,5 @@ def test_a_checkpoint_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert said.sources == ("triple",)
     before, after = trained(), reader
     assert after.sources["triple"].weights == pytest.approx(before.sources["triple"].weights, rel=1e-3, abs=1e-4)
-    assert after.hops is not None and before.hops is not None
+    assert after.plan is not None and before.plan is not None
     assert [each.id for each in answerer(after).answer_batch([two_hops()])[0].entities] == ["other film"]

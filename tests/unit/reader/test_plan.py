@@ -1,0 +1,68 @@
+"""The plan learns which paths questions ask for, from those whose ends are right."""
+
+from __future__ import annotations
+
+import numpy as np
+from lodestar.models.reader.features import Floats, WayColumns
+from lodestar.models.reader.plan import PathPlan, fit_plan
+
+_FIRST, _OTHER = np.eye(4, dtype=np.float32)[:2]
+HOPS = np.stack([np.concatenate(pair) for pair in ((_FIRST, _FIRST), (_FIRST, -_FIRST), (_OTHER, _OTHER))])
+"""A relation, the same walked backwards, another one."""
+PATHS = np.array([[0, -1], [1, -1], [2, -1], [0, 1], [0, 2]])
+ASKED = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]], dtype=np.float32)
+"""Three questions in other words, which ask for the second, the fourth and the last path."""
+WANTED = (1, 3, 4)
+
+
+def columns(num_questions: int) -> WayColumns:
+    num, none = num_questions * len(PATHS), np.zeros(0)
+    whole, zeros = np.zeros(0, dtype=np.int64), np.zeros(num)
+    return WayColumns(
+        question=np.repeat(np.arange(num_questions), len(PATHS)),
+        topic=np.zeros(num, dtype=np.int64),
+        hops=np.tile((PATHS >= 0).sum(axis=1), num_questions),
+        score=zeros,
+        mean=zeros,
+        num_ends=np.ones(num, dtype=np.int64),
+        similarity=zeros,
+        kind=zeros,
+        candidate=whole,
+        chain=whole,
+        last=none,
+        way=none,
+        on=none,
+        path=np.tile(PATHS, (num_questions, 1)),
+        hop_vectors=HOPS,
+        plan=none,
+        num_topics=np.ones(num_questions, dtype=np.int64),
+        wants_one=np.zeros(num_questions, dtype=np.bool_),
+        num_candidates=0,
+    )
+
+
+def right() -> Floats:
+    found = np.zeros((3, len(PATHS)))
+    found[np.arange(3), WANTED] = 0.8
+    found[:, 0] = 0.3  # an answer by chance
+    return found.ravel()
+
+
+def best(plan: PathPlan) -> list[int]:
+    scores = plan.score(ASKED, columns(3)).reshape(3, -1)
+    return [int(each) for each in scores.argmax(axis=1)]
+
+
+def test_it_learns_relations_directions_and_lengths() -> None:
+    assert best(fit_plan([(ASKED, columns(3), right())])) == list(WANTED)
+
+
+def test_it_learns_from_several_sets_as_from_one() -> None:
+    one = fit_plan([(ASKED, columns(3), right())])
+    halves = fit_plan([(ASKED[:1], columns(1), right()[:5]), (ASKED[1:], columns(2), right()[5:])])
+    np.testing.assert_allclose(halves.steps, one.steps, atol=1e-3)
+
+
+def test_questions_without_a_right_path_teach_nothing() -> None:
+    plan = fit_plan([(ASKED, columns(3), np.zeros(15))])
+    assert not plan.score(ASKED, columns(3)).any()
