@@ -1,7 +1,8 @@
 """Batch waiting questions: micro-batches with a bounded queue, deadlines, and fair turns between clients.
 
-While a worker is free, nothing waits, except up to `max_wait_s` after a batch of several: clients that were answered
-together ask again at almost the same time. Why no library: docs/decisions/0030-micro-batches-of-our-own.md.
+While nothing runs, nothing waits, except up to `max_wait_s` after a batch of several: clients that were answered
+together ask again at almost the same time. What waits and what runs is shared among the workers, so that one batch
+computes while the database answers another. Why no library: docs/decisions/0030-micro-batches-of-our-own.md.
 """
 
 from __future__ import annotations
@@ -38,11 +39,13 @@ class DeadlineExceededError(LodestarError):
 class BatchLimits:
     """The limits of batches and their queue.
 
-    max_batch: items in a batch. max_wait_s: how long to wait for a batch to fill. max_queue: waiting items. max_share:
-    the share of the queue that one client may fill. workers: concurrent batches. beside_s: how long the first item
-    waits before a batch that is not full is sent beside another."""
+    max_batch: items in a batch. min_beside: items of a batch that is sent while another runs. max_wait_s: how long to
+    wait for a batch to fill. max_queue: waiting items. max_share: the share of the queue that one client may fill.
+    workers: concurrent batches. beside_s: how long the first item waits before a smaller batch is sent beside
+    another."""
 
     max_batch: int = 32
+    min_beside: int = 8
     max_wait_s: float = 0.010
     max_queue: int = 256
     max_share: float = 0.5
@@ -206,9 +209,14 @@ class MicroBatches(Generic[Item, Result]):
                 finally:
                     self._under_way -= len(batch)
 
+    def _size(self) -> int:
+        """Return the most items of the next batch: a worker's share of what waits and runs."""
+        share = -(-(self._num_waiting + self._under_way) // self.limits.workers)
+        return min(self.limits.max_batch, max(self.limits.min_beside, share))
+
     def _is_early(self, now: float) -> bool:
-        """Return whether to wait for the running batch instead of sending one that is not full beside it."""
-        if not self._under_way or not 0 < self._num_waiting < self.limits.max_batch:
+        """Return whether to wait for the running batch instead of sending a small one beside it."""
+        if not self._under_way or not 0 < self._num_waiting < self._size():
             return False
         return all(queue[0].since + self.limits.beside_s > now for queue in self._queues.values())
 
@@ -227,12 +235,13 @@ class MicroBatches(Generic[Item, Result]):
     def _take(self) -> list[_Waiting[Item, Result]]:
         """Take the next batch: one item of each client in turn, of the key that is first."""
         batch: list[_Waiting[Item, Result]] = []
+        size = self._size()
         taken = True
-        while taken and len(batch) < self.limits.max_batch:
+        while taken and len(batch) < size:
             taken = False
             for client in list(self._queues):
                 queue = self._queues[client]
-                if len(batch) < self.limits.max_batch and (not batch or queue[0].key == batch[0].key):
+                if len(batch) < size and (not batch or queue[0].key == batch[0].key):
                     batch.append(queue.popleft())
                     taken = True
                     self._queues.move_to_end(client)

@@ -128,6 +128,22 @@ async def test_a_batch_is_sent_beside_another_when_it_is_full_or_has_waited() ->
     await batches.close(1)
 
 
+async def test_many_that_wait_are_shared_among_the_workers() -> None:
+    asker = Asker()
+    asker.gate.clear()
+    batches = made(asker, workers=2, min_beside=4)
+    waiting = put(batches, *range(16))
+    await asyncio.sleep(0.03)
+    assert [len(items) for _, items in asker.batches] == [8, 8]
+    few = put(batches, *range(3))
+    await asyncio.sleep(0.03)
+    assert len(asker.batches) == 2
+    asker.gate.set()
+    await asyncio.gather(*waiting, *few)
+    assert sorted(len(items) for _, items in asker.batches[2:]) == [3]
+    await batches.close(1)
+
+
 async def test_items_of_different_keys_are_asked_apart() -> None:
     asker = Asker()
     asker.gate.clear()
