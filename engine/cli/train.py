@@ -52,6 +52,11 @@ _OF_SOURCE: Mapping[LearnsFrom, Options] = {
         click.option(
             "--questions", type=click.IntRange(2), help="With --from-graph: number of questions (default: 3,000)."
         ),
+        click.option(
+            "--force",
+            is_flag=True,
+            help="With --from-graph: write the checkpoint even if it is not better than none.",
+        ),
         LENGTHS,
         PARAPHRASE,
         click.option(

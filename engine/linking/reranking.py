@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from ...models.similarity import UNKNOWN_TYPE, SimilarityWeights, compute_support, mask_topic, type_phrase
 from ...models.text.vectors import TextVectors
-from ...models.text.verbalise import DirectedRelation, RelationWords, find_end_type, verbalise_hop
+from ...models.text.verbalise import DirectedRelation, RelationWords, find_end_type, hop_phrases, verbalise_hop
 from ..indexes.entity_index import EntityTypes
 from ..values import Topic
 from . import mentions
@@ -42,13 +42,16 @@ BESIDE = 2
 
 
 class RelationEvidence:
-    """Makes features of candidates; `words` has those of each relation by catalogue number."""
+    """Makes features of candidates; `words` has those of each relation by catalogue number.
+
+    A hop is read in its own words or in the phrase of its `words` that fits the question best.
+    """
 
     def __init__(self, words: Mapping[int, RelationWords], kinds: EntityTypes, vectors: TextVectors) -> None:
         self._words = words
         self._kinds = kinds
         self._vectors = vectors
-        self._hops: dict[int, tuple[str, str]] = {}
+        self._hops: dict[int, tuple[tuple[str, ...], str]] = {}
         self._weights = SimilarityWeights()
 
     def features(self, texts: Sequence[str], found: Sequence[Sequence[Topic]]) -> list[Floats]:
@@ -56,7 +59,7 @@ class RelationEvidence:
         masked = [[mask_topic(text, c.mention) for c in some] for text, some in zip(texts, found, strict=True)]
         hops = {self._hop(n) for some in found for topic in some for n in self._list_hops(topic)}
         questions = dict.fromkeys(each for some in masked for each in some)
-        self._vectors.encode_tokens([*questions, *sorted(text for text, _ in hops)])
+        self._vectors.encode_tokens([*questions, *sorted({text for texts, _ in hops for text in texts})])
         self._vectors.encode([*map(type_phrase, questions), *sorted({kind for _, kind in hops if kind})])
         return [self._of(text, some, q) for text, some, q in zip(texts, found, masked, strict=True)]
 
@@ -87,10 +90,11 @@ class RelationEvidence:
         """Return S of the hops, (num_hops,)."""
         hops = [self._hop(number) for number in numbers]
         vectors = self._vectors
-        tokens = [vectors.tokens(text) for text, _ in hops]
+        read = [self._choose_reading(texts, question) for texts, _ in hops]
+        tokens = [vectors.tokens(text) for text in read]
         starts = np.cumsum([0, *(len(each) for each in tokens[:-1])]).astype(np.int64)
         asked_for = vectors.sentence(type_phrase(question))
-        cosine = np.stack([vectors.sentence(text) for text, _ in hops]) @ vectors.sentence(question)
+        cosine = np.stack([vectors.sentence(text) for text in read]) @ vectors.sentence(question)
         supported = compute_support(np.concatenate(tokens), starts, vectors.tokens(question))
         reached = np.array([vectors.sentence(kind) @ asked_for if kind else UNKNOWN_TYPE for _, kind in hops])
         scores: Floats = cosine + self._weights.support * supported + self._weights.type * reached
@@ -109,11 +113,17 @@ class RelationEvidence:
     def _list_hops(self, topic: Topic) -> list[int]:
         return [number for number in topic.relations if abs(number) in self._words][:MAX_HOPS]
 
-    def _hop(self, number: int) -> tuple[str, str]:
-        """Return the words of a hop, and of the kind it reaches."""
+    def _choose_reading(self, texts: tuple[str, ...], question: str) -> str:
+        if len(texts) == 1:
+            return texts[0]
+        cosines = np.stack([self._vectors.sentence(text) for text in texts]) @ self._vectors.sentence(question)
+        return texts[int(cosines.argmax())]
+
+    def _hop(self, number: int) -> tuple[tuple[str, ...], str]:
+        """Return the words of a hop and its phrases, and words for the kind it reaches."""
         if number not in self._hops:
             hop = (DirectedRelation(self._words[abs(number)], number < 0),)
-            self._hops[number] = verbalise_hop(hop), find_end_type(hop)
+            self._hops[number] = (verbalise_hop(hop), *hop_phrases(hop)), find_end_type(hop)
         return self._hops[number]
 
 

@@ -11,6 +11,7 @@ from ..indexes.entity_index import EntityTypes, NearestEntities
 from ..linking.full_text import FullTextLinker
 from ..linking.reranking import RelationEvidence
 from ..linking.values import ValueLinker
+from ..relations.words import words_of_relation
 from ..resources import GraphResources
 from ..stages import Linker
 from .part import LinkerPart, option
@@ -46,7 +47,7 @@ class FullText(NameSearchPart):
             self.top_k,
             self.min_similarity,
             graph.type_words,
-            relation_evidence(graph, graph.shared.vectors) if self.relations else None,
+            relation_evidence(graph, graph.shared.vectors, phrases=True) if self.relations else None,
             nearest=nearest_entities(graph) if self.nearest else None,
         )
         return ValueLinker(linker) if self.values else linker
@@ -82,9 +83,14 @@ class TrainedLinker(NameSearchPart):
         return ValueLinker(linker) if self.values else linker
 
 
-def relation_evidence(graph: GraphResources, vectors: TextVectors) -> RelationEvidence:
-    """Return the evidence on whether the property that a question asks for exists at an entity of this graph."""
-    words = {number: graph.words[name] for number, name in graph.relations.items()}
+def relation_evidence(graph: GraphResources, vectors: TextVectors, *, phrases: bool = False) -> RelationEvidence:
+    """Return the evidence on whether the property that a question asks for exists at an entity of this graph.
+
+    phrases: read relations also in what was said of them. Not in the lexicon's phrases, with which the weights of the
+    evidence were not fitted; trained linkers learned from relations' own words alone.
+    """
+    relations = graph.catalogue.relations
+    words = {r.number: words_of_relation(r, lambda p: phrases and p.origin != "lexicon") for r in relations}
     return RelationEvidence(words, EntityTypes(graph.catalogue), vectors)
 
 

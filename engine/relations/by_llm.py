@@ -57,7 +57,7 @@ def phrases_by_llm(
     model = chat or ChatGateway.of(replace(settings, llm_cache=settings.llm_cache or str(settings.home_dir / REPLIES)))
     examples = [text for some in EXAMPLE.values() for text in some]
     samples = {relation.name: _samples(gateway, relation) for relation in wanted}
-    others = split_names(name for rows in samples.values() for row in rows for name in row)
+    others = split_names([name for rows in samples.values() for row in rows for name in row])
     found: dict[str, tuple[Phrase, ...]] = {}
     reasons: Counter[str] = Counter()
     failure: LLMError | None = None

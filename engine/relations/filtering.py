@@ -98,7 +98,7 @@ def _judge(  # noqa: PLR0911 - a rule each
     if not words or len(words) > MAX_WORDS:
         return UNREADABLE, line
     runs = {tuple(words[start:stop]) for start in range(len(words)) for stop in range(start + 1, len(words) + 1)}
-    if parts & set(words) or names & runs:
+    if parts & set(words) or names & (runs | {(word,) for word in _WORD.findall(text)}):
         return NAMED, line
     if not _scripts(line) <= {"LATIN", *_scripts(" ".join(label_words))}:
         return FOREIGN, line
@@ -111,9 +111,10 @@ def _judge(  # noqa: PLR0911 - a rule each
     return "", line
 
 
-def split_names(names: Iterable[str]) -> set[tuple[str, ...]]:
-    """Return the words of each name that has several; one word alone may be a common one."""
-    return {words for words in map(_words, names) if len(words) > 1}
+def split_names(names: Sequence[str]) -> set[tuple[str, ...]]:
+    """Return the words of each name, in lower case of those that have several; a word alone may be a common one."""
+    several = {words for words in map(_words, names) if len(words) > 1}
+    return several | {(name,) for name in names if name[:1].isupper() and _WORD.fullmatch(name)}
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -6,6 +6,8 @@ put together in `models/text/verbalise.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...models.text.verbalise import Meaning, RelationWords, join_without_repeats, split_name
 from ...models.wording.english import lexicon_phrases
 from ..neo4j.catalogue import LABEL_SEPARATOR, ORIGINS, Phrase, RelationInfo
@@ -14,11 +16,14 @@ MAX_PHRASES = 40
 """Of a relation and direction, the best trusted first, that scorers read."""
 
 
-def words_of_relation(relation: RelationInfo) -> RelationWords:
-    """Return the words of a relation: its label's parts, the type of its domain, and what people ask for it by."""
+def words_of_relation(relation: RelationInfo, choose: Callable[[Phrase], bool] = lambda _phrase: True) -> RelationWords:
+    """Return the words of a relation: its label's parts, the type of its domain, and what people ask for it by.
+
+    choose: which of its phrases are used.
+    """
     labels = tuple(relation.label.split(LABEL_SEPARATOR))
     forward, inverse = (
-        tuple(dict.fromkeys(p.text for p in phrases_of(relation) if p.inverse == way))[:MAX_PHRASES]
+        tuple(dict.fromkeys(p.text for p in phrases_of(relation) if p.inverse == way and choose(p)))[:MAX_PHRASES]
         for way in (False, True)
     )
     return RelationWords(type_words(relation.domain), labels, Meaning(forward, inverse, relation.head, relation.tail))

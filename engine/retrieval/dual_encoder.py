@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from ...models.similarity import PEOPLE
 from ...models.star.dual_training import UNIT
 from ...models.star.examples import Floats
 from ...models.star.scoring import HopSequence, PairAttention, StarModel
@@ -29,7 +30,8 @@ def star_scorer(
     if not description.similarity:
         return StarScorer(words, model)
     vectors = vectors_of(description)
-    return StarScorer(words, model, SimilarityScorer(words, vectors.encoder, vectors=vectors))
+    weights = PEOPLE if description.meaning else None
+    return StarScorer(words, model, SimilarityScorer(words, vectors.encoder, weights=weights, vectors=vectors))
 
 
 class StarScorer:

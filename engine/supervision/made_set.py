@@ -13,7 +13,7 @@ import numpy as np
 
 from ...models.text.encoders import EncoderUnavailableError
 from ...models.text.vectors import TextVectors
-from ...models.text.verbalise import RelationWords
+from ...models.text.verbalise import DirectedRelation, RelationWords, hop_phrases
 from ...models.wording.english import NOTHING, property_of, read_lexicon, singular
 from ...models.wording.phrases import AskedHop
 from ...models.wording.questions import joint_question, question_of
@@ -44,30 +44,31 @@ class HopVerbaliser:
     """
 
     def __init__(self, catalogue: Catalogue, together: Mapping[int, Counter[int]], vectors: TextVectors) -> None:
-        self._words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
+        self._words = {r.name: words_of_relation(r, lambda p: p.origin != "lexicon") for r in catalogue.relations}
         self._heads = {
             r.name: _with_synonyms(type_words(r.domain)) or _guess_noun(r.number, together, catalogue, vectors)
             for r in catalogue.relations
         }
         self._tails = {r.name: _with_synonyms(type_words(r.range)) for r in catalogue.relations}
 
-    def verbalise_hops(self, path: SampledPath) -> list[AskedHop]:
-        """Return the hops of a path with their words."""
+    def verbalise_hops(self, path: SampledPath, held_out: bool | None = None) -> list[AskedHop]:
+        """Return the hops of a path with their words; held_out: see `AskedHop`."""
         hops: list[AskedHop] = []
         under_way: list[Step] = []
         for step in path.steps:
             under_way.append(step)
             if not step.to_mediator:
-                hops.append(self._hop(under_way))
+                hops.append(self._hop(under_way, held_out))
                 under_way = []
         return hops
 
-    def _hop(self, steps: Sequence[Step]) -> AskedHop:
+    def _hop(self, steps: Sequence[Step], held_out: bool | None) -> AskedHop:
         parts = [self._properties(step) for step in steps]
         properties = tuple(dict.fromkeys(part for each in parts for part in each))
         last = steps[-1]
         reached = self._heads[last.relation] if last.inverse else self._tails[last.relation]
-        return AskedHop(properties, last.inverse, reached)
+        directed = tuple(DirectedRelation(self._words[step.relation], step.inverse) for step in steps)
+        return AskedHop(properties, last.inverse, reached, hop_phrases(directed), held_out)
 
     def _properties(self, step: Step) -> tuple[str, ...]:
         words: RelationWords = self._words[step.relation]
@@ -125,10 +126,14 @@ def make_questions(
     engine: Engine,
     options: MakingOptions,
     *,
+    hold_out: bool = False,
     progress: Progress = ignore_progress,
     say: Callable[[str], None] = lambda _line: None,
 ) -> QuestionSet:
     """Return questions about the engine's graph with answers and paths; the same for a graph and a seed.
+
+    hold_out: those that `split_train_dev` takes for dev are worded by the phrases that `is_held_out` chooses, the
+    others without these.
 
     say: receives warnings about the graph, also if it has fewer questions than requested. Raises `GraphError` if no
     question can be generated, and the errors of `paraphrase_questions`.
@@ -157,7 +162,7 @@ def make_questions(
         place += BATCH
         for at, drawn in zip(places, gateway.run(sampler.sample(places)), strict=True):
             if drawn is not None and _can_be_asked(drawn) and len(questions) < options.num_questions:
-                question = _question(at, drawn, naming, options.seed)
+                question = _question(at, drawn, naming, options.seed, hold_out=hold_out)
                 questions.setdefault((question.text.lower(), question.topic_ids), question)
         progress("drawing", len(questions), options.num_questions)
     if not questions:
@@ -178,13 +183,17 @@ def split_train_dev(questions: QuestionSet) -> tuple[QuestionSet, QuestionSet]:
     learn: list[GoldQuestion] = []
     choose: list[GoldQuestion] = []
     for question in questions.questions:
-        key = hashlib.sha256(json.dumps([question.topic_ids, [p.relations for p in question.paths]]).encode()).digest()
-        (choose if key[0] % EVERY_DEV == 0 else learn).append(question)
+        is_dev = _is_dev(question.topic_ids, [path.relations for path in question.paths])
+        (choose if is_dev else learn).append(question)
     if not choose or not learn:  # a graph with very few paths
         learn, choose = list(questions.questions[::2]), list(questions.questions[1::2])
     if not choose:
         raise GraphError(f"expected two questions or more that can be made from the graph, found {len(learn)}")
     return _part(questions, "learn", learn), _part(questions, "choose", choose)
+
+
+def _is_dev(topic_ids: Sequence[str], paths: Sequence[Sequence[str]]) -> bool:
+    return hashlib.sha256(json.dumps([topic_ids, paths]).encode()).digest()[0] % EVERY_DEV == 0
 
 
 def warnings_of(catalogue: Catalogue) -> list[str]:
@@ -217,10 +226,13 @@ def _is_name(entity: Entity) -> bool:
     return bool(entity.name) and len(entity.label) <= MAX_NAME_CHARS and any(map(str.isalnum, entity.label))
 
 
-def _question(place: int, drawn: PathSample, naming: HopVerbaliser, seed: int) -> GoldQuestion:
+def _question(place: int, drawn: PathSample, naming: HopVerbaliser, seed: int, *, hold_out: bool) -> GoldQuestion:
     chance = random.Random(f"{seed}/{place}/words")  # noqa: S311 - examples, no secret
     topics = [path.topic.label for path in drawn.paths]
-    hops = [naming.verbalise_hops(path) for path in drawn.paths]
+    topic_ids = tuple(path.topic.id for path in drawn.paths)
+    relations = [tuple(step.relation for step in path.steps) for path in drawn.paths]
+    held_out = _is_dev(topic_ids, relations) if hold_out else None
+    hops = [naming.verbalise_hops(path, held_out) for path in drawn.paths]
     if len(hops) == 1:
         text = question_of(hops[0], topics[0], chance)
     else:
@@ -229,10 +241,10 @@ def _question(place: int, drawn: PathSample, naming: HopVerbaliser, seed: int) -
         id=f"made-{place}",
         text=text,
         answers=tuple(_answers(drawn.ends)),
-        topic_ids=tuple(path.topic.id for path in drawn.paths),
+        topic_ids=topic_ids,
         topic_names=tuple(topics),
         num_hops=max(path.num_hops for path in drawn.paths),
-        paths=tuple(GoldPath(tuple(step.relation for step in path.steps)) for path in drawn.paths),
+        paths=tuple(map(GoldPath, relations)),
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from ...models.star.mined import MinedQuestion, Mining, write_mined_file
 from ...models.text.encoders import EncoderUnavailableError
 from ...models.text.vectors import TextVectors
+from ...models.wording.english import is_held_out
 from ..api import Engine
 from ..errors import EncoderError, GraphError, QueryTimeoutError
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers
@@ -37,12 +38,14 @@ def mine_file(
     out: Path,
     options: MiningOptions,
     *,
+    hold_out: bool = False,
     batch_size: int | None = None,
     progress: Progress = ignore_progress,
 ) -> Mining:
     """Mine the questions in the engine's graph in batches, write the file and return its header.
 
     Longer paths need smaller batches, because a batch is held in memory; without `batch_size` it is `default_batch`.
+    hold_out: leave out the phrases of relations that `is_held_out` chooses.
 
     Raises `GraphError` if no question can be mined, `StorageError` if `out` cannot be written.
     """
@@ -51,7 +54,8 @@ def mine_file(
     gateway.run(read_full_state()).check()
     asked = look_up_answers(questions.questions, gateway).questions
     catalogue = gateway.fetch(read_catalogue())
-    words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
+    relations = catalogue.relations
+    words = {r.name: words_of_relation(r, lambda p: not (hold_out and is_held_out(p.text))) for r in relations}
     try:
         index = open_index(index_folder(engine.settings, engine.connection), catalogue, engine.encoder)
         labeller = Labeller(words, index, TextVectors(engine.encoder), options)
@@ -73,6 +77,7 @@ def mine_file(
         relations={name: (word.domain, *word.properties) for name, word in words.items()},
         options={name: value for name, value in asdict(options).items() if name != "max_hop"},
         counts=counts_of(found, mined),
+        meanings={name: word.meaning for name, word in words.items()},
     )
     with translate_storage_errors(out):
         write_mined_file(out, mining, mined)

@@ -131,7 +131,8 @@ def make_sets(
 ) -> tuple[Mined, Mined]:
     """Return the mined paths of questions generated from the graph: training set and dev.
 
-    See `mine_set`. Raises `GraphError` if no questions can be generated from the graph.
+    The dev questions are worded by phrases that nothing else contains: neither the training questions nor the words of
+    relations in both files. See `mine_set`. Raises `GraphError` if no questions can be generated from the graph.
     """
     returning = "-returning" if options.return_to_topic else ""
     reworded = "-reworded" if making.paraphrase else ""
@@ -141,18 +142,20 @@ def make_sets(
     asked: list[QuestionSet] = []
     found: list[Mined] = []
     for place, part in enumerate(("learn", "choose")):
-        name = f"mined-made-{part}-{making.num_questions}{reworded}{returning}{lengths}-{options.max_hop}-{making.seed}"
+        name = f"mined-worded-{part}-{making.num_questions}{reworded}{returning}{lengths}"
+        name += f"-{options.max_hop}-{making.seed}"
 
         def mine(engine: Engine, wanted: Path, place: int = place) -> None:
             with mining() as (progress, _):
                 if not asked:
-                    asked.extend(split_train_dev(make_questions(engine, making, progress=progress, say=say)))
-                mine_file(asked[place], engine, wanted, options, progress=progress)
+                    made = make_questions(engine, making, hold_out=True, progress=progress, say=say)
+                    asked.extend(split_train_dev(made))
+                mine_file(asked[place], engine, wanted, options, hold_out=True, progress=progress)
 
-        made = GraphDataFile(
+        file = GraphDataFile(
             name, ".jsonl.gz", "another process makes questions from the graph", "made", "make questions"
         )
-        found.append(read_mined(str(make_once_per_graph(folder, made, settings, mine, fresh=fresh, say=say))))
+        found.append(read_mined(str(make_once_per_graph(folder, file, settings, mine, fresh=fresh, say=say))))
     return found[0], found[1]
 
 

@@ -150,7 +150,9 @@ def _read_paths(_config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> 
             for question in request.read_questions(file).questions
         ]
         pairs = relation_pairs(list(map(request.read_questions, options["pairs"])), apart)
-    return replace(inputs, train=train, dev=dev, beside=pairs, any_graph=any_graph)
+    return replace(
+        inputs, train=train, dev=dev, beside=pairs, any_graph=any_graph, keep_worse=bool(options.get("force"))
+    )
 
 
 def _read_subgraphs(config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[QuestionGraphs]:

@@ -22,13 +22,17 @@ END = "[END]"
 SPECIAL_TOKENS = (QUESTION, PATH, END)
 
 
+Phrases = Annotated[int, Range(0, 40)]
+
+
 @dataclass(frozen=True, slots=True)
 class DualOptions(Ranged):
     """How the dual encoder is trained; defaults were chosen on dev questions of FB15k-237.
 
     Each batch adds `pair_batch` pairs of question and relation, among `pair_others` more relations, with weight
     `pair_weight`. `extend_weight` is the weight of the loss on prefixes. similarity: weight of the untrained
-    similarity, which is added to the network's own score; the network learns the rest.
+    similarity, which is added to the network's own score; the network learns the rest. meaning: that similarity reads
+    phrases, kinds and coverage (`similarity.PEOPLE`), and the checkpoint has to be better than it is alone.
     """
 
     batch_size: Positive = 48
@@ -39,6 +43,7 @@ class DualOptions(Ranged):
     pair_others: Count = 64
     pair_weight: Weight = 0.5
     similarity: Similarity = 0.0
+    meaning: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +83,14 @@ class PoolTrainingOptions(Ranged):
 @dataclass(frozen=True, slots=True)
 class StarConfig(Ranged):
     """scorer: `cross`, the cross-attentive scorer over the dual encoder's shortlist, or `similarity`, the dual encoder
-    alone. encoder: the backbone of both, by name or path. mix: the weight of the cross-attentive scorer against the
+    alone. encoder: the backbone of both, by name or path. phrases: how many of what people say for a hop both networks
+    read after its own words. mix: the weight of the cross-attentive scorer against the
     dual encoder (see `mix_scores`); None to choose it on the dev questions.
     """
 
     scorer: Scorer = "cross"
     encoder: str = "all-MiniLM-L6-v2"
+    phrases: Phrases = 0
     mix: Share | None = None
     dual: DualOptions = field(default_factory=DualOptions)
     dual_training: TrainingOptions = field(default_factory=TrainingOptions)
@@ -94,7 +101,12 @@ class StarConfig(Ranged):
 
     def as_json(self) -> dict[str, Any]:
         """Return every option with its value, as plain data."""
-        return asdict(self)
+        values = asdict(self)
+        if not self.phrases:  # as earlier checkpoints have it
+            del values["phrases"]
+        if not self.dual.meaning:
+            del values["dual"]["meaning"]
+        return values
 
 
 PAPER = StarConfig(mix=1.0)
@@ -106,7 +118,8 @@ class StarDescription(ModelDescription):
     """The fields of ``star.json``.
 
     mix: weight of the cross-attentive scorer, see `mix_scores`. pairs: number of pairs of question and relation by
-    source. similarity: weight of the untrained similarity in the dual encoder's score.
+    source. similarity: weight of the untrained similarity in the dual encoder's score. phrases, meaning: as in its
+    configuration; checkpoints of earlier versions read neither.
     """
 
     kind: ClassVar[str] = STAR
@@ -117,6 +130,9 @@ class StarDescription(ModelDescription):
     shortlist: Positive
     pairs: Mapping[str, int] = field(default_factory=dict)
     similarity: Similarity = 0.0
+
+    phrases: Phrases = 0
+    meaning: bool = False
 
     def __post_init__(self) -> None:
         if self.mix and self.scorer != "cross":

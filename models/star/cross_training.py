@@ -57,7 +57,7 @@ class CrossReader:
 def pairs_of(examples: ExampleSet, example: Example, candidates: Candidates) -> list[tuple[str, str]]:
     """Return the question with the words of each path."""
     return [
-        (example.text, path_words(example.mentions[topic], examples.table.path_hops(path)))
+        (example.text, path_words(example.mentions[topic], examples.table.path_hops(path), examples.table.num_phrases))
         for path, topic in zip(candidates.paths.tolist(), candidates.topics.tolist(), strict=True)
     ]
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..similarity import PathSimilarity, PathsOfTopic
+from ..similarity import PathSimilarity, PathsOfTopic, SimilarityWeights
 from ..text.vectors import TextVectors
 from ..training.objective import Figures, TrainingOptions
 from .backbone import device_of
@@ -29,14 +29,14 @@ UNIT = 10.0
 """The similarity score of .1 is the scale of a temperature of .1 (`engine.evidence.calibration`)."""
 
 
-def add_similarity(examples: ExampleSet, vectors: TextVectors) -> ExampleSet:
+def add_similarity(examples: ExampleSet, vectors: TextVectors, weights: SimilarityWeights | None = None) -> ExampleSet:
     """Return the examples with the similarity of their paths; paths of one length are shortlisted together, as in a
     search.
 
     Deviations: a hop through a mediator counts once per pair of relations, since mined files store hops, where the
     search counts relations; and all paths of a length are compared, where a search compares those in its beam.
     """
-    similarity = PathSimilarity(vectors)
+    similarity = PathSimilarity(vectors, weights)
     found: list[Example] = []
     pairs = list(zip(examples.examples, examples.mined.questions, strict=True))
     for start in range(0, len(pairs), AT_ONCE):

@@ -27,10 +27,11 @@ ROOT = -1
 class PathTable:
     """Paths by number. A path's parent is the path without its last hop, and has a smaller number.
 
-    `hops` are the distinct hops, as words in `texts`.
+    `hops` are the distinct hops, as words in `texts`, with so many phrases of each.
     """
 
     words: Mapping[str, RelationWords]
+    num_phrases: int = 0
     hops: list[Hop] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     written: list[Hops] = field(default_factory=list)
@@ -65,7 +66,7 @@ class PathTable:
             hop = hop_of(written, self.words)
             self._hop_numbers[written] = len(self.hops)
             self.hops.append(hop)
-            self.texts.append(verbalise_hop(hop))
+            self.texts.append(verbalise_hop(hop, self.num_phrases))
         return self._hop_numbers[written]
 
     def path_hops(self, number: int) -> tuple[Hop, ...]:
@@ -272,9 +273,9 @@ class ExampleSet:
     mined: Mined
 
 
-def examples_of(mined: Mined) -> ExampleSet:
-    """Return the examples of a mined file, in its order."""
-    table = PathTable(words_of(mined.mining))
+def examples_of(mined: Mined, num_phrases: int = 0) -> ExampleSet:
+    """Return the examples of a mined file, in its order; num_phrases: see `verbalise_hop`."""
+    table = PathTable(words_of(mined.mining), num_phrases)
     return ExampleSet(table, tuple(_example(question, table) for question in mined.questions), mined)
 
 

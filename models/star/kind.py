@@ -30,7 +30,9 @@ def _about(description: StarDescription) -> tuple[str, str]:
     return (
         "Scores relation paths of a knowledge graph against a question, after STAR (cross-attentive path scoring with "
         f"hard path mining). Scorer: `{description.scorer}`; encoder: `{description.encoder}`; weight of the cross-"
-        f"attentive scorer beside the dual encoder: {description.mix:g}, over the best {description.shortlist} paths.",
+        f"attentive scorer beside the dual encoder: {description.mix:g}, over the best {description.shortlist} paths. "
+        f"Phrases of a relation that it reads beside its words: {description.phrases}"
+        f"{', and all in the untrained similarity beside it' if description.meaning else ''}.",
         f"{_use(description)} The figures below are of the first path, over the dev questions that have a path to an "
         "answer, which selected the weight as well.",
     )
@@ -70,7 +72,7 @@ KIND: ModelKind[StarConfig, StarDescription, Mined, StarModel] = ModelKind(
             choices=("cross", "similarity"),
         ),
     ),
-    from_graph={"dual.similarity": 1.0},
+    from_graph={"dual.similarity": 1.0, "dual.meaning": True, "phrases": 2},
     examples=(
         "lodestar train star --dataset train.jsonl.gz --dev dev.jsonl.gz --out star",
         "lodestar train star --from-graph --scorer similarity --out star",

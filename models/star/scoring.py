@@ -115,7 +115,7 @@ class StarModel:
         with self._turn:
             missing = [path for path in dict.fromkeys(paths) if path not in self._paths]
             hops = {hop for path in missing for hop in path}
-            self._encode_texts([*questions, *sorted(map(verbalise_hop, hops))])
+            self._encode_texts([*questions, *sorted(map(self._hop_text, hops))])
             self._compose(missing)
 
     def _encode_texts(self, texts: Sequence[str]) -> None:
@@ -151,10 +151,13 @@ class StarModel:
 
     def _extend(self, paths: Sequence[HopSequence], states: Mapping[HopSequence, Tensor]) -> Tensor:
         """Return the states of paths of one length, composed from their parents'."""
-        last = torch.stack([self._text(verbalise_hop(path[-1])) for path in paths])
+        last = torch.stack([self._text(self._hop_text(path[-1])) for path in paths])
         if len(paths[0]) == 1:
             return last
         return self.checkpoint.dual.step(torch.stack([states[path[:-1]] for path in paths]), last)
+
+    def _hop_text(self, hop: Hop) -> str:
+        return verbalise_hop(hop, self.checkpoint.description.phrases)
 
     def _encode(self, texts: TextBatch) -> Tensor:
         return self.checkpoint.dual.encode(texts.to(self._device))
@@ -191,7 +194,10 @@ class StarModel:
         network, texts = self.checkpoint.cross, self.checkpoint.cross_texts
         if network is None or texts is None or not pairs:
             return np.zeros(len(pairs), dtype=np.float32)
-        read = [(question, path_words(mention, path)) for question, mention, path in pairs]
+        read = [
+            (question, path_words(mention, path, self.checkpoint.description.phrases))
+            for question, mention, path in pairs
+        ]
         row = {pair: at for at, pair in enumerate(dict.fromkeys(read))}
         with self._turn, torch.inference_mode():
             started = time.perf_counter()
@@ -210,7 +216,7 @@ class StarModel:
         network, texts = self.checkpoint.cross, self.checkpoint.cross_texts
         if network is None or texts is None:
             raise ValueError("the checkpoint has no cross-attentive scorer")
-        tokens, at = texts.pair(question, path_words(mention, path))
+        tokens, at = texts.pair(question, path_words(mention, path, self.checkpoint.description.phrases))
         batch = texts.pairs([(tokens, at)])
         with torch.inference_mode():
             logits, attention = network.read(batch.to(self._device))

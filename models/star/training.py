@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from ..similarity import PEOPLE, SimilarityWeights
 from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import TrainingResult
+from ..training.objective import Figures
 from ..training.trainer import fit_calibration
 from .backbone import open_pretrained
 from .config import StarConfig
@@ -15,7 +18,7 @@ from .cross_training import CrossReader, PoolObjective
 from .dual_training import DualObjective, add_similarity
 from .examples import Example, ExampleSet, Floats, RelationPairs, examples_of, mark_remaining_paths
 from .mined import Mined
-from .mixing import mix_scores
+from .mixing import first_path_figures, mix_scores
 from .networks import INITIAL_HOP_COST, CrossAttentiveScorer, DualEncoder
 from .scoring import Network
 from .texts import CachedTokenizer
@@ -34,9 +37,10 @@ def star_training(config: StarConfig, inputs: Inputs[Mined]) -> Training:
     pairs: RelationPairs | None = inputs.beside
     star = _Star(config, inputs, pairs)
     options = config.as_json()
-    before = {key: options[key] for key in ("encoder", "mix", "dual")}
+    before: dict[str, Any] = {key: options[key] for key in ("encoder", "mix", "dual", "phrases") if key in options}
     before |= {"dual_training": config.dual_training.as_json(), "options": options["cross"]}
-    own = {"encoder": options["encoder"], "options": options["dual"]}
+    own: dict[str, Any] = {key: options[key] for key in ("encoder", "phrases") if key in options}
+    own["options"] = options["dual"]
     phases = [
         Phase(DUAL, "dual", config.dual_training, own, star.dual_objective),
         Phase(CROSS, "cross", config.cross_training, before, star.cross_objective),
@@ -51,9 +55,11 @@ def star_training(config: StarConfig, inputs: Inputs[Mined]) -> Training:
             "mix": mix,
             "shortlist": config.cross.shortlist,
             "similarity": config.dual.similarity,
+            "phrases": config.phrases,
+            "meaning": config.dual.meaning,
         }
         parts = {name: network.write for name, network in star.networks.items()}
-        return Outcome(parts, star.calibration(mix), fields)
+        return Outcome(parts, star.calibration(mix), fields, baseline=star.untrained_figures())
 
     return Training(
         phases if config.scorer == "cross" else phases[:1],
@@ -78,12 +84,13 @@ class _Star:
         """Return the dual encoder's objective."""
         config = self._config
         self._train, self._dev = (
-            [examples_of(mined) for mined in files] for files in (self._inputs.train, self._inputs.dev)
+            [examples_of(mined, config.phrases) for mined in files] for files in (self._inputs.train, self._inputs.dev)
         )
         if config.dual.similarity:
             vectors = self._inputs.vectors_of(config.encoder)
+            weights = PEOPLE if config.dual.meaning else SimilarityWeights()
             self._train, self._dev = (
-                [add_similarity(examples, vectors) for examples in sets] for sets in (self._train, self._dev)
+                [add_similarity(examples, vectors, weights) for examples in sets] for sets in (self._train, self._dev)
             )
         backbone = open_pretrained(config.encoder)
         network = DualEncoder(backbone, 0.0 if config.dual.similarity else INITIAL_HOP_COST).to(self._inputs.device)
@@ -120,6 +127,17 @@ class _Star:
             mix=config.mix,
         )
         return self._cross
+
+    def untrained_figures(self) -> Figures | None:
+        """Return the dev figures of the similarity beside the network, if it is what retrieves without a checkpoint."""
+        if not self._config.dual.meaning:
+            return None
+        return first_path_figures(
+            (example, example.similarity[0])
+            for examples in self._dev
+            for example in examples.examples
+            if example.similarity is not None
+        )
 
     def iterate_scores(self, mix: float) -> Iterator[tuple[Example, Floats]]:
         """Yield each dev example with the scores of its paths by all trained networks."""

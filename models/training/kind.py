@@ -77,7 +77,8 @@ class Inputs(Generic[SetT]):
     """The inputs of a training.
 
     device: the PyTorch device. vectors_of: the text vectors of an encoder, by its name. beside: further data of the
-    source (see `engine/training/sources.py`). any_graph: the model is meant for unseen graphs, too.
+    source (see `engine/training/sources.py`). any_graph: the model is meant for unseen graphs, too. keep_worse: write
+    the checkpoint even if it is not better than its baseline.
     """
 
     train: Sequence[SetT]
@@ -86,6 +87,7 @@ class Inputs(Generic[SetT]):
     vectors_of: Callable[[str], TextVectors]
     beside: Any = None
     any_graph: bool = False
+    keep_worse: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +111,14 @@ class Outcome:
 
     parts: writers of the checkpoint's parts. calibration: slope and intercept of a score's probability. fields: fields
     of the description that only the finished training knows. figures: of dev sets, of a training without phases.
+    baseline: dev figures of what retrieves without the checkpoint, which has to be better; None to compare none.
     """
 
     parts: Mapping[str, Writer]
     calibration: tuple[float, float]
     fields: Mapping[str, Any] = field(default_factory=dict)
     figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    baseline: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ Rules of thumb for English, our own; words of another language, numbers and addr
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tomllib
 from collections.abc import Mapping
@@ -234,8 +235,8 @@ def lexicon_phrases(label: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     entry = read_lexicon().entry(meant or label)
     if entry is NOTHING:
         return (meant,) if meant else (), ()
-    forward = (*((meant,) if meant else ()), *entry.nouns, *map(_bare, entry.asks))
-    inverse = (*map(_bare, entry.back), *map(_bare, entry.inverse))
+    forward = (*((meant,) if meant else ()), *entry.nouns, *map(bare_phrase, entry.asks))
+    inverse = (*map(bare_phrase, entry.back), *map(bare_phrase, entry.inverse))
     own = label.lower()
     return tuple(p for p in dict.fromkeys(forward) if p and p != own), tuple(p for p in dict.fromkeys(inverse) if p)
 
@@ -262,5 +263,11 @@ def _foreign() -> Mapping[str, str]:
     return words
 
 
-def _bare(template: str) -> str:
+def bare_phrase(template: str) -> str:
+    """Return a template without the places of topic and type."""
     return " ".join(template.replace("{x}'s", " ").replace("{x}", " ").replace("{t}", "").split())
+
+
+def is_held_out(phrase: str) -> bool:
+    """Return whether a phrase is one of the quarter that training on generated questions holds out, to choose by."""
+    return hashlib.sha256(phrase.casefold().encode()).digest()[0] % 4 == 0

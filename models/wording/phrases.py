@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .english import Entry, Kind, Property, plural, property_of, read_lexicon, singular
+from .english import Entry, Kind, Property, bare_phrase, is_held_out, plural, property_of, read_lexicon, singular
 
 _WH: dict[Kind, str] = {"person": "who", "place": "where", "time": "when", "number": "how much", "thing": "what"}
 _THINGS = ("thing", "one")
@@ -20,24 +20,33 @@ class AskedHop:
     """A hop as its words: the properties on the way, whether the last is walked from tail to head, what it reaches.
 
     reached: names of the kind of thing it leads to, several for one that go by several words; empty where not known.
+    said: phrases by which people ask for it. held_out: use those phrases of people and the lexicon that `is_held_out`
+    chooses, if true only these, if false only the others; None for all.
     """
 
     properties: tuple[str, ...]
     inverse: bool
     reached: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    held_out: bool | None = None
+
+    def may_say(self, phrase: str) -> bool:
+        """Return whether a phrase may be used."""
+        return self.held_out is None or is_held_out(bare_phrase(phrase)) == self.held_out
 
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
     """Noun phrases for what a hop leads to, and questions for it; kind: what sort of thing that is.
 
-    own: how many of each, from the front, use the relation's own words.
+    own: how many of each, from the front, use the relation's own words. others: use only the rest, where there are any.
     """
 
     nouns: tuple[str, ...]
     asks: tuple[str, ...]
     kind: Kind
     own: tuple[int, int]
+    others: bool = False
 
 
 def phrases_of(hop: AskedHop) -> Phrases:
@@ -55,7 +64,7 @@ def phrases_of(hop: AskedHop) -> Phrases:
     own = (len(nouns), len(asks))
     more_nouns, more_asks = _other_words(entry, hop, types)
     kind = _kind(hop, last)
-    return Phrases((*nouns, *more_nouns), (*asks, *more_asks), kind, own)
+    return Phrases((*nouns, *more_nouns), (*asks, *more_asks), kind, own, others=hop.held_out is True)
 
 
 def wh_word(kind: Kind) -> str:
@@ -259,16 +268,51 @@ def _of_compound(parts: list[Property], hop: AskedHop, types: tuple[str, ...]) -
 
 
 def _other_words(entry: Entry, hop: AskedHop, types: tuple[str, ...]) -> Iterator[list[str]]:
-    """Yield noun phrases, then questions."""
+    """Yield noun phrases, then questions: people's own, and the lexicon's."""
     t = types[0]
+    said = [_word_phrase(phrase) for phrase in hop.said if hop.may_say(phrase) and not {"{", "}"} & set(phrase)]
+    nouns, asks = ([form for forms in said for form in forms[place]] for place in (0, 1))
     if hop.inverse:
-        yield [_fill_type(each, t) for each in entry.back] + [
-            f"the {t} whose {each} is {{x}}" for each in entry.nouns[1:]
-        ]
-        yield [_fill_type(each, t) for each in entry.inverse]
+        nouns += [_fill_type(each, t) for each in filter(hop.may_say, entry.back)]
+        nouns += [f"the {t} whose {each} is {{x}}" for each in filter(hop.may_say, entry.nouns[1:])]
+        asks += [_fill_type(each, t) for each in filter(hop.may_say, entry.inverse)]
     else:
-        yield [form for each in entry.nouns for form in (f"the {each} of {{x}}", f"{{x}}'s {each}")]
-        yield [_fill_type(each, t) for each in entry.asks]
+        nouns += [
+            form for each in filter(hop.may_say, entry.nouns) for form in (f"the {each} of {{x}}", f"{{x}}'s {each}")
+        ]
+        asks += [_fill_type(each, t) for each in filter(hop.may_say, entry.asks)]
+    yield nouns
+    yield asks
+
+
+_STANDS_FOR_TOPIC = frozenset("somebody someone something they them it he him she one".split())
+_BELONGS_TO_TOPIC = frozenset("their its his her somebody's someone's".split())
+_ASKS = frozenset("who whom whose what which where when how why in on at for to from by with".split())
+
+
+def _word_phrase(phrase: str) -> tuple[list[str], list[str]]:
+    """Return noun phrases and questions that contain what people say for a relation.
+
+    "what can somebody do" is asked with the topic in place of somebody, "who looks after" with it at the end; of
+    "good at" and "birthday" both orders are possible, and only what is a noun makes noun phrases.
+    """
+    words = phrase.split()
+    for place, word in enumerate(words):
+        if place and (
+            fills := "{x}"
+            if word.lower() in _STANDS_FOR_TOPIC
+            else "{x}'s"
+            if word.lower() in _BELONGS_TO_TOPIC
+            else ""
+        ):
+            return [], [" ".join((*words[:place], fills, *words[place + 1 :]))]
+    if words[0].lower() in _ASKS:
+        return [], [f"{phrase} {{x}}"]
+    asks = [f"{{x}} {phrase}", f"{phrase} {{x}}"]
+    shaped = property_of(phrase)
+    if shaped.shape != "noun" or shaped.particle:
+        return [], [*asks, f"what is {{x}} {phrase}"]
+    return [f"the {phrase} of {{x}}", f"{{x}}'s {phrase}"], asks
 
 
 def _fill_type(template: str, type_: str) -> str:

@@ -88,16 +88,16 @@ def _way_back(one: AskedHop, two: AskedHop) -> bool:
 
 
 def _noun(phrases: Phrases, chance: random.Random) -> str:
-    return _draw_form(phrases.nouns, phrases.own[0], chance)
+    return _draw_form(phrases.nouns, phrases.own[0], phrases.others, chance)
 
 
 def _ask(phrases: Phrases, chance: random.Random) -> str:
-    return _draw_form(phrases.asks, phrases.own[1], chance)
+    return _draw_form(phrases.asks, phrases.own[1], phrases.others, chance)
 
 
-def _draw_form(forms: Sequence[str], own: int, chance: random.Random) -> str:
+def _draw_form(forms: Sequence[str], own: int, others_only: bool, chance: random.Random) -> str:
     others = forms[own:]
-    return chance.choice(others if others and chance.random() < OTHER_WORDS else forms[:own])
+    return chance.choice(others if others and (chance.random() < OTHER_WORDS or others_only) else forms[:own])
 
 
 def _frame_phrase(phrase: str, kind: Kind, hop: AskedHop, chance: random.Random) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,13 +10,21 @@ from pathlib import Path
 import pytest
 from lodestar import Engine
 from lodestar.engine.errors import InputError, UsageError
-from lodestar.engine.neo4j.catalogue import read_catalogue
+from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
+from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.recipes.linking import relation_evidence
 from lodestar.engine.relations.by_llm import phrases_by_llm
 from lodestar.engine.settings import Settings
+from lodestar.engine.supervision.made_set import make_questions, split_train_dev
+from lodestar.engine.supervision.mine_file import mine_file
+from lodestar.engine.supervision.miner import MiningOptions
+from lodestar.engine.supervision.path_sampling import MakingOptions
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.loading import load as load_source
+from lodestar.models.star.mined import read_mined_file, words_of
+from lodestar.models.wording.english import is_held_out
 
 from tests.scripted_llm import ScriptedLLM, says
 
@@ -80,38 +89,86 @@ def test_collisions_are_told_and_faults_change_nothing(team: Engine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("replies", "reasons"),
+    ("reply", "texts", "reasons"),
     [
         (
-            [
-                '{"tail": ["which town is it in", "Porto", "<b>bold</b>", "who wrote"], "head": ["what is there"]}',
-                '{"tail": ["when did they join", "", "what is it"], "head": ["in the town"]}',
-            ],
+            '{"tail": ["which town is it in", "Porto", "near the Mill", "<b>bold</b>", "who wrote", "what is it", '
+            '"hired on which date", "city"], "head": ["what is in the town", ""]}',
+            ["which town is it in", "what is in the town"],
             {
-                "with a name of the graph": 1,
+                "with a name of the graph": 2,
                 "empty, too long or with markup": 2,
                 "from the prompt": 1,
-                "too general": 2,
+                "too general": 1,
                 "nearer to another relation": 1,
+                "said already": 1,
             },
         ),
-        (['{"tail": ["Ann Alder", "where ann alder is"], "head": ["of Bob Birch"]}'] * 2, {"with a name of the graph": 6, "relations without a phrase": 2}),
-        (['{"tail": [], "head": []}', "I cannot help with that."], {"replies that could not be read": 2}),
+        ('{"tail": ["Sales", "Riga"]}', [], {"with a name of the graph": 2, "relations without a phrase": 1}),
+        ('{"tail": [], "head": []}', [], {"replies that could not be read": 1}),
+        ("I cannot help with that.", [], {"replies that could not be read": 1}),
     ],
-)  # fmt: skip
+)
 def test_a_language_models_phrases_are_filtered(
-    team: Engine, settings: Settings, tmp_path: Path, replies: list[str], reasons: dict[str, int]
+    team: Engine, settings: Settings, tmp_path: Path, reply: str, texts: list[str], reasons: dict[str, int]
 ) -> None:
     catalogue = team.gateway().fetch(read_catalogue())
-    only = replace(catalogue, relations=tuple(r for r in catalogue.relations if r.name in ("city", "hired_on")))
-    with ScriptedLLM([says(reply) for reply in replies * 3]) as llm:
+    described = tuple(
+        replace(r, phrases=(Phrase(r.shown_label, "llm"),)) for r in catalogue.relations if r.name != "city"
+    )
+    (city,) = (r for r in catalogue.relations if r.name == "city")
+    with ScriptedLLM([says(reply)] * 3) as llm:
         asked = replace(
             settings, llm_base_url=llm.base_url, llm_model="m", llm_api_key="k", llm_cache=str(tmp_path / "r")
         )
-        words, counted = phrases_by_llm(team.gateway(), only, asked, team.resources.vectors)
-    texts = {name: [phrase.text for phrase in each.phrases] for name, each in words.items()}
+        words, counted = phrases_by_llm(team.gateway(), Catalogue((city, *described)), asked, team.resources.vectors)
+    assert [phrase.text for each in words.values() for phrase in each.phrases] == texts
     assert counted == reasons
-    if len(replies) == 2 and "when did" in replies[1]:
-        assert sorted(texts.values()) == [["when did they join"], ["which town is it in"]]
-    else:
-        assert not any(texts.values())
+
+
+def test_questions_made_from_the_graph_use_phrases_and_dev_those_that_nothing_else_has(team: Engine) -> None:
+    said = [f"qword{number}" for number in range(30)]
+    out = {word for word in said if is_held_out(word)}
+    team.describe({"qq7": said})
+    made = make_questions(team, MakingOptions(60, max_hop=1, seed=0), hold_out=True)
+    learn, choose = split_train_dev(made)
+    used = {
+        part: set(re.findall(r"qword\d+", " ".join(q.text.lower() for q in questions.questions)))
+        for part, questions in (("learn", learn), ("choose", choose))
+    }
+    assert used["learn"]
+    assert not used["learn"] & out
+    assert used["choose"] <= out
+    plain = make_questions(team, MakingOptions(60, max_hop=1, seed=0))
+    assert "qword" in " ".join(question.text for question in plain.questions).lower()
+
+
+def test_mined_files_have_what_relations_mean_without_the_phrases_held_out(team: Engine, tmp_path: Path) -> None:
+    said = [f"qword{number}" for number in range(30)]
+    team.describe({"qq7": said})
+    asked = QuestionSet(
+        "one", "lodestar", "0" * 64, (GoldQuestion("q", "Where is Ann Alder?", (GoldAnswer("Sales"),), ("Ann Alder",)),)
+    )
+    for hold_out in (False, True):
+        mine_file(asked, team, tmp_path / "mined.jsonl", MiningOptions(max_hop=1), hold_out=hold_out)
+        meaning = words_of(read_mined_file(tmp_path / "mined.jsonl").mining)["qq7"].meaning
+        assert set(said) - set(meaning.forward) == ({word for word in said if is_held_out(word)} if hold_out else set())
+        assert meaning.head.kind == "person"
+
+
+def test_linking_reads_what_was_said_of_relations(team: Engine) -> None:
+    """Of two entities with a part of the mention, the one with the relation that is asked for is meant."""
+    graph = team.resources.of_graph(team.gateway().fetch(read_catalogue()))
+    question = "Which squad does Alder play in?"
+    (topic,) = [each for each in team.link(question) if each.entity.id == "Ann Alder"]
+    numbers = {relation.name: relation.number for relation in graph.catalogue.relations}
+    topic = replace(topic, relations=(numbers["qq7"],))
+    before = relation_evidence(graph, team.resources.vectors, phrases=True).features([question], [[topic]])[0]
+    team.describe({"qq7": ["which squad does play in"]})
+    graph = team.resources.of_graph(team.gateway().fetch(read_catalogue()))
+    after, old = (
+        relation_evidence(graph, team.resources.vectors, phrases=phrases).features([question], [[topic]])[0]
+        for phrases in (True, False)
+    )
+    assert after[0, 0] > before[0, 0] + 0.2
+    assert old[0, 0] == pytest.approx(before[0, 0])

@@ -27,6 +27,7 @@ PROMPT = ("who wrote", "the writer of", "books by")
         ("the allergies of grabow", filtering.NAMED),
         ("what did carla castello say", filtering.NAMED),
         ("what the vet says", None),
+        ("what Vet says", filtering.NAMED),
         ("what is it used for", filtering.GENERAL),
         ("what is the thing", filtering.GENERAL),
         ("who is it", filtering.GENERAL),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
-from lodestar.models.wording.english import base_of, plural, property_of, read_lexicon, singular
+from lodestar.models.wording.english import base_of, is_held_out, plural, property_of, read_lexicon, singular
 from lodestar.models.wording.phrases import AskedHop, phrases_of
 from lodestar.models.wording.questions import joint_question, question_of
 
@@ -110,3 +111,38 @@ def test_the_lexicon_is_whole() -> None:
     for entry in lexicon.relations.values():
         for form in (*entry.asks, *entry.inverse, *entry.back):
             assert "{x}" in form, form
+
+
+def test_what_people_say_becomes_questions_and_noun_phrases() -> None:
+    said = ("who looks after", "what can somebody do", "when did they join", "good at", "boss", "a {b}", "their office")
+    phrases = phrases_of(AskedHop(("qq7",), False, said=said))
+    others = (*phrases.nouns[phrases.own[0] :], *phrases.asks[phrases.own[1] :])
+    assert {"who looks after {x}", "what can {x} do", "when did {x} join", "{x} good at", "the boss of {x}"} <= {
+        *others
+    }
+    for form in others:
+        assert form.count("{x}") == 1, form
+        assert "{" not in form.replace("{x}", ""), form
+    asked = {
+        question_of([AskedHop(("qq7",), False, said=said)], "Ann", random.Random(seed)).lower() for seed in range(60)
+    }
+    assert any("who looks after ann" in text for text in asked)
+
+
+def test_the_phrases_that_are_held_out_word_dev_questions_alone() -> None:
+    said = tuple(f"word{number}" for number in range(40))
+    out = {phrase for phrase in said if is_held_out(phrase)}
+    assert 4 <= len(out) <= 20
+    for held_out in (True, False):
+        for inverse in (True, False):
+            hop = AskedHop(("qq7",), inverse, said=said, held_out=held_out)
+            texts = " ".join(question_of([hop], "Alien", random.Random(seed)).lower() for seed in range(300))
+            used = set(re.findall(r"word\d+", texts))
+            assert used
+            assert used <= out if held_out else not used & out
+    everything = phrases_of(AskedHop(("birthplace",), False))
+    parts = [phrases_of(AskedHop(("birthplace",), False, held_out=held_out)) for held_out in (True, False)]
+    own = everything.own[1]
+    assert sorted(everything.asks[own:]) == sorted([*parts[0].asks[own:], *parts[1].asks[own:]])
+    assert parts[0].others
+    assert not parts[1].others

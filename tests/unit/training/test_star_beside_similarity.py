@@ -13,17 +13,19 @@ from lodestar.engine.retrieval.scoring import PathQuery, SimilarityScorer, mask_
 from lodestar.engine.training.path_sets import split_mined
 from lodestar.engine.training.running import check_disjoint_sets
 from lodestar.engine.values import Entity, RelationPath, Step, Topic
+from lodestar.models.similarity import PEOPLE
 from lodestar.models.star.config import DualOptions, StarConfig
 from lodestar.models.star.dual_training import UNIT, add_similarity
-from lodestar.models.star.examples import mark_remaining_paths, relations_of
+from lodestar.models.star.examples import examples_of, mark_remaining_paths, relations_of
 from lodestar.models.star.kind import KIND
 from lodestar.models.star.mined import INVERSE, THROUGH, Mined, words_of
 from lodestar.models.star.scoring import StarModel, read_checkpoint
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
+from lodestar.models.text.verbalise import Meaning, RelationWords
 from lodestar.models.training.description import ModelDescription
-from lodestar.models.training.objective import TrainingOptions
-from lodestar.models.training.trainer import fit_calibration
+from lodestar.models.training.objective import NotBetterError, TrainingOptions
+from lodestar.models.training.trainer import check_better, fit_calibration
 
 from tests.mined_examples import MINING, REACH, example_set, mined, questions, tiny_encoder
 from tests.trainings import train_sets
@@ -150,3 +152,75 @@ def test_one_question_in_eight_of_a_file_is_kept_apart() -> None:
     check_disjoint_sets([learn], [choose])
     with pytest.raises(InputError, match="to hold out one in eight, found 1: give --dev"):
         split_mined(replace(whole, questions=whole.questions[:1]))
+
+
+MEANT = replace(
+    MINING, meanings={"capital": Meaning(("seat of government", "main city"), ("which country is led from",))}
+)
+
+
+def meant_sets() -> list[Mined]:
+    return [Mined(MEANT, tuple(questions(*some)), sha * 64) for some, sha in (((0, 3), "a"), ((3, 5), "b"))]
+
+
+def test_a_checkpoint_reads_as_many_phrases_as_it_learned_with_and_an_old_one_none(tmp_path: Path) -> None:
+    config = StarConfig(
+        encoder=str(tiny_encoder(tmp_path / "encoder")),
+        phrases=1,
+        dual=DualOptions(batch_size=3, similarity=1.0, meaning=True),
+        dual_training=TrainingOptions(epochs=1),
+        cross_training=TrainingOptions(epochs=1),
+    )
+    learn, choose = meant_sets()
+    assert examples_of(learn, 1).table.texts[0] == "country capital, seat of government"
+    assert examples_of(learn).table.texts[0] == "country capital"
+    train_sets(KIND, config, [learn], [choose], tmp_path / "star", keep_worse=True)
+    checkpoint = read_checkpoint(tmp_path / "star")
+    assert (checkpoint.description.phrases, checkpoint.description.meaning) == (1, True)
+    assert "it reads beside its words: 1, and all in" in (tmp_path / "star" / "README.md").read_text()
+    words, bare = words_of(MEANT), words_of(MINING)
+    first = {**words, "capital": replace(words["capital"], meaning=Meaning(("seat of government",)))}
+    topic = Topic(Entity("p", "Peru"), mention="Peru", matched_name="Peru")
+    query = PathQuery("What is the main city of Peru?", (topic,), (RelationPath((Step("capital"),)),), (1.0,))
+
+    def scores(known: dict[str, RelationWords], num_phrases: int) -> list[float]:
+        told = replace(checkpoint.description, phrases=num_phrases, similarity=0.0)
+        scorer = star_scorer(known, StarModel(replace(checkpoint, description=told)), lambda _: pytest.fail("none"))
+        pair = (query.question, topic, query.paths[0])
+        return [float(scorer.score([query])[0].stop[0]), float(scorer.read([pair])[0])]
+
+    assert scores(words, 1) == pytest.approx(scores(first, 1))
+    for one, other in zip(scores(words, 1), scores(bare, 1), strict=True):
+        assert one != pytest.approx(other)
+    assert scores(words, 0) == pytest.approx(scores(bare, 0))
+
+
+def test_the_similarity_beside_it_reads_phrases_only_where_it_learned_so(vectors: TextVectors) -> None:
+    (learn, _) = meant_sets()
+    plain = replace(learn, mining=MINING)
+    of_old, of_people = (
+        [add_similarity(examples_of(each), vectors, weights).examples[0].similarity for each in (learn, plain)]
+        for weights in (None, PEOPLE)
+    )
+    assert np.array_equal(of_old[0], of_old[1])  # type: ignore[arg-type]
+    assert not np.array_equal(of_people[0], of_people[1])  # type: ignore[arg-type]
+
+
+def test_a_checkpoint_that_is_not_better_than_none_is_not_written(tmp_path: Path) -> None:
+    found = {"selection_metric": 0.5}
+    check_better(found, {"selection_metric": 0.4}, 4)
+    with pytest.raises(NotBetterError, match=r"on 4 dev questions the trained scorer has 0\.500, the one without"):
+        check_better(found, found, 4)
+    config = StarConfig(
+        scorer="similarity",
+        encoder=str(tiny_encoder(tmp_path / "encoder")),
+        dual=DualOptions(batch_size=3, similarity=100.0, meaning=True),  # whatever is learned, the order stays
+        dual_training=TrainingOptions(epochs=1),
+    )
+    learn, choose = meant_sets()
+    folder = tmp_path / "star"
+    with pytest.raises(NotBetterError):
+        train_sets(KIND, config, [learn], [choose], folder)
+    assert not (folder / "star.json").exists()
+    figures = train_sets(KIND, config, [learn], [choose], folder, keep_worse=True).figures
+    assert figures["dual encoder"]["selection_metric"] == figures["without training"]["selection_metric"]
