@@ -82,3 +82,50 @@ def test_triples_and_phrases_cannot_go_to_one_file(described: Lodestar) -> None:
     ran = described("export", "x.tsv", "--phrases", "x.tsv")
     assert ran.code == 2
     assert "triples and phrases cannot both go to x.tsv: give --phrases another file" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "said"),
+    [
+        ("owned_by\t<i>who</i>\n", 3, "p.tsv:1: expected a phrase without markup, found '<i>'"),
+        ("owned_by\t[[who]] has it\n", 3, "p.tsv:1: expected a phrase without markup, found '[['"),
+        ("owned_by\t" + "\t".join(f"who {n}" for n in range(100_000)) + "\n", 3, "at most 200 phrases of a relation, found 10"),
+        ("owned_by\t" + "\t".join(f"who {n}" for n in range(200_001)) + "\n", 3, "p.tsv:1: expected at most 200,000 phrases"),
+        ("ownedby\twho\n", 3, "p.tsv:1: the graph has no relation 'ownedby'; nearest: owned_by"),
+        ("owned_by\n", 3, "p.tsv:1: expected a relation, a tab and at least one phrase"),
+        ("owned_by\t" + "x" * 201 + "\n", 3, "p.tsv:1: expected a phrase of at most 200 characters, found 201"),
+        (b"owned_by\t\xff\n", 3, "p.tsv"),
+        (None, 3, "p.tsv"),
+    ],
+    ids=["markup", "brackets", "many", "too many", "not there", "nothing", "long", "bytes", "no file"],
+)  # fmt: skip
+def test_phrases_that_cannot_be_taken_are_one_line_and_change_nothing(
+    described: Lodestar, content: str | bytes | None, code: int, said: str
+) -> None:
+    before = words(described)
+    if content is not None:
+        Path("p.tsv").write_bytes(content if isinstance(content, bytes) else f"city\tnew\n{content}".encode())
+    said = said.replace("p.tsv:1", "p.tsv:2")
+    ran = described("describe", "--file", "p.tsv")
+    assert ran.code == code, ran.err
+    assert said in ran.err
+    assert len(ran.err.splitlines()) == 1
+    assert words(described) == before
+
+
+def test_phrases_of_two_relations_in_other_languages_and_for_relations_that_are_numbers(
+    empty_graph: None, lodestar: Lodestar
+) -> None:
+    Path("kg.tsv").write_text("Ann Alder\t17\tSales\nBob Birch\t17\tMill\nAnn Alder\t18\tPorto\nBob Birch\t18\tRiga\n")
+    assert lodestar("load", "tsv", "kg.tsv", "--header", "no").code == 0
+    said = lodestar("describe", "--json", "17", "in welcher Abteilung", "誰の部署", "who is it with")
+    assert json.loads(said.out) == {"relations": 1, "phrases": 3, "collisions": {}, "left_out": {}}
+    ran = lodestar("describe", "18", "Who is it WITH", "in which town does live")
+    assert "“who is it with” asks for 17, 18: questions may take one for the other" in ran.err
+    assert lodestar("ask", "In which town does Ann Alder live?").out.startswith("Porto")
+    assert lodestar("ask", "In welcher Abteilung ist Bob Birch?").out.startswith("Mill")
+    (number, *_) = json.loads(lodestar("relations", "--json").out)
+    assert (number["relation"], number["label"]) == ("17", "17")
+    refused = lodestar("describe", "19", "who")
+    assert refused.code == 2
+    assert "the graph has no relation '19'" in refused.err

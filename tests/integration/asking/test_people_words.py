@@ -172,3 +172,34 @@ def test_linking_reads_what_was_said_of_relations(team: Engine) -> None:
     )
     assert after[0, 0] > before[0, 0] + 0.2
     assert old[0, 0] == pytest.approx(before[0, 0])
+
+
+def test_every_kind_of_thing_is_found_in_a_graph(
+    empty_graph: None, gateway: Gateway, settings: Settings, tmp_path: Path
+) -> None:
+    """A relation for each kind, named so that only its things or its own word tell."""
+    tails = {
+        "on": ("2015-02-03", "2016-03-04", "date"),
+        "since": ("1987", "2004", "year"),
+        "beds": ("12", "1,200", "number"),
+        "worth": ("€ 12.50", "300 dollars", "amount"),
+        "mail": ("ann@firm.example", "bob@firm.example", "email"),
+        "page": ("https://firm.example/a", "https://firm.example/b", "url"),
+        "reached at": ("+44 1632 960010", "+44 1632 960011", "phone"),
+        "open": ("yes", "no", "yes or no"),
+        "singer": ("Xq", "Yq", "person"),
+        "city": ("Xw", "Yw", "place"),
+        "company": ("Xe", "Ye", "organisation"),
+        "film": ("Xr", "Yr", "work"),
+        "festival": ("Xt", "Yt", "event"),
+        "device": ("Xz", "Yz", "product"),
+        "dog": ("Xu", "Yu", "animal"),
+        "language": ("Xi", "Yi", "language"),
+        "qq7": ("Xo", "Yo", "unknown"),
+    }
+    file = tmp_path / "kinds.tsv"
+    file.write_text("".join(f"{h}\t{r}\t{t}\n" for r, (a, b, _) in tails.items() for h, t in (("h1", a), ("h2", b))))
+    load_source(TsvSource(str(file)), gateway, LoadOptions(staging=tmp_path / "staging"))
+    with Engine(settings) as engine:
+        found = {relation.name: relation.tail.kind for relation in engine.read_relations()}
+    assert found == {name: kind for name, (_, _, kind) in tails.items()}

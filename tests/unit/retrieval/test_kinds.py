@@ -97,3 +97,47 @@ def test_a_noun_tells_its_kind_by_its_head() -> None:
     assert noun_kind("place of birth") == "place"
     assert noun_kind("head physicist") == "person"
     assert noun_kind("frobnication") == ""
+
+
+@pytest.mark.parametrize(
+    ("label", "names", "kind"),
+    [
+        ("opened", ("2015-03-02", "2016-04-05"), "date"),
+        ("opened", ("1987", "2004"), "year"),
+        ("beds", ("12", "1,200", "2004"), "number"),
+        ("entry fee", ("12", "1200"), "amount"),
+        ("worth", ("€ 12.50", "300 dollars"), "amount"),
+        ("mail", ("ann@firm.example", "bob@firm.example"), "email"),
+        ("page", ("https://firm.example/a", "www.firm.example"), "url"),
+        ("reached at", ("+44 1632 960010", "(030) 22 33 44"), "phone"),
+        ("open", ("yes", "no"), "yes or no"),
+        ("motto", ("never again", "always on time"), "text"),
+    ],
+)
+def test_each_kind_of_value_at_an_end(label: str, names: tuple[str, ...], kind: str) -> None:
+    sample = EndSample(names, len(names), {-1: len(names)})
+    found = end_kinds({-1: sample}, {1: label}, {})[-1]
+    assert found.kind == kind
+    assert found.share == 1
+
+
+@pytest.mark.parametrize(
+    ("noun", "kind"),
+    [
+        ("singer", "person"),
+        ("city", "place"),
+        ("company", "organisation"),
+        ("film", "work"),
+        ("festival", "event"),
+        ("device", "product"),
+        ("dog", "animal"),
+        ("language", "language"),
+        ("frobnication", "unknown"),
+    ],
+)
+def test_each_kind_of_entity_at_an_end(noun: str, kind: str) -> None:
+    """By the relation that leads there, by the type that the source says, and not by names that say nothing."""
+    sample = EndSample(("Xq", "Yq"), 0, {-1: 2})
+    assert end_kinds({-1: sample}, {1: noun}, {})[-1].kind == kind
+    assert end_kinds({-1: sample}, {1: "qq7"}, {-1: noun})[-1].kind == kind
+    assert end_kinds({-1: sample}, {1: "qq7"}, {})[-1].kind == "unknown"
