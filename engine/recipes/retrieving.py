@@ -353,8 +353,9 @@ class GrilReader(AnswererPart):
         from ..answering.gril_answers import GenerativeAnswerer, MultipleChoiceAnswerer, PassageWriter, PointerAnswerer
 
         self.check()
-        texts = {name: verbalise_hop((DirectedRelation(words),)) for name, words in graph.words.items()}
         model = graph.shared.model(self.checkpoint, *self.kinds)
+        num_phrases = model.description.subgraph.phrases
+        texts = {name: verbalise_hop((DirectedRelation(words),), num_phrases) for name, words in graph.words.items()}
         reader = model.reader
         passages = PassageWriter(reader, model.hops, texts)
         kinds: dict[str, Callable[[PassageWriter], Answerer]] = {

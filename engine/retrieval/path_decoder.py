@@ -28,7 +28,7 @@ class PathDecoderScorer:
 
     def __init__(self, words: Mapping[str, RelationWords], model: PathModel) -> None:
         self._model = model
-        self._vocabulary = RelationTokens.of(words)
+        self._vocabulary = RelationTokens.of(words, model.description.phrases)
         self._tokens = model.tokens(self._vocabulary)
 
     @property

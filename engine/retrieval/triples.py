@@ -35,9 +35,9 @@ class GraphRelations:
     words: Mapping[int, RelationWords]
     stored_as: Mapping[str, str]
 
-    def texts(self) -> dict[int, str]:
-        """Return what the encoder gets to see of each."""
-        return {number: verbalise_hop((DirectedRelation(words),)) for number, words in self.words.items()}
+    def texts(self, num_phrases: int) -> dict[int, str]:
+        """Return what the encoder gets to see of each; num_phrases: see `verbalise_hop`."""
+        return {number: verbalise_hop((DirectedRelation(words),), num_phrases) for number, words in self.words.items()}
 
 
 def subgraphs_of(relations: GraphRelations, vectors: TextVectors, options: SubgraphOptions) -> QuestionSubgraphs:
@@ -90,7 +90,7 @@ class SubgraphColumns:
         min_link: float,
     ) -> None:
         self.names = relations.names
-        self._texts = relations.texts()
+        self._texts = relations.texts(options.phrases)
         self._vectors = vectors
         self._options = options
         self._subgraphs = subgraphs_of(relations, vectors, self._options)

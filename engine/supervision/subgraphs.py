@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,7 @@ def write_question_graphs(
     relations = graph_relations(catalogue)
     extractor = subgraphs_of(relations, vectors, options)
     asked = look_up_answers(questions.questions, gateway).questions
-    made = _Columns(relations)
+    made = _Columns(relations, options.phrases)
     progress("walking", 0, len(asked))
     for start in range(0, len(asked), BATCH):
         placed, _ = gateway.run(place_questions(asked[start : start + BATCH], open_domain=open_domain))
@@ -76,9 +75,9 @@ def write_question_graphs(
 class _Columns:
     """Builder of the columns of a file."""
 
-    def __init__(self, relations: GraphRelations) -> None:
+    def __init__(self, relations: GraphRelations, num_phrases: int) -> None:
         self.questions: list[PlacedQuestion] = []
-        self._texts = relations.texts()
+        self._texts = relations.texts(num_phrases)
         self._names = relations.names
         self._relations: dict[int, int] = {}
         self._entities: dict[str, int] = {}
@@ -127,7 +126,7 @@ class _Columns:
             questions.name,
             questions.sha256,
             graph,
-            asdict(options) | {"supervision": WEAK},
+            options.as_json() | {"supervision": WEAK},
             tuple(each.question.id for each in self.questions),
             tuple(each.question.text for each in self.questions),
             tuple(self._entities),

@@ -60,8 +60,9 @@ def match_refined_pools(pools: Sequence[Pool], supervision: Sequence[str]) -> li
     return [refined.get(pool.header.questions_sha256, pool) for pool in pools]
 
 
-def graph_vocabulary(settings: Settings) -> RelationTokens:
-    """Return the tokens of the graph's relations."""
+def graph_vocabulary(settings: Settings, num_phrases: int = 0) -> RelationTokens:
+    """Return the tokens of the graph's relations, with so many phrases of each."""
     with Engine(settings) as engine:
         catalogue = engine.gateway().fetch(read_catalogue())
-    return RelationTokens.of({relation.name: words_of_relation(relation) for relation in catalogue.relations})
+    words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
+    return RelationTokens.of(words, num_phrases)

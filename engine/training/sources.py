@@ -191,7 +191,7 @@ def labels_of_sets(sets: Sequence[QuestionSet]) -> list[QuestionLabels]:
     ]
 
 
-def _read_pools(_config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[Any]:
+def _read_pools(config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[Any]:
     def pool(file: str) -> Any:
         questions = request.questions(file)
         return pool_set(
@@ -206,7 +206,12 @@ def _read_pools(_config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> 
     pools = list(map(pool, (*request.train_files, *request.dev_files)))
     pools = match_refined_pools(pools, request.options.get("supervision", (WEAK,)))
     train = len(request.train_files)
-    return replace(inputs, train=pools[:train], dev=pools[train:], beside=graph_vocabulary(request.settings))
+    return replace(
+        inputs,
+        train=pools[:train],
+        dev=pools[train:],
+        beside=graph_vocabulary(request.settings, getattr(config, "phrases", 0)),
+    )
 
 
 def _read_links(config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[Any]:

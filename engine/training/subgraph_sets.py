@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict
 from pathlib import Path
 
 from ...models.reg_triple.config import SubgraphOptions
@@ -42,7 +41,7 @@ def graph_set(
     open_domain: also of questions whose answers are not in the graph. See `make_once_per_graph`.
     """
     mode = ["open domain"] if open_domain else []
-    how = json.dumps([VERSION, vectors.encoder.name, asdict(subgraph), *mode], sort_keys=True)
+    how = json.dumps([VERSION, vectors.encoder.name, subgraph.as_json(), *mode], sort_keys=True)
     name = f"subgraphs-{questions.name}-{questions.sha256[:8]}-{hashlib.sha256(how.encode()).hexdigest()[:8]}"
 
     def make(engine: Engine, wanted: Path) -> None:

@@ -128,7 +128,7 @@ class GrilConfig(Ranged):
 
     def as_json(self) -> dict[str, Any]:
         """Return every option with its value, as plain data."""
-        return asdict(self)
+        return {**asdict(self), "subgraph": self.subgraph.as_json()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
-from ..ranges import Dimension, Positive, Ranged, Width
+from ..ranges import Dimension, NumPhrases, Positive, Ranged, Width
 from ..training.description import ModelDescription
 from ..training.objective import TrainingOptions
 
@@ -18,12 +18,13 @@ candidate (of the chains that leave its topics) is right.
 @dataclass(frozen=True, slots=True)
 class PathConfig(Ranged):
     """encoder: text encoder, by name or path; it is not trained. hidden: units of the decoder. batch_size: paths per
-    step.
+    step. phrases: how many of what people say for a relation follow its words.
     """
 
     encoder: str = "all-MiniLM-L6-v2"
     hidden: Width = 256
     batch_size: Positive = 32
+    phrases: NumPhrases = 0
     training: TrainingOptions = field(
         default_factory=lambda: TrainingOptions(
             epochs=30, learning_rate=1e-3, head_learning_rate=1e-3, weight_decay=0.01, patience=4
@@ -32,7 +33,10 @@ class PathConfig(Ranged):
 
     def as_json(self) -> dict[str, Any]:
         """Return every option with its value, as plain data."""
-        return asdict(self)
+        values = asdict(self)
+        if not self.phrases:  # as earlier versions wrote it
+            del values["phrases"]
+        return values
 
 
 PART = "decoder"
@@ -48,3 +52,4 @@ class PathDescription(ModelDescription):
     dimension: Dimension
     hidden: Width
     supervision: str = "weak"
+    phrases: NumPhrases = 0

@@ -31,10 +31,12 @@ class RelationTokens:
     tokens: Mapping[str, int] = field(repr=False)
 
     @classmethod
-    def of(cls, words: Mapping[str, RelationWords]) -> RelationTokens:
-        """Return the tokens of relations by name."""
+    def of(cls, words: Mapping[str, RelationWords], num_phrases: int = 0) -> RelationTokens:
+        """Return the tokens of relations by name; num_phrases: see `verbalise_hop`."""
         steps = {f"{INVERSE * inverse}{name}": (name, bool(inverse)) for name in words for inverse in (0, 1)}
-        texts = (verbalise_hop((DirectedRelation(words[name], inverse),)) for name, inverse in steps.values())
+        texts = (
+            verbalise_hop((DirectedRelation(words[name], inverse),), num_phrases) for name, inverse in steps.values()
+        )
         return cls(
             tuple(
                 f"{text} backwards" if inverse else text

@@ -179,7 +179,7 @@ def decoder_training(config: PathConfig, inputs: Inputs[Pool]) -> Training:
 
     def outcome(_trained: Mapping[str, TrainingResult]) -> Outcome:
         objective, dimension = learned[0]
-        fields = {"encoder": config.encoder, "dimension": dimension, "hidden": config.hidden}
+        fields = {"encoder": config.encoder, "dimension": dimension, "hidden": config.hidden, "phrases": config.phrases}
         parts = {PART: partial(write_weights, objective.network.state_dict())}
         return Outcome(parts, fit_calibration(objective.calibration_pairs()), fields)
 

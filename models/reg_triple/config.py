@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, ClassVar
 
-from ..ranges import Dimension, Hops, Positive, Range, Ranged, Width
+from ..ranges import Dimension, Hops, NumPhrases, Positive, Range, Ranged, Width
 from ..training.description import ModelDescription
 from ..training.objective import TrainingOptions
 
@@ -23,12 +23,20 @@ triples, and recall of the right answers in its subgraph among the ends of the b
 @dataclass(frozen=True, slots=True)
 class SubgraphOptions(Ranged):
     """How a question's subgraph is read: hops from the topics, relations expanded per hop (those nearest to the
-    question), and the most triples.
+    question), and the most triples. phrases: how many of what people say for a relation follow its words.
     """
 
     num_hops: Hops = 2
     num_relations: Positive = 20
     max_triples: Annotated[int, Range(1, 1_000_000)] = 4_000
+    phrases: NumPhrases = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return every option with its value, as plain data; without phrases as earlier versions wrote it."""
+        values = asdict(self)
+        if not self.phrases:
+            del values["phrases"]
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,7 @@ class ScorerConfig(Ranged):
 
     def as_json(self) -> dict[str, Any]:
         """Return every option with its value, as plain data."""
-        return asdict(self)
+        return {**asdict(self), "subgraph": self.subgraph.as_json()}
 
 
 class TripleConfig(ScorerConfig):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
-from ..ranges import Count, Positive, Range, Ranged, Share, Weight, check_ranges
+from ..ranges import Count, NumPhrases, Positive, Range, Ranged, Share, Weight, check_ranges
 from ..training.description import STAR, ModelDescription
 from ..training.objective import TrainingOptions
 
@@ -20,9 +20,6 @@ QUESTION = "[QSP]"
 PATH = "[PSP]"
 END = "[END]"
 SPECIAL_TOKENS = (QUESTION, PATH, END)
-
-
-Phrases = Annotated[int, Range(0, 40)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +87,7 @@ class StarConfig(Ranged):
 
     scorer: Scorer = "cross"
     encoder: str = "all-MiniLM-L6-v2"
-    phrases: Phrases = 0
+    phrases: NumPhrases = 0
     mix: Share | None = None
     dual: DualOptions = field(default_factory=DualOptions)
     dual_training: TrainingOptions = field(default_factory=TrainingOptions)
@@ -131,7 +128,7 @@ class StarDescription(ModelDescription):
     pairs: Mapping[str, int] = field(default_factory=dict)
     similarity: Similarity = 0.0
 
-    phrases: Phrases = 0
+    phrases: NumPhrases = 0
     meaning: bool = False
 
     def __post_init__(self) -> None:

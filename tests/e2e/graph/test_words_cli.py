@@ -122,8 +122,8 @@ def test_phrases_of_two_relations_in_other_languages_and_for_relations_that_are_
     assert json.loads(said.out) == {"relations": 1, "phrases": 3, "collisions": {}, "left_out": {}}
     ran = lodestar("describe", "18", "Who is it WITH", "in which town does live")
     assert "“who is it with” asks for 17, 18: questions may take one for the other" in ran.err
-    assert lodestar("ask", "In which town does Ann Alder live?").out.startswith("Porto")
-    assert lodestar("ask", "In welcher Abteilung ist Bob Birch?").out.startswith("Mill")
+    assert lodestar("ask", "In which town does Ann Alder live?").out.splitlines()[1].strip() == "Porto"
+    assert lodestar("ask", "In welcher Abteilung ist Bob Birch?").out.splitlines()[1].strip() == "Mill"
     (number, *_) = json.loads(lodestar("relations", "--json").out)
     assert (number["relation"], number["label"]) == ("17", "17")
     refused = lodestar("describe", "19", "who")

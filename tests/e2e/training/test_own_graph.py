@@ -36,6 +36,6 @@ def test_the_page(lodestar: Lodestar, tmp_path: Path, monkeypatch: pytest.Monkey
     good_at = said['$ lodestar ask "What is Dot Dogwood good at?"']
     assert "Chess" in good_at
     assert "has skill" in good_at.splitlines()[-1]
-    assert "good at (user)" in said['$ lodestar describe "has skill" --show']
+    assert "→ user: what can somebody do; good at" in said['$ lodestar describe "has skill" --show']
     assert (tmp_path / "report" / "report.html").exists()
     assert (tmp_path / "scorer" / "README.md").exists()

@@ -15,15 +15,20 @@ from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.linking import relation_evidence
 from lodestar.engine.relations.by_llm import phrases_by_llm
+from lodestar.engine.retrieval.triples import GraphRelations, SubgraphColumns
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.made_set import make_questions, split_train_dev
 from lodestar.engine.supervision.mine_file import mine_file
 from lodestar.engine.supervision.miner import MiningOptions
 from lodestar.engine.supervision.path_sampling import MakingOptions
+from lodestar.engine.supervision.subgraphs import write_question_graphs
+from lodestar.engine.values import LinkedQuestion, Question
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.loading import load as load_source
+from lodestar.models.reg_triple.config import SubgraphOptions
 from lodestar.models.star.mined import read_mined_file, words_of
+from lodestar.models.subgraphs import read_graphs
 from lodestar.models.wording.english import is_held_out
 
 from tests.scripted_llm import ScriptedLLM, says
@@ -203,3 +208,23 @@ def test_every_kind_of_thing_is_found_in_a_graph(
     with Engine(settings) as engine:
         found = {relation.name: relation.tail.kind for relation in engine.read_relations()}
     assert found == {name: kind for name, (_, _, kind) in tails.items()}
+
+
+@pytest.mark.parametrize("phrases", [0, 1])
+def test_subgraphs_are_learned_from_and_read_with_the_same_phrases(team: Engine, tmp_path: Path, phrases: int) -> None:
+    team.describe({"qq7": ["squad", "the team of"]})
+    options = SubgraphOptions(num_hops=1, phrases=phrases)
+    text = "qq7, squad" if phrases else "qq7"
+    asked = QuestionSet(
+        "one", "lodestar", "0" * 64, (GoldQuestion("q", "Where is Ann Alder?", (GoldAnswer("Sales"),), ("Ann Alder",)),)
+    )
+    write_question_graphs(asked, team, team.resources.vectors, tmp_path / "graphs.safetensors", options)
+    assert text in read_graphs(tmp_path / "graphs.safetensors").texts.relations
+    graph = team.resources.of_graph(team.gateway().fetch(read_catalogue()))
+    words = {number: graph.words[name] for number, name in graph.relations.items()}
+    relations = GraphRelations(graph.relations, words, graph.catalogue.stored_as)
+    columns = SubgraphColumns(relations, team.resources.vectors, options, max_topics=1, min_link=0.0)
+    linked = LinkedQuestion(Question("Where is Ann Alder?"), team.link("Where is Ann Alder?"))
+    batch = team.gateway().run(columns.extract([linked]))
+    assert text in columns.columns([linked], batch).relations
+    assert ("phrases" in options.as_json()) == bool(phrases)

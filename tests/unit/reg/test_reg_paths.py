@@ -17,7 +17,7 @@ from lodestar.models.reg_path.kind import KIND
 from lodestar.models.reg_path.network import NO_TOKEN, PathDecoder, PathModel, RelationTokens
 from lodestar.models.reg_path.training import examples_of, read_path_decoder
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.text.verbalise import RelationWords
+from lodestar.models.text.verbalise import Meaning, RelationWords
 from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import Watcher
@@ -146,3 +146,26 @@ def test_questions_without_a_path_teach_nothing(tmp_path: Path) -> None:
             train_sets(
                 KIND, CONFIG, [train_on], [choose_on], tmp_path, encode=LetterEncoder().encode, beside=VOCABULARY
             )
+
+
+def test_tokens_have_as_many_phrases_as_a_checkpoint_reads() -> None:
+    words = {**WORDS, "capital": RelationWords("", ("capital",), Meaning(("seat", "main city"), ("led from",)))}
+    assert RelationTokens.of(words, 1).texts[:2] == ("capital, seat", "capital, led from backwards")
+    assert RelationTokens.of(words).texts == VOCABULARY.texts
+    values = {
+        "dimension": 8,
+        "hidden": 8,
+        "calibration": (1.0, 0.0),
+        "config": {},
+        "train": (),
+        "dev": (),
+        "figures": {},
+    }
+    for phrases, texts in ((0, VOCABULARY.texts), (1, RelationTokens.of(words, 1).texts)):
+        description = PathDescription(**values, phrases=phrases)  # type: ignore[arg-type]
+        encoder = LetterEncoder()
+        model = PathModel(description, PathDecoder(encoder.dimension, 8), TextVectors(encoder))
+        scorer = PathDecoderScorer(words, model)
+        assert scorer._vocabulary.texts == texts
+    assert "phrases" not in PathConfig().as_json()
+    assert PathConfig(phrases=2).as_json()["phrases"] == 2
