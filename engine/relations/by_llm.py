@@ -79,7 +79,8 @@ def phrases_by_llm(
                 reasons["relations without a phrase"] += not found[relation.name]
             progress("asking", min(start + 8, len(wanted)), len(wanted))
         spent = f"{model.usage.calls:,} calls, {model.usage.cached:,} from the cache"
-        say(f"{len(found):,} of {len(wanted):,} relations by {model.endpoint.model} ({spent})")
+        why = f"; of others: {failure}" if failure else ""
+        say(f"{len(found):,} of {len(wanted):,} relations by {model.endpoint.model} ({spent}){why}")
     finally:
         if own:
             model.close()

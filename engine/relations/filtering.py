@@ -37,7 +37,7 @@ FOREIGN = "in another language"
 OTHER = "nearer to another relation"
 TWICE = "said of two relations"
 _GENERAL_WORDS = frozenset(
-    "use used using thing kind type sort one something anything someone somebody anybody people related relate "
+    "use used using thing kind type sort one something anything someone somebody anybody people person related relate "
     "relation relationship connected connection connect associated association linked involved involve about "
     "information info detail data value fact name named called happen happened know known give given make made "
     "way part item entity object subject go long much many other also".split()
