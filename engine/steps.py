@@ -216,7 +216,6 @@ class _Run(Generic[T]):
         self._waiting: list[tuple[_Task, Sequence[Call]]] = []
         self._riding: list[_Task] = []
         """Tasks with a request beside their branches."""
-        self._sent: list[Call] = []
         self._sent_s = 0.0
         self._ready.append((_Task(steps, "", _Ledger()), None, None))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -47,12 +47,17 @@ Dimension = Annotated[int, Range(1, 65_536)]
 
 
 class Ranged:
-    """A dataclass that raises `ValueError` for its first number outside the range of its type."""
+    """Options as a dataclass, which raises `ValueError` for its first number outside the range of its type."""
 
     __slots__ = ()
 
     def __post_init__(self) -> None:
         check_ranges(self)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return every option with its value, as plain data."""
+        values: dict[str, Any] = asdict(self)  # type: ignore[call-overload]
+        return values
 
 
 def check_ranges(options: Any) -> None:

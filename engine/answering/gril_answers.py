@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from ...models.gril.network import TRIPLES_PER_HOP, HopModel
 from ...models.gril.passages import Passage
 from ...models.gril.readers import ReaderModel
+from ...models.words import fold_spelling
 from ..errors import UsageError
 from ..evidence.bridges import to_triples
 from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item
@@ -65,20 +68,21 @@ class PassageWriter:
 
 
 def find_supporting_triples(evidence: Evidence[Triple], name: str) -> tuple[int, ...]:
-    """Return the triples with an entity of this name, ignoring case."""
-    name = name.casefold()
+    """Return the triples with an entity of this name, ignoring spelling (`fold_spelling`)."""
+    name = fold_spelling(name)
     return tuple(
         place
         for place, item in enumerate(evidence.items)
-        if name in (item.value.head.label.casefold(), item.value.tail.label.casefold())
+        if name in (fold_spelling(item.value.head.label), fold_spelling(item.value.tail.label))
     )
 
 
-class MultipleChoiceAnswerer:
-    """Answers with the most likely option; if it is an entity of the triples, they support the answer."""
+class GrilAnswerer(ABC):
+    """Answers with the reader from the triples that it reads."""
 
     def __init__(self, passages: PassageWriter) -> None:
         self._passages = passages
+        self._reader = passages.reader
 
     @property
     def reads(self) -> int:
@@ -86,21 +90,45 @@ class MultipleChoiceAnswerer:
         return self._passages.most
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        """Return an answer to each question; raise `UsageError` for one without options, or without the graph token
-        that the reader needs."""
+        """Return an answer to each question; raises `UsageError` for evidence without the graph token it reads."""
         yield from ()
-        for each in evidence:
-            if not each.question.options:
-                raise UsageError(
-                    "answerer gril: expected a question with options, found none: the reader was trained to choose"
-                )
         taken = self._passages.select_triples(evidence)
-        passages = [self._passages.write_passage(each)[0] for each in taken]
-        options = [each.question.options for each in taken]
-        said = self._passages.reader.choose(passages, options, [token_of(each) for each in taken])
+        passages, candidates = zip(*map(self._passages.write_passage, taken), strict=True) if taken else ((), ())
+        return self._answer(taken, passages, candidates)
+
+    @abstractmethod
+    def _answer(
+        self,
+        evidence: Sequence[Evidence[Triple]],
+        passages: Sequence[Passage],
+        candidates: Sequence[Sequence[Entity]],
+    ) -> list[Answer]:
+        """Return an answer to each question; candidates: the entities of a passage that may be answers."""
+
+
+def _check_scores(scores: npt.ArrayLike) -> None:
+    check_finite(np.asarray(scores), "the reader of a checkpoint of kind gril")
+
+
+class MultipleChoiceAnswerer(GrilAnswerer):
+    """Answers with the most likely option; if it is an entity of the triples, they support the answer."""
+
+    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
+        """Return an answer to each question; raises `UsageError` for a question without options, too."""
+        if not all(each.question.options for each in evidence):
+            raise UsageError(
+                "answerer gril: expected a question with options, found none: the reader was trained to choose"
+            )
+        return (yield from super().answer(evidence))
+
+    def _answer(
+        self, evidence: Sequence[Evidence[Triple]], passages: Sequence[Passage], _: Sequence[Sequence[Entity]]
+    ) -> list[Answer]:
+        options = [each.question.options for each in evidence]
+        said = self._reader.choose(passages, options, [token_of(each) for each in evidence])
         found = []
-        for each, some, scores in zip(taken, options, said, strict=True):
-            check_finite(scores, "the reader of a checkpoint of kind gril")
+        for each, some, scores in zip(evidence, options, said, strict=True):
+            _check_scores(scores)
             best, probability = some[int(scores.argmax())], float(scores.max())
             items = find_supporting_triples(each, best)
             entity = AnswerEntity(best, None, probability, "graph" if items else "model", items)
@@ -111,77 +139,61 @@ class MultipleChoiceAnswerer:
 MAX_NAMED = 10
 
 
-class PointerAnswerer:
+class PointerAnswerer(GrilAnswerer):
     """Answers with the entities that the reader points at, each with the triples that name it.
 
     An entity's confidence is the reader's probability; the answer's is the highest of them.
     """
 
-    def __init__(self, passages: PassageWriter) -> None:
-        self._passages = passages
-
-    @property
-    def reads(self) -> int:
-        """The most triples of a question that it reads."""
-        return self._passages.most
-
-    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        """Return an answer to each question; raises `UsageError` for evidence without the graph token it reads."""
-        yield from ()
-        taken = self._passages.select_triples(evidence)
-        made = [self._passages.write_passage(each) for each in taken]
-        said = self._passages.reader.read([passage for passage, _ in made], [token_of(each) for each in taken])
+    def _answer(
+        self,
+        evidence: Sequence[Evidence[Triple]],
+        passages: Sequence[Passage],
+        candidates: Sequence[Sequence[Entity]],
+    ) -> list[Answer]:
+        said = self._reader.read(passages, [token_of(each) for each in evidence])
         found: list[Answer] = []
-        for each, (_, candidates), (scores, is_answer) in zip(taken, made, said, strict=True):
-            check_finite(scores, "the reader of a checkpoint of kind gril")
-            named = [(float(scores[place]), candidates[place]) for place in is_answer.nonzero()[0].tolist()]
-            found.append(self._answer(each, sorted(named, key=lambda pair: (-pair[0], pair[1].id))))
+        for each, some, (scores, is_answer) in zip(evidence, candidates, said, strict=True):
+            _check_scores(scores)
+            named = [(float(scores[place]), some[place]) for place in is_answer.nonzero()[0].tolist()]
+            found.append(_point(each, sorted(named, key=lambda pair: (-pair[0], pair[1].id))))
         return found
 
-    def _answer(self, evidence: Evidence[Triple], named: Sequence[tuple[float, Entity]]) -> Answer:
-        entities = tuple(
-            AnswerEntity(
-                entity.label,
-                entity.id,
-                probability,
-                "graph",
-                tuple(n for n, item in enumerate(evidence.items) if entity in (item.value.head, item.value.tail)),
-            )
-            for probability, entity in named
+
+def _point(evidence: Evidence[Triple], named: Sequence[tuple[float, Entity]]) -> Answer:
+    """Return the answer that names these entities, each with its probability."""
+    entities = tuple(
+        AnswerEntity(
+            entity.label,
+            entity.id,
+            probability,
+            "graph",
+            tuple(n for n, item in enumerate(evidence.items) if entity in (item.value.head, item.value.tail)),
         )
-        if not entities:
-            reason = evidence.note or "nothing in it can be pointed at"
-            return Answer(evidence, (), f"{NO_ANSWER}: {reason}", "gril", confidence=0.0)
-        text = ", ".join(entity.name for entity in entities[:MAX_NAMED])
-        more = len(entities) - MAX_NAMED
-        text += f" and {more:,} more" if more > 0 else ""
-        return Answer(evidence, entities, text, "gril", confidence=entities[0].confidence)
+        for probability, entity in named
+    )
+    if not entities:
+        reason = evidence.note or "nothing in it can be pointed at"
+        return Answer(evidence, (), f"{NO_ANSWER}: {reason}", "gril", confidence=0.0)
+    text = ", ".join(entity.name for entity in entities[:MAX_NAMED])
+    more = len(entities) - MAX_NAMED
+    text += f" and {more:,} more" if more > 0 else ""
+    return Answer(evidence, entities, text, "gril", confidence=entities[0].confidence)
 
 
-class GenerativeAnswerer:
+class GenerativeAnswerer(GrilAnswerer):
     """Answers with the names that the model writes, and cites the triples that contain them.
 
     Their confidence is the geometric mean of the token probabilities.
     """
 
-    def __init__(self, passages: PassageWriter) -> None:
-        self._passages = passages
-
-    @property
-    def reads(self) -> int:
-        """The most triples of a question that it reads."""
-        return self._passages.most
-
-    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        """Return an answer to each question; raises `UsageError` for evidence without the graph token it reads."""
-        yield from ()
-        taken = self._passages.select_triples(evidence)
-        passages = [self._passages.write_passage(each)[0] for each in taken]
+    def _answer(
+        self, evidence: Sequence[Evidence[Triple]], passages: Sequence[Passage], _: Sequence[Sequence[Entity]]
+    ) -> list[Answer]:
         found = []
-        for each, reply in zip(
-            taken, self._passages.reader.write(passages, [token_of(each) for each in taken]), strict=True
-        ):
-            check_finite(np.array([reply.probability]), "the reader of a checkpoint of kind gril")
+        replies = self._reader.write(passages, [token_of(each) for each in evidence])
+        for each, reply in zip(evidence, replies, strict=True):
+            _check_scores(reply.probability)
             entities = cite_claims(tuple(Claim(name, reply.probability) for name in reply.names), each)
             text = ", ".join(reply.names) or f"{NO_ANSWER}: the language model wrote none"
             found.append(Answer(each, entities, text, "gril", confidence=reply.probability if entities else 0.0))

@@ -163,18 +163,7 @@ def expand_steps(expansions: Sequence[Expansion], fan_out: int, max_tails: int) 
         return [_decode_expansion(*row, fan_out=fan_out) for row in rows]
 
     params = {
-        "expansions": [
-            {
-                "key": x.key,
-                "relation": x.step.relation,
-                "type": x.type,
-                "inverse": x.step.inverse,
-                "sources": list(x.sources),
-                "signatures": x.signatures,
-                "last": x.last,
-            }
-            for x in expansions
-        ],
+        "expansions": [_expansion_params(x) | {"inverse": x.step.inverse} for x in expansions],
         "fan_out": fan_out,
         "max_tails": max_tails,
         "value_chars": MAX_VALUE_CHARS,
@@ -191,22 +180,23 @@ def expand_values(
         return [_decode_expansion(*row, fan_out=fan_out) for row in rows]
 
     params = {
-        "expansions": [
-            {
-                "key": x.key,
-                "relation": x.step.relation,
-                "type": x.type,
-                "sources": list(x.sources),
-                "signatures": x.signatures,
-                "last": x.last,
-            }
-            for x in expansions
-        ],
+        "expansions": [_expansion_params(x) for x in expansions],
         "fan_out": fan_out,
         "max_tails": max_tails,
         "max_triples": max_triples,
     }
     return Request(template("expand_values"), params, decode)
+
+
+def _expansion_params(expansion: Expansion) -> dict[str, Any]:
+    return {
+        "key": expansion.key,
+        "relation": expansion.step.relation,
+        "type": expansion.type,
+        "sources": list(expansion.sources),
+        "signatures": expansion.signatures,
+        "last": expansion.last,
+    }
 
 
 HUB_DEGREE = 2_000

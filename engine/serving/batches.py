@@ -105,11 +105,6 @@ class MicroBatches(Generic[Item, Result]):
         """Items in the queue."""
         return self._num_waiting
 
-    @property
-    def num_under_way(self) -> int:
-        """Items in the batches that are running."""
-        return self._under_way
-
     async def submit(self, key: Hashable, item: Item, *, client: Hashable, deadline_s: float) -> Result:
         """Return the item's result. Cancelling the call takes the item out of the queue.
 

@@ -24,7 +24,6 @@ from ..values import Entity, Triple
 
 Direction = Literal["out", "in", "both"]
 
-MAX_PER_PAGE = 200
 MAX_SPANS = 16
 """Relations of a page: each is a request of its own, so that no hub is read whole."""
 MAX_OFFSET = 10_000

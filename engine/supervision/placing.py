@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...models.star.mined import MinedTopic
+from ...models.words import fold_spelling
 from ..gold_questions import A_REQUEST, GoldAnswer, GoldQuestion
 from ..neo4j.graph import Signature, read_signatures
 from ..neo4j.mining import find_entities_by_name
@@ -115,5 +116,5 @@ def _mention(question: GoldQuestion, id_: str, named: Mapping[str, Sequence[str]
         names = [name for other, name in both if other == id_ and len(question.topic_ids) == len(question.topic_names)]
     else:
         names = [name for name in question.topic_names if id_ in named.get(name, ())]
-    text = question.text.casefold()
-    return next((name for name in names if name.casefold() in text), label)
+    text = fold_spelling(question.text)
+    return next((name for name in names if fold_spelling(name) in text), label)

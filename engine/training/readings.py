@@ -10,6 +10,7 @@ import numpy as np
 
 from ...models.reader.fitting import Readings
 from ...models.text.vectors import TextVectors
+from ...models.words import fold_spelling
 from ..answering.candidates import find_candidates
 from ..answering.reader import READS, encode_questions, make_reader_columns
 from ..api import Engine
@@ -94,8 +95,10 @@ class _Right:
     @classmethod
     def of(cls, question: GoldQuestion) -> _Right:
         ids = frozenset(each.id for each in question.answers if each.id)
-        return cls(ids, frozenset(name.casefold() for each in question.answers if not each.id for name in each.names))
+        return cls(
+            ids, frozenset(fold_spelling(name) for each in question.answers if not each.id for name in each.names)
+        )
 
     def has(self, entity: Entity) -> bool:
         """Return whether an entity is a right answer."""
-        return entity.id in self.ids or entity.label.casefold() in self.names
+        return entity.id in self.ids or fold_spelling(entity.label) in self.names

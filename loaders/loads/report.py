@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 from ...engine.neo4j.catalogue import LoadManifest
@@ -51,47 +51,16 @@ class LoadReport:
     ) -> Self:
         """Return the report of a load that has just finished."""
         return cls(
-            source=manifest.source,
-            kind=manifest.kind,
-            sha256=manifest.sha256,
-            number=manifest.number,
-            writer=manifest.writer,
-            num_triples=counts.num_triples,
-            num_entities=counts.num_entities,
-            num_literals=counts.num_literals,
-            num_relations=counts.num_relations,
-            num_names=counts.num_names,
-            num_duplicates=counts.num_duplicates,
-            seconds=seconds,
-            num_names_ignored=counts.num_names_ignored,
-            num_values=counts.num_values,
-            num_unnamed=counts.num_unnamed,
-            num_unnamed_tails=counts.num_unnamed_tails,
-            unnamed_tails=counts.unnamed_tails,
+            **_same_fields(manifest) | _same_fields(counts),
             num_related=num_related,
-            num_rejects=counts.num_rejects,
+            seconds=seconds,
             rejects_file=rejects_file if counts.num_rejects else None,
-            categories=counts.categories,
         )
 
     @classmethod
     def of_manifest(cls, manifest: LoadManifest, seconds: float) -> Self:
         """Return the report of an earlier load."""
-        return cls(
-            source=manifest.source,
-            kind=manifest.kind,
-            sha256=manifest.sha256,
-            number=manifest.number,
-            writer=manifest.writer,
-            num_triples=manifest.num_triples,
-            num_entities=manifest.num_entities,
-            num_literals=manifest.num_literals,
-            num_relations=manifest.num_relations,
-            num_names=manifest.num_names,
-            num_duplicates=manifest.num_duplicates,
-            seconds=seconds,
-            already_loaded=True,
-        )
+        return cls(**_same_fields(manifest), seconds=seconds, already_loaded=True)
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as plain data for JSON."""
@@ -126,6 +95,12 @@ class LoadReport:
         if self.num_rejects:
             notes.append(f"{number_of(self.num_rejects, 'line', 'lines')} rejected: see {self.rejects_file}")
         return "; ".join(notes)
+
+
+def _same_fields(of: Manifest | StageCounts | LoadManifest) -> dict[str, Any]:
+    """Return the fields that a report has, too."""
+    wanted = {each.name for each in fields(LoadReport)}
+    return {each.name: getattr(of, each.name) for each in fields(of) if each.name in wanted}
 
 
 def value_notes(counts: LoadReport) -> Iterator[str]:

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from ..star.backbone import Backbone
+from ..words import fold_spelling
 from .network import group_softmax
 from .passages import Passage, PassageEncoder, ReaderOutput, ReaderQuestion
 
@@ -100,8 +101,8 @@ class ChoosingReader(EncoderReader):
         return found
 
     def _ids(self, passage: Passage, option: str) -> list[int]:
-        name = option.casefold()
-        about = {place for place, each in enumerate(passage.names) if each is not None and each.casefold() == name}
+        name = fold_spelling(option)
+        about = {place for place, each in enumerate(passage.names) if each is not None and fold_spelling(each) == name}
         triples = sorted(passage.triples, key=lambda each: not about & {each[0], each[2]})
         ordered = replace(passage, triples=tuple(triples), candidates=())
         return self._texts.ids(ordered, self.max_tokens - 1, has_text=self.has_text, after=option)

@@ -24,6 +24,7 @@ from torch.nn.functional import cross_entropy
 from ..language.causal_lm import ChosenLogprobs
 from ..language.lora import ModelAndTokenizer, adapter_weights, add_lora
 from ..training.objective import LoraOptions
+from ..words import fold_spelling
 from .passages import ARROW, MAX_ANSWERS, UNNAMED_TEXT, Passage, ReaderOutput, ReaderQuestion
 
 BETWEEN = " | "
@@ -88,9 +89,9 @@ class WritingReader(nn.Module):
         for each, reply in zip(
             questions, self.replies([each.passage for each in questions], tokens, precision), strict=True
         ):
-            right = {name.casefold() for name in each.wanted.answers}
+            right = {fold_spelling(name) for name in each.wanted.answers}
             scores = np.linspace(1.0, 0.9, len(reply.names), dtype=np.float32)
-            is_right = np.array([name.casefold() in right for name in reply.names], dtype=np.bool_)
+            is_right = np.array([fold_spelling(name) in right for name in reply.names], dtype=np.bool_)
             results.append(ReaderOutput(scores, is_right, len(right)))
         return results
 

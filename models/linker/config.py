@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -86,10 +86,6 @@ class LinkerConfig(Ranged):
             epochs=30, learning_rate=5e-3, head_learning_rate=5e-3, weight_decay=0.01, patience=8
         )
     )
-
-    def as_json(self) -> dict[str, Any]:
-        """Return every option with its value, as plain data."""
-        return asdict(self)
 
 
 PART = "mlp"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -34,10 +34,6 @@ class ReaderConfig(Ranged):
     encoder: str = "all-MiniLM-L6-v2"
     power: Share = 1.0
     learn_paths: bool = True
-
-    def as_json(self) -> dict[str, Any]:
-        """Return every option with its value, as plain data."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

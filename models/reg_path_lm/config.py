@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from ..ranges import Positive, Ranged, check_ranges
 from ..training.description import ModelDescription
@@ -32,10 +32,6 @@ class PlanConfig(Ranged):
         if not self.model:
             raise ValueError("expected the name or folder of a language model, found none: give --model")
         check_ranges(self)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return every option with its value, as plain data."""
-        return asdict(self)
 
 
 PART = "adapter"

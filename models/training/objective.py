@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from ..ranges import Positive, Range, Ranged, Share
@@ -47,7 +47,7 @@ class TrainingOptions(Ranged):
 
     def as_json(self) -> dict[str, Any]:
         """Return the options that the weights depend on, as plain data."""
-        values = asdict(self)
+        values = Ranged.as_json(self)
         del values["save_every_s"]
         return values
 

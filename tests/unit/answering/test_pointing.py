@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
-from lodestar.engine.answering.gril_answers import PassageWriter, PointerAnswerer
+from lodestar.engine.answering.gril_answers import PassageWriter, PointerAnswerer, find_supporting_triples
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.evidence.extras import GraphToken
@@ -110,3 +110,8 @@ def test_it_says_how_many_triples_it_reads(num_triples: int, reads: int) -> None
     assert isinstance(made, ReadingAnswerer)
     assert made.reads == reads
     assert not isinstance(ExtractiveAnswerer(), ReadingAnswerer)
+
+
+@pytest.mark.parametrize(("name", "places"), [("LIMA", (0,)), ("Ｌｉｍａ", (0,)), ("Limá", ()), ("Peru", (0, 1))])
+def test_an_answer_is_supported_by_the_triples_that_name_it_in_any_spelling(name: str, places: tuple[int, ...]) -> None:
+    assert find_supporting_triples(evidence(*TRIPLES), name) == places
