@@ -42,9 +42,12 @@ class ExtractiveAnswerer:
             return self._answer_of_form(evidence, form)
         chains = to_chains(evidence)
         items = chains.items
-        right = chains.probability(0) if items else 0.0
+        right = chains.confidence if items else 0.0
         if not items or (right is not None and right < self.min_probability):
-            reason = evidence.note or ("no path fits the question" if items else "no path leads on from its entities")
+            less = (
+                f"the best path is right with a probability of {right or 0.0:.2f}, less than {self.min_probability:.2f}"
+            )
+            reason = evidence.note or (less if items else "no path to an answer was found")
             return Answer(chains, (), f"{NO_ANSWER}: {reason}", "extractive", confidence=right)
         temperature = chains.calibration.temperature if chains.calibration else UNCALIBRATED_TEMPERATURE
         highest = max(item.score for item in items)  # not the first one's, where a filter put others before it

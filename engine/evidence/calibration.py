@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -53,6 +53,53 @@ PEOPLE = Calibration("similarity", 1.93, -3.52)
 the development graphs of ``tests/people`` (with the lexicon and without), each of the three with the same weight,
 about a
 third of them without their answers (docs/retrieval.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class CertaintyWeights:
+    """P(the first answer is right) = σ(score · S + margin · m + lacking · g + intercept), by logistic regression."""
+
+    score: float
+    margin: float
+    lacking: float
+    intercept: float
+
+    def probability(self, score: float, margin: float, lacking: float) -> float:
+        """Return P."""
+        return sigmoid(self.score * score + self.margin * margin + self.lacking * lacking + self.intercept)
+
+
+FIRST_ANSWER = CertaintyWeights(1.60, 2.83, -2.16, -3.92)
+"""Of the similarity score `PEOPLE` (``benchmarks.accuracy.certainty``,
+docs/decisions/0033-how-sure-the-first-answer-is.md)."""
+
+MOST_MARGIN = 0.5
+MOST_LACKING = 0.5
+USUAL_RELATIONS = 25
+"""Of a graph with more relations, the best of those that are not there fits well by chance: it counts for less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """How sure it is that the first answer is right, and by what: an `Extra` of evidence about one path with one score.
+
+    margin: how far the score is above that of the best path that leads elsewhere, at most `MOST_MARGIN`. lacking: how
+    far the relation that fits best of those that the topic does not have is above (or below) the score, within
+    ± `MOST_LACKING`, times `USUAL_RELATIONS` over the number of relations of a graph that has more.
+    """
+
+    topic: str
+    path: str
+    score: float
+    margin: float
+    lacking: float
+    probability: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the probability and what it was computed from, as plain data."""
+        of = ("probability", "score", "margin", "lacking")
+        return {"certainty": {name: round(getattr(self, name), 6) for name in of}}
+
 
 LEAST_PROBABILITY = 0.2
 """Below it a chain is taken to be about something else (docs/decisions/0021-some-questions-have-no-answer.md)."""

@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 from ..errors import LodestarError
 from ..steps import Cost, merge_costs
 from ..values import AnswerEntity, Question, RelationPath, Scored, TokenUsage, Topic, Triple
-from .calibration import Calibration
+from .calibration import Calibration, Certainty
 from .chain import Chain
 
 Item = Triple | Chain
@@ -89,8 +89,37 @@ class Evidence(Generic[ItemT_co]):
         return self.groups[index] if self.groups else 0
 
     def probability(self, index: int) -> float | None:
-        """Return the probability that an item leads to a right answer, None where the scores have no calibration."""
-        return None if self.calibration is None else self.calibration.probability(self.items[index].score)
+        """Return the probability that an item leads to a right answer, None where nobody knows."""
+        return self.probability_of(self.items[index])
+
+    def probability_of(self, item: Scored[ItemT_co]) -> float | None:
+        """Return the probability that one of the items leads to a right answer, None where nobody knows.
+
+        That is so where the scores have no calibration, and of chains made of triples: a calibration of triples says
+        nothing of them, and one of paths only of those that were retrieved as they are.
+        """
+        if self.calibration is None:
+            return None
+        if isinstance(item.value, Chain):
+            made = self.retrieved and (item.value.topic.id, str(item.value.relation_path)) not in self.retrieved
+            if made or self.calibration.of == "triple":
+                return None
+        return self.calibration.probability(item.score)
+
+    @property
+    def confidence(self) -> float | None:
+        """The probability that the first item leads to a right answer, None where the scores have no calibration.
+
+        It is what a `Certainty` says, if the first item still has the path and the score that it is about.
+        """
+        if not self.items:
+            return None
+        first, said = self.items[0], self.extra_of(Certainty)
+        known = self.probability_of(first)
+        if said is None or known is None or not isinstance(first.value, Chain):
+            return known
+        about = (first.value.topic.id, str(first.value.relation_path), first.score)
+        return said.probability if about == (said.topic, said.path, said.score) else known
 
     def cut_to(self, top_k: int) -> Evidence[ItemT_co]:
         """Return the evidence with its first `top_k` items."""

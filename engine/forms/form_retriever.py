@@ -369,9 +369,10 @@ def _leads_to_number(chain: Chain) -> bool:
 def _compute_probability(state: _FormState, evidence: Evidence[Chain], item: Scored[Chain]) -> float | None:
     """Return the probability that a part's chain is right: the higher of that by its own words, and that of a path of
     the whole question that begins with it. None if the scores have no calibration."""
-    if evidence.calibration is None:
+    own = evidence.probability_of(item)
+    if own is None:
         return None
-    likely = [evidence.calibration.probability(item.score)]
+    likely = [own]
     for place, other in enumerate(state.whole.items if state.whole else ()):
         assert state.whole
         if other.value.topic == item.value.topic and _begins_with(other.value, item.value):

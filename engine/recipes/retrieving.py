@@ -10,7 +10,7 @@ from ...models.ranges import Count, Hops, Positive, Range, Share, Weight
 from ...models.similarity import PEOPLE as PEOPLE_WEIGHTS
 from ...models.similarity import SimilarityWeights
 from ..errors import UsageError
-from ..evidence.calibration import PEOPLE, SIMILARITY, Calibration
+from ..evidence.calibration import FIRST_ANSWER, PEOPLE, SIMILARITY, Calibration, CertaintyWeights
 from ..evidence.evidence import Kind
 from ..pipeline import ReorganisedRetriever, TracedReorganiser
 from ..reorganising.merging import ChainMerger
@@ -50,10 +50,15 @@ class BeamSearchPart(RetrieverPart):
     bounds: Bounds = field(default_factory=Bounds, metadata=describe_field("bounds of one expansion"))
 
     def _search(
-        self, graph: GraphResources, scorer: PathScorer, calibration: Calibration, *second_look: Reorganiser
+        self,
+        graph: GraphResources,
+        scorer: PathScorer,
+        calibration: Calibration,
+        *second_look: Reorganiser,
+        certainty: CertaintyWeights | None = None,
     ) -> Retriever:
-        """Return the beam search, followed by the second look, the merging of paths that meet, and the reason if
-        nothing fits.
+        """Return the beam search, followed by the second look, the merging of paths that meet, how sure the first
+        answer is, and the reason if nothing fits.
         """
         search = BeamSearch(
             graph.relations,
@@ -71,15 +76,17 @@ class BeamSearchPart(RetrieverPart):
             stored_as=graph.catalogue.stored_as,
         )
         rereads = [TracedReorganiser("rerank", look) for look in second_look]
+        merged = TracedReorganiser("merge", ChainMerger(self.meeting_bonus))
+        return ReorganisedRetriever(search, *rereads, merged, self._explainer(graph, scorer, calibration, certainty))
 
+    def _explainer(
+        self, graph: GraphResources, scorer: PathScorer, calibration: Calibration, certainty: CertaintyWeights | None
+    ) -> NoAnswerExplainer:
         def nearest(text: str, topic: Topic, num_relations: int) -> frozenset[str]:
             shortlist = RelationShortlist(graph.index, graph.shared.vectors, least=0, num_relations=num_relations)
             return shortlist.relations([(text, topic)])[text, topic]
 
-        merged = TracedReorganiser("merge", ChainMerger(self.meeting_bonus))
-        return ReorganisedRetriever(
-            search, *rereads, merged, NoAnswerExplainer(scorer, calibration, graph.relations, nearest)
-        )
+        return NoAnswerExplainer(scorer, calibration, graph.relations, nearest, certainty)
 
     def _shortlist(self, graph: GraphResources) -> RelationShortlist | None:
         if not self.shortlist_from:
@@ -105,7 +112,13 @@ class Similarity(BeamSearchPart):
 
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the search."""
-        return self._search(graph, self.scorer(graph), PEOPLE if self.weights.phrases else SIMILARITY)
+        if self.weights != PEOPLE_WEIGHTS:
+            return self._search(graph, self.scorer(graph), PEOPLE if self.weights.phrases else SIMILARITY)
+        return self._search(graph, self.scorer(graph), PEOPLE, certainty=FIRST_ANSWER)
+
+    def explainer(self, graph: GraphResources) -> NoAnswerExplainer:
+        """Return the stage that says how sure the first answer of the search is."""
+        return self._explainer(graph, self.scorer(graph), PEOPLE, FIRST_ANSWER)
 
     def scorer(self, graph: GraphResources) -> SimilarityScorer:
         """Return the scorer over the graph's relations."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..evidence.chain import Chain
-from ..evidence.evidence import Evidence, Kind, item_order
+from ..evidence.evidence import Evidence, Kind
 from ..steps import Steps
 from ..values import Entity, Scored
 
@@ -43,7 +43,7 @@ class ChainMerger:
             Scored(replace(each.value, targets=targets), each.score + bonus) if targets else each
             for each, targets in zip(evidence.items, met, strict=True)
         ]
-        order = sorted(range(len(items)), key=lambda i: item_order(items[i]))
+        order = sorted(range(len(items)), key=lambda i: evidence.chain_order(items[i]))
         groups = tuple(evidence.groups[i] for i in order) if evidence.groups else ()
         return replace(evidence, items=tuple(items[i] for i in order), groups=groups)
 

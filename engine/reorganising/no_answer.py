@@ -1,4 +1,4 @@
-"""Explain why no answer was found: no relation of the graph fits, or one fits and has no triple at the topic."""
+"""Say how sure the first answer is, and why there is none: another relation fits and has no triple, or none fits."""
 
 from __future__ import annotations
 
@@ -6,24 +6,37 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..evidence.calibration import LEAST_PROBABILITY, Calibration
+from ..evidence.bridges import to_chains
+from ..evidence.calibration import (
+    LEAST_PROBABILITY,
+    MOST_LACKING,
+    MOST_MARGIN,
+    USUAL_RELATIONS,
+    Calibration,
+    Certainty,
+    CertaintyWeights,
+)
 from ..evidence.evidence import Evidence, Kind
 from ..retrieval.scoring import PathQuery, PathScorer
 from ..steps import Steps
-from ..values import RelationPath, Step, Topic
+from ..values import RelationPath, Scored, Step, Topic
 
 FITS = 0.5
 """A relation whose path of one hop would be an answer that is not unsure. Our own choice."""
-MAX_RELATIONS = 200
+MAX_RELATIONS = 40
 """Relations that are scored, of a graph with more the nearest to the question."""
+
+Lacking = Scored[str]
+"""A relation that the topic does not have, with the score of its path of one hop."""
 
 
 class NoAnswerExplainer:
-    """Says why, where the best item is no answer; a `Reorganiser` that changes no items.
+    """Says how sure the first answer is, and where it is no answer, why; a `Reorganiser` that changes no items.
 
-    The relations of the graph are scored as paths are, as if the best topic had them: the best one that fits and that
-    no topic has is the one that lacks a triple. `nearest` names the relations nearest to a question about a topic, for
-    a graph with many. No request is sent.
+    The relations of the graph that no topic has, and that no path found leads over, are scored as paths are, as if the
+    best path's topic had them. The best of them is said to lack a triple if it fits, and fits better than the best
+    path. With `weights` it also counts against the first answer (`Certainty`). `nearest` names the relations nearest to
+    a question about a topic, for a graph with many. No request is sent.
     """
 
     takes: Kind | None = None
@@ -35,63 +48,102 @@ class NoAnswerExplainer:
         calibration: Calibration,
         relations: Mapping[int, str],
         nearest: Callable[[str, Topic, int], Collection[str]],
+        weights: CertaintyWeights | None = None,
     ) -> None:
         self._scorer = scorer
         self._calibration = calibration
         self._relations = relations
         self._nearest = nearest
+        self._weights = weights
 
     def reorganise(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Evidence[Any]]]:
-        """Return the evidence, with a reason where there is no answer."""
+        """Return the evidence with the certainty of its first answer, and with a reason where there is no answer."""
         yield from ()
-        failed = [
-            at
-            for at, each in enumerate(evidence)
-            if each.topics and (not each.items or (each.probability(0) or 0.0) < LEAST_PROBABILITY)
-        ]
+        places = [at for at, each in enumerate(evidence) if each.topics and (self._weights or _fails(each))]
         found = list(evidence)
-        for at, relation in zip(failed, self._lacking([evidence[at] for at in failed]), strict=True):
-            found[at] = _said(evidence[at], relation)
+        for at, lacking in zip(places, self._find_lacking([evidence[at] for at in places]), strict=True):
+            judged = self._judge(evidence[at], lacking) if self._weights else evidence[at]
+            found[at] = self._explain(judged, lacking) if _fails(judged) else judged
         return found
 
-    def _lacking(self, failed: Sequence[Evidence[Any]]) -> list[str]:
-        """Return for each question the relation that fits best and that its topics lack; "" where none does."""
-        offered = [self._offered(each) for each in failed]
+    def _judge(self, evidence: Evidence[Any], lacking: Lacking | None) -> Evidence[Any]:
+        """Return the evidence with the certainty of its first answer."""
+        assert self._weights is not None
+        chains = to_chains(evidence).items
+        if not chains:
+            return evidence
+        first = chains[0]
+        ends = {end.id for end in first.value.answers}
+        others = (each.score for each in chains[1:] if {end.id for end in each.value.answers} != ends)
+        margin = min(first.score - next(others, float("-inf")), MOST_MARGIN)
+        above = lacking.score - first.score if lacking else 0.0
+        share = min(1.0, USUAL_RELATIONS / max(len(self._relations), 1))
+        gap = share * min(max(above, -MOST_LACKING), MOST_LACKING)
+        certainty = Certainty(
+            first.value.topic.id,
+            str(first.value.relation_path),
+            first.score,
+            margin,
+            gap,
+            self._weights.probability(first.score, margin, gap),
+        )
+        return replace(evidence, extras=(*(e for e in evidence.extras if not isinstance(e, Certainty)), certainty))
+
+    def _find_lacking(self, evidence: Sequence[Evidence[Any]]) -> list[Lacking | None]:
+        """Return for each question the relation that fits best of those that its topics lack."""
+        starts = [_find_start(each) for each in evidence]
+        offered = [self._offer(each, start) for each, start in zip(evidence, starts, strict=True)]
         queries = [
             PathQuery(
                 each.question.text,
-                (each.topics[0],) * len(steps),
+                (start,) * len(steps),
                 tuple(RelationPath((step,)) for step in steps),
                 (0.0,) * len(steps),
             )
-            for each, steps in zip(failed, offered, strict=True)
+            for each, start, steps in zip(evidence, starts, offered, strict=True)
             if steps
         ]
         scores = iter(self._scorer.score(queries) if queries else [])
-        return [self._best(steps, next(scores).stop.tolist()) if steps else "" for steps in offered]
+        return [_find_best(steps, next(scores).stop.tolist()) if steps else None for steps in offered]
 
-    def _best(self, steps: Sequence[Step], scores: Sequence[float]) -> str:
-        best = max(range(len(steps)), key=lambda at: (scores[at], -at))
-        return steps[best].relation if self._calibration.probability(scores[best]) >= FITS else ""
-
-    def _offered(self, evidence: Evidence[Any]) -> list[Step]:
-        """Return both directions of the relations that none of the topics has."""
+    def _offer(self, evidence: Evidence[Any], start: Topic) -> list[Step]:
+        """Return both directions of the relations that none of the topics has and that lie on no path found."""
         there = {abs(number) for topic in evidence.topics for number in topic.relations}
-        names = [
-            name
-            for number, name in self._relations.items()
-            if number not in there and name not in evidence.question.excluded_relations
-        ]
+        used = evidence.question.excluded_relations.union(
+            step.step.relation for each in to_chains(evidence).items for step in each.value.steps
+        )
+        names = [name for number, name in self._relations.items() if number not in there and name not in used]
         if len(names) > MAX_RELATIONS:
-            near = self._nearest(evidence.question.text, evidence.topics[0], MAX_RELATIONS)
+            near = self._nearest(evidence.question.text, start, MAX_RELATIONS)
             names = [name for name in names if name in near]
         return [Step(name, inverse) for name in names for inverse in (False, True)]
 
+    def _explain(self, evidence: Evidence[Any], lacking: Lacking | None) -> Evidence[Any]:
+        """Return the evidence with the reason why there is no answer."""
+        best = max((each.score for each in evidence.items), default=float("-inf"))
+        if lacking and lacking.score > best and self._calibration.probability(lacking.score) >= FITS:
+            where = _find_start(evidence).entity.label
+            note = f"{lacking.value} fits the question, and the graph has no triple of it at {where}"
+            return replace(evidence, reason="no triple", note=note)
+        leads_on = any(topic.relations for topic in evidence.topics)
+        note = "no path from its entities ends at an answer" if leads_on else "no path leads on from its entities"
+        if evidence.items:
+            fits = (evidence.probability(0) or 0.0) >= FITS
+            note = "no path fits the question clearly enough" if fits else "no relation fits the question"
+        return replace(evidence, reason="no relation fits", note=note)
 
-def _said(evidence: Evidence[Any], relation: str) -> Evidence[Any]:
-    if relation:
-        where = evidence.topics[0].entity.label
-        note = f"{relation} fits the question, and the graph has no triple of it at {where}"
-        return replace(evidence, reason="no triple", note=note)
-    note = "no relation fits the question" if evidence.items else "no path leads on from its entities"
-    return replace(evidence, reason="no relation fits", note=note)
+
+def _fails(evidence: Evidence[Any]) -> bool:
+    return not evidence.items or (evidence.confidence or 0.0) < LEAST_PROBABILITY
+
+
+def _find_start(evidence: Evidence[Any]) -> Topic:
+    """Return the topic of the best path, the first one where there is none."""
+    chains = to_chains(evidence).items
+    of_first = (topic for topic in evidence.topics if chains and topic.entity == chains[0].value.topic)
+    return next(of_first, evidence.topics[0])
+
+
+def _find_best(steps: Sequence[Step], scores: Sequence[float]) -> Lacking:
+    best = max(range(len(steps)), key=lambda at: (scores[at], -at))
+    return Scored(steps[best].relation, scores[best])

@@ -27,6 +27,8 @@ class Asked:
     form: str = ""
     """``count``, ``yes``, ``max`` or ``min``; empty for others."""
     topic: str = ""
+    relations: tuple[str, ...] = ()
+    """Of a plain question, in walking order."""
 
 
 def walk(graph: Graph, path: str) -> list[str]:
@@ -74,5 +76,7 @@ def read_questions(graph: Graph) -> list[Asked]:
         kind, text, spec = line.split("\t")
         form, answers = answer(graph, spec)
         topic = spec.partition(": ")[2] if form else spec
-        found.append(Asked(kind, text, answers, form, "" if spec == "none" else topic.split(" > ")[0]))
+        start, *steps = topic.split(" > ")
+        relations = () if form else tuple(step.removeprefix("^") for step in steps)
+        found.append(Asked(kind, text, answers, form, "" if spec == "none" else start, relations))
     return found

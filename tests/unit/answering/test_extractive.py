@@ -48,8 +48,8 @@ def test_confidence_is_calibrated_by_the_best_score() -> None:
     ("paths", "note", "reason"),
     [
         ((), "no known entity in the question", "no known entity"),
-        ((), "", "no path leads on"),
-        ((path("city", LIMA, score=-1.0),), "", "no path fits"),
+        ((), "", "no path to an answer was found"),
+        ((path("city", LIMA, score=-1.0),), "", "the best path is right with a probability of 0.00, less than 0.20"),
     ],
 )
 def test_no_answer_says_why(paths: tuple[Scored[Chain], ...], note: str, reason: str) -> None:
@@ -68,7 +68,7 @@ def test_many_answers_are_named_up_to_a_limit() -> None:
 @pytest.mark.parametrize(
     ("probability", "text", "unsure"),
     [
-        (0.19, "no answer found: no path fits the question", False),
+        (0.19, "no answer found: the best path is right with a probability of 0.19, less than 0.20", False),
         (0.2, "unsure: perhaps Lima", True),
         (0.5, "Lima", False),
     ],

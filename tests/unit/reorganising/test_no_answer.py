@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import cast
+
 import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
-from lodestar.engine.evidence.calibration import Calibration
+from lodestar.engine.evidence.calibration import Calibration, Certainty, CertaintyWeights, sigmoid
+from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.evidence.plain import answer_data
 from lodestar.engine.pipeline import ReorganisedRetriever
 from lodestar.engine.reorganising import no_answer
 from lodestar.engine.reorganising.no_answer import NoAnswerExplainer
 from lodestar.engine.retrieval.beam import BeamSearch
-from lodestar.engine.values import Question, Topic
+from lodestar.engine.values import Entity, Question, Scored, Topic
 
-from tests.evidence import retrieved
+from tests.evidence import evidence_of, leads, retrieved
 from tests.memory_graph import MemoryGraph
 from tests.word_scorer import WordScorer
 
@@ -59,3 +64,56 @@ def test_of_many_relations_the_nearest_are_looked_at(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(no_answer, "MAX_RELATIONS", 0)
     assert asked(Question("currency?", ("Peru",)))[1] == "no triple"
     assert ASKED == ["currency? Peru 0"]
+
+
+PERU, LIMA, CUSCO = (Entity(name, name) for name in ("Peru", "Lima", "Cusco"))
+ONLY_SCORE = CertaintyWeights(1.0, 0.0, 0.0, 0.0)
+
+
+def explain(*items: Scored[Chain], text: str = "currency?", weights: CertaintyWeights | None = None) -> Evidence[Chain]:
+    """What the stage makes of evidence about Peru, which has the capital only."""
+    stage = NoAnswerExplainer(WordScorer(), SCORE, GRAPH.numbered, nearest, weights)
+    topics = (Topic(PERU, relations=(GRAPH.relations["capital"],)),)
+    steps = stage.reorganise([evidence_of(*items, text=text, calibration=SCORE, topics=topics)])
+    return cast(Evidence[Chain], GRAPH.run(steps)[0])
+
+
+def test_a_relation_on_a_path_that_was_found_lacks_no_triple() -> None:
+    through = leads("currency", LIMA, topic=PERU, via=CUSCO)
+    assert explain(Scored(through, -1.0)).reason == "no relation fits"
+    assert explain(Scored(leads("capital", LIMA, topic=PERU), -1.0)).reason == "no triple"
+
+
+def test_a_relation_that_fits_less_than_the_best_path_is_not_said_to_fit() -> None:
+    surer = explain(Scored(leads("capital", LIMA, topic=PERU), 9.0), weights=CertaintyWeights(0.0, 0.0, 0.0, -9.0))
+    assert (surer.reason, surer.note) == ("no relation fits", "no path fits the question clearly enough")
+
+
+def test_nothing_leads_on_only_from_what_has_no_relations() -> None:
+    assert explain(text="mayor?").note == "no path from its entities ends at an answer"
+    nowhere = evidence_of(text="mayor?", calibration=SCORE, topics=(Topic(PERU),))
+    stage = NoAnswerExplainer(WordScorer(), SCORE, {}, nearest)
+    assert GRAPH.run(stage.reorganise([nowhere]))[0].note == "no path leads on from its entities"
+
+
+def test_the_certainty_is_of_the_margin_and_of_what_fits_elsewhere() -> None:
+    one, two = Scored(leads("capital", LIMA, topic=PERU), 0.9), Scored(leads("city", LIMA, topic=PERU), 0.8)
+    third = Scored(leads("town", CUSCO, topic=PERU), 0.6)
+    found = explain(one, two, third, weights=CertaintyWeights(1.0, 2.0, -3.0, 0.5))
+    said = found.extra_of(Certainty)
+    assert said is not None
+    assert said.margin == pytest.approx(0.3)  # not .1: both lead to Lima
+    assert -0.5 <= said.lacking <= 0.5
+    assert found.confidence == pytest.approx(sigmoid(0.9 + 2 * 0.3 - 3 * said.lacking + 0.5))
+    assert found.probability(0) == SCORE.probability(0.9)
+
+
+def test_a_certainty_is_of_one_path_with_one_score() -> None:
+    one, two = Scored(leads("capital", LIMA, topic=PERU), 0.9), Scored(leads("city", CUSCO, topic=PERU), 0.8)
+    found = explain(one, two, weights=ONLY_SCORE)
+    assert found.confidence == pytest.approx(sigmoid(0.9))
+    assert replace(found, items=(two, one)).confidence == SCORE.probability(0.8)
+    assert replace(found, items=(Scored(one.value, 0.7), two)).confidence == SCORE.probability(0.7)
+    assert replace(found, calibration=None).confidence is None
+    again = explain(one, two, weights=ONLY_SCORE).extras
+    assert len(again) == 1
