@@ -32,11 +32,16 @@ def test_the_page(lodestar: Lodestar, tmp_path: Path, monkeypatch: pytest.Monkey
         ran = lodestar(*arguments)
         assert ran.code == 0, (line, ran.err)
         said[line] = ran.out
+    (shown,) = blocks("text")
+    before, after = shown.rstrip().split("\n  …\n")
+    answer = said['$ lodestar ask "Who leads the Laboratory?"'].rstrip()
+    assert answer.startswith(before + "\n")
+    assert answer.endswith("\n" + after)
     assert "Cid Cedar" in said['$ lodestar ask --checkpoint scorer "Who leads the Laboratory?"']
     assert "how many" in said['$ lodestar ask --checkpoint scorer --forms "How many people work in Sales?"']
     good_at = said['$ lodestar ask "What is Dot Dogwood good at?"']
     assert "Chess" in good_at
-    assert "has skill" in good_at.splitlines()[-1]
+    assert good_at.splitlines()[-1].strip().startswith("has skill read as “")
     assert "→ user: what can somebody do; good at" in said['$ lodestar describe "has skill" --show']
     assert (tmp_path / "report" / "report.html").exists()
     assert (tmp_path / "scorer" / "README.md").exists()
