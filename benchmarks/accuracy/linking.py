@@ -4,7 +4,7 @@
 --questions FOLDER/questions-dev.jsonl.gz``. Recall@k: the mean over questions of the share of the topics that are
 among the first k (of at most k topics); all: the share of questions of which all topics are among those started from.
 A topic that the set gives by name is found where any entity of this name is; one that the graph does not have does not
-count. ``--fit`` prints the weights of `engine/linking/mentions.py` and `reranking.py`, fitted on the first file that
+count. ``--fit`` prints the weights of `engine/linking/names.py` and `reranking.py`, fitted on the first file that
 it is given: training questions only. ``--sample N`` takes so many questions, by ``--seed``.
 """
 
@@ -21,9 +21,16 @@ from statistics import mean
 import numpy as np
 import numpy.typing as npt
 from lodestar.engine.gold_questions import GoldQuestion
-from lodestar.engine.linking import mentions, reranking
+from lodestar.engine.linking import reranking
 from lodestar.engine.linking.full_text import FullTextLinker, make_candidate
-from lodestar.engine.linking.mentions import Mention, QuestionWords
+from lodestar.engine.linking.names import (
+    MENTION_FEATURES,
+    MENTION_WEIGHTS,
+    Mention,
+    QuestionWords,
+    compute_features,
+    compute_probabilities,
+)
 from lodestar.engine.linking.topics import add_signature
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
@@ -95,8 +102,8 @@ def read(questions: Sequence[GoldQuestion], gateway: Gateway, linker: FullTextLi
         pools = gateway.fetch(find_entity_candidates([linker.write_queries(q.text) for q in batch]))
         found_here = gateway.run(linker.find_mentions([q.text for q in batch]))
         for (question, of_question), pool, (words, some) in zip(known, pools, found_here, strict=True):
-            x = mentions.compute_features(words, some, linker.type_words)
-            order = _order(mentions.compute_probabilities(x), [m.named.entity.id for m in some])[: linker.considered]
+            x = compute_features(words, some, linker.type_words)
+            order = _order(compute_probabilities(x), [m.named.entity.id for m in some])[: linker.considered]
             linked.append(Linked(question, of_question, pool, some, x, order, np.zeros((0, 0))))
         ids = {each.ids[row] for each in linked for row in each.considered}
         signatures = gateway.fetch(read_signatures(sorted(ids)))
@@ -142,7 +149,7 @@ def decided(words: Floats, weights: Floats) -> Logits:
 
 
 def _scored(linked: Linked, words: Floats) -> list[Topic]:
-    p = mentions.compute_probabilities(linked.features, words)
+    p = compute_probabilities(linked.features, words)
     return [replace(_candidate(linked, row), score=float(p[row])) for row in linked.considered]
 
 
@@ -249,7 +256,7 @@ def main() -> None:
     args = parser.parse_args()
     settings = resolve()
     connection = connection_of(settings)
-    words, both = np.array(mentions.WEIGHTS), np.array(reranking.WEIGHTS)
+    words, both = np.array(MENTION_WEIGHTS), np.array(reranking.WEIGHTS)
     with Gateway(connection) as gateway:
         graph = Resources(settings, connection).of_graph(gateway.fetch(read_catalogue()))
         evidence = relation_evidence(graph, graph.shared.vectors)
@@ -261,7 +268,7 @@ def main() -> None:
             questions = read(asked, gateway, linker)
             if args.fit and number == 0:
                 words, both = fit(questions)
-                for names, weights in ((mentions.FEATURES, words), (reranking.FEATURES, both)):
+                for names, weights in ((MENTION_FEATURES, words), (reranking.FEATURES, both)):
                     print("\n".join(f"{w:8.2f}  {name}" for w, name in zip(weights, names, strict=True)))
             print_figures("by words", questions, by_words(words))
             print_figures("by words and relations", questions, decided(words, both))

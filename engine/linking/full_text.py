@@ -16,8 +16,21 @@ from ..indexes.entity_index import NearestEntities
 from ..neo4j.graph import NamedEntity, NameQuery, find_entity_candidates, read_search_names
 from ..steps import Steps, send_one
 from ..values import Question, Topic
-from .mentions import MAX_WORDS, Mention, QuestionWords, compute_features, compute_probabilities, find_mention
-from .names import NUMBERS, ROMANS, Token, find_places, is_unspaced, mark_question_content, tokenise
+from .names import (
+    MAX_WORDS,
+    NUMBERS,
+    ROMANS,
+    Mention,
+    QuestionWords,
+    Token,
+    compute_features,
+    compute_probabilities,
+    find_mention,
+    find_places,
+    is_unspaced,
+    mark_question_content,
+    tokenise,
+)
 from .reranking import CandidateReranker, Floats, LogisticReranker, RelationEvidence
 
 _NUMBERED = re.compile(rf"([a-z]{{2,5}}?)([1-9]|1\d|20|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})")

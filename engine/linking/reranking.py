@@ -24,8 +24,7 @@ from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, find_end_type, hop_phrases, verbalise_hop
 from ..indexes.entity_index import EntityTypes
 from ..values import Topic
-from . import mentions
-from .names import tokenise
+from .names import MENTION_FEATURES, tokenise
 
 Floats = npt.NDArray[np.float64]
 
@@ -133,7 +132,7 @@ def _any(words: Iterable[str], kinds: set[str]) -> bool:
 
 FEATURES = ("1", "log-odds by words", *RELATION_FEATURES)
 WEIGHTS = (-0.63, 0.98, 1.33, 3.01, 0.49, 0.27, -0.45)
-TRAINED_FEATURES = (*mentions.FEATURES[1:], "log-odds by words", "below the best", *RELATION_FEATURES)
+TRAINED_FEATURES = (*MENTION_FEATURES[1:], "log-odds by words", "below the best", *RELATION_FEATURES)
 """The input features of a trained linker."""
 _LEAST = 1e-6
 

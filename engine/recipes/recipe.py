@@ -19,6 +19,9 @@ from ..resources import GraphResources
 from ..stages import Answerer, Linker, Retriever
 from ..whole_file import read_text
 from .part import (
+    ANSWERERS,
+    LINKERS,
+    PARTS,
     AnswererPart,
     Expression,
     JoinExpression,
@@ -29,11 +32,12 @@ from .part import (
     ReorganiserPart,
     check_fits,
     expression_of,
+    foreign_code,
     join_parts,
     names_in,
     parse_line,
+    part_class,
 )
-from .registry import ANSWERERS, LINKERS, PARTS, foreign_code, part_class
 
 MAX_TOP_K = 1_000
 MAX_SEED = 2**32 - 1

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.linking.full_text import MAX_CLAUSES, WORD_QUERIES, FullTextLinker, write_full_text_queries
-from lodestar.engine.linking.mentions import (
-    FEATURES,
-    WEIGHTS,
+from lodestar.engine.linking.names import (
+    MENTION_FEATURES,
+    MENTION_WEIGHTS,
     QuestionWords,
     compute_features,
     compute_probabilities,
     find_mention,
+    tokenise,
 )
-from lodestar.engine.linking.names import tokenise
 from lodestar.engine.neo4j.graph import NamedEntity, NameQuery
 from lodestar.engine.values import Entity
 
@@ -177,8 +177,8 @@ def test_probabilities_are_those_of_the_formula() -> None:
     words = QuestionWords("Where is Peru?")
     found = [m for each in POOL if (m := find_mention(words, each, 0.8))]
     x = compute_features(words, found, ())
-    assert x.shape == (2, len(FEATURES)) == (2, len(WEIGHTS))
-    assert compute_probabilities(x) == pytest.approx([1 / (1 + math.exp(-sum(WEIGHTS * row))) for row in x])
+    assert x.shape == (2, len(MENTION_FEATURES)) == (2, len(MENTION_WEIGHTS))
+    assert compute_probabilities(x) == pytest.approx([1 / (1 + math.exp(-sum(MENTION_WEIGHTS * row))) for row in x])
 
 
 def test_ambiguity_is_ranked_by_degree_and_both_are_shown() -> None:

@@ -15,9 +15,8 @@ from lodestar import Engine
 from lodestar.engine.cli.options import settings_and_recipe
 from lodestar.engine.errors import InputError, LodestarError, UsageError
 from lodestar.engine.recipes.answering import Extractive, LanguageModel
-from lodestar.engine.recipes.part import parse_line
+from lodestar.engine.recipes.part import ANSWERERS, LINKERS, PARTS, parse_line
 from lodestar.engine.recipes.recipe import Recipe, list_parts, list_recipes, read_recipe, recipe_names
-from lodestar.engine.recipes.registry import ANSWERERS, LINKERS, PARTS
 from lodestar.engine.recipes.reorganising import Forms
 from lodestar.engine.recipes.retrieving import Merge, Similarity, Star
 
