@@ -79,6 +79,7 @@ def run_server(
     app = make_application(settings, recipes, options)
     host = f"[{options.host}]" if ":" in options.host else options.host
     mcp = ", MCP at /mcp" if make_mcp_tools() else ""
+    listening.listen(BACKLOG)  # whoever reads the address may connect at once
     say(f"lodestar: http://{host}:{port}/ (documentation at /docs{mcp}); Ctrl-C ends it")
     if not is_loopback(options.host):
         say(f"lodestar: others reach it; requests need the token in {TOKEN_VARIABLE}")
