@@ -26,7 +26,9 @@ HEAP_MB = 512
 PAGECACHE_MB = 128
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-"""PyTorch's threads wait for each other by spinning, which takes far longer than the tiny networks of the tests."""
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+"""Threads of PyTorch and NumPy wait for each other by spinning, which takes far longer than the tiny networks of the
+tests. NumPy of this process is loaded already; the commands that tests start have one thread."""
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 """A test's server ends before what the JVM's second compiler costs pays off: a quarter of the processor time."""
 signal.signal(signal.SIGINT, signal.default_int_handler)
