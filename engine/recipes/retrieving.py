@@ -18,7 +18,7 @@ from ..reorganising.no_answer import NoAnswerExplainer
 from ..resources import GraphResources
 from ..retrieval.beam import BeamSearch
 from ..retrieval.frontier import Bounds
-from ..retrieval.scoring import PathScorer, RelationShortlist, SimilarityScorer
+from ..retrieval.scoring import Guide, PathScorer, RelationShortlist, SimilarityScorer
 from ..stages import Answerer, Reorganiser, Retriever
 from ..values import Topic
 from .part import AnswererPart, ReorganiserPart, RetrieverPart, describe_field, option
@@ -53,13 +53,14 @@ class BeamSearchPart(RetrieverPart):
         self,
         graph: GraphResources,
         scorer: PathScorer,
-        calibration: Calibration,
+        calibration: Calibration | None,
         *second_look: Reorganiser,
         certainty: CertaintyWeights | None = None,
     ) -> Retriever:
         """Return the beam search, followed by the second look, the merging of paths that meet, how sure the first
         answer is, and the reason if nothing fits.
         """
+        scale = calibration or Calibration("logit")
         search = BeamSearch(
             graph.relations,
             scorer,
@@ -68,8 +69,8 @@ class BeamSearchPart(RetrieverPart):
             max_hop=self.max_hop,
             max_topics=self.max_topics,
             min_link=self.min_link,
-            link_weight=calibration.from_log_odds(self.link_weight),
-            slack=calibration.from_log_odds(self.meeting_bonus),
+            link_weight=scale.from_log_odds(self.link_weight),
+            slack=scale.from_log_odds(self.meeting_bonus),
             return_to_topic=self.return_to_topic,
             bounds=self.bounds,
             shortlist=self._shortlist(graph),
@@ -77,7 +78,8 @@ class BeamSearchPart(RetrieverPart):
         )
         rereads = [TracedReorganiser("rerank", look) for look in second_look]
         merged = TracedReorganiser("merge", ChainMerger(self.meeting_bonus))
-        return ReorganisedRetriever(search, *rereads, merged, self._explainer(graph, scorer, calibration, certainty))
+        explained = [self._explainer(graph, scorer, calibration, certainty)] if calibration else []
+        return ReorganisedRetriever(search, *rereads, merged, *explained)
 
     def _explainer(
         self, graph: GraphResources, scorer: PathScorer, calibration: Calibration, certainty: CertaintyWeights | None
@@ -130,7 +132,9 @@ class Similarity(BeamSearchPart):
 
 @dataclass(frozen=True)
 class Star(BeamSearchPart):
-    """Beam search with a trained scorer: a dual encoder, and a cross-attentive scorer for the best paths (STAR)."""
+    """Beam search with two trained networks: a dual encoder guides it, a cross-attentive scorer reads the best paths
+    (STAR).
+    """
 
     name: ClassVar[str] = "star"
     kinds: ClassVar[tuple[str, ...]] = ("star",)
@@ -140,6 +144,13 @@ class Star(BeamSearchPart):
         None, "paths that the cross-attentive scorer reads", source="the checkpoint"
     )
     mix: Share | None = option(None, "weight of the cross-attentive scorer", source="the checkpoint")
+    guide: Guide = field(
+        default="dual",
+        metadata=describe_field(
+            "network that scores each hop: dual, or cross (the paper's: slow, without probabilities)",
+            source="STAR, algorithm 3",
+        ),
+    )
     any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
 
     def retriever(self, graph: GraphResources) -> Retriever:
@@ -148,6 +159,13 @@ class Star(BeamSearchPart):
 
         scorer = self.scorer(graph)
         description = scorer.model.checkpoint.description
+        if self.guide == "cross":
+            if description.scorer != "cross":
+                raise UsageError(
+                    f"{self.name}.guide: expected a checkpoint with a cross-attentive scorer, found {self.checkpoint} "
+                    f"with only the scorer {description.scorer}: train one with --scorer cross"
+                )
+            return self._search(graph, scorer, None)
         calibration = Calibration("logit", *description.calibration)
         mix = description.mix if self.mix is None else self.mix
         if not mix:
@@ -166,7 +184,7 @@ class Star(BeamSearchPart):
         from ..retrieval.dual_encoder import star_scorer  # PyTorch is slow to import
 
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
-        return star_scorer(graph.words, model, graph.shared.vectors_for)
+        return star_scorer(graph.words, model, graph.shared.vectors_for, self.guide)
 
 
 @dataclass(frozen=True)

@@ -19,16 +19,19 @@ from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import RelationWords
 from ...models.training.description import ModelDescription
 from ..values import RelationPath, Topic, check_finite
-from .scoring import PathQuery, PathScores, SimilarityScorer, hops_of, mask_mention, mention_of
+from .scoring import Guide, PathQuery, PathScores, SimilarityScorer, hops_of, mask_mention, mention_of
 
 
 def star_scorer(
-    words: Mapping[str, RelationWords], model: StarModel, vectors_of: Callable[[ModelDescription], TextVectors]
+    words: Mapping[str, RelationWords],
+    model: StarModel,
+    vectors_of: Callable[[ModelDescription], TextVectors],
+    guide: Guide = "dual",
 ) -> StarScorer:
     """Return the scorer of a checkpoint; vectors_of: those of a checkpoint's encoder."""
     description = model.checkpoint.description
-    if not description.similarity:
-        return StarScorer(words, model)
+    if guide == "cross" or not description.similarity:
+        return StarScorer(words, model, guide=guide)
     vectors = vectors_of(description)
     weights = PEOPLE if description.meaning else None
     return StarScorer(words, model, SimilarityScorer(words, vectors.encoder, weights=weights, vectors=vectors))
@@ -37,13 +40,21 @@ def star_scorer(
 class StarScorer:
     """A `PathScorer` and a `PairReader` by a checkpoint; `words` has the words of every relation.
 
+    With `guide="cross"` the cross-attentive scorer reads every candidate of a hop, of all questions together, and its
+    logit is both scores (STAR, algorithm 3): exact, and as slow as there are candidates.
+
     Where the checkpoint learned beside the similarity that is trained on nothing, `similarity` is added to
     its scores; see `star_scorer`.
     """
 
     def __init__(
-        self, words: Mapping[str, RelationWords], model: StarModel, similarity: SimilarityScorer | None = None
+        self,
+        words: Mapping[str, RelationWords],
+        model: StarModel,
+        similarity: SimilarityScorer | None = None,
+        guide: Guide = "dual",
     ) -> None:
+        self.guide = guide
         self.words = words
         self.model = model
         self._similarity = similarity
@@ -55,6 +66,10 @@ class StarScorer:
 
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
         """Return the scores for each query, in order; the texts of all of them are encoded together."""
+        if self.guide == "cross":
+            logits = self.read([(q.question, *pair) for q in queries for pair in zip(q.topics, q.paths, strict=True)])
+            ends = np.cumsum([len(query.paths) for query in queries])[:-1]
+            return [PathScores(each, each) for each in np.split(logits.astype(np.float32), ends)]
         hops = [tuple(hops_of(path, self.words) for path in query.paths) for query in queries]
         self.model.encode_ahead(
             [mask_mention(query.question, topic) for query in queries for topic in dict.fromkeys(query.topics)],

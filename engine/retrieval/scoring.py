@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ from ...models.text.verbalise import DirectedRelation, Hop, RelationWords
 from ..values import RelationPath, Topic
 
 FloatArray = npt.NDArray[np.float32]
+Guide = Literal["dual", "cross"]
+"""The network of a checkpoint of STAR that scores the candidates of each hop."""
 
 
 @dataclass(frozen=True, slots=True)

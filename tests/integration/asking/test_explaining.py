@@ -10,6 +10,7 @@ import pytest
 from lodestar import Engine, LodestarRetriever
 from lodestar.engine.errors import CheckpointError, UsageError
 from lodestar.engine.evidence.calibration import PEOPLE, Calibration
+from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.retrieving import Star
@@ -152,6 +153,21 @@ def test_the_shortlist_is_as_long_as_one_asks_for(checkpoint: str, settings: Set
     )
     assert set(one) == set(every)
     assert sum(one[path] == pytest.approx(score, abs=1e-4) for path, score in every.items()) == 1
+
+
+def test_the_cross_attentive_scorer_may_guide_the_search(checkpoint: str, settings: Settings) -> None:
+    """Its logit is the score of each path, read for all candidates of a hop of a batch in one call."""
+    recipe = Star(checkpoint=checkpoint, guide="cross")
+    with Engine(settings, recipe=recipe) as engine:
+        evidence = engine.retrieve("Which currency is used in Peru?", top_k=5)
+        scorer = recipe.scorer(engine.resources.of_graph(engine.gateway().fetch(read_catalogue())))
+        found = [(each.value, each.score) for each in evidence.items if isinstance(each.value, Chain)]
+        topics = {topic.entity.id: topic for topic in evidence.topics}
+        logits = scorer.read([(evidence.question.text, topics[c.topic.id], c.relation_path) for c, _ in found])
+    assert found
+    lacks = [score - logit for (_, score), logit in zip(found, logits.tolist(), strict=True)]
+    assert lacks == pytest.approx([0] * len(lacks), abs=1e-4)
+    assert evidence.calibration is None
 
 
 def test_a_missing_checkpoint_is_said_before_any_question(settings: Settings, tmp_path: Path) -> None:
