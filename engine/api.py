@@ -198,11 +198,11 @@ class Engine:
     def describe_interpretation(self, evidence: Evidence[Item]) -> str:
         """Return in one line how the question was understood: the kind it asks for, what its best path leads to, and
         the phrase that matched."""
-        from .relations.kinds import write_interpretation
+        from .relations.kinds import describe_wanted_kind
 
         if self._opened is None or not evidence.items:
             return ""
-        return write_interpretation(evidence, self._opened.graph.words, self.resources.vectors)
+        return describe_wanted_kind(evidence, self._opened.graph.words, self.resources.vectors)
 
     # What relations mean
 

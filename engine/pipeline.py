@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .evidence.bridges import convert_evidence
+from .evidence.bridges import convert_item_kind
 from .evidence.chain import Chain
 from .evidence.evidence import Answer, Evidence, Item, Kind, item_order
 from .evidence.extras import DidYouMean
@@ -43,7 +43,7 @@ class ReorganisedRetriever:
             taken = (
                 found
                 if kind is None
-                else [each if each.kind == kind else convert_evidence(each, kind) for each in found]
+                else [each if each.kind == kind else convert_item_kind(each, kind) for each in found]
             )
             found = yield from reorganiser.reorganise(taken)
         return found
@@ -69,7 +69,7 @@ class Union:
         found = []
         for one, two in zip(left, right, strict=True):
             sources = (*sources_of(one, self._names[0]), *sources_of(two, self._names[1]))
-            found.append(replace(unite_evidence(one, convert_evidence(two, one.kind)), sources=_number_names(sources)))
+            found.append(replace(unite_evidence(one, convert_item_kind(two, one.kind)), sources=_number_names(sources)))
         return found
 
 

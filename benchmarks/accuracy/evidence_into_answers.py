@@ -27,7 +27,7 @@ from lodestar.engine.evaluation.judging import GoldIds, judge_answer
 from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, compare_pairs
 from lodestar.engine.evaluation.noise import NoiseInjector
 from lodestar.engine.evaluation.whole_graph import WholeGraph
-from lodestar.engine.evidence.bridges import convert_evidence
+from lodestar.engine.evidence.bridges import convert_item_kind
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.gold_questions import GoldQuestion, look_up_answers, look_up_topic_ids
 from lodestar.engine.neo4j.catalogue import read_catalogue
@@ -75,7 +75,7 @@ def staged(stage: Reorganiser, evidence: Found) -> Found:
 
 def pooled(evidence: Found) -> Found:
     """Return the reselected triples."""
-    triples = [convert_evidence(each, "triple") for each in evidence]
+    triples = [convert_item_kind(each, "triple") for each in evidence]
     return staged(PathSmoothing(PoolingOptions(), keep=KEPT_TRIPLES, coarse=500), triples)
 
 

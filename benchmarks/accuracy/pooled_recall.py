@@ -25,7 +25,7 @@ from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.judging import GoldIds
 from lodestar.engine.evaluation.metrics.uncertainty import compare_pairs
 from lodestar.engine.evaluation.whole_graph import WholeGraph
-from lodestar.engine.evidence.bridges import convert_evidence
+from lodestar.engine.evidence.bridges import convert_item_kind
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.gold_questions import look_up_topic_ids
 from lodestar.engine.recipes.recipe import read_recipe
@@ -97,7 +97,7 @@ def main() -> None:
         for start in range(0, len(asked), BATCH):
             some = [each.as_question(tuple(dict.fromkeys(each.topic_ids))) for each in asked[start : start + BATCH]]
             for gold, evidence in zip(golds[start:], engine.retrieve_batch(some), strict=False):
-                triples = convert_evidence(evidence, "triple")
+                triples = convert_item_kind(evidence, "triple")
                 sizes.append(len(triples.items))
                 totals.append(sum(map(bool, bearing(triples, gold))))
                 found.append(triples.cut_to(COARSE))

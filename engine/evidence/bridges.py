@@ -19,7 +19,7 @@ MAX_CHAINS = 1_000
 """Of one question: where the triples allow more, the evidence says that it was cut."""
 
 
-def convert_evidence(evidence: Evidence[Item], kind: Kind) -> Evidence[Item]:
+def convert_item_kind(evidence: Evidence[Item], kind: Kind) -> Evidence[Item]:
     """Return the evidence as items of a kind."""
     return to_triples(evidence) if kind == "triple" else to_chains(evidence)
 

@@ -33,7 +33,7 @@ from .entity_index import (
     EntityIndexMeta,
     EntityTypes,
     entity_text,
-    meta_text,
+    format_index_metadata,
     open_entity_index,
 )
 
@@ -234,7 +234,7 @@ def _write_index(
             vectors_sha256=file_sha256(vectors),
             rows_sha256=file_sha256(rows),
         )
-        description.write_text(meta_text(meta), encoding="utf-8")
+        description.write_text(format_index_metadata(meta), encoding="utf-8")
     return meta
 
 

@@ -155,7 +155,7 @@ def read_meta(folder: Path) -> EntityIndexMeta | None:
         return None
 
 
-def meta_text(meta: EntityIndexMeta) -> str:
+def format_index_metadata(meta: EntityIndexMeta) -> str:
     """Return the text of ``entities.json``."""
     return json.dumps({"format": FORMAT, **asdict(meta)}, indent=2) + "\n"
 

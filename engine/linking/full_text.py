@@ -31,7 +31,7 @@ from .names import (
     mark_question_content,
     tokenise,
 )
-from .reranking import CandidateReranker, Floats, LogisticReranker, RelationEvidence
+from .reranking import CandidateReranker, Floats, LogisticReranker, RelationFeatures
 
 _NUMBERED = re.compile(rf"([a-z]{{2,5}}?)([1-9]|1\d|20|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})")
 MAX_CLAUSES = 400
@@ -126,7 +126,7 @@ class FullTextLinker:
     top_k: int = 10
     min_similarity: float = 0.8
     type_words: Collection[str] = frozenset()
-    evidence: RelationEvidence | None = None
+    evidence: RelationFeatures | None = None
     reranker: CandidateReranker = field(default_factory=LogisticReranker)
     considered: int = 20
     nearest: NearestEntities | None = None

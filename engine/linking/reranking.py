@@ -40,7 +40,7 @@ MAX_HOPS = 200
 BESIDE = 2
 
 
-class RelationEvidence:
+class RelationFeatures:
     """Makes features of candidates; `words` has those of each relation by catalogue number.
 
     A hop is read in its own words or in the phrase of its `words` that fits the question best.

@@ -9,7 +9,7 @@ from ...models.ranges import Range, Share
 from ...models.text.vectors import TextVectors
 from ..indexes.entity_index import EntityTypes, NearestEntities
 from ..linking.full_text import FullTextLinker
-from ..linking.reranking import RelationEvidence
+from ..linking.reranking import RelationFeatures
 from ..linking.values import ValueLinker
 from ..relations.words import words_of_relation
 from ..resources import GraphResources
@@ -83,7 +83,7 @@ class TrainedLinker(NameSearchPart):
         return ValueLinker(linker) if self.values else linker
 
 
-def relation_evidence(graph: GraphResources, vectors: TextVectors, *, phrases: bool = False) -> RelationEvidence:
+def relation_evidence(graph: GraphResources, vectors: TextVectors, *, phrases: bool = False) -> RelationFeatures:
     """Return the evidence on whether the property that a question asks for exists at an entity of this graph.
 
     phrases: read relations also in what was said of them. Not in the lexicon's phrases, with which the weights of the
@@ -91,7 +91,7 @@ def relation_evidence(graph: GraphResources, vectors: TextVectors, *, phrases: b
     """
     relations = graph.catalogue.relations
     words = {r.number: words_of_relation(r, lambda p: phrases and p.origin != "lexicon") for r in relations}
-    return RelationEvidence(words, EntityTypes(graph.catalogue), vectors)
+    return RelationFeatures(words, EntityTypes(graph.catalogue), vectors)
 
 
 def nearest_entities(graph: GraphResources) -> NearestEntities | None:

@@ -120,7 +120,7 @@ def _rows(name: str, names: dict[str, str] | None = None, **params: object) -> R
     return Request(template(name), params, lambda rows: rows, names or {})
 
 
-def write_interpretation(evidence: Evidence[Item], words: Mapping[str, RelationWords], vectors: TextVectors) -> str:
+def describe_wanted_kind(evidence: Evidence[Item], words: Mapping[str, RelationWords], vectors: TextVectors) -> str:
     """Return one line, "wants a date: hired_on leads to dates; read as “when did … join”"; empty where nothing is
     told."""
     chains = [item.value for item in evidence.items if isinstance(item.value, Chain)]
