@@ -120,21 +120,28 @@ def _narrow_subject(type_: str, rest: str, before: str, *, is_who: bool = False)
 
 
 _MOST = "largest biggest highest greatest most longest tallest richest newest latest last youngest heaviest".split()
-_LEAST = "smallest lowest least fewest shortest oldest first earliest poorest lightest".split()
+_LEAST = "smallest lowest least fewest shortest oldest first earliest poorest lightest cheapest".split()
 _SUPERLATIVE = "|".join(_MOST + _LEAST)
 _MEASURED = {
     "big": "area", "large": "area", "populous": "population", "populated": "population", "tall": "height",
     "high": "height", "long": "length", "old": "date of birth", "heavy": "weight", "expensive": "price", "far": "distance",
-    "wide": "width", "deep": "depth", "fast": "speed", "rich": "net worth",
+    "wide": "width", "deep": "depth", "fast": "speed", "rich": "net worth", "valuable": "value",
 }  # fmt: skip
 """The property that "how big is" asks for."""
 _ORDERED = {
     "largest": "area", "biggest": "area", "smallest": "area", "oldest": "date", "youngest": "date", "newest": "date",
     "latest": "date", "last": "date", "first": "date", "earliest": "date", "longest": "length", "shortest": "length",
     "tallest": "height", "highest": "height", "lowest": "height", "richest": "net worth", "poorest": "net worth",
-    "heaviest": "weight", "lightest": "weight",
+    "heaviest": "weight", "lightest": "weight", "cheapest": "price",
 }  # fmt: skip
 """The property that "the biggest" orders by when the question does not name one."""
+_DATED = {
+    "came out": "release date", "appeared": "publication date", "opened": "opening date", "started": "start date",
+    "began": "start date", "joined": "joining date", "died": "date of death",
+}  # fmt: skip
+"""The property that "came out first" or "after 2010" orders or filters by."""
+_AMOUNTS = {"earn": "salary", "make": "salary", "cost": "price", "weigh": "weight", "score": "number of goals"}
+"""The property that "earns the most" orders by."""
 _INHABITANTS = re.compile(r"^(?:people|inhabitants|residents)\b", re.I)
 _ABOVE = "more than|over|above|greater than|larger than|bigger than|higher than|longer than|after|at least|no less than|since"
 _BELOW = "less than|below|under|fewer than|smaller than|lower than|shorter than|before|at most|no more than|up to|until"
@@ -277,6 +284,22 @@ def _superlative(text: str) -> FormPlan | None:
     )
     if found:
         return _read_ordering(parse_subject(found["base"]), found["how"], f"{found['words']} date")
+    return _superlative_at_end(text)
+
+
+def _superlative_at_end(text: str) -> FormPlan | None:
+    """Which X in A is the oldest; which of the X … is the oldest; which X came out first; which X earns the most."""
+    asked = re.sub(r"^which (?:one )?of the ", "Which ", text, flags=re.I)
+    base = r"^(?P<base>(?:which|what|who) .+?)"
+    found = re.match(rf"{base} (?:is|are|was|were) the (?P<how>{'|'.join(_ORDERED)})$", asked, re.I)
+    if found:
+        return _read_ordering(parse_subject(found["base"]), found["how"], _ORDERED[found["how"].lower()])
+    found = re.match(rf"{base} (?P<words>{'|'.join(_DATED)}) (?P<how>first|last)$", asked, re.I)
+    if found:
+        return _read_ordering(parse_subject(found["base"]), found["how"], _DATED[found["words"].lower()])
+    found = re.match(rf"{base} (?P<verb>{'|'.join(_AMOUNTS)})s? the (?P<how>most|least)$", asked, re.I)
+    if found:
+        return _read_ordering(parse_subject(found["base"]), found["how"], _AMOUNTS[found["verb"].lower()])
     return None
 
 
@@ -300,7 +323,7 @@ def _read_comparison(text: str) -> FormPlan | None:
         re.I,
     )
     found = found or re.match(
-        rf"^(?P<base>.+?) (?:that |who )?(?:was |were |is |are )?(?P<words>[a-z]+ed|born|made|built) {_COMPARED} {value}$",
+        rf"^(?P<base>.+?) (?:that |who )?(?:was |were |is |are )?(?P<words>[a-z]+ed|born|made|built|came out|began) {_COMPARED} {value}$",
         text,
         re.I,
     )
@@ -310,6 +333,7 @@ def _read_comparison(text: str) -> FormPlan | None:
     if subject is None or not (subject.modifier or subject.rest):
         return None
     words = (found["words"] or "").strip() or found["unit"] or ""
+    words = _DATED.get(words.lower(), words)
     words = "population" if _INHABITANTS.match(words) else words
     if not words:
         return None

@@ -41,6 +41,13 @@ def test_plain_questions_stay_plain(text: str) -> None:
         ("Aragon, Galicia, and the Rioja are parts of which country?", ("and",),
          [f"{name} are parts of which country?" for name in ("Aragon", "Galicia", "the Rioja")]),
         ("How tall is Ann?", ("how much",), ["What is the height of Ann?"]),
+        ("Which of the pets looked after by Ann is the heaviest?", ("most",), ["Which pets are looked after by Ann?"]),
+        ("Which picture in the Louvre is the oldest?", ("least",), ["Which pictures are in the Louvre?"]),
+        ("Which film by Ann came out first?", ("least",), ["Which films are by Ann?"]),
+        ("Which player of Ajax earns the most?", ("most",), ["What are the players of Ajax?"]),
+        ("What is the cheapest dish served at Lima?", ("least",), ["Which dishes are served at Lima?"]),
+        ("What is the most valuable picture in the Louvre?", ("most",), ["Which pictures are in the Louvre?"]),
+        ("Which films by Ann came out after 2010?", ("filter",), ["Which films are by Ann?"]),
     ],
 )  # fmt: skip
 def test_what_is_asked_instead(text: str, forms: tuple[str, ...], parts: list[str]) -> None:
@@ -125,3 +132,19 @@ def test_the_questions_over_geonames_are_a_dozen_of_each_form() -> None:
             plan = parse_question(question.text)
             assert plan is not None
             assert plan.forms == (kept[question.form],)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Which film by Ann came out last?", "release date"),
+        ("Which films by Ann appeared after 2010?", "publication date"),
+        ("Which of the books by Ann is the cheapest?", "price"),
+        ("Which player of Ajax weighs the least?", "weight"),
+        ("Who is the youngest author of Alien?", "date"),
+    ],
+)
+def test_what_the_answers_are_ordered_or_filtered_by(text: str, words: str) -> None:
+    plan = parse_question(text)
+    assert plan is not None
+    assert plan.words == words
