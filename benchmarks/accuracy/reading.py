@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
+from lodestar.engine.answering.reader import READS
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.judging import judge_answer
 from lodestar.engine.evaluation.metrics.uncertainty import compare_pairs
@@ -52,10 +53,13 @@ class Asked:
     hits: Floats
 
 
-def ask(recipe: str, changes: Sequence[str], file: str, limit: int, resources: Resources, work: Path) -> Asked:
+def ask(
+    recipe: str, changes: Sequence[str], file: str, limit: int, reads: int, resources: Resources, work: Path
+) -> Asked:
     """Return what a recipe finds for a sample of a file; kept in the work folder."""
     settings = resources.settings
-    key = hashlib.sha256(repr((recipe, sorted(changes), file, limit, SEED, settings.name)).encode()).hexdigest()[:16]
+    said = repr((recipe, sorted(changes), file, limit, reads, SEED, settings.name))
+    key = hashlib.sha256(said.encode()).hexdigest()[:16]
     kept = work / f"{key}.pickle"
     if kept.exists():
         found: Asked = pickle.loads(kept.read_bytes())
@@ -66,7 +70,7 @@ def ask(recipe: str, changes: Sequence[str], file: str, limit: int, resources: R
     answerer = ExtractiveAnswerer(min_probability=0.0)
     parts = [each for each in changes if each.partition(".")[0] in recipe]
     with Engine(settings, recipe=read_recipe(recipe, parts), resources=resources) as engine:
-        asked, evidence = retrieve_for_reader(given, engine)
+        asked, evidence = retrieve_for_reader(given, engine, reads=reads)
         readings = make_readings(given, asked, evidence, engine, resources.vectors)
     answers = [answerer.answer_of(to_chains(each.cut_to(TOP_K))) for each in evidence]
     judged = [judge_answer(question, answer).scores for question, answer in zip(asked, answers, strict=True)]
@@ -107,6 +111,7 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], dest="changes", help="KEY=VALUE of the recipes")
     parser.add_argument("--limit", type=int, default=150, help="questions of each dev file (default: %(default)s)")
     parser.add_argument("--train-limit", type=int, default=250, help="of each training file (default: %(default)s)")
+    parser.add_argument("--reads", type=int, default=READS, help="items that the reader reads (default: %(default)s)")
     given = parser.parse_args()
     settings = resolve()
     resources = Resources(settings, connection_of(settings))
@@ -116,10 +121,13 @@ def main() -> None:
     print("| --- " * 9 + "|")
     f1: dict[tuple[str, str], Floats] = {}
     for recipe in given.recipe:
-        train = [ask(recipe, given.changes, file, given.train_limit, resources, given.work) for file in given.train]
+        train = [
+            ask(recipe, given.changes, file, given.train_limit, given.reads, resources, given.work)
+            for file in given.train
+        ]
         own = fit_reader([each.readings for each in train]) if train else None
         for file in given.dev:
-            asked = ask(recipe, given.changes, file, given.limit, resources, given.work)
+            asked = ask(recipe, given.changes, file, given.limit, given.reads, resources, given.work)
             f1[recipe, file] = print_row(recipe, file, asked, own)
     unions = [(recipe, file, side.strip()) for recipe, file in f1 if "|" in recipe for side in recipe.split("|")]
     for recipe, file, side in unions:

@@ -35,9 +35,9 @@ def read_questions_with(
 
 
 def retrieve_for_reader(
-    questions: QuestionSet, engine: Engine, *, progress: Progress = ignore_progress
+    questions: QuestionSet, engine: Engine, *, reads: int = READS, progress: Progress = ignore_progress
 ) -> tuple[list[GoldQuestion], list[Evidence[Any]]]:
-    """Return the questions that have an answer in the graph, and the evidence of each, with all that a reader reads."""
+    """Return the questions that have an answer in the graph, and the evidence of each: the first `reads` items."""
     gateway = engine.gateway()
     known = look_up_answers([each for each in questions.questions if each.answers], gateway).questions
     asked = look_up_topic_ids(known, gateway)
@@ -47,7 +47,7 @@ def retrieve_for_reader(
     progress("reading", 0, len(asked))
     for start in range(0, len(asked), BATCH):
         batch = asked[start : start + BATCH]
-        found += engine.retrieve_batch([each.as_question(each.topic_ids) for each in batch], top_k=READS)
+        found += engine.retrieve_batch([each.as_question(each.topic_ids) for each in batch], top_k=reads)
         progress("reading", len(found), len(asked))
     return list(asked), [replace(each, trace=()) for each in found]
 
