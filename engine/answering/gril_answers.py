@@ -102,6 +102,7 @@ class GrilAnswerer(ABC):
         evidence: Sequence[Evidence[Triple]],
         passages: Sequence[Passage],
         candidates: Sequence[Sequence[Entity]],
+        /,
     ) -> list[Answer]:
         """Return an answer to each question; candidates: the entities of a passage that may be answers."""
 
@@ -122,7 +123,7 @@ class MultipleChoiceAnswerer(GrilAnswerer):
         return (yield from super().answer(evidence))
 
     def _answer(
-        self, evidence: Sequence[Evidence[Triple]], passages: Sequence[Passage], _: Sequence[Sequence[Entity]]
+        self, evidence: Sequence[Evidence[Triple]], passages: Sequence[Passage], _: Sequence[Sequence[Entity]], /
     ) -> list[Answer]:
         options = [each.question.options for each in evidence]
         said = self._reader.choose(passages, options, [token_of(each) for each in evidence])
@@ -188,7 +189,7 @@ class GenerativeAnswerer(GrilAnswerer):
     """
 
     def _answer(
-        self, evidence: Sequence[Evidence[Triple]], passages: Sequence[Passage], _: Sequence[Sequence[Entity]]
+        self, evidence: Sequence[Evidence[Triple]], passages: Sequence[Passage], _: Sequence[Sequence[Entity]], /
     ) -> list[Answer]:
         found = []
         replies = self._reader.write(passages, [token_of(each) for each in evidence])

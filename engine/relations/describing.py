@@ -85,11 +85,13 @@ def read_words(
     known = _Names(catalogue)
     words = _Words()
     origin: Origin = "user"
+    unnamed = origin
     total = 0
     for number, line in enumerate(read_text(path, "the phrases").splitlines(), start=1):
         name, *columns = line.split("\t")
         if line.startswith(ORIGIN_LINE):
-            origin = next((each for each in ORIGINS if each == line.removeprefix(ORIGIN_LINE).strip()), "user")
+            said = line.removeprefix(ORIGIN_LINE).strip()
+            origin = next((each for each in ORIGINS if each == said), unnamed)
         elif line.strip() and (name in known.by_name or not line.startswith("#")):
             total += len(columns)
             try:
