@@ -85,13 +85,12 @@ def read_words(
     known = _Names(catalogue)
     words = _Words()
     origin: Origin = "user"
-    unnamed = origin
     total = 0
     for number, line in enumerate(read_text(path, "the phrases").splitlines(), start=1):
         name, *columns = line.split("\t")
         if line.startswith(ORIGIN_LINE):
             said = line.removeprefix(ORIGIN_LINE).strip()
-            origin = next((each for each in ORIGINS if each == said), unnamed)
+            origin = ORIGINS[ORIGINS.index(said)] if said in ORIGINS else "user"
         elif line.strip() and (name in known.by_name or not line.startswith("#")):
             total += len(columns)
             try:
