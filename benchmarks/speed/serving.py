@@ -21,7 +21,7 @@ from typing import Any
 import httpx
 import numpy as np
 from lodestar.engine.api import Engine
-from lodestar.engine.recipes.retrieving import Similarity, Star
+from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.settings import resolve
 from lodestar.engine.values import Question
 
@@ -105,7 +105,8 @@ def main() -> None:
     parser.add_argument("--max-batch", type=int, default=32, help="questions that the server asks together")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()
-    recipe = Star(checkpoint=arguments.checkpoint) if arguments.checkpoint else Similarity()
+    checkpoint = {"star.checkpoint": arguments.checkpoint} if arguments.checkpoint else {}
+    recipe = read_recipe("star" if checkpoint else "similarity", options=checkpoint)  # what the server asks with
     path = arguments.data / "questions-dev.jsonl.gz"
     golds, sha256 = gold_questions(path)
     questions = [gold.question for gold in golds][: arguments.questions]
