@@ -22,7 +22,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.serving import guard
 from lodestar.engine.serving.batches import BatchLimits
-from lodestar.engine.serving.server import ServerOptions
+from lodestar.engine.serving.server import ServerOptions, bind_socket
 from lodestar.engine.settings import Settings
 from openapi_spec_validator import validate
 from prometheus_client.parser import text_string_to_metric_families
@@ -225,6 +225,28 @@ def test_a_link_shows_the_paths_in_neo4js_browser(
 def test_it_is_alive_and_ready(client: httpx.Client) -> None:
     assert client.get("/healthz").json() == {"status": "ok"}
     assert client.get("/readyz").json() == {"status": "ready"}
+
+
+def test_replies_are_sent_at_once() -> None:
+    """A reply is written in two pieces; without TCP_NODELAY the second waits for the client's acknowledgement."""
+
+    async def is_nodelay() -> int:
+        accepted: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        def see(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            own = writer.get_extra_info("socket")
+            accepted.set_result(own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        listening = bind_socket("127.0.0.1", 0)
+        async with await asyncio.start_server(see, sock=listening):
+            _, writer = await asyncio.open_connection(*listening.getsockname())
+            try:
+                return await asyncio.wait_for(accepted, 10)
+            finally:
+                writer.close()
+
+    assert asyncio.run(is_nodelay()) != 0
 
 
 def test_metrics_are_read_by_prometheus_own_parser(client: httpx.Client) -> None:
