@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from .errors import CheckpointError, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -233,6 +234,8 @@ class TokenUsage:
 
 def check_finite(scores: npt.NDArray[np.floating[Any]], scorer: str, *, log_probabilities: bool = False) -> None:
     """Raise `CheckpointError` unless all scores are finite; a log-probability may be minus infinity."""
+    import numpy as np
+
     if not np.all(np.isfinite(scores) | (np.isneginf(scores) if log_probabilities else False)):
         raise CheckpointError(
             f"expected finite scores of {scorer}, found an infinite one or NaN: its weights are damaged, or "

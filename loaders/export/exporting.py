@@ -117,7 +117,7 @@ class ExportRequest:
         for what, path in places.items():
             if path and (other := taken.setdefault(Path(path).resolve(), what)) != what:
                 raise UsageError(
-                    f"{other or 'triples'} and {what} cannot both go to {path}: give --{what} another file"
+                    f"{other or 'triples'} and {what} cannot both go to {places[other]}: give --{what} another file"
                 )
         if not is_absolute_iri(self.base):
             raise UsageError(f"--base: expected an absolute IRI as {FREEBASE}, found {self.base!r}")

@@ -67,6 +67,8 @@ def test_files_with_a_report(lodestar: Lodestar, tmp_path: Path) -> None:
         "names_path": str(names),
         "names_size_bytes": names.stat().st_size,
         "names_sha256": hashlib.sha256(names.read_bytes()).hexdigest(),
+        "num_phrases": 0,
+        "phrases_path": None,
         "base": None,
     }
 
