@@ -54,7 +54,9 @@ def test_an_export_has_what_is_said_and_its_load_gets_it_back(described: Lodesta
     assert (report["num_phrases"], report["phrases_path"]) == (5, "out-phrases.tsv")
     assert described("describe", "--undo").code == 0
     assert words(described) != before
-    loaded = described("load", file, "--replace", "--force", "--phrases", "out-phrases.tsv", *base)
+    loaded = described(
+        "load", file, "--replace", "--force", "--writer", "online", "--phrases", "out-phrases.tsv", *base
+    )
     assert loaded.code == 0, loaded.err
     assert words(described) == before
 
