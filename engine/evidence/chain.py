@@ -21,11 +21,15 @@ class ChainStep:
     step: Step
     links: tuple[Link, ...]
 
+    def head_and_tail(self, link: Link) -> Link:
+        """Return the head and the tail of the triple behind a link."""
+        source, target = link
+        return (target, source) if self.step.inverse else link
+
     def triple(self, link: Link) -> Triple:
         """Return the triple behind a link."""
-        source, target = link
-        relation = self.step.relation
-        return Triple(target, relation, source) if self.step.inverse else Triple(source, relation, target)
+        head, tail = self.head_and_tail(link)
+        return Triple(head, self.step.relation, tail)
 
 
 @dataclass(frozen=True, slots=True)

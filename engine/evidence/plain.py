@@ -51,7 +51,7 @@ def chain_data(chain: Chain) -> dict[str, Any]:
     entities: dict[str, dict[str, Any]] = {}
     steps = []
     for step, some in zip(chain.steps, links, strict=True):
-        ordered = [(target, source) for source, target in some] if step.step.inverse else some
+        ordered = [step.head_and_tail(link) for link in some]
         for triple in ordered:
             for entity in triple:
                 if entity.id not in entities:
@@ -82,16 +82,15 @@ def _instances_data(chain: Chain, entities: Mapping[str, dict[str, Any]]) -> lis
     instances = []
     for links in chain.instance_links():
         triples = []
-        for number, (source, target) in enumerate(links):
-            key = (number, target.id)  # only the first link to an entity is on an instance
+        for number, (step, link) in enumerate(zip(chain.steps, links, strict=True)):
+            key = (number, link[1].id)  # only the first link to an entity is on an instance
             if key not in written:
-                step = chain.steps[number].step
-                head, tail = (target, source) if step.inverse else (source, target)
+                head, tail = step.head_and_tail(link)
                 written[key] = {
                     "head": entities[head.id],
-                    "relation": step.relation,
+                    "relation": step.step.relation,
                     "tail": entities[tail.id],
-                    "inverse": step.inverse,
+                    "inverse": step.step.inverse,
                 }
             triples.append(written[key])
         instances.append(triples)

@@ -25,7 +25,7 @@ Edition = tuple[int, str | None, str | None, int, str | None]
 Origin = Literal["user", "source", "llm", "lexicon"]
 """Who said it, in the order of trust."""
 ORIGINS: tuple[Origin, ...] = ("user", "source", "llm", "lexicon")
-_ORIGIN_OF: dict[str, Origin] = {origin: origin for origin in ORIGINS}
+ORIGIN_OF: dict[str, Origin] = {origin: origin for origin in ORIGINS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Phrase:
     def of(cls, text: str, tag: str) -> Phrase:
         """Return the phrase of a text and its tag."""
         direction, _, origin = tag.partition(" ")
-        return cls(text, _ORIGIN_OF.get(origin, "source"), direction == "inverse")
+        return cls(text, ORIGIN_OF.get(origin, "source"), direction == "inverse")
 
 
 @dataclass(frozen=True, slots=True)

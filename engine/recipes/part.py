@@ -36,11 +36,14 @@ class Leaf:
         return self.name
 
 
+Sign = Literal["+", "|"]
+
+
 @dataclass(frozen=True)
 class JoinExpression:
     """Two expressions joined: ``left + right`` or ``left | right``."""
 
-    sign: Literal["+", "|"]
+    sign: Sign
     left: Node
     right: Node
 
@@ -224,7 +227,7 @@ def parse_line(line: str) -> Node:
         raise UsageError(
             f"expected a line of parts of at most {MAX_TOKENS} names, signs and brackets, found {len(tokens):,}"
         )
-    node, rest = _union(line, tokens)
+    node, rest = _join(line, tokens)
     if rest:
         raise _wrong(line, "a + or a |", rest[0])
     return node
@@ -318,19 +321,15 @@ def _tokens(line: str) -> Iterator[str]:
         at = found.end()
 
 
-def _union(line: str, tokens: list[str]) -> tuple[Node, list[str]]:
-    node, rest = _then(line, tokens)
-    while rest and rest[0] == "|":
-        right, rest = _then(line, rest[1:])
-        node = JoinExpression("|", node, right)
-    return node, rest
-
-
-def _then(line: str, tokens: list[str]) -> tuple[Node, list[str]]:
-    node, rest = _single(line, tokens)
-    while rest and rest[0] == "+":
-        right, rest = _single(line, rest[1:])
-        node = JoinExpression("+", node, right)
+def _join(line: str, tokens: list[str], signs: tuple[Sign, ...] = ("|", "+")) -> tuple[Node, list[str]]:
+    """Read parts joined by the signs; the later ones bind tighter."""
+    if not signs:
+        return _single(line, tokens)
+    sign, *tighter = signs
+    node, rest = _join(line, tokens, tuple(tighter))
+    while rest and rest[0] == sign:
+        right, rest = _join(line, rest[1:], tuple(tighter))
+        node = JoinExpression(sign, node, right)
     return node, rest
 
 
@@ -339,7 +338,7 @@ def _single(line: str, tokens: list[str]) -> tuple[Node, list[str]]:
         raise _wrong(line, "the name of a part", tokens[0] if tokens else "")
     if tokens[0] != "(":
         return Leaf(tokens[0]), tokens[1:]
-    node, rest = _union(line, tokens[1:])
+    node, rest = _join(line, tokens[1:])
     if not rest or rest[0] != ")":
         raise _wrong(line, "a )", rest[0] if rest else "")
     return node, rest[1:]

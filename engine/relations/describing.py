@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import InputError, UsageError
-from ..neo4j.catalogue import ORIGINS, Catalogue, Origin, Phrase, RelationInfo, read_catalogue
+from ..neo4j.catalogue import ORIGIN_OF, ORIGINS, Catalogue, Origin, Phrase, RelationInfo, read_catalogue
 from ..neo4j.gateway import Gateway
 from ..neo4j.templates import Request, template
 from ..whole_file import read_text
@@ -89,8 +89,7 @@ def read_words(
     for number, line in enumerate(read_text(path, "the phrases").splitlines(), start=1):
         name, *columns = line.split("\t")
         if line.startswith(ORIGIN_LINE):
-            said = line.removeprefix(ORIGIN_LINE).strip()
-            origin = ORIGINS[ORIGINS.index(said)] if said in ORIGINS else "user"
+            origin = ORIGIN_OF.get(line.removeprefix(ORIGIN_LINE).strip(), "user")
         elif line.strip() and (name in known.by_name or not line.startswith("#")):
             total += len(columns)
             try:

@@ -16,6 +16,7 @@ from ..evidence.calibration import (
     Certainty,
     CertaintyWeights,
 )
+from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Kind
 from ..retrieval.scoring import PathQuery, PathScorer
 from ..steps import Steps
@@ -61,15 +62,17 @@ class NoAnswerExplainer:
         yield from ()
         places = [at for at, each in enumerate(evidence) if each.topics and (self._weights or _fails(each))]
         found = list(evidence)
-        for at, lacking in zip(places, self._find_lacking([evidence[at] for at in places]), strict=True):
-            judged = self._judge(evidence[at], lacking) if self._weights else evidence[at]
-            found[at] = self._explain(judged, lacking) if _fails(judged) else judged
+        chains = [to_chains(evidence[at]) for at in places]
+        for at, each, lacking in zip(places, chains, self._find_lacking(chains), strict=True):
+            judged = self._judge(evidence[at], each.items, lacking) if self._weights else evidence[at]
+            found[at] = self._explain(judged, _find_start(each), lacking) if _fails(judged) else judged
         return found
 
-    def _judge(self, evidence: Evidence[Any], lacking: Lacking | None) -> Evidence[Any]:
+    def _judge(
+        self, evidence: Evidence[Any], chains: Sequence[Scored[Chain]], lacking: Lacking | None
+    ) -> Evidence[Any]:
         """Return the evidence with the certainty of its first answer."""
         assert self._weights is not None
-        chains = to_chains(evidence).items
         if not chains:
             return evidence
         first = chains[0]
@@ -89,7 +92,7 @@ class NoAnswerExplainer:
         )
         return replace(evidence, extras=(*(e for e in evidence.extras if not isinstance(e, Certainty)), certainty))
 
-    def _find_lacking(self, evidence: Sequence[Evidence[Any]]) -> list[Lacking | None]:
+    def _find_lacking(self, evidence: Sequence[Evidence[Chain]]) -> list[Lacking | None]:
         """Return for each question the relation that fits best of those that its topics lack."""
         starts = [_find_start(each) for each in evidence]
         offered = [self._offer(each, start) for each, start in zip(evidence, starts, strict=True)]
@@ -106,11 +109,11 @@ class NoAnswerExplainer:
         scores = iter(self._scorer.score(queries) if queries else [])
         return [_find_best(steps, next(scores).stop.tolist()) if steps else None for steps in offered]
 
-    def _offer(self, evidence: Evidence[Any], start: Topic) -> list[Step]:
+    def _offer(self, evidence: Evidence[Chain], start: Topic) -> list[Step]:
         """Return both directions of the relations that none of the topics has and that lie on no path found."""
         there = {abs(number) for topic in evidence.topics for number in topic.relations}
         used = evidence.question.excluded_relations.union(
-            step.step.relation for each in to_chains(evidence).items for step in each.value.steps
+            step.step.relation for each in evidence.items for step in each.value.steps
         )
         names = [name for number, name in self._relations.items() if number not in there and name not in used]
         if len(names) > MAX_RELATIONS:
@@ -118,11 +121,11 @@ class NoAnswerExplainer:
             names = [name for name in names if name in near]
         return [Step(name, inverse) for name in names for inverse in (False, True)]
 
-    def _explain(self, evidence: Evidence[Any], lacking: Lacking | None) -> Evidence[Any]:
+    def _explain(self, evidence: Evidence[Any], start: Topic, lacking: Lacking | None) -> Evidence[Any]:
         """Return the evidence with the reason why there is no answer."""
         best = max((each.score for each in evidence.items), default=float("-inf"))
         if lacking and lacking.score > best and self._calibration.probability(lacking.score) >= FITS:
-            where = _find_start(evidence).entity.label
+            where = start.entity.label
             note = f"{lacking.value} fits the question, and the graph has no triple of it at {where}"
             return replace(evidence, reason="no triple", note=note)
         leads_on = any(topic.relations for topic in evidence.topics)
@@ -137,9 +140,9 @@ def _fails(evidence: Evidence[Any]) -> bool:
     return not evidence.items or (evidence.confidence or 0.0) < LEAST_PROBABILITY
 
 
-def _find_start(evidence: Evidence[Any]) -> Topic:
+def _find_start(evidence: Evidence[Chain]) -> Topic:
     """Return the topic of the best path, the first one where there is none."""
-    chains = to_chains(evidence).items
+    chains = evidence.items
     of_first = (topic for topic in evidence.topics if chains and topic.entity == chains[0].value.topic)
     return next(of_first, evidence.topics[0])
 

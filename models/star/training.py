@@ -59,7 +59,7 @@ def star_training(config: StarConfig, inputs: Inputs[Mined]) -> Training:
             "meaning": config.dual.meaning,
         }
         parts = {name: network.write for name, network in star.networks.items()}
-        return Outcome(parts, star.calibration(mix), fields, baseline=star.untrained_figures())
+        return Outcome(parts, star.calibration(mix), fields, baseline=star.evaluate_untrained())
 
     return Training(
         phases if config.scorer == "cross" else phases[:1],
@@ -128,7 +128,7 @@ class _Star:
         )
         return self._cross
 
-    def untrained_figures(self) -> Figures | None:
+    def evaluate_untrained(self) -> Figures | None:
         """Return the dev figures of the similarity beside the network, if it is what retrieves without a checkpoint."""
         if not self._config.dual.meaning:
             return None

@@ -18,7 +18,7 @@ RDFS, SKOS = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2004/02
 FREEBASE = "http://rdf.freebase.com/ns/"
 
 
-def written(folder: Path, name: str, text: str) -> str:
+def write_file(folder: Path, name: str, text: str) -> str:
     file = folder / name
     file.write_text(text, encoding="utf-8")
     return str(file)
@@ -37,7 +37,7 @@ def rdf(folder: Path) -> Source:
         ("http://x/P36", f"{SKOS}altLabel", '"seat of government"@en'),
         ("http://x/P36", f"{RDFS}comment", '"the city from which it is governed"@en'),
     )
-    return source_class("ntriples")(written(folder, "kg.nt", text))
+    return source_class("ntriples")(write_file(folder, "kg.nt", text))
 
 
 def rdf_with_base(folder: Path) -> Source:
@@ -49,7 +49,7 @@ def rdf_with_base(folder: Path) -> Source:
         ("http://x/P36", f"{RDFS}label", '"capital"@en'),
         ("http://x/P36", f"{RDFS}comment", '"the city from which it is governed"@en'),
     )
-    return source_class("ntriples")(written(folder, "kg.nt", text), bases=("http://x/",), languages=("en", "de"))
+    return source_class("ntriples")(write_file(folder, "kg.nt", text), bases=("http://x/",), languages=("en", "de"))
 
 
 def freebase(folder: Path) -> Source:
@@ -60,7 +60,7 @@ def freebase(folder: Path) -> Source:
         (relation, f"{FREEBASE}type.property.schema", f"<{FREEBASE}location.country>"),
         (relation, f"{FREEBASE}common.topic.alias", '"seat of government"@en'),
     )
-    return source_class("freebase")(written(folder, "dump.nt", text))
+    return source_class("freebase")(write_file(folder, "dump.nt", text))
 
 
 def graphml(folder: Path) -> Source:
@@ -73,7 +73,7 @@ def graphml(folder: Path) -> Source:
     <edge source="a" target="b"><data key="d2">P36</data><data key="d3">capital</data><data key="d4">since 1990</data></edge>
     <edge source="c" target="b"><data key="d2">P36</data><data key="d3">capital</data><data key="d4">since 1991</data></edge>
     </graph></graphml>"""
-    return source_class("graphml")(written(folder, "kg.graphml", text))
+    return source_class("graphml")(write_file(folder, "kg.graphml", text))
 
 
 def load(source: Source, gateway: Gateway, folder: Path, **options: str | bool) -> RelationInfo:
@@ -131,6 +131,6 @@ def test_more_words_than_are_kept_and_words_with_markup_do_not_stop_a_load(
         ("http://x/P36", f"{RDFS}label", '"<b>capital</b>"@en'),
         *also,
     )
-    relation = load(source_class("ntriples")(written(tmp_path, "kg.nt", text)), gateway, tmp_path)
+    relation = load(source_class("ntriples")(write_file(tmp_path, "kg.nt", text)), gateway, tmp_path)
     assert len(relation.phrases) == 100
     assert "<b>capital</b>" not in {phrase.text for phrase in relation.phrases}

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.accuracy.certainty import compute_weights, fit_weights, is_right, predict
 
 
-def made_rows(graph: str, seed: int) -> list[dict[str, object]]:
+def make_rows(graph: str, seed: int) -> list[dict[str, object]]:
     rng = random.Random(seed)
     rows: list[dict[str, object]] = []
     for number in range(200):
@@ -29,8 +29,8 @@ def made_rows(graph: str, seed: int) -> list[dict[str, object]]:
 
 
 def test_the_fit_finds_what_speaks_for_and_against_an_answer() -> None:
-    rows = made_rows("a", 1)
-    weights = fit_weights([rows, made_rows("b", 2)])
+    rows = make_rows("a", 1)
+    weights = fit_weights([rows, make_rows("b", 2)])
     assert weights[0] > 0
     assert weights[1] > 0
     assert weights[2] < 0
@@ -40,7 +40,7 @@ def test_the_fit_finds_what_speaks_for_and_against_an_answer() -> None:
 
 
 def test_a_graph_has_the_weight_of_one_whatever_it_has() -> None:
-    assert compute_weights(made_rows("a", 3)).sum() == pytest.approx(1)
+    assert compute_weights(make_rows("a", 3)).sum() == pytest.approx(1)
     assert compute_weights([{"kind": "set"}, {"kind": "twin"}, {"kind": "twin"}]).tolist() == [0.8, 0.1, 0.1]
 
 

@@ -31,7 +31,7 @@ def nearest(text: str, topic: Topic, num_relations: int) -> frozenset[str]:
     return frozenset({"currency"})
 
 
-def asked(question: Question) -> tuple[str, str | None]:
+def ask(question: Question) -> tuple[str, str | None]:
     search = BeamSearch(GRAPH.numbered, WordScorer(), calibration=SCORE, max_hop=1)
     explained = ReorganisedRetriever(search, NoAnswerExplainer(WordScorer(), SCORE, GRAPH.numbered, nearest))
     answer = ExtractiveAnswerer().answer_of(retrieved(GRAPH, explained, [question])[0])
@@ -41,28 +41,28 @@ def asked(question: Question) -> tuple[str, str | None]:
 
 def test_a_relation_that_fits_and_has_no_triple_there() -> None:
     text = "no answer found: currency fits the question, and the graph has no triple of it at Peru"
-    assert asked(Question("currency?", ("Peru",))) == (text, "no triple")
+    assert ask(Question("currency?", ("Peru",))) == (text, "no triple")
 
 
 def test_no_relation_fits() -> None:
-    assert asked(Question("mayor?", ("Peru",))) == (
+    assert ask(Question("mayor?", ("Peru",))) == (
         "no answer found: no relation fits the question",
         "no relation fits",
     )
 
 
 def test_an_answer_has_no_reason() -> None:
-    assert asked(Question("capital?", ("Peru",))) == ("Lima", None)
+    assert ask(Question("capital?", ("Peru",))) == ("Lima", None)
 
 
 def test_relations_that_the_search_does_without_are_as_if_the_graph_had_none() -> None:
     question = Question("currency?", ("Peru",), excluded_relations=frozenset({"currency"}))
-    assert asked(question)[1] == "no relation fits"
+    assert ask(question)[1] == "no relation fits"
 
 
 def test_of_many_relations_the_nearest_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(no_answer, "MAX_RELATIONS", 0)
-    assert asked(Question("currency?", ("Peru",)))[1] == "no triple"
+    assert ask(Question("currency?", ("Peru",)))[1] == "no triple"
     assert ASKED == ["currency? Peru 0"]
 
 
