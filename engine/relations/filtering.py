@@ -22,6 +22,8 @@ from ..errors import InputError
 from ..neo4j.catalogue import Catalogue, Phrase, RelationInfo
 from .describing import RelationDescription, check_text
 
+FloatArray = npt.NDArray[np.float32]
+
 MOST = 6
 """Phrases of a relation and direction that are taken."""
 MAX_WORDS = 9
@@ -139,16 +141,24 @@ def leave_out_strays(
     A relation is as near as the mean of its label, its description, what is said of it, and its other phrases in the
     same direction; the relation that is declared as its inverse does not count as another.
     """
+    if not found:
+        return {}
     how_often = Counter((phrase.text, phrase.inverse) for phrases in found.values() for phrase in phrases)
-    kept: dict[str, RelationDescription] = {}
     sums = {way: _sum_vectors(found, catalogue, vectors, inverse=way) for way in (False, True)}
-    inverses = {r.name: r.inverse for r in catalogue.relations}
+    units = {way: some / _norms(some) for way, some in sums.items()}
+    place = {relation.name: row for row, relation in enumerate(catalogue.relations)}
+    own = {r.name: [place[r.name], *([place[r.inverse]] if r.inverse in place else [])] for r in catalogue.relations}
+    kept: dict[str, RelationDescription] = {}
     for name, phrases in found.items():
         left = []
         for phrase in phrases:
+            vector = vectors.sentence(phrase.text)
+            rest = sums[phrase.inverse][place[name]] - vector
+            nearness = units[phrase.inverse] @ vector
+            nearness[own[name]] = -np.inf
             if how_often[phrase.text, phrase.inverse] > 1:
                 reasons[TWICE] += 1
-            elif _is_stray(phrase, name, sums[phrase.inverse], vectors, inverses.get(name)):
+            elif nearness.max() > rest @ vector / _norms(rest)[0] + NEARER:
                 reasons[OTHER] += 1
             else:
                 left.append(phrase)
@@ -158,27 +168,17 @@ def leave_out_strays(
 
 def _sum_vectors(
     found: Mapping[str, Sequence[Phrase]], catalogue: Catalogue, vectors: TextVectors, *, inverse: bool
-) -> dict[str, npt.NDArray[np.float32]]:
-    sums = {}
+) -> FloatArray:
+    """Return the sum of the vectors of what is said of each relation, (num_relations, dimension)."""
+    sums = []
     for relation in catalogue.relations:
         said = [p.text for p in (*relation.phrases, *found.get(relation.name, ())) if p.inverse == inverse]
         texts = [relation.shown_label, *([relation.description] if relation.description else []), *said]
-        sums[relation.name] = vectors.stack(texts, lasting=True).sum(axis=0)
-    return sums
+        sums.append(vectors.stack(texts, lasting=True).sum(axis=0))
+    return np.stack(sums)
 
 
-def _is_stray(
-    phrase: Phrase,
-    name: str,
-    sums: Mapping[str, npt.NDArray[np.float32]],
-    vectors: TextVectors,
-    inverse: str | None,
-) -> bool:
-    vector = vectors.sentence(phrase.text)
-    own = _cosine(sums[name] - vector, vector)
-    labels = {other: total for other, total in sums.items() if other not in (name, inverse)}
-    return any(_cosine(total, vector) > own + NEARER for total in labels.values())
-
-
-def _cosine(total: npt.NDArray[np.float32], vector: npt.NDArray[np.float32]) -> float:
-    return float(total @ vector) / max(float(np.linalg.norm(total)), 1e-9)
+def _norms(rows: FloatArray) -> FloatArray:
+    """Return the length of each row, (…, 1)."""
+    lengths: FloatArray = np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9)
+    return lengths
