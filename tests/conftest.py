@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import neo4j
@@ -20,7 +21,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.instance import Instance
 from lodestar.engine.settings import Settings
 
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 
 HEAP_MB = 512
 PAGECACHE_MB = 128
@@ -33,6 +34,23 @@ os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 """A test's server ends before what the JVM's second compiler costs pays off: a quarter of the processor time."""
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """A run in the background ignores Ctrl-C, and so would the commands under test, which inherit it."""
+
+
+def examples(number: int) -> int:
+    """Return a law's own number of examples, times what ``LODESTAR_EXAMPLES`` says (1; `make test-long` says 3)."""
+    return number * int(os.environ.get("LODESTAR_EXAMPLES", "1"))
+
+
+if find_spec("hypothesis"):  # the slim environment has none
+    import hypothesis
+
+    hypothesis.settings.register_profile(
+        "lodestar",
+        max_examples=examples(100),
+        deadline=None,  # a busy machine is no fault of the code
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
+    hypothesis.settings.load_profile("lodestar")
 
 
 @pytest.fixture(scope="session")
@@ -133,7 +151,7 @@ def clear_database(driver: neo4j.Driver, database: str, *, schema: bool = False)
 
 @pytest.fixture(scope="module")
 def engine(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings) -> Iterator[Engine]:
-    """An engine over `tests.graphs.COUNTRIES`, which replaces whatever the graph held."""
+    """An engine over `tests.made.graphs.COUNTRIES`, which replaces whatever the graph held."""
     clear_database(driver, connection.database)
     load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
     with Engine(settings) as engine:

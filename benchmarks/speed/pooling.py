@@ -20,7 +20,7 @@ import networkx as nx  # type: ignore[import-untyped]
 import numpy as np
 from lodestar.models.path_pooling import Kernel, PoolingOptions, ScoredTriples, pool_triple_scores
 
-from tests.reference_pooling import PlainTriple, reference_scores
+from tests.references.pooling import PlainTriple, reference_scores
 
 BATCH = 64
 TOPICS = [0, 1]

@@ -31,8 +31,8 @@ with atheris.instrument_imports(  # pyright: ignore[reportAttributeAccessIssue]
         "lodestar.models.star.mined",
         "lodestar.models.text.vectors",
         "lodestar.models.training",
-        "tests.reference_parsers",
-        "tests.reference_lines",
+        "tests.references.parsers",
+        "tests.references.lines",
     ]
 ):
     from tests.fuzz import targets

@@ -26,7 +26,7 @@ from lodestar.engine.indexes.relation_index import index_state, open_index
 from lodestar.engine.recipes.recipe import Recipe
 from lodestar.models.text.vectors import TextVectors, VectorStore
 
-from tests.letter_encoder import LetterEncoder
+from tests.fakes.letter_encoder import LetterEncoder
 from tests.unit.evaluation.test_report import four
 from tests.unit.retrieval.test_relation_index import CATALOGUE, NAMES
 

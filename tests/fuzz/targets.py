@@ -27,14 +27,14 @@ from lodestar.loaders.reading.byte_file import ByteFile
 from lodestar.loaders.reading.lines import LineReader
 from lodestar.loaders.source import RowPart
 
-from tests import reference_parsers as reference
 from tests.fuzz.replies import check_replies
 from tests.fuzz.settings import check_settings
 from tests.fuzz.stored import check_indexes, check_runs
 from tests.fuzz.trained import check_trained
-from tests.parsed import delimited_parameters, freebase_parameters, parsed, repr_by_line
-from tests.reference_lines import reference_lines
-from tests.reference_parsers import Parsed
+from tests.references import parsers as reference
+from tests.references.lines import reference_lines
+from tests.references.parsed import delimited_parameters, freebase_parameters, parsed, repr_by_line
+from tests.references.parsers import Parsed
 
 RULES = read_noise_rules()
 BASE = "http://rdf.freebase.com/ns/"

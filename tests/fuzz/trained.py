@@ -16,7 +16,7 @@ from lodestar.models.star.mined import is_mined, read_mined_file
 from lodestar.models.training.checkpoint import TrainingStateError, read_state, read_weights, translate_read_errors
 from lodestar.models.training.description import FORMAT, BadCheckpointError, TrainedOn, load_description
 
-from tests.mined_examples import MINING, questions
+from tests.made.mined_examples import MINING, questions
 
 GOOD = {
     "format": FORMAT,

@@ -12,8 +12,8 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.models.mined import write_pool
 
 from tests.e2e.conftest import Lodestar
-from tests.pool_examples import candidate_pool
-from tests.tiny_checkpoint import write_tiny_checkpoint
+from tests.made.pool_examples import candidate_pool
+from tests.made.tiny_checkpoint import write_tiny_checkpoint
 
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
 

@@ -88,7 +88,7 @@ def test_set(lodestar: Lodestar, change: str) -> None:
         'stages = "' + "(" * 5_000 + '"',
         f"top_k = {'9' * 5_000}",
         'stages = "similarity + x"\n[parts]\nx = "lodestar.engine.recipes.part:RetrieverPart"',
-        'stages = "similarity + x"\n[parts]\nx = "tests.raising_module:Thing"',
+        'stages = "similarity + x"\n[parts]\nx = "tests.fakes.raising_module:Thing"',
         'stages = "similarity"\n[linker]\nkind = []',
         'stages = "similarity"\n[similarity]\nmax_hop = nan',
         "\0",

@@ -20,7 +20,8 @@ def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A module that leaves a mark where it is imported."""
     mark = tmp_path / "imported"
     (tmp_path / "strangers_module.py").write_text(
-        f"import pathlib\npathlib.Path({str(mark)!r}).touch()\nfrom tests.own_part import Reversed\n", encoding="utf-8"
+        f"import pathlib\npathlib.Path({str(mark)!r}).touch()\nfrom tests.fakes.own_part import Reversed\n",
+        encoding="utf-8",
     )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "strangers_module", raising=False)

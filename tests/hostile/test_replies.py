@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Lodestar
-from tests.scripted_llm import Reply, ScriptedLLM, completion, says
+from tests.fakes.scripted_llm import Reply, ScriptedLLM, completion, says
 
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
 

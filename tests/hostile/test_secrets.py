@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.e2e.conftest import Lodestar
-from tests.scripted_llm import ScriptedLLM, says
+from tests.fakes.scripted_llm import ScriptedLLM, says
 
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
 

@@ -11,7 +11,7 @@ from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 
 from tests.e2e.conftest import Lodestar
-from tests.tiny_checkpoint import write_tiny_checkpoint
+from tests.made.tiny_checkpoint import write_tiny_checkpoint
 
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
 

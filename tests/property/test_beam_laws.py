@@ -13,10 +13,10 @@ from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.scoring import PathQuery, PathScores
 from lodestar.engine.values import Question
 
-from tests.evidence import retrieved
-from tests.examples import examples
-from tests.memory_graph import MemoryGraph
-from tests.word_scorer import WordScorer
+from tests.conftest import examples
+from tests.fakes.memory_graph import MemoryGraph
+from tests.fakes.word_scorer import WordScorer
+from tests.made.evidence import retrieved
 
 
 class BranchingScorer(WordScorer):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations, product
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.evidence.bridges import triples_of
 from lodestar.engine.evidence.chain import Chain
@@ -46,7 +46,6 @@ def written_out(facts: list[Triple], topic: Entity, bounds: ExpansionBounds) -> 
     return found
 
 
-@settings(deadline=None)
 @given(triples, topics, all_bounds)
 def test_every_chain_is_there_once_and_shorter_ones_come_first(
     facts: list[Triple], start: list[Entity], bounds: ExpansionBounds
@@ -58,7 +57,6 @@ def test_every_chain_is_there_once_and_shorter_ones_come_first(
         assert [len(chain) for chain in chains] == sorted(map(len, chains))
 
 
-@settings(deadline=None)
 @given(triples, topics, st.integers(1, 4), st.integers(1, 4), st.booleans())
 def test_a_bound_keeps_the_first(
     facts: list[Triple], start: list[Entity], length: int, most: int, turning: bool
@@ -80,7 +78,6 @@ def reorganised(
     return chained
 
 
-@settings(deadline=None)
 @given(triples, topics, all_bounds)
 def test_merging_keeps_every_answer_and_no_relation_path_twice(
     facts: list[Triple], start: list[Entity], bounds: ExpansionBounds
@@ -102,7 +99,6 @@ def test_merging_keeps_every_answer_and_no_relation_path_twice(
         assert all(len({step.inverse for step in chain.relation_path.steps}) == 1 for chain in chains)
 
 
-@settings(deadline=None)
 @given(triples, topics, all_bounds)
 def test_joining_moves_chains_and_gives_them_targets_alone(
     facts: list[Triple], start: list[Entity], bounds: ExpansionBounds

@@ -21,9 +21,9 @@ from lodestar.loaders.parsers.parser import parser
 from lodestar.loaders.source import LinePart, Source
 from lodestar.loaders.writing.names import Name
 
-from tests.examples import examples
-from tests.id_faults import fault_of_id, fault_of_relation
+from tests.conftest import examples
 from tests.property.test_term_laws import datatypes, ids, languages, texts
+from tests.references.id_faults import fault_of_id, fault_of_relation
 
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 
@@ -48,7 +48,7 @@ names = st.dictionaries(
     ),
     max_size=6,
 )
-lax = settings(deadline=None, max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
+lax = settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def heads(graph: Sequence[tuple[str, StatedTail]]) -> Iterator[HeadTriples]:

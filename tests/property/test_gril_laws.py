@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from lodestar.models.gril.config import GrowOptions, Pruning
 from lodestar.models.gril.network import GraphRetriever, GrowInputs
 
-from tests.examples import examples
-from tests.gril_graphs import DIMENSION, inputs_of
+from tests.conftest import examples
+from tests.made.gril_graphs import DIMENSION, inputs_of
 
 NODES = 8
 
@@ -49,7 +49,7 @@ def joined(first: GrowInputs, second: GrowInputs) -> GrowInputs:
     return GrowInputs(*(torch.cat([getattr(first, name), getattr(moved, name)]) for name in names))
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(graphs, st.sets(st.integers(0, NODES - 1), min_size=1, max_size=3), prunings, st.randoms(use_true_random=False))
 def test_relabelled_nodes_leave_scores_unchanged(
     triples: list[tuple[int, int, int]], topics: set[int], pruning: Pruning, rng: random.Random
@@ -74,7 +74,7 @@ def test_relabelled_nodes_leave_scores_unchanged(
     assert torch.equal(after.is_kept, before.is_kept[order])
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(graphs, graphs, prunings)
 def test_a_batch_is_each_question_alone(
     first: list[tuple[int, int, int]], second: list[tuple[int, int, int]], pruning: Pruning
@@ -87,7 +87,7 @@ def test_a_batch_is_each_question_alone(
         torch.testing.assert_close(getattr(together, name), torch.cat([getattr(each, name) for each in apart]))
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(graphs)
 def test_probabilities_are_some_and_those_of_a_source_sum_to_one(triples: list[tuple[int, int, int]]) -> None:
     with torch.no_grad():
@@ -102,7 +102,7 @@ def test_probabilities_are_some_and_those_of_a_source_sum_to_one(triples: list[t
             assert float(layer.attention[sources == source].sum()) == pytest.approx(1, abs=1e-5)
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(graphs, st.floats(0.05, 0.9))
 def test_what_pruning_leaves_is_seen_without_it_too(triples: list[tuple[int, int, int]], sigma: float) -> None:
     with torch.no_grad():

@@ -13,18 +13,16 @@ from lodestar.loaders.reading import lines as lines_module
 from lodestar.loaders.reading.lines import LineReader
 from lodestar.loaders.writing.names import search_name
 
-from tests.examples import examples
-from tests.read_source import read_source
-from tests.reference_lines import reference_lines
+from tests.conftest import examples
+from tests.references.lines import reference_lines
+from tests.references.read_source import read_source
 
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r\0"), min_size=1, max_size=12)
 triples = st.lists(st.tuples(text, text, text), min_size=1, max_size=30)
 pieces = st.sampled_from([b"\n", b"\r\n", b"\r", b"a", b"twelve bytes", b"\0", b"\xff", "é".encode(), "😀".encode()])
 content = st.lists(pieces | st.binary(max_size=30), min_size=1, max_size=40).map(b"".join)
 
-with_files = settings(
-    max_examples=examples(35), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
-)
+with_files = settings(max_examples=examples(35), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @with_files

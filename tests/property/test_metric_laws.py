@@ -38,9 +38,9 @@ from lodestar.engine.evaluation.metrics.paths import (
 from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, compare_pairs, macro_by
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath
 
-from tests.examples import examples
+from tests.conftest import examples
 
-few = settings(max_examples=examples(50), deadline=None)
+few = settings(max_examples=examples(50))
 
 ids = st.sampled_from(["m.1", "m.2", "m.3"])
 names = st.sampled_from(["Lima", "the Lima", "Cusco", "Puno", "The The", "Lima Cusco", "!"])

@@ -25,10 +25,10 @@ from lodestar.engine.values import Entity
 from lodestar.models.star.mined import INVERSE, THROUGH, MinedQuestion, iterate_paths
 from lodestar.models.text.vectors import TextVectors
 
-from tests.examples import examples
-from tests.letter_encoder import LetterEncoder
-from tests.memory_graph import MemoryGraph
-from tests.mined_graphs import catalogue_of, mediating_of
+from tests.conftest import examples
+from tests.fakes.letter_encoder import LetterEncoder
+from tests.fakes.memory_graph import MemoryGraph
+from tests.made.mined_graphs import catalogue_of, mediating_of
 
 IDS = [f"e{i}" for i in range(7)]
 RELATIONS = ["alpha", "beta", "gamma", "delta"]
@@ -108,7 +108,7 @@ def is_reversed(path: Sequence[str]) -> bool:
     return steps == turned
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(50))
 @given(triples, unnamed, questions, hops, st.booleans())
 def test_the_answer_paths_are_those_of_the_whole_graph(
     edges: Triples, bare: set[str], asked: list[GoldQuestion], max_hop: int, return_to_topic: bool
@@ -142,7 +142,7 @@ def test_the_answer_paths_are_those_of_the_whole_graph(
                 assert tuple(map(write_hop, path.hops)) in reach(found, path.topic)
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(50))
 @given(triples, unnamed, questions, hops, st.booleans())
 def test_no_negative_reaches_an_answer(
     edges: Triples, bare: set[str], asked: list[GoldQuestion], max_hop: int, return_to_topic: bool
@@ -159,7 +159,7 @@ def test_no_negative_reaches_an_answer(
             assert not named & answers[question.id], negative
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(50))
 @given(triples, unnamed, questions, st.integers(1, 2))
 def test_a_batch_is_mined_as_its_questions_are_one_by_one(
     edges: Triples, bare: set[str], asked: list[GoldQuestion], max_hop: int
@@ -172,7 +172,7 @@ def test_a_batch_is_mined_as_its_questions_are_one_by_one(
         assert labelled(graph, together) == [q for found in together for q in labelled(graph, [found])]
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(50))
 @given(triples, unnamed, questions)
 def test_what_is_walked_further_has_what_was_walked_before(
     edges: Triples, bare: set[str], asked: list[GoldQuestion]

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from lodestar.loaders.formats.delimited import value_pattern
 from lodestar.loaders.formats.freebase import NoiseRule, read_noise_rules
 
-from tests import line_strategies as lines
-from tests import reference_parsers as reference
-from tests.examples import examples
-from tests.parsed import delimited_parameters, freebase_parameters, parsed, repr_by_line
-from tests.reference_parsers import Parsed
+from tests.conftest import examples
+from tests.made import line_strategies as lines
+from tests.references import parsers as reference
+from tests.references.parsed import delimited_parameters, freebase_parameters, parsed, repr_by_line
+from tests.references.parsers import Parsed
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 BASES = ["http://rdf.freebase.com/ns/", "http://", "/"]
 
-many = settings(max_examples=examples(25), deadline=None)
+many = settings(max_examples=examples(25))
 patterns = st.text(st.sampled_from("*?acom.typebjn%_\\[1é"), min_size=1, max_size=6) | st.sampled_from(
     ["*", "type.*", "common.topic", "type.object.type", "a.b.?", "*.*"]
 )

@@ -15,7 +15,7 @@ from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.path_pooling import Kernel, PoolingOptions, ScoredTriples, pool_triple_scores, reselect_triples
 
-from tests.reference_pooling import PlainTriple, reference_scores
+from tests.references.pooling import PlainTriple, reference_scores
 
 NUM_NODES = 7
 scores = st.integers(0, 8).map(lambda n: n / 8) | st.floats(0, 1)  # eighths meet often: equally good ways

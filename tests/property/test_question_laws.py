@@ -17,9 +17,9 @@ from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.loaders.questions.question_sets import FORMATS, read_questions
 from lodestar.loaders.questions.record import distinct_answers, entity_id, freebase_answers
 
-from tests.examples import examples
+from tests.conftest import examples
 
-many = settings(max_examples=examples(50), deadline=None)
+many = settings(max_examples=examples(50))
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12)
 asked = texts.filter(lambda text: bool(text.strip())).map(str.strip)
@@ -152,7 +152,7 @@ records = st.dictionaries(fields, json_values | st.lists(st.dictionaries(fields,
 
 
 @pytest.mark.parametrize("format_name", [None, *FORMATS])
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(30))
 @given(
     content=st.lists(records | json_values, max_size=3).map(lambda all_: "\n".join(map(json.dumps, all_)).encode())
     | st.lists(records, max_size=3).map(lambda all_: json.dumps(all_).encode())

@@ -18,8 +18,8 @@ from lodestar.loaders.subset import Subset
 from lodestar.loaders.writing.bulk_writer import signatures
 from lodestar.loaders.writing.names import Name, add_load, read_names, remove_load, search_name, write_names
 
-from tests.examples import examples
-from tests.graphs import RowSource, TripleSource
+from tests.conftest import examples
+from tests.made.graphs import RowSource, TripleSource
 
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=8)
 spoken = (
@@ -62,7 +62,7 @@ def read(stage: Stage) -> list[tuple[str, str, str, bool]]:
     ]
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(15))
 @given(triples, literals)
 def test_a_stage_is_the_set_of_what_the_source_says(
     rows: list[tuple[str, str, str]], said: list[tuple[str, str, str, tuple[str | None, str | None]]]
@@ -91,7 +91,7 @@ def test_a_stage_is_the_set_of_what_the_source_says(
     assert counts.num_duplicates == len(rows) + len(said) - counts.num_triples
 
 
-@settings(max_examples=examples(10), deadline=None)
+@settings(max_examples=examples(10))
 @given(triples, st.lists(st.tuples(ids, text | spoken), max_size=12), st.booleans())
 def test_names_are_stated_in_order_and_written_as_python_writes_them(
     rows: list[tuple[str, str, str]], said: list[tuple[str, str]], names_from_ids: bool
@@ -115,7 +115,7 @@ def test_names_are_stated_in_order_and_written_as_python_writes_them(
         assert found[id_] == write_names(names).as_row(id_)
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(15))
 @given(
     few, st.sets(st.sampled_from("abcdefgh"), min_size=1, max_size=2), st.integers(1, 3), st.none() | st.integers(1, 4)
 )
@@ -141,7 +141,7 @@ def test_around_is_what_a_walk_finds(
         stage.close()
 
 
-@settings(max_examples=examples(10), deadline=None)
+@settings(max_examples=examples(10))
 @given(few, st.sampled_from([("r.x",), ("r.*",), ("*.x",), ("s.x", "r.y")]), st.sampled_from([(), ("r",), ("s", "r")]))
 def test_relations_and_domains_select(
     rows: list[tuple[str, str, str]], relations: tuple[str, ...], domains: tuple[str, ...]
@@ -166,7 +166,7 @@ def test_relations_and_domains_select(
         stage.close()
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(15))
 @given(few, st.integers(1, 9))
 def test_signatures_are_those_of_the_definition(rows: list[tuple[str, str, str]], size: int) -> None:
     import pyarrow as pa

@@ -31,7 +31,7 @@ from lodestar.models.star.mixing import mix_scores, path_weights
 from lodestar.models.star.networks import listwise, path_weighted_contrastive
 from lodestar.models.text.verbalise import RelationWords
 
-from tests.examples import examples
+from tests.conftest import examples
 
 RELATIONS = {"a": ("", "alpha"), "b.c": ("b", "see"), "d|e": ("d", "e", "f"), "é_ü": ("é", "ü")}
 STEPS = st.sampled_from([f"{sign}{name}" for name in RELATIONS for sign in ("", "^")])
@@ -79,7 +79,7 @@ MINING = st.builds(
 )
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(50))
 @given(mining=MINING, many=st.lists(questions(), max_size=4), packed=st.booleans())
 def test_what_is_written_is_read(mining: Mining, many: list[MinedQuestion], packed: bool) -> None:
     with TemporaryDirectory() as folder:
@@ -92,7 +92,7 @@ def test_what_is_written_is_read(mining: Mining, many: list[MinedQuestion], pack
     assert found.questions == tuple(many)
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(50))
 @given(
     many=st.lists(questions(), min_size=1, max_size=3), place=st.floats(0, 1), packed=st.booleans(), cut=st.booleans()
 )
@@ -118,7 +118,7 @@ def test_a_damaged_file_is_refused_or_read_and_never_anything_else(
                 assert "\n" not in str(error)
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(50))
 @given(paths=st.lists(HOPS, min_size=1, max_size=12), chance=st.randoms(use_true_random=False))
 def test_a_slice_of_the_table_spells_the_same_paths(paths: list[tuple[str, ...]], chance: random.Random) -> None:
     table = PathTable({name: RelationWords(domain, tuple(rest)) for name, (domain, *rest) in RELATIONS.items()})

@@ -16,10 +16,10 @@ from lodestar.engine.retrieval.subgraph.walking import (
     limit_reads,
 )
 
-from tests.examples import examples
-from tests.memory_graph import MemoryGraph
-from tests.number_proposer import NumberProposer
-from tests.reference_subgraph import Store, plain, reference
+from tests.conftest import examples
+from tests.fakes.memory_graph import MemoryGraph
+from tests.fakes.number_proposer import NumberProposer
+from tests.references.subgraph import Store, plain, reference
 
 IDS = [f"e{i}" for i in range(8)]
 LITERALS = {'"1"': "1", '"two"@en': "two"}
@@ -79,7 +79,7 @@ def extract(
     return graph.run(subgraphs.extract(asked))
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(triples, unnamed, related, queries, hub_degrees, st.booleans())
 def test_a_batch_is_what_the_definition_gives(
     edges: list[tuple[str, str, str]],
@@ -101,7 +101,6 @@ def test_a_batch_is_what_the_definition_gives(
     ]
 
 
-@settings(deadline=None)
 @given(triples, unnamed, queries)
 def test_a_batch_is_one_disjoint_graph(
     edges: list[tuple[str, str, str]], bare: set[str], asked: list[SubgraphQuery]
@@ -116,7 +115,6 @@ def test_a_batch_is_one_disjoint_graph(
         assert (subgraph.is_literal == [id_ in LITERALS for id_ in subgraph.ids]).all()
 
 
-@settings(deadline=None)
 @given(triples, unnamed, queries)
 def test_without_cuts_more_hops_only_add(
     edges: list[tuple[str, str, str]], bare: set[str], asked: list[SubgraphQuery]
@@ -130,7 +128,6 @@ def test_without_cuts_more_hops_only_add(
         assert plain(less).hops.items() <= plain(more).hops.items()
 
 
-@settings(deadline=None)
 @given(triples, unnamed, related, queries, hub_degrees, st.sets(st.sampled_from(RELATIONS), max_size=3))
 def test_a_subgraph_without_relations_is_one_of_a_graph_that_has_none_of_them(
     edges: list[tuple[str, str, str]],
@@ -149,7 +146,6 @@ def test_a_subgraph_without_relations_is_one_of_a_graph_that_has_none_of_them(
     assert found == [reference(each, query, None) for each in (smaller, store) for query in asked]
 
 
-@settings(deadline=None)
 @given(triples, unnamed, queries, st.sampled_from([1, 3]))
 def test_no_hub_is_walked_over(
     edges: list[tuple[str, str, str]], bare: set[str], asked: list[SubgraphQuery], hub_degree: int

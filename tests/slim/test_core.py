@@ -16,8 +16,8 @@ from lodestar.engine.errors import MissingExtraError
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 
-from tests.core_modules import EXTRA_MODULES, import_core
-from tests.forms_of_geonames import form_questions, said
+from tests.references.core_modules import EXTRA_MODULES, import_core
+from tests.references.forms_of_geonames import form_questions, said
 
 THERE = sorted(module for module in EXTRA_MODULES if find_spec(module))
 pytestmark = pytest.mark.skipif(bool(THERE), reason=f"{', '.join(THERE)} are installed: `make slim` has none of them")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import Lodestar, Ran
-from tests.scripted_llm import Reply, Request, ScriptedLLM, says, status
+from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, says, status
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -12,7 +12,7 @@ from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 
 from tests.e2e.conftest import Lodestar
-from tests.tiny_checkpoint import write_tiny_checkpoint
+from tests.made.tiny_checkpoint import write_tiny_checkpoint
 
 QUESTION = "Which currency is used in Peru?"
 

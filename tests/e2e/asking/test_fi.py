@@ -13,8 +13,8 @@ from lodestar import Engine
 from lodestar.engine.settings import Settings
 
 from tests.e2e.conftest import Lodestar, Ran
-from tests.scripted_llm import Reply, Request, ScriptedLLM, raw, says, status
-from tests.tiny_causal_lm import write_tiny_causal_lm
+from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, raw, says, status
+from tests.made.tiny_causal_lm import write_tiny_causal_lm
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -12,7 +12,7 @@ from lodestar.engine.settings import Settings
 
 from tests.e2e.conftest import Lodestar
 from tests.e2e.training.test_train_reg_triple import question_file
-from tests.graphs import COUNTRY_NAMES
+from tests.made.graphs import COUNTRY_NAMES
 
 pytestmark = pytest.mark.usefixtures("engine")
 

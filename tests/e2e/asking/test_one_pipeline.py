@@ -14,7 +14,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 
 from tests.e2e.conftest import Lodestar
-from tests.tiny_checkpoint import write_tiny_checkpoint
+from tests.made.tiny_checkpoint import write_tiny_checkpoint
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -29,7 +29,7 @@ stages = "similarity + reversed"
 top_k = 4
 
 [parts]
-reversed = "tests.own_part:Reversed"
+reversed = "tests.fakes.own_part:Reversed"
 
 [similarity]
 max_hop = 1
@@ -144,5 +144,5 @@ def test_a_part_of_one_s_own_is_joined_without_a_change_to_the_engine(
     two = of_verb(lodestar, "retrieve", questions, (*options, "--set", "reversed.keep=2"))
     assert equal(two, [each[:2][::-1] for each in usual])
     stated = json.loads((tmp_path / "run" / "run.json").read_text())["what"]["recipe"]
-    assert stated["parts"] == {"reversed": "tests.own_part:Reversed"}
+    assert stated["parts"] == {"reversed": "tests.fakes.own_part:Reversed"}
     assert stated["reversed"] == {"keep": 3}

@@ -23,7 +23,7 @@ from lodestar.engine.values import Question
 
 from tests.conftest import clear_database
 from tests.e2e.conftest import Lodestar
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 
 CAPITAL = "What is the capital of Peru?"
 COMMAND = [sys.executable, "-c", "from lodestar.engine.cli.main import run; run()"]

@@ -19,7 +19,7 @@ from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from playwright.sync_api import Locator, Page, Route, sync_playwright
 
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 
 QUESTION = "Which currency is used in the country whose capital is Lima?"
 NUM_PATHS = 2

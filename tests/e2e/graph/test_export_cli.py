@@ -13,7 +13,7 @@ import neo4j
 import pytest
 
 from tests.e2e.conftest import Lodestar
-from tests.written_graphs import Literal, Load, Names, WrittenGraph, of_base_load
+from tests.made.written_graphs import Literal, Load, Names, WrittenGraph, of_base_load
 
 DATE = "http://www.w3.org/2001/XMLSchema#date"
 GRAPH = WrittenGraph(

@@ -10,8 +10,8 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.loaders.loads.loading import load_lock
 
 from tests.e2e.conftest import Lodestar
-from tests.graphs import COUNTRIES, COUNTRY_NAMES
-from tests.plain_graph import write_graph, write_load
+from tests.made.graphs import COUNTRIES, COUNTRY_NAMES
+from tests.made.plain_graph import write_graph, write_load
 
 CAPITAL = "What is the capital of Peru?"
 WARNING = "lodestar: the load of mo\\x1b[31mre.tsv did not finish: answers are incomplete until the same `lodestar load` runs again"

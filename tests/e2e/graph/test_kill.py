@@ -24,7 +24,7 @@ from lodestar.engine.neo4j.instance import Instance
 from lodestar.loaders.loads.verifying import verify
 
 from tests.conftest import HEAP_MB, PAGECACHE_MB, clear_database
-from tests.snapshot import Snapshot, snapshot
+from tests.references.snapshot import Snapshot, snapshot
 
 KILLS = int(os.environ.get("LODESTAR_KILLS", "1"))
 

@@ -18,8 +18,8 @@ from lodestar.engine.settings import Settings
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.conftest import clear_database
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
-from tests.serving import serving
+from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.made.serving import serving
 
 QUESTION = "Which currency is used in Peru?"
 WHICH = "Which currency is used in Georgia?"

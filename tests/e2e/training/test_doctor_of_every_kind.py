@@ -11,7 +11,7 @@ from lodestar.models.training.kind import KINDS
 from lodestar.models.training.objective import TrainingOptions
 
 from tests.e2e.conftest import Lodestar
-from tests.every_kind import lesson, teach
+from tests.made.every_kind import lesson, teach
 
 
 @pytest.mark.usefixtures("engine")

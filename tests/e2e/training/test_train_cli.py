@@ -21,7 +21,7 @@ from lodestar.models.star.scoring import read_checkpoint
 from safetensors.torch import load_file
 
 from tests.e2e.conftest import Lodestar
-from tests.mined_examples import mined_file, tiny_encoder
+from tests.made.mined_examples import mined_file, tiny_encoder
 
 EPOCHS = 2
 OPTIONS = (

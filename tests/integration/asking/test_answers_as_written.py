@@ -23,7 +23,7 @@ from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.star.mined import read_mined_file
 
 from tests.conftest import clear_database
-from tests.graphs import load
+from tests.made.graphs import load
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 GRAPH = f"""\

@@ -17,8 +17,8 @@ from lodestar.engine.show.browser import BrowserView
 from lodestar.engine.show.picture import ClearReport, picture_of, picture_query, question_id
 from lodestar.engine.values import Entity, Path, Question, Triple
 
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
-from tests.pictures import country_retrieval, neighbours, scored
+from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.made.pictures import country_retrieval, neighbours, scored
 
 BROWSER_URL = "http://127.0.0.1:7474/browser/"
 

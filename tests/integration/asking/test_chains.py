@@ -12,7 +12,7 @@ from lodestar.engine.neo4j.graph import ExpansionBounds, expand_chains
 from lodestar.engine.reorganising.chaining import ChainExpansion, columns_of, expand_triples
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
-from tests.plain_graph import write_graph
+from tests.made.plain_graph import write_graph
 
 pytestmark = pytest.mark.usefixtures("empty_graph")
 

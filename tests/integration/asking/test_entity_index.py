@@ -16,8 +16,8 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.models.text.encoders import FloatArray, SentenceEncoder
 
-from tests.graphs import COUNTRY_NAMES, TripleSource, load
-from tests.letter_encoder import LetterEncoder
+from tests.fakes.letter_encoder import LetterEncoder
+from tests.made.graphs import COUNTRY_NAMES, TripleSource, load
 
 ENCODER = "all-MiniLM-L6-v2"
 

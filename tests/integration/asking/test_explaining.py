@@ -20,9 +20,9 @@ from lodestar.engine.show.page import explanation_page
 from lodestar.engine.values import Question
 from lodestar.models.star.scoring import StarModel
 
-from tests.searches import chains
-from tests.tiny_checkpoint import write_tiny_checkpoint
-from tests.trainings import grow_weights
+from tests.made.searches import chains
+from tests.made.tiny_checkpoint import write_tiny_checkpoint
+from tests.made.trainings import grow_weights
 
 CURRENCY = Question("Which currency is used in Peru?", ("m.peru",))
 

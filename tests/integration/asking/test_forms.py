@@ -20,9 +20,9 @@ from lodestar.engine.values import Step
 from lodestar.loaders.formats.by_name import source_class
 
 from tests.conftest import clear_database
-from tests.forms_of_geonames import form_questions, said
-from tests.graphs import load
-from tests.plain_graph import write_graph
+from tests.made.graphs import load
+from tests.made.plain_graph import write_graph
+from tests.references.forms_of_geonames import form_questions, said
 
 LEAST_RIGHT = 110
 """Of the 120 questions over geonames, with similarity; 114 when they were counted last."""

@@ -32,8 +32,8 @@ from lodestar.models.reg_triple.config import SubgraphOptions
 from lodestar.models.star.backbone import describe_backbone
 from lodestar.models.subgraphs import QuestionGraphs, read_graphs
 
-from tests.tiny_checkpoint import tiny_backbone
-from tests.trainings import grow_weights, train_in
+from tests.made.tiny_checkpoint import tiny_backbone
+from tests.made.trainings import grow_weights, train_in
 
 LEARNED = (
     ("What is the capital of Peru?", "m.peru", "m.lima"),

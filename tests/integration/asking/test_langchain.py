@@ -16,7 +16,7 @@ from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from lodestar import Engine, LodestarRetriever
 
-from tests.scripted_llm import ScriptedLLM, says
+from tests.fakes.scripted_llm import ScriptedLLM, says
 
 QUESTION = "What is the capital of Peru?"
 

@@ -15,7 +15,7 @@ from lodestar.engine.settings import Settings
 from lodestar.engine.values import Question
 
 from tests.conftest import clear_database
-from tests.graphs import TripleSource, load
+from tests.made.graphs import TripleSource, load
 
 NAMES = {
     "m.city": "Paris",

@@ -31,7 +31,7 @@ from lodestar.models.star.mined import read_mined_file, words_of
 from lodestar.models.subgraphs import read_graphs
 from lodestar.models.wording.english import is_held_out
 
-from tests.scripted_llm import ScriptedLLM, says
+from tests.fakes.scripted_llm import ScriptedLLM, says
 
 TEAM = (
     "Ann Alder\tqq7\tSales\nBob Birch\tqq7\tSales\nCid Cedar\tqq7\tMill\nAnn Alder\thired_on\t2015-02-03\n"

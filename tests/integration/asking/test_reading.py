@@ -15,7 +15,7 @@ from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 
 CAPITAL = "What is the capital of Peru?"
 LANGUAGES = "Which official languages does Peru have?"

@@ -20,7 +20,7 @@ from lodestar.engine.values import Question
 from lodestar.models.mined import Pool, write_pool
 from lodestar.models.reg_path.kind import KIND
 
-from tests.trainings import train_in
+from tests.made.trainings import train_in
 
 LEARNED = (
     ("What is the capital of Peru?", "m.peru", "m.lima"),

@@ -29,7 +29,7 @@ from lodestar.models.reg_triple.config import SubgraphOptions
 from lodestar.models.reg_triple.kind import KIND as TRIPLES
 from lodestar.models.subgraphs import QuestionGraphs, read_graphs
 
-from tests.trainings import grow_weights, train_in
+from tests.made.trainings import grow_weights, train_in
 
 LEARNED = (
     ("What is the capital of Peru?", "m.peru", "m.lima"),

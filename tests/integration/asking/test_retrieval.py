@@ -16,10 +16,10 @@ from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import Bounds
 from lodestar.engine.values import Question
 
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
-from tests.memory_graph import MemoryGraph
-from tests.searches import searched
-from tests.word_scorer import WordScorer
+from tests.fakes.memory_graph import MemoryGraph
+from tests.fakes.word_scorer import WordScorer
+from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.made.searches import searched
 
 pytestmark = pytest.mark.usefixtures("empty_graph")
 

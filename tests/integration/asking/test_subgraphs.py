@@ -16,9 +16,9 @@ from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
 from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
 from lodestar.engine.retrieval.subgraph.walking import QuestionSubgraphs, SubgraphBounds, SubgraphQuery
 
-from tests.number_proposer import NumberProposer
-from tests.plain_graph import write_graph
-from tests.reference_subgraph import Store, plain, reference
+from tests.fakes.number_proposer import NumberProposer
+from tests.made.plain_graph import write_graph
+from tests.references.subgraph import Store, plain, reference
 
 pytestmark = pytest.mark.usefixtures("empty_graph")
 

@@ -24,7 +24,7 @@ from lodestar.engine.neo4j.templates import Request as DatabaseRequest
 from lodestar.engine.steps import AsyncRunner, Runner, Steps
 from lodestar.engine.values import TokenUsage
 
-from tests.scripted_llm import Reply, Request, ScriptedLLM, completion, hangs, raw, refuses, says, status
+from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, completion, hangs, raw, refuses, says, status
 from tests.unit.pipeline.test_steps import request
 
 Complete = Callable[[ChatGateway, Sequence[Prompt]], list[Completed]]

@@ -21,7 +21,7 @@ from lodestar.engine.llm.limits import MAX_BODY_BYTES
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt
 from lodestar.engine.settings import Settings
 
-from tests.scripted_llm import Reply, ScriptedLLM, raw, says, status, streamed
+from tests.fakes.scripted_llm import Reply, ScriptedLLM, raw, says, status, streamed
 
 KEY = "sk-secret-0123456789"
 Complete = Callable[[ScriptedLLM], Completed]

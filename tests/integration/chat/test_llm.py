@@ -22,9 +22,8 @@ from lodestar.engine.settings import Settings, resolve
 from lodestar.engine.steps import AsyncRunner, Runner, Steps
 from lodestar.engine.values import Entity, Scored
 
-from tests.evidence import evidence_of, leads
-from tests.memory_graph import MemoryGraph
-from tests.scripted_llm import (
+from tests.fakes.memory_graph import MemoryGraph
+from tests.fakes.scripted_llm import (
     Reply,
     Request,
     ScriptedLLM,
@@ -36,6 +35,7 @@ from tests.scripted_llm import (
     says,
     status,
 )
+from tests.made.evidence import evidence_of, leads
 
 KEY = "sk-secret-0123456789"
 Ask = Callable[[ChatGateway, Evidence[Chain]], Answer]

@@ -9,7 +9,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.load_lock import hold_load_lock
 from lodestar.engine.neo4j.templates import Request, template
 
-from tests.graphs import COUNTRIES, TripleSource, load
+from tests.made.graphs import COUNTRIES, TripleSource, load
 
 
 def nothing(name: str, **params: object) -> Request[None]:

@@ -10,8 +10,8 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.loaders.loads.loading import load_lock
 from lodestar.loaders.loads.verifying import verify
 
-from tests.graphs import COUNTRIES, COUNTRY_NAMES
-from tests.plain_graph import write_graph, write_load
+from tests.made.graphs import COUNTRIES, COUNTRY_NAMES
+from tests.made.plain_graph import write_graph, write_load
 
 BEGUN, DONE = "2026-01-01T00:00:00.5Z", "2026-01-01T00:01:00Z"
 

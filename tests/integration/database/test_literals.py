@@ -17,10 +17,10 @@ from lodestar.engine.retrieval.frontier import Bounds
 from lodestar.engine.show.browser import BrowserView
 from lodestar.engine.values import Question, Step
 
-from tests.memory_graph import MemoryGraph
-from tests.plain_graph import write_graph
-from tests.searches import searched
-from tests.word_scorer import WordScorer
+from tests.fakes.memory_graph import MemoryGraph
+from tests.fakes.word_scorer import WordScorer
+from tests.made.plain_graph import write_graph
+from tests.made.searches import searched
 
 pytestmark = pytest.mark.usefixtures("empty_graph")
 

@@ -11,7 +11,7 @@ from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import all_names, template
 
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 
 # Operators that read a whole label or every node or relationship.
 SCANS = {"AllNodesScan", "NodeByLabelScan", "DirectedAllRelationshipsScan", "UndirectedAllRelationshipsScan"}

@@ -9,7 +9,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.statistics import SizeBin, graph_stats
 from lodestar.engine.values import Entity
 
-from tests.written_graphs import Literal, Load, Names, WrittenGraph, of_base_load
+from tests.made.written_graphs import Literal, Load, Names, WrittenGraph, of_base_load
 
 pytestmark = pytest.mark.usefixtures("empty_graph")
 

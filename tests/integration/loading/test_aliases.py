@@ -17,7 +17,7 @@ from lodestar.loaders.source import Source
 from pyarrow import parquet
 
 from tests.conftest import clear_database
-from tests.graphs import load
+from tests.made.graphs import load
 
 FREEBASE = "<http://rdf.freebase.com/ns/{}>"
 LABEL, ALT_LABEL = "http://www.w3.org/2000/01/rdf-schema#label", "http://www.w3.org/2004/02/skos/core#altLabel"

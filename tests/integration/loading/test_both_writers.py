@@ -23,8 +23,8 @@ from lodestar.loaders.source import NO_ID, Source
 from lodestar.loaders.writing import relations as relation_types
 
 from tests.conftest import HEAP_MB, PAGECACHE_MB, clear_database
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, RowSource, TripleSource, load
-from tests.snapshot import Snapshot, snapshot
+from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, RowSource, TripleSource, load
+from tests.references.snapshot import Snapshot, snapshot
 
 EXAMPLES = int(os.environ.get("LODESTAR_BULK_EXAMPLES", "1"))
 
@@ -88,7 +88,6 @@ FEW_TYPES = 8
 
 @settings(
     max_examples=EXAMPLES,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
     phases=[Phase.explicit, Phase.generate],
 )  # an example takes half a minute: nothing is shrunk

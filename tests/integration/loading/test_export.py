@@ -17,8 +17,8 @@ from lodestar.loaders.export.exporting import ExportReport, ExportRequest, expor
 from lodestar.loaders.formats.freebase import FREEBASE
 from pyarrow import parquet
 
+from tests.made.written_graphs import Literal, Load, Names, Triple, WrittenGraph, of_base_load, stored_id
 from tests.property.test_term_laws import read_iri, read_literal, read_node, read_tsv_literal
-from tests.written_graphs import Literal, Load, Names, Triple, WrittenGraph, of_base_load, stored_id
 
 DATE = "http://www.w3.org/2001/XMLSchema#date"
 STRING = "http://www.w3.org/2001/XMLSchema#string"

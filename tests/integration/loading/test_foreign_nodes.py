@@ -14,7 +14,7 @@ from lodestar.loaders.stage.stage import StageCounts
 from lodestar.loaders.writing import relations as relation_counts
 from lodestar.loaders.writing.relations import count_in_graph
 
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 
 CAPITAL = "location.country.capital"
 

@@ -13,7 +13,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 
 from tests.conftest import clear_database
-from tests.graphs import TripleSource, load
+from tests.made.graphs import TripleSource, load
 
 HARD_NAMES = {
     "h.lucene": '+Yes AND (title:"no" OR *) ~ ^2 [a TO b] {c} \\ / && || !',

@@ -8,7 +8,7 @@ from lodestar.engine.errors import GraphError
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.loaders.loads.indexing_names import NamesReport, index_names
 
-from tests.graphs import TripleSource, load
+from tests.made.graphs import TripleSource, load
 
 pytestmark = pytest.mark.usefixtures("empty_graph")
 

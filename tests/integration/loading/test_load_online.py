@@ -21,9 +21,9 @@ from lodestar.loaders.loads.loading import load as load_source
 from lodestar.loaders.loads.unloading import unload
 from lodestar.loaders.loads.verifying import verify
 
-from tests.examples import examples
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
-from tests.snapshot import snapshot
+from tests.conftest import examples
+from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.references.snapshot import snapshot
 
 T = TypeVar("T")
 Triples = Sequence[tuple[str, str, str]]
@@ -83,7 +83,7 @@ def test_hostile_strings_parallel_edges_and_self_loops_survive(gateway: Gateway,
     assert gateway.fetch(check_signatures()) == 0
 
 
-@settings(max_examples=examples(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(6), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(*[st.sampled_from("abc`'\\$")] * 3), min_size=1, max_size=25),
     st.lists(st.tuples(*[st.sampled_from("abc`'\\$")] * 3), min_size=1, max_size=25),

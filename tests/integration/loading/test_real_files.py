@@ -27,10 +27,10 @@ from lodestar.loaders.loads.verifying import verify
 from lodestar.loaders.source import Source
 
 from tests.conftest import HEAP_MB, PAGECACHE_MB, clear_database
-from tests.graphs import load
+from tests.made.graphs import load
 from tests.places import DATA
-from tests.reference_parsers import freebase
-from tests.snapshot import snapshot
+from tests.references.parsers import freebase
+from tests.references.snapshot import snapshot
 
 ALL = bool(os.environ.get("LODESTAR_ALL_FILES"))
 

@@ -15,8 +15,8 @@ from lodestar.loaders.formats.text import TextSource
 from lodestar.loaders.loads.unloading import unload
 from lodestar.loaders.loads.verifying import verify
 
-from tests.graphs import load
-from tests.snapshot import snapshot
+from tests.made.graphs import load
+from tests.references.snapshot import snapshot
 
 HEADACHE = "Aspirin helps against headache."
 REYE = "In children Aspirin may cause Reye syndrome."

@@ -1,4 +1,4 @@
-"""One server over `tests.graphs.COUNTRIES` for the tests of a module, and a client that uses no proxy."""
+"""One server over `tests.made.graphs.COUNTRIES` for the tests of a module, and a client that uses no proxy."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Settings
 
 from tests.conftest import clear_database
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
-from tests.serving import serving
+from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.made.serving import serving
 
 
 @pytest.fixture(scope="module")

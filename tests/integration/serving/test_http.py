@@ -29,9 +29,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
 from tests.conftest import clear_database
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
-from tests.scripted_llm import ScriptedLLM, says, streamed
-from tests.serving import serving
+from tests.fakes.scripted_llm import ScriptedLLM, says, streamed
+from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.made.serving import serving
 
 QUESTION = "Which currency is used in Peru?"
 LIMA = "What is the capital of Peru?"

@@ -12,7 +12,7 @@ from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Settings
 
 from tests.conftest import HEAP_MB, PAGECACHE_MB
-from tests.serving import serving
+from tests.made.serving import serving
 
 CASES = {"Which currency is used in Peru?": "Peruvian sol", "What is the capital of Chile?": "Santiago de Chile"}
 

@@ -10,7 +10,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.schemas import BaseSchema
 
-from tests.examples import examples
+from tests.conftest import examples
 
 ENDPOINTS = (
     ("POST", "/v1/ask"),
@@ -45,7 +45,6 @@ def test_nothing_makes_it_fail(method: str, path: str, schema: BaseSchema, url: 
 
     @settings(
         max_examples=examples(8),
-        deadline=None,
         phases=[Phase.explicit, Phase.generate],
         suppress_health_check=list(HealthCheck),  # pyright: ignore[reportArgumentType]
     )

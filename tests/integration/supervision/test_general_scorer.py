@@ -10,7 +10,7 @@ from lodestar.engine.doctor import examine
 from lodestar.engine.errors import CheckpointError
 from lodestar.engine.settings import Settings
 
-from tests.tiny_checkpoint import write_tiny_checkpoint
+from tests.made.tiny_checkpoint import write_tiny_checkpoint
 
 QUESTION = "What is the capital of Peru?"
 

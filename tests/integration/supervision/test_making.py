@@ -26,9 +26,9 @@ from lodestar.models.star.mined import read_mined_file
 from lodestar.models.training.objective import TrainingOptions
 
 from tests.conftest import clear_database
-from tests.graphs import COUNTRIES, TripleSource, load
-from tests.mined_examples import tiny_encoder
-from tests.trainings import train_sets
+from tests.made.graphs import COUNTRIES, TripleSource, load
+from tests.made.mined_examples import tiny_encoder
+from tests.made.trainings import train_sets
 
 pytestmark = pytest.mark.usefixtures("engine")
 

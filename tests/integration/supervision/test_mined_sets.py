@@ -22,7 +22,7 @@ from lodestar.engine.training.path_sets import mine_set
 from lodestar.models.star.mined import Mined
 
 from tests.conftest import clear_database
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 
 QUESTIONS = QuestionSet(
     "countries.jsonl",

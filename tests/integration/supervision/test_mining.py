@@ -32,10 +32,10 @@ from lodestar.engine.values import Step
 from lodestar.models.star.mined import iterate_paths, read_mined_file
 
 from tests.conftest import clear_database
-from tests.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
-from tests.memory_graph import MemoryGraph
-from tests.mined_graphs import catalogue_of, hops, mediating_of
-from tests.plain_graph import write_graph
+from tests.fakes.memory_graph import MemoryGraph
+from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.made.mined_graphs import catalogue_of, hops, mediating_of
+from tests.made.plain_graph import write_graph
 
 pytestmark = pytest.mark.usefixtures("empty_graph")
 

@@ -20,7 +20,7 @@ from lodestar.engine.supervision.paraphrasing import (
     paraphrase_questions,
 )
 
-from tests.scripted_llm import Reply, Request, ScriptedLLM, refuses, says, status
+from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, refuses, says, status
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from lodestar.engine.supervision.placing import SkippedQuestion
 from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_pools, mine_pool, pool_figures
 from lodestar.models.mined import PoolChain, PooledQuestion, read_pool
 
-from tests.plain_graph import write_graph
+from tests.made.plain_graph import write_graph
 
 VALUES = {'"1821-07-28"^^<http://www.w3.org/2001/XMLSchema#date>': "1821-07-28", '"Firme y feliz"@es': "Firme y feliz"}
 

@@ -27,8 +27,8 @@ from lodestar.engine.supervision.refine import (
 )
 from lodestar.models.mined import Pool, write_pool
 
-from tests.pool_examples import CHAINS, candidate_pool, pooled_question
-from tests.scripted_llm import Reply, Request, ScriptedLLM, refuses, says, status
+from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, refuses, says, status
+from tests.made.pool_examples import CHAINS, candidate_pool, pooled_question
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.linker.kind import KIND
 from lodestar.models.linker.training import read_linker
 
-from tests.trainings import train_in
+from tests.made.trainings import train_in
 
 
 def questions(path: Path, *asked: tuple[str, str]) -> str:

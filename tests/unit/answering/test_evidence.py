@@ -15,7 +15,7 @@ from lodestar.engine.evidence.text import (
 )
 from lodestar.engine.values import Entity, Path, Scored, Triple
 
-from tests.evidence import chain_of, ranked
+from tests.made.evidence import chain_of, ranked
 
 PERU = Entity("m.016wzw", "Peru")
 LIMA = Entity("m.0lpfh", "Lima")

@@ -11,7 +11,7 @@ from lodestar.engine.evidence.evidence import Answer, Evidence, Item
 from lodestar.engine.evidence.plain import answer_data
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
-from tests.evidence import CERTAIN, evidence_of, leads
+from tests.made.evidence import CERTAIN, evidence_of, leads
 
 PERU = Entity("p", "Peru")
 LIMA, CUSCO, SOL = Entity("l", "Lima"), Entity("c", "Cusco"), Entity("s", "Sol")

@@ -17,7 +17,7 @@ from lodestar.engine.steps import drive
 from lodestar.engine.values import AnswerEntity, Entity, Scored, TokenUsage
 from lodestar.models.graphrag_fi import Thresholds
 
-from tests.evidence import evidence_of, leads
+from tests.made.evidence import evidence_of, leads
 
 EVIDENCE: Evidence[Chain] = evidence_of(
     Scored(

@@ -15,7 +15,7 @@ from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Entity, Scored
 
-from tests.evidence import evidence_of, leads
+from tests.made.evidence import evidence_of, leads
 
 KEY = "sk-secret-0123456789"
 

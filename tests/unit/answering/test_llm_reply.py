@@ -23,8 +23,8 @@ from lodestar.engine.llm.limits import MAX_REPLY_CHARS
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models import graphrag_fi
 
-from tests.evidence import evidence_of, ranked
-from tests.evidence import leads as chain_that_leads
+from tests.made.evidence import evidence_of, ranked
+from tests.made.evidence import leads as chain_that_leads
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from lodestar.engine.llm.prompts import Completion, Message, Prompt
 from lodestar.engine.settings import Settings
 from lodestar.models.language.causal_lm import CausalLM
 
-from tests.tiny_causal_lm import write_tiny_causal_lm
+from tests.made.tiny_causal_lm import write_tiny_causal_lm
 
 
 def of(folder: Path, **options: int) -> ChatGateway:

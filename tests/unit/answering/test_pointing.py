@@ -22,8 +22,8 @@ from lodestar.models.gril.readers import ReaderModel
 from lodestar.models.reg_triple.config import SubgraphOptions
 from lodestar.models.text.vectors import TextVectors
 
-from tests.letter_encoder import LetterEncoder
-from tests.tiny_checkpoint import DIMENSION, tiny_backbone
+from tests.fakes.letter_encoder import LetterEncoder
+from tests.made.tiny_checkpoint import DIMENSION, tiny_backbone
 
 PERU, LIMA, SOL = Entity("m.peru", "Peru"), Entity("m.lima", "Lima"), Entity("m.sol", "Sol")
 UNNAMED = Entity("m.cvt", None)

@@ -28,8 +28,8 @@ from lodestar.engine.show.browser import (
 from lodestar.engine.show.picture import Picture, picture_of, picture_query, question_id
 from lodestar.engine.values import Question
 
-from tests.evidence import evidence_of
-from tests.pictures import CAPITAL, LIMA, PERU, country_retrieval, neighbours
+from tests.made.evidence import evidence_of
+from tests.made.pictures import CAPITAL, LIMA, PERU, country_retrieval, neighbours
 
 SECRET = "not-for-any-link"
 CONNECTION = Connection("bolt://127.0.0.1:7687", "neo4j", SECRET)

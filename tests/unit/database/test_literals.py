@@ -16,10 +16,10 @@ from lodestar.engine.retrieval.frontier import Bounds
 from lodestar.engine.show.picture import picture_of, write_picture
 from lodestar.engine.values import Entity, Question, Scored
 
-from tests.evidence import CERTAIN, evidence_of, leads
-from tests.evidence import retrieved as retrieved_from
-from tests.memory_graph import MemoryGraph
-from tests.word_scorer import WordScorer
+from tests.fakes.memory_graph import MemoryGraph
+from tests.fakes.word_scorer import WordScorer
+from tests.made.evidence import CERTAIN, evidence_of, leads
+from tests.made.evidence import retrieved as retrieved_from
 
 DATE = '"1821-07-28"^^<http://www.w3.org/2001/XMLSchema#date>'
 MOTTO = '"Firme_y\nfeliz"@es'

@@ -12,7 +12,7 @@ from lodestar.engine.evidence.evidence import Answer
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
 from lodestar.engine.values import Entity, RelationPath, Scored, Step, Topic
 
-from tests.evidence import evidence_of
+from tests.made.evidence import evidence_of
 
 GRAPH = WholeGraph.of(
     (Entity(h, h.upper()), r, Entity(t, t.upper()))

@@ -21,7 +21,7 @@ from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.steps import Cost
 from lodestar.engine.values import AnswerEntity, Entity, Scored, TokenUsage, Topic
 
-from tests.evidence import evidence_of, leads
+from tests.made.evidence import evidence_of, leads
 
 TOPIC = Entity("m.1", "One")
 STATED: dict[str, Any] = {

@@ -10,7 +10,7 @@ from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.values import Entity, Scored
 
-from tests.evidence import evidence_of, leads
+from tests.made.evidence import evidence_of, leads
 
 GOLD = GoldIds(
     WholeGraph.of(

@@ -58,7 +58,7 @@ def walked(rows: list[tuple[str, str, str]], topic: str, max_hop: int) -> Walked
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(triples, st.integers(1, 2), st.sets(st.sampled_from(["a", "b", "c", LITERAL]), min_size=1, max_size=3))
 def test_what_is_reachable_is_what_a_walk_finds(rows: list[tuple[str, str, str]], max_hop: int, gold: set[str]) -> None:
     graph = graph_of(rows)
@@ -101,7 +101,7 @@ def check(
     assert [each.f1 for each in found] == sorted((each.f1 for each in found), reverse=True)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(triples)
 def test_instances_and_shortest_paths_are_in_the_graph(rows: list[tuple[str, str, str]]) -> None:
     graph = graph_of(rows)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lodestar.engine.show.explanation import Explanation
 from lodestar.engine.show.page import explanation_page
 
-from tests.explanations import PERU, explained_path, explanation
+from tests.made.explanations import PERU, explained_path, explanation
 
 HOSTILE = "</text><script>alert('1')</script>&\"<svg onload=x>\x00\x1b[2J\u202egnp.exe\ufffe${title}"
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
@@ -77,7 +77,7 @@ def test_hostile_names_stay_text() -> None:
     assert not re.search("[\x00\x1b\u202e\ufffe]", page)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(NAMES.filter(str.strip))
 def test_any_name_makes_a_page_of_one_row(name: str) -> None:
     assert Page(explanation_page(named(name))).tags.count("li") == 1

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.show.explanation import Spelling, join_tokens, spelling_of
 
-from tests.tiny_checkpoint import tiny_backbone
+from tests.made.tiny_checkpoint import tiny_backbone
 
 BERT = ["which", "curr", "##en", "##cy", "is", "used", "?", "[END]"]
 ROBERTA = ["Which", "Ġcurr", "ency", "Ġis", "Ġused", "Ġin", "ĠPer", "Ãº", "?", "[END]"]
@@ -52,7 +52,7 @@ def test_half_a_character_is_shown_as_such() -> None:
     assert joined(["ĠPer", "Ã"]) == ["Per\ufffd"]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(tokens=TOKENS, spelling=st.sampled_from(["##", "Ġ", "▁"]))
 def test_no_token_and_no_weight_is_lost(tokens: list[tuple[str, float]], spelling: Spelling) -> None:
     words = join_tokens(tokens, spelling)
@@ -61,7 +61,7 @@ def test_no_token_and_no_weight_is_lost(tokens: list[tuple[str, float]], spellin
     assert all(word.text for word in words)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.text("abcxyz0", min_size=1, max_size=9), min_size=1, max_size=5))
 def test_what_a_tokenizer_takes_apart_is_put_together(texts: list[str]) -> None:
     ids = TOKENIZER(" ".join(texts), add_special_tokens=False)["input_ids"]

@@ -39,11 +39,11 @@ from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import Watcher
 
-from tests.letter_encoder import LetterEncoder
-from tests.reg_graphs import ANSWERS, question_graphs
-from tests.tiny_causal_lm import write_tiny_causal_lm
-from tests.tiny_checkpoint import DIMENSION, tiny_backbone
-from tests.trainings import labels_of, train_sets
+from tests.fakes.letter_encoder import LetterEncoder
+from tests.made.reg_graphs import ANSWERS, question_graphs
+from tests.made.tiny_causal_lm import write_tiny_causal_lm
+from tests.made.tiny_checkpoint import DIMENSION, tiny_backbone
+from tests.made.trainings import labels_of, train_sets
 
 PASSAGE = Passage("which city", ("Peru", "Lima", "Sol"), ((0, "used", 2), (0, "capital", 1)), (1, 2))
 OPTIONS = ("Sol", "Lima", "Peru")

@@ -20,7 +20,7 @@ from lodestar.models.gril.network import (
 )
 from lodestar.models.gril.objective import retriever_figures
 
-from tests.gril_graphs import inputs_of, set_attention
+from tests.made.gril_graphs import inputs_of, set_attention
 
 
 def retriever(**options: object) -> GraphRetriever:

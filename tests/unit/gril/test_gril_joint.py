@@ -23,11 +23,11 @@ from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import TrainingOptions
 from lodestar.models.training.trainer import Watcher
 
-from tests.gril_graphs import inputs_of
-from tests.letter_encoder import LetterEncoder
-from tests.reg_graphs import question_graphs
-from tests.tiny_checkpoint import DIMENSION, tiny_backbone
-from tests.trainings import train_sets
+from tests.fakes.letter_encoder import LetterEncoder
+from tests.made.gril_graphs import inputs_of
+from tests.made.reg_graphs import question_graphs
+from tests.made.tiny_checkpoint import DIMENSION, tiny_backbone
+from tests.made.trainings import train_sets
 
 CPU = torch.device("cpu")
 JOINT = JointOptions(reader="tiny", inner=12, prior_weight=0.0, max_tokens=120, num_triples=4)

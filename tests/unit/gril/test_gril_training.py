@@ -28,9 +28,9 @@ from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import Watcher
 
-from tests.letter_encoder import LetterEncoder
-from tests.reg_graphs import question_graphs
-from tests.trainings import train_sets
+from tests.fakes.letter_encoder import LetterEncoder
+from tests.made.reg_graphs import question_graphs
+from tests.made.trainings import train_sets
 
 CPU = torch.device("cpu")
 CONFIG = GrilConfig(

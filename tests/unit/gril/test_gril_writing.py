@@ -21,10 +21,10 @@ from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import LoraOptions, TrainingOptions
 from lodestar.models.training.trainer import Watcher
 
-from tests.letter_encoder import LetterEncoder
-from tests.reg_graphs import question_graphs
-from tests.tiny_causal_lm import write_tiny_causal_lm
-from tests.trainings import labels_of, train_sets
+from tests.fakes.letter_encoder import LetterEncoder
+from tests.made.reg_graphs import question_graphs
+from tests.made.tiny_causal_lm import write_tiny_causal_lm
+from tests.made.trainings import labels_of, train_sets
 
 CPU = torch.device("cpu")
 LORA = LoraOptions(rank=2, alpha=4, dropout=0.0)

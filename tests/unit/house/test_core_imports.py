@@ -14,7 +14,7 @@ from tests.places import ROOT
 
 BLOCKED = """
 import sys
-from tests.core_modules import EXTRA_MODULES, import_core
+from tests.references.core_modules import EXTRA_MODULES, import_core
 
 class Blocked:
     def find_spec(self, name, path=None, target=None):

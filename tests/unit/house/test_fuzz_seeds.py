@@ -22,7 +22,7 @@ def test_every_target_has_seeds() -> None:
 
 
 def test_a_target_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.reference_parsers.unescaped_iri", lambda text: text + "x")
+    monkeypatch.setattr("tests.references.parsers.unescaped_iri", lambda text: text + "x")
     with pytest.raises(AssertionError, match=r"freebase: .* found Parsed"):
         TARGETS["parsers"]((SEEDS / "parsers/freebase").read_bytes(), tmp_path)
     monkeypatch.setattr("tests.fuzz.targets.reference_lines", lambda raw, limit: ([], []))

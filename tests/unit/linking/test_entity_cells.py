@@ -11,7 +11,7 @@ from lodestar.engine.indexes.entity_building import build_entity_index
 from lodestar.engine.indexes.entity_index import open_entity_index
 from lodestar.models.text.encoders import FloatArray
 
-from tests.letter_encoder import LetterEncoder
+from tests.fakes.letter_encoder import LetterEncoder
 
 EDITION = (1, None, None, 1, None)
 LETTERS = "abcdefghijklmnopqrst"

@@ -11,8 +11,8 @@ from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import Entity, LinkedQuestion, Question, Topic
 
-from tests.memory_graph import MemoryGraph
-from tests.word_scorer import WordScorer
+from tests.fakes.memory_graph import MemoryGraph
+from tests.fakes.word_scorer import WordScorer
 
 GRAPH = MemoryGraph(
     [("ann", "hired", '"2016-07-16"^^<d>'), ("bob", "hired", '"2016-07-16T08:00:00"^^<t>'), ("ann", "wage", '"41000"')],

@@ -10,7 +10,7 @@ from lodestar.engine.whole_file import lock_file
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.preview import preview
 
-from tests.graphs import TripleSource
+from tests.made.graphs import TripleSource
 
 
 def test_a_lock_that_cannot_be_opened_is_said(tmp_path: Path) -> None:

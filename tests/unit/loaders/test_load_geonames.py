@@ -10,7 +10,7 @@ from lodestar.loaders.formats import geonames
 from lodestar.loaders.formats.geonames import GeonamesSource
 
 from benchmarks.shipped_tables import aliases, folded_name
-from tests.read_source import ReadSource, read_source
+from tests.references.read_source import ReadSource, read_source
 
 
 @pytest.fixture(scope="module")

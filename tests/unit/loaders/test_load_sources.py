@@ -29,10 +29,10 @@ from lodestar.loaders.subset import Subset
 from lodestar.loaders.writing.names import domain_of, label_of, search_name
 from pyarrow import parquet
 
-from tests.graphs import TripleSource
-from tests.id_faults import MAX_ID_BYTES, fault_of_id, fault_of_relation
+from tests.made.graphs import TripleSource
 from tests.places import DATA
-from tests.read_source import counts_of, read_source
+from tests.references.id_faults import MAX_ID_BYTES, fault_of_id, fault_of_relation
+from tests.references.read_source import counts_of, read_source
 
 KG = "m.1\tp.q.capital\tm.2\nm.1\tp.q.capital\tm.2\nm.2\tinside\tm.1\n"
 NAMES = "m.1\tPeru\nm.2\tLima\tCity_of_Kings\nm.9\tNobody\nm.2\tLima\nm.1\tRepública del Perú\nm.1\t\n"

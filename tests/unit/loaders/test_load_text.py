@@ -15,7 +15,7 @@ from lodestar.engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
 from lodestar.loaders.formats.text import MAX_CONCEPTS, TextSource, snippets
 from lodestar.loaders.formats.text_concepts import GlinerConcepts, ListedConcepts, RecurringPhraseFinder, concept_id
 
-from tests.read_source import ReadSource, read_source
+from tests.references.read_source import ReadSource, read_source
 
 ASPIRIN = "Aspirin helps against headache.\n\nIn children Aspirin may cause Reye syndrome."
 

@@ -7,10 +7,10 @@ from lodestar.loaders.formats.freebase import FreebaseSource, read_noise_rules
 from lodestar.loaders.formats.ntriples import NtriplesSource
 from lodestar.loaders.parsers.parser import ParserError, parser
 
-from tests.parsed import connection, delimited_parameters, freebase_parameters, parsed
 from tests.places import DATA
-from tests.read_source import read_source
-from tests.reference_parsers import Parsed
+from tests.references.parsed import connection, delimited_parameters, freebase_parameters, parsed
+from tests.references.parsers import Parsed
+from tests.references.read_source import read_source
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 RDF = DATA / "freebase-rdf"

@@ -14,7 +14,7 @@ from lodestar.models.star.scoring import HopSequence, StarModel, read_checkpoint
 from lodestar.models.text.verbalise import DirectedRelation, RelationWords
 from torch import Tensor, nn
 
-from tests.tiny_checkpoint import write_tiny_checkpoint
+from tests.made.tiny_checkpoint import write_tiny_checkpoint
 
 
 class Device:

@@ -18,7 +18,7 @@ from lodestar.engine.pipeline import RANK_CONSTANT, ReorganisedRetriever, Traced
 from lodestar.engine.steps import Call, Steps, charge, drive, gather_steps, measure_costs
 from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Topic, Triple
 
-from tests.evidence import chain_of, evidence_of, leads
+from tests.made.evidence import chain_of, evidence_of, leads
 
 PERU, LIMA, CUSCO, SOL = (Entity(name[0], name) for name in ("Peru", "Lima", "Cusco", "Sol"))
 QUESTION = LinkedQuestion(Question("?"), (Topic(PERU),))

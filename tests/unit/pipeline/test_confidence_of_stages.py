@@ -27,8 +27,8 @@ from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Top
 from lodestar.models.gril.network import HopModel
 from lodestar.models.path_pooling import PoolingOptions
 
-from tests.evidence import evidence_of, leads
-from tests.memory_graph import MemoryGraph
+from tests.fakes.memory_graph import MemoryGraph
+from tests.made.evidence import evidence_of, leads
 
 PERU, LIMA, CUSCO, ANA = (Entity(name, name) for name in ("Peru", "Lima", "Cusco", "Ana"))
 GRAPH = MemoryGraph([("Peru", "city", "Lima")])

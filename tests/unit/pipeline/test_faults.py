@@ -10,7 +10,7 @@ from lodestar.engine.errors import EntityNotFoundError, LodestarError, UsageErro
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.values import Question
 
-from tests.memory_engine import open_engine
+from tests.fakes.memory_engine import open_engine
 
 GOOD = "What is the capital of Peru?"
 

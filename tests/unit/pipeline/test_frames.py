@@ -13,8 +13,8 @@ import pytest
 from lodestar.engine.neo4j.templates import Request
 from lodestar.engine.values import Question
 
-from tests.memory_engine import open_engine
-from tests.tiny_checkpoint import write_tiny_checkpoint
+from tests.fakes.memory_engine import open_engine
+from tests.made.tiny_checkpoint import write_tiny_checkpoint
 
 MAX_FRAMES = 6
 

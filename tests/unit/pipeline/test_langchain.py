@@ -18,7 +18,7 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.values import Entity, Path, Question, Scored, Triple
 
-from tests.evidence import chain_of, evidence_of, leads
+from tests.made.evidence import chain_of, evidence_of, leads
 from tests.places import ROOT
 
 PERU = Entity("m.016wzw", "Peru")

@@ -137,7 +137,7 @@ def test_a_wrong_line_is_said(line: str, fault: str) -> None:
         ("star.max_hop=3", "there is no part or option 'star' in it: expected some of similarity"),
         ("parts.x=json:loads", "expected a class derived from a Part, found json:loads"),
         ("parts.x=no.such:Thing", "no.such:Thing cannot be imported"),
-        ("parts.x=tests.raising_module:Thing", "tests.raising_module:Thing cannot be imported: 1 / 0"),
+        ("parts.x=tests.fakes.raising_module:Thing", "tests.fakes.raising_module:Thing cannot be imported: 1 / 0"),
         ("parts.x=lodestar.engine.recipes.part:RetrieverPart", "expected a concrete class"),
         ("parts.star=json:loads", "your own part cannot be called 'star'"),
         ("parts.x=nonsense", "expected module:Class or the name of a part, found 'nonsense'"),

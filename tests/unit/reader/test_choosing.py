@@ -23,13 +23,13 @@ def brute(p: np.ndarray, chosen: tuple[int, ...]) -> float:
     return float(total)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(probabilities)
 def test_the_expectation_is_that_of_all_outcomes(p: np.ndarray) -> None:
     assert expected_f1(p) == pytest.approx([brute(p, tuple(range(k))) for k in range(1, len(p) + 1)])
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(probabilities)
 def test_no_other_set_is_better(p: np.ndarray) -> None:
     best = max(brute(p, chosen) for k in range(1, len(p) + 1) for chosen in combinations(range(len(p)), k))

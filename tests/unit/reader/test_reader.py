@@ -22,7 +22,7 @@ from lodestar.models.reader.fitting import Readings, figures, fit_logistic_regre
 from lodestar.models.reader.model import ABSENT, Reader, SourceWeights, shipped_reader
 from lodestar.models.text.vectors import TextVectors
 
-from tests.letter_encoder import LetterEncoder
+from tests.fakes.letter_encoder import LetterEncoder
 
 FILM, BY, OTHER, YEAR = (Entity(name, name) for name in ("film", "director", "other film", "1999"))
 WORDS_OF = {name: words_of_name(name) for name in ("directed_by", "year")}

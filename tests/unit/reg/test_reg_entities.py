@@ -26,9 +26,9 @@ from lodestar.models.training.objective import TrainingOptions
 from lodestar.models.training.trainer import Watcher
 from torch_geometric.nn.aggr import DegreeScalerAggregation
 
-from tests.letter_encoder import LetterEncoder
-from tests.reg_graphs import question_graphs
-from tests.trainings import train_sets
+from tests.fakes.letter_encoder import LetterEncoder
+from tests.made.reg_graphs import question_graphs
+from tests.made.trainings import train_sets
 from tests.unit.reg.test_reg_training import columns_of
 
 CONFIG = EntityConfig(

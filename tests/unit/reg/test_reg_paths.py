@@ -22,8 +22,8 @@ from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import Watcher
 
-from tests.letter_encoder import LetterEncoder
-from tests.trainings import train_sets
+from tests.fakes.letter_encoder import LetterEncoder
+from tests.made.trainings import train_sets
 
 WORDS = {name: RelationWords("", (name,)) for name in ("capital", "currency", "language")}
 VOCABULARY = RelationTokens.of(WORDS)

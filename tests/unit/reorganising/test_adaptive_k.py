@@ -16,8 +16,8 @@ from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril.network import HopModel, HopPredictor
 from lodestar.models.text.vectors import TextVectors
 
-from tests.evidence import evidence_of, leads, ranked
-from tests.letter_encoder import LetterEncoder
+from tests.fakes.letter_encoder import LetterEncoder
+from tests.made.evidence import evidence_of, leads, ranked
 
 PERU = Entity("m.peru", "Peru")
 

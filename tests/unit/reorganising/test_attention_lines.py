@@ -11,7 +11,7 @@ import pytest
 from lodestar.engine.cli.explain import PATH_SHADES, QUESTION_SHADES, explanation_lines
 from lodestar.engine.cli.terminal import supports_colour
 
-from tests.explanations import PERU, explained_path, explanation
+from tests.made.explanations import PERU, explained_path, explanation
 
 
 def shaded(line: str, shades: Sequence[int | None]) -> dict[str, int]:

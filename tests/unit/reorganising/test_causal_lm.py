@@ -13,7 +13,7 @@ from lodestar.models.language.causal_lm import CausalLM, CausalLMError, Messages
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from tests.tiny_causal_lm import KINDS, write_tiny_causal_lm
+from tests.made.tiny_causal_lm import KINDS, write_tiny_causal_lm
 
 TEXTS = ["which paths are useful? 1, 2, 3", "lima", "the capital of é is\nquito " * 8]
 

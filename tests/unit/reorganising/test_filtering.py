@@ -39,10 +39,10 @@ from lodestar.models.text.encoders import RerankerUnavailableError, load_reranke
 from lodestar.models.text.vectors import TextVectors
 from transformers import BertConfig, BertForSequenceClassification
 
-from tests.evidence import evidence_of, leads, ranked
-from tests.letter_encoder import LetterEncoder
-from tests.tiny_causal_lm import write_tiny_causal_lm
-from tests.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint
+from tests.fakes.letter_encoder import LetterEncoder
+from tests.made.evidence import evidence_of, leads, ranked
+from tests.made.tiny_causal_lm import write_tiny_causal_lm
+from tests.made.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint
 
 PERU = Entity("peru", "Peru")
 

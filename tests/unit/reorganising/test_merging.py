@@ -9,7 +9,7 @@ from lodestar.engine.reorganising.merging import ChainMerger, targets_of
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Scored
 
-from tests.evidence import evidence_of, leads
+from tests.made.evidence import evidence_of, leads
 
 
 def lead(topic: str, ends: str, score: float, num_hops: int = 1) -> Scored[Chain]:

@@ -17,9 +17,9 @@ from lodestar.engine.reorganising.no_answer import NoAnswerExplainer
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.values import Entity, Question, Scored, Topic
 
-from tests.evidence import evidence_of, leads, retrieved
-from tests.memory_graph import MemoryGraph
-from tests.word_scorer import WordScorer
+from tests.fakes.memory_graph import MemoryGraph
+from tests.fakes.word_scorer import WordScorer
+from tests.made.evidence import evidence_of, leads, retrieved
 
 GRAPH = MemoryGraph([("Peru", "capital", "Lima"), ("Chile", "currency", "Peso"), ("Chile", "capital", "Santiago")])
 SCORE = Calibration("logit", 10.0, -1.0)

@@ -17,7 +17,7 @@ from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
-from tests.evidence import evidence_of, leads
+from tests.made.evidence import evidence_of, leads
 
 RELATIONS = ("capital", "currency", "borders", "language")
 

@@ -17,7 +17,7 @@ from lodestar.engine.reorganising.merging import groups_of
 from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
-from tests.evidence import leads
+from tests.made.evidence import leads
 
 PROBABILITY = Calibration("probability")
 

@@ -16,9 +16,9 @@ from lodestar.engine.values import Entity, Question, RelationPath, Step, Topic
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 
-from tests.evidence import retrieved
-from tests.memory_graph import MemoryGraph
-from tests.word_scorer import WordScorer
+from tests.fakes.memory_graph import MemoryGraph
+from tests.fakes.word_scorer import WordScorer
+from tests.made.evidence import retrieved
 
 WORLD = MemoryGraph(
     [

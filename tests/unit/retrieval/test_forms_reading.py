@@ -6,7 +6,7 @@ import pytest
 from lodestar.models.forms.parsing import parse_question
 from lodestar.models.forms.plan import Range, date_range, is_value, parse_number
 
-from tests.forms_of_geonames import form_questions
+from tests.references.forms_of_geonames import form_questions
 
 
 @pytest.mark.parametrize(

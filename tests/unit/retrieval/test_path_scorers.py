@@ -31,10 +31,10 @@ from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training.objective import LoraOptions
 
-from tests.letter_encoder import LetterEncoder
-from tests.tiny_causal_lm import write_tiny_causal_lm
-from tests.tiny_checkpoint import write_tiny_checkpoint
-from tests.word_scorer import WordScorer
+from tests.fakes.letter_encoder import LetterEncoder
+from tests.fakes.word_scorer import WordScorer
+from tests.made.tiny_causal_lm import write_tiny_causal_lm
+from tests.made.tiny_checkpoint import write_tiny_checkpoint
 
 WORDS = {
     "capital": RelationWords("country", ("capital",)),

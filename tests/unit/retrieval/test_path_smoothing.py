@@ -16,7 +16,7 @@ from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.path_pooling import PoolingOptions
 
-from tests.evidence import evidence_of, leads
+from tests.made.evidence import evidence_of, leads
 
 PROBABILITY = Calibration("probability")
 

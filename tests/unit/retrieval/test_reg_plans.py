@@ -24,8 +24,8 @@ from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import LoraOptions, TrainingOptions
 from lodestar.models.training.trainer import Watcher
 
-from tests.tiny_causal_lm import write_tiny_causal_lm
-from tests.trainings import train_sets
+from tests.made.tiny_causal_lm import write_tiny_causal_lm
+from tests.made.trainings import train_sets
 
 WORDS = {name: RelationWords("", (name,)) for name in ("capital", "currency", "currency code", "language")}
 VOCABULARY = RelationTokens.of(WORDS)

@@ -13,7 +13,7 @@ import pytest
 from lodestar.engine.indexes.relation_index import RelationIndex, index_state, open_index
 from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, RelationInfo
 
-from tests.letter_encoder import LetterEncoder
+from tests.fakes.letter_encoder import LetterEncoder
 
 NAMES = ("location.country.capital", "location.country.currency_used", "people.person.place_of_birth")
 CATALOGUE = Catalogue(tuple(RelationInfo(i, name, name, 7) for i, name in enumerate(NAMES, start=1)))

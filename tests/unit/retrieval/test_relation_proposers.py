@@ -22,7 +22,7 @@ from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import RelationWords
 
-from tests.number_proposer import NumberProposer
+from tests.fakes.number_proposer import NumberProposer
 
 NAMES = {1: "capital", 2: "currency_used", 3: "adjoin_s"}
 WORDS = {

@@ -10,7 +10,7 @@ from lodestar.engine.evidence.drawing import answer_drawing, drawing_data, drawi
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.values import AnswerEntity, Entity, Question
 
-from tests.evidence import evidence_of, leads, ranked
+from tests.made.evidence import evidence_of, leads, ranked
 
 PERU, LIMA, SOL, MEDIATOR = Entity("m.peru", "Peru"), Entity("m.lima", "Lima"), Entity("m.sol", "Sol"), Entity("m.1")
 

@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from tests.evidence import evidence_of, leads, ranked
+from tests.made.evidence import evidence_of, leads, ranked
 
 TRACE = (
     Cost("link", 0.01, 1),

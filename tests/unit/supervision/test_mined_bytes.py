@@ -15,9 +15,9 @@ from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPath
 from lodestar.models.star.mined import Mining, write_mined_file
 from lodestar.models.text.vectors import TextVectors
 
-from tests.letter_encoder import LetterEncoder
-from tests.memory_graph import MemoryGraph
-from tests.mined_graphs import catalogue_of, mediating_of
+from tests.fakes.letter_encoder import LetterEncoder
+from tests.fakes.memory_graph import MemoryGraph
+from tests.made.mined_graphs import catalogue_of, mediating_of
 from tests.places import KEPT
 
 WORLD = MemoryGraph(

@@ -16,8 +16,8 @@ from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPath
 from lodestar.engine.supervision.placing import NO_ANSWER, NO_OTHER, NO_PATH, NO_TOPIC, SkippedQuestion
 from lodestar.models.star.mined import MinedTopic, iterate_paths
 
-from tests.memory_graph import MemoryGraph
-from tests.mined_graphs import catalogue_of, hops, mediating_of
+from tests.fakes.memory_graph import MemoryGraph
+from tests.made.mined_graphs import catalogue_of, hops, mediating_of
 
 NAMES = ("Peru", "Lima", "Sol", "Chile", "Santiago", "Brazil", "Brasilia", "33 million", "2020", "La Paz")
 WORLD = MemoryGraph(

@@ -14,8 +14,8 @@ from lodestar.engine.supervision.answer_paths import HopTrie, RightPath, WalkedP
 from lodestar.engine.supervision.labels import SimilarRelations, label_paths, make_negatives, replace_relation
 from lodestar.models.star.mined import NegativePath
 
-from tests.letter_encoder import LetterEncoder
-from tests.mined_graphs import hop, hops
+from tests.fakes.letter_encoder import LetterEncoder
+from tests.made.mined_graphs import hop, hops
 
 
 def path(spaced: str, topic: int = 0, *, gold: bool = False) -> RightPath:

@@ -12,8 +12,8 @@ from lodestar.models.mined import MAX_RATIO, MinedFileError, read_pool, write_po
 from lodestar.models.star.mined import is_mined
 from lodestar.models.star.mined import read_mined_file as read_mined
 
-from tests.mined_examples import mined_file
-from tests.pool_examples import CHAINS, candidate_pool
+from tests.made.mined_examples import mined_file
+from tests.made.pool_examples import CHAINS, candidate_pool
 
 
 @pytest.mark.parametrize("name", ["pool.jsonl", "pool.jsonl.gz"])

@@ -10,7 +10,7 @@ import pytest
 from lodestar.models.mined import Pool, PoolChain, PooledQuestion, PoolHeader
 from lodestar.models.subgraphs import mark_walks, relabel_graphs
 
-from tests.reg_graphs import question_graphs
+from tests.made.reg_graphs import question_graphs
 
 
 def nodes(*numbers: int) -> np.ndarray:

@@ -19,7 +19,7 @@ from lodestar.models.training.description import load_description
 from lodestar.models.whole_file import file_sha256
 from safetensors.torch import load_file, save_file
 
-from tests.tiny_checkpoint import write_tiny_checkpoint
+from tests.made.tiny_checkpoint import write_tiny_checkpoint
 
 Said = dict[str, Any]
 

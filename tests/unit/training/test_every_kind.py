@@ -22,9 +22,9 @@ from lodestar.models.training.objective import Precision, TrainingOptions
 from lodestar.models.training.trainer import Watcher
 from torch import nn
 
-from tests.every_kind import CONFIGS, lesson, teach
-from tests.letter_encoder import LetterEncoder
-from tests.trainings import Encoding, inputs_of
+from tests.fakes.letter_encoder import LetterEncoder
+from tests.made.every_kind import CONFIGS, lesson, teach
+from tests.made.trainings import Encoding, inputs_of
 
 FEW = TrainingOptions(epochs=1, learning_rate=1e-3, head_learning_rate=1e-2)
 FITTED = {"reader"}

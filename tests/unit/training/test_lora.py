@@ -21,7 +21,7 @@ from lodestar.models.training.checkpoint import read_weights, write_weights
 from lodestar.models.training.objective import LoraOptions
 from torch import Tensor, nn
 
-from tests.tiny_causal_lm import KINDS, write_tiny_causal_lm
+from tests.made.tiny_causal_lm import KINDS, write_tiny_causal_lm
 
 TEXT = "lima is the capital of peru"
 

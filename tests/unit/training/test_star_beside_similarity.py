@@ -27,8 +27,8 @@ from lodestar.models.training.description import ModelDescription
 from lodestar.models.training.objective import NotBetterError, TrainingOptions
 from lodestar.models.training.trainer import check_better, fit_calibration
 
-from tests.mined_examples import MINING, REACH, example_set, mined, questions, tiny_encoder
-from tests.trainings import train_sets
+from tests.made.mined_examples import MINING, REACH, example_set, mined, questions, tiny_encoder
+from tests.made.trainings import train_sets
 
 
 def steps_of(hops: tuple[str, ...]) -> RelationPath:

@@ -9,7 +9,7 @@ from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import verbalise_path
 
 from benchmarks.accuracy.error_shares import ErrorShares, Frequencies, error_shares, frequencies
-from tests.mined_examples import example_set
+from tests.made.mined_examples import example_set
 
 NO_PATH_IS_TAIL = Frequencies({}, -1)
 

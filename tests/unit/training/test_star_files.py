@@ -25,8 +25,8 @@ from lodestar.models.training.checkpoint import write_folder
 from lodestar.models.training.description import BadCheckpointError, load_description
 from safetensors.torch import load_file
 
-from tests.mined_examples import example, mined_file
-from tests.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint
+from tests.made.mined_examples import example, mined_file
+from tests.made.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint
 
 
 def test_examples_are_what_can_be_walked_with_what_each_path_is_worth(tmp_path: Path) -> None:

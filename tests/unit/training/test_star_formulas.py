@@ -21,7 +21,7 @@ from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training.trainer import PENALTY, fit_calibration
 from torch import nn
 
-from tests.mined_examples import example, example_set
+from tests.made.mined_examples import example, example_set
 
 ROWS = {"capital": 0, "capital back": 1, "currency": 3, "borders": 5, "borders capital": 6, "borders borders": 7}
 """Where some reachable paths of `example` stand."""

@@ -42,9 +42,9 @@ from torch.nn.functional import cosine_similarity, normalize
 from transformers import BertConfig, BertTokenizer
 
 from benchmarks.accuracy.error_shares import DualReader
-from tests.evidence import evidence_of
-from tests.mined_examples import example_set, tiny_encoder
-from tests.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint
+from tests.made.evidence import evidence_of
+from tests.made.mined_examples import example_set, tiny_encoder
+from tests.made.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint
 
 WORDS = {
     "capital": RelationWords("country", ("capital",)),

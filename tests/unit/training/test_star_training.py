@@ -30,8 +30,8 @@ from lodestar.models.training.trainer import Watcher
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from tests.mined_examples import MINING, mined, questions, tiny_encoder
-from tests.trainings import train_in, train_sets
+from tests.made.mined_examples import MINING, mined, questions, tiny_encoder
+from tests.made.trainings import train_in, train_sets
 
 
 class Line(nn.Module):

@@ -19,7 +19,7 @@ from lodestar.models.training.trainer import Watcher, delete_training
 from safetensors import safe_open
 from torch import Tensor, nn
 
-from tests.trainings import train_sets
+from tests.made.trainings import train_sets
 
 OPTIONS = TrainingOptions(epochs=2, patience=9, save_every_s=0.0)
 LEARNED_FROM = TrainedOn("questions", "1" * 64, "2" * 64, "3" * 64, num_questions=4, max_hop=2)

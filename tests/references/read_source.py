@@ -12,7 +12,7 @@ from lodestar.loaders.reading.lines import LINES
 from lodestar.loaders.rows import ROWS
 from lodestar.loaders.source import LinePart, Part, Source
 
-from tests.parsed import connection
+from tests.references.parsed import connection
 
 
 @dataclass

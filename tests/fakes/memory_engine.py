@@ -12,7 +12,7 @@ from lodestar.engine.neo4j.templates import Row
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
 
-from tests.memory_graph import MemoryGraph
+from tests.fakes.memory_graph import MemoryGraph
 
 TRIPLES = (
     ("Peru", "capital", "Lima"),

@@ -6,7 +6,7 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.values import Entity, Path, Question, Scored, Topic, Triple
 
-from tests.evidence import chain_of
+from tests.made.evidence import chain_of
 
 CAPITAL = "location.country.capital"
 CURRENCY = "location.country.currency_used"

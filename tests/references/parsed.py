@@ -11,7 +11,7 @@ from lodestar.loaders.formats.freebase import NoiseRule, noise_parameters
 from lodestar.loaders.parsers.parser import parser
 from lodestar.loaders.reading.lines import LINES
 
-from tests.reference_parsers import Parsed
+from tests.references.parsers import Parsed
 
 _FIELDS = {
     "triple": ("head", "relation", "tail", "is_literal", "datatype", "language", "tag"),

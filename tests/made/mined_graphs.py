@@ -7,7 +7,7 @@ from lodestar.engine.supervision.answer_paths import WalkedHop, WalkedPath
 from lodestar.engine.values import Step
 from lodestar.models.star.mined import INVERSE, THROUGH
 
-from tests.memory_graph import MemoryGraph
+from tests.fakes.memory_graph import MemoryGraph
 
 
 def catalogue_of(graph: MemoryGraph) -> Catalogue:

@@ -13,7 +13,7 @@ from lodestar.engine.stages import Retriever
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import Entity, Path, Question, Scored, Step, Topic, Triple
 
-from tests.memory_graph import MemoryGraph
+from tests.fakes.memory_graph import MemoryGraph
 
 CERTAIN = Calibration("logit", 0.0, 50.0)
 """Every item is right."""

@@ -22,11 +22,11 @@ from lodestar.models.subgraphs import QuestionGraphs
 from lodestar.models.training.kind import AnyKind, load_kind
 from lodestar.models.training.objective import LoraOptions, TrainingOptions
 
-from tests.letter_encoder import LetterEncoder
-from tests.mined_examples import MINING, questions, tiny_encoder
-from tests.reg_graphs import question_graphs
-from tests.tiny_causal_lm import write_tiny_causal_lm
-from tests.trainings import train_sets
+from tests.fakes.letter_encoder import LetterEncoder
+from tests.made.mined_examples import MINING, questions, tiny_encoder
+from tests.made.reg_graphs import question_graphs
+from tests.made.tiny_causal_lm import write_tiny_causal_lm
+from tests.made.trainings import train_sets
 from tests.unit.reader import test_reader as made_readings
 from tests.unit.retrieval import test_reg_plans as made_pools
 

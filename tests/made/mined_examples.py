@@ -19,7 +19,7 @@ from lodestar.models.star.mined import (
     write_mined_file,
 )
 
-from tests.tiny_checkpoint import GRAPH, tiny_backbone
+from tests.made.tiny_checkpoint import GRAPH, tiny_backbone
 
 COUNTRIES = ("Peru", "Chile", "France", "Japan", "Kenya", "Norway", "India", "Ghana", "Spain", "Cuba", "Iran", "Mali")
 ASKED = {"capital": "What is the capital of {}?", "currency_used": "Which currency is used in {}?"}

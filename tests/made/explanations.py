@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from lodestar.engine.show.explanation import ExplainedPath, Explanation, Word
 from lodestar.engine.values import Entity, Path, Question, Triple
 
-from tests.evidence import chain_of
+from tests.made.evidence import chain_of
 
 
 def words(*weighted: tuple[str, float]) -> tuple[Word, ...]:
