@@ -6,15 +6,16 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from .errors import EntityNotFoundError, LodestarError, UnknownRelationError, UsageError
+from .errors import UnknownRelationError, UsageError
 from .evidence.evidence import Answer, Evidence, Item
 from .evidence.extras import Quotes, collect_snippets
 from .extras import translate_import_errors
+from .faults import count_chars, raise_fault, read_question, read_question_or_fault
 from .linking.topics import rerank_candidates
 from .neo4j.catalogue import ORIGINS, Edition, RelationInfo, read_catalogue, read_edition, read_full_state
 from .neo4j.connection import Connection
@@ -42,6 +43,9 @@ MAX_TOGETHER = 1_000
 MAX_CHARS_TOGETHER = 500_000
 """Questions that share round trips, and the characters of them and of their topics: the database holds them at once."""
 
+MAX_PIPELINES = 16
+"""With the options of calls; the one that was not used for longest is dropped."""
+
 _log = logging.getLogger(__name__)
 
 _OLD_NAMES = {
@@ -54,29 +58,20 @@ _OLD_NAMES = {
 
 @dataclass(slots=True)
 class _Opened:
-    """What an engine made of one edition of the graph; the pipeline is joined when a question is asked."""
+    """What an engine made of one edition of the graph; a pipeline is joined when a question is asked."""
 
     edition: Edition
     graph: GraphResources
-    pipeline: Pipeline | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Why a question cannot be asked: an `Extra` of its evidence."""
-
-    error: LodestarError
-
-    def as_json(self) -> dict[str, Any]:
-        """Return nothing: the evidence's note says it."""
-        return {}
+    pipelines: dict[str, tuple[Recipe, Pipeline]] = field(default_factory=dict)
+    """By the options of a call, the last used last."""
 
 
 class Engine:
     """Finds, ranks and explains the reasoning paths that answer a question.
 
     Without settings it resolves them as the command line does (environment, ``lodestar.toml``, the embedded server),
-    with what is named here before the others: `name`, `uri`, `device`, ….
+    with what is named here before the others: `name` of an embedded server, or `uri`, `auth` (user and password) and
+    `database` of any other; `device`, ….
     recipe: the name of a recipe, a TOML file, a line of parts, or parts joined in Python; that of the settings without.
     allow_parts: import the code that a file names as parts of its own. options: what to change in the recipe, as
     ``{"star.checkpoint": "folder", "top_k": 5}``. A `linker`, `retriever` or `answerer` takes the place of the
@@ -88,12 +83,20 @@ class Engine:
 
         with Engine() as engine:
             print(engine.ask("What is the capital of Peru?").text)
+            print(engine.ask("How many countries border Peru?", forms=True, top_k=5).number)
+
+    Options of a call change the recipe for it alone, by their names (`forms`, `max_hop`, …; or with the part's, as
+    ``star.max_hop``, in a mapping); `UsageError` for one that the recipe does not have.
     """
 
     def __init__(
         self,
         settings: Settings | None = None,
         *,
+        name: str | None = None,
+        uri: str | None = None,
+        auth: tuple[str, str] | None = None,
+        database: str | None = None,
         recipe: str | Part | Expression | Recipe | None = None,
         options: Mapping[str, Any] | None = None,
         allow_parts: bool = False,
@@ -104,8 +107,17 @@ class Engine:
         resources: Resources | None = None,
         **flags: Any,
     ) -> None:
-        if settings is not None and flags:
-            raise UsageError(f"expected either settings or {', '.join(sorted(flags))}: put them into the settings")
+        flags |= {"name": name, "uri": uri, "database": database}
+        if auth is not None:
+            flags["user"], flags["password"] = auth
+        given_flags = sorted(flag for flag, value in flags.items() if value is not None)
+        if settings is not None and not isinstance(settings, Settings):
+            raise UsageError(
+                f"expected Settings, found {type(settings).__name__}: name a graph as Engine(name=…), a database as "
+                "Engine(uri=…)"
+            )
+        if settings is not None and given_flags:
+            raise UsageError(f"expected either settings or {', '.join(given_flags)}: put them into the settings")
         self.settings = settings or resolve(flags)
         given = self.settings.recipe if recipe is None else recipe
         self.recipe = (
@@ -136,28 +148,32 @@ class Engine:
 
     # One question or many, blocking
 
-    def retrieve(self, question: str | Question, *, top_k: int | None = None) -> Evidence[Item]:
+    def retrieve(self, question: str | Question, *, top_k: int | None = None, **options: Any) -> Evidence[Item]:
         """Return the ranked evidence for a question; raise its fault (`fault_of`), as where it names no entity."""
-        return _without_fault(self.retrieve_batch([question], top_k=top_k)[0])
+        return raise_fault(self.retrieve_batch([question], top_k=top_k, **options)[0])
 
-    def retrieve_batch(self, questions: Sequence[str | Question], *, top_k: int | None = None) -> list[Evidence[Item]]:
+    def retrieve_batch(
+        self, questions: Sequence[str | Question], *, top_k: int | None = None, **options: Any
+    ) -> list[Evidence[Item]]:
         """Return the ranked evidence for each question; of one with a fault (`fault_of`) the note says which."""
-        return self._run(self._retrieval_steps(questions, top_k))
+        return self._run(self._retrieval_steps(questions, top_k, options))
 
-    def ask(self, question: str | Question, *, top_k: int | None = None) -> Answer:
+    def ask(self, question: str | Question, *, top_k: int | None = None, **options: Any) -> Answer:
         """Return the answer to a question, with its evidence; where the answerer fails, with its `failure`."""
-        return self.answer_evidence([self.retrieve(question, top_k=top_k)])[0]
+        return self._run(self._ask_steps(question, top_k, options))
 
-    def ask_batch(self, questions: Sequence[str | Question], *, top_k: int | None = None) -> list[Answer]:
+    def ask_batch(
+        self, questions: Sequence[str | Question], *, top_k: int | None = None, **options: Any
+    ) -> list[Answer]:
         """Return an answer to each question; up to 1,000 share each round trip, and their prompts go together.
 
         Where the answerer fails, the question's answer has no entities, and says why in `failure`: none is lost.
         """
-        return self._run(self._answer_steps(questions, top_k))
+        return self._run(self._answer_steps(questions, top_k, options))
 
     def answer_evidence(self, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
         """Return an answer to each evidence. If the answerer fails for a question, that answer has a `failure`."""
-        return self._run(self._answers_to(evidence))
+        return self._run(self._answers_to(evidence, {}))
 
     def explain(self, question: str | Question, *, top_k: int = 5) -> Explanation:
         """Return the best paths for a question with what their scores rest on: what a trained scorer attended to, else
@@ -189,11 +205,11 @@ class Engine:
 
     def link(self, text: str) -> tuple[Topic, ...]:
         """Return the entities that a text mentions, best first."""
-        return self._run(self._link_steps(_question(text)))
+        return self._run(self._link_steps(read_question(text)))
 
     def relations(self, text: str, *, top_k: int = 10) -> list[Scored[RelationInfo]]:
         """Return the relations nearest to a text by cosine."""
-        return self._run(self._relation_steps(_question(text), top_k))
+        return self._run(self._relation_steps(read_question(text), top_k))
 
     def describe_interpretation(self, evidence: Evidence[Item]) -> str:
         """Return in one line how the question was understood: the kind it asks for, what its best path leads to, and
@@ -255,24 +271,29 @@ class Engine:
 
     # The same with asyncio
 
-    async def aretrieve(self, question: str | Question, *, top_k: int | None = None) -> Evidence[Item]:
+    async def aretrieve(self, question: str | Question, *, top_k: int | None = None, **options: Any) -> Evidence[Item]:
         """Like `retrieve`."""
-        return _without_fault((await self.aretrieve_batch([question], top_k=top_k))[0])
+        return raise_fault((await self.aretrieve_batch([question], top_k=top_k, **options))[0])
 
     async def aretrieve_batch(
-        self, questions: Sequence[str | Question], *, top_k: int | None = None
+        self, questions: Sequence[str | Question], *, top_k: int | None = None, **options: Any
     ) -> list[Evidence[Item]]:
         """Like `retrieve_batch`."""
-        return await self._arun(self._retrieval_steps(questions, top_k))
+        return await self._arun(self._retrieval_steps(questions, top_k, options))
 
-    async def aask(self, question: str | Question, *, top_k: int | None = None) -> Answer:
+    async def aask(self, question: str | Question, *, top_k: int | None = None, **options: Any) -> Answer:
         """Like `ask`."""
-        evidence = await self.aretrieve(question, top_k=top_k)
-        return (await self._arun(self._answers_to([evidence])))[0]
+        return await self._arun(self._ask_steps(question, top_k, options))
 
-    async def aask_batch(self, questions: Sequence[str | Question], *, top_k: int | None = None) -> list[Answer]:
+    async def aask_batch(
+        self, questions: Sequence[str | Question], *, top_k: int | None = None, **options: Any
+    ) -> list[Answer]:
         """Like `ask_batch`."""
-        return await self._arun(self._answer_steps(questions, top_k))
+        return await self._arun(self._answer_steps(questions, top_k, options))
+
+    async def aanswer_evidence(self, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
+        """Like `answer_evidence`."""
+        return await self._arun(self._answers_to(evidence, {}))
 
     # What every call does
 
@@ -284,39 +305,47 @@ class Engine:
         with translate_import_errors(f"recipe {self.recipe.name}"):
             return await AsyncRunner(self._gateway_async(), lambda: self.resources.chat_opened).run(steps)
 
-    def _retrieval_steps(self, questions: Sequence[str | Question], top_k: int | None) -> Steps[list[Evidence[Item]]]:
-        given = [_question_or_fault(question) for question in questions]
+    def _retrieval_steps(
+        self, questions: Sequence[str | Question], top_k: int | None, options: Mapping[str, Any]
+    ) -> Steps[list[Evidence[Item]]]:
+        given = [read_question_or_fault(question) for question in questions]
         asked = [each for each in given if isinstance(each, Question)]
         all_found: list[Evidence[Item]] = []
-        for together in split_into_requests(asked, MAX_TOGETHER, _count_chars, MAX_CHARS_TOGETHER):
-            all_found += yield from self._retrieve(together, top_k)
+        for together in split_into_requests(asked, MAX_TOGETHER, count_chars, MAX_CHARS_TOGETHER):
+            all_found += yield from self._retrieve(together, top_k, options)
         found = iter(all_found)
         return [next(found) if isinstance(each, Question) else each for each in given]
 
-    def _retrieve(self, asked: Sequence[Question], top_k: int | None) -> Steps[list[Evidence[Item]]]:
-        kept = self.recipe.top_k if top_k is None else top_k
-        if not 1 <= kept <= MAX_TOP_K:
-            raise UsageError(f"top_k: expected 1 to {MAX_TOP_K}, found {kept}")
-        edition, pipeline = yield from self._prepare()
-        if top_k is None:
-            kept = max(kept, min(pipeline.reads, MAX_TOP_K))
+    def _retrieve(
+        self, asked: Sequence[Question], top_k: int | None, options: Mapping[str, Any]
+    ) -> Steps[list[Evidence[Item]]]:
+        if top_k is not None and not 1 <= top_k <= MAX_TOP_K:
+            raise UsageError(f"top_k: expected 1 to {MAX_TOP_K}, found {top_k}")
+        edition, recipe, pipeline = yield from self._prepare(options)
+        kept = max(recipe.top_k, min(pipeline.reads, MAX_TOP_K)) if top_k is None else top_k
         try:
             found, now = yield from run_alongside(pipeline.retrieve(asked, kept), read_edition())
             if now in (None, edition):
                 return found
         except UnknownRelationError:
             pass  # a load is on its way: the graph has more than the catalogue as it was read
-        _, pipeline = yield from self._prepare(anew=True)
+        _, _, pipeline = yield from self._prepare(options, anew=True)
         return (yield from pipeline.retrieve(asked, kept))
 
-    def _answer_steps(self, questions: Sequence[str | Question], top_k: int | None) -> Steps[list[Answer]]:
-        evidence = yield from self._retrieval_steps(questions, top_k)
-        return (yield from self._answers_to(evidence))
+    def _ask_steps(self, question: str | Question, top_k: int | None, options: Mapping[str, Any]) -> Steps[Answer]:
+        (found,) = yield from self._retrieval_steps([question], top_k, options)
+        return (yield from self._answers_to([raise_fault(found)], options))[0]
 
-    def _answers_to(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
+    def _answer_steps(
+        self, questions: Sequence[str | Question], top_k: int | None, options: Mapping[str, Any]
+    ) -> Steps[list[Answer]]:
+        evidence = yield from self._retrieval_steps(questions, top_k, options)
+        return (yield from self._answers_to(evidence, options))
+
+    def _answers_to(self, evidence: Sequence[Evidence[Item]], options: Mapping[str, Any]) -> Steps[list[Answer]]:
         if not evidence:
             return []
-        _, pipeline = yield from self._prepare()
+        _, _, pipeline = yield from self._prepare(options)
         return (yield from pipeline.answer(evidence))
 
     def _link_steps(self, question: Question) -> Steps[tuple[Topic, ...]]:
@@ -333,14 +362,29 @@ class Engine:
             opened = yield from self._graph_read(anew=True)
         return opened.graph.index.search(self.encoder.encode([question.text]), top_k)[0]
 
-    def _prepare(self, *, anew: bool = False) -> Steps[tuple[Edition, Pipeline]]:
-        """Read the catalogue and join the pipeline; once for each edition, or `anew`."""
+    def _prepare(
+        self, options: Mapping[str, Any] | None = None, *, anew: bool = False
+    ) -> Steps[tuple[Edition, Recipe, Pipeline]]:
+        """Read the catalogue and join the pipeline of the options; once for each edition, or `anew`."""
         opened = yield from self._graph_read(anew=anew)
+        key = repr(sorted((options or {}).items()))
         with self._opening:
-            if opened.pipeline is None:
+            joined = opened.pipelines.pop(key, None)
+            if joined is None:
+                recipe = self._recipe_with(options) if options else self.recipe
                 own = {role: stage for role, stage in self._own.items() if stage is not None}
-                opened.pipeline = self.recipe.pipeline(opened.graph, **own)
-        return opened.edition, opened.pipeline
+                joined = recipe, recipe.pipeline(opened.graph, **own)
+            while len(opened.pipelines) >= MAX_PIPELINES:
+                del opened.pipelines[next(iter(opened.pipelines))]
+            opened.pipelines[key] = joined
+        return opened.edition, *joined
+
+    def _recipe_with(self, options: Mapping[str, Any]) -> Recipe:
+        if self._own["retriever"] is not None:
+            raise UsageError(f"{', '.join(options)}: options change a recipe, and this engine has a retriever instead")
+        recipe = read_recipe(self.recipe, options={self.recipe.find_option(name): v for name, v in options.items()})
+        recipe.check()
+        return recipe
 
     def _graph_read(self, *, anew: bool = False) -> Steps[_Opened]:
         opened = None if anew else self._opened
@@ -408,6 +452,9 @@ class Engine:
             _log.warning("Engine.%s is now Engine.%s", name, _OLD_NAMES[name])
             return getattr(self, _OLD_NAMES[name])
 
+    def __repr__(self) -> str:
+        return f"<Engine over {self.connection.where}, recipe {self.recipe.name}>"
+
     def __enter__(self) -> Self:
         return self
 
@@ -423,44 +470,3 @@ class Engine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
-
-
-def _question(question: str | Question) -> Question:
-    if not isinstance(question, str | Question):
-        raise UsageError(f"expected a question as text or a Question, found {question!r}")
-    return question if isinstance(question, Question) else Question(question)
-
-
-def _count_chars(question: Question) -> int:
-    return len(question.text) + sum(map(len, question.topic_entities))
-
-
-def _question_or_fault(question: str | Question) -> Question | Evidence[Item]:
-    """Return the question, or evidence that says why it cannot be asked: no other of its batch is lost."""
-    try:
-        return _question(question)
-    except UsageError as error:
-        return Evidence(Question(_shorten(repr(question))), (), "chain", note=str(error), extras=(Fault(error),))
-
-
-def fault_of(evidence: Evidence[Item]) -> LodestarError | None:
-    """Return why a question could not be asked: it is none, or no entity of it is known; None where it was asked.
-
-    It is what `Engine.ask` and `Engine.retrieve` raise for a question alone; in a batch no other question is lost.
-    """
-    if (fault := evidence.extra_of(Fault)) is not None:
-        return fault.error
-    if not evidence.topics:
-        hint = "try `lodestar entities` with parts of it, or give --topic an id or a name"
-        return EntityNotFoundError(f"{evidence.note}: {_shorten(evidence.question.text)!r}; {hint}")
-    return None
-
-
-def _without_fault(evidence: Evidence[Item]) -> Evidence[Item]:
-    if (fault := fault_of(evidence)) is not None:
-        raise fault
-    return evidence
-
-
-def _shorten(text: str, limit: int = 80) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"

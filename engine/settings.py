@@ -94,7 +94,8 @@ _ALIASES = {
 def resolve(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Settings:
     """Return the settings: flags override the environment, which overrides the file, which overrides the defaults.
 
-    Flags that are ``None`` count as not given. Raises `InputError` for a file that is not TOML or has an unknown
+    Flags that are ``None`` count as not given. The name of an embedded server as a flag sets aside an address that the
+    environment or the file has. Raises `InputError` for a file that is not TOML or has an unknown
     setting, `UsageError` for a value of the wrong type.
     """
     if unknown := [name for name in flags or {} if name not in {setting.name for setting in fields(Settings)}]:
@@ -111,7 +112,10 @@ def resolve(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] |
         found = next((env[name] for name in names if env.get(name)), None)
         if found is not None:
             chosen[setting.name] = found
-    chosen |= {name: value for name, value in (flags or {}).items() if value is not None}
+    given = {name: value for name, value in (flags or {}).items() if value is not None}
+    if "name" in given:
+        chosen.pop("uri", None)  # an embedded server is asked for by name, whatever database the environment names
+    chosen |= given
     settings = _check_settings(chosen)
     if not settings.llm_api_key and sends_openai_env(settings):
         settings = replace(settings, llm_api_key=env.get(_OPENAI_KEY, ""))
@@ -176,7 +180,8 @@ def _check_settings(chosen: Mapping[str, Any]) -> Settings:
         elif isinstance(setting.default, int):
             value = _whole_number(setting.name, value)
         elif not isinstance(value, str):
-            raise UsageError(f"setting {setting.name}: expected text, found {value!r}")
+            shown = type(value).__name__ if setting.name in _SECRETS else repr(value)
+            raise UsageError(f"setting {setting.name}: expected text, found {shown}")
         values[setting.name] = value
     settings = replace(Settings(), **values)
     check_options(settings, "settings")

@@ -49,6 +49,9 @@ class Entity:
             return self.name or '""'
         return self.name.replace("_", " ") if self.name else "…"
 
+    def __repr__(self) -> str:
+        return f"Entity({self.id!r}, {self.name!r}{', is_literal=True' if self.is_literal else ''})"
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -87,6 +90,9 @@ class Triple:
     relation: str
     tail: Entity
 
+    def __repr__(self) -> str:
+        return f"<Triple {self.head.label} —[{self.relation}]→ {self.tail.label}>"
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -114,6 +120,9 @@ class RelationPath:
 
     def __str__(self) -> str:
         return " → ".join(map(str, self.steps))
+
+    def __repr__(self) -> str:
+        return f"<RelationPath {self}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +174,9 @@ class Path:
             words += [arrow, entity.label]
         return " ".join(words)
 
+    def __repr__(self) -> str:
+        return f"<Path {self}>"
+
 
 @dataclass(frozen=True, slots=True)
 class Scored(Generic[T_co]):
@@ -202,6 +214,9 @@ class Topic:
         """Whether the user named it, by id or name."""
         return not self.matched_name
 
+    def __repr__(self) -> str:
+        return f"<Topic {self.entity.label}{f' ({self.kind})' if self.kind else ''}, score {self.score:.2f}>"
+
 
 @dataclass(frozen=True, slots=True)
 class LinkedQuestion:
@@ -222,6 +237,10 @@ class AnswerEntity:
     origin: Literal["graph", "model", "both"]
     evidence: tuple[int, ...]
     """Indexes into the evidence's items."""
+
+    def __repr__(self) -> str:
+        sure = "" if self.confidence is None else f", confidence {self.confidence:.2f}"
+        return f"<AnswerEntity {self.name} ({self.id or self.origin}){sure}>"
 
 
 @dataclass(frozen=True, slots=True)

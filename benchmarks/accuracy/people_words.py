@@ -64,7 +64,7 @@ def f1(found: Iterable[str], right: Iterable[str]) -> float:
 
 def judge(graph: str, asked: Asked, answer: Answer) -> Judged:
     """Return what became of a question."""
-    names = [entity.name for entity in answer.entities]
+    names = [entity.name for entity in answer.answers]
     if asked.kind == "none":
         return Judged(graph, asked, answer, "wrong" if answer.found else "right", "answered" if answer.found else "")
     if asked.form in ("count", "yes"):
@@ -160,7 +160,7 @@ def print_cases(judged: Sequence[Judged]) -> None:
     for j in judged:
         chains = to_chains(j.answer.evidence).items
         path = str(chains[0].value.relation_path) if chains else ""
-        names = ", ".join(entity.name for entity in j.answer.entities[:3])
+        names = ", ".join(entity.name for entity in j.answer.answers[:3])
         place = f"{j.verdict[:5]:5} {j.graph[:4]} {j.asked.kind:4}"
         print(f"{place} {j.asked.text} → {names} [{path}] {j.confidence:.2f} {j.why}")
 

@@ -184,7 +184,7 @@ def figures_of(
         read = chains_within(evidence, within)
         answer = answerer.answer_of(read.cut_to(top_k))
         seconds = time.perf_counter() - started_s
-        scores = strict_scores([Prediction(each.name, each.id) for each in answer.entities], question.answers)
+        scores = strict_scores([Prediction(each.name, each.id) for each in answer.answers], question.answers)
         recall = recall_of(evidence, read, triples, paths, answers) if triples else None
         yield question.id, recall, [scores.f1, scores.hit, scores.hits_at_1], seconds
 

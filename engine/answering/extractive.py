@@ -83,16 +83,16 @@ class ExtractiveAnswerer:
             sure = None if form.reason else right  # that the paths are right is not that there is an answer
             return Answer(evidence, (), f"{NO_ANSWER}: {reason} ({form.text})", "extractive", confidence=sure)
         rests_on = tuple(range(len(evidence.items)))
-        named: list[tuple[str, str | None]] = [(each.entity.label, each.entity.id) for each in form.found]
-        if form.says or form.counted:  # what it rests on is in the form
-            named = [(form.says or str(form.total), None)]
-        entities = tuple(AnswerEntity(name, id_, right, "graph", rests_on) for name, id_ in named)
+        yes = bool(form.total) if form.says else None
+        number = form.total if form.counted and yes is None else None
+        found = form.found if yes is None and number is None else ()
+        entities = tuple(AnswerEntity(e.entity.label, e.entity.id, right, "graph", rests_on) for e in found)
         unsure = right is not None and right < self.sure_from
-        said = form.says or (f"{form.total:,}" if form.counted else self._text(list(entities)))
-        if not form.counted and form.total > len(entities) and not form.says:
+        said = form.says or (self._text(list(entities)) if number is None else f"{number:,}")
+        if entities and form.total > len(entities):
             said = f"{self._text(list(entities)[: self.max_named])} and {form.total - self.max_named:,} more"
         text = f"{'unsure: perhaps ' if unsure else ''}{said} ({form.text})"
-        return Answer(evidence, entities, text, "extractive", confidence=right, unsure=unsure)
+        return Answer(evidence, entities, text, "extractive", confidence=right, unsure=unsure, number=number, yes=yes)
 
     def _text(self, entities: list[AnswerEntity]) -> str:
         named = ", ".join(entity.name for entity in entities[: self.max_named])

@@ -46,8 +46,9 @@ def command(
       lodestar ask --json --file questions.txt > answers.jsonl
       lodestar ask --recipe "star + merge" --set star.checkpoint=FOLDER "Where was Ann born?"
     """
-    from ..api import Engine, fault_of
+    from ..api import Engine
     from ..evidence.plain import answer_data
+    from ..faults import fault_of
     from .options import questions_from
     from .render import answer_lines
 

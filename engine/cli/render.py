@@ -76,10 +76,10 @@ def answer_lines(answer: Answer, max_items: int, num_asked: int = 1, quotes: Quo
     own = [entity for entity in answer.entities if entity.origin == "model"]
     if own:
         yield f"  the model's own, not in the evidence: {printable(', '.join(entity.name for entity in own))}"
-    if answer.found and answer.entities[0].origin != "model":
-        ranks = ", ".join(str(index + 1) for index in answer.entities[0].evidence)
+    if answer.found and (first := answer.answers[0]).origin != "model":
+        ranks = ", ".join(str(index + 1) for index in first.evidence)
         kind = "path" if evidence.kind == "chain" else "triple"
-        confidence = answer.entities[0].confidence if answer.confidence is None else answer.confidence
+        confidence = first.confidence if answer.confidence is None else answer.confidence
         how_sure = (
             "no confidence (these scores have no calibration, so there is no abstention)"
             if confidence is None

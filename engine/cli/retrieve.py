@@ -24,8 +24,9 @@ def command(texts: tuple[str, ...], file: str | None, topics: tuple[str, ...], a
       lodestar retrieve "What is the capital of Peru?"
       cat questions.txt | lodestar retrieve --json --file - > paths.jsonl
     """
-    from ..api import Engine, fault_of
+    from ..api import Engine
     from ..evidence.plain import evidence_data
+    from ..faults import fault_of
     from .options import questions_from
     from .render import evidence_lines
     from .terminal import printable

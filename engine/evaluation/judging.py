@@ -87,7 +87,7 @@ def judge_answer(question: GoldQuestion, answer: Answer) -> Record:
     """Return the record of a question that was answered or abstained from."""
     evidence = answer.evidence
     chains = to_chains(evidence).items
-    predictions = [Prediction(entity.name, entity.id) for entity in answer.entities]
+    predictions = [Prediction(each.name, each.id) for each in answer.answers]
     paths = [_path_of_chain(each.value) for each in chains]
     rog = rog_scores(predictions, question.answers)
     total = answer_counts(predictions, question.answers)
@@ -96,7 +96,7 @@ def judge_answer(question: GoldQuestion, answer: Answer) -> Record:
         question=question.text,
         topics=tuple(topic.entity.id for topic in evidence.topics),
         paths=tuple(_record(each, question.answers) for each in chains),
-        answers=tuple(AnswerRecord(e.name, e.id, _round_confidence(e.confidence), e.origin) for e in answer.entities),
+        answers=tuple(AnswerRecord(e.name, e.id, _round_confidence(e.confidence), e.origin) for e in answer.answers),
         text=answer.text,
         confidence=_round_confidence(answer.confidence),
         excluded_relations=tuple(sorted(question.excluded_relations)),

@@ -59,6 +59,11 @@ class Chain:
         """The targets, or all ends where there are none."""
         return self.targets or self.ends
 
+    def __repr__(self) -> str:
+        named = ", ".join(end.label for end in self.answers[:3])
+        more = f" and {len(self.answers) - 3:,} more" if len(self.answers) > 3 else ""
+        return f"<Chain {self.topic.label} —[{self.relation_path}]→ {named}{more}>"
+
     def links(self) -> tuple[tuple[Link, ...], ...]:
         """Return, for each step, the links that lie on a way from the topic to an end."""
         wanted = {end.id for end in self.ends}

@@ -136,6 +136,16 @@ class Evidence(Generic[ItemT_co]):
         """Return the evidence with more costs, added to those of the same stage."""
         return replace(self, trace=merge_costs((*self.trace, *costs)))
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain data for JSON (docs/evidence.md)."""
+        from .plain import evidence_data
+
+        return evidence_data(self)
+
+    def __repr__(self) -> str:
+        best = f", best {self.items[0].value!r}" if self.items else f", {self.note}" if self.note else ""
+        return f"<Evidence for {self.question.text!r}: {write_count(len(self.items), self.kind)}{best}>"
+
     def _repr_html_(self) -> str:
         """Return the evidence as a notebook shows it."""
         from .drawing import evidence_html
@@ -152,11 +162,17 @@ def item_order(scored: Scored[Item]) -> tuple[float, int, str, str]:
 
 
 NO_ANSWER = "no answer found"
+NOT_THERE = "not in the graph"
+"""The text of an answer whose `yes` is false: the graph may just not know it."""
+
+AnswerKind = Literal["entities", "number", "yes-no", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to one question with what it rests on; no `entities` means that no answer was found.
+    """The answer to one question with what it rests on: `entities`, a `number`, or `yes`; `kind` says which, or none.
+
+    Its truth value is `found`: whether there is an answer, not whether that is yes.
 
     `confidence` is the probability that the answer is right, which an answerer holds against its bounds, None where it
     does not know one; `unsure` says that it is between them: below it there would be no answer.
@@ -174,6 +190,33 @@ class Answer:
     unsure: bool = False
     why: tuple[str, ...] = field(default=(), compare=False)
     """What decided, in words, the most important first; empty where an answerer does not say."""
+    number: int | None = None
+    """How many, where that was asked."""
+    yes: bool | None = None
+    """Whether it is so, where that was asked."""
+
+    @property
+    def kind(self) -> AnswerKind:
+        """What the answer is."""
+        if self.yes is not None:
+            return "yes-no"
+        if self.number is not None:
+            return "number"
+        return "entities" if self.entities else "none"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the entities, best first."""
+        return tuple(entity.name for entity in self.entities)
+
+    @property
+    def answers(self) -> tuple[AnswerEntity, ...]:
+        """The entities; a number or a yes as one without an id, which rests on all items."""
+        if self.yes is None and self.number is None:
+            return self.entities
+        text = str(self.number) if self.yes is None else "yes" if self.yes else NOT_THERE
+        rests_on = tuple(range(len(self.evidence.items)))
+        return (AnswerEntity(text, None, self.confidence, "graph", rests_on),)
 
     @property
     def reason(self) -> Reason | None:
@@ -183,13 +226,31 @@ class Answer:
     @property
     def found(self) -> bool:
         """Whether there is an answer."""
-        return bool(self.entities)
+        return self.kind != "none"
+
+    def __bool__(self) -> bool:
+        return self.found
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain data for JSON, as ``ask --json`` prints it (docs/evidence.md)."""
+        from .plain import answer_data
+
+        return answer_data(self)
+
+    def __repr__(self) -> str:
+        sure = "" if self.confidence is None else f", confidence {self.confidence:.2f}"
+        return f"<Answer {self.text!r}{sure}, from {write_count(len(self.evidence.items), self.evidence.kind)}>"
 
     def _repr_html_(self) -> str:
         """Return the answer with its evidence as a notebook shows it."""
         from .drawing import evidence_html
 
         return evidence_html(self.evidence, self)
+
+
+def write_count(number: int, noun: str) -> str:
+    """Return a number of things in words: 1 chain, 2 chains."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def make_failed_answer(evidence: Evidence[Item], error: LodestarError) -> Answer:

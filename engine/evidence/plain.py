@@ -143,10 +143,16 @@ def evidence_data(evidence: Evidence[Item]) -> dict[str, Any]:
     }
 
 
+def result_data(answer: Answer) -> dict[str, Any]:
+    """Return what an answer is, in the form that every interface has: its kind, with names, a number or yes."""
+    return {"kind": answer.kind, "names": list(answer.names), "number": answer.number, "yes": answer.yes}
+
+
 def answer_data(answer: Answer) -> dict[str, Any]:
     """Return an answer with its evidence; what an entity rests on are ranks of items, counted from 1."""
     return {
         "answer": answer.text,
+        "result": result_data(answer),
         "found": answer.found,
         "unsure": answer.unsure,
         "reason": answer.reason,
@@ -162,7 +168,7 @@ def answer_data(answer: Answer) -> dict[str, Any]:
                 "origin": entity.origin,
                 "evidence": [index + 1 for index in entity.evidence],
             }
-            for entity in answer.entities
+            for entity in answer.answers
         ],
         **evidence_data(answer.evidence),
     }

@@ -15,7 +15,7 @@ from ...models.wording.kinds import value_kind
 from ..evidence.bridges import to_chains
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.chain import Chain
-from ..evidence.evidence import Evidence, Kind, Reason
+from ..evidence.evidence import NOT_THERE, Evidence, Kind, Reason
 from ..evidence.extras import FormAnswer, FormResult
 from ..linking.topics import look_up_topics
 from ..stages import Linker, RerankingLinker, Retriever
@@ -53,7 +53,6 @@ SAMPLED = 3
 """Ends that are asked for the property which orders or filters them."""
 PATHS = 10
 """Best paths among which one is looked for that leads to what a form needs."""
-NOT_THERE = "not in the graph"
 
 
 @dataclass(slots=True)

@@ -103,6 +103,18 @@ class Recipe:
         """Return the name of the first part with this option."""
         return next((name for name, part in self.parts.items() if option in {f.name for f in fields(part)}), None)
 
+    def find_option(self, option: str) -> str:
+        """Return the whole name of an option: of the recipe itself, or of the first part, answerer or linker with it.
+
+        Raises `UsageError` where there is none.
+        """
+        if "." in option or option in ("forms", "seed", "top_k"):
+            return option
+        for name, part in (*self.parts.items(), ("answerer", self.answerer), ("linker", self.linker)):
+            if option in {each.name for each in fields(part)}:
+                return f"{name}.{option}"
+        raise UsageError(f"option {option[:80]!r}: no part of the recipe {self.name} has it (see `lodestar recipes`)")
+
     def as_json(self) -> dict[str, Any]:
         """Return all options with their values as plain data for `of`; `resolved` has the stages with bridges."""
         return {
@@ -142,11 +154,13 @@ class Recipe:
                 "recipe would load"
             )
         node = parse_line(line)
-        forms = data.get("forms", False)
+        forms = data.get("forms")
         if not isinstance(forms, Mapping):
-            mode = _forms(forms, where)
+            mode = forms is not None and _forms(forms, where)
             if mode and "forms" not in names_in(node):
                 node = JoinExpression("+", node, Leaf("forms"))
+            elif forms is False and str(node).endswith(" + forms"):
+                node = cast(JoinExpression, node).left
             data = {key: value for key, value in data.items() if key != "forms"}
             if mode == "auto":
                 data["forms"] = {"where_sure": True}

@@ -20,13 +20,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import EntityNotFoundError, LodestarError, UnknownRelationError
 from ..evidence.evidence import Answer, Evidence, Item
+from ..evidence.plain import result_data
 from ..evidence.text import item_text, one_line, relation_words, run_text
 from ..values import Entity, Question
+from .schemas import ResultReply
 from .service import Service, keep
 from .telemetry import read_version
 
 T = TypeVar("T")
-R = TypeVar("R", bound=BaseModel)
 
 CHARS_PER_TOKEN = 4
 """An estimate: four characters of English count as a token."""
@@ -83,6 +84,7 @@ class AskOut(BaseModel):
 
     status: Status
     answer: str
+    result: ResultReply
     answers: list[EntityOut]
     confidence: float | None
     topics: list[EntityOut]
@@ -247,12 +249,15 @@ class McpTools:
         answer = await self._ask(question, topics, answers=True)
         evidence = answer.evidence
         budget = _Budget(max_tokens, answer.text)
-        names = budget.fit([_entity(e.id or "", e.name) for e in answer.entities], lambda e: e.name or e.id, "answers")
+        answers = [_entity(each.id or "", each.name) for each in answer.answers]
+        names = budget.fit(answers, lambda e: e.name or e.id, "answers")
+        result: dict[str, Any] = {**result_data(answer), "names": [each.name for each in names[: len(answer.names)]]}
         topics_out = _make_topics(evidence)
         paths = budget.fit(_make_paths(evidence), lambda path: path.text, "paths")
         out = AskOut(
             status=_choose_status(evidence, found=answer.found, failed=answer.failure is not None),
             answer=answer.text,
+            result=ResultReply(**result),
             answers=names,
             confidence=answer.confidence,
             topics=topics_out,
@@ -454,16 +459,10 @@ def _say_missing(kind: type[NeighboursOut], status: Status, note: str) -> CallTo
 
 
 def _choose_status(evidence: Evidence[Item], *, found: bool, failed: bool = False) -> Status:
-    if failed:
-        return "not answered"
-    if found:
-        return "found"
-    by_reason: dict[str | None, Status] = {
-        "nothing linked": "nothing linked",
-        "no relation fits": "no relation fits",
-        "no triple": "not in the graph",
-    }
-    return by_reason.get(evidence.reason, "nothing linked" if not evidence.topics else "no relation fits")
+    if failed or found:
+        return "not answered" if failed else "found"
+    reason = evidence.reason or ("no relation fits" if evidence.topics else "nothing linked")
+    return "not in the graph" if reason == "no triple" else reason
 
 
 def _entity(id_: str, name: str | None, kind: str = "") -> EntityOut:

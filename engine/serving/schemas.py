@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
 
+from ..evidence.evidence import AnswerKind
 from .service import DEADLINE_S, MAX_DEADLINE_S
 
 MAX_QUESTIONS = 64
@@ -144,10 +145,20 @@ class EvidenceReply(BaseModel):
     note: str
 
 
+class ResultReply(BaseModel):
+    """What an answer is: names of entities, a number, or whether it is so."""
+
+    kind: AnswerKind
+    names: list[str]
+    number: int | None
+    yes: bool | None
+
+
 class AnswerReply(EvidenceReply):
     """An answer with its evidence."""
 
     answer: str
+    result: ResultReply
     found: bool
     confidence: float | None
     answers: list[dict[str, Any]]

@@ -140,7 +140,7 @@ class Service:
                 raise UsageError(
                     f"option {option[:80]!r} cannot be changed by a request: expected one of {', '.join(OPTIONS)}"
                 )
-            chosen[self._full(name, option)] = _check_bounds(option, value)
+            chosen[self.recipes[name].find_option(option)] = _check_bounds(option, value)
         return Variant(name, tuple(sorted(chosen.items())))
 
     async def ask(
@@ -310,14 +310,6 @@ class Service:
             if opened is not None and connection_of(self.settings) != opened.first.connection:
                 self._opened = None
                 threading.Thread(target=opened.first.close, daemon=True).start()
-
-    def _full(self, name: str, option: str) -> str:
-        if option in ("top_k", "forms"):
-            return option
-        part = self.recipes[name].part_with(option)
-        if part is None:
-            raise UsageError(f"option {option!r}: no part of the recipe {name} has it")
-        return f"{part}.{option}"
 
 
 @contextlib.contextmanager

@@ -69,4 +69,4 @@ def said(form: str, answer: Answer) -> set[str]:
         return {str(formed.total if formed and formed.counted else 0)}
     if form == "yes-no":
         return {formed.says if formed else ""}
-    return {entity.name for entity in answer.entities}
+    return {entity.name for entity in answer.answers}

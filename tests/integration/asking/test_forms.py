@@ -53,7 +53,7 @@ def company(gateway: Gateway, driver: neo4j.Driver, connection: Connection, sett
 
 
 def names(answer: Answer) -> set[str]:
-    return {entity.name for entity in answer.entities}
+    return {entity.name for entity in answer.answers}
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_not_in_the_graph_is_not_no(company: Engine) -> None:
     assert there.text.startswith("yes"), there.text
     other = company.ask("Does Ann Alder work in the department Laboratory?")
     assert other.text.startswith(f"{'unsure: perhaps ' if other.unsure else ''}not in the graph ("), other.text
-    assert [each.name for each in other.entities] == ["not in the graph"]
+    assert [each.name for each in other.answers] == ["not in the graph"]
 
 
 def test_an_empty_result_is_no_failure(company: Engine) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lodestar.engine.api import fault_of
 from lodestar.engine.errors import EntityNotFoundError, LodestarError, UsageError
+from lodestar.engine.faults import fault_of
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.values import Question
 
@@ -43,7 +43,9 @@ def test_forms_of_earlier_recipes_are_the_part() -> None:
     named = read_recipe("similarity + merge", options={"forms": True})
     assert str(named.stages) == "similarity + merge + forms"
     assert str(read_recipe("similarity | star", ["forms=true"]).stages) == "(similarity | star) + forms"
-    assert Recipe.of({**read_recipe("similarity").as_json(), "forms": False}).stages == read_recipe("similarity").stages
+    plain = read_recipe("similarity", options={"forms": False})
+    assert Recipe.of({**read_recipe("similarity").as_json(), "forms": False}).stages == plain.stages
+    assert read_recipe(read_recipe("similarity"), options={"forms": False}).parts == plain.parts
     assert Recipe.of(named.as_json()) == named
     with pytest.raises(UsageError, match="expected true, false or auto for forms, found 1"):
         read_recipe("similarity", options={"forms": 1})

@@ -1,0 +1,106 @@
+"""What you see and write in Python: engines by name, options of one call, what an answer is, short representations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lodestar import Answer, Engine, Question
+from lodestar.engine.errors import UsageError
+from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.evidence import NO_ANSWER, Evidence
+from lodestar.engine.recipes.recipe import read_recipe
+from lodestar.engine.settings import Settings, resolve
+from lodestar.engine.values import AnswerEntity, Entity, Triple
+
+from tests.memory_engine import open_engine
+
+QUESTION = "What is the capital of Peru?"
+NOTHING: Evidence[Chain] = Evidence(Question("q"), (), "chain")
+LIMA = AnswerEntity("Lima", "l", 0.5, "graph", (0,))
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "names", "answers"),
+    [
+        (Answer(NOTHING, (LIMA,), "Lima", "extractive"), "entities", ("Lima",), ["Lima"]),
+        (Answer(NOTHING, (), "0", "extractive", number=0), "number", (), ["0"]),
+        (Answer(NOTHING, (), "yes", "extractive", yes=True), "yes-no", (), ["yes"]),
+        (Answer(NOTHING, (), "not in the graph", "extractive", yes=False), "yes-no", (), ["not in the graph"]),
+        (Answer(NOTHING, (), NO_ANSWER, "extractive"), "none", (), []),
+    ],
+)
+def test_an_answer_says_what_it_is(answer: Answer, kind: str, names: tuple[str, ...], answers: list[str]) -> None:
+    assert (answer.kind, answer.names) == (kind, names)
+    assert [each.name for each in answer.answers] == answers
+    assert bool(answer) is answer.found is (kind != "none")
+    data = answer.as_dict()
+    assert data["result"] == {"kind": kind, "names": list(names), "number": answer.number, "yes": answer.yes}
+    assert [each["name"] for each in data["answers"]] == answers
+
+
+def test_options_of_one_call_change_the_recipe_for_it_alone(tmp_path: Path) -> None:
+    with open_engine(tmp_path, "similarity") as engine:
+        whole = engine.retrieve(QUESTION)
+        assert len(engine.retrieve(QUESTION, max_hop=1, top_k=1).items) == 1
+        near: dict[str, Any] = {"similarity.max_hop": 1}
+        assert engine.retrieve(QUESTION, max_hop=1) == engine.retrieve(QUESTION, **near) != whole
+        assert engine.retrieve(QUESTION) == whole
+        assert engine.ask(QUESTION, min_probability=0.999).kind == "none"
+        assert [each.kind for each in engine.ask_batch([QUESTION], min_probability=0.999)] == ["none"]
+        assert engine.ask(QUESTION).names == ("Lima",)
+        with pytest.raises(UsageError, match="option 'topk': no part of the recipe similarity has it"):
+            engine.ask(QUESTION, topk=3)
+        with pytest.raises(UsageError, match="max_hop"):
+            engine.ask(QUESTION, max_hop="far")
+
+
+def test_forms_are_switched_off_and_on_for_one_call() -> None:
+    recipe = read_recipe("similarity")
+    assert "forms" in recipe.parts
+    plain = read_recipe(recipe, options={"forms": False})
+    assert "forms" not in plain.parts
+    assert str(read_recipe(plain, options={"forms": True}).stages) == "similarity + forms"
+
+
+def test_a_graph_or_a_database_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("LODESTAR_HOME", str(tmp_path))
+    monkeypatch.setenv("NEO4J_URI", "neo4j://elsewhere.example.org")
+    assert resolve({"name": "geo"}).uri == ""
+    assert resolve({"name": "geo", "uri": "bolt://127.0.0.1:1"}).uri == "bolt://127.0.0.1:1"
+    with Engine(uri="bolt://127.0.0.1:1", auth=("ann", "hush"), database="films") as engine:
+        assert (engine.connection.user, engine.connection.password) == ("ann", "hush")
+        assert engine.connection.database == "films"
+        assert repr(engine) == "<Engine over bolt://127.0.0.1:1, recipe similarity>"
+        assert "hush" not in f"{engine!r}{engine.settings!r}{engine.connection!r}"
+
+
+def test_what_cannot_be_said_is_one_line_without_secrets() -> None:
+    with pytest.raises(UsageError, match=r"expected Settings, found str: name a graph as Engine\(name=…\)"):
+        Engine("bolt://ann:hush@example.org")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="expected either settings or name, password, user"):
+        Engine(Settings(), name="geo", auth=("ann", "hush"))
+    with pytest.raises(UsageError) as raised:
+        Engine(uri="bolt://127.0.0.1:1", password=1234)
+    assert str(raised.value) == "setting password: expected text, found int"
+
+
+def test_representations_are_short(tmp_path: Path) -> None:
+    lima = Entity("l", "Lima")
+    assert repr(lima) == "Entity('l', 'Lima')"
+    assert eval(repr(lima)) == lima
+    assert repr(Triple(Entity("p", "Peru"), "capital", lima)) == "<Triple Peru —[capital]→ Lima>"
+    with open_engine(tmp_path, "similarity", {"similarity.max_hop": 1}) as engine:
+        answer = engine.ask(QUESTION, top_k=1)
+    chain = answer.evidence.items[0].value
+    assert isinstance(chain, Chain)
+    assert repr(chain) == "<Chain Peru —[capital]→ Lima>"
+    assert repr(chain.relation_path) == "<RelationPath capital>"
+    assert repr(chain.instances()[0]) == "<Path Peru —[capital]→ Lima>"
+    assert repr(answer.evidence.topics[0]).startswith("<Topic Peru")
+    assert repr(answer.evidence) == f"<Evidence for {QUESTION!r}: 1 chain, best {chain!r}>"
+    assert repr(answer) == f"<Answer 'Lima', confidence {answer.confidence:.2f}, from 1 chain>"
+    assert repr(answer.entities[0]).startswith("<AnswerEntity Lima (")
+    assert repr(NOTHING) == "<Evidence for 'q': 0 chains>"
+    assert "<svg" in answer._repr_html_()
