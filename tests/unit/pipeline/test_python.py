@@ -14,7 +14,7 @@ from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.settings import Settings, resolve
 from lodestar.engine.values import AnswerEntity, Entity, Triple
 
-from tests.memory_engine import open_engine
+from tests.fakes.memory_engine import open_engine
 
 QUESTION = "What is the capital of Peru?"
 NOTHING: Evidence[Chain] = Evidence(Question("q"), (), "chain")
