@@ -221,3 +221,34 @@ def test_what_the_embedded_server_has_not_is_refused(
     ran = lodestar("ask", CAPITAL, option, value)
     assert (ran.code, ran.out) == (2, "")
     assert f"{option} {value}: the embedded server has one {option[2:]}, neo4j" in ran.err
+
+
+def test_how_wide_the_search_is_and_whether_it_may_end_where_it_began(lodestar: Lodestar) -> None:
+    def found(*options: str) -> list[Any]:
+        (record,) = lines_of(lodestar("retrieve", "--json", "--topic", "m.peru", "Which country is it?", *options).out)
+        return list(record["items"])
+
+    def ends(items: list[Any]) -> set[str]:
+        return {end["id"] for item in items for end in item["ends"]}
+
+    assert 0 < len(found("--beam-width", "1", "--top-k", "50")) < len(found("--top-k", "50"))
+    assert ["m.peru" in ends(found("--top-k", "50", *flag)) for flag in ((), ("--return-to-topic",))] == [False, True]
+
+
+def test_forms_are_left_alone_where_told(lodestar: Lodestar) -> None:
+    question = "How many official languages does Peru have?"
+    assert [
+        json.loads(lodestar("ask", "--json", flag, question).out)["answers"][0]["name"] == "2"
+        for flag in ("--forms", "--no-forms")
+    ] == [True, False]
+
+
+def test_a_picture_has_as_many_entity_paths_as_are_asked_for(lodestar: Lodestar, driver: neo4j.Driver) -> None:
+    def drawn(number: str) -> set[str]:
+        asked = ("--topic", "m.peru", "Which official language has it?", "--paths", "1", "--entity-paths", number)
+        assert lodestar("browse", "--no-open", *asked).code == 0
+        found = driver.execute_query("MATCH (n:LodestarEnd) RETURN n.name").records
+        assert lodestar("browse", "--clear").code == 0
+        return {caption for (caption,) in found}
+
+    assert drawn("1") < drawn("2") == {"Quechua", "Spanish"}

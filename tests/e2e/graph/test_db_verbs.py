@@ -73,6 +73,17 @@ def test_status_and_start_of_a_running_server_agree(server: Instance, home_dir: 
     assert password not in text + status.stdout + start.stdout + status.stderr + start.stderr
 
 
+def test_ports_that_a_running_server_does_not_have_are_refused(
+    server: Instance, home_dir: Path, alone: dict[str, str]
+) -> None:
+    ports = {"--bolt-port": server.status().bolt_port, "--http-port": server.status().http_port}
+    for flag, port in ports.items():
+        same = lodestar_db("start", flag, str(port), "--home", str(home_dir), environment=alone)
+        assert same.returncode == 0, same.stderr
+        other = lodestar_db("start", flag, "9", "--home", str(home_dir), environment=alone)
+        assert f"already runs with {flag[2:].replace('-', '_')}" in refused(other, 6)
+
+
 def test_status_of_all_servers(server: Instance, home_dir: Path, alone: dict[str, str]) -> None:
     done = lodestar_db("status", "--all", "--json", "--home", str(home_dir), "--name", "none", environment=alone)
     assert [status["name"] for status in json.loads(done.stdout)] == ["none", server.name]

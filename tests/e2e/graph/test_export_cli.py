@@ -180,3 +180,10 @@ def test_stats_as_json(lodestar: Lodestar) -> None:
     assert stats["relations"][0]["share"] == 0.25
     assert stats["degrees"]["bins"] == [{"low": 2, "high": 3, "count": 1}, {"low": 4, "high": 7, "count": 1}]
     assert stats["components"] is None
+
+
+def test_a_name_that_equals_the_id_is_written_where_told(lodestar: Lodestar, driver: neo4j.Driver) -> None:
+    driver.execute_query("MATCH (e:Entity {id: 'm.lima'}) SET e.name = e.id, e.search_names = [e.id]")
+    name = '<http://kg.example/m.lima>\t<http://rdf.freebase.com/ns/type.object.name>\t"m.lima"\t.'
+    base = ("export", "--format", "ntriples", "--base", "http://kg.example/")
+    assert [name in lodestar(*base, *flag).out for flag in ((), ("--id-names",))] == [False, True]

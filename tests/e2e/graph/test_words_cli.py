@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import Lodestar
+from tests.fakes.scripted_llm import ScriptedLLM, says
 
 TRIPLES = "Ann Alder\towned_by\tSales\nBob Birch\towned_by\tSales\nAnn Alder\t#1\tMill\nSales\tcity\tPorto\n"
 SAID = (
@@ -131,3 +132,26 @@ def test_phrases_of_two_relations_in_other_languages_and_for_relations_that_are_
     refused = lodestar("describe", "19", "who")
     assert refused.code == 2
     assert "the graph has no relation '19'" in refused.err
+
+
+def test_phrases_of_one_origin_are_taken_back_alone(described: Lodestar) -> None:
+    assert described("describe", "--undo", "owned_by", "--origin", "llm").code == 0
+    assert {p["text"] for p in words(described)["owned_by"][2]} >= {"who looks after"}
+    assert "in whose hands" not in {p["text"] for p in words(described)["owned_by"][2]}
+    refused = described("describe", "owned_by", "--origin", "llm")
+    assert (refused.code, "--origin goes with --undo" in refused.err) == (2, True)
+
+
+def test_a_language_model_is_asked_for_as_many_relations_as_the_budget_has(
+    described: Lodestar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    with ScriptedLLM([says({"tail": ["who holds it"], "head": []})] * 9) as llm:
+        for name, value in (("BASE_URL", llm.base_url), ("MODEL", "scripted"), ("API_KEY", "k")):
+            monkeypatch.setenv(f"LODESTAR_LLM_{name}", value)
+        described("describe", "--llm", "--max-calls", "1")
+        assert len(llm.requests) == 1
+        described("describe", "--llm")
+    assert len(llm.requests) == 2, "owned_by has a phrase of a language model already"

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
-from lodestar.models.star.mined import read_mined_file
+from lodestar.engine.gold_questions import GoldQuestion
+from lodestar.engine.supervision import mine_file as mining
+from lodestar.engine.supervision.miner import Miner
+from lodestar.models.star.mined import Mined, read_mined_file
 
 from tests.e2e.conftest import Lodestar
 
@@ -94,3 +99,36 @@ def test_questions_are_made_from_the_graph_alone(lodestar: Lodestar, tmp_path: P
     assert mined.mining.questions == "made from the graph"
     assert len(mined.questions) == 20
     assert all(any(path.gold for path in question.paths) for question in mined.questions)
+
+
+def test_how_many_negatives_and_how_many_questions_at_a_time(
+    lodestar: Lodestar, questions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    mine_batch = mining.mine_batch
+
+    def watch(miner: Miner, asked: Sequence[GoldQuestion], run: Any) -> Any:
+        sizes.append(len(asked))
+        return mine_batch(miner, asked, run)
+
+    monkeypatch.setattr(mining, "mine_batch", watch)
+
+    def mined(name: str, *options: str) -> Mined:
+        assert lodestar("mine", str(questions), "--out", str(tmp_path / name), *options).code == 0
+        return read_mined_file(tmp_path / name)
+
+    usual, without = mined("usual"), mined("without", "--negatives", "0", "--batch-size", "2")
+    assert sizes == [3, 2, 1]
+    assert all(question.negatives for question in usual.questions)
+    assert not any(question.negatives for question in without.questions)
+
+
+def test_a_topic_is_an_answer_where_that_is_allowed(lodestar: Lodestar, tmp_path: Path) -> None:
+    path = tmp_path / "itself.jsonl"
+    row = {"question": "Where is the neighbour of its neighbour?", "topic_entities": ["m.peru"], "answers": ["m.peru"]}
+    path.write_text(json.dumps(row) + "\n")
+    found = [
+        json.loads(lodestar("mine", str(path), "--json", "--force", "--out", str(tmp_path / "out"), *flag).out or "{}")
+        for flag in ((), ("--return-to-topic",))
+    ]
+    assert [each.get("counts", {}).get("positive paths", 0) > 0 for each in found] == [False, True]

@@ -61,6 +61,17 @@ def test_pools_are_mined_and_refined_and_paths_learned_from_them(
     assert "location.country.capital" in asked(lodestar, "reg-path", f"reg-path.checkpoint={out}")
 
 
+def test_paths_are_chosen_that_score_less_than_the_best_by_so_much(lodestar: Lodestar, tmp_path: Path) -> None:
+    pool, out = str(tmp_path / "pool.jsonl"), str(tmp_path / "refined.jsonl")
+    neighbour = question_file(tmp_path / "next.jsonl", ("Which country adjoins Peru?", "m.peru", "m.chile"))
+    done(lodestar, "mine", neighbour, "--pool", "--out", pool)
+    best, all_ = (
+        done(lodestar, "refine", pool, "--by", "similarity", "--out", out, "--force", "--log-odds", far)["mean"]
+        for far in ("0", "99")
+    )
+    assert best["chosen"] == 1 < all_["chosen"] == all_["shortest paths"]
+
+
 def test_a_language_model_learns_to_write_paths(lodestar: Lodestar, sets: dict[str, str], tmp_path: Path) -> None:
     model = str(write_tiny_causal_lm(tmp_path / "lm", num_layers=2))
     out = str(tmp_path / "reg-path")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import neo4j
 import pytest
 
 from tests.e2e.conftest import Lodestar
@@ -21,7 +22,7 @@ def question_file(path: Path, *asked: tuple[str, str, str]) -> str:
     return str(path)
 
 
-def test_a_retriever_is_trained_and_asked(lodestar: Lodestar, tmp_path: Path) -> None:
+def test_a_retriever_is_trained_and_asked(lodestar: Lodestar, driver: neo4j.Driver, tmp_path: Path) -> None:
     peru = ("What is the capital of Peru?", "m.peru", "m.lima")
     train = question_file(tmp_path / "train.jsonl", peru, ("Which currency is used in Peru?", "m.peru", "m.sol"))
     dev = question_file(tmp_path / "dev.jsonl", ("What is the capital of Chile?", "m.chile", "m.santiago"))
@@ -58,6 +59,24 @@ def test_a_retriever_is_trained_and_asked(lodestar: Lodestar, tmp_path: Path) ->
     assert shown.code == 0, shown.err
     assert shown.out.startswith("layer 1\n")
     assert "Santiago" in picture.read_text(encoding="utf-8")
+    browsed = lodestar(
+        *(
+            "browse",
+            "--growth",
+            "--no-open",
+            "--json",
+            "--recipe",
+            "gril",
+            "--checkpoint",
+            out,
+            "What is the capital of Chile?",
+        )
+    )
+    assert browsed.code == 0, browsed.err
+    assert json.loads(browsed.out)["link"].startswith("http")
+    drawn = driver.execute_query("MATCH (:LodestarTopic)-[a]->() WHERE a.layers IS NOT NULL RETURN a.relation").records
+    assert ["location.country.capital"] in map(list, drawn)
+    assert lodestar("browse", "--clear").code == 0
     ran = lodestar(*command, "--set", "grow.pruning=sometimes")
     assert ran.code == 2
     assert "expected one of threshold, top-k, none for pruning" in ran.err

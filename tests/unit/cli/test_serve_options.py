@@ -1,0 +1,89 @@
+"""What each option of `lodestar serve` makes of the server that it runs; tests/integration/serving has what servers do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from lodestar.engine.cli import serve
+from lodestar.engine.cli.demo import DEMO_NAME
+from lodestar.engine.cli.main import main
+from lodestar.engine.errors import UsageError
+from lodestar.engine.recipes.recipe import Recipe
+from lodestar.engine.serving import server
+from lodestar.engine.serving.guard import AccessRules
+from lodestar.engine.serving.server import ServerOptions
+from lodestar.engine.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    settings: Settings
+    recipes: Mapping[str, Recipe]
+    options: ServerOptions
+
+
+Serve = Callable[..., Served]
+
+
+def asked_at(host: str) -> dict[str, Any]:
+    """Return a request's scope (ASGI)."""
+    return {"path": "/v1/ask", "method": "POST", "headers": [(b"host", host.encode())]}
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Serve:
+    """Return what `lodestar serve` would run."""
+    monkeypatch.delenv(server.TOKEN_VARIABLE, raising=False)
+
+    def call(*arguments: str) -> Served:
+        found: list[Served] = []
+        monkeypatch.setattr(server, "run_server", lambda *given, **_: found.append(Served(*given)))
+        ran = CliRunner().invoke(main, ["serve", *arguments])
+        if ran.exception:
+            raise ran.exception
+        (only,) = found
+        return only
+
+    return call
+
+
+def test_address_access_and_limits(served: Serve) -> None:
+    default = served()
+    assert (default.options.host, default.options.port) == ("127.0.0.1", 8080)
+    given = served(
+        *("--port", "0", "--max-batch", "7", "--max-queue", "9", "--trace-questions"),
+        *("--allow-host", "a.example", "--allow-host", "b.example", "--allow-origin", "https://c.example"),
+    ).options
+    assert (given.port, given.limits.max_batch, given.limits.max_queue) == (0, 7, 9)
+    assert (default.options.trace_questions, given.trace_questions) == (False, True)
+    assert (given.hosts, given.origins) == (("a.example", "b.example"), ("https://c.example",))
+    accepted = AccessRules.of(given.host, more_hosts=given.hosts)
+    assert [accepted.refusal(asked_at(host)) is None for host in ("b.example", "d.example")] == [True, False]
+    with pytest.raises(UsageError, match="--allow-origin: expected an origin"):
+        served("--allow-origin", "c.example")
+
+
+def test_recipes_that_requests_may_name(served: Serve) -> None:
+    assert list(served().recipes) == ["similarity"]
+    found = served("--recipe", "similarity + merge", "--also", "similarity", "--also", "gril")
+    assert list(found.recipes) == ["similarity+merge", "similarity", "gril"]
+
+
+def test_how_far_the_search_goes(served: Serve) -> None:
+    def option(name: str, *arguments: str) -> Any:
+        return getattr(served(*arguments).recipes["similarity"].parts["similarity"], name)
+
+    assert option("beam_width", "--beam-width", "3") == 3 != option("beam_width")
+    assert [option("return_to_topic", *flag) for flag in ((), ("--return-to-topic",))] == [False, True]
+
+
+def test_a_demo_has_a_server_of_its_own_with_the_small_world(served: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[str] = []
+    monkeypatch.setattr(serve, "load_world", lambda settings: loaded.append(settings.name))
+    assert (served().settings.name, loaded) == ("default", [])
+    assert (served("--demo").settings.name, loaded) == (DEMO_NAME, [DEMO_NAME])
+    assert (served("--demo", "--name", "mine").settings.name, loaded[1:]) == ("mine", ["mine"])
