@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from copy import copy
 from importlib.resources import files
 from pathlib import Path
 
 from .. import answering
 from ..errors import LLMError, UsageError
+from ..evidence.chain import Chain
 from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
 from ..evidence.text import MAX_CHARS, MAX_NAMES, Order, evidence_text, one_line
 from ..llm.prompts import Completed, Prompt, send_prompts
@@ -18,13 +18,15 @@ from ..whole_file import read_text
 from .reply import MAX_TEXT_CHARS, add_token_confidence, cite_claims, is_reply, parse_reply
 
 PLACEHOLDERS = ("question", "evidence")
+MAX_CHOICES = 20
 
 
 class LLMAnswerer:
     """Answers with a chat model; if it fails for a question, that answer has the failure.
 
     An answer that is in the evidence has its id and items; any other is the model's own (`origin` = ``model``). If the
-    model refuses, the answer has no entities, and its text says so. If the model states no confidence, there is none.
+    model refuses, the answer has no entities, and its text says so. Confidences are the probabilities of the answers'
+    tokens; if the endpoint returns none, what the model states.
     """
 
     def __init__(
@@ -34,24 +36,20 @@ class LLMAnswerer:
         order: Order = "best-first",
         max_names: int = MAX_NAMES,
         max_evidence_chars: int = MAX_CHARS,
+        chooses: bool = False,
     ) -> None:
         """Take how to ask.
 
         prompt: a template's text with {question} and {evidence}, None for the default. order: of the evidence in it.
         max_names: ends named per chain.
-        max_evidence_chars: the longest evidence, in characters.
+        max_evidence_chars: the longest evidence, in characters. chooses: whether the model may only answer with the
+        first `MAX_CHOICES` names at the ends of the evidence.
         """
         self._prompt = read_default_prompt() if prompt is None else check_prompt(prompt, "the prompt")
         self._order: Order = order
         self._max_names = max_names
         self._max_evidence_chars = max_evidence_chars
-        self._logprobs = False
-
-    def with_token_confidence(self) -> LLMAnswerer:
-        """Return the same answerer, but with token probabilities as confidences where the endpoint returns them."""
-        answerer = copy(self)
-        answerer._logprobs = True
-        return answerer
+        self._chooses = chooses
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
         """Return the model's answer to each question."""
@@ -67,8 +65,11 @@ class LLMAnswerer:
             max_names=self._max_names,
             max_chars=self._max_evidence_chars,
         )
-        content = fill_placeholders(self._prompt, question=evidence.question.text.strip(), evidence=text)
-        return Prompt(content, json=True, logprobs=self._logprobs, is_read=is_reply)
+        question = evidence.question.text.strip()
+        content = fill_placeholders(self._prompt, question=question, evidence=text)
+        choices = list_choices(evidence) if self._chooses else ()
+        unseen = fill_placeholders(self._prompt, question=question, evidence="") if choices else ""
+        return Prompt(content, json=True, logprobs=True, choices=choices, unseen=unseen, is_read=is_reply)
 
     def answer_of(self, completed: Completed, evidence: Evidence[Item]) -> Answer:
         """Return the answer in a completion; raise `LLMError` if the completion is an error or cannot be read."""
@@ -79,8 +80,7 @@ class LLMAnswerer:
             text = f"The model refused to answer: {one_line(completed.refusal, MAX_TEXT_CHARS)}"
             return Answer(evidence, (), text, answerer, completed.usage)
         reply = parse_reply(completed.content)
-        claims = add_token_confidence(reply.claims, completed.logprobs) if self._logprobs else reply.claims
-        entities = cite_claims(claims, evidence)
+        entities = cite_claims(add_token_confidence(reply.claims, completed.logprobs), evidence)
         text = reply.text or ", ".join(entity.name for entity in entities) or NO_ANSWER
         return Answer(evidence, entities, text, answerer, completed.usage)
 
@@ -89,6 +89,20 @@ class LLMAnswerer:
             return self.answer_of(completed, evidence)
         except LLMError as error:
             return make_failed_answer(evidence, error)
+
+
+def list_choices(evidence: Evidence[Item]) -> tuple[str, ...]:
+    """Return the first `MAX_CHOICES` names at ends of the evidence that are no topics, the best item's first."""
+    topics = {topic.entity.id for topic in evidence.topics}
+    names: dict[str, None] = {}
+    for scored in evidence.items:
+        item = scored.value
+        for entity in item.ends if isinstance(item, Chain) else (item.head, item.tail):
+            if not entity.is_mediator and entity.id not in topics:
+                names.setdefault(one_line(entity.label))
+            if len(names) == MAX_CHOICES:
+                return tuple(names)
+    return tuple(names)
 
 
 def read_default_prompt() -> str:

@@ -21,6 +21,10 @@ MAX_CLAIMS = 1_000
 """Answers that are read of a reply, the first ones."""
 MAX_STARTS = 1_000
 """Braces of a reply at which an object is looked for, the first ones."""
+_ANSWER_LINE = re.compile(r"(?im)^[ \t]*ans(?:wers?)?[ \t]*:[ \t]*(\S.*)$")
+_NO_ANSWER = re.compile(r"(?i)(none|unknown|not available|no answer)")
+_LISTED_LINE = re.compile(r"(?m)^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+(\S.*)$")
+"""The forms of a reply without JSON: ``ans: Sol``, as ReG asks for it (appendix F), and a list of lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,9 @@ def parse_reply(content: str) -> ParsedReply:
 
     Expected is ``{"answers": ["Sol", {"name": "Sol", "confidence": 0.9}], "text": "…"}``. Also accepted: a code fence,
     text around the object, a ``<think>`` section before it, "answer" for "answers", a single answer instead of a list,
-    and a bare list. Of several objects the last counts. Raises `LLMError` if there is none.
+    and a bare list. Of several objects the last counts. Without any of these, lines that begin with ``ans:`` are the
+    answers (``ans: none`` is no answer), else those of a list with bullets or numbers. Raises `LLMError` if there are
+    none either.
     """
     content = re.sub(r"\A.*</think>", "", content, flags=re.DOTALL).strip()
     found = [value for value in find_json_objects(content) if "answers" in value or "answer" in value]
@@ -52,7 +58,7 @@ def parse_reply(content: str) -> ParsedReply:
         answers = found[-1].get("answers", found[-1].get("answer"))
         text = found[-1].get("text")
     else:
-        answers, text = _parse_bare_list(content), None
+        answers, text = _parse_without_object(content), None
     listed = answers if isinstance(answers, list) else [] if answers is None else [answers]
     claims: dict[str, Claim] = {}
     for claim in map(_parse_claim, listed[:MAX_CLAIMS]):
@@ -167,18 +173,24 @@ def find_json_objects(content: str) -> Iterator[dict[str, Any]]:
         start = content.find("{", end)
 
 
-def _parse_bare_list(content: str) -> list[Any]:
+def _parse_without_object(content: str) -> list[Any]:
     fenced = re.fullmatch(r"```\w*\s*(.*?)\s*```", content, flags=re.DOTALL)
     try:
         value = json.loads(fenced[1] if fenced else content)
     except (ValueError, RecursionError):
         value = None
-    if not isinstance(value, list):
+    if isinstance(value, list):
+        return value
+    lines = [line.rstrip(" \t\r.") for line in re.findall(_ANSWER_LINE, content)]
+    if lines:
+        return [line for line in lines if not re.fullmatch(_NO_ANSWER, line)]
+    listed: list[str] = re.findall(_LISTED_LINE, content)
+    if not listed:
         raise LLMError(
             'the language model\'s reply cannot be read: expected a JSON object with "answers"; '
             "ask for it in the prompt, or use another model"
         )
-    return value
+    return listed
 
 
 def _parse_claim(value: object) -> Claim:

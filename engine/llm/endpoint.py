@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -127,6 +128,25 @@ MAX_RETRIES = 2
 _REFUSABLE = (400, 422)
 """Status codes of endpoints that do not know an option."""
 
+SCHEMA = "json_schema"
+"""The type of a response format; an endpoint may know JSON objects alone."""
+
+
+def _schema_of(choices: Sequence[str]) -> dict[str, Any]:
+    """Return the response format of an object whose `answers` are some of the names."""
+    answers = {"type": "array", "items": {"type": "string", "enum": list(choices)}}
+    schema = {
+        "type": "object",
+        "properties": {"answers": answers},
+        "required": ["answers"],
+        "additionalProperties": False,
+    }
+    return {"type": SCHEMA, SCHEMA: {"name": "answers", "strict": True, "schema": schema}}
+
+
+def _is_schema(options: Mapping[str, Any]) -> bool:
+    return bool(options.get("response_format", {}).get("type") == SCHEMA)
+
 
 class ChatEndpoint:
     """A model at an endpoint, for a single event loop.
@@ -205,12 +225,18 @@ class ChatEndpoint:
     def _options(self, prompt: Prompt) -> dict[str, Any]:
         """Return the options of a call by their protocol names, whether or not the endpoint knows them."""
         wanted = {
-            "response_format": {"type": "json_object"} if prompt.json else None,
+            "response_format": self._format(prompt),
             "temperature": self._temperature,
             "logprobs": prompt.logprobs or None,
             "max_tokens": prompt.max_tokens,
         }
         return {name: value for name, value in wanted.items() if value is not None}
+
+    def _format(self, prompt: Prompt) -> dict[str, Any] | None:
+        """Return the form of reply to request: a schema where names are given, until the endpoint refuses schemas."""
+        if prompt.choices and SCHEMA not in self._unknown:
+            return _schema_of(prompt.choices)
+        return {"type": "json_object"} if prompt.json else None
 
     async def _complete(self, prompt: Prompt) -> Completion:
         import openai
@@ -230,6 +256,8 @@ class ChatEndpoint:
                 options = next_step
             else:
                 self._unknown |= wanted.keys() - options.keys()
+                if _is_schema(wanted) and not _is_schema(options):
+                    self._unknown |= {SCHEMA}
                 return completion_in(merge_events(raw.content), prompt, self.model, self._name)
 
     def _open_client(self) -> openai.AsyncOpenAI:
@@ -270,6 +298,8 @@ class ChatEndpoint:
                 return Completion("", refusal="its content filter stopped the prompt", model=self.model)
             if options and error.code != "context_length_exceeded":
                 unwanted = next((name for name in options if name in str(error.body)), next(iter(options)))
+                if unwanted == "response_format" and _is_schema(options):
+                    return {**options, "response_format": {"type": "json_object"}}
                 return {name: value for name, value in options.items() if name != unwanted}
         raise LLMError(f"{self._name} {describe_failure(error)}") from None
 

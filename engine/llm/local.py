@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
-from ...models.language.causal_lm import CausalLM, CausalLMError, StoppedError
+import numpy as np
+
+from ...models.language.causal_lm import CausalLM, CausalLMError, Messages, StoppedError
 from ..errors import LLMError
 from ..values import TokenUsage
 from .cache import key_of
@@ -19,6 +22,11 @@ LOCAL = "local"
 
 MAX_TOKENS = 512
 """Of a reply, if the prompt gives no limit."""
+
+ANSWER_START = '{"answers": ["'
+"""The beginning of a reply, which each choice continues."""
+SHARE_OF_BEST = 0.5
+"""The least probability of an answer, as a share of the best one's (our own)."""
 
 
 class Endpoint(Protocol):
@@ -85,7 +93,10 @@ class LocalEndpoint:
 
     def key_of(self, prompt: Prompt) -> str:
         """Return the cache key of this call, from the model's name and the messages."""
-        return key_of(LOCAL, self.model, prompt, {"logprobs": prompt.logprobs, "max_tokens": prompt.max_tokens})
+        options: dict[str, Any] = {"logprobs": prompt.logprobs, "max_tokens": prompt.max_tokens}
+        if prompt.choices:
+            options |= {"choices": prompt.choices, "unseen": prompt.unseen}
+        return key_of(LOCAL, self.model, prompt, options)
 
     def _too_late(self) -> LLMError:
         return LLMError(
@@ -96,6 +107,8 @@ class LocalEndpoint:
     def _complete(self, prompt: Prompt, keep_going: Callable[[], bool]) -> Completion:
         messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
         try:
+            if prompt.choices:
+                return self._choose(messages, prompt, keep_going)
             (reply,) = self._model.replies([messages], prompt.max_tokens or MAX_TOKENS, goes_on=keep_going)
         except StoppedError:
             raise self._too_late() from None
@@ -103,3 +116,25 @@ class LocalEndpoint:
             raise LLMError(str(error)) from error
         usage = TokenUsage(reply.num_prompt_tokens, len(reply.tokens))
         return Completion(reply.text, usage=usage, logprobs=reply.tokens if prompt.logprobs else (), model=self.model)
+
+    def _choose(self, messages: Messages, prompt: Prompt, keep_going: Callable[[], bool]) -> Completion:
+        """Return the choices that the model finds likely, as the reply it would write.
+
+        A choice is worth the mean log-probability of its tokens, less what it is without the evidence; the softmax over
+        the choices is their probability (our own). Those at least `SHARE_OF_BEST` as likely as the best are answers.
+        """
+        worth, num_tokens = self._model.choice_logprobs(messages, ANSWER_START, prompt.choices, goes_on=keep_going)
+        if prompt.unseen:
+            unseen = [{"role": "user", "content": prompt.unseen}]
+            anyway, more = self._model.choice_logprobs(unseen, ANSWER_START, prompt.choices, goes_on=keep_going)
+            worth, num_tokens = worth - anyway, num_tokens + more
+        probabilities = np.exp(worth - worth.max())
+        probabilities /= probabilities.sum()
+        best_first = np.argsort(-probabilities, kind="stable")
+        answers = [
+            {"name": prompt.choices[place], "confidence": round(float(probabilities[place]), 4)}
+            for place in best_first.tolist()
+            if probabilities[place] >= SHARE_OF_BEST * probabilities.max()
+        ]
+        content = json.dumps({"answers": answers}, ensure_ascii=False)
+        return Completion(content, usage=TokenUsage(num_tokens, 0), model=self.model)

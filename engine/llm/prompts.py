@@ -28,8 +28,10 @@ class Message:
 class Prompt:
     """The text of one user message, or the messages of a conversation, with options.
 
-    json: request a JSON object. logprobs: request the log-probability of each token. max_tokens: longest reply, None
-    for the endpoint's own limit. An endpoint that does not know an option replies without it. is_read: whether the
+    json: request a JSON object. choices: the names that its list `answers` may hold, if any are given; unseen: the same
+    prompt without the evidence, which tells a model on this machine how likely each name is anyway. logprobs: request
+    the log-probability of each token. max_tokens: longest reply, None for the endpoint's own limit. An endpoint that
+    does not know an option replies without it. is_read: whether the
     caller can parse a reply; other replies are not cached. on_text: called with each piece of the reply, from the
     thread that speaks to the endpoint; a reply from the cache, or of an endpoint that does not stream, comes in one
     piece or not at all.
@@ -39,6 +41,8 @@ class Prompt:
     json: bool = False
     logprobs: bool = False
     max_tokens: int | None = None
+    choices: tuple[str, ...] = ()
+    unseen: str = ""
     is_read: Callable[[str], bool] = field(default=lambda _content: True, compare=False, repr=False)
     on_text: Callable[[str], None] | None = field(default=None, compare=False, repr=False)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from ...models.ranges import Share
 from ..answering.extractive import ExtractiveAnswerer
@@ -13,6 +13,8 @@ from ..evidence.text import Order
 from ..resources import GraphResources
 from ..stages import Answerer
 from .part import AnswererPart, describe_field, option
+
+Choose = Literal["local", "always", "never"]
 
 
 @dataclass(frozen=True)
@@ -75,12 +77,36 @@ class LanguageModel(AnswererPart):
         ),
     )
 
+    choose: Choose = field(
+        default="local",
+        metadata=describe_field(
+            "whether the model may only answer with names of the evidence: local (a model on this machine), always or "
+            "never"
+        ),
+    )
+
     def answerer(self, graph: GraphResources) -> Answerer:
         """Return the answerer. Raises `LLMError` if no model is configured, `InputError` for a bad prompt file."""
         from ..answering.llm import LLMAnswerer, load_prompt
+        from ..llm.local import LOCAL
 
         shared = graph.shared
         path = self.prompt or shared.settings.llm_prompt
         prompt = load_prompt(Path(path)) if path else None
         _ = shared.chat
-        return LLMAnswerer(prompt=prompt, order=self.order)
+        chooses = self.choose == "always" or (self.choose == "local" and shared.settings.llm_base_url == LOCAL)
+        return LLMAnswerer(prompt=prompt, order=self.order, chooses=chooses)
+
+
+@dataclass(frozen=True)
+class ClosedBook(AnswererPart):
+    """Answers with what a language model knows itself; the evidence is not shown to it."""
+
+    name: ClassVar[str] = "closed-book"
+
+    def answerer(self, graph: GraphResources) -> Answerer:
+        """Return the answerer. Raises `LLMError` if no model is configured."""
+        from ..answering.integrating import ClosedBookAnswerer
+
+        _ = graph.shared.chat
+        return ClosedBookAnswerer()

@@ -381,6 +381,7 @@ ANSWERERS = {
     "best-chain": "lodestar.engine.recipes.answering:Extractive",
     "reader": "lodestar.engine.recipes.answering:ReaderPart",
     "llm": "lodestar.engine.recipes.answering:LanguageModel",
+    "closed-book": "lodestar.engine.recipes.answering:ClosedBook",
     "gril": "lodestar.engine.recipes.retrieving:GrilReader",
 }
 

@@ -171,10 +171,7 @@ class FI(ReorganiserPart):
         """Return the recipe's answerer, integrated with the model's own knowledge if configured."""
         from ...models.graphrag_fi import Thresholds
         from ..answering.integrating import AnswerIntegrator, IntegratingAnswerer
-        from ..answering.llm import LLMAnswerer
 
-        if isinstance(answerer, LLMAnswerer):
-            answerer = answerer.with_token_confidence()
         if not self.integrate or not (self.against or graph.shared.settings.llm_model):
             return answerer  # nothing to integrate
         thresholds = Thresholds(self.tau_graph, self.tau_model)

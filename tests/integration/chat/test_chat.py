@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped, unused-ignore]
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.cache import ReplyCache
 from lodestar.engine.llm.endpoint import ChatEndpoint
@@ -161,6 +162,27 @@ def test_what_a_prompt_asks_for_is_sent_and_nothing_else(complete: Complete) -> 
         "logprobs": True,
         "max_tokens": 5,
     }
+
+
+def test_names_to_choose_from_are_sent_as_a_schema_until_the_endpoint_refuses_schemas(complete: Complete) -> None:
+    asked = Prompt("q", json=True, choices=("Sol", 'a "b"'), unseen="without")
+    script = [
+        says("yes"),
+        status(400, message="'response_format.type' must be 'json_object'"),
+        says("yes"),
+        says("yes"),
+    ]
+    with ScriptedLLM(script) as llm:
+        chat = gateway(llm)
+        assert contents(complete(chat, [asked])) == ["yes"]
+        assert contents(complete(chat, [asked])) == ["yes"]
+        assert contents(complete(chat, [asked])) == ["yes"]
+    formats = [request.body["response_format"] for request in llm.requests]
+    assert [each["type"] for each in formats] == ["json_schema", "json_schema", "json_object", "json_object"]
+    schema = formats[0]["json_schema"]["schema"]
+    for names, is_valid in ((["Sol"], True), ([], True), (["Euro"], False)):
+        assert Draft202012Validator(schema).is_valid({"answers": names}) is is_valid
+    assert "without" not in json.dumps([request.body for request in llm.requests])
 
 
 def test_calls_beyond_the_budget_are_not_sent_and_say_how_to_raise_it(complete: Complete) -> None:

@@ -124,6 +124,7 @@ def test_a_good_reply_is_held_against_the_evidence(ask: Ask, found: Evidence[Cha
     assert request.body["model"] == "scripted"
     assert request.body["response_format"] == {"type": "json_object"}
     assert request.body["temperature"] == 0
+    assert request.body["logprobs"] is True
     assert "Which currency has Peru?" in request.prompt
     assert "[2] Peru —[country currency used]→ Peruvian sol" in request.prompt
     assert "m.sol" not in request.prompt
@@ -305,9 +306,9 @@ def test_an_option_that_an_endpoint_refuses_is_left_out_from_then_on(ask: Ask, f
 
 
 def test_a_request_that_is_refused_whatever_the_options_is_one_line(ask: Ask, found: Evidence[Chain]) -> None:
-    message, llm = failure([status(400)] * 3, ask, found)
+    message, llm = failure([status(400)] * 4, ask, found)
     assert "refused the request (HTTP 400)" in message
-    assert len(llm.requests) == 3
+    assert len(llm.requests) == 4
 
 
 def test_a_prompt_that_is_too_long_is_not_sent_again(ask: Ask, found: Evidence[Chain]) -> None:

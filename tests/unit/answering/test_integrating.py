@@ -66,9 +66,7 @@ class Asked:
 
 
 def integrate_pair(asked: Asked, thresholds: Thresholds = Thresholds(0.5, 0.995)) -> Answer:  # noqa: B008
-    both = IntegratingAnswerer(
-        LLMAnswerer().with_token_confidence(), ClosedBookAnswerer(), AnswerIntegrator(thresholds)
-    )
+    both = IntegratingAnswerer(LLMAnswerer(), ClosedBookAnswerer(), AnswerIntegrator(thresholds))
     (found,) = drive(both.answer([EVIDENCE]), asked)
     return found
 

@@ -5,15 +5,21 @@ import sys
 from pathlib import Path
 
 import pytest
-from lodestar.engine.answering.llm import LLMAnswerer, fill_placeholders, load_prompt, read_default_prompt
+from lodestar.engine.answering.llm import (
+    LLMAnswerer,
+    fill_placeholders,
+    list_choices,
+    load_prompt,
+    read_default_prompt,
+)
 from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import InputError, LLMError, LodestarError, UsageError
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence.evidence import Evidence, Item
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.settings import Settings
-from lodestar.engine.values import Entity, Scored
+from lodestar.engine.values import Entity, Scored, Triple
 
 from tests.made.evidence import evidence_of, leads
 
@@ -35,7 +41,7 @@ def test_the_default_prompt_holds_question_and_evidence_and_keeps_its_json() -> 
     prompt = answerer.write_prompt(retrieval("Which currency has Peru?")).content
     assert "<evidence>\n[1] Peru —[country currency]→ Sol\n</evidence>" in prompt
     assert "<question>\nWhich currency has Peru?\n</question>" in prompt
-    assert '{"answers": [{"name"' in prompt
+    assert '{"answers": ["name' in prompt
     assert "{question}" not in prompt
 
 
@@ -150,3 +156,27 @@ def test_doctor_says_that_nothing_is_configured_and_that_configuration_is_wrong(
 def test_every_failure_is_a_lodestar_error_with_its_exit_code() -> None:
     assert issubclass(LLMError, LodestarError)
     assert LLMError.exit_code == 9
+
+
+def test_a_model_chooses_among_the_ends_of_the_evidence_the_best_first() -> None:
+    chains = [
+        Scored(leads("country.currency", Entity(f"m.{name}", name), topic=Entity("m.peru", "Peru")), 0.9)
+        for name in ("Sol", "Inti", "Sol")
+    ]
+    record = Scored(leads("country.office", Entity("m.r", None), topic=Entity("m.peru", "Peru")), 0.8)
+    fact = Scored(Triple(Entity("m.peru", "Peru"), "country.capital", Entity("m.lima", "Lima")), 0.7)
+    evidence = evidence_of(*chains, record, text="What does Peru use?")
+    assert list_choices(evidence) == ("Sol", "Inti")
+    facts: Evidence[Item] = Evidence(evidence.question, evidence.topics, "triple", (fact,))
+    assert list_choices(facts) == ("Lima",)
+    prompt = LLMAnswerer(chooses=True).write_prompt(evidence)
+    assert prompt.choices == ("Sol", "Inti")
+    assert "What does Peru use?" in prompt.unseen
+    assert "Sol" not in prompt.unseen
+    assert LLMAnswerer().write_prompt(evidence).choices == ()
+
+
+def test_the_prompt_begins_with_what_every_question_shares() -> None:
+    one, two = (LLMAnswerer().write_prompt(retrieval(text, end)).content for text, end in (("a?", "A"), ("b?", "B")))
+    assert isinstance(one, str)
+    assert one[: int(0.9 * len(one))] == str(two)[: int(0.9 * len(one))]

@@ -42,6 +42,11 @@ from tests.made.evidence import leads as chain_that_leads
         '["Sol"]',
         '```\n["Sol"]\n```',
         '{"answers": ["Sol", "sol", " SOL ", ""]}',
+        "The country uses one currency.\nans: Sol.",
+        "Answer: Sol\r\n",
+        "These fit:\n- Sol\n- SOL",
+        "  1. Sol ",
+        "ans: Sol\n- because the evidence says so",
     ],
 )
 def test_one_answer_is_read_in_many_forms(content: str) -> None:
@@ -61,7 +66,17 @@ def test_a_confidence_that_is_none_is_not_taken(confidence: str) -> None:
     assert parse_reply(f'{{"answers": [{{"name": "Sol", "confidence": {confidence}}}]}}').claims == (Claim("Sol"),)
 
 
-@pytest.mark.parametrize("content", ['{"answers": []}', '{"answers": null}', "[]", '{"answers": [null, {}, [], ""]}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"answers": []}',
+        "ans: none",
+        "Answer: Not available.",
+        '{"answers": null}',
+        "[]",
+        '{"answers": [null, {}, [], ""]}',
+    ],
+)
 def test_no_answer_is_an_answer_without_claims(content: str) -> None:
     assert parse_reply(content).claims == ()
 

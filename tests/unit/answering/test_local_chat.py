@@ -7,15 +7,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import torch
+from lodestar.engine.answering.reply import parse_reply
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.llm.prompts import Completion, Message, Prompt
 from lodestar.engine.settings import Settings
 from lodestar.models.language.causal_lm import CausalLM
 
-from tests.made.tiny_causal_lm import write_tiny_causal_lm
+from tests.made.tiny_causal_lm import KINDS, write_tiny_causal_lm
 
 
 def of(folder: Path, **options: int) -> ChatGateway:
@@ -117,4 +121,61 @@ def test_a_reply_is_given_up_when_its_asker_goes(tmp_path: Path, monkeypatch: py
     assert layers
     time.sleep(0.4)
     assert slow.layers == layers
+    chat.close()
+
+
+def logprob_alone(model: CausalLM, messages: list[dict[str, str]], start: str, choice: str) -> float:
+    """The reference: the whole text of one choice read at once, without a cache."""
+    before = model._encode([model.render(messages) + start], room=1)["input_ids"]
+    own = torch.tensor([model._tokenizer(f'{choice}"', add_special_tokens=False)["input_ids"]])
+    with torch.inference_mode():
+        logits = model._model(torch.cat([before, own], dim=1)).logits[0].log_softmax(dim=-1)
+    places = range(before.shape[1] - 1, before.shape[1] - 1 + own.shape[1])
+    return float(sum(logits[place, id_] for place, id_ in zip(places, own[0], strict=True)) / own.shape[1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_likelihood_of_a_choice_is_that_of_its_text_alone(tmp_path: Path, kind: str) -> None:
+    model = CausalLM(str(write_tiny_causal_lm(tmp_path, kind=kind, is_chat=True)), batch_size=2)
+    messages = [{"role": "user", "content": "which is the capital of peru?"}]
+    choices = ("lima", "quito is the capital of ecuador", "l", "ペルー", "Lima, Ohio")
+    found, num_tokens = model.choice_logprobs(messages, "answer: ", choices)
+    expected = [logprob_alone(model, messages, "answer: ", each) for each in choices]
+    assert found == pytest.approx(expected, abs=1e-4)
+    assert num_tokens > len(choices)
+    alone, _ = model.choice_logprobs(messages, "answer: ", ("quito is the capital of ecuador",))
+    assert alone[0] == pytest.approx(expected[1], abs=1e-4)
+
+
+def test_a_model_that_runs_here_answers_with_a_choice_whatever_it_would_write(tmp_path: Path) -> None:
+    chat = of(write_tiny_causal_lm(tmp_path, is_chat=True))
+    choices = ("Lima", "Quito", 'a "b"')
+    prompt = Prompt("capital of peru?", json=True, choices=choices, unseen="capital?")
+    free, chosen = chat.complete([Prompt("capital of peru?", json=True, max_tokens=4), prompt])
+    assert isinstance(free, Completion)
+    assert isinstance(chosen, Completion)
+    with pytest.raises(LLMError):
+        parse_reply(free.content)
+    claims = parse_reply(chosen.content).claims
+    assert claims
+    assert {claim.name for claim in claims} <= set(choices)
+    assert all(claim.confidence is not None and 0 < claim.confidence <= 1 for claim in claims)
+    assert [claim.confidence for claim in claims] == sorted((claim.confidence or 0 for claim in claims), reverse=True)
+    chat.close()
+
+
+def test_what_a_choice_gains_by_the_evidence_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def logprobs(_model: CausalLM, messages: list[dict[str, str]], *_: object, **__: object) -> tuple[Any, int]:
+        with_evidence = messages[0]["content"] == "with"
+        return np.array([-1.0, -1.5, -4.0] if with_evidence else [-0.5, -2.5, -4.0], dtype=np.float32), 7
+
+    monkeypatch.setattr(CausalLM, "choice_logprobs", logprobs)
+    chat = of(write_tiny_causal_lm(tmp_path))
+    often, told = "the usual answer", "what the evidence tells"
+    (gained,) = chat.complete([Prompt("with", choices=(often, told, "other"), unseen="without")])
+    assert isinstance(gained, Completion)
+    assert parse_reply(gained.content).claims[0].name == told
+    (plain,) = chat.complete([Prompt("with", choices=(often, told, "other"))])
+    assert isinstance(plain, Completion)
+    assert [claim.name for claim in parse_reply(plain.content).claims] == [often, told]
     chat.close()
