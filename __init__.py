@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .engine.errors import LodestarError
     from .engine.evidence.chain import Chain
     from .engine.evidence.evidence import Answer, Evidence
-    from .engine.langchain import LodestarRetriever
+    from .engine.faces.langchain import LodestarRetriever
     from .engine.settings import Settings
     from .engine.values import Entity, Path, Question, RelationPath, Scored, Triple
 
@@ -23,7 +23,7 @@ _HOMES = {
     "Entity": ".engine.values",
     "Evidence": ".engine.evidence.evidence",
     "LodestarError": ".engine.errors",
-    "LodestarRetriever": ".engine.langchain",
+    "LodestarRetriever": ".engine.faces.langchain",
     "Path": ".engine.values",
     "Question": ".engine.values",
     "RelationPath": ".engine.values",

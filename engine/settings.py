@@ -73,7 +73,7 @@ class Settings:
         return Path(self.home) / "cache" if self.home else Path(platformdirs.user_cache_dir(APPLICATION))
 
 
-_SECRETS = {
+SECRETS = {
     "password": ("LODESTAR_PASSWORD", "NEO4J_PASSWORD"),
     "llm_api_key": ("LODESTAR_LLM_API_KEY",),
 }
@@ -105,8 +105,8 @@ def resolve(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] |
     chosen: dict[str, Any] = _from_file(env)
     for setting in fields(Settings):
         names = (
-            _SECRETS[setting.name]
-            if setting.name in _SECRETS
+            SECRETS[setting.name]
+            if setting.name in SECRETS
             else (f"LODESTAR_{setting.name.upper()}", *_ALIASES.get(setting.name, ()))
         )
         found = next((env[name] for name in names if env.get(name)), None)
@@ -180,7 +180,7 @@ def _check_settings(chosen: Mapping[str, Any]) -> Settings:
         elif isinstance(setting.default, int):
             value = _whole_number(setting.name, value)
         elif not isinstance(value, str):
-            shown = type(value).__name__ if setting.name in _SECRETS else repr(value)
+            shown = type(value).__name__ if setting.name in SECRETS else repr(value)
             raise UsageError(f"setting {setting.name}: expected text, found {shown}")
         values[setting.name] = value
     settings = replace(Settings(), **values)
@@ -221,10 +221,10 @@ def _from_file(environ: Mapping[str, str]) -> dict[str, Any]:
         content = tomllib.loads(read_text(path, "the settings file"))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: expected TOML: {error}") from error
-    known = {setting.name for setting in fields(Settings)} - set(_SECRETS)
+    known = {setting.name for setting in fields(Settings)} - set(SECRETS)
     for name in content:
-        if name in _SECRETS:
-            raise InputError(f"{path}: {name} is a secret: set {_SECRETS[name][0]} in the environment instead")
+        if name in SECRETS:
+            raise InputError(f"{path}: {name} is a secret: set {SECRETS[name][0]} in the environment instead")
         if name not in known:
             raise InputError(f"{path}: unknown setting {name!r}; known are {', '.join(sorted(known))}")
     return content

@@ -26,6 +26,9 @@ from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 HEAP_MB = 512
 PAGECACHE_MB = 128
 
+os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+"""No framework under test asks the network for anything."""
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 """Threads of PyTorch and NumPy wait for each other by spinning, which takes far longer than the tiny networks of the

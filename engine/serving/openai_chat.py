@@ -17,13 +17,12 @@ from starlette.responses import StreamingResponse
 from ..errors import UsageError
 from ..evidence.evidence import Answer
 from ..evidence.plain import answer_data
-from ..evidence.text import item_text
+from ..evidence.text import answer_text
 from ..values import Question
 from .schemas import ChatForm
 from .service import Service, Variant, keep
 
 DEFAULT_MODEL = "lodestar"
-MAX_LINES = 3
 _PIECE_CHARS = 24
 
 
@@ -41,7 +40,7 @@ async def complete_chat(service: Service, body: ChatForm, client: Hashable) -> b
     question, variant = _read_request(service, body)
 
     def write(answer: Answer) -> bytes:
-        message = {"role": "assistant", "content": write_content(answer)}
+        message = {"role": "assistant", "content": answer_text(answer)}
         return to_json(
             {
                 **_make_head(body, "chat.completion"),
@@ -60,7 +59,7 @@ async def stream_chat(service: Service, body: ChatForm, client: Hashable) -> Str
     question, variant = _read_request(service, body)
     (answer,) = await service.ask([question], variant, keep, client=client)
     head = _make_head(body, "chat.completion.chunk")
-    content = write_content(answer)
+    content = answer_text(answer)
 
     def chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
@@ -76,18 +75,6 @@ async def stream_chat(service: Service, body: ChatForm, client: Hashable) -> Str
         yield b"data: [DONE]\n\n"
 
     return StreamingResponse(chunks(), media_type="text/event-stream", headers={"cache-control": "no-store"})
-
-
-def write_content(answer: Answer) -> str:
-    """Return an answer as text for a chat, with the first lines of its evidence."""
-    lines = [
-        line for each in answer.evidence.items[:MAX_LINES] for line in item_text(each.value, max_names=5).splitlines()
-    ]
-    because = "\n".join(f"- {line}" for line in lines[:MAX_LINES])
-    if not answer.found:
-        note = answer.evidence.note
-        return f"{answer.text} ({note})" if note and note not in answer.text else answer.text
-    return f"{answer.text}\n\n{because}" if because else answer.text
 
 
 def _read_request(service: Service, body: ChatForm) -> tuple[Question, Variant]:

@@ -18,6 +18,7 @@ _TRAINED = re.compile(
     r"|engine\.training\."
     r"|engine\.answering\.gril_answers$"
     r"|engine\.serving\."
+    r"|engine\.faces\.(dspy|haystack|llama_index|neo4j_graphrag)$"
     r"|engine\.linking\.trained_reranker$"
     r"|engine\.reorganising\.choosing_ends$"
     r"|engine\.retrieval\.(dual_encoder|growing|path_decoder|triples)$"

@@ -10,7 +10,7 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.evidence.plain import entity_data, evidence_data
 from lodestar.engine.evidence.text import chain_text
-from lodestar.engine.langchain import documents
+from lodestar.engine.faces.finding import items_of
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import Bounds
 from lodestar.engine.show.picture import picture_of, write_picture
@@ -111,8 +111,8 @@ def test_what_a_model_says_is_found_among_the_literals() -> None:
 def test_evidence_has_values_on_one_line() -> None:
     (path,) = retrieved(INDEPENDENCE, WORDS, EMPTY).items
     assert chain_text(path.value) == 'Peru —[motto]→ 1821-07-28; Firme_y feliz; ""'
-    (document,) = documents(retrieved(WORDS))
-    assert document.page_content == "Peru —[motto]→ Firme_y feliz"
+    (document,) = items_of(retrieved(WORDS))
+    assert document.text == "Peru —[motto]→ Firme_y feliz"
     assert document.metadata["ends"] == [{"id": MOTTO, "name": "Firme_y\nfeliz", "literal": True}]
 
 

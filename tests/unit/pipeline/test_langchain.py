@@ -162,7 +162,7 @@ async def test_other_errors_reach_the_caller_and_the_callbacks() -> None:
 def test_k_below_one_is_refused_in_both_places() -> None:
     with pytest.raises(ValueError, match="k"):
         LodestarRetriever(engine=FakeEngine(), k=0)
-    with pytest.raises(UsageError, match="expected at least 1 document, found 0"):
+    with pytest.raises(UsageError, match="expected at least 1 item, found 0"):
         LodestarRetriever(engine=FakeEngine()).invoke("Peru?", k=0)
 
 

@@ -1,0 +1,37 @@
+"""Offer Lodestar to DSPy: a module that retrieves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dspy
+
+from .finding import Finder, FoundItem
+
+
+class LodestarRetriever(dspy.Module):  # type: ignore[misc, unused-ignore]
+    """Retrieves reasoning paths: ``retriever(question=…).passages``, best first, with `scores`, `ids` and `metadata`.
+
+    engine, top_k, leave_out_abstained: see `Finder`. `acall` is native asyncio.
+    """
+
+    def __init__(self, engine: Any, *, top_k: int = 10, leave_out_abstained: bool = False) -> None:
+        super().__init__()
+        self.finder = Finder(engine, top_k, leave_out_abstained)
+
+    def forward(self, question: str) -> Any:
+        """Return a `dspy.Prediction` with the passages for a question."""
+        return _prediction(self.finder.find(question))
+
+    async def aforward(self, question: str) -> Any:
+        """Return a `dspy.Prediction` with the passages for a question."""
+        return _prediction(await self.finder.afind(question))
+
+
+def _prediction(found: list[FoundItem]) -> Any:
+    return dspy.Prediction(
+        passages=[each.text for each in found],
+        scores=[each.score for each in found],
+        ids=[each.id for each in found],
+        metadata=[each.metadata for each in found],
+    )

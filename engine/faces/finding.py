@@ -1,0 +1,105 @@
+"""Find what every face passes on: the same items, texts and scores in the same order, by whatever name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import EntityNotFoundError, UsageError
+from ..evidence.chain import Chain
+from ..evidence.evidence import Evidence, Item
+from ..evidence.extras import FormResult
+from ..evidence.plain import FORMAT, item_data
+from ..evidence.text import item_text
+
+MAX_NAMED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class FoundItem:
+    """An item of evidence for a framework.
+
+    id: the same for every question. text: the chain, or the triple, in words. score: None for the result of a form.
+    metadata: plain data for JSON: `source`, `format`, `kind`, the item as in docs/evidence.md, and `abstained`.
+    """
+
+    id: str
+    text: str
+    score: float | None
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Finder:
+    """Finds the best items for a question, at most `top_k`.
+
+    engine: an `Engine`, or anything with its `retrieve` and `aretrieve`. A question without a known entity has no
+    items; neither has one that `ask` has no answer to, with `leave_out_abstained`. Everything else that goes wrong is a
+    `LodestarError`.
+    """
+
+    engine: Any
+    top_k: int = 10
+    leave_out_abstained: bool = False
+
+    def __post_init__(self) -> None:
+        if self.top_k < 1:
+            raise UsageError(f"expected at least 1 item, found {self.top_k}")
+
+    def find(self, question: str) -> list[FoundItem]:
+        """Return the items, best first; the result of a form before them."""
+        try:
+            evidence = self.engine.retrieve(question, top_k=self.top_k)
+        except EntityNotFoundError:
+            return []
+        answers = self.engine.answer_evidence([evidence]) if self._answers_alone else None
+        return self._items(evidence, None if answers is None else not answers[0].found)
+
+    async def afind(self, question: str) -> list[FoundItem]:
+        """Like `find`."""
+        try:
+            evidence = await self.engine.aretrieve(question, top_k=self.top_k)
+        except EntityNotFoundError:
+            return []
+        answers = await self.engine.aanswer_evidence([evidence]) if self._answers_alone else None
+        return self._items(evidence, None if answers is None else not answers[0].found)
+
+    @property
+    def _answers_alone(self) -> bool:
+        """Whether the engine tells without a language model if there is an answer."""
+        answerer = getattr(getattr(self.engine, "recipe", None), "answerer", None)
+        return getattr(answerer, "name", "") == "extractive"
+
+    def _items(self, evidence: Evidence[Item], abstained: bool | None) -> list[FoundItem]:
+        if abstained and self.leave_out_abstained:
+            return []
+        found = items_of(evidence)[: self.top_k]
+        for item in found:
+            item.metadata["abstained"] = abstained
+        return found
+
+
+def items_of(evidence: Evidence[Item]) -> list[FoundItem]:
+    """Return the items of evidence, best first; what came of a question of a form before the paths it rests on."""
+    found = [_item(evidence, index) for index in range(len(evidence.items))]
+    form = evidence.extra_of(FormResult)
+    return found if form is None else [_form_item(evidence, form), *found]
+
+
+def _form_item(evidence: Evidence[Item], form: FormResult) -> FoundItem:
+    names = ", ".join(each.entity.label for each in form.found[:MAX_NAMED])
+    said = form.reason or form.says or (str(form.total) if form.counted else names)
+    metadata = {"source": "lodestar", "format": FORMAT, "kind": "form", **form.as_json()}
+    return FoundItem(f"form {evidence.question.text}", f"{said} ({form.text})", None, metadata)
+
+
+def _item(evidence: Evidence[Item], index: int) -> FoundItem:
+    item = evidence.items[index].value
+    metadata = {"source": "lodestar", "format": FORMAT, "kind": evidence.kind, **item_data(evidence, index)}
+    return FoundItem(_identity(item), item_text(item), metadata["score"], metadata)
+
+
+def _identity(item: Item) -> str:
+    if isinstance(item, Chain):
+        return f"{item.topic.id} {item.relation_path}"
+    return f"{item.head.id} {item.relation} {item.tail.id}"

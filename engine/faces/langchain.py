@@ -1,0 +1,182 @@
+"""Offer Lodestar to LangChain and LangGraph: a retriever, a runnable that answers, and a tool for agents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import ConfigDict, Field
+
+from ..evidence.text import answer_text
+from ..settings import resolve
+from .finding import Finder, FoundItem
+
+if TYPE_CHECKING:
+    from ..api import Engine
+    from ..evidence.evidence import Answer
+    from ..recipes.part import Expression, Part
+    from ..recipes.recipe import Recipe
+
+
+class LodestarRetriever(BaseRetriever):
+    """Retrieves reasoning paths from a knowledge graph in Neo4j, best first, one document each.
+
+    ``page_content`` is the chain, or the triple, in words; ``metadata`` is plain data for JSON: `source`, `format`,
+    `kind`, the item as in docs/evidence.md, and `abstained`: whether `ask` would say that there is no answer, None
+    where only a language model can say. A question without a known entity gives no documents; everything else that goes
+    wrong is a `LodestarError`. Use it as a context manager, or call `close`.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    engine: Any = Field(repr=False, exclude=True)
+    """The `Engine`, or anything with its `retrieve` and `aretrieve`."""
+
+    k: int = Field(default=10, ge=1)
+    """The most documents to return; `invoke(question, k=3)` overrides it for one call."""
+
+    leave_out_abstained: bool = False
+    """Whether a question that `ask` has no answer to gives no documents."""
+
+    @classmethod
+    def from_settings(
+        cls,
+        *,
+        k: int = 10,
+        leave_out_abstained: bool = False,
+        recipe: str | Part | Expression | Recipe | None = None,
+        options: Mapping[str, Any] | None = None,
+        allow_parts: bool = False,
+        **flags: Any,
+    ) -> LodestarRetriever:
+        """Return a retriever over the graph these settings name (`uri`, `name`, …); the rest as on the command line.
+
+        recipe, options, allow_parts: as of `Engine`; a trained scorer is ``options={"star.checkpoint": "folder"}``.
+        """
+        from ..api import Engine
+
+        engine = Engine(resolve(flags), recipe=recipe, options=options, allow_parts=allow_parts)
+        return cls(engine=engine, k=k, leave_out_abstained=leave_out_abstained)
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
+        k: int | None = None,
+    ) -> list[Document]:
+        return [make_document(each) for each in self._finder(k).find(query)]
+
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002
+        k: int | None = None,
+    ) -> list[Document]:
+        return [make_document(each) for each in await self._finder(k).afind(query)]
+
+    def close(self) -> None:
+        """Give the engine's connections back."""
+        self.engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _finder(self, k: int | None) -> Finder:
+        return Finder(self.engine, self.k if k is None else k, self.leave_out_abstained)
+
+
+def make_document(item: FoundItem) -> Document:
+    """Return an item as a document."""
+    return Document(id=item.id, page_content=item.text, metadata=item.metadata)
+
+
+class LodestarAnswerer(Runnable[str, dict[str, Any]]):
+    """Answers a question with plain data, as ``ask --json`` prints it: `answer`, `result`, `answers`, `items`, ….
+
+    A question without a known entity has a result of the kind `none`, and `answer` says why. `batch` asks all questions
+    together. Keyword arguments are options of the call (`Engine.ask`): ``invoke(question, top_k=5)``.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:  # noqa: A002
+        """Answer a question."""
+        return self._call_with_config(self._answer, input, config, **kwargs)
+
+    async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:  # noqa: A002
+        """Answer a question."""
+        answer: dict[str, Any] = await self._acall_with_config(self._aanswer, input, config, **kwargs)
+        return answer
+
+    def batch(
+        self,
+        inputs: list[str],
+        config: RunnableConfig | list[RunnableConfig] | None = None,
+        *,
+        return_exceptions: bool = False,
+        **kwargs: Any | None,
+    ) -> list[dict[str, Any]]:
+        """Answer questions together."""
+        return self._batch_with_config(self._answer_all, inputs, config, return_exceptions=return_exceptions, **kwargs)
+
+    async def abatch(
+        self,
+        inputs: list[str],
+        config: RunnableConfig | list[RunnableConfig] | None = None,
+        *,
+        return_exceptions: bool = False,
+        **kwargs: Any | None,
+    ) -> list[dict[str, Any]]:
+        """Answer questions together."""
+        return await self._abatch_with_config(
+            self._aanswer_all, inputs, config, return_exceptions=return_exceptions, **kwargs
+        )
+
+    def _answer(self, question: str, **options: Any) -> dict[str, Any]:
+        answer: dict[str, Any] = self._answer_all([question], **options)[0]
+        return answer
+
+    async def _aanswer(self, question: str, **options: Any) -> dict[str, Any]:
+        answer: dict[str, Any] = (await self._aanswer_all([question], **options))[0]
+        return answer
+
+    def _answer_all(self, questions: list[str], **options: Any) -> list[Any]:
+        return [each.as_dict() for each in self.engine.ask_batch(questions, **options)]
+
+    async def _aanswer_all(self, questions: list[str], **options: Any) -> list[Any]:
+        return [each.as_dict() for each in await self.engine.aask_batch(questions, **options)]
+
+
+DESCRIPTION = (
+    "Answer a question in plain words from a knowledge graph. The answer rests on paths of the graph alone, which "
+    "follow it; it says so where there is none."
+)
+
+
+def make_tool(engine: Engine, *, name: str = "ask_knowledge_graph", description: str = DESCRIPTION) -> BaseTool:
+    """Return a tool for agents: it answers a question with text for the model, and as plain data as the artifact."""
+
+    def ask(question: str) -> tuple[str, dict[str, Any]]:
+        return _tool_reply(engine.ask_batch([question])[0])
+
+    async def aask(question: str) -> tuple[str, dict[str, Any]]:
+        return _tool_reply((await engine.aask_batch([question]))[0])
+
+    return StructuredTool.from_function(
+        ask, aask, name=name, description=description, response_format="content_and_artifact"
+    )
+
+
+def _tool_reply(answer: Answer) -> tuple[str, dict[str, Any]]:
+    return answer_text(answer), answer.as_dict()

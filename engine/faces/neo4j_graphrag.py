@@ -1,0 +1,42 @@
+"""Offer Lodestar to neo4j-graphrag: a retriever for its `GraphRAG`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neo4j import Record
+from neo4j_graphrag.retrievers.base import Retriever
+from neo4j_graphrag.types import RawSearchResult, RetrieverResultItem
+
+from .finding import Finder
+
+
+class LodestarRetriever(Retriever):
+    """Retrieves reasoning paths, best first: ``search(query_text=question)``.
+
+    engine, top_k, leave_out_abstained: see `Finder`. ``retriever_config={"top_k": 5}`` of `GraphRAG.search` changes it
+    for one question. An item's metadata has `id`, `score` and what `FoundItem` says.
+    """
+
+    def __init__(self, engine: Any, *, top_k: int = 10, leave_out_abstained: bool = False) -> None:
+        self._engine = engine  # which reads the graph: the driver of the base class is not needed
+        self._top_k = top_k
+        self._leave_out_abstained = leave_out_abstained
+        self._finder(0)
+
+    def get_search_results(self, query_text: str, top_k: int = 0) -> RawSearchResult:
+        """Find paths of the graph that may answer a question.
+
+        top_k: how many at most; 0 for the retriever's own number.
+        """
+        found = self._finder(top_k).find(query_text)
+        rows = ({"text": each.text, "id": each.id, "score": each.score, **each.metadata} for each in found)
+        return RawSearchResult(records=[Record(row) for row in rows])  # type: ignore[no-untyped-call]
+
+    def result_formatter(self, record: Record) -> RetrieverResultItem:
+        """Return an item: its text, and everything else as metadata."""
+        metadata = record.data()
+        return RetrieverResultItem(content=metadata.pop("text"), metadata=metadata)
+
+    def _finder(self, top_k: int) -> Finder:
+        return Finder(self._engine, top_k or self._top_k, self._leave_out_abstained)

@@ -1,0 +1,240 @@
+"""Every face gives the same: the same question has the same items with the same scores in the same order."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import AsyncIterator, Callable
+from typing import Any, ClassVar
+
+import dspy
+import pytest
+from haystack import Pipeline
+from haystack.components.builders import PromptBuilder
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langchain_openai import ChatOpenAI
+from langchain_tests.integration_tests import ToolsIntegrationTests
+from llama_index.core.llms.mock import MockLLM
+from lodestar import Engine
+from lodestar.engine.errors import UsageError
+from lodestar.engine.faces import dspy as dspy_face
+from lodestar.engine.faces import haystack, langchain, llama_index, neo4j_graphrag
+from lodestar.engine.faces.finding import Finder
+from lodestar.engine.settings import Settings
+from neo4j_graphrag.llm import OpenAILLM
+from pydantic import SecretStr
+
+from tests.fakes.scripted_llm import ScriptedLLM, completion, says
+from tests.places import ROOT
+
+QUESTION = "What is the capital of Peru?"
+QUESTIONS = (QUESTION, "Which countries border Peru?", "qwxzjkv?")
+Rows = list[tuple[str, str, float | None]]
+"""Id, text and score of each item."""
+
+
+@pytest.fixture(autouse=True)
+async def connections_of_this_loop(engine: Engine) -> AsyncIterator[None]:
+    yield
+    await engine.aclose()
+
+
+def names_on_the_page(name: str) -> Any:
+    """Return what docs/frameworks.md defines by a name."""
+    page = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
+    (block,) = [each for each in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL) if f" {name}(" in each]
+    names: dict[str, Any] = {"__name__": "page"}
+    exec(block.partition("\nwith Engine()")[0], names)
+    return names[name]
+
+
+def rows_of_langchain(found: Any) -> Rows:
+    return [(each.id, each.page_content, each.metadata["score"]) for each in found]
+
+
+def rows_of_llama_index(found: Any) -> Rows:
+    return [(each.node_id, each.text, each.score) for each in found]
+
+
+def rows_of_haystack(found: Any) -> Rows:
+    return [(each.id, each.content, each.score) for each in found["documents"]]
+
+
+def rows_of_neo4j_graphrag(found: Any) -> Rows:
+    return [(each.metadata["id"], each.content, each.metadata["score"]) for each in found.items]
+
+
+def rows_of_dspy(found: Any) -> Rows:
+    return list(zip(found.ids, found.passages, found.scores, strict=True))
+
+
+def faces(name: str, engine: Engine) -> tuple[Callable[[str], Rows], Callable[[str], Any] | None, Any]:
+    """Return a face's blocking call and that of asyncio, None where the framework has none, and its batch."""
+    if name == "langchain":
+        retriever = langchain.LodestarRetriever(engine=engine, k=4)
+        return (
+            lambda question: rows_of_langchain(retriever.invoke(question)),
+            retriever.ainvoke,
+            lambda questions: list(map(rows_of_langchain, retriever.batch(list(questions)))),
+        )
+    if name == "llama_index":
+        nodes = llama_index.LodestarRetriever(engine, top_k=4)
+        return lambda question: rows_of_llama_index(nodes.retrieve(question)), nodes.aretrieve, None
+    if name == "haystack":
+        component = haystack.LodestarRetriever(engine, top_k=4)
+        return lambda question: rows_of_haystack(component.run(question)), component.run_async, None
+    if name == "neo4j_graphrag":
+        search = neo4j_graphrag.LodestarRetriever(engine, top_k=4)
+        return lambda question: rows_of_neo4j_graphrag(search.search(query_text=question)), None, None
+    module = dspy_face.LodestarRetriever(engine, top_k=4)
+    return (
+        lambda question: rows_of_dspy(module(question=question)),
+        lambda question: module.acall(question=question),
+        None,
+    )
+
+
+@pytest.mark.parametrize("name", ["langchain", "llama_index", "haystack", "neo4j_graphrag", "dspy"])
+async def test_every_face_gives_the_same_items_scores_and_order(engine: Engine, name: str) -> None:
+    expected = [[(each.id, each.text, each.score) for each in Finder(engine, 4).find(text)] for text in QUESTIONS]
+    assert [bool(rows) for rows in expected] == [True, True, False]
+    blocking, asyncio_call, batch = faces(name, engine)
+    assert [await asyncio.to_thread(blocking, text) for text in QUESTIONS] == expected
+    if asyncio_call is not None:
+        read = globals()[f"rows_of_{name}"]
+        assert [read(await asyncio_call(text)) for text in QUESTIONS] == expected
+    if batch is not None:
+        assert await asyncio.to_thread(batch, QUESTIONS) == expected
+
+
+async def test_finding_is_the_same_with_asyncio(engine: Engine) -> None:
+    for text in QUESTIONS:
+        assert await Finder(engine, 3).afind(text) == Finder(engine, 3).find(text)
+    strict = Finder(engine, 3, leave_out_abstained=True)
+    assert await strict.afind("What is the zodiac sign of Peru?") == strict.find("What is the zodiac sign of Peru?")
+    with pytest.raises(UsageError, match="expected at least 1 item, found 0"):
+        Finder(engine, 0)
+
+
+async def test_the_answering_runnable(engine: Engine) -> None:
+    answerer = langchain.LodestarAnswerer(engine)
+    expected = [each.as_dict()["result"] for each in engine.ask_batch(QUESTIONS)]
+    assert [each["kind"] for each in expected] == ["entities", "entities", "none"]
+    assert answerer.invoke(QUESTION)["result"] == expected[0]
+    assert [each["result"] for each in answerer.batch(list(QUESTIONS))] == expected
+    assert [each["result"] for each in await answerer.abatch(list(QUESTIONS))] == expected
+    assert (await answerer.ainvoke(QUESTION))["result"] == expected[0]
+    assert len((answerer | (lambda answer: answer["items"])).invoke(QUESTION, top_k=1)) == 1
+    assert len(answerer.bind(top_k=1).invoke(QUESTION)["items"]) == 1
+    assert [each["answer"] for each in answerer.stream(QUESTION)] == ["Lima"]
+    with pytest.raises(UsageError, match="topk"):
+        answerer.invoke(QUESTION, topk=1)
+
+
+class TestTool(ToolsIntegrationTests):
+    """LangChain's own suite for tools."""
+
+    @pytest.fixture(autouse=True)
+    def over_the_loaded_graph(self, engine: Engine) -> None:
+        type(self).made = langchain.make_tool(engine)
+
+    made: ClassVar[BaseTool]
+
+    @property
+    def tool_constructor(self) -> BaseTool:
+        return type(self).made
+
+    @property
+    def tool_invoke_params_example(self) -> dict[str, Any]:
+        return {"question": QUESTION}
+
+
+async def test_the_tool_in_an_agent_of_langgraph(engine: Engine) -> None:
+    call = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "ask_knowledge_graph", "arguments": json.dumps({"question": QUESTION})},
+    }
+    script = [completion({"content": None, "tool_calls": [call]}, "tool_calls"), says("Lima, says the graph.")] * 2
+    with ScriptedLLM(script) as llm:
+        model = ChatOpenAI(model="scripted", base_url=llm.base_url, api_key=SecretStr("k"), max_retries=0)
+        agent = names_on_the_page("make_agent")(engine, model)
+        for messages in (
+            agent.invoke({"messages": [HumanMessage(QUESTION)]})["messages"],
+            (await agent.ainvoke({"messages": [HumanMessage(QUESTION)]}))["messages"],
+        ):
+            _, asked, replied, said = messages
+            assert isinstance(asked, AIMessage)
+            assert isinstance(replied, ToolMessage)
+            assert replied.artifact["result"]["names"] == ["Lima"]
+            assert str(replied.content).startswith("Lima\n\n- Peru —[")
+            assert said.content == "Lima, says the graph."
+    assert "Peru —[" in json.dumps(llm.requests[1].body["messages"], ensure_ascii=False)
+
+
+async def test_a_query_engine_of_llama_index(engine: Engine) -> None:
+    asked = names_on_the_page("make_query_engine")(engine, MockLLM())
+    for response in (asked.query(QUESTION), await asked.aquery(QUESTION)):
+        assert "Peru —[" in str(response)
+        assert "relation_path" not in str(response)
+        assert [each.score for each in response.source_nodes] == [
+            each.score for each in Finder(engine, 5).find(QUESTION)
+        ]
+
+
+def test_a_pipeline_of_haystack_is_saved_and_loaded(
+    engine: Engine, settings: Settings, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        if name.startswith("LODESTAR_") and os.environ.get(name) != value:
+            monkeypatch.setenv(name, value)
+    pipeline = Pipeline()
+    component = haystack.LodestarRetriever(top_k=3, recipe="similarity", options={"similarity.max_hop": 1})
+    pipeline.add_component("paths", component)
+    pipeline.add_component(
+        "prompt", PromptBuilder("{% for d in documents %}{{ d.content }}\n{% endfor %}{{ question }}")
+    )
+    pipeline.connect("paths.documents", "prompt.documents")
+    text = pipeline.dumps()
+    loaded = Pipeline.loads(text, allowed_modules=["lodestar"])
+    assert loaded.dumps() == text
+    given = {"paths": {"query": QUESTION}, "prompt": {"question": QUESTION}}
+    prompt = pipeline.run(given)["prompt"]["prompt"]
+    assert prompt.endswith(QUESTION)
+    assert "Lima" in prompt
+    assert loaded.run(given)["prompt"]["prompt"] == prompt
+    component.close()
+    other = loaded.get_component("paths")
+    assert isinstance(other, haystack.LodestarRetriever)
+    other.close()
+
+
+def test_a_pipeline_of_haystack_holds_no_secrets_and_no_engine(engine: Engine) -> None:
+    with pytest.raises(UsageError, match=r"^password: a saved pipeline holds no secrets: set LODESTAR_PASSWORD"):
+        haystack.LodestarRetriever(settings={"uri": "bolt://127.0.0.1:1", "password": "hush"})
+    with pytest.raises(UsageError, match="found an engine, which cannot be saved"):
+        haystack.LodestarRetriever(engine).to_dict()
+    with pytest.raises(UsageError, match="expected either an engine or settings"):
+        haystack.LodestarRetriever(engine, recipe="similarity")
+
+
+def test_graphrag_of_neo4j(engine: Engine) -> None:
+    with ScriptedLLM([says("Lima")]) as llm:
+        model = OpenAILLM(model_name="scripted", base_url=llm.base_url, api_key="k")
+        rag = names_on_the_page("make_rag")(engine, model)
+        found = rag.search(QUESTION, retriever_config={"top_k": 1}, return_context=True)
+    assert found.answer == "Lima"
+    assert [each.content for each in found.retriever_result.items] == [Finder(engine, 1).find(QUESTION)[0].text]
+    assert "Peru —[" in json.dumps(llm.requests[0].body["messages"], ensure_ascii=False)
+    assert set(rag.retriever.get_parameters().model_dump()["properties"]) == {"query_text", "top_k"}
+
+
+def test_a_program_of_dspy(engine: Engine) -> None:
+    with ScriptedLLM([says("[[ ## answer ## ]]\nLima\n\n[[ ## completed ## ]]")]) as llm:
+        model = dspy.LM("openai/scripted", api_base=llm.base_url, api_key="k", cache=False)
+        with dspy.context(lm=model):
+            assert names_on_the_page("Answering")(engine)(question=QUESTION).answer == "Lima"
+    assert "Peru —[" in json.dumps(llm.requests[0].body["messages"], ensure_ascii=False)
