@@ -55,7 +55,8 @@ def command(
     questions = questions_from(texts, file, topics)
     settings, recipe = settings_and_recipe(flags, llm=llm, forms=forms)
     with Engine(settings, recipe=recipe) as engine:
-        answers = [engine.ask(questions[0])] if len(questions) == 1 else engine.ask_batch(questions)
+        alone = len(questions) == 1 and not as_json  # what cannot be asked ends it; as JSON it is an answer of no kind
+        answers = [engine.ask(questions[0])] if alone else engine.ask_batch(questions)
         quotes = engine.quote([answer.evidence for answer in answers], max_items=max_paths)
         for answer, quote in zip(answers, quotes, strict=True):
             if as_json:
