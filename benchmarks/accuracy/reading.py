@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
-from lodestar.engine.answering.reader import READS
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.judging import judge_answer
 from lodestar.engine.evaluation.metrics.uncertainty import compare_pairs
@@ -37,7 +36,7 @@ from lodestar.engine.settings import resolve
 from lodestar.engine.training.readings import make_readings, retrieve_for_reader
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.reader.fitting import Readings, figures, figures_of_questions, fit_reader
-from lodestar.models.reader.model import shipped_reader
+from lodestar.models.reader.model import READS, shipped_reader
 
 TOP_K = 10
 SEED = 1

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...models.f1 import choose_set
 from ...models.reader.features import NAMES, WayColumns, asks_for_one
-from ...models.reader.model import Reader, ReaderScores, add_plan
+from ...models.reader.model import READS, Reader, ReaderScores, add_plan
 from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, PathsOfTopic, SimilarityWeights, mask_topic
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import Hop, RelationWords, verbalise_hop
@@ -27,8 +27,6 @@ from .extractive import ExtractiveAnswerer
 
 Columns = tuple[str, str, WayColumns]
 
-READS = 100
-"""Items of a question that are read."""
 SHOWN = 10
 """Chains that an answer shows, where they were made of triples."""
 REASONS = 3
@@ -64,9 +62,9 @@ WORDS: Mapping[str, tuple[str, str]] = {
 class ReaderAnswerer:
     """An `Answerer` that scores every candidate of the evidence (docs/reading.md).
 
-    words: the words of each relation, by name. The answer's confidence is the calibrated probability that its first
-    entity is right. Below `min_probability` there is no answer; below `sure_from` it is marked as unsure. Questions
-    with a form are already answered.
+    words: the words of each relation, by name. reads: items of a question that it reads. The answer's confidence is the
+    calibrated probability that its first entity is right. Below `min_probability` there is no answer; below `sure_from`
+    it is marked as unsure. Questions with a form are already answered.
     """
 
     def __init__(
@@ -77,8 +75,10 @@ class ReaderAnswerer:
         *,
         min_probability: float,
         sure_from: float,
+        reads: int = READS,
     ) -> None:
         self._reader = reader
+        self._reads = reads
         self._words = words
         self._vectors = vectors
         self._least, self._sure_from = min_probability, sure_from
@@ -87,7 +87,7 @@ class ReaderAnswerer:
     @property
     def reads(self) -> int:
         """The most items of a question that it reads."""
-        return READS
+        return self._reads
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
         """Return an answer to each question, without entities if no candidate is likely enough."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from ...models.ranges import Share
+from ...models.ranges import Range, Share
 from ..answering.extractive import ExtractiveAnswerer
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.text import Order
@@ -45,20 +45,28 @@ class ReaderPart(AnswererPart):
     )
     min_probability: Share = option(LEAST_PROBABILITY, "below this probability of the first answer there is none")
     sure_from: Share = option(0.5, "below this probability of the first answer it is unsure")
+    reads: Annotated[int, Range(0, 1_000)] = option(
+        0, "items of a question that it reads; 0 for as many as the checkpoint learned from, or 100"
+    )
     any_graph: bool = option(False, "use the checkpoint on a graph that it was not trained on")
 
     def answerer(self, graph: GraphResources) -> Answerer:
         """Return the answerer; raises `CheckpointError` for a damaged checkpoint, or one of another graph."""
-        from ...models.reader.model import shipped_reader
+        from ...models.reader.model import READS, shipped_reader
         from ..answering.reader import ReaderAnswerer
 
         shared = graph.shared
-        reader, vectors = shared.get_or_make("reader", shipped_reader), shared.vectors
+        reader, vectors, reads = shared.get_or_make("reader", shipped_reader), shared.vectors, READS
         if self.checkpoint:
             description, reader = graph.model(self.checkpoint, "reader", any_graph=self.any_graph)
-            vectors = shared.vectors_for(description)
+            vectors, reads = shared.vectors_for(description), description.reads
         return ReaderAnswerer(
-            reader, graph.words, vectors, min_probability=self.min_probability, sure_from=self.sure_from
+            reader,
+            graph.words,
+            vectors,
+            min_probability=self.min_probability,
+            sure_from=self.sure_from,
+            reads=self.reads or reads,
         )
 
 

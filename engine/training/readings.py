@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ...models.reader.fitting import Readings
+from ...models.reader.model import READS
 from ...models.text.vectors import TextVectors
 from ...models.words import fold_spelling
 from ..answering.candidates import find_candidates
-from ..answering.reader import READS, encode_questions, make_reader_columns
+from ..answering.reader import encode_questions, make_reader_columns
 from ..api import Engine
 from ..errors import UsageError
 from ..evidence.evidence import Evidence
@@ -26,11 +27,16 @@ BATCH = 16
 
 
 def read_questions_with(
-    questions: QuestionSet, engine: Engine, vectors: TextVectors, *, progress: Progress = ignore_progress
+    questions: QuestionSet,
+    engine: Engine,
+    vectors: TextVectors,
+    *,
+    reads: int = READS,
+    progress: Progress = ignore_progress,
 ) -> Readings:
     """Ask the engine's recipe for evidence of every question with answers, topics as the set gives them, and return the
-    candidates; raise `UsageError` where no question has a right answer in the graph."""
-    asked, found = retrieve_for_reader(questions, engine, progress=progress)
+    candidates among the first `reads` items; raise `UsageError` where no question has a right answer in the graph."""
+    asked, found = retrieve_for_reader(questions, engine, reads=reads, progress=progress)
     return make_readings(questions, asked, found, engine, vectors)
 
 

@@ -231,7 +231,10 @@ def _read_readings(config: Any, request: TrainingRequest, inputs: Inputs[Any]) -
         Engine(request.settings, recipe=recipe_with_checkpoint(recipe, request.options.get("checkpoint"))) as engine,
         progress_bar("the questions", "reading") as (progress, _),
     ):
-        train, dev = ([read_questions_with(each, engine, vectors, progress=progress) for each in some] for some in sets)
+        train, dev = (
+            [read_questions_with(each, engine, vectors, reads=config.reads, progress=progress) for each in some]
+            for some in sets
+        )
     return replace(inputs, train=train, dev=dev)
 
 

@@ -11,17 +11,18 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ..ranges import Ranged, Share
+from ..ranges import Range, Ranged, Share
 from ..training.description import ModelDescription
 from ..training.kind import READINGS, Inputs, ModelKind, Opening, Outcome, Training
 from ..training.objective import NothingToLearnError
 from .features import NAMES
 from .fitting import Readings, figures, fit_reader
-from .model import Reader, SourceWeights
+from .model import READS, Reader, SourceWeights
 from .plan import PathPlan
 
 FIGURES = ("f1", "hits_at_1", "ece", "oracle")
 """Figures of a checkpoint: F1, Hits@1 and calibration error of answers, and the F1 that the candidates allow."""
+Reads = Annotated[int, Range(1, 1_000)]
 PART = "weights"
 PLAN = ("last", "steps", "length")
 
@@ -29,22 +30,26 @@ PLAN = ("last", "steps", "length")
 @dataclass(frozen=True, slots=True)
 class ReaderConfig(Ranged):
     """encoder: of questions and relations, by name or path; it stays as it is. power: of n candidates of a question
-    each weighs 1 / n^power. learn_paths: learn which relation paths questions ask for."""
+    each weighs 1 / n^power. learn_paths: learn which relation paths questions ask for. reads: items of a question's
+    evidence that are read, in training and later."""
 
     encoder: str = "all-MiniLM-L6-v2"
     power: Share = 1.0
     learn_paths: bool = True
+    reads: Reads = READS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderDescription(ModelDescription):
-    """What ``reader.json`` says. features: names, in order. sources: names of what each row of the weights is of."""
+    """What ``reader.json`` says. features: names, in order. sources: names of what each row of the weights is of.
+    reads: as in `ReaderConfig`."""
 
     kind: ClassVar[str] = "reader"
     parts: ClassVar[tuple[str, ...]] = (PART,)
 
     features: tuple[str, ...]
     sources: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)]
+    reads: Reads = READS
 
 
 def _train(config: ReaderConfig, inputs: Inputs[Readings]) -> Training:
@@ -53,7 +58,8 @@ def _train(config: ReaderConfig, inputs: Inputs[Readings]) -> Training:
             raise NothingToLearnError("no question to learn from has a right answer among its candidates")
         reader = fit_reader(inputs.train, power=config.power, learn_paths=config.learn_paths)
         dev = {each.name: figures(each, reader) for each in inputs.dev}
-        said = {"encoder": config.encoder, "features": tuple(NAMES), "sources": tuple(reader.sources)}
+        said: dict[str, Any] = {"encoder": config.encoder, "features": tuple(NAMES), "reads": config.reads}
+        said["sources"] = tuple(reader.sources)
         return Outcome({PART: partial(_write, reader)}, reader.calibration, said, dev)
 
     return Training((), outcome)

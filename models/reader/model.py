@@ -29,6 +29,8 @@ Ints = npt.NDArray[np.int64]
 ABSENT = -6.0
 """The log-odds of a candidate that a source has no way to; no way is worth less."""
 SHIPPED = "weights.json"
+READS = 100
+"""Items of a question's evidence that are read, unless a reader learned from another number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

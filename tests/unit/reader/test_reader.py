@@ -200,10 +200,10 @@ def test_a_checkpoint_comes_back_as_it_was_written(tmp_path: Path) -> None:
 
     made = readings([one_hop(), two_hops()] * 10, [BY, OTHER] * 10)
     inputs = Inputs([made], [made], "cpu", lambda _: vectors())
-    description = train_model(KIND, ReaderConfig(encoder=""), inputs, tmp_path / "reader")
+    description = train_model(KIND, ReaderConfig(encoder="", reads=7), inputs, tmp_path / "reader")
     assert set(description.figures["made"]) == {"f1", "hits_at_1", "ece", "oracle"}
     said, reader = KIND.open(tmp_path / "reader", Opening("cpu", torch.float32, lambda _: vectors()))
-    assert said.sources == ("triple",)
+    assert said.sources == ("triple",) and said.reads == 7
     before, after = trained(), reader
     assert after.sources["triple"].weights == pytest.approx(before.sources["triple"].weights, rel=1e-3, abs=1e-4)
     assert after.plan is not None and before.plan is not None
