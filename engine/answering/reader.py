@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...models.f1 import choose_set
 from ...models.reader.features import NAMES, WayColumns, asks_for_one
-from ...models.reader.model import READS, Reader, ReaderScores, add_plan
+from ...models.reader.model import READS, Reader, ReaderScores, add_plan, answer_features
 from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, PathsOfTopic, SimilarityWeights, mask_topic
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import Hop, RelationWords, verbalise_hop
@@ -123,7 +123,7 @@ class ReaderAnswerer:
             reason = evidence.note or "no path leads on from its entities"
             return Answer(to_chains(evidence), (), f"{NO_ANSWER}: {reason}", "reader", confidence=0.0)
         sources = [(source.name, source.kind) for source in candidates.sources]
-        sure = float(self._reader.confidence(read.logits[order[:1]], sources)[0])
+        sure = self._reader.confidence(answer_features(read, order), sources)
         probabilities = read.probabilities[order]
         chosen = order[: choose_set(probabilities, one=asks_for_one(evidence.question.text))]
         if sure < self._least:

@@ -17,7 +17,16 @@ import numpy.typing as npt
 from ..f1 import choose_set
 from ..training.description import QuestionKey, TrainedOn
 from .features import NAMES, WayColumns, way_features
-from .model import ABSENT, Reader, SourceWeights, add_plan, best_ways, sigmoid
+from .model import (
+    ABSENT,
+    ANSWER_FEATURES,
+    Reader,
+    SourceWeights,
+    add_plan,
+    answer_features,
+    best_ways,
+    sigmoid,
+)
 from .plan import PathPlan, fit_plan
 
 Floats = npt.NDArray[np.float64]
@@ -91,7 +100,7 @@ def fit_reader(sets: Sequence[Readings], *, power: float = 1.0, learn_paths: boo
     """Return the reader that is fitted on question sets with the same sources.
 
     power: candidates of a question weigh 1 / n^power of n, so that with 1 each question weighs the same. The plan that
-    weights are fitted with, and the logits that answers are calibrated with, are of questions left out (`FOLDS`).
+    weights are fitted with, and the answers that confidence is calibrated on, are of questions left out (`FOLDS`).
     """
     plan = None
     if learn_paths:
@@ -101,9 +110,9 @@ def fit_reader(sets: Sequence[Readings], *, power: float = 1.0, learn_paths: boo
     for fold in range(FOLDS):
         part = _fit_weights(sets, power, leave_out=fold, start=fitted)
         held_out += [_firsts(each, part, np.arange(len(each)) % FOLDS == fold) for each in sets]
-    logits, right = (np.concatenate(each) for each in zip(*held_out, strict=True))
-    line = fit_logistic_regression(logits[:, None], right, np.full(len(right), 1 / max(len(right), 1)), PENALTY)
-    return replace(fitted, plan=plan, calibration=(float(line[0]), float(line[1])))
+    answers, right = (np.concatenate(each) for each in zip(*held_out, strict=True))
+    calibration = fit_logistic_regression(answers, right, np.full(len(right), 1 / max(len(right), 1)), PENALTY)
+    return replace(fitted, plan=plan, calibration=calibration)
 
 
 def figures(readings: Readings, reader: Reader) -> dict[str, float]:
@@ -133,7 +142,8 @@ def figures_of_questions(readings: Readings, reader: Reader) -> dict[str, Floats
         f1[question] = 2 * right[:number].sum() / (number + readings.num_right[question])
         best[question] = 2 * right.sum() / (right.sum() + readings.num_right[question])
         first[question] = right[0]
-        sure[question] = reader.confidence(read.logits[order[:1]], [source[:2] for source in readings.sources])[0]
+        answer = answer_features(read, order)
+        sure[question] = reader.confidence(answer, [source[:2] for source in readings.sources])
     return {"f1": f1, "hits_at_1": first, "oracle": best, "confidence": sure}
 
 
@@ -222,16 +232,16 @@ def _fit_source(
 
 
 def _firsts(readings: Readings, reader: Reader, asked: Bools) -> tuple[Floats, Floats]:
-    """Return the logit of the first candidate of the questions `asked` that have one, and whether it is right."""
-    logits = reader.read(readings.sources).logits
-    found = []
+    """Return `ANSWER_FEATURES` of the questions `asked` that have a candidate, and whether their first one is right."""
+    read = reader.read(readings.sources)
+    answers, right = [], []
     for question in np.flatnonzero(asked):
         start, end = readings.starts[question], readings.starts[question + 1]
         if end > start:
-            first = start + int(np.argmax(logits[start:end]))
-            found.append((logits[first], float(readings.is_right[first])))
-    pairs = np.array(found, dtype=np.float64).reshape(-1, 2)
-    return pairs[:, 0], pairs[:, 1]
+            order = start + np.argsort(-read.logits[start:end], kind="stable")
+            answers.append(answer_features(read, order))
+            right.append(float(readings.is_right[order[0]]))
+    return np.array(answers).reshape(-1, len(ANSWER_FEATURES)), np.array(right)
 
 
 def _fit_plan(sets: Sequence[Readings]) -> tuple[PathPlan, list[Readings]]:

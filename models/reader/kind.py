@@ -17,7 +17,7 @@ from ..training.kind import READINGS, Inputs, ModelKind, Opening, Outcome, Train
 from ..training.objective import NothingToLearnError
 from .features import NAMES
 from .fitting import Readings, figures, fit_reader
-from .model import READS, Reader, SourceWeights
+from .model import ANSWER_FEATURES, READS, Reader, SourceWeights
 from .plan import PathPlan
 
 FIGURES = ("f1", "hits_at_1", "ece", "oracle")
@@ -60,7 +60,7 @@ def _train(config: ReaderConfig, inputs: Inputs[Readings]) -> Training:
         dev = {each.name: figures(each, reader) for each in inputs.dev}
         said: dict[str, Any] = {"encoder": config.encoder, "features": tuple(NAMES), "reads": config.reads}
         said["sources"] = tuple(reader.sources)
-        return Outcome({PART: partial(_write, reader)}, reader.calibration, said, dev)
+        return Outcome({PART: partial(_write, reader)}, (1.0, 0.0), said, dev)
 
     return Training((), outcome)
 
@@ -75,6 +75,7 @@ def _write(reader: Reader, part: Path) -> None:
         "weights": np.stack([one.weights for one in each]),
         "bias": np.array([*(one.bias for one in each), reader.bias]),
         "share": np.array([one.share for one in each]),
+        "answers": reader.calibration,
     }
     if reader.plan is not None:
         columns |= {name: getattr(reader.plan, name) for name in PLAN}
@@ -92,13 +93,15 @@ def _open(folder: Path, _opening: Opening) -> tuple[ReaderDescription, Reader]:
             raise ValueError("its weights are of other features than those that are computed here")
         if columns["bias"].shape != (num + 1,) or columns["share"].shape != (num,):
             raise ValueError("its weights are of another number of sources")
+        if "answers" not in columns or columns["answers"].shape != (len(ANSWER_FEATURES) + 1,):
+            raise ValueError("its confidence is computed in another way: train it again")
         sources = {
             name: SourceWeights(columns["weights"][row], float(columns["bias"][row]), float(columns["share"][row]))
             for row, name in enumerate(description.sources)
         }
         plan = PathPlan(*(columns[name].astype(np.float32) for name in PLAN)) if PLAN[0] in columns else None
         bias = float(columns["bias"][-1])
-    return description, Reader(sources, bias, description.calibration, plan, trained=True)
+    return description, Reader(sources, bias, columns["answers"], plan, trained=True)
 
 
 def _about(description: ReaderDescription) -> tuple[str, str]:

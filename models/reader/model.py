@@ -3,7 +3,7 @@
     z(way) = w_source · features(way) + b_source
     a(candidate, source) = max z over the source's ways to it; ABSENT where the source has none
     logit(candidate) = Σ_source v_source · a(candidate, source) + v_0, P = σ(logit)
-    P(the first answer is right) = σ(slope · logit(first) + intercept)
+    P(the first answer is right) = σ(c · ANSWER_FEATURES + c_0)
 
 Our own. Shipped weights know the two kinds of evidence, chains and triples, fitted on training questions of several
 graphs; a reader of your own graph has weights of each source of its recipe and learns which paths questions ask for.
@@ -20,11 +20,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .features import NAMES, WayColumns, way_features
+from .features import NAMES, SPAN, WayColumns, way_features
 from .plan import PathPlan
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+ANSWER_FEATURES = ("logit", "lead", "two", "three", "ends")
+"""What the confidence of an answer is computed from: the logit of its first candidate; how far that is ahead of the
+best candidate whose best way has another chain; and features of the best way to it, the mean over sources."""
+_OF_THE_WAY = [NAMES.index(name) for name in ANSWER_FEATURES[2:]]
 
 ABSENT = -6.0
 """The log-odds of a candidate that a source has no way to; no way is worth less."""
@@ -35,22 +40,23 @@ READS = 100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SourceWeights:
-    """w (len(NAMES),), b, and v: of one source. calibration: slope and intercept of answers from it alone."""
+    """w (len(NAMES),), b, and v: of one source. calibration: of answers from it alone, see `Reader`."""
 
     weights: Floats
     bias: float
     share: float = 1.0
-    calibration: tuple[float, float] | None = None
+    calibration: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReaderScores:
-    """What the reader says of a batch: logits (num_candidates,); of each source the features of its ways, and the best
-    way to each candidate, −1 where there is none."""
+    """What the reader says of a batch: logits (num_candidates,); of each source the features of its ways, the best way
+    to each candidate, and the chain of that way, −1 where there is none."""
 
     logits: Floats
     features: tuple[Floats, ...]
     best_way: tuple[Ints, ...]
+    best_chain: tuple[Ints, ...]
 
     @property
     def probabilities(self) -> Floats:
@@ -60,11 +66,14 @@ class ReaderScores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reader:
-    """Weights of sources by name or by kind, v_0, the calibration of answers, and the plan of paths, if learned."""
+    """Weights of sources by name or by kind, v_0, the calibration of answers, and the plan of paths, if learned.
+
+    calibration: (len(ANSWER_FEATURES) + 1,), c and c_0.
+    """
 
     sources: Mapping[str, SourceWeights]
     bias: float = 0.0
-    calibration: tuple[float, float] = (1.0, 0.0)
+    calibration: Floats = field(default_factory=lambda: np.eye(1, len(ANSWER_FEATURES) + 1)[0])
     plan: PathPlan | None = None
     trained: bool = field(default=False)
 
@@ -82,28 +91,28 @@ class Reader:
         that found nothing for a whole batch is one without a way. Raises `LookupError` for a source it does not know.
         """
         features = tuple(way_features(ways) for _, _, ways in sources)
-        scores, best = [], []
+        scores, best, chains = [], [], []
         for (name, kind, ways), x in zip(sources, features, strict=True):
             mine = self.of(name, kind)
             each, which = best_ways(x @ mine.weights + mine.bias, ways.candidate, ways.num_candidates)
             scores.append(each * (mine.share if self.trained else 1 / len(sources)))
             best.append(which)
+            chains.append(np.where(which < 0, -1, np.append(ways.chain, -1)[which]))
         logits = np.sum(scores, axis=0) + self.bias if scores else np.zeros(0)
         if self.trained:
             seen = {name if name in self.sources else kind for name, kind, _ in sources}
             logits = logits + sum(ABSENT * each.share for name, each in self.sources.items() if name not in seen)
-        return ReaderScores(logits, features, tuple(best))
+        return ReaderScores(logits, features, tuple(best), tuple(chains))
 
-    def confidence(self, logits: Floats, sources: Sequence[tuple[str, str]] = ()) -> Floats:
-        """Return the probability that an answer is right whose first entity has this logit.
+    def confidence(self, features: Floats, sources: Sequence[tuple[str, str]] = ()) -> float:
+        """Return the probability that the first entity of an answer is right. features: see `answer_features`.
 
         sources: names and kinds of what it is from; of shipped weights each has a calibration of its own, and several
         count alike.
         """
         own = [self.of(*each).calibration for each in sources]
-        lines = [line for line in own if line is not None] or [self.calibration]
-        slope, intercept = np.mean(lines, axis=0)
-        return sigmoid(slope * logits + intercept)
+        line = np.mean([each for each in own if each is not None] or [self.calibration], axis=0)
+        return float(sigmoid(features @ line[:-1] + line[-1]))
 
     def as_json(self) -> dict[str, Any]:
         """Return the weights as plain data, without the plan."""
@@ -114,12 +123,12 @@ class Reader:
                     "weights": each.weights.round(5).tolist(),
                     "bias": round(each.bias, 5),
                     "share": each.share,
-                    "calibration": list(each.calibration or self.calibration),
+                    "calibration": (self.calibration if each.calibration is None else each.calibration).tolist(),
                 }
                 for name, each in self.sources.items()
             },
             "bias": self.bias,
-            "calibration": list(self.calibration),
+            "calibration": self.calibration.tolist(),
         }
 
     @classmethod
@@ -132,14 +141,13 @@ class Reader:
                 np.array(each["weights"], dtype=np.float64),
                 float(each["bias"]),
                 float(each["share"]),
-                (float(each["calibration"][0]), float(each["calibration"][1])),
+                np.array(each["calibration"], dtype=np.float64),
             )
             for name, each in data["sources"].items()
         }
         if any(each.weights.shape != (len(NAMES),) for each in sources.values()):
             raise ValueError(f"expected {len(NAMES)} weights of each source of the reader")
-        slope, intercept = map(float, data["calibration"])
-        return cls(sources, float(data["bias"]), (slope, intercept))
+        return cls(sources, float(data["bias"]), np.array(data["calibration"], dtype=np.float64))
 
 
 def shipped_reader() -> Reader:
@@ -155,6 +163,19 @@ def add_plan(
     if plan is None:
         return list(sources)
     return [(name, kind, replace(ways, plan=plan.score(vectors, ways))) for name, kind, ways in sources]
+
+
+def answer_features(read: ReaderScores, order: Ints) -> Floats:
+    """Return `ANSWER_FEATURES` of the answer to a question. order: (n,), its candidates, the likeliest first."""
+    first = int(order[0])
+    with_way = [place for place, best in enumerate(read.best_way) if best[first] >= 0]
+    beside = np.zeros(len(order), dtype=np.bool_)
+    for place in with_way:
+        beside |= read.best_chain[place][order] == read.best_chain[place][first]
+    logit = float(read.logits[first])
+    lead = min(logit - float(read.logits[order[~beside]].max(initial=-SPAN)), SPAN)
+    ways = [read.features[place][read.best_way[place][first], _OF_THE_WAY] for place in with_way]
+    return np.array([logit, lead, *(np.mean(ways, axis=0) if ways else np.zeros(len(_OF_THE_WAY)))])
 
 
 def best_ways(scores: Floats, candidate: Ints, num_candidates: int) -> tuple[Floats, Ints]:

@@ -17,9 +17,9 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.relations.words import words_of_name
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.reader.features import NAMES, asks_for_one, way_features
+from lodestar.models.reader.features import NAMES, SPAN, asks_for_one, way_features
 from lodestar.models.reader.fitting import Readings, figures, fit_logistic_regression, fit_reader
-from lodestar.models.reader.model import ABSENT, Reader, SourceWeights, shipped_reader
+from lodestar.models.reader.model import ABSENT, ANSWER_FEATURES, Reader, SourceWeights, answer_features, shipped_reader
 from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -135,6 +135,28 @@ def test_an_answer_says_why_and_what_it_rests_on() -> None:
     assert answer.entities[0].confidence is not None
 
 
+def test_features_of_an_answer_by_hand() -> None:
+    evidence = [two_hops()]
+    found = find_candidates(evidence)
+    weights = np.where([name == "chain" for name in NAMES], 1.0, 0.0)
+    reader = Reader({"triple": SourceWeights(weights, 0.0)}, trained=True)
+    read = reader.read(make_reader_columns(found, evidence, WORDS_OF, vectors()))
+    place = {each.id: row for row, each in enumerate(found.entities)}
+    by = dict(zip(ANSWER_FEATURES, answer_features(read, np.argsort(-read.logits)), strict=True))
+    assert by == pytest.approx({"logit": 3.0, "lead": 0.5, "two": 0, "three": 0, "ends": np.log(2)})
+    film = answer_features(read, np.array([place["other film"], place["1999"]]))
+    assert film == pytest.approx([2.5, 4.5, 1, 0, np.log(2)])
+    alone = answer_features(read, np.array([place["other film"]]))
+    assert alone[1] == SPAN
+
+
+def test_an_answer_two_hops_away_has_a_confidence_of_its_own() -> None:
+    by_hops = np.array([1.0, 0.0, -2.0, 0.0, 0.0, 0.5])
+    reader = Reader({}, calibration=by_hops, trained=True)
+    near, far = (reader.confidence(np.array([1.0, 0.0, two, 0.0, 0.0])) for two in (0.0, 1.0))
+    assert (near, far) == pytest.approx((1 / (1 + np.exp(-1.5)), 1 / (1 + np.exp(0.5))))
+
+
 def test_below_the_least_probability_there_is_no_answer() -> None:
     (answer,) = answerer(trained(), least=1.0).answer_batch([two_hops()])
     assert not answer.found and answer.confidence is not None
@@ -206,5 +228,6 @@ def test_a_checkpoint_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert said.sources == ("triple",) and said.reads == 7
     before, after = trained(), reader
     assert after.sources["triple"].weights == pytest.approx(before.sources["triple"].weights, rel=1e-3, abs=1e-4)
+    assert after.calibration == pytest.approx(before.calibration, rel=1e-3, abs=1e-4)
     assert after.plan is not None and before.plan is not None
     assert [each.id for each in answerer(after).answer_batch([two_hops()])[0].entities] == ["other film"]
