@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .engine.faces.langchain import LodestarRetriever
     from .engine.settings import Settings
     from .engine.values import Entity, Path, Question, RelationPath, Scored, Triple
+    from .engine.writing.stated import LiteralValue
 
 _HOMES = {
     "Answer": ".engine.evidence.evidence",
@@ -22,6 +23,7 @@ _HOMES = {
     "Engine": ".engine.api",
     "Entity": ".engine.values",
     "Evidence": ".engine.evidence.evidence",
+    "LiteralValue": ".engine.writing.stated",
     "LodestarError": ".engine.errors",
     "LodestarRetriever": ".engine.faces.langchain",
     "Path": ".engine.values",
@@ -38,6 +40,7 @@ __all__ = [
     "Engine",
     "Entity",
     "Evidence",
+    "LiteralValue",
     "LodestarError",
     "LodestarRetriever",
     "Path",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from .relations.describing import DescriptionReport
     from .show.explanation import Explanation
     from .show.growth import Growth
+    from .writing.changing import ChangeReport, Names
+    from .writing.stated import Stated
 
 T = TypeVar("T")
 
@@ -268,6 +270,25 @@ class Engine:
             raise UsageError(f"expected one of {', '.join(ORIGINS[:-1])} for origin, found {origin!r}")
         catalogue = self.gateway().fetch(read_catalogue())
         return remove_descriptions(self.gateway(), catalogue, relations, origin)
+
+    # Small changes
+
+    def add(self, triples: Iterable[Stated], *, names: Names | None = None) -> ChangeReport:
+        """Add triples, and names of entities; the next question of every engine sees them. See `add_triples`.
+
+        Example::
+
+            engine.add([("Lima", "mayor", "Ana"), ("Ana", "born", date(1961, 5, 5))], names={"Ana": "Ana Rojas"})
+        """
+        from .writing.changing import add_triples
+
+        return add_triples(self.gateway(), triples, names)
+
+    def remove(self, triples: Iterable[Stated], *, missing_ok: bool = False) -> ChangeReport:
+        """Remove triples; with `missing_ok` those that are not there are passed over. See `remove_triples`."""
+        from .writing.changing import remove_triples
+
+        return remove_triples(self.gateway(), triples, missing_ok=missing_ok)
 
     # The same with asyncio
 

@@ -12,22 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from ..engine.writing.relations import RelationFacts
 from .reading.byte_file import ByteFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from .reading.lines import LineReader
-
-
-@dataclass(frozen=True, slots=True)
-class RelationFacts:
-    """What a source knows about a relation beyond its name."""
-
-    range: str | None = None
-    inverse: str | None = None
-    label: str | None = None
-    """A readable label, if the name is not readable."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from isal import igzip
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.instance import Instance
 from lodestar.engine.settings import Settings
+from lodestar.engine.writing.relations import relation_rows
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.formats.freebase import FreebaseSource
 from lodestar.loaders.loads.loading import LoadOptions, load, load_embedded
@@ -41,7 +42,6 @@ from lodestar.loaders.source import LinePart, Source
 from lodestar.loaders.stage.stage import Stage
 from lodestar.loaders.subset import Subset
 from lodestar.loaders.writing.bulk_writer import BulkWriter, relation_table
-from lodestar.loaders.writing.relations import relation_rows
 from pyarrow import csv as arrow_csv
 
 PREFIX = "<http://rdf.freebase.com/ns/"

@@ -18,9 +18,9 @@ LABEL_SEPARATOR = " – "
 GRAPH_VERSION = 2
 """Version of the graph model: labels, properties, constraints and indexes. Earlier versions can be read too."""
 
-Edition = tuple[int, str | None, str | None, int, str | None]
-"""What differs after a load began, finished or was deleted, or relations were described: see
-``read_edition.cypher``."""
+Edition = tuple[int, str | None, str | None, int, str | None, int]
+"""What differs after a load began, finished or was deleted, single triples were changed, or relations were described:
+see ``read_edition.cypher``."""
 
 Origin = Literal["user", "source", "llm", "lexicon"]
 """Who said it, in the order of trust."""
@@ -228,6 +228,8 @@ class LoadManifest:
     """ISO 8601; None until the load is complete, and again once its deletion has begun."""
     graph_version: int = 1
     deleting: bool = False
+    num_removed: int = 0
+    """Triples of its source that were removed one by one since, and are not among `num_triples`."""
 
 
 def read_catalogue() -> Request[Catalogue]:
@@ -261,11 +263,11 @@ def read_graph_state() -> Request[GraphState]:
 
 
 def read_edition() -> Request[Edition]:
-    """Read the edition, which differs after a load began, finished or was deleted."""
+    """Read the edition, which differs after every change of the graph by Lodestar."""
 
     def decode(rows: Sequence[Row]) -> Edition:
-        num_loads, started, finished, num_relations, described = rows[0]
-        return num_loads, started, finished, num_relations, described
+        num_loads, started, finished, num_relations, described, num_changes = rows[0]
+        return num_loads, started, finished, num_relations, described, num_changes
 
     return Request(template("read_edition"), {}, decode)
 

@@ -32,7 +32,7 @@ from .connection import (
     GRACE_S,
     Connection,
 )
-from .load_lock import OpenTransaction, end_transactions
+from .load_lock import OpenTransaction, end_transactions, hold_load_lock
 from .templates import Request, Row
 
 T = TypeVar("T")
@@ -41,6 +41,7 @@ MIN_VERSION = (5, 26)
 MAX_CONCURRENT = 16
 FETCH_SIZE = 1_000
 HOLD_WAIT_S = 10.0
+WRITE_TRIES = 5
 
 # Lodestar reports what matters itself; the driver's warnings would break the progress bars.
 logging.getLogger("neo4j").setLevel(logging.ERROR)
@@ -234,6 +235,24 @@ class Gateway:
                 yield hold
             finally:
                 hold.release()
+
+    def write(self, steps: Callable[[], Steps[T]]) -> T:
+        """Run steps in one transaction that holds the load lock: all that they write is kept, or nothing.
+
+        Where Neo4j asks for another try, as after a deadlock, the steps begin anew. Raises `LoadInProgressError` if a
+        load or another writer keeps the lock for `HOLD_WAIT_S`.
+        """
+        for last in (*[False] * (WRITE_TRIES - 1), True):
+            with translate_errors(self.connection):
+                try:
+                    with self.hold_transaction(hold_load_lock()) as hold:
+                        answer = drive(steps(), lambda group: [hold.run(request) for request in requests_in(group)])
+                        hold.commit()
+                        return answer
+                except driver_errors.TransientError:
+                    if last:
+                        raise
+        raise AssertionError("the last try returns or raises")
 
     def _session(self, **options: Any) -> neo4j.Session:
         """Return a session that sees everything written through this gateway, on any server of a cluster."""

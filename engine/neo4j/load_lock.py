@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import Executor, wait
 from contextlib import suppress
-from typing import Any, LiteralString, Self
+from typing import Any, LiteralString, Self, TypeVar
 
 import neo4j
 from neo4j import exceptions as driver_errors
@@ -18,12 +18,19 @@ from neo4j import exceptions as driver_errors
 from ..errors import DatabaseError, LoadInProgressError
 from .templates import Request, template
 
+T = TypeVar("T")
+
 _LOST = (driver_errors.Neo4jError, driver_errors.DriverError, OSError)
 
 
 def hold_load_lock() -> Request[None]:
     """Take the load lock; use it with `Gateway.hold_transaction`. Needs the constraint ``load_lock``."""
     return Request(template("hold_load_lock"), {}, lambda _: None)
+
+
+def release_load_lock() -> Request[None]:
+    """Give the load lock back where the transaction that holds it is to be committed."""
+    return Request(template("release_load_lock"), {}, lambda _: None)
 
 
 def end_transactions(token: str) -> Request[int]:
@@ -92,6 +99,20 @@ class OpenTransaction:
     def keep_alive(self, pool: Executor) -> None:
         """Query from time to time until the hold is released or lost, because an idle connection may be cut."""
         pool.submit(self._keep_alive)
+
+    def run(self, request: Request[T]) -> T:
+        """Run another request in the transaction and return its answer."""
+        with self._in_use:
+            result = self._transaction.run(request.template.render(request.names), dict(request.params))
+            rows = [tuple(record.values()) for record in result]
+        return request.decode(rows)
+
+    def commit(self) -> None:
+        """Keep what the requests after the first wrote, undo the first, and free the locks."""
+        self.run(release_load_lock())
+        self._released.set()
+        with self._in_use:
+            self._transaction.commit()
 
     def release(self) -> None:
         """Roll back the request and free the locks; if the transaction is gone, the database has done both."""

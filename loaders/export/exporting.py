@@ -24,9 +24,9 @@ from ...engine.neo4j.statements import (
 )
 from ...engine.progress import Progress, ignore_progress
 from ...engine.relations.describing import write_words_as_lines
+from ...engine.writing.names import Name, read_names
 from ..formats.freebase import FREEBASE
 from ..loads.report import number_of
-from ..writing.names import Name, read_names
 from .output import STDOUT, Output, publish_all
 from .writers import NTriplesWriter, TsvNameWriter, TsvTripleWriter, is_absolute_iri
 

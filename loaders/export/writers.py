@@ -17,9 +17,9 @@ from pyarrow import parquet
 from ...engine.errors import InputError
 from ...engine.neo4j.statements import HeadTriples
 from ...engine.values import iri_text, literal_term
+from ...engine.writing.names import Name
 from ...models.message_text import SHOWN_CHARS
 from ..formats.freebase import FREEBASE
-from ..writing.names import Name
 
 _ABSOLUTE_IRI = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]+')
 _BLANK_NODE = re.compile(r"_:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")

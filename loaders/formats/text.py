@@ -16,11 +16,12 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from ...engine.errors import InputError, UsageError
 from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
+from ...engine.writing.relations import RelationFacts
 from ...models.message_text import quote_line
 from ..reading.byte_file import ByteFile
 from ..reading.records import MAX_RECORD_BYTES, UnreadableError, parse_record, record_lines
 from ..rows import StatementRow, name_row, reject_row, row_batches, triple_row
-from ..source import NO_ID, FileSource, Part, RelationFacts, RowPart
+from ..source import NO_ID, FileSource, Part, RowPart
 from .text_concepts import (
     LABELS,
     ConceptFinder,

@@ -9,8 +9,8 @@ from ...engine.neo4j.catalogue import read_graph_state
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.templates import Request, split_into_requests, template
 from ...engine.progress import Progress, ignore_progress
-from ..writing.manifest import ensure_names
-from ..writing.names import search_names
+from ...engine.writing.manifest import ensure_names
+from ...engine.writing.names import search_names
 from ..writing.online_writer import BATCH_SIZE
 from .loading import load_lock
 

@@ -32,13 +32,13 @@ from ...engine.relations.describing import describe_from_file, describe_from_sou
 from ...engine.relations.kinds import refresh_kinds
 from ...engine.settings import Settings
 from ...engine.whole_file import lock_file
+from ...engine.writing.manifest import Manifest, check_own, check_schema, ensure_lock
+from ...engine.writing.names import BASE_LOAD
 from ..source import Source
 from ..stage.rejects import check_free, check_place
 from ..stage.stage import Stage, StageCounts, delete_abandoned_stages
 from ..subset import Subset
 from ..writing.bulk_writer import BulkWriter
-from ..writing.manifest import Manifest, check_schema, ensure_lock
-from ..writing.names import BASE_LOAD
 from ..writing.online_writer import BATCH_SIZE, OnlineWriter
 from .report import LoadReport
 
@@ -172,11 +172,7 @@ def plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple
     Raises `UsageError` if the graph holds something else and the mode does not say what to do with it, `GraphError` if
     an earlier load did not finish.
     """
-    if not loads and (num_foreign := state.num_entities + state.num_literals):
-        raise UsageError(
-            f"the database has {num_foreign:,} nodes called Entity or Literal that no load of Lodestar's wrote, and "
-            "which it leaves alone: name another database with --database, or another server with --name"
-        )
+    check_own(state, loads)
     mine = next((load for load in loads if load.sha256 == sha256), None)
     others = [load for load in loads if load.sha256 != sha256]
     replaces = options.mode == "replace" or (mine is not None and not mine.finished and _was_replacing(mine))

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 from ...engine.neo4j.catalogue import LoadManifest
+from ...engine.writing.manifest import Manifest
 from ...models.message_text import quote_line
 from ..stage.stage import StageCounts
-from ..writing.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,8 @@ class LoadReport:
     categories: Mapping[str, int] = field(default_factory=dict)
     """Statements of the source by category."""
     already_loaded: bool = False
+    num_removed: int = 0
+    """Triples of an earlier load that were removed one by one since, and are not among `num_triples`."""
 
     @classmethod
     def of(
@@ -75,7 +77,11 @@ class LoadReport:
         if self.num_literals:
             counts.insert(2, number_of(self.num_literals, "literal", "literals"))
         if self.already_loaded:
-            return f"{self.source} is already loaded: {', '.join(counts)}"
+            notes = [f"{self.source} is already loaded: {', '.join(counts)}"]
+            if self.num_removed:
+                removed = number_of(self.num_removed, "triple of it was", "triples of it were")
+                notes.append(f"{removed} removed since: --force adds them again")
+            return "; ".join(notes)
         rate = self.num_triples / max(self.seconds, 1e-3)
         notes = [f"{', '.join(counts)} in {self.seconds:.1f} s ({rate:,.0f} triples/s, {self.writer})"]
         if self.num_duplicates:

@@ -13,10 +13,10 @@ from ...engine.neo4j.templates import Request, Row, split_into_requests, templat
 from ...engine.progress import Progress, ignore_progress
 from ...engine.relations.describing import describe_from_source, remove_descriptions
 from ...engine.relations.kinds import refresh_kinds
-from ..writing.manifest import labels_of, make_write_request
-from ..writing.names import Name, read_names, remove_load, write_names
+from ...engine.writing.manifest import labels_of, make_write_request
+from ...engine.writing.names import Name, read_names, remove_load, write_names
+from ...engine.writing.relations import refresh_counts
 from ..writing.online_writer import BATCH_SIZE
-from ..writing.relations import refresh_counts
 from .loading import load_lock
 
 

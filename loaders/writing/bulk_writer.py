@@ -21,11 +21,10 @@ from ...engine.neo4j.import_files import LIST_DELIMITER, ImportFile, ImportFiles
 from ...engine.neo4j.instance import LOAD_TIMEOUT_S
 from ...engine.neo4j.load_lock import OpenTransaction
 from ...engine.progress import Progress, ignore_progress
+from ...engine.writing.manifest import Manifest, begin_load, finish_load, make_write_request, write_relations
+from ...engine.writing.relations import RelationFacts, RelationRow, num_related, relation_rows
 from ..rows import RowStream
-from ..source import RelationFacts
 from ..stage.stage import Stage
-from .manifest import Manifest, begin_load, finish_load, make_write_request, write_relations
-from .relations import RelationRow, num_related, relation_rows
 
 if TYPE_CHECKING:
     from ...engine.neo4j.bulk_import import ImportServer

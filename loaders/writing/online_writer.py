@@ -13,12 +13,18 @@ from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.load_lock import OpenTransaction
 from ...engine.neo4j.templates import Request, split_into_requests, template
 from ...engine.progress import Progress, ignore_progress
+from ...engine.writing.manifest import Manifest, begin_load, finish_load, labels_of, make_write_request, write_relations
+from ...engine.writing.names import BASE_LOAD, Name, add_load, read_names, write_names
+from ...engine.writing.relations import (
+    RelationFacts,
+    RelationRow,
+    count_in_graph,
+    num_related,
+    refresh_counts,
+    relation_rows,
+)
 from ..rows import split_by_bytes
-from ..source import RelationFacts
 from ..stage.stage import Stage
-from .manifest import Manifest, begin_load, finish_load, labels_of, make_write_request, write_relations
-from .names import BASE_LOAD, Name, add_load, read_names, write_names
-from .relations import RelationRow, count_in_graph, num_related, refresh_counts, relation_rows
 
 BATCH_SIZE = 10_000
 

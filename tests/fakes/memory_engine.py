@@ -27,7 +27,7 @@ class WholeGraph(MemoryGraph):
     """A graph in memory that an engine can be opened over."""
 
     def _read_edition(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
-        return [(1, "then", "now", len(self.relations), None)]
+        return [(1, "then", "now", len(self.relations), None, 0)]
 
     def _read_graph_state(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         num_nodes = len(self.names) + len(self.relations) + 1

@@ -11,11 +11,12 @@ from typing import Any
 
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.progress import Progress, ignore_progress
+from lodestar.engine.writing.relations import RelationFacts
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.loading import load as load_source
 from lodestar.loaders.loads.report import LoadReport
 from lodestar.loaders.rows import StatementRow, name_row, row_batches, triple_row
-from lodestar.loaders.source import Part, RelationFacts, RowPart, Source
+from lodestar.loaders.source import Part, RowPart, Source
 
 COUNTRIES: tuple[tuple[str, str, str], ...] = (
     ("m.peru", "location.country.capital", "m.lima"),

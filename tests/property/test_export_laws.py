@@ -14,16 +14,16 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
 from lodestar.engine.neo4j.statements import HeadTriples, StatedTail
+from lodestar.engine.writing.names import Name
+from lodestar.engine.writing.stated import fault_of_id, fault_of_relation
 from lodestar.loaders.export.output import publish_all
 from lodestar.loaders.export.writers import NTriplesWriter, TsvNameWriter, TsvTripleWriter
 from lodestar.loaders.formats.by_name import source_class
 from lodestar.loaders.parsers.parser import parser
 from lodestar.loaders.source import LinePart, Source
-from lodestar.loaders.writing.names import Name
 
 from tests.conftest import examples
 from tests.property.test_term_laws import datatypes, ids, languages, texts
-from tests.references.id_faults import fault_of_id, fault_of_relation
 
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 

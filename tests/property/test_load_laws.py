@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from lodestar.engine.writing.names import search_name
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
 from lodestar.loaders.reading import lines as lines_module
 from lodestar.loaders.reading.lines import LineReader
-from lodestar.loaders.writing.names import search_name
 
 from tests.conftest import examples
 from tests.references.lines import reference_lines

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.linking.names import find_initials
+from lodestar.engine.writing.names import Name, add_load, read_names, remove_load, search_name, write_names
 from lodestar.loaders.rows import StatementRow, name_row, triple_row
 from lodestar.loaders.source import NO_ID, Source
 from lodestar.loaders.stage.stage import Stage, StageCounts
 from lodestar.loaders.subset import Subset
 from lodestar.loaders.writing.bulk_writer import signatures
-from lodestar.loaders.writing.names import Name, add_load, read_names, remove_load, search_name, write_names
 
 from tests.conftest import examples
 from tests.made.graphs import RowSource, TripleSource

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from ...source import RelationFacts
+from ....engine.writing.relations import RelationFacts
 from ..delimited import TsvSource
 
 _FOLDER = Path(__file__).parent

@@ -16,11 +16,11 @@ from lodestar.engine.neo4j.catalogue import Phrase, check_signatures, read_catal
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.instance import Instance
 from lodestar.engine.neo4j.load_lock import hold_load_lock
+from lodestar.engine.writing import relations as relation_types
 from lodestar.loaders.loads.loading import LoadOptions, Mode, WriterChoice, load_embedded
 from lodestar.loaders.loads.verifying import verify
 from lodestar.loaders.rows import StatementRow, name_row, triple_row
 from lodestar.loaders.source import NO_ID, Source
-from lodestar.loaders.writing import relations as relation_types
 
 from tests.conftest import HEAP_MB, PAGECACHE_MB, clear_database
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, RowSource, TripleSource, load

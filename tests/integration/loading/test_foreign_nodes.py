@@ -7,12 +7,12 @@ import pytest
 from lodestar.engine.errors import GraphError, UsageError
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state, read_loads
 from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.writing import relations as relation_counts
+from lodestar.engine.writing.relations import count_in_graph
 from lodestar.loaders.loads.loading import LoadOptions, LoadPlan, Mode, choose_writer
 from lodestar.loaders.loads.unloading import unload
 from lodestar.loaders.loads.verifying import verify
 from lodestar.loaders.stage.stage import StageCounts
-from lodestar.loaders.writing import relations as relation_counts
-from lodestar.loaders.writing.relations import count_in_graph
 
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 from lodestar.engine.neo4j.catalogue import RelationInfo
-from lodestar.loaders.source import RelationFacts
-from lodestar.loaders.writing.relations import RELATED, RelationRow, relation_rows
+from lodestar.engine.writing.relations import RELATED, RelationFacts, RelationRow, relation_rows
 
 STAGED = [(1, "a.x", 5), (2, "b.y", 9), (3, "c.z", 1), (4, "d.w", 1)]
 

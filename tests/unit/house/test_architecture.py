@@ -106,6 +106,13 @@ ALLOWED = {
         "engine/whole_file.py",
         "models",
     },
+    "engine/writing": {
+        "engine/writing",
+        *BASE,
+        "engine/linking/names.py",
+        "engine/relations",
+        "models/message_text.py",
+    },
     "engine/evaluation": {"engine", "models", "cypher"},
     "loaders": {
         "loaders",
@@ -120,6 +127,7 @@ ALLOWED = {
         "engine/neo4j",
         "engine/progress.py",
         "engine/relations",
+        "engine/writing",
         "models/message_text.py",
         "models/whole_file.py",
         "models/words.py",

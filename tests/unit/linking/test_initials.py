@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from lodestar.engine.linking.names import find_initials
-from lodestar.loaders.writing.names import search_names
+from lodestar.engine.writing.names import search_names
 
 
 @pytest.mark.parametrize(

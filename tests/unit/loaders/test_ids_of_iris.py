@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lodestar.engine.relations.words import type_words
-from lodestar.loaders.writing.names import domain_of, label_of
+from lodestar.engine.writing.names import domain_of, label_of
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import InputError
+from lodestar.engine.writing.names import domain_of, label_of, search_name
+from lodestar.engine.writing.stated import MAX_ID_BYTES, fault_of_id, fault_of_relation
 from lodestar.loaders.formats.by_name import FORMATS, detect_format, source_class
 from lodestar.loaders.formats.delimited import CsvSource, DelimitedSource, MetaqaSource, PathquestionSource, TsvSource
 from lodestar.loaders.formats.freebase import FREEBASE_ID, FreebaseSource, noise_parameters, read_noise_rules
@@ -26,12 +28,10 @@ from lodestar.loaders.reading.byte_file import ByteFile
 from lodestar.loaders.source import NO_ID, LinePart, Source
 from lodestar.loaders.stage.stage import Stage
 from lodestar.loaders.subset import Subset
-from lodestar.loaders.writing.names import domain_of, label_of, search_name
 from pyarrow import parquet
 
 from tests.made.graphs import TripleSource
 from tests.places import DATA
-from tests.references.id_faults import MAX_ID_BYTES, fault_of_id, fault_of_relation
 from tests.references.read_source import counts_of, read_source
 
 KG = "m.1\tp.q.capital\tm.2\nm.1\tp.q.capital\tm.2\nm.2\tinside\tm.1\n"

@@ -10,11 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
-from ...engine.errors import DatabaseError
-from ...engine.neo4j.catalogue import RelationInfo, read_relation_counts
-from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.templates import Request, template
-from ..source import RelationFacts
+from ..errors import DatabaseError
+from ..neo4j.catalogue import RelationInfo, read_relation_counts
+from ..neo4j.gateway import Gateway
+from ..neo4j.templates import Request, template
 from .names import domain_of, label_of
 
 MAX_TYPES = 65_000
@@ -22,6 +21,16 @@ MAX_TYPES = 65_000
 
 RELATED = "RELATED"
 """The type of relationships whose relation has no type of its own; their property ``relation`` names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelationFacts:
+    """What a source knows about a relation beyond its name."""
+
+    range: str | None = None
+    inverse: str | None = None
+    label: str | None = None
+    """A readable label, if the name is not readable."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ...engine.errors import GraphError
-from ...engine.neo4j.catalogue import GRAPH_VERSION, RelationInfo, read_catalogue
-from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.templates import Request, Row, split_into_requests, template
+from ..errors import GraphError, UsageError
+from ..neo4j.catalogue import GRAPH_VERSION, GraphState, LoadManifest, RelationInfo, read_catalogue
+from ..neo4j.gateway import Gateway
+from ..neo4j.templates import Request, Row, split_into_requests, template
 from .names import BASE_LOAD
 from .relations import RelationRow
 
@@ -29,15 +29,36 @@ _PLACES = {
 _OF_A_LOAD = ("entity_id", "literal_id", "relation_name", "relation_number", "load_sha256")
 
 
-def check_schema(gateway: Gateway) -> None:
-    """Raise `GraphError` if another index has one of the names, which would block ours."""
-    for name, labels, properties in gateway.fetch(_read_indexes()):
+def check_schema(gateway: Gateway) -> set[str]:
+    """Return the names of the indexes; raise `GraphError` if another has one of our names, which would block ours."""
+    indexes = gateway.fetch(_read_indexes())
+    for name, labels, properties in indexes:
         if name in _PLACES and (labels, properties) != tuple([part] for part in _PLACES[name]):
             label, property_ = _PLACES[name]
             raise GraphError(
                 f"the database has an index {name} on {'|'.join(labels)}({', '.join(properties)}), expected it on "
                 f"{label}({property_}): drop it, or name another database with --database"
             )
+    return {name for name, _, _ in indexes}
+
+
+def ensure_schema(gateway: Gateway) -> None:
+    """Create the constraints and the index that a graph needs, where one is missing."""
+    missing = set(_PLACES) - check_schema(gateway)
+    if "load_lock" in missing:
+        ensure_lock(gateway)
+    if missing - {"load_lock"}:
+        ensure_constraints(gateway)
+        ensure_names(gateway)
+
+
+def check_own(state: GraphState, loads: Sequence[LoadManifest]) -> None:
+    """Raise `UsageError` for a graph that no load wrote."""
+    if not loads and (num_foreign := state.num_entities + state.num_literals):
+        raise UsageError(
+            f"the database has {num_foreign:,} nodes called Entity or Literal that no load of Lodestar's wrote, and "
+            "which it leaves alone: name another database with --database, or another server with --name"
+        )
 
 
 def ensure_lock(gateway: Gateway) -> None:
@@ -99,6 +120,7 @@ class Manifest:
         return properties | {
             "options": json.dumps({**self.options, **replaces}, sort_keys=True),
             "graph_version": GRAPH_VERSION,
+            "num_removed": None,
         }
 
 

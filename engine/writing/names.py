@@ -13,8 +13,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ...engine.linking.names import find_initials
-from ...engine.neo4j.catalogue import LABEL_SEPARATOR
+from ..linking.names import find_initials
+from ..neo4j.catalogue import LABEL_SEPARATOR
 
 BASE_LOAD = 1
 
