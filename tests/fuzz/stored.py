@@ -32,7 +32,7 @@ from tests.unit.retrieval.test_relation_index import CATALOGUE, NAMES
 
 TEXTS = ("capital", "currency used", "place of birth")
 ENTITIES = [("m.peru", "Peru"), ("m.lima", "Lima"), ("m.sol", "Peruvian sol")]
-EDITION = (1, "a", "b", 3, None)
+EDITION = (1, "a", "b", 3, None, 0)
 
 
 def check_runs(data: bytes, folder: Path) -> None:

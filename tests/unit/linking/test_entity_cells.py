@@ -13,7 +13,7 @@ from lodestar.models.text.encoders import FloatArray
 
 from tests.fakes.letter_encoder import LetterEncoder
 
-EDITION = (1, None, None, 1, None)
+EDITION = (1, None, None, 1, None, 0)
 LETTERS = "abcdefghijklmnopqrst"
 NAMES = [f"{a}{b}{c}" for a in LETTERS for b in LETTERS for c in LETTERS if a < b < c]
 
