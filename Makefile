@@ -28,6 +28,8 @@ wheel: $(VENV)/.dev ## Build dist/lodestar_kg-*.whl, to be installed elsewhere w
 
 test: $(VENV)/.dev ## Everything that gates a change, two things at a time
 	$(MAKE) $(TWO_AT_A_TIME) integration e2e unit types lint
+	@for name in "$$LODESTAR_CHROMIUM" chromium chromium-browser google-chrome; do \
+		command -v "$$name" >/dev/null && exit; done; echo "No Chromium here: the tests in a web browser did not run"
 
 test-long: $(VENV)/.dev ## What takes minutes: KILLS (1) of each load that is killed, EXAMPLES (3) times those of laws; hostile cases
 	$(MAKE) $(TWO_AT_A_TIME) hostile long laws

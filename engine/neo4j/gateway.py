@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -57,6 +58,8 @@ def translate_errors(connection: Connection) -> Iterator[None]:
             f"{connection.where} refused user {connection.user!r}: check --user and LODESTAR_PASSWORD"
         ) from error
     except (driver_errors.ServiceUnavailable, driver_errors.SessionExpired, OSError) as error:
+        if fault := find_tls_fault(error):
+            raise DatabaseUnavailableError(f"{connection.where}: {fault}") from error
         raise DatabaseUnavailableError(
             f"no Neo4j answers at {connection.where}: start one with `lodestar db start` or give --uri"
         ) from error
@@ -80,6 +83,25 @@ def translate_errors(connection: Connection) -> Iterator[None]:
     except driver_errors.DriverError as error:
         reason = "Neo4j's driver refuses the part after the ? of this address" if "?" in connection.uri else str(error)
         raise DatabaseUnavailableError(f"{connection.where}: {reason}") from error
+
+
+def find_tls_fault(error: BaseException) -> str | None:
+    """Return why TLS failed, from an error of the driver and what caused it; None if TLS did not fail."""
+    errors = [error]
+    for each in errors:  # grows during the loop
+        if isinstance(each, ssl.SSLCertVerificationError):
+            reason = each.verify_message.rstrip(".")
+            return (
+                f"its certificate is not trusted ({reason}): name the file with its issuer's certificate in "
+                "SSL_CERT_FILE, or give an address with +ssc, which trusts any"
+            )
+        if isinstance(each, ssl.SSLError):
+            return (
+                "it speaks no TLS that this machine accepts: give an address without +s, or turn TLS on in the server"
+            )
+        inner = (each.__cause__, each.__context__, *getattr(each, "exceptions", ()))
+        errors += [cause for cause in inner if cause is not None and not any(cause is known for known in errors)]
+    return None
 
 
 def check_version(connection: Connection, agent: str) -> str:

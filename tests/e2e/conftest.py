@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import io
+import os
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
 from lodestar.engine.cli.main import run
+
+NO_CHROMIUM = "no Chromium here: install one, or name it in LODESTAR_CHROMIUM"
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Say in the last line of the run that tests in a web browser did not run."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    skipped = reporter.stats.get("skipped", ()) if reporter else ()
+    if number := sum(NO_CHROMIUM in str(report.longrepr) for report in skipped):
+        print(f"{number} tests in a web browser did not run: {NO_CHROMIUM}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +33,15 @@ class Ran:
 
 
 Lodestar = Callable[..., Ran]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of a Chromium, or skip with the reason."""
+    for name in (os.environ.get("LODESTAR_CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome"):
+        if name and (found := shutil.which(name)):
+            return found
+    pytest.skip(NO_CHROMIUM)
 
 
 class _Stdin(io.TextIOWrapper):

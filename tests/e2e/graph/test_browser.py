@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -30,17 +28,6 @@ PATH_COLOUR = "rgb(255, 196, 84)"
 HUB = tuple(
     ("m.peru", f"hub.{kind}", other) for kind in ("zeppelin", "zither") for other in ("m.lima", "m.sol", "m.peru")
 )
-
-
-def chromium() -> str:
-    """The path of a Chromium, or skip with the reason."""
-    named = os.environ.get("LODESTAR_CHROMIUM")
-    if named:
-        return named
-    for name in ("chromium", "chromium-browser", "google-chrome"):
-        if found := shutil.which(name):
-            return found
-    pytest.skip("no Chromium here: install one, or name it in LODESTAR_CHROMIUM")
 
 
 def lodestar(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -74,7 +61,7 @@ def retrieved(loaded: dict[str, str]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def page(connection: Connection) -> Iterator[Page]:
+def page(connection: Connection, chromium: str) -> Iterator[Page]:
     """A page that reaches this machine alone; a request elsewhere is refused."""
 
     def gate(route: Route) -> None:
@@ -85,7 +72,7 @@ def page(connection: Connection) -> Iterator[Page]:
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=chromium(),
+            executable_path=chromium,
             args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"],
         )
         page = browser.new_page(viewport={"width": 1200, "height": 900})

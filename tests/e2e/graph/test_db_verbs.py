@@ -15,6 +15,8 @@ import psutil
 import pytest
 from lodestar.engine.neo4j.instance import Instance
 
+from tests.e2e.conftest import Lodestar
+
 COMMAND = [sys.executable, "-c", "from lodestar.engine.cli.main import run; run()", "db"]
 
 
@@ -99,9 +101,12 @@ def test_stop_and_reset_of_nothing_are_fine_and_make_nothing(alone: dict[str, st
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", ".", "a b"])
 @pytest.mark.parametrize("verb", [["start"], ["stop"], ["status"], ["reset", "--yes"]])
-def test_a_bad_name_is_refused(verb: list[str], name: str, alone: dict[str, str]) -> None:
-    assert "server name" in refused(lodestar_db(*verb, "--name", name, environment=alone), 2)
-    assert not Path(alone["LODESTAR_HOME"]).exists()
+def test_a_bad_name_is_refused(verb: list[str], name: str, lodestar: Lodestar, tmp_path: Path) -> None:
+    ran = lodestar("db", *verb, "--name", name, "--home", str(tmp_path / "home"))
+    assert (ran.code, ran.out) == (2, "")
+    (line,) = ran.err.splitlines()
+    assert "server name" in line
+    assert not (tmp_path / "home").exists()
 
 
 def test_reset_asks_first(server: Instance, home_dir: Path, alone: dict[str, str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -41,13 +40,6 @@ NAMES = {
 }
 
 
-def chromium() -> str:
-    for name in ("chromium", "chromium-browser", "google-chrome"):
-        if found := shutil.which(name):
-            return found
-    pytest.skip("no Chromium here: install one")
-
-
 @pytest.fixture(scope="module")
 def url(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings) -> Iterator[str]:
     clear_database(driver, connection.database)
@@ -57,10 +49,10 @@ def url(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser(chromium: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        browser = playwright.chromium.launch(executable_path=chromium(), args=arguments)
+        browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
         yield browser
         browser.close()
 

@@ -178,10 +178,22 @@ def test_names_are_found_without_accents_and_case(gateway: Gateway, driver: neo4
     assert found("r") == []
 
 
-@pytest.mark.parametrize(("mode", "batch_size"), [("new", 9), ("append", 1_000), ("replace", 1_000)])
+@pytest.mark.parametrize(
+    ("mode", "batch_size", "apart"),
+    [
+        ("new", 9, 7),
+        ("append", 1_000, 6),
+        ("replace", 1_000, 7),
+        *(
+            pytest.param(*each, 1, marks=pytest.mark.long)
+            for each in (("new", 9), ("append", 1_000), ("replace", 1_000))
+        ),
+    ],
+)
 def test_a_load_that_died_anywhere_is_repaired_by_the_same_load(
-    gateway: Gateway, driver: neo4j.Driver, mode: Mode, batch_size: int
+    gateway: Gateway, driver: neo4j.Driver, mode: Mode, batch_size: int, apart: int
 ) -> None:
+    """It dies before requests that are `apart` from each other."""
     first = TripleSource([("m.peru", "location.country.capital", "m.lima"), ("a", "r", "b")], {"a": "A", "b": "Bee"})
     source = TripleSource([*COUNTRIES, *HOSTILE], COUNTRY_NAMES)
 
@@ -202,7 +214,7 @@ def test_a_load_that_died_anywhere_is_repaired_by_the_same_load(
                 load(source, fragile, mode=mode, batch_size=batch_size)
                 break
             except InterruptedLoadError:
-                died += 3
+                died += apart
             state = gateway.fetch(read_graph_state())
             assert state.num_finished_loads <= (mode != "new")
             if mode == "new":

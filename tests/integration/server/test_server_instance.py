@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -20,10 +21,16 @@ from lodestar.engine.errors import (
     ServerError,
     StorageError,
 )
+from lodestar.engine.neo4j import home
+from lodestar.engine.neo4j.catalogue import read_graph_state
+from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.embedded import Status
-from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
+from lodestar.engine.neo4j.home import configuration
 from lodestar.engine.neo4j.instance import Instance, connection_of
 from lodestar.engine.settings import Settings
+
+from tests.made.certificates import write_certificate
 
 pytestmark = pytest.mark.database
 
@@ -124,15 +131,90 @@ def test_a_given_port_that_is_taken(home_dir: Path, cache_dir: Path, status: Sta
 
 
 @pytest.fixture(scope="module")
-def films(server: Instance, home_dir: Path, cache_dir: Path) -> Iterator[Instance]:
-    """A second server beside the first."""
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_certificate(tmp_path_factory.mktemp("tls"), "localhost")
+
+
+@pytest.fixture(scope="module")
+def films(server: Instance, home_dir: Path, cache_dir: Path, certificate: Path) -> Iterator[Instance]:
+    """A second server beside the first, which speaks TLS to those who ask for it."""
     instance = Instance("films", home_dir, cache_dir)
-    yield instance
-    instance.reset()
+    tls = {
+        "server.bolt.tls_level": "OPTIONAL",
+        "dbms.ssl.policy.bolt.enabled": "true",
+        "dbms.ssl.policy.bolt.base_directory": str(certificate.parent),
+        "dbms.ssl.policy.bolt.client_auth": "NONE",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(home, "configuration", lambda state: {**configuration(state), **tls})
+        instance.start(heap_mb=512, pagecache_mb=64, progress=False)
+        yield instance
+        instance.reset()
+
+
+def over_tls(instance: Instance, address: str) -> Connection:
+    return replace(instance.connection(), uri=f"{address}:{instance.status().bolt_port}")
+
+
+@pytest.mark.parametrize("scheme", ["bolt+s", "neo4j+s"])
+def test_a_trusted_certificate_is_asked_over_tls(
+    films: Instance, certificate: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with Gateway(over_tls(films, f"{scheme}://localhost")) as gateway:
+        assert gateway.version() == films.status().version
+
+
+@pytest.mark.parametrize("scheme", ["bolt+ssc", "neo4j+ssc"])
+def test_any_certificate_will_do_where_told(films: Instance, scheme: str) -> None:
+    with Gateway(over_tls(films, f"{scheme}://127.0.0.1")) as gateway:
+        assert gateway.version() == films.status().version
+
+
+@pytest.mark.parametrize("scheme", ["bolt+s", "neo4j+s"])
+@pytest.mark.parametrize(
+    ("host", "trusts_it", "reason"), [("localhost", False, "self-signed certificate"), ("127.0.0.1", True, "127.0.0.1")]
+)
+def test_a_wrong_certificate_is_one_clear_line(
+    films: Instance,
+    certificate: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    scheme: str,
+    host: str,
+    trusts_it: bool,
+    reason: str,
+) -> None:
+    if trusts_it:
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    connection = over_tls(films, f"{scheme}://{host}")
+    with Gateway(connection) as gateway, pytest.raises(DatabaseUnavailableError) as caught:
+        gateway.version()
+    said = str(caught.value)
+    assert said.startswith(f"{connection.uri}: its certificate is not trusted (")
+    assert reason in said
+    assert "\n" not in said
+
+    async def ask() -> None:
+        gateway = AsyncGateway(connection)
+        try:
+            await gateway.fetch(read_graph_state())
+        finally:
+            await gateway.close()
+
+    with pytest.raises(DatabaseUnavailableError) as caught:
+        asyncio.run(ask())
+    assert str(caught.value) == said
+
+
+def test_a_server_that_speaks_no_tls_is_one_clear_line(server: Instance) -> None:
+    connection = over_tls(server, "bolt+s://localhost")
+    with Gateway(connection) as gateway, pytest.raises(DatabaseUnavailableError, match="it speaks no TLS") as caught:
+        gateway.version()
+    assert "\n" not in str(caught.value)
 
 
 def test_a_second_server_lives_through_kill_stale_pid_and_taken_port(films: Instance, server: Instance) -> None:
-    first = films.start(heap_mb=512, pagecache_mb=64, progress=False)
+    first = films.status()
     assert first.running
     assert {first.bolt_port, first.http_port}.isdisjoint(server.remembered_ports)
     assert [other.name for other in server.others()] == ["films"]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from lodestar.engine.answering.llm import (
@@ -118,7 +119,8 @@ def test_openai_without_a_key_says_what_to_set(base_url: str) -> None:
     "base_url", ["http://localhost:11434/v1", "http://[::1]:8000/v1", "https://llm.example.org/v1"]
 )
 def test_any_other_endpoint_may_do_without_a_key(base_url: str) -> None:
-    ChatGateway.of(Settings(llm_model="m", llm_base_url=base_url))
+    chat = ChatGateway.of(Settings(llm_model="m", llm_base_url=base_url))
+    assert (chat.endpoint.model, chat.endpoint.where) == ("m", urlsplit(base_url).netloc)
 
 
 @pytest.mark.parametrize(

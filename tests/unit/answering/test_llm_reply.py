@@ -122,9 +122,11 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
 @given(st.text(max_size=300))
 def test_any_text_gives_a_reply_or_the_one_error(content: str) -> None:
     try:
-        parse_reply(content)
-    except LLMError:
-        return
+        reply = parse_reply(content)
+    except LLMError as error:
+        assert "\n" not in str(error)
+    else:
+        assert all(claim.name.strip() for claim in reply.claims)
 
 
 json_values = st.recursive(

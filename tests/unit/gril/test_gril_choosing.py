@@ -33,6 +33,7 @@ from lodestar.models.gril.reader_training import JointNetwork
 from lodestar.models.gril.readers import ReaderModel, new_reader
 from lodestar.models.gril.scoring import Bridge
 from lodestar.models.gril.training import read_reader, reader_targets
+from lodestar.models.gril.writing import WrittenReply
 from lodestar.models.star.backbone import describe_backbone
 from lodestar.models.subgraphs import QuestionGraphs
 from lodestar.models.text.vectors import TextVectors
@@ -242,14 +243,26 @@ def test_the_answer_is_an_option_with_the_triples_that_name_it(encoder: str) -> 
         answers(answerer.answer([evidence()]))
 
 
-def test_what_is_written_is_held_against_the_triples(encoder: str, tmp_path: Path) -> None:
+def test_what_is_written_is_held_against_the_triples(
+    encoder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     language_model = str(write_tiny_causal_lm(tmp_path, num_layers=1))
     made = new_reader(joint(language_model, reads="writing"))
     given = passages(made, encoder, "writing")
     asked = replace(evidence(), extras=(GraphToken((0.1,) * made.width),))
     (answer,) = answers(GenerativeAnswerer(given).answer([asked]))
-    assert answer.entities or "wrote none" in answer.text
-    assert all(entity.origin in {"graph", "model"} for entity in answer.entities)
+    assert {entity.origin for entity in answer.entities} <= {"graph", "model"}
+
+    def answered(*names: str) -> Answer:
+        monkeypatch.setattr(ReaderModel, "write", lambda *_: [WrittenReply(names, 0.75)])
+        (found,) = answers(GenerativeAnswerer(given).answer([asked]))
+        return found
+
+    some, none = answered("Lima", "Quito"), answered()
+    assert [(each.origin, each.evidence) for each in some.entities] == [("graph", (0,)), ("model", ())]
+    assert (some.text, some.confidence) == ("Lima, Quito", 0.75)
+    assert (none.entities, none.confidence) == ((), 0.0)
+    assert none.text.endswith("the language model wrote none")
 
 
 def question(*options: str, answer: str = "a") -> QuestionSet:

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
-import math
 import re
 import time
+from collections.abc import Collection
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -174,11 +175,40 @@ def test_scripts_emoji_and_case_are_only_text(text: str) -> None:
 
 
 def test_probabilities_are_those_of_the_formula() -> None:
+    """1 / (1 + e^−(1·0.5 − 2·1)) = 1 / (1 + e^1.5), and 1 / 2."""
+    assert compute_probabilities(np.array([[1.0, 2.0], [2.0, 1.0]]), (0.5, -1.0)) == pytest.approx(
+        [0.182426, 0.5], abs=1e-6
+    )
     words = QuestionWords("Where is Peru?")
     found = [m for each in POOL if (m := find_mention(words, each, 0.8))]
-    x = compute_features(words, found, ())
-    assert x.shape == (2, len(MENTION_FEATURES)) == (2, len(MENTION_WEIGHTS))
-    assert compute_probabilities(x) == pytest.approx([1 / (1 + math.exp(-sum(MENTION_WEIGHTS * row))) for row in x])
+    assert compute_features(words, found, ()).shape == (2, len(MENTION_FEATURES)) == (2, len(MENTION_WEIGHTS))
+
+
+def likelihood(text: str, id_: str, *pool: NamedEntity, type_words: Collection[str] = ()) -> float:
+    found = {each.entity.id: each.probability for each in FullTextLinker(type_words=set(type_words)).rank(text, pool)}
+    return found[id_] or 0.0
+
+
+def test_what_makes_a_mention_likelier() -> None:
+    peru, small = named("peru", "Peru", degree=300), named("peru", "Peru", degree=3)
+    nice, zurich, film = named("nice", "Nice"), named("zurich", "Zürich"), named("film", "Film")
+    united, states = named("utd", "United"), named("us", "United States")
+    assert likelihood("Where is Peru?", "peru", peru) > likelihood("Where is Peru?", "peru", small), "its degree"
+    assert likelihood("Where is Peru?", "peru", small) > likelihood(
+        "Where is Peru?", "peru", small, named("other", "Peru", degree=900)
+    ), "nothing else of its name that is larger"
+    assert likelihood("Where is Zürich?", "zurich", zurich) > likelihood("Where is Züirch?", "zurich", zurich), (
+        "no typo"
+    )
+    assert likelihood("Who lives in Nice?", "nice", nice) > likelihood("Who lives in nice houses?", "nice", nice), (
+        "its capitals"
+    )
+    assert likelihood("which film is it", "film", film) > likelihood(
+        "which film is it", "film", film, type_words={"film"}
+    ), "no word for a type"
+    assert likelihood("the United States", "utd", united) > likelihood("the United States", "utd", united, states), (
+        "no longer mention around it"
+    )
 
 
 def test_ambiguity_is_ranked_by_degree_and_both_are_shown() -> None:

@@ -1,4 +1,4 @@
-"""ReG@Entity: PNA's scalers by hand and against a dense reference, and a training that learns, is taken up, read, at work."""
+"""ReG@Entity: what its network aggregates against a dense reference, and a training that learns, is taken up, read, at work."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import torch
 from lodestar.models.reg_entity.config import EntityConfig, EntityDescription
 from lodestar.models.reg_entity.kind import KIND
 from lodestar.models.reg_entity.network import (
-    AGGREGATORS,
-    SCALERS,
     EntityModel,
     EntityScorer,
     node_questions,
@@ -24,7 +22,7 @@ from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import TrainingOptions
 from lodestar.models.training.trainer import Watcher
-from torch_geometric.nn.aggr import DegreeScalerAggregation
+from torch_geometric.nn import PNAConv
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.reg_graphs import question_graphs
@@ -53,37 +51,24 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-class TestScalers:
-    """Corso et al. 2020, equation 5: S(d, α) = (log(d + 1) / δ)^α, δ the mean of log(d + 1) in the training graphs."""
+def test_messages_are_aggregated_as_the_paper_has_it() -> None:
+    """Corso et al. 2020, equation 5: S(d, α) = (log(d + 1) / δ)^α, δ the mean of log(d + 1) in the training graphs.
 
-    def test_by_hand(self) -> None:
-        """Training degrees 1, 1, 3: δ = (2 ln 2 + ln 4) / 3 = 4/3 ln 2. A node with messages 2 and 4: log(3) / δ."""
-        aggregation = DegreeScalerAggregation(["mean"], list(SCALERS), torch.tensor([0, 2, 0, 1]))
-        found = aggregation(torch.tensor([[2.0], [4.0]]), torch.tensor([0, 0]), dim_size=1, dim=0)
-        delta = 4 / 3 * np.log(2)
-        np.testing.assert_allclose(found[0], [3, 3 * np.log(3) / delta, 3 * delta / np.log(3)], rtol=1e-6)
-
-    def test_a_dense_reference(self) -> None:
-        torch.manual_seed(0)
-        degrees = torch.tensor([1, 4, 2, 0, 3])
-        messages, index = torch.randn(20, 3), torch.randint(0, 6, (20,))
-        index[index == 4] = 5  # one node without a message
-        aggregation = DegreeScalerAggregation(list(AGGREGATORS), list(SCALERS), degrees)
-        found = aggregation(messages, index, dim_size=6, dim=0)
-        delta = float((degrees * torch.log(torch.arange(5) + 1)).sum() / degrees.sum())
-        for node in range(6):
-            own = messages[index == node]
-            empty = torch.zeros(3)
-            parts = [
-                own.mean(0) if len(own) else empty,
-                own.min(0).values if len(own) else empty,
-                own.max(0).values if len(own) else empty,
-                (own.var(0, unbiased=False).clamp(min=0)).sqrt() if len(own) else empty,
-            ]
-            joined = torch.cat(parts)
-            up = np.log(len(own) + 1) / delta
-            down = delta / np.log(max(len(own), 1) + 1)
-            np.testing.assert_allclose(found[node], torch.cat([joined, joined * up, joined * down]), atol=5e-3)
+    Training degrees 1, 1, 3: δ = (2 ln 2 + ln 4) / 3 = 4/3 ln 2.
+    """
+    torch.manual_seed(0)
+    layer = EntityScorer(4, 10, 3, 1, (0, 2, 0, 1)).layers[0]
+    assert isinstance(layer, PNAConv)
+    messages, index = torch.randn(20, 3), torch.randint(0, 6, (20,))
+    index[index == 4] = 5  # one node without a message
+    found = layer.aggr_module(messages, index, dim_size=6, dim=0)
+    delta = 4 / 3 * np.log(2)
+    for node in range(6):
+        own = messages[index == node] if (index == node).any() else torch.zeros(1, 3)
+        parts = (own.mean(0), own.min(0).values, own.max(0).values, own.var(0, unbiased=False).sqrt())
+        joined, num = torch.cat(parts), int((index == node).sum())
+        up, down = np.log(num + 1) / delta, delta / np.log(max(num, 1) + 1)
+        np.testing.assert_allclose(found[node], torch.cat([joined, joined * up, joined * down]), atol=5e-3)
 
 
 def test_degrees_count_both_ends() -> None:

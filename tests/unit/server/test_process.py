@@ -51,6 +51,7 @@ def test_an_ignored_interrupt_stays_ignored() -> None:
     try:
         with hold_interrupt():
             signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, previous)
 

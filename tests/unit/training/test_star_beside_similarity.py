@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,8 +75,12 @@ def test_without_the_relations_that_lead_to_its_answers() -> None:
 def test_probabilities_are_lower_where_some_have_no_answer() -> None:
     scored = [(3.0, 1.0), (2.0, 1.0), (1.0, 0.0), (0.0, 0.0), (2.5, 0.0)]
     assert fit_calibration(scored) == pytest.approx(fit_calibration(scored, [0.2] * 5))
-    (_, without), (_, with_bare) = fit_calibration(scored[:4]), fit_calibration(scored, [0.2, 0.2, 0.2, 0.2, 0.2])
-    assert with_bare < without or fit_calibration(scored)[0] < fit_calibration(scored[:4])[0]
+    answered, all_ = fit_calibration(scored[:4]), fit_calibration(scored)
+
+    def probability(fitted: tuple[float, float], score: float) -> float:
+        return 1 / (1 + math.exp(-(fitted[0] * score + fitted[1])))
+
+    assert all(probability(all_, score) < probability(answered, score) for score in (2.0, 2.5, 3.0))
 
 
 def trained(folder: Path, similarity: float, *, any_graph: bool = False) -> Path:
