@@ -1,0 +1,129 @@
+"""What STAR's objectives add up from a batch: each term against its formula, from the scores of the network."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from lodestar.models.star.batches import dual_batch
+from lodestar.models.star.config import DualOptions, PoolTrainingOptions
+from lodestar.models.star.cross_training import CrossReader, PoolObjective
+from lodestar.models.star.dual_training import DualObjective, iterate_continuations
+from lodestar.models.star.examples import RelationPair, RelationPairs
+from lodestar.models.star.mixing import shares_of
+from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
+from lodestar.models.star.texts import CachedTokenizer
+from lodestar.models.text.verbalise import DirectedRelation, RelationWords, verbalise_hop
+from lodestar.models.training.objective import TrainingOptions
+
+from tests.made.mined_examples import example_set
+from tests.made.tiny_checkpoint import tiny_backbone
+from tests.unit.training.test_star_networks import learned
+
+RELATIONS = tuple(RelationWords("country", (text,)) for text in ("capital", "currency used", "borders", "treaty"))
+PAIR = RelationPair("Which currency do they use?", (1, 3))
+
+
+def dual_objective(**options: float) -> DualObjective:
+    backbone = tiny_backbone()
+    network = DualEncoder(backbone).eval()
+    learned(network)
+    train = [example_set(0, 2)]
+    pairs = RelationPairs("some", "4" * 64, RELATIONS, (PAIR,))
+    settings = replace(DualOptions(batch_size=4), **options)  # type: ignore[arg-type]
+    return DualObjective(network, CachedTokenizer(backbone.tokenizer), train, [], settings, TrainingOptions(), pairs)
+
+
+def loss_of(objective: DualObjective) -> torch.Tensor:
+    return objective.loss(objective.network, 0, (0, 1))
+
+
+def fit(objective: DualObjective) -> torch.Tensor:
+    """P of each relation for the pair's question, in the direction that fits better or the other, (num_relations,)."""
+    dual, texts = objective.network, objective.texts
+
+    def encode(*each: str) -> torch.Tensor:
+        return torch.cat([dual.encode(texts.batch([texts.encode_single(text)])) for text in each])
+
+    ways = [
+        dual.log_scale.exp()
+        * encode(*(verbalise_hop((DirectedRelation(each, inverse),)) for each in RELATIONS))
+        @ encode(PAIR.text)[0]
+        for inverse in (False, True)
+    ]
+    powers = ways[0].exp() + ways[1].exp()
+    return powers / powers.sum()
+
+
+def test_the_pair_loss_is_the_cross_entropy_of_the_pairs_relations() -> None:
+    """2 · −½ Σ log P(right) is added to the loss of the paths."""
+    with torch.no_grad():
+        added = loss_of(dual_objective(pair_weight=2.0)) - loss_of(dual_objective(pair_weight=0.0))
+        likely = fit(dual_objective())
+    assert added.item() == pytest.approx(-2 * (likely[1].log() + likely[3].log()).item() / 2, rel=1e-3)
+
+
+def test_a_step_against_the_pair_loss_raises_the_pairs_relations() -> None:
+    objective = dual_objective(pair_weight=100.0)
+    before = fit(objective).detach()
+    loss_of(objective).backward()  # type: ignore[no-untyped-call]
+    with torch.no_grad():
+        for parameter in objective.network.parameters():
+            if parameter.grad is not None:
+                parameter.sub_(1e-5 * parameter.grad)
+        after = fit(objective)
+    assert after[1] * after[3] > before[1] * before[3]
+
+
+def test_the_dual_loss_is_that_of_whole_paths_and_weighted_that_of_their_beginnings() -> None:
+    """The mean over questions of −Σ t log softmax(stop) − .7 Σ_length Σ t log softmax(extend)."""
+    objective = dual_objective(extend_weight=0.7, pair_weight=0.0)
+    (examples,) = objective.train
+    expected = []
+    with torch.no_grad():
+        for example in examples.examples:
+            candidates = [example.reachable]
+            stop, extend = objective.network(dual_batch(objective.texts, examples.table, [example], candidates))
+            shares = shares_of(example, "f1", 0.1)
+            loss = -(torch.from_numpy(shares) * stop.log_softmax(0)).sum()
+            for rows, beyond in iterate_continuations(examples.table, example.reachable, shares):
+                loss -= 0.7 * (torch.from_numpy(beyond) * extend[torch.from_numpy(rows)].log_softmax(0)).sum()
+            expected.append(loss.item())
+        assert loss_of(objective).item() == pytest.approx(np.mean(expected), rel=1e-4)
+
+
+def test_the_weights_of_paths_reach_the_contrastive_loss() -> None:
+    """A path's weight falls from 1.8 to .2 with how often it is in its class, counted by hand."""
+    options = PoolTrainingOptions(batch_size=8, temperature=0.5, w_min=0.2, w_max=1.8)
+    examples = example_set(0, 2)
+    asked = examples.examples[:-1]  # two questions for a capital, one for a currency
+    train = [replace(examples, examples=asked)]
+    stop = [[np.zeros(len(each.reachable), dtype=np.float32) for each in asked]]
+    network = CrossAttentiveScorer(tiny_backbone()).eval()
+    learned(network)
+    texts = CachedTokenizer(tiny_backbone().tokenizer)
+    objective = PoolObjective(network, CrossReader(), texts, train, train, stop, stop, options, TrainingOptions())
+    right = [example.reachable.at(np.flatnonzero(example.positive)[:1]) for example in asked]
+    weight_of = []
+    for classes in ([each.paths.tolist() for each in right], [each.negatives.paths.tolist() for each in asked]):
+        counts = Counter(path for paths in classes for path in paths)
+        rarity = {path: 1 / count for path, count in counts.items()}
+        least, most = min(rarity.values()), max(rarity.values())
+        assert least < most
+        weight_of.append({path: 0.2 + 1.6 * (each - least) / (most - least) for path, each in rarity.items()})
+    expected = []
+    for example, positive in zip(asked, right, strict=True):
+        candidates = positive.concatenate(example.negatives)
+        (logits,) = objective.score(train[0], [(example, candidates)])
+        powers = np.exp(1 / (1 + np.exp(-logits)) / 0.5)
+        against = sum(
+            weight_of[1][path] * power for path, power in zip(candidates.paths[1:].tolist(), powers[1:], strict=True)
+        )
+        own = weight_of[0][int(candidates.paths[0])]
+        expected.append(-own * np.log(powers[0] / (powers[0] + against)))
+    with torch.no_grad():
+        found = objective.loss(network, 0, (0, 1)).item()
+    assert found == pytest.approx(np.mean(expected), rel=1e-4)
