@@ -189,6 +189,21 @@ class TestGrowing:
             network.options = replace(network.options, entity_update=False)
             torch.testing.assert_close(network(inputs).entities, before)
 
+    def test_what_is_pruned_sends_no_message_but_has_a_probability(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of 0 → 1 and 0 → 2 the second is pruned: h'_2 = W1 h_2, and its attention is P, so that it has a gradient."""
+        network = retriever(num_layers=1, sigma=0.45, budget=0)
+        inputs = inputs_of([(0, 0, 1), (0, 0, 2)], topics=[0])
+        set_attention(monkeypatch, [0.6, 0.4])
+        with torch.no_grad():
+            before = network.of_entity(inputs.entities)
+            found = network(inputs)
+            sent = network.update_neighbours(0.6 * before[0])
+            own = network.update_own(before)
+        torch.testing.assert_close(found.entities, own + torch.stack([torch.zeros(3), sent, torch.zeros(3)]))
+        assert found.path_probability.tolist() == pytest.approx([0.6, 0.4])
+        assert found.is_kept.tolist() == [True, False]
+        assert found.is_grown.tolist() == [True, True, False]
+
     def test_what_is_pruned_is_not_grown_from_but_for_what_is_on_right_paths(self) -> None:
         edges = [(0, 0, 1 + place) for place in range(30)] + [(1, 0, 40)]
         inputs = inputs_of(edges, topics=[0])

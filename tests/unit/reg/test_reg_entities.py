@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,12 +19,13 @@ from lodestar.models.reg_entity.network import (
     node_questions,
     triple_logits,
 )
-from lodestar.models.reg_entity.training import degree_histogram, read_entity_scorer
-from lodestar.models.reg_triple.network import EncodedGraphs
+from lodestar.models.reg_entity.training import EntityObjective, degree_histogram, read_entity_scorer
+from lodestar.models.reg_triple.network import EncodedGraphs, TripleInputs
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import TrainingOptions
 from lodestar.models.training.trainer import Watcher
+from torch import Tensor
 from torch_geometric.nn import PNAConv
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -90,6 +94,72 @@ def test_questions_of_a_batch_do_not_mix() -> None:
         np.testing.assert_allclose(network(together), alone, atol=1e-5)
         worth = triple_logits(network(together), together)
     np.testing.assert_allclose(worth[0], (alone[0] + alone[1]) / 2, atol=1e-5)
+
+
+def pass_of(network: EntityScorer, inputs: TripleInputs, degrees: Sequence[int]) -> Tensor:
+    """The pass, node by node and message by message; the linear maps are the network's, all else is written out here."""
+    count = torch.tensor(degrees, dtype=torch.float64)
+    delta = float((count * torch.log(torch.arange(len(degrees)) + 1.0)).sum() / count.sum())
+    columns = (inputs.heads, inputs.relation_of, inputs.tails, inputs.question_of)
+    triples = list(zip(*(column.tolist() for column in columns), strict=True))
+    asked = {end: question for head, _, tail, question in triples for end in (head, tail)}
+    edges: dict[int, list[tuple[int, Tensor]]] = {node: [] for node in asked}
+    for head, relation, tail, question in triples:
+        gate = 1 + network.of_question_in_relation(inputs.questions[question])
+        words = inputs.relations[relation]
+        edges[tail].append((head, torch.relu(network.of_relation(words) * gate)))
+        edges[head].append((tail, torch.relu(network.of_inverse(words) * gate)))
+    names = [row if named else network.unnamed for row, named in zip(inputs.entities, inputs.is_named, strict=True)]
+    states = torch.stack(
+        [
+            network.of_entity(names[node])
+            + network.of_distance(inputs.distances[node])
+            + network.of_question(inputs.questions[asked[node]])
+            for node in range(len(names))
+        ]
+    )
+    for layer in network.layers:
+        pna: Any = layer
+        x, rows = torch.relu(states), []
+        for node in range(len(names)):
+            messages = torch.stack(
+                [pna.pre_nns[0](torch.cat([x[node], x[other], pna.edge_encoder(edge)])) for other, edge in edges[node]]
+            )
+            spread = messages.var(0, unbiased=False).sqrt()
+            joined = torch.cat([messages.mean(0), messages.min(0).values, messages.max(0).values, spread])
+            scale = math.log(len(messages) + 1) / delta
+            rows.append(pna.lin(pna.post_nns[0](torch.cat([x[node], joined, joined * scale, joined / scale]))))
+        states = states + torch.stack(rows)
+    logits: Tensor = network.out(torch.relu(states)).squeeze(1)
+    return logits
+
+
+def test_the_pass_is_that_of_a_reference_message_by_message() -> None:
+    torch.manual_seed(0)
+    graphs, degrees = question_graphs(0, 3), (0, 7, 2, 1)
+    encoded = EncodedGraphs(graphs, LetterEncoder().encode, 2, torch.device("cpu"))
+    network = EntityScorer(encoded.dimension, 10, 8, 2, degrees).eval()
+    inputs = encoded.inputs(range(3), [np.arange(span.start, span.stop) for span in map(graphs.triples_of, range(3))])
+    assert not inputs.is_named.all()
+    with torch.no_grad():
+        for parameter in network.parameters():  # those that begin at 0, too
+            parameter.add_(0.3 * torch.randn_like(parameter))
+        expected = pass_of(network, inputs, degrees)
+        assert expected.std() > 0.1
+        torch.testing.assert_close(network(inputs), expected, rtol=1e-3, atol=1e-3)
+
+
+def test_all_right_entities_and_a_few_wrong_ones_are_learned_from() -> None:
+    graphs = [EncodedGraphs(question_graphs(0, 2), LetterEncoder().encode, 2, torch.device("cpu"))]
+    network = EntityScorer(graphs[0].dimension, 10, 8, 1, (0, 3, 1, 1)).eval()
+    objective = EntityObjective(network, graphs, graphs, replace(CONFIG, num_negatives=1))
+    drawn = set()
+    for epoch in range(20):
+        objective.begin(epoch)
+        logits, right = objective.logits_and_labels(network, graphs[0], 0, [0, 1])
+        assert right.tolist() == [1, 1, 0, 1, 1, 0]  # the topic and the answer are of the right triple
+        drawn.add(round(logits[2].item(), 5))
+    assert len(drawn) == 3  # each wrong one in its turn
 
 
 def test_right_entities_of_new_questions_come_first(trained: Path) -> None:

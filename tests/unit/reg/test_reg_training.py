@@ -10,9 +10,14 @@ import pytest
 import torch
 from lodestar.models.reg_triple.config import TripleConfig, TripleDescription
 from lodestar.models.reg_triple.kind import KIND
-from lodestar.models.reg_triple.network import EncodedGraphs, TripleColumns, TripleModel
-from lodestar.models.reg_triple.training import compute_answer_recall, read_triple_scorer, triple_figures
-from lodestar.models.subgraphs import GraphFileError, QuestionGraphs, read_graphs, write_graphs
+from lodestar.models.reg_triple.network import EncodedGraphs, TripleColumns, TripleModel, TripleScorer
+from lodestar.models.reg_triple.training import (
+    TripleObjective,
+    compute_answer_recall,
+    read_triple_scorer,
+    triple_figures,
+)
+from lodestar.models.subgraphs import GraphFileError, QuestionGraphs, encoding_width, read_graphs, write_graphs
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.checkpoint import TrainingStateError
 from lodestar.models.training.description import BadCheckpointError
@@ -67,6 +72,23 @@ def test_the_right_triple_of_new_questions_comes_first(trained: Path) -> None:
     assert [RELATIONS[place] for place in best] == [RELATIONS[number % 3] for number in range(30, 42)]
     assert description.calibration[0] > 0
     assert scores[graphs.is_positive].mean() > scores[~graphs.is_positive].mean()
+
+
+def test_all_right_triples_and_a_few_wrong_ones_are_learned_from() -> None:
+    """Of three wrong triples one, another one in other epochs: its logit is that of the whole question's triples."""
+    graphs = [EncodedGraphs(question_graphs(0, 2), LetterEncoder().encode, 2, torch.device("cpu"))]
+    torch.manual_seed(0)
+    network = TripleScorer(graphs[0].dimension, encoding_width(2), 8).eval()
+    objective = TripleObjective(network, graphs, graphs, replace(CONFIG, num_negatives=1))
+    _, _, every = next(objective.iterate_scores())
+    drawn = []
+    for epoch in range(20):
+        objective.begin(epoch)
+        logits, right = objective.logits_and_labels(network, graphs[0], 0, [0, 1])
+        assert right.tolist() == [1, 0, 1, 0]
+        assert logits[0].item() == pytest.approx(every[0], abs=1e-5)
+        drawn.append(int(np.abs(every - logits[1].item()).argmin()))
+    assert set(drawn) == {1, 2, 3}
 
 
 def test_scores_are_those_of_the_network_and_kept_projections_change_nothing(trained: Path) -> None:

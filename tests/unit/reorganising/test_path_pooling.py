@@ -139,6 +139,13 @@ def test_of_equal_scores_the_earlier_triple_comes_first() -> None:
     assert reselect_triples(question([(3, 4, 0.5), (5, 6, 0.5), (7, 8, 0.5)], [0]), 2, MEAN)[0].tolist() == [0, 1]
 
 
+def test_of_equal_pooled_scores_the_higher_score_comes_first() -> None:
+    """0 → 1 → 2 with 0.2, 0.8, and no bonus, as the least score is 0: both have the mean of their path, 0.5."""
+    places, scores = reselect_triples(question([(0, 1, 0.2), (1, 2, 0.8), (7, 8, 0.0)], [0]), 2, MEAN)
+    assert scores.tolist() == [0.5, 0.5]
+    assert places.tolist() == [1, 0]
+
+
 def test_columns_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="2 heads, 1 tails, 2 scores"):
         ScoredTriples.of_question(np.array([0, 1]), np.array([1]), np.array([0.1, 0.2]), np.array([0]), 2)

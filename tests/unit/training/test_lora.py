@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -62,6 +63,35 @@ def test_new_factors_change_nothing_and_alone_learn(folder: Path) -> None:
     network.train()(**model.tokenizer(TEXT, return_tensors="pt", return_token_type_ids=False)).logits.sum().backward()
     with_gradient = {name for name, parameter in network.named_parameters() if parameter.grad is not None}
     assert with_gradient == set(own)
+
+
+def layers_with_factors(network: nn.Module) -> list[Any]:
+    return [each for each in network.modules() if hasattr(each, "lora_A")]
+
+
+@pytest.mark.parametrize(("alpha", "rank"), [(3, 2), (8, 2), (8, 4)])
+def test_factors_add_alpha_by_rank_times_their_product(folder: Path, alpha: int, rank: int) -> None:
+    """W x + (alpha / rank) · B A x, in every layer that has factors."""
+    model = load_language_model(str(folder))
+    network = add_lora(model, LoraOptions(rank=rank, alpha=alpha))
+    learned(model, network)
+    layers = layers_with_factors(network)
+    assert layers
+    for layer in layers:
+        a, b = layer.lora_A["default"].weight, layer.lora_B["default"].weight
+        x = torch.randn(5, a.shape[1])
+        torch.testing.assert_close(layer(x), layer.base_layer(x) + alpha / rank * (x @ a.T @ b.T))
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_dropout_is_before_the_factors_and_in_training_alone(folder: Path, dropout: float) -> None:
+    model = load_language_model(str(folder))
+    network = add_lora(model, LoraOptions(rank=2, dropout=dropout))
+    torch.testing.assert_close(learned(model, network), logits(model, network))
+    layer = layers_with_factors(network)[0]
+    x = torch.randn(5, layer.lora_A["default"].weight.shape[1])
+    assert torch.equal(layer.eval()(x), layer(x))
+    assert torch.equal(layer.train()(x), layer(x)) is (dropout == 0)
 
 
 def test_factors_are_kept_as_safetensors_and_come_back(folder: Path, tmp_path: Path) -> None:
