@@ -159,3 +159,14 @@ def engine(gateway: Gateway, driver: neo4j.Driver, connection: Connection, setti
     load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
     with Engine(settings) as engine:
         yield engine
+
+
+@pytest.fixture(scope="session")
+def source_server(home_dir: Path, cache_dir: Path) -> Iterator[Instance]:
+    """A second embedded Neo4j, which `lodestar load neo4j` reads."""
+    instance = Instance("source", home_dir, cache_dir)
+    instance.start(heap_mb=HEAP_MB, pagecache_mb=PAGECACHE_MB, progress=False)
+    try:
+        yield instance
+    finally:
+        instance.reset()

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from .load_options import load_options, load_options_from
+from .load_neo4j import neo4j
+from .load_options import DATABASE_FLAGS, load_options, load_options_from, load_source
 from .options import settings_from
 from .terminal import echo
 
@@ -313,17 +314,13 @@ def _list(text: str | None) -> list[str] | None:
 def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str) -> None:
     """Load a source of this kind; `own` are the options of the format, which not every load has."""
     from ...loaders.formats.by_name import source_class
-    from ...loaders.loads.loading import load, load_embedded
     from ...loaders.loads.preview import preview
     from ...loaders.reading.byte_file import spool_in
-    from ..neo4j.gateway import Gateway
-    from ..neo4j.instance import Instance, loading_connection
     from ..progress import progress_bar
 
     own_arguments = {name: flags.pop(name) for name in own}
     as_json, dry_run = flags.pop("as_json"), flags.pop("dry_run")
-    settings_flags = {name: flags.pop(name) for name in ("uri", "user", "database", "name", "home")}
-    settings = settings_from(**settings_flags)
+    settings = settings_from(**{name: flags.pop(name) for name in DATABASE_FLAGS})
     options = load_options_from(flags, settings)
     with spool_in(options.staging):
         source = source_class(kind)(**arguments, **own_arguments)
@@ -332,12 +329,10 @@ def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str
         echo(json.dumps(shown.as_json()) if as_json else str(shown))
         return
     with progress_bar(source.name) as (progress, say):
-        if settings.uri:
-            with Gateway(loading_connection(settings)) as gateway:
-                gateway.version()
-                report = load(source, gateway, options, progress)
-        else:
-            report = load_embedded(source, Instance.of(settings), options, progress, say)
+        report = load_source(source, settings, options, progress, say)
     echo(str(report), err=True)
     if as_json:
         echo(json.dumps(report.as_json()))
+
+
+command.add_command(neo4j)

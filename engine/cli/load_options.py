@@ -1,4 +1,4 @@
-"""Define the options that every format of `lodestar load` shares: mode, subset, writer."""
+"""Define the options that every format of `lodestar load` shares, mode, subset, writer, and load by them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,14 @@ from .options import database_options, json_option
 
 if TYPE_CHECKING:
     from ...loaders.loads.loading import LoadOptions
+    from ...loaders.loads.report import LoadReport
+    from ...loaders.source import Source
     from ...loaders.subset import Subset
+    from ..progress import Progress, Say
     from ..settings import Settings
+
+DATABASE_FLAGS = ("uri", "user", "database", "name", "home")
+"""The options of the database that is loaded into."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -131,3 +137,16 @@ def _subset(flags: dict[str, Any]) -> Subset:
         domains=tuple(filter(None, map(str.strip, domains.split(",")))) if domains else (),
         max_degree=flags.pop("max_degree"),
     )
+
+
+def load_source(source: Source, settings: Settings, options: LoadOptions, progress: Progress, say: Say) -> LoadReport:
+    """Load a source into the database that the settings name, and return the report."""
+    from ...loaders.loads.loading import load, load_embedded
+    from ..neo4j.gateway import Gateway
+    from ..neo4j.instance import Instance, loading_connection
+
+    if not settings.uri:
+        return load_embedded(source, Instance.of(settings), options, progress, say)
+    with Gateway(loading_connection(settings)) as gateway:
+        gateway.version()
+        return load(source, gateway, options, progress)

@@ -1,0 +1,14 @@
+// The relationships with these numbers in their element ids, with the element ids of their ends, whether both have one
+// of these labels (null: any), and their properties without the named ones.
+// mode:    read
+// params:  $prefix :: STRING, $first :: INTEGER, $last :: INTEGER, $labels :: LIST<STRING>, $without :: LIST<STRING>
+// returns: id :: STRING, type :: STRING, start :: STRING, end :: STRING, is_within :: BOOLEAN, properties :: LIST<LIST<ANY>>
+// needs:   nothing
+MATCH (s)-[r]->(t)
+WHERE elementId(r) IN [number IN range($first, $last) | $prefix + toString(number)]
+RETURN elementId(r) AS id,
+       type(r) AS type,
+       elementId(s) AS start,
+       elementId(t) AS end,
+       $labels IS NULL OR all(n IN [s, t] WHERE any(label IN labels(n) WHERE label IN $labels)) AS is_within,
+       [key IN keys(r) WHERE NOT key IN $without | [key, r[key]]] AS properties

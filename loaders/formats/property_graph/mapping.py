@@ -1,0 +1,263 @@
+"""Say what becomes of a property graph: which property names nodes, which others are literals, what is left out.
+
+A mapping is guessed from a survey, changed by options, or read from a TOML file::
+
+    types = true                    # a node's labels become triples: (node, type, label)
+
+    [labels.Person]
+    name = ["name"]                 # several are joined by a blank; none: the nodes are unnamed records
+    aliases = ["nickname"]
+    literals = ["born"]             # what stands nowhere is left out
+
+    [relationships]
+    ACTED_IN = ["roles"]            # with one of these a relationship is an unnamed record, else it is a triple
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from ....engine.errors import InputError, LodestarError, UsageError
+from ....engine.whole_file import read_text
+from ....models.message_text import quote_line
+from .naming import guess_aliases, guess_names
+from .survey import LabelFacts, Survey
+from .values import MAX_NUMBERS
+
+MAX_FILE_BYTES = 200_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class LabelMapping:
+    """What becomes of the properties of the nodes with a label; those in no field are left out."""
+
+    name: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    literals: tuple[str, ...] = ()
+
+    @property
+    def kept(self) -> frozenset[str]:
+        """The properties that are read."""
+        return frozenset((*self.name, *self.aliases, *self.literals))
+
+
+@dataclass(frozen=True, slots=True)
+class GraphMapping:
+    """What becomes of nodes, by label, and of relationships, by type with the properties that are read.
+
+    The first label that a node has and whose property it has names it. Labels and types that are not here are left out.
+    """
+
+    labels: Mapping[str, LabelMapping]
+    relationships: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    types: bool = True
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the mapping as plain data for JSON."""
+        return {
+            "types": self.types,
+            "labels": {
+                label: {"name": list(each.name), "aliases": list(each.aliases), "literals": list(each.literals)}
+                for label, each in self.labels.items()
+            },
+            "relationships": {type_: list(keys) for type_, keys in self.relationships.items()},
+        }
+
+    def as_toml(self) -> str:
+        """Return the mapping as a TOML file, which `read_mapping` reads."""
+        lines = [f"types = {json.dumps(self.types)}"]
+        for label, each in self.labels.items():
+            lines += ["", f"[labels.{_quote(label)}]"]
+            fields = (("name", each.name), ("aliases", each.aliases), ("literals", each.literals))
+            lines += [f"{name} = {_quote_all(keys)}" for name, keys in fields]
+        lines += ["", "[relationships]"]
+        lines += [f"{_quote(type_)} = {_quote_all(keys)}" for type_, keys in self.relationships.items()]
+        return "\n".join(lines) + "\n"
+
+    def without(self, survey: Survey) -> list[str]:
+        """Return the properties that nothing reads, which the database need not send."""
+        kept = {key for each in self.labels.values() for key in each.kept}
+        kept |= {key for keys in self.relationships.values() for key in keys}
+        found = {key for facts in survey.labels.values() for key in facts.keys}
+        found |= {key for facts in survey.relationships.values() for key in facts.keys}
+        return sorted(found - kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the user chooses: None is everything. A property is named alone, or as ``Label=property``."""
+
+    labels: Sequence[str] | None = None
+    relationships: Sequence[str] | None = None
+    names: Sequence[str] = ()
+    leave_out: Sequence[str] = ()
+    types: bool | None = None
+
+
+def guess_mapping(survey: Survey) -> GraphMapping:
+    """Return the mapping that suits a database: everything is read but vectors.
+
+    Rarer labels come first, since they say more of what a node is.
+    """
+    ranked = sorted(survey.labels, key=lambda label: (survey.labels[label].num, label))
+    labels = {label: _guess_label(label, survey.labels[label]) for label in ranked}
+    types = sorted(survey.relationships, key=lambda type_: (-survey.relationships[type_].num, type_))
+    return GraphMapping(labels, {type_: tuple(sorted(survey.relationships[type_].keys)) for type_ in types})
+
+
+def _guess_label(label: str, facts: LabelFacts) -> LabelMapping:
+    name = next(iter(guess_names(label, facts)), ())
+    aliases = guess_aliases(facts)
+    vectors = {
+        key for key, sample in facts.samples.items() if sample.num_items > MAX_NUMBERS and "STRING" not in sample.type
+    }
+    rest = set(facts.keys) - {*name, *aliases} - vectors
+    return LabelMapping(name, aliases, tuple(sorted(rest)))
+
+
+def choose(mapping: GraphMapping, survey: Survey, choices: Choices) -> GraphMapping:
+    """Return the mapping as the user's options change it; raise `UsageError` if one names what is not there."""
+    labels, relationships = dict(mapping.labels), dict(mapping.relationships)
+    if choices.labels is not None:
+        _check_names("--labels", choices.labels, survey.labels, "label")
+        labels = {label: each for label, each in labels.items() if label in set(choices.labels)}
+    if choices.relationships is not None:
+        _check_names("--relationships", choices.relationships, survey.relationships, "relationship type")
+        relationships = {type_: keys for type_, keys in relationships.items() if type_ in set(choices.relationships)}
+    for chosen in choices.names:
+        label, keys = _split_choice("--name-property", chosen, labels)
+        parts = tuple(filter(None, keys.split("+")))
+        having = [
+            each for each in ([label] if label is not None else labels) if set(parts) <= set(survey.labels[each].keys)
+        ]
+        if not having:
+            known = survey.labels[label].keys if label is not None else _all_keys(survey, labels)
+            _check_names("--name-property", parts, known, "property")
+            raise UsageError(f"--name-property {chosen}: no label has all of these properties")
+        labels |= {each: _name_by(labels[each], parts) for each in having}
+    for chosen in choices.leave_out:
+        of, key = _split_choice("--leave-out", chosen, {**labels, **dict.fromkeys(relationships, LabelMapping())})
+        known = {**_all_keys(survey, labels), **{k: 0 for t in relationships for k in survey.relationships[t].keys}}
+        _check_names("--leave-out", [key], known, "property")
+        labels |= {label: _leave_out(each, key) for label, each in labels.items() if of in (None, label)}
+        relationships |= {
+            type_: tuple(k for k in keys if k != key) for type_, keys in relationships.items() if of in (None, type_)
+        }
+    return GraphMapping(labels, relationships, mapping.types if choices.types is None else choices.types)
+
+
+def check_mapping(mapping: GraphMapping, survey: Survey, place: str = "") -> None:
+    """Raise `InputError` if a mapping names what is not there, or nothing in it has a name.
+
+    place: where it was read, for messages; empty if it was guessed.
+    """
+    _check_names(place, mapping.labels, survey.labels, "label", InputError)
+    _check_names(place, mapping.relationships, survey.relationships, "relationship type", InputError)
+    for label, each in mapping.labels.items():
+        _check_names(f"{place}: {label}", each.kept, survey.labels[label].keys, "property", InputError)
+    for type_, keys in mapping.relationships.items():
+        _check_names(f"{place}: {type_}", keys, survey.relationships[type_].keys, "property", InputError)
+    if not any(each.name for each in mapping.labels.values()):
+        some = ", ".join(sorted({key for label in mapping.labels for key in survey.labels[label].keys})[:10])
+        raise InputError(
+            "expected a property that names nodes, such as name or title, found "
+            f"{some or 'no property'}: name one by --name-property LABEL=PROPERTY"
+        )
+
+
+def read_mapping(path: Path) -> GraphMapping:
+    """Return the mapping of a TOML file; raise `InputError` for a fault in it."""
+    try:
+        content = tomllib.loads(read_text(path, "the mapping", MAX_FILE_BYTES))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: expected TOML: {error}") from error
+    for name in content:
+        if name not in ("types", "labels", "relationships"):
+            raise InputError(f"{path}: expected types, labels or relationships, found {quote_line(name)}")
+    types = content.get("types", True)
+    if not isinstance(types, bool):
+        raise InputError(f"{path}: types: expected true or false, found {quote_line(str(types))}")
+    labels = {label: _read_label(path, label, each) for label, each in _table(path, content, "labels").items()}
+    relationships = {
+        type_: _keys(path, f"relationships.{type_}", keys)
+        for type_, keys in _table(path, content, "relationships").items()
+    }
+    return GraphMapping(labels, relationships, types)
+
+
+def _read_label(path: Path, label: str, found: object) -> LabelMapping:
+    place = f"labels.{label}"
+    if not isinstance(found, dict) or (unknown := [each for each in found if each not in _FIELDS]):
+        wrong = quote_line(str(unknown[0] if isinstance(found, dict) else found))
+        raise InputError(f"{path}: {place}: expected name, aliases or literals, found {wrong}")
+    return LabelMapping(**{name: _keys(path, f"{place}.{name}", keys) for name, keys in found.items()})
+
+
+_FIELDS = ("name", "aliases", "literals")
+
+
+def _table(path: Path, content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = content.get(name, {})
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: {name}: expected a table, found {quote_line(str(found))}")
+    return found
+
+
+def _keys(path: Path, place: str, found: object) -> tuple[str, ...]:
+    if isinstance(found, str):
+        return (found,)
+    if not isinstance(found, list) or not all(isinstance(key, str) for key in found):
+        raise InputError(f"{path}: {place}: expected a list of properties, found {quote_line(str(found))}")
+    return tuple(found)
+
+
+def _name_by(mapping: LabelMapping, parts: tuple[str, ...]) -> LabelMapping:
+    rest = {*mapping.literals, *mapping.name} - set(parts)
+    aliases = tuple(key for key in mapping.aliases if key not in parts)
+    return LabelMapping(parts, aliases, tuple(sorted(rest)))
+
+
+def _leave_out(mapping: LabelMapping, key: str) -> LabelMapping:
+    name, aliases, literals = (
+        tuple(each for each in keys if each != key) for keys in (mapping.name, mapping.aliases, mapping.literals)
+    )
+    return replace(mapping, name=name, aliases=aliases, literals=literals)
+
+
+def _all_keys(survey: Survey, labels: Iterable[str]) -> dict[str, int]:
+    return {key: num for label in labels for key, num in survey.labels[label].keys.items()}
+
+
+def _split_choice(option: str, chosen: str, known: Mapping[str, object]) -> tuple[str | None, str]:
+    """Return label or type, and property, of ``Label=property``; None for a property alone."""
+    of, equals, key = chosen.rpartition("=")
+    if not key.strip():
+        raise UsageError(f"{option} {chosen}: expected PROPERTY or LABEL=PROPERTY")
+    if equals:
+        _check_names(option, [of], known, "label")
+    return (of if equals else None), key
+
+
+def _check_names(
+    place: str, names: Iterable[str], known: Collection[str], kind: str, error: type[LodestarError] = UsageError
+) -> None:
+    """Raise an error for the first name that the database does not have, and say which is nearest."""
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, list(known)[:10_000], 1) or sorted(known)[:5]
+            has = ", ".join(each or "(none)" for each in near) or "none"
+            raise error(f"{f'{place}: ' if place else ''}the database has no {kind} {quote_line(name)}: it has {has}")
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _quote_all(texts: Iterable[str]) -> str:
+    return f"[{', '.join(map(_quote, texts))}]"

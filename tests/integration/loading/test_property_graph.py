@@ -1,0 +1,218 @@
+"""`lodestar load neo4j`, from a second server that has graphs of the usual examples' shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import neo4j
+import pytest
+from lodestar.engine.errors import DatabaseUnavailableError, InputError
+from lodestar.engine.neo4j.catalogue import read_catalogue, read_loads
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.instance import Instance
+from lodestar.engine.neo4j.property_graph import Page, element_prefix, read_nodes, read_relationships
+from lodestar.engine.neo4j.templates import Request
+from lodestar.loaders.formats.property_graph.mapping import Choices, choose, guess_mapping
+from lodestar.loaders.formats.property_graph.source import Neo4jSource
+from lodestar.loaders.formats.property_graph.survey import survey
+from lodestar.loaders.loads.loading import LoadOptions, Mode, load
+from lodestar.loaders.loads.report import LoadReport
+from lodestar.loaders.loads.verifying import verify
+
+from tests.conftest import clear_database
+from tests.property_graphs import MOVIES, TRADE, write_graph
+
+EVERYTHING = Choices()
+
+pytestmark = pytest.mark.usefixtures("empty_graph")
+
+
+@pytest.fixture(scope="module")
+def source_connection(source_server: Instance) -> Connection:
+    return source_server.connection()
+
+
+@pytest.fixture(scope="module")
+def theirs(source_connection: Connection) -> Iterator[neo4j.Driver]:
+    """What arranges and looks up the graph that is read."""
+    with neo4j.GraphDatabase.driver(source_connection.uri, **source_connection.driver_options) as driver:
+        yield driver
+
+
+@pytest.fixture
+def source_gateway(source_connection: Connection, theirs: neo4j.Driver) -> Iterator[Gateway]:
+    clear_database(theirs, "neo4j")
+    with Gateway(source_connection) as gateway:
+        yield gateway
+
+
+def make_source(gateway: Gateway, staging: Path, choices: Choices = EVERYTHING) -> Neo4jSource:
+    found = survey(gateway)
+    return Neo4jSource(gateway, found, choose(guess_mapping(found), found, choices), staging)
+
+
+def load_from(
+    source_gateway: Gateway,
+    gateway: Gateway,
+    staging: Path,
+    choices: Choices = EVERYTHING,
+    mode: Mode = "new",
+) -> tuple[LoadReport, Mapping[str, int]]:
+    source = make_source(source_gateway, staging, choices)
+    source.fetch()
+    report = load(source, gateway, LoadOptions(staging=staging, mode=mode))
+    left_out = source.left_out
+    source.delete()
+    return report, left_out
+
+
+def triples(driver: neo4j.Driver) -> set[tuple[str, str, str]]:
+    """Return the triples of the graph that was loaded, by names, values and labels; unnamed is "…"."""
+    found = driver.execute_query(
+        "MATCH (h:Entity)-[r]->(t:Entity|Literal) RETURN coalesce(h.name, '…'), type(r), coalesce(t.name, t.value, '…')"
+    )
+    return {tuple(record) for record in found.records}
+
+
+def test_films(
+    source_gateway: Gateway, theirs: neo4j.Driver, gateway: Gateway, driver: neo4j.Driver, tmp_path: Path
+) -> None:
+    write_graph(theirs, MOVIES)
+    report, left_out = load_from(source_gateway, gateway, tmp_path)
+    found = triples(driver)
+    assert {
+        ("Lana Wachowski", "DIRECTED", "Cloud Atlas"),
+        ("Tom Hanks", "ACTED_IN", "…"),
+        ("…", "ACTED_IN", "Cloud Atlas"),
+        ("…", "roles", "Dr. Henry Goose"),
+        ("…", "rating", "95"),
+        ("The Matrix", "released", "1999"),
+        ("Jessica Thompson", "type", "Person"),
+        ("Jessica Thompson", "type", "Critic"),
+    } <= found
+    assert ("Tom Hanks", "ACTED_IN", "Cloud Atlas") not in found
+    assert (report.num_entities, report.num_unnamed, report.num_names) == (10 + 3 + 5, 5, 13)
+    assert left_out == {}
+    ranges = {relation.name: relation.range for relation in gateway.fetch(read_catalogue()).relations}
+    assert (ranges["ACTED_IN"], ranges["DIRECTED"]) == ("Movie", "Movie")
+    assert verify(gateway).faults == ()
+    (their_id,) = theirs.execute_query("MATCH (n {name: 'Tom Hanks'}) RETURN elementId(n)").records[0]
+    (our_id,) = driver.execute_query("MATCH (n:Entity {name: 'Tom Hanks'}) RETURN n.id").records[0]
+    assert our_id == their_id
+
+
+def test_trade(
+    source_gateway: Gateway, theirs: neo4j.Driver, gateway: Gateway, driver: neo4j.Driver, tmp_path: Path
+) -> None:
+    write_graph(theirs, TRADE)
+    report, _ = load_from(source_gateway, gateway, tmp_path, Choices(types=False, leave_out=["picture"]))
+    found = triples(driver)
+    assert {
+        ("Nancy Davolio", "title", "Sales Representative"),
+        ("Andrew Fuller", "REPORTS_TO", "Andrew Fuller"),
+        ("Alfreds Futterkiste", "PURCHASED", "…"),
+        ("…", "CONTAINS", "…"),
+        ("…", "CONTAINS", "Chang"),
+        ("…", "quantity", "15"),
+        ("Chai", "unitPrice", "18.0"),
+        ("Chang", "discontinued", "true"),
+    } <= found
+    assert not {relation for _, relation, _ in found} & {"type", "picture"}
+    assert report.num_duplicates == 1, "two equal relationships without properties are one triple"
+    assert report.num_unnamed == 3, "the order and the two records of what it contains"
+    datatypes = driver.execute_query(
+        "MATCH (l:Literal) WHERE l.datatype IS NOT NULL RETURN l.value, split(split(l.datatype, '#')[1], '/')[0]"
+    )
+    assert {
+        ("1992-05-01", "date"),
+        ("1997-08-25T10:30:00+00:00", "dateTime"),
+        ("P28D", "duration"),
+        ("POINT(13.4 52.5)", "wktLiteral"),
+        ("15", "integer"),
+        ("0.25", "double"),
+    } <= {tuple(record) for record in datatypes.records}
+
+
+def test_what_is_not_chosen_is_left_out_and_counted(
+    source_gateway: Gateway, theirs: neo4j.Driver, gateway: Gateway, driver: neo4j.Driver, tmp_path: Path
+) -> None:
+    write_graph(theirs, MOVIES)
+    choices = Choices(labels=["Movie", "Critic"], relationships=["REVIEWED", "FOLLOWS"], leave_out=["tagline"])
+    _, left_out = load_from(source_gateway, gateway, tmp_path, choices)
+    assert left_out == {"nodes": 6, "properties": 12, "relationships": 9}
+    assert ("…", "summary", "An amazing journey") in triples(driver)
+    assert not {"Tom Hanks"} & {head for head, _, _ in triples(driver)}
+
+
+def test_changes_and_deletions_are_followed(
+    source_gateway: Gateway, theirs: neo4j.Driver, gateway: Gateway, driver: neo4j.Driver, tmp_path: Path
+) -> None:
+    write_graph(theirs, MOVIES)
+    first, _ = load_from(source_gateway, gateway, tmp_path)
+    again, _ = load_from(source_gateway, gateway, tmp_path)
+    assert again.already_loaded
+    theirs.execute_query(
+        "MATCH (n {name: 'Tom Tykwer'}) DETACH DELETE n WITH 1 AS one MATCH (m {title: 'Cloud Atlas'}) SET m.released = 2013"
+    )
+    changed, _ = load_from(source_gateway, gateway, tmp_path, mode="replace")
+    assert changed.sha256 != first.sha256
+    found = triples(driver)
+    assert ("Cloud Atlas", "released", "2013") in found
+    assert ("Cloud Atlas", "released", "2012") not in found
+    assert not any("Tom Tykwer" in triple for triple in found)
+    assert [manifest.number for manifest in gateway.fetch(read_loads())] == [1]
+    assert verify(gateway).faults == ()
+
+
+class _Breaking(Gateway):
+    """Goes away after some pages."""
+
+    pages_left = 2
+
+    def stream(self, request: Request[Any], fetch_size: int = 1_000) -> Any:
+        if request.template.name.startswith("read_"):
+            self.pages_left -= 1
+            if self.pages_left < 0:
+                raise DatabaseUnavailableError("gone")
+        return super().stream(request, fetch_size)
+
+
+def test_a_server_that_goes_away_is_read_on_where_it_was(
+    source_connection: Connection, source_gateway: Gateway, theirs: neo4j.Driver, tmp_path: Path
+) -> None:
+    write_graph(theirs, MOVIES)
+    whole = make_source(source_gateway, tmp_path / "whole")
+    whole.fetch(page_size=3)
+    with _Breaking(source_connection) as breaking:
+        source = make_source(breaking, tmp_path / "cut")
+        with pytest.raises(
+            DatabaseUnavailableError, match=r"went away when 6 of \d+ element ids were read: run the same"
+        ):
+            source.fetch(page_size=3)
+    again = make_source(source_gateway, tmp_path / "cut")
+    assert again.goes_on
+    again.fetch(page_size=3)
+    assert again.digest() == whole.digest()
+
+
+def test_pages_are_read_by_seeks(theirs: neo4j.Driver, source_gateway: Gateway) -> None:
+    theirs.execute_query("UNWIND range(1, 3000) AS i CREATE (:A {name: 'a' + i})-[:R {w: i}]->(:B {name: 'b' + i})")
+    theirs.execute_query("CALL db.clearQueryCaches()")
+    (node, edge) = theirs.execute_query("MATCH (n)-[r]->() RETURN elementId(n), elementId(r) LIMIT 1").records[0]
+    page = Page(element_prefix(node) or "", 0, 99, [])
+    edges = page._replace(prefix=element_prefix(edge) or "")
+    for request, seek in (
+        (read_nodes(page), "NodeByElementIdSeek"),
+        (read_relationships(edges, None), "DirectedRelationshipByElementIdSeek"),
+    ):
+        text = request.template.render(request.names)
+        summary = theirs.execute_query(f"EXPLAIN {text}", dict(request.params)).summary
+        assert seek in str(summary.plan)
+
+
+def test_a_database_without_nodes_is_refused(source_gateway: Gateway) -> None:
+    with pytest.raises(InputError, match=r"expected nodes in database 'neo4j', found none that 'neo4j' may read"):
+        survey(source_gateway)

@@ -1,0 +1,63 @@
+"""Property graphs of the usual examples' shape, for tests of `lodestar load neo4j`: films, and a trader's orders."""
+
+from __future__ import annotations
+
+import neo4j
+
+MOVIES = """
+CREATE (matrix:Movie {title: 'The Matrix', released: 1999, tagline: 'Welcome to the Real World'}),
+       (cloud:Movie {title: 'Cloud Atlas', released: 2012, tagline: 'Everything is connected'}),
+       (polar:Movie {title: 'The Polar Express', released: 2004}),
+       (keanu:Person {name: 'Keanu Reeves', born: 1964}),
+       (carrie:Person {name: 'Carrie-Anne Moss', born: 1967}),
+       (tom:Person {name: 'Tom Hanks', born: 1956}),
+       (lana:Person {name: 'Lana Wachowski', born: 1965}),
+       (tykwer:Person {name: 'Tom Tykwer', born: 1965}),
+       (zemeckis:Person {name: 'Robert Zemeckis', born: 1951}),
+       (jessica:Person:Critic {name: 'Jessica Thompson', site: 'https://example.org'}),
+       (keanu)-[:ACTED_IN {roles: ['Neo']}]->(matrix),
+       (carrie)-[:ACTED_IN {roles: ['Trinity']}]->(matrix),
+       (tom)-[:ACTED_IN {roles: ['Zachry', 'Dr. Henry Goose']}]->(cloud),
+       (tom)-[:ACTED_IN {roles: ['Conductor']}]->(polar),
+       (lana)-[:DIRECTED]->(matrix),
+       (lana)-[:DIRECTED]->(cloud),
+       (tykwer)-[:DIRECTED]->(cloud),
+       (zemeckis)-[:DIRECTED]->(polar),
+       (jessica)-[:REVIEWED {summary: 'An amazing journey', rating: 95}]->(cloud),
+       (jessica)-[:FOLLOWS]->(tom)
+"""
+"""Relationships with and without properties, a list, a node with two labels."""
+
+TRADE = """
+CREATE (chai:Product {productID: 1, productName: 'Chai', unitPrice: 18.0, discontinued: false}),
+       (chang:Product {productID: 2, productName: 'Chang', unitPrice: 19.5, discontinued: true}),
+       (beverages:Category {categoryID: 1, categoryName: 'Beverages', picture: [0.5, 0.25]}),
+       (exotic:Supplier {companyName: 'Exotic Liquids', contactName: 'Charlotte Cooper', phone: '(171) 555-2222'}),
+       (alfki:Customer {companyName: 'Alfreds Futterkiste', contactName: 'Maria Anders',
+                        at: point({longitude: 13.4, latitude: 52.5})}),
+       (nancy:Employee {firstName: 'Nancy', lastName: 'Davolio', title: 'Sales Representative',
+                        hireDate: date('1992-05-01')}),
+       (andrew:Employee {firstName: 'Andrew', lastName: 'Fuller', hireDate: date('1992-08-14')}),
+       (order:Order {orderID: 10643, orderDate: datetime('1997-08-25T10:30:00Z'), lead: duration('P28D')}),
+       (chai)-[:PART_OF]->(beverages),
+       (chang)-[:PART_OF]->(beverages),
+       (exotic)-[:SUPPLIES]->(chai),
+       (exotic)-[:SUPPLIES]->(chang),
+       (alfki)-[:PURCHASED]->(order),
+       (nancy)-[:SOLD]->(order),
+       (nancy)-[:REPORTS_TO]->(andrew),
+       (andrew)-[:REPORTS_TO]->(andrew),
+       (order)-[:CONTAINS {quantity: 15, discount: 0.25}]->(chai),
+       (order)-[:CONTAINS {quantity: 2, discount: 0.0}]->(chai),
+       (order)-[:CONTAINS]->(chang),
+       (order)-[:CONTAINS]->(chang)
+"""
+"""Names of each label's own, in two parts, or none; temporal and spatial values; a self-loop; parallel relationships with
+and without properties."""
+
+
+def write_graph(driver: neo4j.Driver, *statements: str) -> None:
+    """Put a graph in the place of what a database holds."""
+    driver.execute_query("MATCH (n) DETACH DELETE n")
+    for statement in statements:
+        driver.execute_query(statement)

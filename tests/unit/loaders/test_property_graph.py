@@ -1,0 +1,305 @@
+"""What becomes of a property graph: names that are guessed, mappings that are changed and written, values, pages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from lodestar.engine.errors import InputError, UsageError
+from lodestar.engine.neo4j.property_graph import Node, PropertySample, Relationship, element_prefix
+from lodestar.loaders.formats.property_graph.mapping import (
+    Choices,
+    GraphMapping,
+    LabelMapping,
+    check_mapping,
+    choose,
+    guess_mapping,
+    read_mapping,
+)
+from lodestar.loaders.formats.property_graph.naming import guess_names
+from lodestar.loaders.formats.property_graph.shown import describe_mapping
+from lodestar.loaders.formats.property_graph.source import _Rows
+from lodestar.loaders.formats.property_graph.spool import Spool
+from lodestar.loaders.formats.property_graph.survey import Extent, LabelFacts, Survey, TypeFacts
+from lodestar.loaders.formats.property_graph.values import WKT, XSD, literals_of
+from lodestar.loaders.rows import StatementRow, name_row, triple_row
+from neo4j.spatial import CartesianPoint, WGS84Point
+from neo4j.time import Date, DateTime, Duration, Time
+
+
+def label_facts(num: int, **keys: tuple[int, float, str]) -> LabelFacts:
+    """Return facts of a label: of each property how many nodes have it, the share that differs, and the type."""
+    samples = {
+        key: PropertySample(key, f"{type_} NOT NULL", having, round(share * having), 0, 10.0, ())
+        for key, (having, share, type_) in keys.items()
+    }
+    return LabelFacts(num, Counter({key: having for key, (having, _, _) in keys.items()}), samples)
+
+
+TEXT = "STRING"
+
+
+@pytest.mark.parametrize(
+    ("label", "facts", "expected"),
+    [
+        ("Person", label_facts(10, name=(10, 1, TEXT), title=(10, 0.2, TEXT)), [("name",), ("title",)]),
+        ("Movie", label_facts(10, title=(10, 1, TEXT), tagline=(9, 1, TEXT)), [("title",)]),
+        ("Movie", label_facts(10, name=(4, 1, TEXT), title=(10, 1, TEXT)), [("title",)]),
+        ("Product", label_facts(10, productName=(10, 0.3, TEXT), otherName=(10, 1, TEXT)), [("productName",), ("otherName",)]),
+        ("Order", label_facts(10, orderID=(10, 1, "INTEGER"), shipName=(10, 0.1, TEXT)), []),
+        ("Customer", label_facts(9, contactName=(9, 1, TEXT), companyName=(9, 1, TEXT)), [("companyName",), ("contactName",)]),
+        (
+            "Employee",
+            label_facts(9, first_name=(9, 1, TEXT), last_name=(9, 1, TEXT), title=(9, 0.5, TEXT)),
+            [("first_name", "last_name"), ("title",)],
+        ),
+        ("Year", label_facts(9, name=(9, 1, "INTEGER")), [("name",)]),
+        ("Vector", label_facts(9, name=(9, 1, "LIST<FLOAT")), []),
+        ("Airport", label_facts(9, code=(9, 1, TEXT), runs=(9, 1, "INTEGER")), [("code",)]),
+        ("Nothing", LabelFacts(9), []),
+    ],
+)  # fmt: skip
+def test_the_naming_property_is_guessed(label: str, facts: LabelFacts, expected: Sequence[tuple[str, ...]]) -> None:
+    assert guess_names(label, facts) == expected
+
+
+def test_long_texts_are_no_names() -> None:
+    facts = label_facts(9, title=(9, 1, TEXT))
+    facts.samples["title"] = facts.samples["title"]._replace(num_chars=400.0)
+    assert guess_names("Page", facts) == []
+
+
+def survey_of(labels: Mapping[str, LabelFacts], types: Mapping[str, TypeFacts]) -> Survey:
+    nodes, edges = Extent("4:x:", 9), Extent("5:x:", 9)
+    return Survey(labels, types, 10, 10, nodes, edges, Counter({"name": 10, "born": 3, "roles": 2}))
+
+
+@pytest.fixture
+def films() -> Survey:
+    person = label_facts(7, name=(7, 1, TEXT), born=(3, 1, "INTEGER"), nickname=(1, 1, TEXT))
+    movie = label_facts(3, title=(3, 1, TEXT), released=(3, 1, "INTEGER"), plot=(3, 1, "LIST<FLOAT"))
+    movie.samples["plot"] = movie.samples["plot"]._replace(num_items=1_536)
+    acted = TypeFacts(4, 3, Counter(roles=3), "Person", "Movie")
+    return survey_of({"Person": person, "Movie": movie}, {"ACTED_IN": acted, "FOLLOWS": TypeFacts(2)})
+
+
+LABELS = {
+    "Movie": LabelMapping(("title",), (), ("released",)),
+    "Person": LabelMapping(("name",), ("nickname",), ("born",)),
+}
+FILMS = GraphMapping(LABELS, {"ACTED_IN": ("roles",), "FOLLOWS": ()})
+
+
+def test_a_mapping_is_guessed_without_vectors_and_with_rarer_labels_first(films: Survey) -> None:
+    assert guess_mapping(films) == FILMS
+    assert list(guess_mapping(films).labels) == ["Movie", "Person"]
+    assert FILMS.without(films) == ["plot"]
+
+
+def test_a_mapping_written_is_the_one_that_is_read(tmp_path: Path) -> None:
+    odd = {"": LabelMapping(("na\x7fme",)), 'say "a"\\😀\n': LabelMapping((), ("ö",), ("a.b",))}
+    mapping = GraphMapping({**FILMS.labels, **odd}, {**FILMS.relationships, "IS A": ("x y",)}, types=False)
+    file = tmp_path / "mapping.toml"
+    file.write_text(mapping.as_toml(), encoding="utf-8")
+    assert read_mapping(file) == mapping
+    assert list(read_mapping(file).labels) == list(mapping.labels)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("labels = ", "expected TOML"),
+        ("lables = 1", "expected types, labels or relationships, found 'lables'"),
+        ("types = 1", "types: expected true or false, found '1'"),
+        ("labels = 1", "labels: expected a table, found '1'"),
+        ("labels.Person = 1", "labels.Person: expected name, aliases or literals, found '1'"),
+        ("labels.Person.names = 'x'", "labels.Person: expected name, aliases or literals, found 'names'"),
+        ("labels.Person.name = 1", "labels.Person.name: expected a list of properties, found '1'"),
+        ("relationships.KNOWS = [1]", "relationships.KNOWS: expected a list of properties, found"),
+    ],
+)
+def test_a_faulty_mapping_is_refused_in_one_line(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "mapping.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as raised:
+        read_mapping(file)
+    assert f"{file}: {message}" in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("choices", "expected"),
+    [
+        (Choices(labels=["Person"]), {"Person": FILMS.labels["Person"]}),
+        (Choices(names=["Person=born"]), LABELS | {"Person": LabelMapping(("born",), ("nickname",), ("name",))}),
+        (Choices(names=["released"]), LABELS | {"Movie": LabelMapping(("released",), (), ("title",))}),
+        (
+            Choices(names=["Person=name+nickname"]),
+            LABELS | {"Person": LabelMapping(("name", "nickname"), (), ("born",))},
+        ),
+        (Choices(leave_out=["born"]), LABELS | {"Person": LabelMapping(("name",), ("nickname",))}),
+        (Choices(leave_out=["Movie=born"]), FILMS.labels),
+    ],
+)
+def test_options_change_a_mapping(films: Survey, choices: Choices, expected: Mapping[str, LabelMapping]) -> None:
+    assert choose(FILMS, films, choices) == GraphMapping(expected, FILMS.relationships)
+
+
+def test_options_choose_relationships(films: Survey) -> None:
+    chosen = choose(FILMS, films, Choices(relationships=["ACTED_IN"], leave_out=["ACTED_IN=roles"], types=False))
+    assert chosen == GraphMapping(FILMS.labels, {"ACTED_IN": ()}, types=False)
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        (Choices(labels=["Persn"]), "--labels: the database has no label 'Persn': it has Person"),
+        (Choices(relationships=["X"]), "--relationships: the database has no relationship type 'X': it has ACTED_IN, FOLLOWS"),
+        (Choices(names=["Movie=titel"]), "--name-property: the database has no property 'titel': it has title"),
+        (Choices(names=["Film=title"]), "--name-property: the database has no label 'Film'"),
+        (Choices(names=["name+title"]), "--name-property name+title: no label has all of these properties"),
+        (Choices(leave_out=["="]), "--leave-out =: expected PROPERTY or LABEL=PROPERTY"),
+        (Choices(leave_out=["salary"]), "--leave-out: the database has no property 'salary'"),
+    ],
+)  # fmt: skip
+def test_options_that_name_what_is_not_there_are_refused(films: Survey, choices: Choices, message: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        choose(FILMS, films, choices)
+    assert str(raised.value).startswith(message)
+
+
+def test_a_mapping_that_names_what_is_not_there_or_nothing_is_refused(films: Survey) -> None:
+    check_mapping(FILMS, films)
+    with pytest.raises(InputError, match=r"m.toml: Movie: the database has no property 'titel': it has title"):
+        check_mapping(GraphMapping({"Movie": LabelMapping(("titel",))}), films, "m.toml")
+    with pytest.raises(InputError, match=r"expected a property that names nodes, .* found plot, released, title: name"):
+        check_mapping(GraphMapping({"Movie": LabelMapping()}), films)
+
+
+def test_what_is_shown_is_bounded() -> None:
+    facts = label_facts(1, name=(1, 1, TEXT))
+    survey = survey_of({f"L{number:06}": facts for number in range(100_000)}, {})
+    lines = list(describe_mapping(survey, guess_mapping(survey)))
+    assert len(lines) < 40
+    assert "  and 99,975 more with 99,975: --save-mapping FILE has all" in lines
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("text", [("text", None)]),
+        (" ", []),
+        (True, [("true", "boolean")]),
+        (7, [("7", "integer")]),
+        (0.25, [("0.25", "double")]),
+        (float("-inf"), [("-INF", "double")]),
+        (Date(1992, 5, 1), [("1992-05-01", "date")]),
+        (DateTime(1997, 8, 25, 10, 30, 0), [("1997-08-25T10:30:00", "dateTime")]),
+        (Time(10, 30, 0, 250_000_000), [("10:30:00.25", "time")]),
+        (Duration(days=28), [("P28D", "duration")]),
+        (["a", "b", "a", " "], [("a", None), ("b", None)]),
+        ([1.5] * 65, []),
+        (["a"] * 65, [("a", None)]),
+        (b"\x00", []),
+    ],
+)  # fmt: skip
+def test_values_become_literals(value: object, expected: Sequence[tuple[str, str | None]]) -> None:
+    assert [(each.text, each.datatype and each.datatype.removeprefix(XSD)) for each in literals_of(value)] == expected
+
+
+def test_points_become_well_known_text() -> None:
+    assert list(literals_of(WGS84Point((13.4, 52.5)))) == [("POINT(13.4 52.5)", WKT)]
+    assert list(literals_of(CartesianPoint((1.0, 2.0, 12_345_678.0)))) == [("POINT Z(1 2 12345678)", WKT)]
+
+
+def rows_of(mapping: GraphMapping, *found: Node | Relationship) -> tuple[list[tuple[str | None, ...]], Counter[str]]:
+    rows, left_out = _Rows(mapping), Counter[str]()
+    made: list[tuple[str | None, ...]] = []
+    for each in found:
+        of = rows.of_node(1, each, left_out) if isinstance(each, Node) else rows.of_relationship(1, each, left_out)
+        made += [(row.tag or row.category, row.head, row.relation, row.tail) for row in of]
+    return made, left_out
+
+
+def test_a_node_is_named_by_the_first_label_whose_property_it_has() -> None:
+    node = Node("4:x:1", ["Person", "Movie"], [("name", "Ann"), ("nickname", ["A", "B"]), ("born", 1), ("shoe", 4)])
+    made, left_out = rows_of(FILMS, node)
+    assert made == [
+        ("triple", "4:x:1", "type", "Movie"),
+        ("triple", "4:x:1", "type", "Person"),
+        ("name", "4:x:1", None, "Ann"),
+        ("alias", "4:x:1", None, "A"),
+        ("alias", "4:x:1", None, "B"),
+        ("triple", "4:x:1", "born", "1"),
+    ]
+    assert left_out == {"properties": 1}
+    assert rows_of(FILMS, Node("4:x:1", ["Other"], [])) == ([], {"nodes": 1})
+
+
+def test_a_relationship_with_properties_is_a_record() -> None:
+    made, left_out = rows_of(
+        FILMS,
+        Relationship("5:x:1", "ACTED_IN", "4:x:1", "4:x:2", True, [("roles", ["Neo", "One"]), ("pay", 1)]),
+        Relationship("5:x:2", "ACTED_IN", "4:x:1", "4:x:1", True, [("roles", [])]),
+        Relationship("5:x:3", "FOLLOWS", "4:x:1", "4:x:2", False, []),
+        Relationship("5:x:4", "LIKES", "4:x:1", "4:x:2", True, []),
+    )
+    assert made == [
+        ("triple", "4:x:1", "ACTED_IN", "5:x:1"),
+        ("triple", "5:x:1", "ACTED_IN", "4:x:2"),
+        ("triple", "5:x:1", "roles", "Neo"),
+        ("triple", "5:x:1", "roles", "One"),
+        ("triple", "4:x:1", "ACTED_IN", "4:x:1"),
+    ]
+    assert left_out == {"properties": 1, "values that are no literals": 1, "relationships": 2}
+
+
+def test_element_ids_have_a_prefix() -> None:
+    assert element_prefix("4:417c2d37-249b:17") == "4:417c2d37-249b:"
+    assert element_prefix("17") is None
+
+
+def read(spool: Spool) -> list[tuple[object, ...]]:
+    return [tuple(row.values())[1:5] for batch, _ in spool.batches("nodes") for row in batch.to_pylist()]
+
+
+def test_a_spool_that_was_interrupted_goes_on_and_has_the_same_digest(tmp_path: Path) -> None:
+    pages = [[name_row(1, "a", "A"), triple_row(2, "a", "r", "b")], [], [triple_row(3, "b", "r", "a")]]
+    whole = Spool(tmp_path / "whole")
+    for number, page in enumerate(pages):
+        whole.add("nodes", page, number + 1, Counter(nodes=1))
+    first = Spool(tmp_path / "cut")
+    first.add("nodes", pages[0], 1, Counter(nodes=1))
+
+    def fail() -> Iterator[StatementRow]:
+        yield from pages[1]
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        first.add("nodes", fail(), 2, Counter())
+    again = Spool(tmp_path / "cut")
+    assert (again.is_begun, again.state.next) == (True, {"nodes": 1})
+    for number, page in enumerate(pages[1:], 1):
+        again.add("nodes", page, number + 1, Counter(nodes=1))
+    assert again.state.digest == whole.state.digest
+    assert read(again) == read(whole)
+    assert len(read(whole)) == 3
+    assert again.state.left_out == {"nodes": 3}
+    other = Spool(tmp_path / "other")
+    other.add("nodes", [triple_row(1, "a", "r", "c")], 3, Counter())
+    assert other.state.digest != whole.state.digest
+    again.delete()
+    assert not Spool(tmp_path / "cut").is_begun
+
+
+def test_an_old_or_damaged_spool_is_read_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Spool(tmp_path / "s").add("nodes", [triple_row(1, "a", "r", "b")], 1, Counter())
+    with monkeypatch.context() as patch:
+        patch.setattr("lodestar.loaders.formats.property_graph.spool.MAX_AGE_S", -1)
+        assert not Spool(tmp_path / "s").is_begun
+    Spool(tmp_path / "s").add("nodes", [triple_row(1, "a", "r", "b")], 1, Counter())
+    (tmp_path / "s" / "state.json").write_text("{", encoding="utf-8")
+    assert not Spool(tmp_path / "s").is_begun
+    assert not (tmp_path / "s").exists()
