@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options import database_options, json_option, question_options, search_options, settings_and_recipe
-from .terminal import echo
+from .terminal import echo, printable
 
 if TYPE_CHECKING:
     from ..api import Engine
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 @click.option("--clear", is_flag=True, help="Only remove all pictures from the database.")
 @click.option("--no-open", is_flag=True, help="Print the links without opening the web browser.")
 @click.option("--growth", is_flag=True, help="Show how the subgraph of each question grew (recipe with the part gril).")
+@click.option(
+    "--source", is_flag=True, help="Show the nodes themselves, in the Neo4j that `load neo4j` read; write nothing."
+)
 @click.option("--browser-url", help="Browser's address (default: the server's own, with http and port 7474).")
 @click.option("--paths", "max_paths", type=click.IntRange(1, 50), help="Paths to draw (default: 3).")
 @click.option("--entity-paths", "max_instances", type=click.IntRange(1, 50), help="Entity paths of each (default: 5).")
@@ -37,6 +40,7 @@ def command(
     clear: bool,
     no_open: bool,
     growth: bool,
+    source: bool,
     browser_url: str | None,
     max_paths: int | None,
     max_instances: int | None,
@@ -52,6 +56,7 @@ def command(
       lodestar browse "Which currency is used in the country whose capital is Lima?"
       lodestar browse --no-open --file questions.txt
       lodestar browse --growth --recipe gril --checkpoint gril "What is the capital of Peru?"
+      lodestar browse --source "Who directed Cloud Atlas?"
       lodestar browse --clear
     """
     from ..api import Engine
@@ -60,9 +65,14 @@ def command(
 
     if clear and (texts or file):
         raise UsageError("--clear removes every picture: give it without a question")
+    if source and (clear or growth):
+        raise UsageError("--source writes no picture: give it without --clear and --growth")
     questions = [] if clear else questions_from(texts, file, topics)
     settings, recipe = settings_and_recipe(flags)
     with Engine(settings, recipe=recipe) as engine:
+        if source:
+            _show_in_source(engine, questions, browser_url, as_json=as_json, no_open=no_open)
+            return
         view = _view(engine, browser_url, max_paths=max_paths, max_instances=max_instances)
         if clear:
             _clear(view, as_json=as_json)
@@ -70,12 +80,39 @@ def command(
         if growth:
             _show_growth(engine, view, questions, as_json=as_json, no_open=no_open)
             return
-        found = [engine.retrieve(questions[0])] if len(questions) == 1 else engine.retrieve_batch(questions)
-        shown = _show(view, found)
+        shown = _show(view, _retrieve(engine, questions))
         style_link = view.style_link()
         for evidence, link in shown:
             echo(_json_line(evidence.question, link, style_link) if as_json else link)
         _open(engine, [link for _, link in shown], style_link, no_open=no_open)
+
+
+def _retrieve(engine: Engine, questions: Sequence[Question]) -> Sequence[Evidence[Item]]:
+    return [engine.retrieve(questions[0])] if len(questions) == 1 else engine.retrieve_batch(questions)
+
+
+def _show_in_source(
+    engine: Engine, questions: Sequence[Question], browser_url: str | None, *, as_json: bool, no_open: bool
+) -> None:
+    """Print links to the nodes in the database that they were loaded from, and open the first."""
+    from ..errors import UsageError
+    from ..neo4j.catalogue import read_loads
+    from ..show.browser import check_url, open_link
+    from ..show.source_link import comes_from_neo4j, source_link
+
+    loads = engine.gateway().fetch(read_loads())
+    if not any(map(comes_from_neo4j, loads)):
+        raise UsageError("--source leads to the Neo4j that `lodestar load neo4j` read: this graph has another source")
+    links = []
+    for evidence in _retrieve(engine, questions):
+        if link := source_link(evidence, loads, check_url(browser_url) if browser_url else None):
+            links.append(link)
+            echo(_json_line(evidence.question, link, None) if as_json else link)
+        else:
+            reason = evidence.note or "no path has a node of that Neo4j"
+            echo(printable(f"nothing to show for {evidence.question.text!r}: {reason}"), err=True)
+    if links and not no_open and not open_link(links[0]):
+        echo("no web browser found here: open the link yourself", err=True)
 
 
 def _show_growth(
@@ -116,8 +153,6 @@ def _show_embedded_status(engine: Engine) -> Status:
 
 def _show(view: BrowserView, found: Sequence[Evidence[Item]]) -> list[tuple[Evidence[Item], str]]:
     """Write evidence that has items, and print why the rest has nothing to show."""
-    from .terminal import printable
-
     links = []
     for evidence in found:
         if evidence.items:

@@ -354,7 +354,8 @@ def _add_lookups(app: FastAPI) -> None:
                 [question], variant, keep, answers=False, client=get_client(request.scope), deadline_s=body.timeout_s
             ),
         )
-        return make_response({"link": await service.browser_link(answer)})
+        link, source_link = await service.browser_links(answer)
+        return make_response({"link": link, "source_link": source_link})
 
 
 def _add_chat(app: FastAPI) -> None:

@@ -206,9 +206,10 @@ class VerifyReply(BaseModel):
 
 
 class LinkReply(BaseModel):
-    """A link that shows evidence in Neo4j Browser."""
+    """A link that shows evidence in Neo4j Browser, and one to its nodes in the Neo4j that they were loaded from."""
 
     link: str
+    source_link: str | None = None
 
 
 class ErrorDetail(BaseModel):

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from ..api import Engine
 from ..errors import DatabaseUnavailableError, LodestarError, UsageError
 from ..evidence.evidence import Answer
-from ..neo4j.catalogue import RelationInfo, read_catalogue, read_edition, read_full_state
+from ..neo4j.catalogue import RelationInfo, read_catalogue, read_edition, read_full_state, read_loads
 from ..neo4j.connection import Connection
 from ..neo4j.gateway import Gateway
 from ..neo4j.instance import connection_of
@@ -200,15 +200,20 @@ class Service:
         """Return the triples by id, and whether the graph has each of them."""
         return await self._look(lambda engine: engine.gateway().run(check_path(triples)))
 
-    async def browser_link(self, answer: Answer) -> str:
-        """Write the evidence for Neo4j Browser, and return the link that shows it."""
+    async def browser_links(self, answer: Answer) -> tuple[str, str | None]:
+        """Write the evidence for Neo4j Browser, and return the link that shows it.
+
+        Beside it is the link to its nodes in the Neo4j that they were loaded from, None if there is none.
+        """
         from ..neo4j.instance import Instance
         from ..show.browser import BrowserView, browser_url_at
+        from ..show.source_link import source_link
 
-        def show(engine: Engine) -> str:
+        def show(engine: Engine) -> tuple[str, str | None]:
             uri = self.settings.uri
             url = browser_url_at(uri) if uri else Instance.of(self.settings).status().browser_url
-            return BrowserView(engine.gateway(), url).show(answer.evidence)
+            link = BrowserView(engine.gateway(), url).show(answer.evidence)
+            return link, source_link(answer.evidence, engine.gateway().fetch(read_loads()))
 
         return await self._look(show)
 

@@ -23,7 +23,7 @@ from lodestar.loaders.loads.report import LoadReport
 from lodestar.loaders.loads.verifying import verify
 
 from tests.conftest import clear_database
-from tests.property_graphs import MOVIES, TRADE, write_graph
+from tests.made.property_graphs import MOVIES, TRADE, write_graph
 
 EVERYTHING = Choices()
 

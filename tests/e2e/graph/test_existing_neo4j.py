@@ -1,0 +1,184 @@
+"""`lodestar load neo4j` by the command line, from a second server; docs/existing-neo4j.md is run as it stands."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import neo4j
+import pytest
+from lodestar.engine.neo4j import home
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.instance import Instance
+
+from tests.e2e.conftest import Lodestar
+from tests.made.property_graphs import MOVIES, write_graph
+from tests.places import ROOT
+
+PAGE = ROOT / "docs" / "existing-neo4j.md"
+
+pytestmark = pytest.mark.usefixtures("empty_graph")
+
+
+@pytest.fixture
+def source(source_server: Instance, monkeypatch: pytest.MonkeyPatch) -> Connection:
+    """The server that is read, whose password is in the environment."""
+    connection = source_server.connection()
+    monkeypatch.setenv("LODESTAR_FROM_PASSWORD", connection.password)
+    return connection
+
+
+@pytest.fixture
+def theirs(source: Connection) -> Iterator[neo4j.Driver]:
+    with neo4j.GraphDatabase.driver(source.uri, **source.driver_options) as driver:
+        yield driver
+
+
+def state(driver: neo4j.Driver) -> list[Any]:
+    """Everything in a database, and the last transaction that changed it."""
+    asked = (
+        "MATCH (n) RETURN elementId(n), labels(n), properties(n) ORDER BY elementId(n)",
+        "MATCH ()-[r]->() RETURN elementId(r), type(r), properties(r) ORDER BY elementId(r)",
+        "SHOW DATABASE neo4j YIELD lastCommittedTxn",
+    )
+    return [driver.execute_query(text).records for text in asked]
+
+
+def blocks(kind: str) -> list[str]:
+    return re.findall(rf"^```{kind}\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+
+
+def test_the_page(lodestar: Lodestar, source: Connection, theirs: neo4j.Driver) -> None:
+    write_graph(theirs, *blocks("cypher"))
+    before = state(theirs)
+    said: dict[str, str] = {}
+    for line in "".join(blocks("console")).splitlines():
+        program, *arguments = shlex.split(line.removeprefix("$ ").replace("bolt://localhost:7687", source.uri))
+        assert program == "lodestar"
+        ran = lodestar(*arguments)
+        assert ran.code == 0, (line, ran.err)
+        said[" ".join(arguments)] = ran.out
+    (shown,) = blocks("text")
+    assert said[f"load neo4j --from {source.uri} --dry-run"] == shown
+    assert "Lana Wachowski" in said["ask Who directed Cloud Atlas?"].splitlines()[1]
+    assert said["ask What role did Keanu Reeves play in The Matrix?"].splitlines()[1].strip() == "Neo"
+    link = said["browse --source --no-open Who directed Cloud Atlas?"]
+    given = parse_qs(urlsplit(link).query)
+    assert (given["dbms"], given["db"]) == ([source.uri.replace("://", "://neo4j@")], ["neo4j"])
+    names = {record[0]["name"] or record[0]["title"] for record in theirs.execute_query(given["arg"][0]).records}
+    assert {"Cloud Atlas", "Lana Wachowski"} <= names
+    assert state(theirs) == before, "nothing is written to the database that is read"
+
+
+def test_a_server_that_refuses_every_write_is_read(
+    lodestar: Lodestar, source_server: Instance, source: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with neo4j.GraphDatabase.driver(source.uri, **source.driver_options) as driver:
+        write_graph(driver, MOVIES)
+    usual = home.configuration
+    read_only = {"server.databases.default_to_read_only": "true"}
+
+    def configure(server: home.ServerState) -> Mapping[str, str]:
+        return {**usual(server), **read_only}
+
+    source_server.stop()
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(home, "configuration", configure)
+            source_server.start(progress=False)
+        with neo4j.GraphDatabase.driver(source.uri, **source.driver_options) as driver:
+            with pytest.raises(neo4j.exceptions.ClientError, match="read"):
+                driver.execute_query("CREATE (:Movie)")
+            before = state(driver)
+            ran = lodestar("load", "neo4j", "--from", source.uri)
+            assert ran.code == 0, ran.err
+            assert state(driver) == before
+        assert "45 triples, 18 entities" in ran.err
+        assert lodestar("verify").code == 0
+    finally:
+        source_server.stop()
+        source_server.start(progress=False)
+
+
+def test_a_mapping_is_written_changed_and_read(lodestar: Lodestar, source: Connection, theirs: neo4j.Driver) -> None:
+    write_graph(theirs, MOVIES)
+    load = ("load", "neo4j", "--from", source.uri, "--from-user", "neo4j", "--from-database", "neo4j")
+    chosen = ("--labels", "Movie,Person", "--relationships", "DIRECTED", "--leave-out", "tagline")
+    ran = lodestar(*load, *chosen, "--no-types", "--save-mapping", "m.toml", "--dry-run", "--json")
+    assert ran.code == 0, ran.err
+    shown = json.loads(ran.out)
+    assert shown["mapping"]["labels"]["Movie"] == {"name": ["title"], "aliases": [], "literals": ["released"]}
+    assert shown["mapping"]["relationships"] == {"DIRECTED": []}
+    assert shown["counts"]["nodes"] == 10
+    assert lodestar(*load, "--save-mapping", "m.toml", "--dry-run").code == 2, "a file is not overwritten"
+    text = Path("m.toml").read_text(encoding="utf-8")
+    Path("m.toml").write_text(text.replace('literals = ["released"]', "literals = []"), encoding="utf-8")
+    ran = lodestar(*load, "--mapping", "m.toml", "--types", "--name-property", "Person=name", "--json")
+    assert ran.code == 0, ran.err
+    report = json.loads(ran.out)
+    assert (report["num_entities"], report["num_literals"], report["num_unnamed"]) == (12, 6, 0)
+    assert report["left_out"] == {"properties": 11, "relationships": 6}
+    assert "left out: 11 properties, 6 relationships" in ran.err
+    assert lodestar(*load, "--mapping", "m.toml", "--types", "--name-property", "Person=name").code == 0
+    refused = lodestar(*load)
+    assert refused.code == 2
+    assert "give --append to add to them or --replace" in refused.err
+
+
+def test_bad_input_is_one_line_each(
+    lodestar: Lodestar,
+    source: Connection,
+    theirs: neo4j.Driver,
+    connection: Connection,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write_graph(theirs, MOVIES)
+    load = ("load", "neo4j", "--from", source.uri, "--dry-run")
+    Path("m.toml").write_text("[labels.Film]\nname = 'title'\n", encoding="utf-8")
+    expected: list[tuple[int, str, tuple[str, ...]]] = [
+        (2, "--labels: the database has no label 'Persn': it has Person", (*load, "--labels", "Persn")),
+        (3, "m.toml: the database has no label 'Film': it has", (*load, "--mapping", "m.toml")),
+        (3, "missing.toml: the mapping cannot be read", (*load, "--mapping", "missing.toml")),
+        (3, "expected a property that names nodes", (*load, "--leave-out", "name", "--leave-out", "title")),
+        (4, "has no database 'films': check --from-database", (*load, "--from-database", "films")),
+        (4, "no Neo4j answers at bolt://127.0.0.1:1: check --from", ("load", "neo4j", "--from", "bolt://127.0.0.1:1")),
+        (2, "database address: expected one of", ("load", "neo4j", "--from", "http://127.0.0.1:7474")),
+        (2, "expected no user and no password in it", ("load", "neo4j", "--from", "bolt://neo4j:secret@127.0.0.1")),
+        (2, "--source leads to the Neo4j that `lodestar load neo4j` read", ("browse", "--source", "Who?")),
+    ]
+    for code, message, arguments in expected:
+        ran = lodestar(*arguments)
+        assert (ran.code, message in ran.err, ran.err.count("\n")) == (code, True, 1), (arguments, ran.err)
+    theirs.execute_query("MATCH (n) DETACH DELETE n")
+    ran = lodestar(*load)
+    assert (ran.code, "expected nodes in database 'neo4j', found none that 'neo4j' may read" in ran.err) == (3, True)
+    monkeypatch.setenv("LODESTAR_FROM_PASSWORD", connection.password)
+    ran = lodestar("load", "neo4j", "--from", connection.uri)
+    assert ran.code == 3, "an empty database"
+
+
+def test_a_wrong_password_is_tried_once(
+    lodestar: Lodestar, source: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neo4j locks a user out after three wrong passwords: two loads of one attempt each do not."""
+    monkeypatch.setenv("LODESTAR_FROM_PASSWORD", "wrong")
+    message = f"lodestar: {source.uri} refused user 'neo4j': check --from-user and LODESTAR_FROM_PASSWORD\n"
+    for _ in range(2):
+        ran = lodestar("load", "neo4j", "--from", source.uri)
+        assert (ran.code, ran.err) == (4, message)
+    with neo4j.GraphDatabase.driver(source.uri, **source.driver_options) as driver:
+        driver.verify_authentication()
+
+
+def test_the_database_that_is_loaded_into_is_not_read(
+    lodestar: Lodestar, connection: Connection, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_graph(driver, MOVIES)
+    monkeypatch.setenv("LODESTAR_FROM_PASSWORD", connection.password)
+    ran = lodestar("load", "neo4j", "--from", connection.uri)
+    assert (ran.code, "--from names the database that is loaded into" in ran.err) == (2, True), ran.err
