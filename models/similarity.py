@@ -114,10 +114,14 @@ def type_phrase(question: str) -> str:
     return " ".join([t for t in tokens if t not in EMPTY_WORDS][:2]) or "thing"
 
 
+def list_content_words(question: str) -> list[str]:
+    """Return the words of a question that say what is asked for."""
+    return [m.group() for m in _WORD.finditer(question) if m.group().lower() not in STOP_WORDS]
+
+
 def select_content_words(question: str) -> str:
     """Return the words of a question that say what is asked for; the question itself where it has none."""
-    kept = [m.group() for m in _WORD.finditer(question) if m.group().lower() not in STOP_WORDS]
-    return " ".join(kept) or question
+    return " ".join(list_content_words(question)) or question
 
 
 def compute_support(hop_tokens: Floats, hop_starts: Ints, question_tokens: Floats) -> Floats:

@@ -32,7 +32,7 @@ from tests.people.asked import Asked, read_questions
 from tests.people.graphs import DEV, HELD_OUT, Graph, write
 from tests.people.more_graphs import MORE_DEV
 
-NAME = "people"
+NAME = os.environ.get("LODESTAR_NAME", "people")
 RIGHT = 0.8
 """Least F1 of the answers."""
 NO = frozenset({"no", "not in the graph"})

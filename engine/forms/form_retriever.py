@@ -11,6 +11,7 @@ from typing import Any
 
 from ...models.forms.parsing import parse_question
 from ...models.forms.plan import FormPlan, is_value
+from ...models.similarity import list_content_words
 from ...models.wording.kinds import value_kind
 from ..evidence.bridges import to_chains
 from ..evidence.calibration import LEAST_PROBABILITY
@@ -18,6 +19,7 @@ from ..evidence.chain import Chain
 from ..evidence.evidence import NOT_THERE, Evidence, Kind, Reason
 from ..evidence.extras import FormAnswer, FormResult
 from ..linking.topics import look_up_topics
+from ..retrieval.scoring import mask_mention
 from ..stages import Linker, RerankingLinker, Retriever
 from ..steps import Steps, send_all
 from ..values import LinkedQuestion, Question, Scored, Topic
@@ -344,6 +346,8 @@ class FormRetriever:
         )
 
 
+JOINED = 5.0
+"""How much likelier a path that joins both entities of a yes-or-no question is to be meant. Our own choice."""
 AS_LIKELY = 0.6
 """A form's answer is used if its probability is at least this share of the plain answer's. Our own choice."""
 
@@ -389,11 +393,17 @@ def _begins_with(chain: Chain, beginning: Chain) -> bool:
 
 
 def _split_sides(linked: LinkedQuestion) -> list[LinkedQuestion]:
-    """Return a yes-or-no question once from each of its two entities; nothing if it has only one."""
+    """Return a yes-or-no question once from each of its two entities, without the name of the other, which no path's
+    words can cover; nothing if it has only one."""
     both = _find_two_topics(linked)
+    text = linked.question.text
     return [
-        replace(linked, question=replace(linked.question, topic_entities=(topic.entity.id,)), topics=(topic,))
-        for topic in both or ()
+        replace(
+            linked,
+            question=replace(linked.question, text=mask_mention(text, other), topic_entities=(topic.entity.id,)),
+            topics=(topic,),
+        )
+        for topic, other in ((both, both[::-1]) if both else ())
     ]
 
 
@@ -405,29 +415,43 @@ def _find_two_topics(linked: LinkedQuestion) -> tuple[Topic, Topic] | None:
 
 
 def _answer_yes_or_no(state: _FormState) -> FormResult:
-    """Answer yes if the best of all paths, from either entity, leads to the other one."""
+    """Answer yes if the best of all paths, from either entity, leads to the other one. If the question says nothing but
+    the two names ("Is Peru in Chile?"), any path of one hop between the two will do."""
     both = _find_two_topics(state.linked)
     formed = FormResult(state.plan.forms, state.plan.rule, ())
     if both is None:
         return replace(formed, reason="it needs two entities of the graph, but only one was found")
-    best = max(
-        ((each.items[0].score, side) for side, each in enumerate(state.parts) if each.items), default=(0.0, None)
-    )[1]
-    if best is None:
+    sides = [(side, evidence, item) for side, evidence in enumerate(state.parts) for item in evidence.items]
+    if not sides:
         return replace(formed, reason="no path leads on from its entities")
-    evidence = state.parts[best]
-    item, other = evidence.items[0], both[1 - best].entity
+    says_more = bool(list_content_words(mask_mention(mask_mention(state.linked.question.text, both[0]), both[1])))
+    joining = [each for each in sides if _joins(each[2].value, both[1 - each[0]])]
+    short = [each for each in joining if each[2].value.relation_path.num_hops == 1]
+    best, evidence, item = max(sides if says_more else short or sides, key=lambda each: each[2].score)
     state.parts, state.chosen = [evidence], [item]
-    is_there = other.id in {end.id for end in item.value.ends}
+    is_there = _joins(item.value, both[1 - best])
     path = f"{both[best].entity.label}: {item.value.relation_path}"
     return replace(
         formed,
-        parts=((f"from {both[best].entity.label} to {other.label}?", path),),
-        found=(FormAnswer(other),) if is_there else (),
+        parts=((f"from {both[best].entity.label} to {both[1 - best].entity.label}?", path),),
+        found=(FormAnswer(both[1 - best].entity),) if is_there else (),
         total=int(is_there),
         says="yes" if is_there else NOT_THERE,
-        probability=evidence.probability(0),
+        probability=_compute_joined_probability(evidence, item, is_there=is_there) if says_more else None,
     )
+
+
+def _joins(chain: Chain, other: Topic) -> bool:
+    return other.entity.id in {end.id for end in chain.ends}
+
+
+def _compute_joined_probability(evidence: Evidence[Chain], item: Scored[Chain], *, is_there: bool) -> float | None:
+    """Return the probability that the path is meant; the odds of one that joins both entities are `JOINED` times as
+    high, because few paths do."""
+    likely = evidence.probability_of(item)
+    if likely is None or not is_there:
+        return likely
+    return JOINED * likely / (1 - likely + JOINED * likely)
 
 
 def _are_distinct(one: Topic, two: Topic) -> bool:

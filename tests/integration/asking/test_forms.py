@@ -98,6 +98,14 @@ def test_not_in_the_graph_is_not_no(company: Engine) -> None:
     assert [each.name for each in other.answers] == ["not in the graph"]
 
 
+def test_between_two_names_alone_any_path_will_do(company: Engine) -> None:
+    there = company.ask("Is Ann Alder in Sales?")
+    assert (names(there), there.confidence) == ({"yes"}, None), there.text
+    assert "works_in_department" in there.text
+    other = company.ask("Is Ann Alder in the Laboratory?")
+    assert (names(other), other.confidence) == ({"not in the graph"}, None), other.text
+
+
 def test_an_empty_result_is_no_failure(company: Engine) -> None:
     answer = company.ask("Which people in Sales were hired after 2030?")
     assert not answer.found

@@ -87,6 +87,16 @@ def test_names_of_other_languages_are_read_word_by_word() -> None:
 
 
 @pytest.mark.parametrize(
+    ("one", "other"), [("father", "mother"), ("husband", "wife"), ("son", "daughter"), ("brother", "sister")]
+)
+def test_one_of_two_is_not_asked_for_by_the_other(one: str, other: str) -> None:
+    for asked, not_asked in ((one, other), (other, one)):
+        words = {word for phrase in lexicon_phrases(asked)[0] for word in phrase.split()}
+        assert not_asked not in words
+        assert lexicon_phrases(asked)[0]
+
+
+@pytest.mark.parametrize(
     ("name", "domain", "properties"),
     [
         ("location.country.currency_used", "country", ("currency used",)),
