@@ -9,19 +9,22 @@ formula and its constants are our own, no paper's:
          + type · cos(type(q'), reached(h_L))            the last hop reaches the kind of thing that is asked for
          + kind · agreement(q', end(h_L))                … and what stands there is of that kind
          + cover · mean_t max_l σ((cos(t, h_l) − .6) / .07)   the words of the question that the path uses up
+         + order · places(q, h_1 … h_L)                       words come in the order of the hops they mean
+         + between · max_{l<L} cos(between(q), reached(h_l))  a noun between is reached on the way
+         + noun · cos(asked(q), reached(h_L))                 the noun that is asked for is reached last
+         + back · [h_{l+1} = h_l⁻¹, and no word such as "other" or "same" asks for it]
          + [L ≥ 2] · hop · ((L − 1) · ln(1 + T) − Σ_l ln(1 + n_l))
 
 q' is the question without its topic's mention; P(q', h) is the mean over the tokens of text(h) of the best cosine to a
 token of q' (late interaction); t are the tokens of the content words of q'. The last line makes lengths comparable:
-singling out one of the n_l ways on at each hop takes evidence, and a question of T tokens has room for more of it. A
-hop
-is read in the words of its relation or in one of the phrases by which people ask for it, whichever fits best. S can be
-compared between lengths and between topics. The constants were fitted on training questions (docs/retrieval.md).
+singling out one of the n_l ways on at each hop takes evidence, and a question of T tokens has room for more of it.
+`word_places` says what order, nouns between and the noun that is asked for are. A hop is read in the words of its
+relation or in one of the phrases by which people ask for it, whichever fits best. S can be compared between lengths and
+between topics. The constants were fitted on training questions (docs/retrieval.md).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,9 +33,10 @@ import numpy.typing as npt
 from cachetools import LRUCache
 
 from .text.vectors import TextVectors
-from .text.verbalise import Hop, find_end_kind, find_end_type, hop_phrases, verbalise_hop, verbalise_path
+from .text.verbalise import Hop, find_end_kind, find_end_type, hop_phrases, reverse_hop, verbalise_hop, verbalise_path
+from .word_places import WORD, AskedWords, WordPlaces, find_mention, find_stems, stem
 from .wording.kinds import agreement, find_wanted_kind
-from .words import EDGE_WORDS, EMPTY_WORDS, NOUN_ENDS, STOP_WORDS
+from .words import EMPTY_WORDS, NOUN_ENDS, STOP_WORDS
 
 GAP = 1e-3
 """At least between the last of the shortlist and the first of the others."""
@@ -49,7 +53,7 @@ def lower_other_scores(scores: npt.NDArray[np.float32], rows: npt.NDArray[np.int
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
-SAME_WORD = 0.6
+SAMEWORD = 0.6
 """Cosine of two tokens from which on one is more likely than not to mean the other."""
 MAX_HOPS_KEPT = 20_000
 UNKNOWN_TYPE = 0.25
@@ -65,46 +69,41 @@ class SimilarityWeights:
     hop: float = 0.14
     kind: float = 0.0
     cover: float = 0.0
+    order: float = 0.0
+    between: float = 0.0
+    noun: float = 0.0
+    back: float = 0.0
     phrases: bool = False
     """Whether a hop may be read in phrases that people ask for it by."""
 
+    @property
+    def reads_places(self) -> bool:
+        """Whether it matters where words stand in the question."""
+        return bool(self.order or self.between or self.noun or self.back)
 
-PEOPLE = SimilarityWeights(support=0.7, type=0.75, hop=0.22, kind=0.36, cover=0.86, phrases=True)
+
+PEOPLE = SimilarityWeights(
+    support=0.7, type=0.75, hop=0.22, kind=0.36, cover=0.86, order=0.5, between=0.5, noun=0.35, back=-0.27, phrases=True
+)
 """The constants with phrases, kinds and coverage, fitted together (docs/retrieval.md)."""
 
 
-_WORD = re.compile(r"[^\W_]+")
 _ASKED_FOR = {"who": "person", "whom": "person", "whose": "person", "where": "location", "when": "date"}
 
 
 def mask_topic(question: str, topic: str) -> str:
     """Return the question without its longest run of words that are all in the topic's name."""
-    tokens = [(m.group().lower(), m.start(), m.end()) for m in _WORD.finditer(question)]
-    name = {m.group().lower() for m in _WORD.finditer(topic)}
-    best = (0, 0)
-    start = 0
-    while start < len(tokens):
-        stop = start
-        while stop < len(tokens) and tokens[stop][0] in name:
-            stop += 1
-        first, after = start, stop
-        while first < after and tokens[first][0] in EDGE_WORDS:
-            first += 1
-        while after > first and tokens[after - 1][0] in EDGE_WORDS:
-            after -= 1
-        if after - first > best[1] - best[0]:
-            best = (first, after)
-        start = max(stop, start + 1)
-    first, after = best
+    tokens = [(m.group().lower(), m.start(), m.end()) for m in WORD.finditer(question)]
+    first, after = find_mention([token for token, _, _ in tokens], topic)
     if first == after:
         return question
     rest = " ".join((question[: tokens[first][1]] + question[tokens[after - 1][2] :]).split())
-    return rest if _WORD.search(rest) else question
+    return rest if WORD.search(rest) else question
 
 
 def type_phrase(question: str) -> str:
     """Return what is asked for: person, location or date by the question word, else two words after which or what."""
-    tokens = [m.group().lower() for m in _WORD.finditer(question)]
+    tokens = [m.group().lower() for m in WORD.finditer(question)]
     for at, token in enumerate(tokens):
         if token in _ASKED_FOR:
             return _ASKED_FOR[token]
@@ -116,7 +115,7 @@ def type_phrase(question: str) -> str:
 
 def list_content_words(question: str) -> list[str]:
     """Return the words of a question that say what is asked for."""
-    return [m.group() for m in _WORD.finditer(question) if m.group().lower() not in STOP_WORDS]
+    return [m.group() for m in WORD.finditer(question) if m.group().lower() not in STOP_WORDS]
 
 
 def select_content_words(question: str) -> str:
@@ -189,7 +188,7 @@ def find_asked_noun(question: str) -> str:
     """Return what is asked for as `type_phrase` does, but of which or what the noun alone: "country" of "in what
     country
     was it filmed"."""
-    tokens = [m.group().lower() for m in _WORD.finditer(question)]
+    tokens = [m.group().lower() for m in WORD.finditer(question)]
     at = next((at for at, token in enumerate(tokens) if token in ("which", "what")), None)
     if at is None or any(token in _ASKED_FOR for token in tokens[:at]):
         return type_phrase(question)
@@ -207,7 +206,7 @@ def find_asked_noun(question: str) -> str:
 def word_match(cosines: Floats) -> Floats:
     """σ((cos − .6) / .07): whether a word is meant by another, of unit vectors' cosines of any shape. Fitted
     roughly."""
-    used: Floats = (1 / (1 + np.exp(-(cosines - SAME_WORD) / 0.07))).astype(np.float32)
+    used: Floats = (1 / (1 + np.exp(-(cosines - SAMEWORD) / 0.07))).astype(np.float32)
     return used
 
 
@@ -226,6 +225,8 @@ class PathsOfTopic:
     masked: str
     hops: Sequence[tuple[Hop, ...]]
     log_branching: Sequence[float]
+    asked: AskedWords | None = None
+    """How the question's words stand to the topic and to each other; None: their places do not count."""
 
 
 class PathSimilarity:
@@ -237,6 +238,7 @@ class PathSimilarity:
         self.weights = weights or SimilarityWeights()
         self.shortlist = shortlist
         self._texts: LRUCache[Hop, tuple[tuple[str, ...], Floats]] = LRUCache(MAX_HOPS_KEPT)
+        self._stems: LRUCache[Hop, frozenset[str]] = LRUCache(MAX_HOPS_KEPT)
 
     def scores(self, questions: Sequence[Sequence[PathsOfTopic]]) -> list[tuple[Floats, Floats]]:
         """Return for each question stop and extend of its paths, those of its topics one after the other.
@@ -278,6 +280,9 @@ class PathSimilarity:
         texts = masked | {select_content_words(text) for text in masked} if self.weights.cover else masked
         self.vectors.encode_tokens(sorted(texts))
         self.vectors.encode(sorted(map(self._asked_for, masked)))
+        if self.weights.reads_places:
+            read = [paths.asked for question in questions for paths in question if paths.asked]
+            self.vectors.encode_tokens(sorted({word for each in read for word in (*each.words, *each.asked)}))
         if self.weights.phrases:
             self.vectors.encode(sorted({phrase for hop in hops for phrase in hop_phrases(hop)}), lasting=True)
             for hop in hops:
@@ -320,6 +325,44 @@ class PathSimilarity:
             found.append(max((best[word] for word in words), default=UNKNOWN_TYPE))
         return np.array(found, dtype=np.float32)
 
+    def find_places(self, asked: AskedWords, hops: Sequence[Hop], hop_tokens: Floats, hop_starts: Ints) -> WordPlaces:
+        """Return where the words stand that the hops mean; hop_tokens, hop_starts: as in `compute_support`."""
+        words = np.zeros((len(hops), len(asked.words)), dtype=np.float32)
+        for place, word in enumerate(asked.words):
+            cosines = np.maximum.reduceat(hop_tokens @ self.vectors.tokens(word).T, hop_starts, axis=0)
+            same = np.array([stem(word) in self._stems_of(hop) for hop in hops], dtype=np.float32)
+            words[:, place] = np.maximum(word_match(cosines).mean(axis=1), same)
+        distances = np.array(asked.distances, dtype=np.float32)
+        number = {} if asked.goes_back else {hop: place for place, hop in enumerate(hops)}
+        return WordPlaces(
+            words,
+            distances,
+            self._call_ends(hops, asked.asked),
+            self._call_ends(hops, asked.between),
+            np.array([number.get(reverse_hop(hop), -2) for hop in hops], dtype=np.int64),
+        )
+
+    def _stems_of(self, hop: Hop) -> frozenset[str]:
+        """Return the stems of a hop's words and phrases."""
+        if hop not in self._stems:
+            self._stems[hop] = find_stems((verbalise_hop(hop), *hop_phrases(hop)))
+        return self._stems[hop]
+
+    def _call_ends(self, hops: Sequence[Hop], nouns: Sequence[str]) -> Floats:
+        """Return how well what each hop reaches is called by the best of some nouns, (D,): 1 if one is among the words
+        for it, else their cosine; 0 for no noun."""
+        found = np.zeros(len(hops), dtype=np.float32)
+        wanted = find_stems(nouns)
+        for place, hop in enumerate(hops if nouns else ()):
+            reached = self._reached(hop)
+            if wanted & find_stems(reached):
+                found[place] = 1.0
+            elif reached:
+                found[place] = (self.vectors.stack(reached, lasting=True) @ self.vectors.stack(nouns).T).max()
+            else:
+                found[place] = UNKNOWN_TYPE
+        return found
+
     def _texts_of(self, hop: Hop) -> tuple[tuple[str, ...], Floats]:
         """Return the words of a hop and its phrases, with their vectors, (num_texts, dim)."""
         if hop not in self._texts:
@@ -359,6 +402,7 @@ class _Prepared:
     hop_cover: Floats | None
     log_branching: Floats
     num_tokens: int
+    places: WordPlaces | None
 
     @classmethod
     def of(cls, paths: PathsOfTopic, similarity: PathSimilarity) -> _Prepared:
@@ -391,6 +435,9 @@ class _Prepared:
             hop_cover=cover,
             log_branching=np.array(paths.log_branching, dtype=np.float32),
             num_tokens=len(question_tokens),
+            places=similarity.find_places(paths.asked, list(number), hop_tokens, starts)
+            if paths.asked and weights.reads_places
+            else None,
         )
 
     def composed_cosine(self, vectors: TextVectors) -> Floats:
@@ -411,9 +458,10 @@ class _Prepared:
 
     def scores(self, cosine: Floats, chosen: Ints, weights: SimilarityWeights) -> Floats:
         """S of the chosen paths, (num_chosen,), from their cosines."""
-        return score_paths(
+        paths = self.numbers[chosen]
+        scores = score_paths(
             cosine,
-            self.numbers[chosen],
+            paths,
             self.hop_support,
             self.hop_type,
             self.log_branching[chosen],
@@ -422,6 +470,11 @@ class _Prepared:
             self.hop_kind,
             self.hop_cover,
         )
+        if self.places is not None:
+            scores += self.places.score(
+                paths, order=weights.order, between=weights.between, noun=weights.noun, back=weights.back
+            )
+        return scores
 
 
 def _stack_parts(parts: Sequence[Floats]) -> Floats:

@@ -13,6 +13,7 @@ from ...models.similarity import PathSimilarity, PathsOfTopic, SimilarityWeights
 from ...models.text.encoders import SentenceEncoder
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, Hop, RelationWords
+from ...models.word_places import read_asked_words
 from ..values import RelationPath, Topic
 
 FloatArray = npt.NDArray[np.float32]
@@ -153,6 +154,7 @@ class SimilarityScorer:
                     mask_mention(query.question, topic),
                     [hops_of(query.paths[row], self.words) for row in some],
                     [query.log_branching[row] for row in some],
+                    read_asked_words(query.question, mention_of(topic)),
                 )
                 for topic, some in by_topic.items()
             ]

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from ..similarity import PathSimilarity, PathsOfTopic, SimilarityWeights
 from ..text.vectors import TextVectors
 from ..training.objective import Figures, TrainingOptions
+from ..word_places import read_asked_words
 from .backbone import device_of
 from .batches import FileBatches, dual_batch, part_of, split_batches
 from .config import DualOptions
@@ -72,8 +73,9 @@ def _by_length(
                     masked,
                     [table.path_hops(path) for path in example.reachable.paths[some].tolist()],
                     branching[some].tolist(),
+                    read_asked_words(example.text, mention),
                 )
-                for masked, some in zip(example.masked, topics, strict=True)
+                for masked, mention, some in zip(example.masked, example.mentions, topics, strict=True)
             ],
         )
 

@@ -1,0 +1,216 @@
+"""Read how the words of a question stand to its topic and to each other: what it asks for, what lies between, how far.
+
+"Who runs the team behind X?" asks for no kind by name; the team lies between, so that a path that ends there is too
+short.
+"In which city is the company that makes X?" asks for a city. Words near to the topic mean its first hop, words further
+away the next ones: "the films written by the director of X" is not "the director of the films written by X". Rules of
+thumb for English, our own, no paper's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from .wording.english import singular
+from .wording.kinds import noun_kind
+from .words import EDGE_WORDS, STOP_WORDS
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+
+WORD = re.compile(r"[^\W_]+")
+_ARTICLES = frozenset("the a an whose s".split())
+"""What a noun phrase follows; s: of X's."""
+_JOINTS = frozenset(
+    "of in on at to for by with from behind where who which that whose is are was were does do did has have".split()
+)
+_BE = frozenset("is are was were s".split())
+_BINDING = frozenset("of by for in on at with from to behind".split())
+"""What binds a topic to the words before it more closely than to those after it."""
+_BACK = frozenset(
+    "same other others another also both share shares shared sharing common alike together with co fellow fellows"
+    " colleague colleagues besides too similar".split()
+)
+"""What a question has that goes back over the relation it came by."""
+_QUESTION_WORDS = frozenset("which what who whom whose where when how".split())
+_AFTER_BOUND = 1.5
+"""Words by which those after a topic are further away that is bound to the words before it."""
+LEAST_MEANT = 0.05
+"""Of a question's words that a hop has to mean alone, for their order to count."""
+_ENDINGS = ("ing", "ers", "er", "ors", "or", "ed", "es", "s", "ions", "ion", "ment")
+_IRREGULAR = {
+    "wrote": "writ", "written": "writ", "born": "birth", "died": "di", "dies": "di", "death": "di", "made": "mak",
+    "married": "marri", "taught": "teach", "sold": "sell", "built": "build", "paid": "pay", "spoke": "speak",
+    "spoken": "speak",
+}  # fmt: skip
+
+
+def find_mention(words: Sequence[str], topic: str) -> tuple[int, int]:
+    """Return where the longest run of words that are all in the topic's name begins and ends; twice 0 for none.
+
+    words: of a question, in small letters.
+    """
+    name = {m.group().lower() for m in WORD.finditer(topic)}
+    best = (0, 0)
+    start = 0
+    while start < len(words):
+        stop = start
+        while stop < len(words) and words[stop] in name:
+            stop += 1
+        first, after = start, stop
+        while first < after and words[first] in EDGE_WORDS:
+            first += 1
+        while after > first and words[after - 1] in EDGE_WORDS:
+            after -= 1
+        if after - first > best[1] - best[0]:
+            best = (first, after)
+        start = max(stop, start + 1)
+    return best
+
+
+def stem(word: str) -> str:
+    """Return what a word has in common with words of the same root: "directed", "director" and "directs"."""
+    word = word.lower()
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    ending = next((each for each in _ENDINGS if word.endswith(each) and len(word) - len(each) >= 3), "")
+    return word.removesuffix(ending).rstrip("e")
+
+
+def find_stems(texts: Iterable[str]) -> frozenset[str]:
+    """Return the stems of the words of some texts."""
+    return frozenset(stem(m.group()) for text in texts for m in WORD.finditer(text))
+
+
+@dataclass(frozen=True, slots=True)
+class AskedWords:
+    """The words of a question that say what is asked for, without the topic.
+
+    distances: how far each is from the topic, in such words, (num_words,). asked: the noun of what is asked for.
+    between: nouns of what lies between. goes_back: whether a word says that the way leads back over the same relation,
+    as "other" and "with" do.
+    """
+
+    words: tuple[str, ...]
+    distances: tuple[float, ...]
+    asked: tuple[str, ...]
+    between: tuple[str, ...]
+    goes_back: bool
+
+
+@lru_cache(4096)
+def read_asked_words(question: str, topic: str) -> AskedWords:
+    """Return the words of a question about a topic, by the name it is mentioned by."""
+    words = [m.group().lower() for m in WORD.finditer(question)]
+    first, after = find_mention(words, topic)
+    if first == after:
+        first = after = len(words)
+    content = [at for at, word in enumerate(words) if not first <= at < after and word not in STOP_WORDS]
+    before = [at for at in content if at < first]
+    further = _AFTER_BOUND if first and words[first - 1] in _BINDING else 0.0
+    distances = {at: float(rank) for rank, at in enumerate(reversed(before), start=1)}
+    distances |= {at: rank + further for rank, at in enumerate((at for at in content if at >= after), start=1)}
+    asked, between = _find_nouns(words, {at for at in content if words[at] not in _JOINTS}, (first, after))
+    return AskedWords(
+        tuple(words[at] for at in content),
+        tuple(distances[at] for at in content),
+        tuple(words[at] for at in asked[-2:]),
+        tuple(words[at] for at in between),
+        not _BACK.isdisjoint(words),
+    )
+
+
+def _find_nouns(words: Sequence[str], content: Set[int], topic: tuple[int, int]) -> tuple[list[int], list[int]]:
+    """Return the places of the noun that is asked for and of the nouns between; not that of "the film X", which is the
+    topic's own. topic: where its mention begins and ends."""
+    first, after = topic
+    at = next((at for at, word in enumerate(words) if word in _QUESTION_WORDS), None)
+    if at is None:
+        return [], []
+    asked = _take_noun(content, at + 1) if words[at] in ("which", "what", "whose") else []
+    if not asked and words[at + 1 : at + 2] and words[at + 1] in _BE:
+        if words[at + 2 : at + 3] and words[at + 2] in _ARTICLES:
+            asked = _take_noun(content, at + 3)
+        elif at + 2 == first and words[after : after + 1] == ["s"]:
+            asked = _take_noun(content, after + 1)
+    between = []
+    for place, word in enumerate(words):
+        if word in _ARTICLES and place + 1 not in asked:
+            noun = _take_noun(content, place + 1)
+            known = [each for each in noun if noun_kind(words[each])]
+            between += (known or noun)[-1:]
+        elif place in content and place not in asked and place > at + 1 and singular(word) != word and noun_kind(word):
+            between.append(place)
+    own = first - 1 if first and words[first - 1] not in _ARTICLES else first - 2
+    return asked, [place for place in dict.fromkeys(between) if place != own]
+
+
+def _take_noun(content: Set[int], start: int) -> list[int]:
+    """Return the places of at most three content words from a place on."""
+    end = start
+    while end in content and end - start < 3:
+        end += 1
+    return list(range(start, end))
+
+
+def compute_order(hop_words: Floats, distances: Floats, paths: Ints) -> Floats:
+    """Return how well the words of a question come in the order of each path's hops, −1 to 1; 0 for one hop.
+
+    hop_words: (D, num_words), how much of each word each hop means; distances: (num_words,), from the topic; paths:
+    (num_paths, max_hops), −1 after a path's end. A word counts for a hop by what it means it more than any other hop of
+    the path does; of each two hops that follow one another the second one's words should be further away. Returns
+    (num_paths,).
+    """
+    there = paths >= 0
+    order = np.zeros(len(paths), dtype=np.float32)
+    if paths.shape[1] < 2 or not hop_words.shape[1]:
+        return order
+    words = np.where(there[:, :, None], hop_words[paths], np.float32(0.0))
+    best = np.sort(words, axis=1)
+    rest = np.where(words == best[:, -1:], best[:, -2:-1], best[:, -1:])
+    own = np.maximum(words - rest, 0.0)
+    mass = own.sum(axis=2)
+    place = (own @ distances) / np.maximum(mass, 1e-6)
+    for hop in range(paths.shape[1] - 1):
+        both = np.minimum(mass[:, hop], mass[:, hop + 1])
+        step = np.tanh(place[:, hop + 1] - place[:, hop]) * np.minimum(both, 1.0)
+        order += np.where(there[:, hop + 1] & (both > LEAST_MEANT), step, 0.0)
+    means: Floats = (order / np.maximum(there.sum(axis=1) - 1, 1)).astype(np.float32)
+    return means
+
+
+@dataclass(frozen=True, slots=True)
+class WordPlaces:
+    """Where the words stand that the hops mean.
+
+    hop_words: (D, num_words), how much of each of `AskedWords.words` each hop means; distances: (num_words,). asked,
+    between: (D,), how well what a hop reaches is called by the noun that is asked for, and by the best of those
+    between; 0 where there is none. reverse: (D,), the hop straight back; −2 where there is none or a word asks for it.
+    """
+
+    hop_words: Floats
+    distances: Floats
+    asked: Floats
+    between: Floats
+    reverse: Ints
+
+    def score(self, paths: Ints, *, order: float, between: float, noun: float, back: float) -> Floats:
+        """Return what the places of words add to the score of each path, by a weight each; back: of a path that goes
+        straight back over a relation. paths: see `compute_order`. Returns (num_paths,)."""
+        last = (paths >= 0).sum(axis=1) - 1
+        on_the_way = np.where(np.arange(paths.shape[1]) < last[:, None], self.between[paths], np.float32(0.0)).max(
+            axis=1
+        )
+        scores: Floats = (
+            order * compute_order(self.hop_words, self.distances, paths)
+            + between * on_the_way
+            + noun * self.asked[paths[np.arange(len(paths)), last]]
+            + back * (self.reverse[paths[:, :-1]] == paths[:, 1:]).any(axis=1)
+        ).astype(np.float32)
+        return scores

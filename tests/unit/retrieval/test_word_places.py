@@ -1,0 +1,85 @@
+"""Where the words of a question stand: what is asked for, what lies between, and in which order paths should go."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from lodestar.models.similarity import PEOPLE, PathSimilarity, PathsOfTopic
+from lodestar.models.text.encoders import SentenceEncoder
+from lodestar.models.text.vectors import TextVectors
+from lodestar.models.text.verbalise import DirectedRelation, RelationWords
+from lodestar.models.word_places import WordPlaces, compute_order, find_stems, read_asked_words
+
+MADE_BY, LEADS_TO = ((DirectedRelation(RelationWords("", (name,))),) for name in ("made by company", "located in town"))
+
+
+@pytest.mark.parametrize(
+    ("question", "topic", "asked", "between"),
+    [
+        ("Who leads the crew behind Vega?", "Vega", (), ("crew",)),
+        ("In which town is the company that makes Vega?", "Vega", ("town",), ("company",)),
+        ("What is the phone number of Vega's owner?", "Vega", ("phone", "number"), ("owner",)),
+        ("What is the capital of Peru?", "Peru", ("capital",), ()),
+        ("Who directed the film The Long Road?", "The Long Road", (), ()),
+        ("Who stars in Vega?", "Vega", (), ()),
+        ("Who are the actors in films by Ann Alder?", "Ann Alder", ("actors",), ("films",)),
+        ("Who is Ann Alder's right hand?", "Ann Alder", ("right", "hand"), ()),
+        ("Is it there?", "Vega", (), ()),
+    ],
+)
+def test_nouns_of_a_question(question: str, topic: str, asked: tuple[str, ...], between: tuple[str, ...]) -> None:
+    found = read_asked_words(question, topic)
+    assert (found.asked, found.between) == (asked, between)
+
+
+def test_words_after_a_topic_that_is_bound_to_those_before_are_further_away() -> None:
+    bound = read_asked_words("Where does the teacher of Ann Alder work?", "Ann Alder")
+    assert dict(zip(bound.words, bound.distances, strict=True)) == {"teacher": 1.0, "work": 2.5}
+    free = read_asked_words("Where does Ann Alder's teacher work?", "Ann Alder")
+    assert dict(zip(free.words, free.distances, strict=True)) == {"teacher": 1.0, "work": 2.0}
+
+
+def test_a_way_back_is_asked_for_by_a_word() -> None:
+    assert read_asked_words("Which other films have the director of Vega?", "Vega").goes_back
+    assert not read_asked_words("Which films have the director of Vega?", "Vega").goes_back
+
+
+def test_words_of_one_root_have_one_stem() -> None:
+    assert find_stems(["directed director directs", "writer wrote"]) == {"direct", "writ"}
+
+
+def test_the_order_of_hops() -> None:
+    hops = np.array([[1, 0, 0.5], [0, 1, 0.5]], dtype=np.float32)  # word 0 means hop 0, word 1 hop 1, word 2 either
+    distances = np.array([1, 2, 9], dtype=np.float32)
+    paths = np.array([[0, 1], [1, 0], [0, -1], [0, 0]])
+    assert compute_order(hops, distances, paths) == pytest.approx([np.tanh(1), -np.tanh(1), 0, 0])
+    assert compute_order(hops[:, :0], distances[:0], paths).tolist() == [0, 0, 0, 0]
+    assert compute_order(hops, distances, paths[:, :1]).tolist() == [0, 0, 0, 0]
+
+
+def test_the_score_of_places_term_by_term() -> None:
+    places = WordPlaces(
+        np.zeros((3, 0), dtype=np.float32),
+        np.zeros(0, dtype=np.float32),
+        asked=np.array([0.1, 0.2, 0.3], dtype=np.float32),
+        between=np.array([0.5, 0.6, 0.7], dtype=np.float32),
+        reverse=np.array([2, -2, 0]),
+    )
+    paths = np.array([[0, -1], [0, 1], [0, 2]])
+    found = places.score(paths, order=1, between=10, noun=100, back=1000)
+    assert found == pytest.approx([10, 5 + 20, 5 + 30 + 1000])
+
+
+@pytest.mark.parametrize(
+    ("question", "hops"),
+    [
+        ("In which town is the company that makes Vega?", (MADE_BY, LEADS_TO)),
+        ("Which company makes Vega?", (MADE_BY,)),
+    ],
+)
+def test_a_noun_between_is_on_the_way(question: str, hops: tuple[tuple[DirectedRelation, ...], ...]) -> None:
+    similarity = PathSimilarity(TextVectors(SentenceEncoder("all-MiniLM-L6-v2")), PEOPLE)
+    paths = [(MADE_BY,), (MADE_BY, LEADS_TO)]
+    asked = PathsOfTopic(question.replace("Vega", ""), paths, [0.0, 0.0], read_asked_words(question, "Vega"))
+    ((stop, _),) = similarity.scores([[asked]])
+    assert paths[int(stop.argmax())] == hops
