@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import click
 
+from ..errors import UsageError
 from .load_neo4j import neo4j
 from .load_options import DATABASE_FLAGS, load_options, load_options_from, load_source
-from .options import settings_from
+from .options import database_options, json_option, settings_from
 from .terminal import echo
 
 
@@ -305,6 +307,51 @@ def geonames(**flags: Any) -> None:
       lodestar load geonames
     """
     _load("geonames", flags, {})
+
+
+@command.command("-")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["tsv", "csv", "ntriples", "metaqa", "pathquestion"]),
+    default="tsv",
+    show_default=True,
+    help="Format of the lines.",
+)
+@_names
+@click.option("--remove", is_flag=True, help="Remove the triples instead.")
+@click.option("--missing-ok", is_flag=True, help="With --remove: pass over triples that are not there.")
+@json_option
+@database_options
+def lines(kind: str, names: str | None, remove: bool, missing_ok: bool, as_json: bool, **flags: Any) -> None:
+    """Add the triples of a few lines from standard input to the graph, or remove them, as one change.
+
+    Ends are ids or names of entities; what is neither is new. At most 100,000 triples; more are a load of their own
+    (`lodestar load tsv - --append`). A bad line changes nothing.
+
+    \b
+    Example:
+      printf 'Lima\\tmayor\\tAna\\n' | lodestar load -
+      printf 'Lima\\tmayor\\tAna\\n' | lodestar load - --remove
+      lodestar load - --format ntriples < few.nt
+    """
+    from ...loaders.formats.by_name import source_class
+    from ...loaders.loads.adding_lines import add_lines, remove_lines
+    from ..neo4j.gateway import Gateway
+    from ..neo4j.instance import loading_connection
+
+    if names is not None and (remove or kind not in ("tsv", "csv")):
+        raise UsageError("--names goes with tsv or csv, and without --remove")
+    if missing_ok and not remove:
+        raise UsageError("--missing-ok goes with --remove")
+    header = {"header": "no", "names_path": names} if kind in ("tsv", "csv") else {}
+    source = source_class(kind)(path="-", **header)
+    with Gateway(loading_connection(settings_from(**flags))) as gateway:
+        gateway.version()
+        report = remove_lines(source, gateway, missing_ok=missing_ok) if remove else add_lines(source, gateway)
+    echo(str(report), err=True)
+    if as_json:
+        echo(json.dumps(asdict(report)))
 
 
 def _list(text: str | None) -> list[str] | None:

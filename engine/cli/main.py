@@ -38,6 +38,7 @@ VERBS = {
     "mine": ("mine", "Mine training paths for a retriever."),
     "recipes": ("recipes", "List recipes and parts, with all their options."),
     "refine": ("refine", "Select training supervision from candidate pools."),
+    "refresh": ("refresh", "Put right what other programs changed in the graph."),
     "relations": ("relations", "Show the relations with their words, or the nearest to a text."),
     "retrieve": ("retrieve", "Find and rank the reasoning paths for questions."),
     "serve": ("serve", "Serve questions over HTTP, with a page."),

@@ -48,5 +48,7 @@ def command(as_json: bool, **flags: Any) -> None:
     checked = ", ".join(counts)
     if found.faults:
         faults = number_of(len(found.faults), "fault", "faults")
-        raise GraphError(f"{checked}: {faults}, the first: {found.faults[0]}")
+        raise GraphError(
+            f"{checked}: {faults}, the first: {found.faults[0]}; if Cypher changed it, run `lodestar refresh`"
+        )
     echo(f"{checked}: equal to the manifests", err=True)

@@ -141,7 +141,7 @@ def _check_names(id_: str, given: str | Sequence[str]) -> tuple[Name, ...]:
     return tuple(Name(text, is_alias=place > 0) for place, text in enumerate(texts))
 
 
-def _check_whole(loads: Sequence[LoadManifest]) -> None:
+def check_whole(loads: Sequence[LoadManifest]) -> None:
     """Raise `GraphError` unless all loads are finished and of this version."""
     for load in loads:
         if not load.finished:
@@ -218,7 +218,7 @@ def _ids(stated: Iterable[_Read]) -> list[str]:
 def _read_changes() -> Steps[LoadManifest]:
     """Return the manifest of the load of changes; an unfinished one where there is none yet."""
     loads = yield from send_one(read_loads())
-    _check_whole(loads)
+    check_whole(loads)
     number = max((load.number for load in loads), default=BASE_LOAD - 1) + 1
     new = LoadManifest(CHANGES_SHA256, number, SOURCE, SOURCE, checksum="0")
     return next((load for load in loads if load.sha256 == CHANGES_SHA256), new)
@@ -297,7 +297,7 @@ def _write(
 
 def _remove(stated: Sequence[_Read], missing_ok: bool) -> Steps[ChangeReport]:
     loads = yield from send_one(read_loads())
-    _check_whole(loads)
+    check_whole(loads)
     lookup = Lookup()
     values = [tail for _, _, tail in stated if isinstance(tail, str)]
     yield from lookup.read(_texts(stated), _ids(stated), values)

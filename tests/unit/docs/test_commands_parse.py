@@ -47,7 +47,7 @@ def check(words: list[str]) -> None:
     """Parse the arguments without running anything; raise `click.UsageError`."""
     command: click.Command = main
     context = click.Context(main, info_name="lodestar")
-    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+    while isinstance(command, click.Group) and words and (words[0] == "-" or not words[0].startswith("-")):
         if context.info_name == "load" and words[0] not in command.list_commands(context):
             words = ["tsv", *words]  # `load FILE` reads the file to find its format
         name, found, words = command.resolve_command(context, words)

@@ -1,0 +1,85 @@
+"""`lodestar load -` and `lodestar refresh`: single triples on the command line, and what other programs changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import neo4j
+import pytest
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
+
+from tests.conftest import clear_database
+from tests.e2e.conftest import Lodestar
+from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+
+
+@pytest.fixture(autouse=True)
+def graph(driver: neo4j.Driver, connection: Connection, gateway: Gateway) -> None:
+    clear_database(driver, connection.database)
+    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
+
+
+@pytest.mark.parametrize(
+    ("kind", "lines"),
+    [
+        ("tsv", "Lima\tmayor\tAna\nAna\tborn\t1961^^http://www.w3.org/2001/XMLSchema#gYear\n"),
+        ("csv", 'Lima,mayor,Ana\nAna,"born","in ""La Perla"""\n'),
+        ("metaqa", "Lima|mayor|Ana\nAna|born|1961\n"),
+        ("ntriples", '<http://a/Lima> <http://a/mayor> <http://a/Ana> .\n<http://a/Ana> <http://a/born> "1961"@en .\n'),
+    ],
+)
+def test_lines_are_added_and_removed(lodestar: Lodestar, kind: str, lines: str) -> None:
+    added = lodestar("load", "-", "--format", kind, "--json", stdin=lines)
+    assert (added.code, json.loads(added.out)["num_added"]) == (0, 2), added.err
+    assert lodestar("verify").code == 0
+    again = lodestar("load", "-", "--format", kind, stdin=lines)
+    assert again.err == "2 there already\n"
+    removed = lodestar("load", "-", "--format", kind, "--remove", "--json", stdin=lines)
+    assert (removed.code, json.loads(removed.out)["num_removed"]) == (0, 2), removed.err
+    assert lodestar("verify").code == 0
+    missing = lodestar("load", "-", "--format", kind, "--remove", stdin=lines)
+    assert (missing.code, "nothing was removed" in missing.err) == (5, True)
+    assert lodestar("load", "-", "--format", kind, "--remove", "--missing-ok", stdin=lines).err == "2 not there\n"
+
+
+def test_the_next_question_knows_what_was_added_with_its_names(lodestar: Lodestar) -> None:
+    Path("names.tsv").write_text("m.ana\tAna Rojas\tAnita\n", encoding="utf-8")
+    assert lodestar("load", "-", "--names", "names.tsv", stdin="m.lima\tmayor\tm.ana\n").code == 0
+    assert "Ana Rojas" in lodestar("ask", "Who is the mayor of Lima?").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "code", "message"),
+    [
+        ((), "Lima\tmayor\tAna\nLima mayor\n", 3, "stdin:2: expected head, relation and tail parted by tabs"),
+        ((), "", 3, "stdin"),
+        (("--names", "x", "--remove"), "a\tb\tc\n", 2, "--names goes with tsv or csv, and without --remove"),
+        (("--missing-ok",), "a\tb\tc\n", 2, "--missing-ok goes with --remove"),
+        (("--format", "ntriples"), "nonsense\n", 3, "stdin:1: "),
+    ],
+)
+def test_bad_lines_change_nothing(
+    lodestar: Lodestar, arguments: tuple[str, ...], stdin: str, code: int, message: str
+) -> None:
+    ran = lodestar("load", "-", *arguments, stdin=stdin)
+    assert (ran.code, message in ran.err, ran.err.count("\n")) == (code, True, 1), ran.err
+    assert json.loads(lodestar("stats", "--json").out)["num_triples"] == len(COUNTRIES)
+
+
+def test_what_cypher_changed_is_put_right(lodestar: Lodestar, driver: neo4j.Driver) -> None:
+    assert lodestar("refresh").err.endswith("13 triples: all was right\n")
+    driver.execute_query(
+        "MATCH (p:Entity {id: 'm.peru'})-[r:`location.country.currency_used`]->() DELETE r "
+        "CREATE (p)-[:mayor]->(:Entity {id: 'm.ana', name: 'Ana', aliases: 'Anita'}) "
+        "SET p.name = 'Perú'"
+    )
+    assert lodestar("verify").code == 5
+    refreshed = lodestar("refresh", "--json")
+    report = json.loads(refreshed.out)
+    assert (report["new_relations"], report["counts"]) == (["mayor"], ["location.country.currency_used"])
+    assert (report["num_signatures"], report["num_names"]) == (3, 2)
+    assert lodestar("verify").code == 0
+    assert "Ana" in lodestar("ask", "Who is the mayor of Perú?").out
+    assert lodestar("refresh").err.endswith("13 triples: all was right\n")
