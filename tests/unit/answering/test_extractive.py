@@ -5,7 +5,7 @@ import math
 import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.cli.render import answer_lines
-from lodestar.engine.evidence.calibration import SIMILARITY, Calibration
+from lodestar.engine.evidence.calibration import SIMILARITY, Calibration, Unit
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Answer, Evidence, Item
 from lodestar.engine.evidence.plain import answer_data
@@ -32,6 +32,16 @@ def test_answers_are_the_ends_of_the_best_path_with_their_evidence() -> None:
     total = 1 + 2 * math.exp(-1)
     assert [e.confidence for e in found.entities] == pytest.approx([(1 + math.exp(-1)) / total, 1 / total])
     assert found.text == "Lima, Cusco"
+
+
+@pytest.mark.parametrize(("unit", "less"), [("similarity", 0.1), ("logit", 1.0), ("probability", 1.0)])
+def test_paths_are_weighed_by_the_temperature_of_their_scores(unit: Unit, less: float) -> None:
+    """A path whose score is less by one temperature weighs 1 / e as much."""
+    paths = (path("city", LIMA, CUSCO, score=1.0), path("capital", LIMA, score=1.0 - less))
+    found = answer(evidence_of(*paths, calibration=Calibration(unit, 0.0, 50.0)))
+    lima, cusco = (each.confidence for each in found.entities)
+    assert cusco == pytest.approx(1 / (1 + math.exp(-1)))
+    assert lima == pytest.approx(1)
 
 
 def test_where_two_topics_meet_only_the_meeting_is_answered() -> None:

@@ -96,6 +96,32 @@ def test_nothing_leads_on_only_from_what_has_no_relations() -> None:
     assert GRAPH.run(stage.reorganise([nowhere]))[0].note == "no path leads on from its entities"
 
 
+@pytest.mark.parametrize(("intercept", "reason"), [(-0.1, "no relation fits"), (0.1, "no triple")])
+def test_a_relation_lacks_a_triple_from_a_probability_of_one_half(intercept: float, reason: str) -> None:
+    stage = NoAnswerExplainer(WordScorer(), Calibration("logit", 0.0, intercept), GRAPH.numbered, nearest)
+    topics = (Topic(PERU, relations=(GRAPH.relations["capital"],)),)
+    (found,) = GRAPH.run(stage.reorganise([evidence_of(text="currency?", calibration=SCORE, topics=topics)]))
+    assert found.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("score", "lacking"),
+    [(0.5, 2 / 3 - 0.5), (0.8, 2 / 3 - 0.8), (-9.0, 0.5), (9.0, -0.5)],  # currency's path scores 1 − 1/3
+)
+def test_what_fits_elsewhere_counts_within_its_bounds(score: float, lacking: float) -> None:
+    said = explain(Scored(leads("capital", LIMA, topic=PERU), score), weights=ONLY_SCORE).extra_of(Certainty)
+    assert said is not None
+    assert said.lacking == pytest.approx(lacking)
+    assert said.margin == 0.5  # there is no other path
+
+
+def test_of_a_graph_with_many_relations_what_fits_elsewhere_counts_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(no_answer, "USUAL_RELATIONS", 1)
+    said = explain(Scored(leads("capital", LIMA, topic=PERU), -9.0), weights=ONLY_SCORE).extra_of(Certainty)
+    assert said is not None
+    assert said.lacking == pytest.approx(0.5 / len(GRAPH.numbered))
+
+
 def test_the_certainty_is_of_the_margin_and_of_what_fits_elsewhere() -> None:
     one, two = Scored(leads("capital", LIMA, topic=PERU), 0.9), Scored(leads("city", LIMA, topic=PERU), 0.8)
     third = Scored(leads("town", CUSCO, topic=PERU), 0.6)

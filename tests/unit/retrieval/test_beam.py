@@ -11,7 +11,7 @@ from lodestar.engine.pipeline import ReorganisedRetriever
 from lodestar.engine.reorganising.rescoring import ShortlistRescorer
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import Bounds, is_return_path
-from lodestar.engine.retrieval.scoring import FloatArray, RelationShortlist
+from lodestar.engine.retrieval.scoring import FloatArray, PathQuery, PathScores, RelationShortlist
 from lodestar.engine.values import Entity, Question, RelationPath, Step, Topic
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
@@ -137,6 +137,25 @@ def test_what_a_topics_link_lacks_counts_before_and_after_the_second_look() -> N
     assert scores == set(map(float, range(6 - num_paths, 6 - num_paths + of_peru)))  # all of them come first
     of_chile = {round(item.score, 3) for item in found.items if item.value.topic.id == "Chile"}
     assert of_chile == {float(score - 20) for score in range(6 - num_paths + of_peru, 6)}
+
+
+class ShortestFirst:
+    """Each step costs 0.4, whatever is asked."""
+
+    encoding_s = 0.0
+
+    def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
+        each = [np.array([-0.4 * len(path.steps) for path in query.paths], dtype=np.float32) for query in queries]
+        return [PathScores(scores, scores) for scores in each]
+
+
+@pytest.mark.parametrize(("slack", "walked"), [(0.0, ["r"]), (0.3, ["r"]), (0.5, ["r", "r → ^r"])])
+def test_what_scores_less_than_the_worst_result_by_no_more_than_the_slack_is_walked(
+    slack: float, walked: list[str]
+) -> None:
+    beam = BeamSearch({1: "r", 2: "s"}, ShortestFirst(), beam_width=1, slack=slack)
+    (found,) = retrieved(MemoryGraph([("a", "r", "b"), ("b", "s", "c")]), beam, [Question("?", ("a",))], 1)
+    assert [str(path) for _, path in found.walked] == walked
 
 
 def test_an_unknown_id_gives_no_topics_and_no_paths() -> None:

@@ -1,0 +1,121 @@
+"""What a candidate's second probability is made of: features by hand, and which way each of them counts."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import cast
+
+import numpy as np
+import pytest
+import torch
+from lodestar.engine.linking.full_text import FullTextLinker
+from lodestar.engine.linking.reranking import (
+    FEATURES,
+    RELATION_FEATURES,
+    TRAINED_FEATURES,
+    LogisticReranker,
+    compute_features,
+    compute_trained_features,
+)
+from lodestar.engine.linking.trained_reranker import TrainedReranker
+from lodestar.engine.neo4j.graph import NamedEntity
+from lodestar.engine.values import Entity, Topic
+from lodestar.models.linker.config import LinkedCandidates, LinkerConfig, LinkerDescription
+from lodestar.models.linker.training import CandidateScorer, LinkerObjective
+from lodestar.models.training.objective import TrainingOptions
+
+NOTHING = np.zeros((1, len(RELATION_FEATURES)))
+
+
+def topic(probability: float) -> Topic:
+    return Topic(Entity("a", "A"), score=probability, features=tuple(float(n) for n in range(21)))
+
+
+def test_features_by_hand() -> None:
+    """1, ln p / (1 − p), then those of the relations; of p = 0.9 and 0.5: ln 9 and 0."""
+    relations = np.arange(10.0).reshape(2, 5)
+    found = compute_features([topic(0.9), topic(0.5)], relations)
+    np.testing.assert_allclose(found, [[1, math.log(9), 0, 1, 2, 3, 4], [1, 0, 5, 6, 7, 8, 9]])
+    assert np.isfinite(compute_features([topic(1.0)], NOTHING)).all()
+
+
+def test_features_of_a_trained_linker_by_hand() -> None:
+    """Those of the words without the 1, the log-odds, how far these are below the best, then those of the relations."""
+    found = compute_trained_features([topic(0.9), topic(0.5)], np.arange(10.0).reshape(2, 5))
+    assert found.shape == (2, len(TRAINED_FEATURES))
+    np.testing.assert_allclose(found[:, :20], [range(1, 21)] * 2)
+    np.testing.assert_allclose(found[:, 20:], [[math.log(9), 0, *range(5)], [0, -math.log(9), *range(5, 10)]])
+
+
+@pytest.mark.parametrize("feature", FEATURES[1:5])
+def test_a_name_that_fits_and_relations_that_fit_raise_the_probability(feature: str) -> None:
+    """The log-odds by words, S of the best hop, how near it is to the best of all, and the number of relations."""
+    p = []
+    for more in (0, 1):
+        relations = NOTHING.copy()
+        if feature in RELATION_FEATURES:
+            relations[0, RELATION_FEATURES.index(feature)] = more
+        score = 0.5 + 0.4 * more * (feature == "log-odds by words")
+        p.append(LogisticReranker().compute_probabilities([topic(score)], relations)[0])
+    assert p[1] > p[0] + 0.05
+
+
+def test_each_typo_lowers_the_probability() -> None:
+    def likely(name: str) -> float:
+        (found,) = FullTextLinker().rank("where is liechtenstein", [NamedEntity(Entity("a", name), (name,), 100)])
+        assert found.probability is not None
+        return found.probability
+
+    without, one, two = (
+        math.log(p / (1 - p)) for p in map(likely, ("Liechtenstein", "Liechtenstain", "Leichtenstain"))
+    )
+    assert without > one + 0.5
+    assert one > two + 0.5
+
+
+def test_a_trained_linker_learns_which_way_a_feature_counts() -> None:
+    """Of three features the first is of topics, the second of all others, the third says nothing and does not vary."""
+    chance = np.random.default_rng(0)
+    is_topic = np.tile([True, False, False], 30)
+    noise = 0.3 * chance.standard_normal((90, 2))
+    features = np.column_stack([is_topic + noise[:, 0], ~is_topic + noise[:, 1], np.ones(90)]).astype(np.float32)
+    data = LinkedCandidates(
+        "set", "1" * 64, "2" * 64, tuple(f"q{n}" for n in range(30)), ("yes", "no", "same"), features, is_topic,
+        np.arange(31) * 3, np.ones(30, dtype=np.int64),
+    )  # fmt: skip
+    torch.manual_seed(0)
+    objective = LinkerObjective(CandidateScorer(3, 4), [data], [data], LinkerConfig(training=TrainingOptions()))
+    network = objective.network
+    optimiser = torch.optim.Adam(network.parameters(), lr=0.1)
+    for epoch in range(20):
+        objective.begin(epoch)
+        for step in range(objective.steps_per_epoch):
+            optimiser.zero_grad()
+            objective.loss(network, step, (0, 1)).backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+    with torch.no_grad():
+        base, yes, no = network(torch.tensor([[0.5, 0.5, 1.0], [1.0, 0.5, 1.0], [0.5, 1.0, 1.0]])).tolist()
+    assert yes > base + 0.5 > no + 1
+    assert objective.evaluate()["recall_at_1"] == 1
+
+
+def test_a_trained_linker_reads_features_by_their_mean_and_spread() -> None:
+    """Two candidates with (1, 5) and (3, 5): mean (2, 5), spread (1, 1 for want of any); w = (2, 7), b = .5."""
+    network = CandidateScorer(2, 3)
+    network.standardise(torch.tensor([[1.0, 5.0], [3.0, 5.0]]))
+    with torch.no_grad():
+        network.linear.weight.copy_(torch.tensor([[2.0, 7.0]]))
+        network.linear.bias.fill_(0.5)
+        assert network(torch.tensor([[4.0, 6.0]])).tolist() == pytest.approx([2 * 2 + 7 * 1 + 0.5])
+
+
+def test_a_trained_linkers_probability_is_its_calibrated_logit() -> None:
+    """σ(2 · logit − 1); the logit of one weight of 1 on the first feature, which is 1 of `topic`, is 1."""
+    network = CandidateScorer(len(TRAINED_FEATURES), 1)
+    with torch.no_grad():
+        network.linear.weight.zero_()[0, 0] = 1.0
+        network.linear.bias.zero_()
+    description = cast(LinkerDescription, SimpleNamespace(calibration=(2.0, -1.0)))
+    found = TrainedReranker(description, network).compute_probabilities([topic(0.9)], NOTHING)
+    assert found == pytest.approx([1 / (1 + math.exp(-(2 * 1 - 1)))])

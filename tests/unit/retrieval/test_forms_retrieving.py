@@ -1,0 +1,63 @@
+"""Which of the paths found for the parts of a question with a form are used, without a graph that combines their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from lodestar.engine.evidence.calibration import Calibration
+from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.evidence import Evidence, Kind
+from lodestar.engine.evidence.extras import FormResult
+from lodestar.engine.forms.form_retriever import FormRetriever
+from lodestar.engine.neo4j.templates import Row
+from lodestar.engine.steps import Steps
+from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Topic
+
+from tests.fakes.memory_graph import MemoryGraph
+from tests.made.evidence import evidence_of, leads, retrieved
+
+PERU, AMAZON, RIMAC = (Entity(name, name) for name in ("Peru", "Amazon", "Rimac"))
+
+
+class CombiningGraph(MemoryGraph):
+    """Says of all sets of ends that two are left."""
+
+    def _combine_ends(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        return [(2, [])]
+
+
+class OnePath:
+    """Finds the rivers of Peru for every question, with one probability."""
+
+    gives: Kind = "chain"
+
+    def __init__(self, probability: float) -> None:
+        self.probability = probability
+
+    def retrieve(self, questions: Sequence[LinkedQuestion], _top_k: int) -> Steps[list[Evidence[Chain]]]:
+        yield from ()
+        item = Scored(leads("river", AMAZON, RIMAC, topic=PERU), self.probability)
+        return [
+            evidence_of(item, text=each.question.text, calibration=Calibration("probability"), topics=each.topics)
+            for each in questions
+        ]
+
+
+class NoLinker:
+    """Nothing is linked, as the question has its topic by id."""
+
+    def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Topic, ...]]]:
+        raise AssertionError(questions)
+
+
+@pytest.mark.parametrize(("probability", "total"), [(0.29, 0), (0.3, 2)])
+def test_a_path_that_is_less_likely_than_the_bound_is_not_counted(probability: float, total: int) -> None:
+    retriever = FormRetriever(OnePath(probability), NoLinker(), {}, least=0.3)
+    graph = CombiningGraph([("Peru", "river", "Amazon"), ("Peru", "river", "Rimac")])
+    (found,) = retrieved(graph, retriever, [Question("How many rivers does Peru have?", ("Peru",))])
+    formed = found.extra_of(FormResult)
+    assert formed is not None
+    assert (formed.forms, formed.total) == (("how many",), total)
+    assert formed.reason.startswith("nothing was found for") is (total == 0)
