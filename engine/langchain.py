@@ -1,4 +1,4 @@
-"""Where `lodestar.LodestarRetriever` was before 0.1: it is in `engine.faces.langchain`."""
+"""The old path of `engine.faces.langchain`."""
 
 from __future__ import annotations
 
