@@ -32,7 +32,7 @@ from lodestar.models.text.encoders import FloatArray, SentenceEncoder
 TOP_K = 5
 PAGE = 10_000
 PROBES = (16, 32, 64, 128)
-EDITION = (1, None, None, 1, None)
+EDITION = (1, None, None, 1, None, 0)
 Halves = npt.NDArray[np.float16]
 
 
