@@ -38,6 +38,7 @@ GENERAL = "too general"
 FOREIGN = "in another language"
 OTHER = "nearer to another relation"
 TWICE = "said of two relations"
+BOTH = "said of both directions"
 _GENERAL_WORDS = frozenset(
     "use used using thing kind type sort one something anything someone somebody anybody people person related relate "
     "relation relationship connected connection connect associated association linked involved involve about "
@@ -77,6 +78,8 @@ def select_phrases(
             key = _key(line)
             if not reason and ((key, inverse) in seen or (not inverse and key in own)):
                 reason = AGAIN
+            elif not reason and inverse and (key, False) in seen:
+                reason = BOTH
             elif not reason and key in echoes:
                 reason = ECHO
             if reason:

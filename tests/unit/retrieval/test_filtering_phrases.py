@@ -50,11 +50,22 @@ def test_a_phrase_is_taken_or_counted_by_reason(text: str, reason: str | None) -
     assert [phrase.origin for phrase in found] == ["llm"] * (reason is None)
 
 
+def test_a_phrase_said_of_both_directions_is_of_the_first_alone() -> None:
+    reasons: Counter[str] = Counter()
+    ways = {"tail": ["what makes it sneeze"], "head": ["What makes it sneeze?", "who sneezes from it"]}
+    found = select_phrases(ALLERGIC, ways, (), set(), PROMPT, reasons)
+    assert [(phrase.text, phrase.inverse) for phrase in found] == [
+        ("what makes it sneeze", False),
+        ("who sneezes from it", True),
+    ]
+    assert reasons == {filtering.BOTH: 1}
+
+
 def test_a_phrase_comes_once_and_no_more_than_six_of_a_direction() -> None:
     reasons: Counter[str] = Counter()
     ways = {
         "tail": ["avoids the drug", "Avoids drugs", *(f"avoids number {n}" for n in range(9))],
-        "head": ["avoids the drug"],
+        "head": ["who avoids the drug"],
     }
     found = select_phrases(ALLERGIC, ways, NAMES, OTHERS, PROMPT, reasons)
     assert reasons == {filtering.AGAIN: 1}
