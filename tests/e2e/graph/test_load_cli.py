@@ -14,6 +14,8 @@ from typing import LiteralString
 import neo4j
 import pytest
 
+from tests.e2e.conftest import Lodestar
+
 LODESTAR = [sys.executable, "-m", "lodestar"]
 
 pytestmark = pytest.mark.usefixtures("empty_graph")
@@ -22,11 +24,10 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def lodestar(environment: dict[str, str]) -> Run:
+def lodestar(lodestar: Lodestar) -> Run:
     def run(*arguments: str, stdin: str | None = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*LODESTAR, "load", *arguments], env=environment, input=stdin, capture_output=True, text=True, check=False
-        )
+        ran = lodestar("load", *arguments, stdin=stdin or "")
+        return subprocess.CompletedProcess(arguments, ran.code, ran.out, ran.err)
 
     return run
 

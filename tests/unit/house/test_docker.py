@@ -8,6 +8,8 @@ from typing import Any, cast
 import pytest
 import yaml
 from dockerfile_parse import DockerfileParser
+from lodestar.engine.neo4j.home import ServerState, configuration
+from lodestar.engine.neo4j.jars import NEO4J_VERSION
 from lodestar.engine.settings import Settings
 
 from tests.places import ROOT
@@ -78,3 +80,19 @@ def test_the_services_fit_each_other_and_the_image(steps: list[dict[str, str]], 
         assert all(each.startswith("127.0.0.1:") for each in service["ports"])
     args = {step["value"].partition("=")[0] for step in steps if step["instruction"] == "ARG"}
     assert set(server["build"]["args"]) <= args
+
+
+def test_neo4j_is_the_version_of_the_embedded_server_and_has_settings_that_it_knows(compose: dict[str, Any]) -> None:
+    service = compose["services"]["neo4j"]
+    assert service["image"] == f"neo4j:{'.'.join(NEO4J_VERSION.split('.')[:2])}-community"
+    names = (name.removeprefix("NEO4J_") for name in service["environment"] if name != "NEO4J_AUTH")
+    given = {name.replace("__", " ").replace("_", ".").replace(" ", "_") for name in names}
+    assert len(given) > 5
+    assert given <= set(configuration(ServerState(NEO4J_VERSION, 7687, 7474, 512, 128)))
+
+
+def test_every_variable_of_the_compose_file_is_documented() -> None:
+    variables = set(re.findall(r"\$\{(\w+)", (ROOT / "docker-compose.yml").read_text(encoding="utf-8")))
+    pages = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("database.md", "install.md"))
+    assert len(variables) > 5
+    assert {name for name in variables if name not in pages} == set()
