@@ -8,9 +8,9 @@ from lodestar.engine.evaluation.judging import GoldIds
 from lodestar.engine.evaluation.unanswerable import check_excluded, exclude_relations
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
-from lodestar.engine.values import Entity, Scored
+from lodestar.engine.values import Entity, Path, Scored, Triple
 
-from tests.made.evidence import evidence_of, leads
+from tests.made.evidence import chain_of, evidence_of, leads
 
 GOLD = GoldIds(
     WholeGraph.of(
@@ -68,3 +68,11 @@ def test_a_search_that_does_not_leave_them_out_is_found_out() -> None:
     used = evidence_of(Scored(leads("capital", Entity("lima", "Lima"), topic=Entity("peru", "Peru")), 1.0))
     with pytest.raises(UsageError, match="found the excluded 'capital'"):
         check_excluded(question, used)
+
+
+def test_of_several_excluded_relations_the_first_by_name_is_said() -> None:
+    (question,) = exclude_relations([asked("lima")], GOLD, 2)
+    peru, amazon, lima = (Entity(id_, id_.title()) for id_ in ("peru", "amazon", "lima"))
+    path = Path((Triple(peru, "river", amazon), Triple(amazon, "flows_by", lima)), (False, False))
+    with pytest.raises(UsageError, match="found the excluded 'flows_by'"):
+        check_excluded(question, evidence_of(Scored(chain_of(path), 1.0)))

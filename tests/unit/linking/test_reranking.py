@@ -36,7 +36,7 @@ def test_features_by_hand() -> None:
     """1, ln p / (1 − p), then those of the relations; of p = 0.9 and 0.5: ln 9 and 0."""
     relations = np.arange(10.0).reshape(2, 5)
     found = compute_features([topic(0.9), topic(0.5)], relations)
-    np.testing.assert_allclose(found, [[1, math.log(9), 0, 1, 2, 3, 4], [1, 0, 5, 6, 7, 8, 9]])
+    np.testing.assert_allclose(found, [[1.0, math.log(9), 0, 1, 2, 3, 4], [1.0, 0, 5, 6, 7, 8, 9]])
     assert np.isfinite(compute_features([topic(1.0)], NOTHING)).all()
 
 
@@ -101,13 +101,13 @@ def test_a_trained_linker_learns_which_way_a_feature_counts() -> None:
 
 
 def test_a_trained_linker_reads_features_by_their_mean_and_spread() -> None:
-    """Two candidates with (1, 5) and (3, 5): mean (2, 5), spread (1, 1 for want of any); w = (2, 7), b = .5."""
+    """Two candidates with (1, 5) and (5, 5): mean (3, 5), spread (2, 1 for want of any); w = (2, 7), b = .5."""
     network = CandidateScorer(2, 3)
-    network.standardise(torch.tensor([[1.0, 5.0], [3.0, 5.0]]))
+    network.standardise(torch.tensor([[1.0, 5.0], [5.0, 5.0]]))
     with torch.no_grad():
         network.linear.weight.copy_(torch.tensor([[2.0, 7.0]]))
         network.linear.bias.fill_(0.5)
-        assert network(torch.tensor([[4.0, 6.0]])).tolist() == pytest.approx([2 * 2 + 7 * 1 + 0.5])
+        assert network(torch.tensor([[4.0, 6.0]])).tolist() == pytest.approx([2 * (4 - 3) / 2 + 7 * (6 - 5) + 0.5])
 
 
 def test_a_trained_linkers_probability_is_its_calibrated_logit() -> None:

@@ -21,7 +21,7 @@ from lodestar.models.training.objective import TrainingOptions
 
 from tests.made.mined_examples import example_set
 from tests.made.tiny_checkpoint import tiny_backbone
-from tests.unit.training.test_star_networks import learned
+from tests.unit.training.test_star_networks import learned, pool_objective
 
 RELATIONS = tuple(RelationWords("country", (text,)) for text in ("capital", "currency used", "borders", "treaty"))
 PAIR = RelationPair("Which currency do they use?", (1, 3))
@@ -127,3 +127,14 @@ def test_the_weights_of_paths_reach_the_contrastive_loss() -> None:
     with torch.no_grad():
         found = objective.loss(network, 0, (0, 1)).item()
     assert found == pytest.approx(np.mean(expected), rel=1e-4)
+
+
+def test_a_network_with_a_scale_of_its_own_is_trained_on_it_whatever_the_temperature() -> None:
+    """The score is τ times the stop score, so that e^(s / τ) has the network's scale."""
+    losses = []
+    for temperature in (0.05, 1.0):
+        objective = pool_objective(PoolTrainingOptions(temperature=temperature), dual=True)
+        objective.network.eval()
+        with torch.no_grad():
+            losses.append(objective.loss(objective.network, 0, (0, 1)).item())
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)
