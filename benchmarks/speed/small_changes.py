@@ -36,12 +36,11 @@ def ids_of(engine: Engine, number: int, seed: int) -> list[str]:
     """Return ids of named entities, drawn from the first pages of some random places in the order of ids."""
     rng = np.random.default_rng(seed)
     found: list[str] = []
+    gateway = engine.gateway()
     for _ in range(10):
         after = chr(int(rng.integers(0x20, 0x7F)))
-        request = Request(
-            template("read_named_entities"), {"after": after, "limit": PAGE}, lambda rows: [row[0] for row in rows]
-        )
-        found += engine.gateway().fetch(request)
+        rows = gateway.fetch(Request(template("read_named_entities"), {"after": after, "limit": PAGE}, list))
+        found += [str(row[0]) for row in rows]
     return [str(id_) for id_ in rng.choice(found, number)] if found else [f"e{place}" for place in range(number)]
 
 
