@@ -1,9 +1,9 @@
 // What the properties of some nodes with a label hold, by property and type of value: how many there are, how many of
-// them differ, how long the longest list and the average text are, and examples. Of a text its start counts.
+// them differ, and how long the longest list and the average text are. Of a text its start counts.
 // mode:    read
 // params:  $limit :: INTEGER
 // names:   LABEL
-// returns: key :: STRING, type :: STRING, num :: INTEGER, num_distinct :: INTEGER, num_items :: INTEGER, num_chars :: FLOAT, examples :: LIST<STRING>
+// returns: key :: STRING, type :: STRING, num :: INTEGER, num_distinct :: INTEGER, num_items :: INTEGER, num_chars :: FLOAT
 // needs:   nothing
 MATCH (n:{{LABEL}})
 WITH n LIMIT $limit
@@ -15,5 +15,4 @@ RETURN key,
        count(*) AS num,
        count(DISTINCT left(text, 200)) AS num_distinct,
        max(num_items) AS num_items,
-       avg(size(text)) AS num_chars,
-       collect(DISTINCT left(text, 40))[..3] AS examples
+       avg(size(text)) AS num_chars

@@ -40,7 +40,6 @@ class PropertySample(NamedTuple):
     num_distinct: int
     num_items: int
     num_chars: float
-    examples: tuple[str, ...]
 
 
 class EndsSample(NamedTuple):
@@ -110,8 +109,8 @@ def sample_properties(label: str, limit: int) -> Request[list[PropertySample]]:
 
     def decode(rows: Sequence[Row]) -> list[PropertySample]:
         return [
-            PropertySample(key, type_, num, num_distinct, num_items or 0, num_chars or 0.0, tuple(examples))
-            for key, type_, num, num_distinct, num_items, num_chars, examples in rows
+            PropertySample(key, type_, num, num_distinct, num_items or 0, num_chars or 0.0)
+            for key, type_, num, num_distinct, num_items, num_chars in rows
         ]
 
     return Request(template("sample_properties"), {"limit": limit}, decode, {"LABEL": label})

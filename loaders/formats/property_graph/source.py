@@ -19,8 +19,9 @@ from ....engine.errors import DatabaseUnavailableError
 from ....engine.neo4j.gateway import Gateway
 from ....engine.neo4j.property_graph import Node, Page, Relationship, read_nodes, read_relationships
 from ....engine.progress import Progress, ignore_progress
+from ....engine.writing.relations import RelationFacts
 from ...rows import StatementRow, alias_row, name_row, triple_row
-from ...source import Part, RelationFacts, RowPart, digest_of
+from ...source import Part, RowPart, digest_of
 from .mapping import GraphMapping, LabelMapping
 from .spool import Spool
 from .survey import NO_LABEL, Extent, Survey

@@ -32,7 +32,7 @@ from neo4j.time import Date, DateTime, Duration, Time
 def label_facts(num: int, **keys: tuple[int, float, str]) -> LabelFacts:
     """Return facts of a label: of each property how many nodes have it, the share that differs, and the type."""
     samples = {
-        key: PropertySample(key, f"{type_} NOT NULL", having, round(share * having), 0, 10.0, ())
+        key: PropertySample(key, f"{type_} NOT NULL", having, round(share * having), 0, 10.0)
         for key, (having, share, type_) in keys.items()
     }
     return LabelFacts(num, Counter({key: having for key, (having, _, _) in keys.items()}), samples)
