@@ -131,7 +131,7 @@ def test_a_wrong_line_is_said(line: str, fault: str) -> None:
         ("stages=3", "expected stages, a line such as 'similarity \\+ merge', found 3"),
         (
             "answerer.kind=oracle",
-            "expected one of best-chain, extractive, gril, llm, reader for answerer.kind, found 'oracle'",
+            "expected one of best-chain, closed-book, extractive, gril, llm, reader for answerer.kind, found 'oracle'",
         ),
         ("linker.kind=magic", "expected one of full-text, trained for linker.kind, found 'magic'"),
         ("star.max_hop=3", "there is no part or option 'star' in it: expected some of similarity"),
