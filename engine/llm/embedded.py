@@ -102,7 +102,8 @@ def start_server(path: Path, key: str) -> Any:
     with translate_import_errors("a GGUF model"):
         import xllamacpp
 
-    parameters = xllamacpp.CommonParams()
+    server: Any = xllamacpp  # compiled, without types
+    parameters = server.CommonParams()
     parameters.model.path = str(path)
     parameters.model_alias = {path.stem}
     parameters.hostnames = ["127.0.0.1"]
@@ -113,7 +114,7 @@ def start_server(path: Path, key: str) -> Any:
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = os.cpu_count() or 1
     parameters.verbosity = QUIET
     try:
-        return xllamacpp.Server(parameters)
+        return server.Server(parameters)
     except RuntimeError:
         raise LLMError(
             f"the language model {path} cannot be loaded: the file is damaged, of a kind that llama.cpp does not know, "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import neo4j
 
 MOVIES = """
@@ -59,5 +61,6 @@ and without properties."""
 def write_graph(driver: neo4j.Driver, *statements: str) -> None:
     """Put a graph in the place of what a database holds."""
     driver.execute_query("MATCH (n) DETACH DELETE n")
+    statement: Any
     for statement in statements:
         driver.execute_query(statement)

@@ -193,8 +193,9 @@ def read_mapping(path: Path) -> GraphMapping:
 
 def _read_label(path: Path, label: str, found: object) -> LabelMapping:
     place = f"labels.{label}"
-    if not isinstance(found, dict) or (unknown := [each for each in found if each not in _FIELDS]):
-        wrong = quote_line(str(unknown[0] if isinstance(found, dict) else found))
+    unknown = [each for each in found if each not in _FIELDS] if isinstance(found, dict) else [found]
+    if unknown or not isinstance(found, dict):
+        wrong = quote_line(str(unknown[0]))
         raise InputError(f"{path}: {place}: expected name, aliases or literals, found {wrong}")
     return LabelMapping(**{name: _keys(path, f"{place}.{name}", keys) for name, keys in found.items()})
 

@@ -70,7 +70,8 @@ def test_the_page(lodestar: Lodestar, source: Connection, theirs: neo4j.Driver) 
     link = said["browse --source --no-open Who directed Cloud Atlas?"]
     given = parse_qs(urlsplit(link).query)
     assert (given["dbms"], given["db"]) == ([source.uri.replace("://", "://neo4j@")], ["neo4j"])
-    names = {record[0]["name"] or record[0]["title"] for record in theirs.execute_query(given["arg"][0]).records}
+    query: Any = given["arg"][0]
+    names = {record[0]["name"] or record[0]["title"] for record in theirs.execute_query(query).records}
     assert {"Cloud Atlas", "Lana Wachowski"} <= names
     assert state(theirs) == before, "nothing is written to the database that is read"
 
