@@ -3,6 +3,7 @@
 // params:  $ids :: LIST<STRING>
 // returns: n :: NODE
 // needs:   nothing
+UNWIND $ids AS id
 MATCH (n)
-WHERE elementId(n) IN $ids
+WHERE elementId(n) = id
 RETURN n

@@ -39,6 +39,7 @@ def test_it_runs(
         assert "Lima" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_its_types_are_right(tmp_path: Path) -> None:
     files = [tmp_path / f"{page.removesuffix('.md')}_{number}.py" for page, number, _ in BLOCKS]
     for file, (_, _, block) in zip(files, BLOCKS, strict=True):

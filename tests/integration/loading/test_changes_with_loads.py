@@ -124,6 +124,7 @@ class Changes(RuleBasedStateMachine):
         assert {tuple(record) for record in records} == set(self.model)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("opened")
 def test_a_graph_is_its_model_after_any_mixture() -> None:
     run_state_machine_as_test(

@@ -171,9 +171,14 @@ def test_any_certificate_will_do_where_told(films: Instance, scheme: str) -> Non
         assert gateway.version() == films.status().version
 
 
-@pytest.mark.parametrize("scheme", ["bolt+s", "neo4j+s"])
 @pytest.mark.parametrize(
-    ("host", "trusts_it", "reason"), [("localhost", False, "self-signed certificate"), ("127.0.0.1", True, "127.0.0.1")]
+    ("scheme", "host", "trusts_it", "reason"),
+    [
+        ("bolt+s", "localhost", False, "self-signed certificate"),
+        ("neo4j+s", "127.0.0.1", True, "127.0.0.1"),
+        pytest.param("neo4j+s", "localhost", False, "self-signed certificate", marks=pytest.mark.long),
+        pytest.param("bolt+s", "127.0.0.1", True, "127.0.0.1", marks=pytest.mark.long),
+    ],
 )
 def test_a_wrong_certificate_is_one_clear_line(
     films: Instance,
@@ -217,7 +222,7 @@ def test_a_second_server_lives_through_kill_stale_pid_and_taken_port(films: Inst
     first = films.status()
     assert first.running
     assert {first.bolt_port, first.http_port}.isdisjoint(server.remembered_ports)
-    assert [other.name for other in server.others()] == ["films"]
+    assert "films" in [other.name for other in server.others()]
 
     killed = psutil.Process(first.pid)
     killed.kill()
