@@ -74,7 +74,7 @@ class Union:
 
 
 class TracedRetriever:
-    """A retriever whose cost stands in the trace under a name; a `Retriever`."""
+    """A retriever whose cost and number of items stand in the evidence under a name; a `Retriever`."""
 
     def __init__(self, name: str, retriever: Retriever) -> None:
         self._name = name
@@ -83,11 +83,12 @@ class TracedRetriever:
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
         """Return what the retriever returns."""
-        return run_stage(self._name, self._retriever.retrieve(questions, top_k))
+        found = yield from run_stage(self._name, self._retriever.retrieve(questions, top_k))
+        return [each.add_stage(self._name) for each in found]
 
 
 class TracedReorganiser:
-    """A reorganiser whose cost stands in the trace under a name; a `Reorganiser`."""
+    """A reorganiser whose cost and number of items stand in the evidence under a name; a `Reorganiser`."""
 
     def __init__(self, name: str, reorganiser: Reorganiser) -> None:
         self._name = name
@@ -97,7 +98,8 @@ class TracedReorganiser:
 
     def reorganise(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Evidence[Any]]]:
         """Return what the reorganiser returns."""
-        return run_stage(self._name, self._reorganiser.reorganise(evidence))
+        found = yield from run_stage(self._name, self._reorganiser.reorganise(evidence))
+        return [each.add_stage(self._name) for each in found]
 
 
 def unite_evidence(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item]:
@@ -107,7 +109,7 @@ def unite_evidence(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item
     groups: dict[Any, int] = {}
     for side in (left, right):
         for index, scored in enumerate(side.items):
-            key = _identity(scored.value)
+            key = identity_of(scored.value)
             items.setdefault(key, scored.value)
             groups[key] = min(groups.get(key, side.group(index)), side.group(index))
             scores[key] = scores.get(key, 0.0) + 1 / (RANK_CONSTANT + index + 1)
@@ -121,6 +123,7 @@ def unite_evidence(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item
         note=left.note and right.note,
         reason=left.reason and right.reason,
         walked=(*left.walked, *right.walked),
+        stages=(*left.stages, *right.stages),
     )
 
 
@@ -141,7 +144,8 @@ def _number_names(sources: Sequence[tuple[str, Evidence[Item]]]) -> tuple[tuple[
     return tuple(found.items())
 
 
-def _identity(item: Item) -> object:
+def identity_of(item: Item) -> object:
+    """Return what items of two retrievers are the same by: a chain's topic and relation path, or the triple."""
     return (item.topic, item.relation_path) if isinstance(item, Chain) else item
 
 

@@ -103,61 +103,70 @@ def command(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Show which words the scores of a question's best paths depend on.
+    """Show what decided for an answer, or which words the scores of its best paths depend on.
 
     A checkpoint with the cross-attentive scorer shows its attention: [QSP] in the question, [PSP] in the path
     (STAR, section 5.4). Other scorers show what the score loses without a word. The recipe gril shows how the
-    subgraph grew and was pruned, layer by layer. The answerer reader shows which features decided for the answer.
+    subgraph grew and was pruned, layer by layer. Every other recipe, and one of several parts, shows the answer with
+    its ranked evidence: where each source of a union has an item, how its path is read (the kind of thing that the
+    question asks for, the phrase that matched), how many items each stage left, and which features decided where the
+    answerer is the reader.
 
     \b
     Examples:
       lodestar explain "Which currency is used in Peru?"
       lodestar explain "Which currency is used in Peru?" --checkpoint star
       lodestar explain "Which currency is used in Peru?" --checkpoint star --html why.html
+      lodestar explain "Which currency is used in Peru?" --recipe reg-path --checkpoint paths
       lodestar explain "Which currency is used in Peru?" --recipe gril --checkpoint gril --html growth.html
     """
     from ..api import Engine
     from ..show.explanation import explanation_data, has_path_scores
     from ..show.growth import find_growing_part, growth_data, growth_lines
-    from ..show.page import explanation_page, growth_page
+    from ..show.page import explanation_page, growth_page, reasons_page
+    from ..show.reasons import explain_answer, reasons_data
     from ..values import Question
-    from ..whole_file import check_output
+    from ..whole_file import check_output, write_text_file
+    from .render import answer_lines
     from .terminal import supports_colour
 
     if html is not None:
         check_output("--html", html, reads=list_recipe_files(flags), force=force)
     settings, recipe = settings_and_recipe(flags)
     query = Question(question, topics)
-    if find_growing_part(recipe) is not None:
-        with Engine(settings, recipe=recipe) as engine:
-            growth = engine.growth(query)
-        if as_json:
-            echo(json.dumps(growth_data(growth), ensure_ascii=False))
-        else:
-            echo("\n".join(growth_lines(growth)))
-        _write(html, growth_page(growth))
-        return
+    scored = has_path_scores(recipe)
+    num_parts = sum(part.role != "wrapper" for part in recipe.parts.values())
+    reasons = explanation = growth = None
     with Engine(settings, recipe=recipe) as engine:
-        answer = engine.ask(query) if recipe.answerer.name == "reader" else None
-        if answer is not None and not as_json:
-            echo(f"{answer.text}\n  because: {'; '.join(answer.why) or 'nothing else was found'}\n")
-        if answer is not None and not has_path_scores(recipe) and html is None:
-            if as_json:
-                echo(json.dumps({"answer": answer.text, "why": answer.why}, ensure_ascii=False))
-            return
-        explanation = engine.explain(query, top_k=top_k)
+        if find_growing_part(recipe) is not None:
+            growth = engine.growth(query)
+        elif scored:
+            explanation = engine.explain(query, top_k=top_k)
+        if not scored or num_parts > 1 or recipe.answerer.name == "reader":
+            reasons = explain_answer(engine, query, top_k=top_k)
     if as_json:
-        said = {} if answer is None else {"answer": answer.text, "why": answer.why}
-        echo(json.dumps({**explanation_data(explanation), **said}, ensure_ascii=False))
+        data = {} if reasons is None else reasons_data(reasons)
+        data |= {} if growth is None else growth_data(growth)
+        data |= {} if explanation is None else explanation_data(explanation)
+        echo(json.dumps(data, ensure_ascii=False))
     else:
         colour = supports_colour()
-        echo("\n".join(explanation_lines(explanation, colour=colour)), color=colour)
-    _write(html, explanation_page(explanation))
-
-
-def _write(file: Path | None, page: str) -> None:
-    from ..whole_file import write_text_file
-
-    if file is not None:
-        write_text_file(file, page)
-        echo(f"written: {file}", err=True)
+        lines: list[str] = []
+        if reasons is not None:
+            lines += answer_lines(reasons.answer, top_k, reasons=reasons.items)
+            lines.append(click.style(f"  after each stage: {printable(reasons.stages_text)}", dim=True))
+        lines += [] if growth is None else growth_lines(growth)
+        lines += [] if explanation is None else explanation_lines(explanation, colour=colour)
+        echo("\n".join(lines), color=colour)
+    if html is not None:
+        if growth is not None:
+            page = growth_page(growth)
+        elif explanation is not None:
+            page = explanation_page(explanation)
+        else:
+            assert reasons is not None
+            page = reasons_page(reasons)
+        write_text_file(html, page)
+        echo(f"written: {html}", err=True)
+    if reasons is not None and reasons.answer.failure is not None:
+        raise reasons.answer.failure

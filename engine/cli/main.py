@@ -29,7 +29,7 @@ VERBS = {
     "doctor": ("doctor", "Check what works, what is missing, and what to do about it."),
     "entities": ("entities", "Find the entities that a text mentions."),
     "eval": ("eval", "Ask every question of a set, and report metrics with their intervals."),
-    "explain": ("explain", "Show which words of a question and its paths a score came from."),
+    "explain": ("explain", "Show what decided for an answer, and which words a score came from."),
     "export": ("export", "Write the graph to files: TSV, N-Triples or parquet."),
     "index": ("index", "Update the indexes of a graph without loading it again."),
     "load": ("load", "Load a knowledge graph into Neo4j."),

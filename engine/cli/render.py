@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,9 +12,12 @@ from ...models.words import fold
 from ..evidence.chain import Chain
 from ..evidence.evidence import Answer, Evidence, Item
 from ..evidence.extras import Quotes
-from ..evidence.text import one_line, relation_words
+from ..evidence.text import one_line, shorten_iris
 from ..values import Entity, Path, Topic
 from .terminal import printable
+
+if TYPE_CHECKING:
+    from ..show.reasons import ItemReasons
 
 CLOSE = 0.3
 """Share of a topic's probability from which another entity with the same words is named beside it."""
@@ -65,10 +69,12 @@ def _is_close(other: Topic, topic: Topic) -> bool:
 MAX_ENDS = 5
 
 
-def answer_lines(answer: Answer, max_items: int, num_asked: int = 1, quotes: Quotes = ()) -> Iterator[str]:
+def answer_lines(
+    answer: Answer, max_items: int, num_asked: int = 1, quotes: Quotes = (), reasons: Sequence[ItemReasons] = ()
+) -> Iterator[str]:
     """Yield the question, the answer, its evidence, and the cost of its batch of `num_asked` questions.
 
-    quotes: the snippets of the first items, in a graph made from text.
+    quotes: the snippets of the first items, in a graph made from text. reasons: what is known of the first items.
     """
     evidence = answer.evidence
     yield click.style(printable(evidence.question.text), bold=True)
@@ -88,16 +94,24 @@ def answer_lines(answer: Answer, max_items: int, num_asked: int = 1, quotes: Quo
         yield click.style(f"  {how_sure}, resting on {kind} {ranks}", dim=True)
     if answer.why:
         yield click.style(f"  because: {printable('; '.join(answer.why))}", dim=True)
-    yield from evidence_lines(evidence, max_items, num_asked, quotes)
+    yield from evidence_lines(evidence, max_items, num_asked, quotes, reasons)
 
 
-def evidence_lines(evidence: Evidence[Item], max_items: int, num_asked: int = 1, quotes: Quotes = ()) -> Iterator[str]:
-    """Yield the ranked items with their snippets, the linked entities, and the cost of the batch."""
+def evidence_lines(
+    evidence: Evidence[Item],
+    max_items: int,
+    num_asked: int = 1,
+    quotes: Quotes = (),
+    reasons: Sequence[ItemReasons] = (),
+) -> Iterator[str]:
+    """Yield the ranked items with their snippets and reasons, the linked entities, and the cost of the batch."""
     for rank, item in enumerate(evidence.items[:max_items], start=1):
         group = f"[{evidence.group(rank - 1) + 1}] " if evidence.groups else ""
         yield f"  {rank:>2}. {item.score:6.3f}  {group}{printable(item_line(item.value))}"
         for snippet in quotes[rank - 1] if rank <= len(quotes) else ():
             yield click.style(f"      “{printable(snippet)}”", dim=True)
+        for line in reasons[rank - 1].lines() if rank <= len(reasons) else ():
+            yield click.style(f"      {printable(line)}", dim=True)
     if evidence.cuts:
         yield click.style(f"  bounds cut {len(evidence.cuts)} of the paths: not all their ends were read", dim=True)
     trips = evidence.round_trips
@@ -126,10 +140,7 @@ def chain_line(chain: Chain) -> str:
 
 def entity_path_line(path: Path) -> str:
     """Return an entity path as text; arrows show the direction of each relation, IRIs lose all but their last part."""
-    triples = [
-        replace(triple, relation=relation_words(triple.relation)) if "://" in triple.relation else triple
-        for triple in path.triples
-    ]
+    triples = [replace(triple, relation=shorten_iris(triple.relation)) for triple in path.triples]
     if path.end.is_literal:
         triples[-1] = replace(triples[-1], tail=replace(path.end, name=_show_entity(path.end)))
     return str(Path(tuple(triples), path.inverses))

@@ -42,7 +42,8 @@ class Evidence(Generic[ItemT_co]):
     `retrieved` are the chains that triples were taken from, best first, each as its topic's id and its relation path.
     Where there is nothing, or nothing that fits, `reason` and in words `note` say why. `extras` are what
     single features add, one of each class at most (`extra_of`). `sources` has, of a union, the evidence of each
-    retriever by its name, as it was before they were joined: a reader weighs them side by side.
+    retriever by its name, as it was before they were joined: a reader weighs them side by side. `stages` has what stood
+    after each stage: its name, the kind of items and how many.
     """
 
     question: Question
@@ -59,6 +60,7 @@ class Evidence(Generic[ItemT_co]):
     retrieved: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
     extras: tuple[Extra, ...] = ()
     sources: tuple[tuple[str, Evidence[Item]], ...] = field(default=(), compare=False, repr=False)
+    stages: tuple[tuple[str, Kind, int], ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.groups and len(self.groups) != len(self.items):
@@ -77,8 +79,13 @@ class Evidence(Generic[ItemT_co]):
     @property
     def cuts(self) -> tuple[str, ...]:
         """Where a bound left something out, in words."""
+        from .text import shorten_iris
+
         chains = (each.value for each in self.items if isinstance(each.value, Chain))
-        return (*(f"{chain.topic.label}: {chain.relation_path}" for chain in chains if chain.cut), *self.left_out)
+        return (
+            *(f"{chain.topic.label}: {shorten_iris(chain.relation_path)}" for chain in chains if chain.cut),
+            *self.left_out,
+        )
 
     def extra_of(self, kind: type[ExtraT]) -> ExtraT | None:
         """Return what a feature added, by its class; None where it added nothing."""
@@ -131,6 +138,10 @@ class Evidence(Generic[ItemT_co]):
         place = self.retrieved.index(key) if key in self.retrieved else len(self.retrieved)
         score, length, topic, path = item_order(scored)
         return (score, place, length, topic, path)
+
+    def add_stage(self, name: str) -> Evidence[ItemT_co]:
+        """Return the evidence as it stands after a stage."""
+        return replace(self, stages=(*self.stages, (name, self.kind, len(self.items))))
 
     def add_costs(self, costs: Iterable[Cost]) -> Evidence[ItemT_co]:
         """Return the evidence with more costs, added to those of the same stage."""

@@ -12,6 +12,7 @@ from ..values import Entity, Triple
 from .chain import Chain
 from .evidence import Evidence, Item
 from .plain import entity_data, round_score
+from .text import shorten_iris
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class FormResult:
     @property
     def text(self) -> str:
         """How it was found, on one line."""
-        asked = "; ".join(f"{text} {path or '(nothing)'}" for text, path in self.parts)
+        asked = "; ".join(f"{text} {shorten_iris(path) or '(nothing)'}" for text, path in self.parts)
         return f"{', '.join(self.forms)}: {self.rule}. Rests on: {asked}"
 
     def as_json(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ Unnamed mediators are never shown: the steps into and out of one stand in a sing
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, groupby
@@ -27,6 +28,8 @@ MAX_NAME_CHARS = 200
 
 MAX_ANSWER_LINES = 3
 """Lines of evidence after an answer."""
+
+_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s^,;]+")
 
 _Relations = tuple[tuple[str, bool], ...]
 _Hop = tuple[_Relations, Entity]
@@ -90,6 +93,11 @@ def relation_words(relation: str) -> str:
     """
     words = ", ".join(" ".join(part[-2:]) for part in split_name(relation))
     return one_line(words) or one_line(relation)
+
+
+def shorten_iris(text: object) -> str:
+    """Return a relation's name, or a relation path, as people see it: IRIs lose all but their last part."""
+    return _IRI.sub(lambda iri: relation_words(iri[0]), str(text))
 
 
 def one_line(text: str, max_chars: int = MAX_NAME_CHARS) -> str:

@@ -18,6 +18,7 @@ from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.chain import Chain
 from ..evidence.evidence import NOT_THERE, Evidence, Kind, Reason
 from ..evidence.extras import FormAnswer, FormResult
+from ..evidence.text import shorten_iris
 from ..linking.topics import look_up_topics
 from ..retrieval.scoring import mask_mention
 from ..stages import Linker, RerankingLinker, Retriever
@@ -199,7 +200,11 @@ class FormRetriever:
         elif chain is not None and _is_plural(state.plan.words):
             state.value, state.by_count = chain, True
         else:
-            path = f"{chain.relation_path} leads to neither numbers nor dates" if chain else "no relation fits"
+            path = (
+                f"{shorten_iris(chain.relation_path)} leads to neither numbers nor dates"
+                if chain
+                else "no relation fits"
+            )
             state.reason = f"nothing to compare by {state.plan.words!r}: {path}"
 
     def _combine(self, states: Sequence[_FormState]) -> Steps[list[CombinationResult | None]]:

@@ -20,7 +20,7 @@ from ...models.wording.english import translate_label
 from ...models.wording.kinds import NO_KIND, UNKNOWN, EndKind, EndSample, agreement, end_kinds, find_wanted_kind
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
-from ..evidence.text import relation_words
+from ..evidence.text import shorten_iris
 from ..neo4j.catalogue import LABEL_SEPARATOR, RelationInfo, read_catalogue
 from ..neo4j.gateway import Gateway
 from ..neo4j.templates import Request, Row, template
@@ -132,7 +132,7 @@ def describe_wanted_kind(evidence: Evidence[Item], words: Mapping[str, RelationW
     asked = find_wanted_kind(asked_for)
     hops = hops_of(chain.relation_path, words)
     last = chain.steps[-1].step
-    name = ("^" if last.inverse else "") + (relation_words(last.relation) if "://" in last.relation else last.relation)
+    name = ("^" if last.inverse else "") + shorten_iris(last.relation)
     end = find_end_kind(hops[-1])
     parts = []
     if asked.kinds and end.kind != UNKNOWN:

@@ -18,6 +18,7 @@ from ..evidence.calibration import (
 )
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Kind
+from ..evidence.text import shorten_iris
 from ..retrieval.scoring import PathQuery, PathScorer
 from ..steps import Steps
 from ..values import RelationPath, Scored, Step, Topic
@@ -126,7 +127,7 @@ class NoAnswerExplainer:
         best = max((each.score for each in evidence.items), default=float("-inf"))
         if lacking and lacking.score > best and self._calibration.probability(lacking.score) >= FITS:
             where = start.entity.label
-            note = f"{lacking.value} fits the question, and the graph has no triple of it at {where}"
+            note = f"{shorten_iris(lacking.value)} fits the question, and the graph has no triple of it at {where}"
             return replace(evidence, reason="no triple", note=note)
         leads_on = any(topic.relations for topic in evidence.topics)
         note = "no path from its entities ends at an answer" if leads_on else "no path leads on from its entities"

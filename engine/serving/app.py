@@ -335,8 +335,8 @@ def _add_lookups(app: FastAPI) -> None:
         path = [(each.head, each.relation, each.tail) for each in body.path]
         triples, there = await run_while_connected(request, get_service(request).verify(path))
         rows = [
-            {"head": head, "relation": relation, "tail": tail, "in_graph": is_there}
-            for (head, relation, tail), is_there in zip(triples, there, strict=True)
+            {"head": each.head.id, "relation": each.relation, "tail": each.tail.id, "in_graph": is_there}
+            for each, is_there in zip(triples, there, strict=True)
         ]
         return make_response({"in_graph": all(there), "triples": rows})
 

@@ -143,17 +143,23 @@ def find_triples(triples: Sequence[tuple[str, str, str]]) -> Request[list[bool]]
     return Request(template("find_triples"), {"asked": asked}, decode)
 
 
-def check_path(triples: Sequence[tuple[str, str, str]]) -> Steps[tuple[list[tuple[str, str, str]], list[bool]]]:
-    """Return the triples with ids instead of names, and whether the graph has each."""
+def check_path(triples: Sequence[tuple[str, str, str]]) -> Steps[tuple[list[Triple], list[bool]]]:
+    """Return the triples, which say entities by id or name, and whether the graph has each; the id is the
+    name of what has none."""
     if not 1 <= len(triples) <= MAX_TRIPLES:
         raise UsageError(f"expected 1 to {MAX_TRIPLES} triples, found {len(triples)}")
     ends = list(dict.fromkeys(end for head, _, tail in triples for end in (head, tail) if not end.startswith('"')))
     known = yield from send_one(read_search_names(ends))
     unknown = [end for end in ends if end not in known]
     named = (yield from resolve_names(unknown)) if unknown else {}
-    ids = {end: named[end].id if end in named else end for end in ends}
-    resolved = [(ids.get(head, head), relation, ids.get(tail, tail)) for head, relation, tail in triples]
-    return resolved, (yield from send_one(find_triples(resolved)))
+    there = {end: each.entity for end, each in known.items()} | named
+    meant = {end: Entity(each.id, each.name or each.id) for end, each in there.items()}
+    found = [
+        Triple(meant.get(head, Entity(head, head)), relation, meant.get(tail, Entity(tail, tail)))
+        for head, relation, tail in triples
+    ]
+    ids = [(each.head.id, each.relation, each.tail.id) for each in found]
+    return found, (yield from send_one(find_triples(ids)))
 
 
 def _find_spans(sizes: Sequence[tuple[int, int]], at: int, limit: int) -> tuple[list[_Span], int]:

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ..errors import EntityNotFoundError, LodestarError, UnknownRelationError
 from ..evidence.evidence import Answer, Evidence, Item
 from ..evidence.plain import result_data
-from ..evidence.text import item_text, one_line, relation_words, run_text
+from ..evidence.text import item_text, one_line, run_text
 from ..values import Entity, Question
 from .schemas import ResultReply
 from .service import Service, keep
@@ -379,17 +379,16 @@ class McpTools:
         """Check whether a path is in the graph, triple by triple: call it before you state what you concluded."""
         triples, there = await self._require_service.verify([(each.head, each.relation, each.tail) for each in path])
         rows = [
-            CheckedOut(head=head, relation=relation, tail=tail, in_graph=is_there)
-            for (head, relation, tail), is_there in zip(triples, there, strict=True)
+            CheckedOut(head=each.head.id, relation=each.relation, tail=each.tail.id, in_graph=is_there)
+            for each, is_there in zip(triples, there, strict=True)
         ]
         meets = all({left.head, left.tail} & {right.head, right.tail} for left, right in pairwise(rows))
         out = VerifyOut(
             status="found" if all(there) else "not in the graph", in_graph=all(there), connected=meets, triples=rows
         )
         lines = [
-            f"{'in the graph' if row.in_graph else 'NOT in the graph'}: {row.head} —[{relation_words(row.relation)}]→ "
-            f"{row.tail}"
-            for row in rows
+            f"{'in the graph' if is_there else 'NOT in the graph'}: {run_text([each])}"
+            for each, is_there in zip(triples, there, strict=True)
         ]
         return _make_result(out, out.status if meets else f"{out.status}; the triples do not meet end to end", *lines)
 

@@ -25,7 +25,7 @@ from ..recipes.recipe import Recipe, read_recipe
 from ..resources import Resources
 from ..settings import Settings
 from ..steps import Steps, send_one
-from ..values import Question, Scored, Topic
+from ..values import Question, Scored, Topic, Triple
 from .batches import BatchLimits, MicroBatches, Observer, is_database_away
 from .graph_reads import Direction, NeighbourPage, check_path, read_page
 from .telemetry import Telemetry
@@ -196,8 +196,8 @@ class Service:
 
         return await self._look(lambda engine: engine.gateway().run(steps()))
 
-    async def verify(self, triples: Sequence[tuple[str, str, str]]) -> tuple[list[tuple[str, str, str]], list[bool]]:
-        """Return the triples by id, and whether the graph has each of them."""
+    async def verify(self, triples: Sequence[tuple[str, str, str]]) -> tuple[list[Triple], list[bool]]:
+        """Return the triples, and whether the graph has each of them."""
         return await self._look(lambda engine: engine.gateway().run(check_path(triples)))
 
     async def browser_links(self, answer: Answer) -> tuple[str, str | None]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..evidence.evidence import Evidence, Item
-from ..evidence.text import one_line
+from ..evidence.text import one_line, shorten_iris
 from ..recipes.recipe import Recipe
 from ..recipes.retrieving import Gril
 from ..steps import Steps
@@ -98,7 +98,8 @@ def growth_lines(growth: Growth) -> list[str]:
     for number, layer in enumerate(growth.layers, start=1):
         lines.append(f"layer {number}")
         for edge in layer.edges:
-            relation = f"<- {edge.relation} -" if edge.inverse else f"- {edge.relation} ->"
+            words = shorten_iris(edge.relation)
+            relation = f"<- {words} -" if edge.inverse else f"- {words} ->"
             pruned = "" if edge.kept else "  (pruned)"
             text = f"{edge.source.label} {relation} {edge.target.label}"
             lines.append(f"  {100 * edge.attention:5.1f} %  {one_line(text, 200)}{pruned}")

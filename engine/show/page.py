@@ -12,9 +12,11 @@ from pathlib import Path
 from string import Template
 
 from ..evidence.chain import Chain
+from ..evidence.text import item_text, shorten_iris
 from ..values import Entity
 from .explanation import ExplainedPath, Explanation, Word, percent
 from .growth import GrownEdge, GrownLayer, Growth
+from .reasons import AnswerReasons
 
 MAX_ENDS = 4
 MAX_NAME_CHARS = 60
@@ -75,6 +77,23 @@ def growth_page(growth: Growth) -> str:
     return _page("How the subgraph grew", growth.question.text, body, footer)
 
 
+def reasons_page(reasons: AnswerReasons) -> str:
+    """Return the page of an answer of any recipe: its ranked evidence, and what decided."""
+    answer = reasons.answer
+    rows = [
+        f'<li>\n<div class="rank"><b>{rank}</b> score {scored.score:.2f}</div>\n'
+        f'<div class="ends">{escape_markup(item_text(scored.value, max_names=MAX_ENDS))}</div>\n'
+        + "".join(f'<div class="by">{escape_markup(line)}</div>\n' for line in item.lines())
+        + "</li>"
+        for rank, (scored, item) in enumerate(zip(answer.evidence.items, reasons.items, strict=False), start=1)
+    ]
+    why = f'<p class="by">because: {escape_markup("; ".join(answer.why))}</p>' if answer.why else ""
+    body = "\n".join((f"<h2>{escape_markup(answer.text)}</h2>", why, "<ol>", *rows, "</ol>"))
+    return _page(
+        "Why this answer", answer.evidence.question.text, body, f"<span>{escape_markup(reasons.stages_text)}</span>"
+    )
+
+
 def wrap_for_notebook(page: str) -> str:
     """Return a page as notebooks show it, apart from their own styles."""
     return f'<iframe srcdoc="{escape(page)}" style="border: 0; width: 100%; height: 30rem"></iframe>'
@@ -88,7 +107,7 @@ def _page(title: str, question: str, body: str, footer: str) -> str:
 
 
 def _table_row(rank: int, path: ExplainedPath, explanation: Explanation) -> str:
-    by = f"from {path.path.topic.label} by {path.path.relation_path}"
+    by = f"from {path.path.topic.label} by {shorten_iris(path.path.relation_path)}"
     of_question, of_path = explanation.labels
     question = _word_spans(path.question, explanation.most_of_question)
     return (
@@ -139,7 +158,8 @@ def _names(entities: Sequence[Entity]) -> str:
 
 def _edge(edge: GrownEdge, source: int, target: int) -> str:
     start, end, middle = ROW * (source + 0.5), ROW * (target + 0.5), WIDTH // 2
-    relation = f"← {edge.relation}" if edge.inverse else f"{edge.relation} →"
+    words = shorten_iris(edge.relation)
+    relation = f"← {words}" if edge.inverse else f"{words} →"
     about = f"{edge.source.label} {relation} {edge.target.label}: {100 * edge.attention:.1f} %"
     cut = relation if len(relation) <= MAX_RELATION_CHARS else relation[: MAX_RELATION_CHARS - 1] + "…"
     return (

@@ -57,7 +57,8 @@ def test_a_retriever_is_trained_and_asked(lodestar: Lodestar, driver: neo4j.Driv
         *("explain", "--recipe", "gril", "--checkpoint", out, "--html", str(picture), "What is the capital of Chile?")
     )
     assert shown.code == 0, shown.err
-    assert shown.out.startswith("layer 1\n")
+    assert "\nlayer 1\n" in shown.out
+    assert " 1. " in shown.out
     assert "Santiago" in picture.read_text(encoding="utf-8")
     browsed = lodestar(
         *(

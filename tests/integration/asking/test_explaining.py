@@ -16,7 +16,8 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.retrieving import Star
 from lodestar.engine.settings import Settings
 from lodestar.engine.show.explanation import OCCLUSION
-from lodestar.engine.show.page import explanation_page
+from lodestar.engine.show.page import explanation_page, reasons_page
+from lodestar.engine.show.reasons import explain_answer, reasons_data
 from lodestar.engine.values import Question
 from lodestar.models.star.scoring import StarModel
 
@@ -117,6 +118,32 @@ def test_without_attention_words_weigh_what_the_score_loses_without_them(setting
 def test_a_recipe_without_scores_of_paths_says_so(settings: Settings) -> None:
     with Engine(settings, recipe="oracle") as engine, pytest.raises(UsageError, match="no path scores to explain"):
         engine.explain(CURRENCY)
+
+
+def test_a_union_says_which_source_found_an_item_and_what_each_stage_left(settings: Settings) -> None:
+    options = {"answerer.kind": "reader", "similarity.max_hop": 1}
+    with Engine(settings, recipe="(similarity + merge) | similarity", options=options) as engine:
+        reasons = explain_answer(engine, CURRENCY, top_k=2)
+        answer = engine.ask(CURRENCY)
+        left = engine.retrieve(CURRENCY).sources[0][1]
+    assert reasons.answer == answer
+    assert reasons.answer.why
+    first, second = reasons.items
+    assert [(each.source, each.rank) for each in first.rankings] == [("similarity + merge", 1), ("similarity", 1)]
+    assert first.rankings[0].score == left.items[0].score
+    assert first.reading == "read by its own words: country currency used"
+    assert first.reading != second.reading
+    names = [stage for stage, _, _ in reasons.stages]
+    assert names[-1] == "answer"
+    assert {"similarity", "merge"} <= set(names)
+    assert reasons.stages[-1][1:] == ("chain", len(answer.evidence.items))
+    data = reasons_data(reasons)
+    assert data["answer"] == answer.text
+    assert [row["rank"] for row in data["reasons"]] == [1, 2]
+    assert data["reasons"][0]["rankings"][1]["source"] == "similarity"
+    page = reasons_page(reasons)
+    for said in (answer.text, reasons.stages_text, "similarity + merge: rank 1", *answer.why):
+        assert said in page
 
 
 def test_another_graph_s_checkpoint_is_refused_unless_allowed(

@@ -13,6 +13,7 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.recipes.retrieving import RegPath
 from lodestar.engine.settings import Settings
+from lodestar.engine.show.reasons import explain_answer
 from lodestar.engine.supervision.pools import PoolBounds, mine_pool
 from lodestar.engine.training.pool_sets import graph_vocabulary, match_refined_pools
 from lodestar.engine.training.running import training_config
@@ -52,8 +53,12 @@ def test_paths_are_written_and_walked(settings: Settings, engine: Engine, tmp_pa
         answer = asked.ask(Question("What is the capital of Chile?", ("m.chile",)))
         questions = [Question(text, (topic,)) for text, topic, _ in (*LEARNED, *CHOSEN)]
         together = asked.retrieve_batch(questions)
+        reasons = explain_answer(asked, questions[-1], top_k=1)
         alone = [asked.retrieve(question) for question in questions]
     assert [entity.id for entity in answer.entities] == ["m.santiago"]
+    assert reasons.answer == answer
+    assert [stage for stage, _, _ in reasons.stages][-2:] == ["reg-path", "answer"]
+    assert "capital" in reasons.items[0].reading
     assert all(isinstance(item.value, Chain) and item.value.ends for item in answer.evidence.items)
     for left, right in zip(together, alone, strict=True):
         assert [item.value for item in left.items] == [item.value for item in right.items]

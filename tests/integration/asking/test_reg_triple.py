@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,9 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from lodestar import Engine
+from lodestar.engine.cli.main import main
 from lodestar.engine.errors import CheckpointError, GraphError, UsageError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
@@ -124,6 +127,31 @@ def test_chains_of_the_triples_answer(settings: Settings, engine: Engine, checkp
     assert [item.value for item in same.evidence.items] == [item.value for item in answer.evidence.items]
     chains = [item.value for item in answer.evidence.items if isinstance(item.value, Chain)]
     assert any(end.id == "m.santiago" for chain in chains for end in chain.ends)
+
+
+def test_explain_has_the_ranked_evidence_and_what_decided(
+    engine: Engine, environment: dict[str, str], checkpoint: str, tmp_path: Path
+) -> None:
+    asked = ["explain", "What is the capital of Chile?", "--set", f"reg-triple.checkpoint={checkpoint}", "--top-k", "2"]
+    asked += ["--set", "answerer.min_probability=0"]
+    page = tmp_path / "why.html"
+    plain = [*asked, "--recipe", "reg-triple + reorganise", "--html", str(page)]
+    shown = CliRunner().invoke(main, plain, env=environment)
+    assert shown.exit_code == 0, shown.output
+    lines = shown.stdout.splitlines()
+    assert lines[0] == "What is the capital of Chile?"
+    assert [line.split()[0] for line in lines if re.match(r" +\d\. ", line)] == ["1.", "2."]
+    assert re.search(r"after each stage: reg-triple 1?\d triples?, reorganise \d+ chains?, answer", lines[-1])
+    assert "m.chile" not in shown.stdout
+    assert "Chile" in page.read_text(encoding="utf-8")
+
+    union = [*asked, "--recipe", "reg-triple | similarity", "--set", "answerer.kind=reader", "--json"]
+    said = json.loads(CliRunner().invoke(main, union, env=environment).stdout)
+    assert said["why"]
+    assert {"reg-triple", "similarity"} <= {stage["stage"] for stage in said["stages"]}
+    found_by = {ranking["source"] for row in said["reasons"] for ranking in row["rankings"]}
+    assert found_by == {"reg-triple", "similarity"}
+    assert any("capital" in row["reading"] for row in said["reasons"])
 
 
 def test_what_does_not_fit_is_one_line(settings: Settings, engine: Engine, checkpoint: str, tmp_path: Path) -> None:

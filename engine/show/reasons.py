@@ -1,0 +1,113 @@
+"""Explain an answer of any recipe: what each stage left, which source ranked an item where, how its path is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ..evidence.bridges import convert_item_kind, to_chains
+from ..evidence.evidence import Answer, Evidence, Item, Kind, write_count
+from ..evidence.plain import answer_data, round_score
+from ..evidence.text import relation_words
+from ..pipeline import identity_of
+from ..values import Question
+
+if TYPE_CHECKING:
+    from ..api import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Where a source has an item: its rank, counted from 1, and the source's own score."""
+
+    source: str
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class ItemReasons:
+    """What is known of an item: its place in each source of a union, empty for one retriever; how its path is read."""
+
+    rankings: tuple[Ranking, ...]
+    reading: str
+
+    def lines(self) -> Iterator[str]:
+        """Yield them in words."""
+        if self.rankings:
+            yield "by " + ", ".join(f"{each.source}: rank {each.rank} ({each.score:.3f})" for each in self.rankings)
+        if self.reading:
+            yield self.reading
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerReasons:
+    """An answer with what decided; `items` are the reasons of the first items of its evidence.
+
+    `answer.why` has the features that decided, where the answerer is the reader.
+    """
+
+    answer: Answer
+    items: tuple[ItemReasons, ...]
+
+    @property
+    def stages(self) -> tuple[tuple[str, Kind, int], ...]:
+        """What stood after each stage; at the end what the answer shows."""
+        return self.answer.evidence.add_stage("answer").stages
+
+    @property
+    def stages_text(self) -> str:
+        """The stages in words: "reg-triple 13 triples, reorganise 6 chains, answer 6 chains"."""
+        return ", ".join(f"{stage} {write_count(number, kind)}" for stage, kind, number in self.stages)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from .page import reasons_page, wrap_for_notebook
+
+        return wrap_for_notebook(reasons_page(self))
+
+
+def explain_answer(engine: Engine, question: str | Question, *, top_k: int = 5) -> AnswerReasons:
+    """Return the answer of any recipe to a question, with the reasons of its first `top_k` items."""
+    answer = engine.ask(question)
+    evidence = answer.evidence
+    ranks = {name: _rank_items(source, evidence.kind) for name, source in evidence.sources}
+    found = []
+    for item in evidence.items[:top_k]:
+        key = identity_of(item.value)
+        rankings = tuple(Ranking(name, *known[key]) for name, known in ranks.items() if key in known)
+        found.append(ItemReasons(rankings, _describe_path(engine, replace(evidence, items=(item,), groups=()))))
+    return AnswerReasons(answer, tuple(found))
+
+
+def _describe_path(engine: Engine, evidence: Evidence[Item]) -> str:
+    """Return how the path of one item is read; empty for a triple that is not at a topic."""
+    chains = to_chains(evidence)
+    if not chains.items:
+        return ""
+    steps = chains.items[0].value.steps
+    own = ", ".join(relation_words(step.step.relation) for step in steps)
+    return engine.describe_interpretation(chains) or f"read by its own words: {own}"
+
+
+def _rank_items(source: Evidence[Item], kind: Kind) -> Mapping[object, tuple[int, float]]:
+    """Return rank and score of each item of a source, as items of a kind."""
+    items = convert_item_kind(source, kind).items
+    return {identity_of(item.value): (rank, item.score) for rank, item in enumerate(items, start=1)}
+
+
+def reasons_data(reasons: AnswerReasons) -> dict[str, Any]:
+    """Return the answer as `ask --json` prints it, with `stages`, and with `reasons` of its first items."""
+    found = [
+        {
+            "rank": rank,
+            "rankings": [
+                {"source": each.source, "rank": each.rank, "score": round_score(each.score)} for each in item.rankings
+            ],
+            "reading": item.reading,
+        }
+        for rank, item in enumerate(reasons.items, start=1)
+    ]
+    stages = [{"stage": stage, "kind": kind, "items": number} for stage, kind, number in reasons.stages]
+    return {**answer_data(reasons.answer), "reasons": found, "stages": stages}
