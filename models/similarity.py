@@ -328,9 +328,11 @@ class PathSimilarity:
     def find_places(self, asked: AskedWords, hops: Sequence[Hop], hop_tokens: Floats, hop_starts: Ints) -> WordPlaces:
         """Return where the words stand that the hops mean; hop_tokens, hop_starts: as in `compute_support`."""
         words = np.zeros((len(hops), len(asked.words)), dtype=np.float32)
+        stems = [self._stems_of(hop) for hop in hops]
         for place, word in enumerate(asked.words):
             cosines = np.maximum.reduceat(hop_tokens @ self.vectors.tokens(word).T, hop_starts, axis=0)
-            same = np.array([stem(word) in self._stems_of(hop) for hop in hops], dtype=np.float32)
+            own = stem(word)
+            same = np.array([own in some for some in stems], dtype=np.float32)
             words[:, place] = np.maximum(word_match(cosines).mean(axis=1), same)
         distances = np.array(asked.distances, dtype=np.float32)
         number = {} if asked.goes_back else {hop: place for place, hop in enumerate(hops)}
@@ -351,17 +353,17 @@ class PathSimilarity:
     def _call_ends(self, hops: Sequence[Hop], nouns: Sequence[str]) -> Floats:
         """Return how well what each hop reaches is called by the best of some nouns, (D,): 1 if one is among the words
         for it, else their cosine; 0 for no noun."""
-        found = np.zeros(len(hops), dtype=np.float32)
+        if not nouns:
+            return np.zeros(len(hops), dtype=np.float32)
+        reached = [self._reached(hop) for hop in hops]
+        texts = list(dict.fromkeys(text for some in reached for text in some))
         wanted = find_stems(nouns)
-        for place, hop in enumerate(hops if nouns else ()):
-            reached = self._reached(hop)
-            if wanted & find_stems(reached):
-                found[place] = 1.0
-            elif reached:
-                found[place] = (self.vectors.stack(reached, lasting=True) @ self.vectors.stack(nouns).T).max()
-            else:
-                found[place] = UNKNOWN_TYPE
-        return found
+        cosines = (self.vectors.stack(texts, lasting=True) @ self.vectors.stack(nouns).T).max(axis=1) if texts else []
+        called = {
+            text: 1.0 if wanted & find_stems((text,)) else float(cosine)
+            for text, cosine in zip(texts, cosines, strict=True)
+        }
+        return np.array([max((called[text] for text in some), default=UNKNOWN_TYPE) for some in reached], np.float32)
 
     def _texts_of(self, hop: Hop) -> tuple[tuple[str, ...], Floats]:
         """Return the words of a hop and its phrases, with their vectors, (num_texts, dim)."""

@@ -74,6 +74,7 @@ def find_mention(words: Sequence[str], topic: str) -> tuple[int, int]:
     return best
 
 
+@lru_cache(65_536)
 def stem(word: str) -> str:
     """Return what a word has in common with words of the same root: "directed", "director" and "directs"."""
     word = word.lower()
