@@ -92,6 +92,7 @@ def test_linking_by_names_typos_and_case(gateway: Gateway) -> None:
     ]
 
 
+@pytest.mark.long
 def test_a_hub_is_bounded_in_time_and_in_what_it_returns(gateway: Gateway, driver: neo4j.Driver) -> None:
     """A hub of 10⁵ edges as topic and on the way: reported cuts, one more round trip a hub relation, time held."""
     triples = [(f"p{i}", "person.nationality", "hub") for i in range(HUB_EDGES)]

@@ -86,6 +86,7 @@ FEW_TYPES = 8
 """The budget of relationship types here: of each graph some relations have a type of their own and the others none."""
 
 
+@pytest.mark.long
 @settings(
     max_examples=EXAMPLES,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
