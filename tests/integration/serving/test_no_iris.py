@@ -120,6 +120,7 @@ async def test_mcp(formed: str) -> None:
         ("get_neighbours", {"entity": "Peru"}),
         ("verify_path", {"path": [lima]}),
     )
+    text = ""
     async with Client(f"{formed}/mcp") as agent:
         for tool, arguments in calls:
             called = await agent.call_tool(tool, arguments)
