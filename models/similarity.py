@@ -25,7 +25,7 @@ between topics. The constants were fitted on training questions (docs/retrieval.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -315,15 +315,14 @@ class PathSimilarity:
     def types(self, hops: Sequence[Hop], masked: str) -> Floats:
         """Return cos(type(q'), reached(h)) of each hop, (D,), by the best of the words for what it reaches."""
         asked_for = self.vectors.sentence(self._asked_for(masked))
-        best: dict[str, float] = {}
-        found = []
-        for hop in hops:
-            words = self._reached(hop)
-            for word in words:
-                if word not in best:
-                    best[word] = float(self.vectors.sentence(word) @ asked_for)
-            found.append(max((best[word] for word in words), default=UNKNOWN_TYPE))
-        return np.array(found, dtype=np.float32)
+        return self._best_reached(hops, lambda texts: self.vectors.stack(texts, lasting=True) @ asked_for)
+
+    def _best_reached(self, hops: Sequence[Hop], score: Callable[[Sequence[str]], Floats]) -> Floats:
+        """Return the best score of the words for what each hop reaches, (D,). score: of texts, (num_texts,)."""
+        reached = [self._reached(hop) for hop in hops]
+        texts = list(dict.fromkeys(text for some in reached for text in some))
+        scores = dict(zip(texts, score(texts).tolist(), strict=True)) if texts else {}
+        return np.array([max((scores[text] for text in some), default=UNKNOWN_TYPE) for some in reached], np.float32)
 
     def find_places(self, asked: AskedWords, hops: Sequence[Hop], hop_tokens: Floats, hop_starts: Ints) -> WordPlaces:
         """Return where the words stand that the hops mean; hop_tokens, hop_starts: as in `compute_support`."""
@@ -355,15 +354,13 @@ class PathSimilarity:
         for it, else their cosine; 0 for no noun."""
         if not nouns:
             return np.zeros(len(hops), dtype=np.float32)
-        reached = [self._reached(hop) for hop in hops]
-        texts = list(dict.fromkeys(text for some in reached for text in some))
-        wanted = find_stems(nouns)
-        cosines = (self.vectors.stack(texts, lasting=True) @ self.vectors.stack(nouns).T).max(axis=1) if texts else []
-        called = {
-            text: 1.0 if wanted & find_stems((text,)) else float(cosine)
-            for text, cosine in zip(texts, cosines, strict=True)
-        }
-        return np.array([max((called[text] for text in some), default=UNKNOWN_TYPE) for some in reached], np.float32)
+        wanted, asked_for = find_stems(nouns), self.vectors.stack(nouns)
+
+        def score(texts: Sequence[str]) -> Floats:
+            cosines = (self.vectors.stack(texts, lasting=True) @ asked_for.T).max(axis=1)
+            return np.where([bool(wanted & find_stems((text,))) for text in texts], np.float32(1.0), cosines)
+
+        return self._best_reached(hops, score)
 
     def _texts_of(self, hop: Hop) -> tuple[tuple[str, ...], Floats]:
         """Return the words of a hop and its phrases, with their vectors, (num_texts, dim)."""

@@ -98,7 +98,7 @@ def find_candidates(evidence: Sequence[Evidence[Item]]) -> AnswerCandidates:
         for name, found in each.sources or (((each.kind, each),) if each.items else ()):
             by_source.setdefault(name, []).append((question, found))
     read = [_UnnumberedSource.of(name, found) for name, found in by_source.items()]
-    kept = [{end.id for end in _list_ends(each)} if each.sources else None for each in evidence]
+    kept = [{end.id for end in list_ends(each)} if each.sources else None for each in evidence]
     numbers: dict[tuple[int, str], Entity] = {}
     for source in read:
         for question, entity in zip(source.question, source.entity, strict=True):
@@ -116,8 +116,8 @@ def find_candidates(evidence: Sequence[Evidence[Item]]) -> AnswerCandidates:
     )
 
 
-def _list_ends(evidence: Evidence[Item]) -> Sequence[Entity]:
-    """Return the ends of the evidence's items."""
+def list_ends(evidence: Evidence[Item]) -> Sequence[Entity]:
+    """Return the ends of the evidence's items, the best item's first; both entities of a triple are ends."""
     found: dict[Entity, None] = {}
     for each in evidence.items:
         item = each.value

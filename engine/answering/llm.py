@@ -9,12 +9,12 @@ from pathlib import Path
 
 from .. import answering
 from ..errors import LLMError, UsageError
-from ..evidence.chain import Chain
 from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
 from ..evidence.text import MAX_CHARS, MAX_NAMES, Order, evidence_text, one_line
 from ..llm.prompts import Completed, Prompt, send_prompts
 from ..steps import Steps
 from ..whole_file import read_text
+from .candidates import list_ends
 from .reply import MAX_TEXT_CHARS, add_token_confidence, cite_claims, is_reply, parse_reply
 
 PLACEHOLDERS = ("question", "evidence")
@@ -94,15 +94,8 @@ class LLMAnswerer:
 def list_choices(evidence: Evidence[Item]) -> tuple[str, ...]:
     """Return the first `MAX_CHOICES` names at ends of the evidence that are no topics, the best item's first."""
     topics = {topic.entity.id for topic in evidence.topics}
-    names: dict[str, None] = {}
-    for scored in evidence.items:
-        item = scored.value
-        for entity in item.ends if isinstance(item, Chain) else (item.head, item.tail):
-            if not entity.is_mediator and entity.id not in topics:
-                names.setdefault(one_line(entity.label))
-            if len(names) == MAX_CHOICES:
-                return tuple(names)
-    return tuple(names)
+    ends = (each for each in list_ends(evidence) if not each.is_mediator and each.id not in topics)
+    return tuple(dict.fromkeys(one_line(entity.label) for entity in ends))[:MAX_CHOICES]
 
 
 def read_default_prompt() -> str:

@@ -10,7 +10,7 @@ import click
 
 from ..errors import UsageError
 from .load_neo4j import neo4j
-from .load_options import DATABASE_FLAGS, load_options, load_options_from, load_source
+from .load_options import DATABASE_FLAGS, load_options, load_options_from, load_source, split_names
 from .options import database_options, json_option, settings_from
 from .terminal import echo
 
@@ -114,7 +114,7 @@ def tsv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
       zcat kg.tsv.gz | lodestar load tsv -
       lodestar load tsv facts.txt --separator '|' --columns 2,3,4
     """
-    arguments = {"path": kg, "names_path": names, "columns": _list(columns)}
+    arguments = {"path": kg, "names_path": names, "columns": split_names(columns)}
     _load("tsv", flags, arguments, "separator", "header", "literals", "values")
 
 
@@ -134,7 +134,7 @@ def csv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
     Example:
       lodestar load csv kg.csv --columns subject,predicate,object
     """
-    arguments = {"path": kg, "names_path": names, "columns": _list(columns)}
+    arguments = {"path": kg, "names_path": names, "columns": split_names(columns)}
     _load("csv", flags, arguments, "separator", "header", "literals", "values")
 
 
@@ -169,7 +169,7 @@ def freebase(kg: str, languages: str, noise: str | None, **flags: Any) -> None:
       lodestar load freebase freebase-rdf-latest.gz --domains film,music --languages en,es
       lodestar load freebase freebase-rdf-latest.gz --around m.02mjmr --hops 2 --max-degree 10000
     """
-    _load("freebase", flags, {"path": kg, "languages": _list(languages), "noise_path": noise})
+    _load("freebase", flags, {"path": kg, "languages": split_names(languages), "noise_path": noise})
 
 
 @command.command()
@@ -196,7 +196,7 @@ def ntriples(
       lodestar load ntriples kg.nt.gz --base http://www.wikidata.org/entity/ --languages en,de
     """
     chosen = {"names": name_relation, "aliases": alias_relation}
-    arguments = {"path": kg, "bases": base, "languages": _list(languages)}
+    arguments = {"path": kg, "bases": base, "languages": split_names(languages)}
     _load("ntriples", flags, arguments | {name: value for name, value in chosen.items() if value})
 
 
@@ -292,7 +292,9 @@ def text(
       lodestar load text more.txt --concepts diseases.txt --append
     """
     given = {"path": documents, "pipeline": pipeline, "gliner": gliner, "concepts_path": concepts}
-    _load("text", flags, given | {"labels": tuple(_list(labels) or ())}, "snippet_length", "overlap", "follow_links")
+    _load(
+        "text", flags, given | {"labels": tuple(split_names(labels) or ())}, "snippet_length", "overlap", "follow_links"
+    )
 
 
 @command.command()
@@ -352,10 +354,6 @@ def lines(kind: str, names: str | None, remove: bool, missing_ok: bool, as_json:
     echo(str(report), err=True)
     if as_json:
         echo(json.dumps(asdict(report)))
-
-
-def _list(text: str | None) -> list[str] | None:
-    return [part.strip() for part in text.split(",")] if text is not None else None
 
 
 def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .load_options import DATABASE_FLAGS, load_options, load_options_from, load_source
+from .load_options import DATABASE_FLAGS, load_options, load_options_from, load_source, split_names
 from .options import settings_from
 from .terminal import echo, printable
 
@@ -84,7 +84,7 @@ def neo4j(
     options = load_options_from(flags, settings)
     if saved_file:
         check_output("--save-mapping", Path(saved_file), reads=[mapping_file] if mapping_file else [], force=force)
-    choices = Choices(_names(labels), _names(relationships), names, leave_out, types)
+    choices = Choices(split_names(labels), split_names(relationships), names, leave_out, types)
     with Gateway(_connection_from(settings, from_uri, from_user, from_database)) as gateway:
         with _name_options_of_source(gateway.connection):
             gateway.version()
@@ -202,7 +202,3 @@ def _refuse_itself(gateway: Gateway, settings: Settings) -> None:
             "--from names the database that is loaded into: nothing is written to a database that is read; leave out "
             "--uri to load into an embedded server, or name another one with --name"
         )
-
-
-def _names(text: str | None) -> list[str] | None:
-    return [part.strip() for part in text.split(",")] if text is not None else None

@@ -150,3 +150,8 @@ def load_source(source: Source, settings: Settings, options: LoadOptions, progre
     with Gateway(loading_connection(settings)) as gateway:
         gateway.version()
         return load(source, gateway, options, progress)
+
+
+def split_names(text: str | None) -> list[str] | None:
+    """Return the names that an option lists with commas; None without the option."""
+    return [part.strip() for part in text.split(",")] if text is not None else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -132,9 +132,14 @@ SCHEMA = "json_schema"
 """The type of a response format; an endpoint may know JSON objects alone."""
 
 
-def _schema_of(choices: Sequence[str]) -> dict[str, Any]:
-    """Return the response format of an object whose `answers` are some of the names."""
-    answers = {"type": "array", "items": {"type": "string", "enum": list(choices)}}
+JSON_OBJECT = {"type": "json_object"}
+
+
+def _format_of(prompt: Prompt) -> dict[str, Any] | None:
+    """Return the response format of a prompt: with names, an object whose `answers` are some of them."""
+    if not prompt.choices:
+        return JSON_OBJECT if prompt.json else None
+    answers = {"type": "array", "items": {"type": "string", "enum": list(prompt.choices)}}
     schema = {
         "type": "object",
         "properties": {"answers": answers},
@@ -142,6 +147,11 @@ def _schema_of(choices: Sequence[str]) -> dict[str, Any]:
         "additionalProperties": False,
     }
     return {"type": SCHEMA, SCHEMA: {"name": "answers", "strict": True, "schema": schema}}
+
+
+def _replace_schema(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options with any JSON object in the place of a schema."""
+    return {**options, "response_format": JSON_OBJECT} if _is_schema(options) else options
 
 
 def _is_schema(options: Mapping[str, Any]) -> bool:
@@ -225,25 +235,24 @@ class ChatEndpoint:
     def _options(self, prompt: Prompt) -> dict[str, Any]:
         """Return the options of a call by their protocol names, whether or not the endpoint knows them."""
         wanted = {
-            "response_format": self._format(prompt),
+            "response_format": _format_of(prompt),
             "temperature": self._temperature,
             "logprobs": prompt.logprobs or None,
             "max_tokens": prompt.max_tokens,
         }
         return {name: value for name, value in wanted.items() if value is not None}
 
-    def _format(self, prompt: Prompt) -> dict[str, Any] | None:
-        """Return the form of reply to request: a schema where names are given, until the endpoint refuses schemas."""
-        if prompt.choices and SCHEMA not in self._unknown:
-            return _schema_of(prompt.choices)
-        return {"type": "json_object"} if prompt.json else None
+    def _leave_out_unknown(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        """Return the options that this endpoint has not refused."""
+        options = {name: value for name, value in wanted.items() if name not in self._unknown}
+        return _replace_schema(options) if SCHEMA in self._unknown else options
 
     async def _complete(self, prompt: Prompt) -> Completion:
         import openai
 
         messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
         wanted = self._options(prompt) | ({} if prompt.on_text is None else STREAM_OPTIONS)
-        options = {name: value for name, value in wanted.items() if name not in self._unknown}
+        options = self._leave_out_unknown(wanted)
         while True:
             request: dict[str, Any] = {"model": self.model, "messages": messages, **options}
             try:
@@ -299,7 +308,7 @@ class ChatEndpoint:
             if options and error.code != "context_length_exceeded":
                 unwanted = next((name for name in options if name in str(error.body)), next(iter(options)))
                 if unwanted == "response_format" and _is_schema(options):
-                    return {**options, "response_format": {"type": "json_object"}}
+                    return _replace_schema(options)
                 return {name: value for name, value in options.items() if name != unwanted}
         raise LLMError(f"{self._name} {describe_failure(error)}") from None
 

@@ -76,12 +76,12 @@ class _Stored(NamedTuple):
 
 def _read_names(after: str, limit: int) -> Request[list[tuple[str, _Stored]]]:
     def decode(rows: Sequence[Row]) -> list[tuple[str, _Stored]]:
-        return [(id_, _stored(name, aliases, tags)) for id_, name, aliases, tags in rows]
+        return [(id_, _read_stored(name, aliases, tags)) for id_, name, aliases, tags in rows]
 
     return Request(template("read_named_entities"), {"after": after, "limit": limit}, decode)
 
 
-def _stored(name: object, aliases: object, tags: str | None) -> _Stored:
+def _read_stored(name: object, aliases: object, tags: str | None) -> _Stored:
     others = aliases if isinstance(aliases, list) else [] if aliases is None else [aliases]
     texts = [str(text) for text in (name, *others)]
     as_text = isinstance(aliases, list | type(None)) and all(isinstance(text, str) for text in (name, *others))

@@ -174,7 +174,7 @@ class _Rows:
 
     def of_node(self, line: int, node: Node, left_out: Counter[str]) -> Iterator[StatementRow]:
         """Yield the types of a node, its name and aliases, and its other properties as literals."""
-        mapped = self._mapped_labels(tuple(node.labels or (NO_LABEL,)))
+        mapped = self._map_labels(tuple(node.labels or (NO_LABEL,)))
         if not mapped:
             left_out["nodes"] += 1
             return
@@ -214,7 +214,7 @@ class _Rows:
         else:
             yield triple_row(line, found.start, found.type, found.end)
 
-    def _mapped_labels(self, labels: tuple[str, ...]) -> list[tuple[str, LabelMapping]]:
+    def _map_labels(self, labels: tuple[str, ...]) -> list[tuple[str, LabelMapping]]:
         if labels not in self._mapped:
             ranked = sorted((label for label in labels if label in self._order), key=self._order.__getitem__)
             self._mapped[labels] = [(label, self._mapping.labels[label]) for label in ranked]

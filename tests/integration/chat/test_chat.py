@@ -174,9 +174,11 @@ def test_names_to_choose_from_are_sent_as_a_schema_until_the_endpoint_refuses_sc
     ]
     with ScriptedLLM(script) as llm:
         chat = gateway(llm)
+        key = chat.endpoint.key_of(asked)
         assert contents(complete(chat, [asked])) == ["yes"]
         assert contents(complete(chat, [asked])) == ["yes"]
         assert contents(complete(chat, [asked])) == ["yes"]
+        assert chat.endpoint.key_of(asked) == key, "what was learned of the endpoint is not part of a cache key"
     formats = [request.body["response_format"] for request in llm.requests]
     assert [each["type"] for each in formats] == ["json_schema", "json_schema", "json_object", "json_object"]
     schema = formats[0]["json_schema"]["schema"]

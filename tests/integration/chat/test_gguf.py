@@ -37,14 +37,14 @@ def chat() -> Iterator[ChatGateway]:
     gateway.close()
 
 
-def completed(outcome: object) -> Completion:
+def expect_completion(outcome: object) -> Completion:
     assert isinstance(outcome, Completion), outcome
     return outcome
 
 
 def test_it_replies_with_the_log_probability_of_each_token(chat: ChatGateway) -> None:
     asked = Prompt((Message("user", "Which city is the capital of France? One word."),), logprobs=True, max_tokens=10)
-    first, again = map(completed, chat.complete([asked, asked]))
+    first, again = map(expect_completion, chat.complete([asked, asked]))
     assert "Paris" in first.content
     assert first.content == again.content
     assert "".join(token for token, _ in first.logprobs) == first.content
@@ -59,7 +59,7 @@ def test_names_to_choose_from_hold_even_a_model_that_writes_no_json(chat: ChatGa
         for n in ("Sol", "Inti")
     ]
     prompt = LLMAnswerer(chooses=True).write_prompt(evidence_of(*ends, text="Which currency is used in Peru?"))
-    reply = parse_reply(completed(chat.complete([prompt])[0]).content)
+    reply = parse_reply(expect_completion(chat.complete([prompt])[0]).content)
     assert {claim.name for claim in reply.claims} <= {"Sol", "Inti"}
 
 
@@ -67,7 +67,7 @@ def test_a_prompt_that_its_context_cannot_hold_is_one_line(chat: ChatGateway) ->
     long, short = chat.complete([Prompt("lima " * 20_000, max_tokens=2), Prompt("lima", max_tokens=2)])
     assert isinstance(long, LLMError)
     assert "\n" not in str(long)
-    completed(short)
+    expect_completion(short)
 
 
 def test_what_is_no_model_is_one_line(tmp_path: Path) -> None:
