@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import logging
 import re
 from collections import Counter, defaultdict
@@ -13,7 +14,7 @@ from pathlib import Path
 from ..errors import InputError, UsageError
 from ..neo4j.catalogue import ORIGIN_OF, ORIGINS, Catalogue, Origin, Phrase, RelationInfo, read_catalogue
 from ..neo4j.gateway import Gateway
-from ..neo4j.templates import Request, template
+from ..neo4j.templates import Request, Row, template
 from ..whole_file import read_text
 from .words import phrases_of
 
@@ -299,12 +300,25 @@ def collisions(relations: Sequence[RelationInfo], *, lexicon: bool = False) -> t
     return tuple(Collision(shown[key], tuple(names)) for key, names in sorted(asked.items()) if len(names) > 1)
 
 
-def describe_from_source(gateway: Gateway, stated: Iterable[tuple[str, Sequence[str], str | None]] = ()) -> None:
+StatedWords = tuple[str, Sequence[str], str | None]
+"""What a source says of a relation beside its triples: the relation, its names and aliases, a comment."""
+
+
+def read_stated_words(sha256: str) -> Request[list[StatedWords]]:
+    """Read what the sources of all loads but one state of relations beside their triples, load by load."""
+
+    def decode(rows: Sequence[Row]) -> list[StatedWords]:
+        return [(name, names, comment) for (words,) in rows for name, names, comment in json.loads(words)]
+
+    return Request(template("read_stated_words"), {"sha256": sha256}, decode)
+
+
+def describe_from_source(gateway: Gateway, stated: Iterable[StatedWords] = ()) -> None:
     """Add what sources say of relations: their names and aliases as phrases, and a comment as description where there
     is none.
 
     The words are those of the entities in the graph that stand for relations (rdfs:label, skos:altLabel, rdfs:comment),
-    and what a load states beside its triples: relation, names and aliases, comment.
+    and what a load states beside its triples.
     """
     rows = gateway.fetch(Request(template("read_source_words"), {"per_relation": MAX_OF_SOURCE}, list))
     known = {relation.name: relation for relation in gateway.fetch(read_catalogue()).relations}

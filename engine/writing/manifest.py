@@ -112,6 +112,8 @@ class Manifest:
     checksum: str
     replaces: bool = False
     """Whether it replaces the graph's content; stored among the options until the load finishes."""
+    stated_words: str | None = None
+    """What the source says of relations beside its triples (`StatedWords`), as JSON; None for nothing."""
 
     def as_properties(self) -> Mapping[str, object]:
         """Return the properties of the ``:Load`` node of a running load, without its times."""

@@ -28,7 +28,7 @@ from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.instance import LOAD_TIMEOUT_S
 from ...engine.neo4j.load_lock import OpenTransaction, hold_load_lock
 from ...engine.progress import Progress, ignore_progress
-from ...engine.relations.describing import describe_from_file, describe_from_source, write_words
+from ...engine.relations.describing import StatedWords, describe_from_file, describe_from_source, write_words
 from ...engine.relations.kinds import refresh_kinds
 from ...engine.settings import Settings
 from ...engine.whole_file import lock_file
@@ -112,7 +112,7 @@ def load(
                 describe_from_file(gateway, options.phrases_file)
             return LoadReport.of_manifest(plan.finished, time.monotonic() - started_s)
         with _stage_source(source, sha256, options, progress) as (stage, counts):
-            manifest = _manifest(source, sha256, plan, counts, options, "online")
+            manifest = _manifest(source, sha256, plan, stage, counts, options, "online")
             related = _write_online(gateway, lock, stage, manifest, source, plan, options, progress)
     return _report(manifest, counts, related, options, started_s)
 
@@ -147,7 +147,7 @@ def load_embedded(
                 plan = plan_load(sha256, options, *_read_graph_state(old.gateway))
                 if plan.finished:
                     return LoadReport.of_manifest(plan.finished, time.monotonic() - started_s)
-            manifest = _manifest(source, sha256, plan, counts, options, writer)
+            manifest = _manifest(source, sha256, plan, stage, counts, options, writer)
             if writer == "bulk":
                 facts, lock = source.relation_facts(), old.lock if old else None
                 said = _read_statements(old.gateway) if old else ()
@@ -314,7 +314,7 @@ def _read_statements(gateway: Gateway) -> tuple[RelationInfo, ...]:
 def _give_meaning(
     gateway: Gateway,
     said: Sequence[RelationInfo],
-    stated: Sequence[tuple[str, Sequence[str], str | None]],
+    stated: Sequence[StatedWords],
     options: LoadOptions,
 ) -> None:
     """Bring in line what is known of what relations mean: kinds at their ends, words of the source, and what was
@@ -327,8 +327,9 @@ def _give_meaning(
 
 
 def _manifest(
-    source: Source, sha256: str, plan: LoadPlan, counts: StageCounts, options: LoadOptions, writer: str
+    source: Source, sha256: str, plan: LoadPlan, stage: Stage, counts: StageCounts, options: LoadOptions, writer: str
 ) -> Manifest:
+    words = stage.relation_words()
     return Manifest(
         sha256=sha256,
         number=plan.number,
@@ -344,6 +345,7 @@ def _manifest(
         num_duplicates=counts.num_duplicates,
         checksum=str(counts.checksum),
         replaces=plan.replaces,
+        stated_words=json.dumps(words, ensure_ascii=False) if words else None,
     )
 
 

@@ -11,7 +11,7 @@ from ...engine.neo4j.catalogue import LoadManifest, read_catalogue, read_graph_s
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.templates import Request, Row, split_into_requests, template
 from ...engine.progress import Progress, ignore_progress
-from ...engine.relations.describing import describe_from_source, remove_descriptions
+from ...engine.relations.describing import describe_from_source, read_stated_words, remove_descriptions
 from ...engine.relations.kinds import refresh_kinds
 from ...engine.writing.manifest import labels_of, make_write_request
 from ...engine.writing.names import Name, read_names, remove_load, write_names
@@ -63,7 +63,8 @@ def unload(
         )
         gateway.fetch(make_write_request("delete_unused_relations"))
         remove_descriptions(gateway, gateway.fetch(read_catalogue()), (), "source")  # what the deleted load said
-        describe_from_source(gateway)
+        stated = gateway.fetch(read_stated_words(manifest.sha256))
+        describe_from_source(gateway, stated)
         refresh_kinds(gateway)
         if mark:
             gateway.execute(make_write_request("unmark_load", {"LABEL": mark}, batch_size=batch_size))
