@@ -187,9 +187,10 @@ def snippets(text: str, length: int, overlap: int) -> Iterator[str]:
     one.
 
     White space becomes single blanks, and characters that are not text are dropped. A run without blanks that is longer
-    than a snippet is cut first (ours), as the splitter would check each of its characters.
+    than a snippet is cut first (ours), into pieces that are shorter than a snippet with the blank before them, as the
+    splitter would join a longer piece from its characters.
     """
-    endless = re.compile(rf"\S{{{length}}}(?=\S)")
+    endless = re.compile(rf"\S{{{max(length - 2, 1)}}}(?=\S)")
     splitter = RecursiveCharacterTextSplitter(chunk_size=length, chunk_overlap=overlap)
     for block in _blocks(text):
         for snippet in splitter.split_text(endless.sub(r"\g<0> ", block)):
