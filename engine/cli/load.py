@@ -321,11 +321,14 @@ def geonames(**flags: Any) -> None:
     help="Format of the lines.",
 )
 @_names
+@_languages
 @click.option("--remove", is_flag=True, help="Remove the triples instead.")
 @click.option("--missing-ok", is_flag=True, help="With --remove: pass over triples that are not there.")
 @json_option
 @database_options
-def lines(kind: str, names: str | None, remove: bool, missing_ok: bool, as_json: bool, **flags: Any) -> None:
+def lines(
+    kind: str, names: str | None, languages: str, remove: bool, missing_ok: bool, as_json: bool, **flags: Any
+) -> None:
     """Add the triples of a few lines from standard input to the graph, or remove them, as one change.
 
     Ends are ids or names of entities; what is neither is new. At most 100,000 triples; more are a load of their own
@@ -335,7 +338,7 @@ def lines(kind: str, names: str | None, remove: bool, missing_ok: bool, as_json:
     Example:
       printf 'Lima\\tmayor\\tAna\\n' | lodestar load -
       printf 'Lima\\tmayor\\tAna\\n' | lodestar load - --remove
-      lodestar load - --format ntriples < few.nt
+      lodestar load - --format ntriples --languages en,es < few.nt
     """
     from ...loaders.formats.by_name import source_class
     from ...loaders.loads.adding_lines import add_lines, remove_lines
@@ -346,8 +349,12 @@ def lines(kind: str, names: str | None, remove: bool, missing_ok: bool, as_json:
         raise UsageError("--names goes with tsv or csv, and without --remove")
     if missing_ok and not remove:
         raise UsageError("--missing-ok goes with --remove")
-    header = {"header": "no", "names_path": names} if kind in ("tsv", "csv") else {}
-    source = source_class(kind)(path="-", **header)
+    own: dict[str, Any] = {}
+    if kind in ("tsv", "csv"):
+        own = {"header": "no", "names_path": names}
+    elif kind == "ntriples":
+        own = {"languages": split_names(languages)}
+    source = source_class(kind)(path="-", **own)
     with Gateway(loading_connection(settings_from(**flags))) as gateway:
         gateway.version()
         report = remove_lines(source, gateway, missing_ok=missing_ok) if remove else add_lines(source, gateway)

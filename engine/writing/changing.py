@@ -36,7 +36,7 @@ from .lookup import (
 from .manifest import Manifest, check_own, ensure_schema, labels_of, make_write_request
 from .names import BASE_LOAD, Name, add_load, write_names
 from .relations import relation_rows
-from .stated import CHECKSUM_MODULUS, End, LiteralValue, Stated, TripleKey, fault_of_id, read_stated
+from .stated import CHECKSUM_MODULUS, LANGUAGE, End, LiteralValue, Stated, TripleKey, fault_of_id, read_stated
 
 SOURCE = "changes"
 """The name of the load that added triples belong to, and its kind."""
@@ -86,14 +86,16 @@ class ChangeReport:
 
 
 _SHOWN = 3
-Names = Mapping[str, str | Sequence[str]]
+Names = Mapping[str, str | Name | Sequence[str | Name]]
+"""A name, or a name and aliases, of entities by id or name: texts, or `Name` with a language."""
 
 
 def add_triples(gateway: Gateway, triples: Iterable[Stated], names: Names | None = None) -> ChangeReport:
     """Add triples and names to the graph: all of them, or none where an error is raised.
 
     A text is the id of an entity, else its exact name, else the id of a new entity, which is called by it. A relation
-    is known by its name or its label. `names` has a name, or a name and aliases, of entities by id or name.
+    is known by its name or its label. `names` has a name, or a name and aliases, of entities by id or name; of a
+    `Name` its text, language and whether it is an alias count.
 
     Raises `InputError` for what cannot be a triple or a name, `UsageError` for a name that several have and for more
     than `MAX_TRIPLES`, `GraphError` for a graph that is not whole, `LoadInProgressError` while a load runs.
@@ -131,14 +133,21 @@ def _check_number(stated: list[_Read]) -> list[_Read]:
     return stated
 
 
-def _check_names(id_: str, given: str | Sequence[str]) -> tuple[Name, ...]:
-    texts = [given] if isinstance(given, str) else list(given)
-    for text in texts:
-        if not isinstance(text, str) or not text.strip() or (fault_of_id(text) is not None):
+def _check_names(id_: str, given: str | Name | Sequence[str | Name]) -> tuple[Name, ...]:
+    some = [given] if isinstance(given, str | Name) else list(given)
+    names = [each if isinstance(each, Name) else Name(each, is_alias=place > 0) for place, each in enumerate(some)]
+    for name in names:
+        if not isinstance(name.text, str) or not name.text.strip() or (fault_of_id(name.text) is not None):
             raise InputError(
-                f"expected a name of at most 8,000 bytes of text for {quote_line(id_)}, found {quote_line(str(text))}"
+                f"expected a name of at most 8,000 bytes of text for {quote_line(id_)}, found "
+                f"{quote_line(str(name.text))}"
             )
-    return tuple(Name(text, is_alias=place > 0) for place, text in enumerate(texts))
+        if name.language and not LANGUAGE.fullmatch(name.language):
+            raise InputError(
+                f"expected a language as en or pt-br for the name {quote_line(name.text)}, found "
+                f"{quote_line(name.language)}"
+            )
+    return tuple(names)
 
 
 def check_whole(loads: Sequence[LoadManifest]) -> None:

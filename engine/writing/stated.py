@@ -19,7 +19,7 @@ MAX_ID_BYTES = 8_000
 """Neo4j's range index takes keys of about 8,160 bytes."""
 MAX_VALUE_CHARS = 1_000_000
 _XSD = "http://www.w3.org/2001/XMLSchema#"
-_LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
+LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
 _IRI = re.compile(r'[^\x00-\x20<>"{}|^`\\]+')
 
 
@@ -179,7 +179,7 @@ def fault_of_literal(literal: LiteralValue) -> str | None:
         return f"a literal is longer than {MAX_VALUE_CHARS:,} characters"
     if literal.datatype is not None and (literal.language or not _IRI.fullmatch(literal.datatype)):
         return "a literal has an IRI as datatype or a language, not both"
-    if literal.language is not None and not _LANGUAGE.fullmatch(literal.language):
+    if literal.language is not None and not LANGUAGE.fullmatch(literal.language):
         return "the language of a literal is a tag as en or pt-br"
     return None
 

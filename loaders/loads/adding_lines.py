@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import duckdb
@@ -11,6 +12,7 @@ import pyarrow as pa
 from ...engine.errors import InputError
 from ...engine.neo4j.gateway import Gateway
 from ...engine.writing.changing import MAX_TRIPLES, ChangeReport, add_triples, remove_triples
+from ...engine.writing.names import Name
 from ...engine.writing.stated import LiteralValue, Stated
 from ..parsers.parser import parser
 from ..reading.lines import LINES
@@ -28,10 +30,10 @@ def remove_lines(source: Source, gateway: Gateway, *, missing_ok: bool = False) 
     return remove_triples(gateway, read_lines(source)[0], missing_ok=missing_ok)
 
 
-def read_lines(source: Source) -> tuple[list[Stated], dict[str, list[str]]]:
+def read_lines(source: Source) -> tuple[list[Stated], dict[str, list[Name]]]:
     """Return the triples and the names that a source of lines states; raise `InputError` for a line it cannot read."""
     triples: list[Stated] = []
-    names: dict[str, list[str]] = {}
+    said: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for part in source.parts():
         for row in _rows(part):
             match row["category"]:
@@ -39,7 +41,7 @@ def read_lines(source: Source) -> tuple[list[Stated], dict[str, list[str]]]:
                     value = LiteralValue(row["tail"], row["datatype"], row["language"])
                     triples.append((row["head"], row["relation"], value if row["is_literal"] else row["tail"]))
                 case "name":
-                    names.setdefault(row["head"], []).append(row["tail"])
+                    said[row["head"]].append(row)
                 case "reject":
                     raise InputError(f"{source.name}:{row['line']}: {row['reason']}: nothing was changed")
         if len(triples) > MAX_TRIPLES:
@@ -47,7 +49,17 @@ def read_lines(source: Source) -> tuple[list[Stated], dict[str, list[str]]]:
                 f"{source.name}: expected at most {MAX_TRIPLES:,} triples, found more: name the format, as in "
                 f"`lodestar load {source.kind} - --append`"
             )
-    return triples, names
+    return triples, {id_: _order_names(rows, source.languages) for id_, rows in said.items()}
+
+
+def _order_names(rows: list[dict[str, Any]], languages: Sequence[str]) -> list[Name]:
+    """Return the names of an entity: names before aliases, then by language as the source prefers them."""
+    ranks = {language: rank for rank, language in enumerate(languages)}
+    rows = sorted(rows, key=lambda row: (row["tag"] == "alias", ranks.get((row["language"] or "").lower(), len(ranks))))
+    return [
+        Name(row["tail"], row["language"] or "", is_alias=row["tag"] == "alias" or (place > 0 and row["tag"] is None))
+        for place, row in enumerate(rows)
+    ]
 
 
 def _rows(part: Any) -> Iterator[dict[str, Any]]:

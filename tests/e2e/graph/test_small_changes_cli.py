@@ -50,6 +50,14 @@ def test_the_next_question_knows_what_was_added_with_its_names(lodestar: Lodesta
     assert "Ana Rojas" in lodestar("ask", "Who is the mayor of Lima?").out
 
 
+def test_names_are_read_in_the_languages_that_are_chosen(lodestar: Lodestar) -> None:
+    label = "http://www.w3.org/2000/01/rdf-schema#label"
+    lines = f'<m.ana> <mayor> <m.lima> .\n<m.ana> <{label}> "Ana Rosas"@es .\n<m.ana> <{label}> "Ana Roses"@en .\n'
+    load = ("load", "-", "--format", "ntriples", "--json")
+    assert json.loads(lodestar(*load, stdin=lines).out)["num_names"] == 1
+    assert json.loads(lodestar(*load, "--languages", "es", stdin=lines).out)["num_names"] == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "stdin", "code", "message"),
     [

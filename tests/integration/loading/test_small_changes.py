@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import neo4j
@@ -24,6 +25,9 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.load_lock import OpenTransaction
 from lodestar.engine.settings import Settings
 from lodestar.engine.writing import changing, lookup
+from lodestar.engine.writing.names import Name
+from lodestar.loaders.formats.ntriples import NtriplesSource
+from lodestar.loaders.loads.adding_lines import add_lines
 from lodestar.loaders.loads.loading import load_lock
 from lodestar.loaders.loads.unloading import unload
 from lodestar.loaders.loads.verifying import verify
@@ -91,6 +95,38 @@ def test_the_graph_is_the_same_as_after_a_load_that_appends(
     assert contents(driver) == added
     (appended,) = (each for each in gateway.fetch(read_loads()) if each.number == of_changes.number)
     assert (of_changes.num_triples, of_changes.checksum) == (appended.num_triples, appended.checksum)
+
+
+LINES = """\
+<m.ana> <mayor.of> <m.lima> .
+<m.ana> <http://www.w3.org/2004/02/skos/core#altLabel> "Anita"@en .
+<m.ana> <http://www.w3.org/2000/01/rdf-schema#label> "Ana Rosas"@es .
+<m.ana> <http://www.w3.org/2000/01/rdf-schema#label> "Ana Roses"@en .
+<m.ana> <http://www.w3.org/2000/01/rdf-schema#label> "Ана"@ru .
+<m.ana> <motto> "Adelante"@es .
+"""
+
+
+def test_lines_keep_the_languages_of_names_as_a_load_does(
+    engine: Engine, driver: neo4j.Driver, gateway: Gateway, tmp_path: Path
+) -> None:
+    (tmp_path / "few.nt").write_text(LINES, encoding="utf-8")
+    source = NtriplesSource(str(tmp_path / "few.nt"), languages=["en", "es"])
+    assert add_lines(source, gateway).num_names == 3
+    (names,) = driver.execute_query("MATCH (e {id: 'm.ana'}) RETURN e.name, e.aliases, e.name_tags").records
+    assert tuple(names) == ("Ana Roses", ["Ana Rosas", "Anita"], "en#2 es/name#2 en#2")
+    added = contents(driver)
+    unload(gateway, "changes")
+    load(source, gateway, mode="append")
+    assert contents(driver) == added
+
+
+def test_a_name_has_a_language_from_python(engine: Engine, driver: neo4j.Driver) -> None:
+    engine.add([MAYOR], names={"m.ana": ["Ana", Name("Ана", "ru", is_alias=True)]})
+    (names,) = driver.execute_query("MATCH (e {id: 'm.ana'}) RETURN e.name, e.aliases, e.name_tags").records
+    assert tuple(names) == ("Ana", ["Ана"], "#2 ru#2")
+    with pytest.raises(InputError, match="expected a language as en or pt-br for the name 'Ana', found 'in Peru'"):
+        engine.add([MAYOR], names={"m.ana": Name("Ana", "in Peru")})
 
 
 def test_what_is_added_and_removed_leaves_no_trace(engine: Engine, driver: neo4j.Driver) -> None:
