@@ -19,6 +19,7 @@ from .faults import count_chars, raise_fault, read_question, read_question_or_fa
 from .linking.topics import rerank_candidates
 from .neo4j.catalogue import ORIGINS, Edition, RelationInfo, read_catalogue, read_edition, read_full_state
 from .neo4j.connection import Connection
+from .neo4j.gateways import Gateways
 from .neo4j.instance import connection_of
 from .neo4j.templates import split_into_requests
 from .pipeline import Pipeline
@@ -32,7 +33,7 @@ from .values import Question, Scored, Topic
 
 if TYPE_CHECKING:
     from ..models.text.encoders import SentenceEncoder
-    from .neo4j.gateway import AsyncGateway, Gateway
+    from .neo4j.gateway import Gateway
     from .relations.describing import DescriptionReport
     from .show.explanation import Explanation
     from .show.growth import Growth
@@ -133,8 +134,7 @@ class Engine:
         self.resources = resources or Resources(self.settings, self.connection)
         self._own: dict[str, Any] = {"linker": linker, "retriever": retriever, "answerer": answerer}
         self._opening = threading.Lock()
-        self._gateway: Gateway | None = None
-        self._async_gateways: dict[asyncio.AbstractEventLoop, AsyncGateway] = {}
+        self._gateways = Gateways(self.connection)
         self._opened: _Opened | None = None
         self._warned: set[str] = set()
 
@@ -316,6 +316,14 @@ class Engine:
         """Like `answer_evidence`."""
         return await self._arun(self._answers_to(evidence, {}))
 
+    async def aadd(self, triples: Iterable[Stated], *, names: Names | None = None) -> ChangeReport:
+        """Like `add`, in a thread: a change that has begun goes on to its end, even where this task is cancelled."""
+        return await asyncio.to_thread(self.add, triples, names=names)
+
+    async def aremove(self, triples: Iterable[Stated], *, missing_ok: bool = False) -> ChangeReport:
+        """Like `remove`, in a thread, as `aadd`."""
+        return await asyncio.to_thread(self.remove, triples, missing_ok=missing_ok)
+
     # What every call does
 
     def _run(self, steps: Steps[T]) -> T:
@@ -324,7 +332,7 @@ class Engine:
 
     async def _arun(self, steps: Steps[T]) -> T:
         with translate_import_errors(f"recipe {self.recipe.name}"):
-            return await AsyncRunner(self._gateway_async(), lambda: self.resources.chat_opened).run(steps)
+            return await AsyncRunner(await self._gateways.of_loop(), lambda: self.resources.chat_opened).run(steps)
 
     def _retrieval_steps(
         self, questions: Sequence[str | Question], top_k: int | None, options: Mapping[str, Any]
@@ -428,40 +436,16 @@ class Engine:
 
     def gateway(self) -> Gateway:
         """Return the blocking gateway, opened and its server checked at the first call."""
-        with self._opening:
-            if self._gateway is None:
-                from .neo4j.gateway import Gateway
-
-                gateway = Gateway(self.connection)
-                try:
-                    gateway.version()
-                except BaseException:
-                    gateway.close()
-                    raise
-                self._gateway = gateway
-            return self._gateway
-
-    def _gateway_async(self) -> AsyncGateway:
-        """The gateway of the running event loop: connections belong to the loop that opened them."""
-        loop = asyncio.get_running_loop()
-        if loop not in self._async_gateways:
-            from .neo4j.gateway import AsyncGateway
-
-            self._async_gateways[loop] = AsyncGateway(self.connection)
-        return self._async_gateways[loop]
+        return self._gateways.blocking()
 
     def close(self) -> None:
         """Give the blocking connections back."""
         self.resources.close()
-        if self._gateway is not None:
-            self._gateway.close()
-            self._gateway = None
+        self._gateways.close()
 
     async def aclose(self) -> None:
         """Give back the connections of this event loop, and the blocking ones."""
-        gateway = self._async_gateways.pop(asyncio.get_running_loop(), None)
-        if gateway is not None:
-            await gateway.close()
+        await self._gateways.aclose()
         self.close()
 
     if not TYPE_CHECKING:

@@ -32,6 +32,12 @@ PASSWORD = "LODESTAR_FROM_PASSWORD"  # noqa: S105 - its name
 @click.option("--from-database", default="neo4j", show_default=True, help="Name of the database that is read.")
 @click.option("--labels", metavar="NAMES", help="Read only nodes with one of these labels: Person,Movie.")
 @click.option("--relationships", metavar="NAMES", help="Read only relationships of these types: ACTED_IN,DIRECTED.")
+@click.option("--where", metavar="CYPHER", help="Read only nodes n that meet a condition: 'n.born > 1950'.")
+@click.option(
+    "--where-relationship",
+    metavar="CYPHER",
+    help="Read only relationships r, from s to t, that meet a condition: 'r.rating > 50'.",
+)
 @click.option(
     "--name-property",
     "names",
@@ -59,6 +65,8 @@ def neo4j(
     saved_file: str | None,
     labels: str | None,
     relationships: str | None,
+    where: str | None,
+    where_relationship: str | None,
     names: tuple[str, ...],
     leave_out: tuple[str, ...],
     types: bool | None,
@@ -73,10 +81,12 @@ def neo4j(
     Example:
       lodestar load neo4j --from neo4j+s://graph.example.org --dry-run
       lodestar load neo4j --from bolt://localhost:7687 --labels Person,Movie --name-property Movie=title
+      lodestar load neo4j --from bolt://localhost:7687 --where 'n.born IS NULL OR n.born > 1950'
       lodestar load neo4j --from bolt://localhost:7687 --mapping mapping.toml --replace
     """
     from ...loaders.formats.property_graph.mapping import Choices
     from ..neo4j.gateway import Gateway
+    from ..neo4j.property_graph import Where
     from ..whole_file import check_output, write_text_file
 
     as_json, dry_run, force = flags.pop("as_json"), flags.pop("dry_run"), flags["force"]
@@ -84,7 +94,8 @@ def neo4j(
     options = load_options_from(flags, settings)
     if saved_file:
         check_output("--save-mapping", Path(saved_file), reads=[mapping_file] if mapping_file else [], force=force)
-    choices = Choices(split_names(labels), split_names(relationships), names, leave_out, types)
+    conditions = Where(where or "", where_relationship or "")
+    choices = Choices(split_names(labels), split_names(relationships), names, leave_out, types, conditions)
     with Gateway(_connection_from(settings, from_uri, from_user, from_database)) as gateway:
         with _name_options_of_source(gateway.connection):
             gateway.version()
@@ -100,10 +111,13 @@ def neo4j(
 
 def _map(gateway: Gateway, mapping_file: str | None, choices: Choices) -> tuple[Survey, GraphMapping]:
     from ...loaders.formats.property_graph.mapping import check_mapping, choose, guess_mapping, read_mapping
-    from ...loaders.formats.property_graph.survey import survey
+    from ...loaders.formats.property_graph.survey import check_where, survey
 
     read = read_mapping(Path(mapping_file)) if mapping_file else None
-    found = survey(gateway)
+    check_where(gateway, choices.where)
+    if read:
+        check_where(gateway, read.where, str(mapping_file))
+    found = survey(gateway, choices.where.over(read.where) if read else choices.where)
     if read:
         check_mapping(read, found, str(mapping_file))
     mapping = choose(read or guess_mapping(found), found, choices)

@@ -225,6 +225,18 @@ class Gateway:
             rows = _rows(session.run(Query(text), dict(request.params)))
         return request.decode(rows)
 
+    def plan(self, request: Request[Any]) -> None:
+        """Have the database plan a read request, which is not run; raise `DatabaseError` for what it refuses."""
+        self.round_trips += 1
+        with (
+            translate_errors(self.connection),
+            self._session(default_access_mode=neo4j.READ_ACCESS) as session,
+        ):
+            text: Any = f"EXPLAIN {request.template.render(request.names)}"
+            summary = session.run(Query(text), dict(request.params)).consume()
+        if summary.query_type != "r":
+            raise DatabaseError(f"Neo4j: expected a query that reads, found one of type {summary.query_type!r}")
+
     def stream(self, request: Request[T], fetch_size: int = FETCH_SIZE) -> Generator[T, None, None]:
         """Yield the rows of a read request, each decoded by itself, in one transaction without a timeout.
 
@@ -298,6 +310,18 @@ class AsyncGateway:
     async def close(self) -> None:
         """Close the connections."""
         await self._driver.close()
+
+    async def version(self) -> str:
+        """Return the server's version after checking address, password and version: at once, where a query that
+        cannot reach the server is tried again for some seconds."""
+        with translate_errors(self.connection):
+            try:
+                async with asyncio.timeout(self.connection.timeout_s + GRACE_S):
+                    info = await self._driver.get_server_info()
+                    await self._driver.verify_authentication() if self.connection.password else None
+            except TimeoutError:
+                raise self.connection.make_stalled_error() from None
+        return check_version(self.connection, info.agent)
 
     async def run(self, steps: Steps[T]) -> T:
         """Run steps that only use the database, and return their result."""

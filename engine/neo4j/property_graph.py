@@ -16,7 +16,7 @@ _ELEMENT_ID = re.compile(r"(\d+:[^:]+:)\d+")
 
 
 class Group(NamedTuple):
-    """How many elements have these labels, or this one type, and these properties.
+    """How many elements to read have these labels, or this one type, and these properties; it may be none.
 
     `last` is the highest number in their element ids, `id` one of these.
     """
@@ -51,15 +51,16 @@ class EndsSample(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A node with its properties, as the driver returns them."""
+    """A node with its properties, as the driver returns them; `is_within` says whether it is among those to read."""
 
     id: str
     labels: list[str]
+    is_within: bool
     properties: list[tuple[str, Any]]
 
 
 class Relationship(NamedTuple):
-    """A relationship with its properties; `is_within` says whether both ends are among the nodes that are read."""
+    """A relationship with its properties; `is_within` says whether it and both ends are among what is to read."""
 
     id: str
     type: str
@@ -67,6 +68,27 @@ class Relationship(NamedTuple):
     end: str
     is_within: bool
     properties: list[tuple[str, Any]]
+
+
+class Where(NamedTuple):
+    """What is read: nodes and relationships that meet a condition in Cypher, on `n`, and on `r` from `s` to `t`.
+
+    Empty is all. Of a relationship both ends must be read as well.
+    """
+
+    nodes: str = ""
+    relationships: str = ""
+
+    def over(self, other: Where) -> Where:
+        """Return these conditions, and those of another where there are none here."""
+        return Where(self.nodes or other.nodes, self.relationships or other.relationships)
+
+    def fill(self, *names: str) -> dict[str, str]:
+        """Return what a query has in the place of these names: a condition that all meet for an empty one."""
+        return {name: getattr(self, name.lower()) or "true" for name in names}
+
+
+EVERYWHERE = Where()
 
 
 class Page(NamedTuple):
@@ -84,24 +106,34 @@ def element_prefix(element_id: str) -> str | None:
     return found[1] if found else None
 
 
-def survey_nodes() -> Request[Group]:
-    """Stream the combinations of labels and properties of all nodes, each with its count."""
+def check_nodes(where: Where) -> Request[None]:
+    """Return a request that is never run: the database plans it if the condition on nodes is one."""
+    return Request(template("check_nodes"), {}, lambda _rows: None, where.fill("NODES"))
+
+
+def check_relationships(where: Where) -> Request[None]:
+    """Like `check_nodes` for the condition on relationships."""
+    return Request(template("check_relationships"), {}, lambda _rows: None, where.fill("RELATIONSHIPS"))
+
+
+def survey_nodes(where: Where = EVERYWHERE) -> Request[Group]:
+    """Stream the combinations of labels and properties of all nodes, each with the count of those to read."""
 
     def decode(rows: Sequence[Row]) -> Group:
         labels, keys, num, last, id_ = rows[0]
         return Group(tuple(labels), tuple(keys), num, last, id_)
 
-    return Request(template("survey_nodes"), {}, decode)
+    return Request(template("survey_nodes"), {}, decode, where.fill("NODES"))
 
 
-def survey_relationships() -> Request[Group]:
-    """Stream the combinations of type and properties of all relationships, each with its count."""
+def survey_relationships(where: Where = EVERYWHERE) -> Request[Group]:
+    """Stream the combinations of type and properties of all relationships, each with the count of those to read."""
 
     def decode(rows: Sequence[Row]) -> Group:
         type_, keys, num, last, id_ = rows[0]
         return Group((type_,), tuple(keys), num, last, id_)
 
-    return Request(template("survey_relationships"), {}, decode)
+    return Request(template("survey_relationships"), {}, decode, where.fill("NODES", "RELATIONSHIPS"))
 
 
 def sample_properties(label: str, limit: int) -> Request[list[PropertySample]]:
@@ -125,15 +157,16 @@ def sample_ends(type_: str, limit: int) -> Request[list[EndsSample]]:
     return Request(template("sample_ends"), {"limit": limit}, decode, {"RELATION": type_})
 
 
-def read_nodes(page: Page) -> Request[Node]:
+def read_nodes(page: Page, where: Where = EVERYWHERE) -> Request[Node]:
     """Stream the nodes of a page."""
-    return Request(template("read_nodes"), page._asdict(), lambda rows: Node(*rows[0]))
+    return Request(template("read_nodes"), page._asdict(), lambda rows: Node(*rows[0]), where.fill("NODES"))
 
 
-def read_relationships(page: Page, labels: Sequence[str] | None) -> Request[Relationship]:
+def read_relationships(page: Page, labels: Sequence[str] | None, where: Where = EVERYWHERE) -> Request[Relationship]:
     """Stream the relationships of a page; only nodes with one of `labels` are read, all if it is None."""
     params: Mapping[str, Any] = page._asdict() | {"labels": labels}
-    return Request(template("read_relationships"), params, lambda rows: Relationship(*rows[0]))
+    names = where.fill("NODES", "RELATIONSHIPS")
+    return Request(template("read_relationships"), params, lambda rows: Relationship(*rows[0]), names)
 
 
 def read_database_id() -> Request[str]:

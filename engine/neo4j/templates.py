@@ -6,6 +6,7 @@ A template's header is the leading comment of its file::
     // mode:    read | write | schema
     // params:  $ids :: LIST<STRING>, $limit :: INTEGER
     // names:   RELATION            (optional: `{{RELATION}}` in the text is replaced by a quoted identifier)
+    // conditions: NODES            (optional: `{{NODES}}` is replaced by an expression of the user's, on its own lines)
     // returns: id :: STRING
     // needs:   constraint entity_id
 
@@ -30,7 +31,7 @@ CYPHER_VERSION = 5
 
 Mode = Literal["read", "write", "schema"]
 
-_FIELD = re.compile(r"//\s*(mode|params|names|returns|needs):\s*(.*)")
+_FIELD = re.compile(r"//\s*(mode|params|names|conditions|returns|needs):\s*(.*)")
 _PARAMETER = re.compile(r"\$([A-Za-z_]\w*)")
 _NAME = re.compile(r"\{\{(\w+)\}\}")
 _PART = re.compile(r" *\{\{> (\w+)\}\}")
@@ -51,18 +52,25 @@ class Template:
     mode: Mode
     params: tuple[str, ...]
     names: tuple[str, ...]
+    """Of identifiers and conditions."""
+    conditions: tuple[str, ...]
     returns: tuple[str, ...]
     needs: str
     text: str
 
     def render(self, names: Mapping[str, str]) -> LiteralString:
-        """Return the query text with its Cypher version, and `{{NAME}}` replaced by the given quoted identifiers.
+        """Return the query text with its Cypher version, and `{{NAME}}` replaced by a quoted identifier or a condition.
 
-        External names are quoted and the rest is our own file, so the result is as safe as a literal.
+        Identifiers are quoted, and a condition is what the owner of the database says of it, so that the result is as
+        safe as a literal.
         """
         if set(names) != set(self.names):
             raise TemplateError(f"{self.name}.cypher: expected names {self.names}, got {sorted(names)}")
-        rendered = _NAME.sub(lambda match: quote_identifier(names[match.group(1)]), self.text)
+        filled = {
+            name: f"\n{given}\n" if name in self.conditions else quote_identifier(given)
+            for name, given in names.items()
+        }
+        rendered = _NAME.sub(lambda match: filled[match.group(1)], self.text)
         return cast(Any, f"CYPHER {CYPHER_VERSION} {rendered}")  # type: ignore[no-any-return]
 
 
@@ -98,7 +106,8 @@ def parse(name: str, source: str) -> Template:
     if found["mode"] not in ("read", "write", "schema"):
         raise TemplateError(f"{name}.cypher: mode {found['mode']!r} is none of read, write, schema")
     declared = tuple(_PARAMETER.findall(found["params"]))
-    names = tuple(re.findall(r"\w+", found.get("names", "")))
+    conditions = tuple(re.findall(r"\w+", found.get("conditions", "")))
+    names = (*re.findall(r"\w+", found.get("names", "")), *conditions)
     for allowed, pattern in ((declared, _PARAMETER), (names, _NAME)):
         used = set()
         for number, line in enumerate(lines[size:], start=size + 1):
@@ -114,6 +123,7 @@ def parse(name: str, source: str) -> Template:
         mode=cast(Mode, found["mode"]),
         params=declared,
         names=names,
+        conditions=conditions,
         returns=tuple(re.findall(r"(\w+) ::", found["returns"])),
         needs=found["needs"],
         text="\n".join(lines[size:]).strip(),

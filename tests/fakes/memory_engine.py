@@ -48,5 +48,5 @@ def open_engine(tmp_path: Path, recipe: str, options: Mapping[str, Any] | None =
     connection = Connection("bolt://127.0.0.1:1")
     resources = Resources(settings, connection)
     engine = Engine(settings, recipe=recipe, options=options, connection=connection, resources=resources)
-    engine._gateway = WholeGraph(TRIPLES)  # type: ignore[assignment]
+    engine._gateways._blocking = WholeGraph(TRIPLES)  # type: ignore[assignment]
     return engine

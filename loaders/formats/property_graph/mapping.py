@@ -4,6 +4,10 @@ A mapping is guessed from a survey, changed by options, or read from a TOML file
 
     types = true                    # a node's labels become triples: (node, type, label)
 
+    [where]
+    nodes = "n.born > 1950"         # a condition in Cypher that nodes meet, else they are left out
+    relationships = "r.rating > 50" # also of s and t, the two ends
+
     [labels.Person]
     name = ["name"]                 # several are joined by a blank; none: the nodes are unnamed records
     aliases = ["nickname"]
@@ -24,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from ....engine.errors import InputError, LodestarError, UsageError
+from ....engine.neo4j.property_graph import EVERYWHERE, Where
 from ....engine.whole_file import read_text
 from ....models.message_text import quote_line
 from .naming import guess_aliases, guess_names
@@ -57,10 +62,13 @@ class GraphMapping:
     labels: Mapping[str, LabelMapping]
     relationships: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     types: bool = True
+    where: Where = EVERYWHERE
 
     def as_json(self) -> dict[str, Any]:
-        """Return the mapping as plain data for JSON."""
+        """Return the mapping as plain data for JSON; conditions are in it where there are some."""
+        where = {name: condition for name, condition in self.where._asdict().items() if condition}
         return {
+            **({"where": where} if where else {}),
             "types": self.types,
             "labels": {
                 label: {"name": list(each.name), "aliases": list(each.aliases), "literals": list(each.literals)}
@@ -72,6 +80,8 @@ class GraphMapping:
     def as_toml(self) -> str:
         """Return the mapping as a TOML file, which `read_mapping` reads."""
         lines = [f"types = {json.dumps(self.types)}"]
+        if where := self.as_json().get("where"):
+            lines += ["", "[where]", *(f"{name} = {_quote(condition)}" for name, condition in where.items())]
         for label, each in self.labels.items():
             lines += ["", f"[labels.{_quote(label)}]"]
             fields = (("name", each.name), ("aliases", each.aliases), ("literals", each.literals))
@@ -98,6 +108,7 @@ class Choices:
     names: Sequence[str] = ()
     leave_out: Sequence[str] = ()
     types: bool | None = None
+    where: Where = EVERYWHERE
 
 
 def guess_mapping(survey: Survey) -> GraphMapping:
@@ -149,7 +160,8 @@ def choose(mapping: GraphMapping, survey: Survey, choices: Choices) -> GraphMapp
         relationships |= {
             type_: tuple(k for k in keys if k != key) for type_, keys in relationships.items() if of in (None, type_)
         }
-    return GraphMapping(labels, relationships, mapping.types if choices.types is None else choices.types)
+    where = choices.where.over(mapping.where)
+    return GraphMapping(labels, relationships, mapping.types if choices.types is None else choices.types, where)
 
 
 def check_mapping(mapping: GraphMapping, survey: Survey, place: str = "") -> None:
@@ -178,8 +190,8 @@ def read_mapping(path: Path) -> GraphMapping:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: expected TOML: {error}") from error
     for name in content:
-        if name not in ("types", "labels", "relationships"):
-            raise InputError(f"{path}: expected types, labels or relationships, found {quote_line(name)}")
+        if name not in ("types", "where", "labels", "relationships"):
+            raise InputError(f"{path}: expected types, where, labels or relationships, found {quote_line(name)}")
     types = content.get("types", True)
     if not isinstance(types, bool):
         raise InputError(f"{path}: types: expected true or false, found {quote_line(str(types))}")
@@ -188,7 +200,15 @@ def read_mapping(path: Path) -> GraphMapping:
         type_: _keys(path, f"relationships.{type_}", keys)
         for type_, keys in _table(path, content, "relationships").items()
     }
-    return GraphMapping(labels, relationships, types)
+    return GraphMapping(labels, relationships, types, _read_where(path, _table(path, content, "where")))
+
+
+def _read_where(path: Path, found: Mapping[str, Any]) -> Where:
+    for name, condition in found.items():
+        if name not in Where._fields or not isinstance(condition, str):
+            wrong = quote_line(str(condition if name in Where._fields else name))
+            raise InputError(f"{path}: where: expected nodes or relationships with a condition, found {wrong}")
+    return Where(**found)
 
 
 def _read_label(path: Path, label: str, found: object) -> LabelMapping:

@@ -22,6 +22,9 @@ def describe_mapping(survey: Survey, mapping: GraphMapping) -> Iterator[str]:
         f"{survey.num_nodes:,} nodes with {len(survey.labels):,} labels, {survey.num_relationships:,} relationships of "
         f"{len(survey.relationships):,} types"
     )
+    for name, condition in zip(("nodes", "relationships"), mapping.where, strict=True):
+        if condition:
+            yield f"only {name} where {condition}"
     yield f"labels, {'kept as types' if mapping.types else 'not kept'}"
     nodes = {label: facts.num for label, facts in survey.labels.items()}
     labels = {label: partial(_describe_label, survey, label, each) for label, each in mapping.labels.items()}
@@ -61,7 +64,7 @@ def _describe_label(survey: Survey, label: str, mapping: LabelMapping) -> str:
     said = []
     if mapping.name:
         name = " + ".join(mapping.name)
-        covered = max(facts.keys[key] for key in mapping.name) / facts.num
+        covered = max(facts.keys[key] for key in mapping.name) / max(facts.num, 1)
         others = [" + ".join(keys) for keys in guess_names(label, facts) if keys != mapping.name]
         or_ = f" (or {', '.join(others[:3])})" if others else ""
         said.append(f"named by {name}{or_}" + (f" in {covered:.0%}" if covered < 1 else ""))

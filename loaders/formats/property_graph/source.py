@@ -150,12 +150,13 @@ class Neo4jSource:
     def _node_rows(self, page: Page, left_out: Counter[str]) -> Iterator[StatementRow]:
         if page.first == 0 and self._mapping.types:
             yield from (name_row(0, label, label) for label in self._mapping.labels if label)
-        for line, node in enumerate(self._gateway.stream(read_nodes(page), FETCH_SIZE), page.first + 1):
+        found = self._gateway.stream(read_nodes(page, self._mapping.where), FETCH_SIZE)
+        for line, node in enumerate(found, page.first + 1):
             yield from self._rows.of_node(line, node, left_out)
 
     def _relationship_rows(self, page: Page, left_out: Counter[str]) -> Iterator[StatementRow]:
         labels = sorted(self._mapping.labels) if set(self._mapping.labels) != set(self._survey.labels) else None
-        found = self._gateway.stream(read_relationships(page, labels), FETCH_SIZE)
+        found = self._gateway.stream(read_relationships(page, labels, self._mapping.where), FETCH_SIZE)
         for line, relationship in enumerate(found, page.first + 1):
             yield from self._rows.of_relationship(line, relationship, left_out)
 
@@ -175,7 +176,7 @@ class _Rows:
     def of_node(self, line: int, node: Node, left_out: Counter[str]) -> Iterator[StatementRow]:
         """Yield the types of a node, its name and aliases, and its other properties as literals."""
         mapped = self._map_labels(tuple(node.labels or (NO_LABEL,)))
-        if not mapped:
+        if not mapped or not node.is_within:
             left_out["nodes"] += 1
             return
         if self._mapping.types:

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ....engine.errors import InputError
+from ....engine.errors import (
+    AuthenticationError,
+    DatabaseError,
+    DatabaseUnavailableError,
+    InputError,
+    UsageError,
+)
 from ....engine.neo4j.gateway import Gateway
 from ....engine.neo4j.property_graph import (
+    EVERYWHERE,
     Group,
     PropertySample,
+    Where,
+    check_nodes,
+    check_relationships,
     element_prefix,
     sample_ends,
     sample_properties,
     survey_nodes,
     survey_relationships,
 )
+from ....models.message_text import quote_line
 
 SAMPLE_SIZE = 1_000
 """Nodes of a label whose properties are looked at."""
@@ -73,16 +85,44 @@ class Survey:
     """How many nodes and relationships have each property."""
 
 
-def survey(gateway: Gateway) -> Survey:
+def check_where(gateway: Gateway, where: Where, place: str = "") -> None:
+    """Have the database plan conditions without reading anything; raise an error for what is none.
+
+    place: the file that says them (`InputError`); options without (`UsageError`).
+    """
+    checks = (
+        ("nodes", "--where", where.nodes, check_nodes(where)),
+        ("relationships", "--where-relationship", where.relationships, check_relationships(where)),
+    )
+    for name, option, condition, request in checks:
+        if condition:
+            try:
+                gateway.plan(request)
+            except (DatabaseUnavailableError, AuthenticationError):
+                raise
+            except DatabaseError as error:
+                said = _PLACE.split(str(error))[0].removeprefix("Neo4j: ").strip().rstrip(".")
+                message = f"expected a condition in Cypher, found {quote_line(condition)}: {said}"
+                raise (InputError if place else UsageError)(
+                    f"{f'{place}: where.{name}' if place else option}: {message}"
+                ) from error
+
+
+_PLACE = re.compile(r"\s*\(line \d+, column|\n")
+"""What follows in Neo4j's messages is about the text of the query."""
+
+
+def survey(gateway: Gateway, where: Where = EVERYWHERE) -> Survey:
     """Survey a database in one pass over its nodes and one over its relationships, and sample what may be a name.
 
-    Raises `InputError` for one without nodes, or with element ids of an unknown form.
+    Counts are of what meets the conditions; labels and types are all. Raises `InputError` for a database without such
+    nodes, or with element ids of an unknown form.
     """
     labels: dict[str, LabelFacts] = {}
     nodes, edges = Extent(), Extent()
     keys: Counter[str] = Counter()
     num_nodes = num_relationships = 0
-    for group in gateway.stream(survey_nodes()):
+    for group in gateway.stream(survey_nodes(where)):
         num_nodes += group.num
         _extend(nodes, group)
         keys.update(dict.fromkeys(group.keys, group.num))
@@ -90,14 +130,16 @@ def survey(gateway: Gateway) -> Survey:
             found = labels.setdefault(label, LabelFacts())
             found.num += group.num
             found.keys.update(dict.fromkeys(group.keys, group.num))
-    if not num_nodes:
+    if labels and not num_nodes:
+        raise InputError(f"expected nodes that meet the condition {quote_line(where.nodes)}, found none")
+    if not labels:
         connection = gateway.connection
         raise InputError(
             f"{connection.where}: expected nodes in database {connection.database!r}, found none that "
             f"{connection.user!r} may read: check --from-database, and the user's rights"
         )
     types: dict[str, TypeFacts] = {}
-    for group in gateway.stream(survey_relationships()):
+    for group in gateway.stream(survey_relationships(where)):
         num_relationships += group.num
         _extend(edges, group)
         keys.update(dict.fromkeys(group.keys, group.num))

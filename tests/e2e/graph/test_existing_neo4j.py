@@ -109,22 +109,26 @@ def test_a_server_that_refuses_every_write_is_read(
 def test_a_mapping_is_written_changed_and_read(lodestar: Lodestar, source: Connection, theirs: neo4j.Driver) -> None:
     write_graph(theirs, MOVIES)
     load = ("load", "neo4j", "--from", source.uri, "--from-user", "neo4j", "--from-database", "neo4j")
-    chosen = ("--labels", "Movie,Person", "--relationships", "DIRECTED", "--leave-out", "tagline")
+    where = ("--where", "n.site IS NULL", "--where-relationship", "t.released < 2010")
+    chosen = ("--labels", "Movie,Person", "--relationships", "DIRECTED", "--leave-out", "tagline", *where)
     ran = lodestar(*load, *chosen, "--no-types", "--save-mapping", "m.toml", "--dry-run", "--json")
     assert ran.code == 0, ran.err
     shown = json.loads(ran.out)
     assert shown["mapping"]["labels"]["Movie"] == {"name": ["title"], "aliases": [], "literals": ["released"]}
     assert shown["mapping"]["relationships"] == {"DIRECTED": []}
-    assert shown["counts"]["nodes"] == 10
+    assert shown["counts"]["nodes"] == 9
+    assert shown["counts"]["relationship_types"]["DIRECTED"] == 2
+    assert shown["mapping"]["where"] == {"nodes": "n.site IS NULL", "relationships": "t.released < 2010"}
+    assert "only nodes where n.site IS NULL\n" in lodestar(*load, *chosen, "--dry-run").out
     assert lodestar(*load, "--save-mapping", "m.toml", "--dry-run").code == 2, "a file is not overwritten"
     text = Path("m.toml").read_text(encoding="utf-8")
     Path("m.toml").write_text(text.replace('literals = ["released"]', "literals = []"), encoding="utf-8")
     ran = lodestar(*load, "--mapping", "m.toml", "--types", "--name-property", "Person=name", "--json")
     assert ran.code == 0, ran.err
     report = json.loads(ran.out)
-    assert (report["num_entities"], report["num_literals"], report["num_unnamed"]) == (12, 6, 0)
-    assert report["left_out"] == {"properties": 11, "relationships": 6}
-    assert "left out: 11 properties, 6 relationships" in ran.err
+    assert (report["num_entities"], report["num_literals"], report["num_unnamed"]) == (11, 5, 0)
+    assert report["left_out"] == {"nodes": 1, "properties": 8, "relationships": 8}
+    assert "left out: 1 nodes, 8 properties, 8 relationships" in ran.err
     assert lodestar(*load, "--mapping", "m.toml", "--types", "--name-property", "Person=name").code == 0
     refused = lodestar(*load)
     assert refused.code == 2
@@ -140,12 +144,21 @@ def test_bad_input_is_one_line_each(
 ) -> None:
     write_graph(theirs, MOVIES)
     load = ("load", "neo4j", "--from", source.uri, "--dry-run")
+    before = state(theirs)
     Path("m.toml").write_text("[labels.Film]\nname = 'title'\n", encoding="utf-8")
+    Path("w.toml").write_text("[where]\nnodes = 'm.born'\n", encoding="utf-8")
     expected: list[tuple[int, str, tuple[str, ...]]] = [
         (2, "--labels: the database has no label 'Persn': it has Person", (*load, "--labels", "Persn")),
         (3, "m.toml: the database has no label 'Film': it has", (*load, "--mapping", "m.toml")),
         (3, "missing.toml: the mapping cannot be read", (*load, "--mapping", "missing.toml")),
         (3, "expected a property that names nodes", (*load, "--leave-out", "name", "--leave-out", "title")),
+        (2, "--where: expected a condition in Cypher, found 'n.born >': Invalid input", (*load, "--where", "n.born >")),
+        (2, "--where: expected a condition in Cypher", (*load, "--where", "true) DETACH DELETE n //")),
+        (2, "--where: expected a condition in Cypher", (*load, "--where", "n.born = 1) OR (true")),
+        (2, "--where: expected a condition in Cypher", (*load, "--where", "n.born = 1], [true")),
+        (2, "--where-relationship: expected a condition", (*load, "--where-relationship", "n.born = 1")),
+        (3, "w.toml: where.nodes: expected a condition in Cypher, found 'm.born'", (*load, "--mapping", "w.toml")),
+        (3, "expected nodes that meet the condition 'n.born = 1', found none", (*load, "--where", "n.born = 1")),
         (4, "has no database 'films': check --from-database", (*load, "--from-database", "films")),
         (4, "no Neo4j answers at bolt://127.0.0.1:1: check --from", ("load", "neo4j", "--from", "bolt://127.0.0.1:1")),
         (2, "database address: expected one of", ("load", "neo4j", "--from", "http://127.0.0.1:7474")),
@@ -155,6 +168,7 @@ def test_bad_input_is_one_line_each(
     for code, message, arguments in expected:
         ran = lodestar(*arguments)
         assert (ran.code, message in ran.err, ran.err.count("\n")) == (code, True, 1), (arguments, ran.err)
+    assert state(theirs) == before
     theirs.execute_query("MATCH (n) DETACH DELETE n")
     ran = lodestar(*load)
     assert (ran.code, "expected nodes in database 'neo4j', found none that 'neo4j' may read" in ran.err) == (3, True)

@@ -13,7 +13,7 @@ from lodestar.engine.neo4j.catalogue import read_catalogue, read_loads
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.instance import Instance
-from lodestar.engine.neo4j.property_graph import Page, element_prefix, read_nodes, read_relationships
+from lodestar.engine.neo4j.property_graph import Page, Where, element_prefix, read_nodes, read_relationships
 from lodestar.engine.neo4j.templates import Request
 from lodestar.loaders.formats.property_graph.mapping import Choices, choose, guess_mapping
 from lodestar.loaders.formats.property_graph.source import Neo4jSource
@@ -50,7 +50,7 @@ def source_gateway(source_connection: Connection, theirs: neo4j.Driver) -> Itera
 
 
 def make_source(gateway: Gateway, staging: Path, choices: Choices = EVERYTHING) -> Neo4jSource:
-    found = survey(gateway)
+    found = survey(gateway, choices.where)
     return Neo4jSource(gateway, found, choose(guess_mapping(found), found, choices), staging)
 
 
@@ -147,6 +147,36 @@ def test_what_is_not_chosen_is_left_out_and_counted(
     assert not {"Tom Hanks"} & {head for head, _, _ in triples(driver)}
 
 
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "n.born IS NULL OR n.born < 1960 // old or of unknown age",
+        "n:Movie OR EXISTS { (n)--(:Movie) } AND NOT coalesce(n.born > 1960, false)",
+    ],
+)
+def test_only_what_meets_a_condition_is_read(
+    source_gateway: Gateway,
+    theirs: neo4j.Driver,
+    gateway: Gateway,
+    driver: neo4j.Driver,
+    tmp_path: Path,
+    nodes: str,
+) -> None:
+    write_graph(theirs, MOVIES)
+    choices = Choices(where=Where(nodes, "s.name STARTS WITH 'T'"))
+    _, left_out = load_from(source_gateway, gateway, tmp_path, choices)
+    assert left_out == {"nodes": 4, "relationships": 8}
+    found = triples(driver)
+    assert {head for head, _, _ in found if head != "…"} == {
+        *("The Matrix", "Cloud Atlas", "The Polar Express"),
+        *("Tom Hanks", "Robert Zemeckis", "Jessica Thompson"),
+    }
+    assert {(head, tail) for head, relation, tail in found if relation == "ACTED_IN"} == {
+        *(("Tom Hanks", "…"), ("…", "Cloud Atlas"), ("…", "The Polar Express"))
+    }
+    assert verify(gateway).faults == ()
+
+
 def test_changes_and_deletions_are_followed(
     source_gateway: Gateway, theirs: neo4j.Driver, gateway: Gateway, driver: neo4j.Driver, tmp_path: Path
 ) -> None:
@@ -204,9 +234,12 @@ def test_pages_are_read_by_seeks(theirs: neo4j.Driver, source_gateway: Gateway) 
     (node, edge) = theirs.execute_query("MATCH (n)-[r]->() RETURN elementId(n), elementId(r) LIMIT 1").records[0]
     page = Page(element_prefix(node) or "", 0, 99, [])
     edges = page._replace(prefix=element_prefix(edge) or "")
+    where = Where("n:A AND n.name = 'a1'", "r.w = 1")
     for request, seek in (
         (read_nodes(page), "NodeByElementIdSeek"),
+        (read_nodes(page, where), "NodeByElementIdSeek"),
         (read_relationships(edges, None), "DirectedRelationshipByElementIdSeek"),
+        (read_relationships(edges, None, where), "DirectedRelationshipByElementIdSeek"),
     ):
         text = request.template.render(request.names)
         summary = theirs.execute_query(f"EXPLAIN {text}", dict(request.params)).summary

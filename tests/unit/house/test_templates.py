@@ -62,6 +62,13 @@ def test_names_are_quoted_and_must_be_complete() -> None:
         found.render({})
 
 
+def test_a_condition_stands_as_it_is_on_lines_of_its_own() -> None:
+    text = source("MATCH (n) WHERE ({{NODES}}) RETURN n.id AS id LIMIT $most", "$most :: INTEGER")
+    found = parse("x", text.replace("// returns", "// conditions: NODES\n// returns"))
+    assert found.conditions == found.names == ("NODES",)
+    assert "WHERE (\nn.a = 1 // one\n) RETURN" in found.render({"NODES": "n.a = 1 // one"})
+
+
 def test_quoting_doubles_back_ticks_and_refuses_what_cypher_would_unescape() -> None:
     assert quote_identifier("a`]->() DETACH DELETE n //") == "`a``]->() DETACH DELETE n //`"
     for bad in ("", "a\x00b", "a\\u0060b"):

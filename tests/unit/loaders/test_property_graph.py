@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError, UsageError
-from lodestar.engine.neo4j.property_graph import Node, PropertySample, Relationship, element_prefix
+from lodestar.engine.neo4j.property_graph import Node, PropertySample, Relationship, Where, element_prefix
 from lodestar.loaders.formats.property_graph.mapping import (
     Choices,
     GraphMapping,
@@ -101,6 +102,7 @@ def test_a_mapping_is_guessed_without_vectors_and_with_rarer_labels_first(films:
 def test_a_mapping_written_is_the_one_that_is_read(tmp_path: Path) -> None:
     odd = {"": LabelMapping(("na\x7fme",)), 'say "a"\\😀\n': LabelMapping((), ("ö",), ("a.b",))}
     mapping = GraphMapping({**FILMS.labels, **odd}, {**FILMS.relationships, "IS A": ("x y",)}, types=False)
+    mapping = replace(mapping, where=Where(relationships='r.a = "\\n"'))
     file = tmp_path / "mapping.toml"
     file.write_text(mapping.as_toml(), encoding="utf-8")
     assert read_mapping(file) == mapping
@@ -111,7 +113,9 @@ def test_a_mapping_written_is_the_one_that_is_read(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("labels = ", "expected TOML"),
-        ("lables = 1", "expected types, labels or relationships, found 'lables'"),
+        ("lables = 1", "expected types, where, labels or relationships, found 'lables'"),
+        ("where.node = 'x'", "where: expected nodes or relationships with a condition, found 'node'"),
+        ("where.nodes = true", "where: expected nodes or relationships with a condition, found 'True'"),
         ("types = 1", "types: expected true or false, found '1'"),
         ("labels = 1", "labels: expected a table, found '1'"),
         ("labels.Person = 1", "labels.Person: expected name, aliases or literals, found '1'"),
@@ -224,7 +228,9 @@ def rows_of(mapping: GraphMapping, *found: Node | Relationship) -> tuple[list[tu
 
 
 def test_a_node_is_named_by_the_first_label_whose_property_it_has() -> None:
-    node = Node("4:x:1", ["Person", "Movie"], [("name", "Ann"), ("nickname", ["A", "B"]), ("born", 1), ("shoe", 4)])
+    node = Node(
+        "4:x:1", ["Person", "Movie"], True, [("name", "Ann"), ("nickname", ["A", "B"]), ("born", 1), ("shoe", 4)]
+    )
     made, left_out = rows_of(FILMS, node)
     assert made == [
         ("triple", "4:x:1", "type", "Movie"),
@@ -235,7 +241,8 @@ def test_a_node_is_named_by_the_first_label_whose_property_it_has() -> None:
         ("triple", "4:x:1", "born", "1"),
     ]
     assert left_out == {"properties": 1}
-    assert rows_of(FILMS, Node("4:x:1", ["Other"], [])) == ([], {"nodes": 1})
+    assert rows_of(FILMS, Node("4:x:1", ["Other"], True, [])) == ([], {"nodes": 1})
+    assert rows_of(FILMS, Node("4:x:1", ["Person"], False, [])) == ([], {"nodes": 1})
 
 
 def test_a_relationship_with_properties_is_a_record() -> None:
