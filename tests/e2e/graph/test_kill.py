@@ -101,12 +101,8 @@ def seen(driver: neo4j.Driver, gateway: Gateway) -> Snapshot:
     return snapshot(driver)
 
 
-BULK = pytest.param(("--writer", "bulk", "--replace"), marks=pytest.mark.long)
-"""Five servers started and stopped for one kill."""
-APPENDED = pytest.param(("--append",), marks=pytest.mark.long)
-
-
-@pytest.mark.parametrize("options", [BULK, ("--writer", "online"), APPENDED], ids=str)
+@pytest.mark.long
+@pytest.mark.parametrize("options", [("--writer", "bulk", "--replace"), ("--writer", "online"), ("--append",)], ids=str)
 def test_the_same_command_again_finishes_what_was_killed(
     instance: Instance, files: tuple[Path, Path], cache_dir: Path, options: tuple[str, ...]
 ) -> None:

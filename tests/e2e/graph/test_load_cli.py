@@ -200,7 +200,7 @@ def test_a_disk_that_fills_up_in_conversion_leaves_nothing(
 def test_an_interrupted_load_is_repaired_by_the_same_load(
     lodestar: Run, driver: neo4j.Driver, environment: dict[str, str], tmp_path: Path, how: signal.Signals, code: int
 ) -> None:
-    triples = {(f"e{i % 997}", f"r{i % 31}", f"e{i * i % 1009}") for i in range(90_000)}
+    triples = {(f"e{i % 997}", f"r{i % 31}", f"e{i * i % 1009}") for i in range(45_000)}
     kg = tmp_path / "kg.tsv"
     kg.write_text("".join("\t".join(triple) + "\n" for triple in sorted(triples)))
     process = subprocess.Popen([*LODESTAR, "load", "tsv", str(kg)], env=environment, stderr=subprocess.PIPE, text=True)

@@ -119,6 +119,7 @@ def files_of(folder: Path) -> Iterator[Path]:
 
 @pytest.mark.skipif(not torch.distributed.is_available(), reason="this PyTorch has no process groups")
 @pytest.mark.timeout(900)
+@pytest.mark.long
 def test_two_ranks_learn_what_one_process_does(
     data: Path, undisturbed: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:

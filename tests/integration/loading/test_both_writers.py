@@ -115,9 +115,8 @@ def test_the_same_graph_by_both_writers(
     assert typed
 
 
-@pytest.mark.parametrize(
-    ("writer", "mode"), [pytest.param("bulk", "replace", marks=pytest.mark.long), ("online", "append")]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("writer", "mode"), [("bulk", "replace"), ("online", "append")])
 def test_the_graph_that_is_there_is_locked_from_the_plan_to_the_end(
     instance: Instance, tmp_path: Path, writer: WriterChoice, mode: Mode
 ) -> None:

@@ -222,7 +222,9 @@ def run(code: str, real: Instance, *arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-c", text, *map(str, folders)], stdout=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize("way", ["tied", "untied", "interrupted"])
+@pytest.mark.parametrize(
+    "way", ["tied", *(pytest.param(way, marks=pytest.mark.long) for way in ("untied", "interrupted"))]
+)
 def test_no_importer_outlives_its_lodestar(real: Instance, slow: Path, way: str) -> None:
     """Tied, the kernel ends it; untied, the next use of the home does; interrupted, the call itself."""
     code = f"""
