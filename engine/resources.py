@@ -51,6 +51,10 @@ class Resources:
         self._opened: dict[object, Any] = {}
         self._stores: list[VectorStore] = []
 
+    def __reduce__(self) -> tuple[type[Resources], tuple[Settings, Connection]]:
+        """A copy in another process opens everything for itself."""
+        return type(self), (self.settings, self.connection)
+
     def get_or_make(self, key: object, make: Callable[[], T]) -> T:
         """Return the value for this key; the first call makes it, other threads wait for it."""
         with self._turn:

@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import database_options, json_option, question_options, search_options, settings_and_recipe
+from .options import (
+    database_options,
+    json_option,
+    question_options,
+    search_options,
+    settings_and_recipe,
+    worker_options,
+    workers_from,
+)
 from .terminal import echo, printable
+
+if TYPE_CHECKING:
+    from ..api import Engine
+    from ..evidence.evidence import Answer
+    from ..evidence.extras import Quotes
+    from ..parallel import PerProcess
+    from ..values import Question
+
+    Told = tuple[Answer, Quotes, str]
+    """An answer, the snippets of its first items, and how the question was understood."""
+
+TOGETHER = 64
+"""Questions of a file that are asked together; more together are not faster (docs/benchmarks.md)."""
 
 
 @click.command()
@@ -23,6 +46,7 @@ from .terminal import echo, printable
 @click.option("--paths", "max_paths", type=click.IntRange(0), default=3, show_default=True, help="Items to print.")
 @click.option("--browse", is_flag=True, help="Open the retrieved paths in Neo4j Browser.")
 @search_options
+@worker_options
 @json_option
 @database_options
 def command(
@@ -44,32 +68,48 @@ def command(
       lodestar ask --topic geo.country.PE "Which currency is used there?"
       lodestar ask --forms "How many countries border both Brazil and Argentina?"
       lodestar ask --json --file questions.txt > answers.jsonl
+      lodestar ask --json --file questions.txt --ray 10.0.0.1:6379 > answers.jsonl
       lodestar ask --recipe "star + merge" --set star.checkpoint=FOLDER "Where was Ann born?"
     """
     from ..api import Engine
     from ..evidence.plain import answer_data
     from ..faults import fault_of
+    from ..parallel import PerProcess
     from .options import questions_from
     from .render import answer_lines
 
     questions = questions_from(texts, file, topics)
+    workers = workers_from(flags)
     settings, recipe = settings_and_recipe(flags, llm=llm, forms=forms)
-    with Engine(settings, recipe=recipe) as engine:
-        alone = len(questions) == 1 and not as_json  # what cannot be asked ends it; as JSON it is an answer of no kind
-        answers = [engine.ask(questions[0])] if alone else engine.ask_batch(questions)
-        quotes = engine.quote([answer.evidence for answer in answers], max_items=max_paths)
-        for answer, quote in zip(answers, quotes, strict=True):
-            if as_json:
-                snippets = {"snippets": quote} if any(quote) else {}
-                told = {"reading": reading} if (reading := engine.describe_interpretation(answer.evidence)) else {}
-                echo(json.dumps(answer_data(answer) | told | snippets, ensure_ascii=False))
-            else:
-                echo("\n".join(answer_lines(answer, max_paths, len(questions), quote)))
-                if reading := engine.describe_interpretation(answer.evidence):
-                    echo(click.style(f"  {printable(reading)}", dim=True))
+    alone = len(questions) == 1 and not as_json  # what cannot be asked ends it; as JSON it is an answer of no kind
+    parts = [questions[start : start + TOGETHER] for start in range(0, len(questions), TOGETHER)]
+    failed, found = None, []
+    with PerProcess(partial(Engine, settings, recipe=recipe)) as opened:
+        ask = partial(_ask, opened, max_quotes=max_paths, alone=alone)
+        for part, told in zip(parts, workers.map(ask, parts), strict=True):
+            for answer, quotes, reading in told:
+                if as_json:
+                    more = ({"reading": reading} if reading else {}) | ({"snippets": quotes} if any(quotes) else {})
+                    echo(json.dumps(answer_data(answer) | more, ensure_ascii=False))
+                else:
+                    echo("\n".join(answer_lines(answer, max_paths, len(part), quotes)))
+                    if reading:
+                        echo(click.style(f"  {printable(reading)}", dim=True))
+                failed = failed or answer.failure or fault_of(answer.evidence)
+                if browse:
+                    found.append(answer.evidence)
         if browse:
             from .browse import open_in_browser
 
-            open_in_browser(engine, [answer.evidence for answer in answers])
-    if error := next((error for answer in answers if (error := answer.failure or fault_of(answer.evidence))), None):
-        raise error
+            open_in_browser(opened.value, found)
+    if failed:
+        raise failed
+
+
+def _ask(opened: PerProcess[Engine], questions: Sequence[Question], *, max_quotes: int, alone: bool) -> list[Told]:
+    """Return what is to be told of each question. alone: raise what keeps it from being asked."""
+    engine = opened.value
+    answers = [engine.ask(questions[0])] if alone else engine.ask_batch(questions)
+    quotes = engine.quote([answer.evidence for answer in answers], max_items=max_quotes)
+    readings = [engine.describe_interpretation(answer.evidence) for answer in answers]
+    return list(zip(answers, quotes, readings, strict=True))

@@ -17,6 +17,8 @@ from .options import (
     settings_and_recipe,
     settings_from,
     walking_options,
+    worker_options,
+    workers_from,
 )
 from .terminal import echo, printable
 
@@ -66,7 +68,7 @@ def command() -> None:
 @click.option("--split", help="The split to ask, such as dev, if the set is a folder.")
 @click.option("--format", "format_name", help="The set's format, if it cannot be detected.")
 @click.option("--limit", type=click.IntRange(1), help="Ask a random sample of this size; it is always the same.")
-@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Questions at a time.")
+@worker_options
 @click.option("--link", is_flag=True, help="Link topic entities instead of using those of the set.")
 @click.option("--unanswerable", is_flag=True, help="Also ask each question with the relations to its answers excluded.")
 @click.option("--no-diagnosis", is_flag=True, help="Do not diagnose wrong answers; saves reading the whole graph.")
@@ -83,7 +85,6 @@ def run(
     split: str | None,
     format_name: str | None,
     limit: int | None,
-    workers: int,
     link: bool,
     unanswerable: bool,
     no_diagnosis: bool,
@@ -101,12 +102,14 @@ def run(
       lodestar eval questions-dev.jsonl.gz
       lodestar eval questions-dev.jsonl.gz --recipe oracle --max-hop 3
       lodestar eval questions-dev.jsonl.gz --unanswerable
+      lodestar eval questions-dev.jsonl.gz --ray 10.0.0.1:6379
       lodestar eval questions-dev.jsonl.gz --recipe "similarity + filter" --set filter.keep=10 --noise 10,20,30
     """
     from ...loaders.questions.question_sets import choose_file, read_questions
     from ..errors import UsageError
     from ..evaluation.runs import RunOptions
 
+    workers = workers_from(flags)
     settings, recipe = settings_and_recipe(flags)
     nums = _amounts(noise) if noise is not None else []
     if nums and prices:
@@ -126,15 +129,13 @@ def run(
 
 @command.command()
 @click.argument("report", metavar="RUN")
-@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Questions at a time.")
+@worker_options
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the second run (default: RUN-again).")
 @click.option("--fresh", is_flag=True, help="Start again if the folder has a run.")
 @ALLOW_PARTS
 @json_option
 @database_options
-def rerun(
-    report: str, workers: int, out: Path | None, fresh: bool, allow_parts: bool, as_json: bool, **flags: Any
-) -> None:
+def rerun(report: str, out: Path | None, fresh: bool, allow_parts: bool, as_json: bool, **flags: Any) -> None:
     """Repeat a run from its report, and check that the figures are the same. Exits with 5 if they are not.
 
     \b
@@ -169,7 +170,7 @@ def rerun(
     _check_folder(folder, dataset)
     options = RunOptions(
         folder,
-        workers,
+        workers_from(flags),
         limit,
         is_linked,
         fresh=fresh,

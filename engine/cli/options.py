@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..errors import InputError, LodestarError, UsageError
+from ..parallel import Workers
 from ..settings import Settings, resolve
 from ..values import Question
 from ..whole_file import parse_json
@@ -103,6 +105,43 @@ _WALKING = (
     ),
     click.option("--any-graph", is_flag=True, help="Allow a checkpoint that was trained on another graph."),
 )
+
+
+def _ray_address(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+    if text is not None and not _RAY_ADDRESS.fullmatch(text):
+        raise click.BadParameter(
+            f"expected HOST:PORT, ray://HOST:PORT, auto or local, found {text[:100]!r}: for one of this machine's own "
+            "write --ray=local"
+        )
+    return text
+
+
+_RAY_ADDRESS = re.compile(r"local|auto|(ray://)?[\w.\-\[\]:]+:\d{1,5}", re.ASCII)
+_WORKERS = (
+    click.option(
+        "--workers",
+        type=click.IntRange(1, 1024),
+        help="Parts at a time (default: 1; with --ray one for each CPU of it).",
+    ),
+    click.option(
+        "--ray",
+        is_flag=False,
+        flag_value="local",
+        metavar="[ADDRESS]",
+        callback=_ray_address,
+        help="Work on a Ray cluster: HOST:PORT, ray://HOST:PORT, auto, or one of this machine's own (docs/ray.md).",
+    ),
+)
+
+
+def worker_options(function: F) -> F:
+    """Add --workers and --ray; `workers_from` reads them."""
+    return _add(function, _WORKERS)
+
+
+def workers_from(flags: dict[str, Any]) -> Workers:
+    """Return the workers of the flags, which are taken out."""
+    return Workers(flags.pop("workers") or 0, flags.pop("ray") or "")
 
 
 def question_options(function: F) -> F:

@@ -6,9 +6,9 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..api import Engine
 from ..errors import LodestarError, UsageError
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers, look_up_topic_ids
 from ..neo4j.catalogue import read_graph_state
+from ..parallel import HERE, PerProcess, Workers
 from ..provenance import provenance
 from ..recipes.recipe import Recipe
 from ..resources import Resources
@@ -83,24 +84,24 @@ def _returns(recipe: Recipe) -> bool:
 class Asker:
     """Asks questions with the topic entities of the set or, with `link`, lets the engine link them.
 
-    Without a `diagnosis` misses have no kind; questions with excluded relations never have one.
+    Without a diagnosis misses have no kind; questions with excluded relations never have one.
     """
 
-    def __init__(self, engine: Engine, diagnosis: Diagnosis | None, *, link: bool) -> None:
-        self._engine = engine
-        self._diagnosis = diagnosis
+    def __init__(self, setup: PerProcess[EvaluationSetup], *, link: bool) -> None:
+        self._setup = setup
         self._link = link
 
     def ask(self, question: GoldQuestion) -> Record:
         """Return the record of a question; an engine error becomes a failure in it, a bug is raised."""
+        engine, diagnosis = self._setup.value.engine, self._setup.value.diagnosis
         started_s = time.perf_counter()
         try:
-            (answer,) = self._engine.ask_batch([question.as_question(() if self._link else question.topic_ids)])
+            (answer,) = engine.ask_batch([question.as_question(() if self._link else question.topic_ids)])
             if answer.failure is not None:
                 raise answer.failure
         except LodestarError as error:
             seconds = {"failed": time.perf_counter() - started_s}
-            miss = Miss("failed") if self._diagnosis and not question.excluded_relations else None
+            miss = Miss("failed") if diagnosis and not question.excluded_relations else None
             return replace(record_failure(question, f"{type(error).__name__}: {error}"), seconds=seconds, miss=miss)
         check_excluded(question, answer.evidence)
         total_s = time.perf_counter() - started_s
@@ -109,7 +110,7 @@ class Asker:
         return replace(
             record,
             seconds={**record.seconds, "total": total_s},
-            miss=None if right or not self._diagnosis else self._diagnosis.miss(question, answer),
+            miss=None if right or not diagnosis else diagnosis.miss(question, answer),
         )
 
 
@@ -127,7 +128,7 @@ class RunOptions:
     """Options of a run. `folder` stores it; `limit` is the size of a random sample, by the recipe's seed."""
 
     folder: Path
-    workers: int = 1
+    workers: Workers = HERE
     limit: int | None = None
     link: bool = False
     diagnose: bool = True
@@ -158,18 +159,17 @@ def run_all(
     resources: shared by runs over the same graph. Raises `UsageError` if the folder has another run, `LodestarError` if
     no question can be asked.
     """
-    asked = questions.sample(options.limit, recipe.seed)
-    with (
-        _hold_folder(options.folder),
-        open_recipe(
-            asked,
-            recipe,
-            settings,
-            diagnose=options.diagnose,
-            unanswerable=options.unanswerable,
-            resources=resources,
-        ) as run,
-    ):
+    opening = partial(
+        open_recipe,
+        questions.sample(options.limit, recipe.seed),
+        recipe,
+        settings,
+        diagnose=options.diagnose,
+        unanswerable=options.unanswerable,
+        resources=resources,
+    )
+    with _hold_folder(options.folder), PerProcess(opening) as setup:
+        run = setup.value
         if run.warning:
             _log.warning(run.warning)
         asked = run.questions
@@ -180,26 +180,14 @@ def run_all(
         file = RecordsFile(records_path)
         done = {record.id: record for record in file.read()}
         left = [question for question in asked if question.id not in done]
-        asker = Asker(run.engine, run.diagnosis, link=options.link)
+        asker = Asker(setup, link=options.link)
         progress(len(asked) - len(left), len(asked))
         with file:
-            for record in _in_parallel(asker.ask, left, options.workers):
+            for record in options.workers.map(asker.ask, left, ordered=False):
                 file.add(record)
                 done[record.id] = record
                 progress(len(done), len(asked))
     return Run(asked, tuple(done[question.id] for question in asked), stated)
-
-
-def _in_parallel(
-    ask: Callable[[GoldQuestion], Record], questions: Sequence[GoldQuestion], workers: int
-) -> Iterator[Record]:
-    """Yield records as they finish; when the caller stops, waiting questions are not asked."""
-    with ThreadPoolExecutor(workers, thread_name_prefix="lodestar-eval") as pool:
-        try:
-            for future in as_completed([pool.submit(ask, question) for question in questions]):
-                yield future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
 
 
 def _topics(questions: Sequence[GoldQuestion], *, link: bool) -> str:

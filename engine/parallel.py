@@ -1,0 +1,203 @@
+"""Map a function over parts of a work: in threads of this process, or on the workers of a Ray cluster.
+
+This is the one place that knows which: a verb passes a function, its parts and `Workers`, and gets the same results.
+Ray is an extra, and is imported when an address is given.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from .errors import LodestarError, UsageError
+from .extras import require_extra
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+P = TypeVar("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+LOCAL = "local"
+"""The address that starts a Ray of this machine's own, and ends it with the work."""
+MAX_TRIES = 4
+"""How often a part is worked on whose worker is killed."""
+CONNECT_S = 10.0
+_PACKAGE = __name__.partition(".")[0]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Who works: threads of this process or, with the address `ray`, actors of that cluster.
+
+    num: how many; 0 is one thread, or an actor for each CPU of the cluster.
+    """
+
+    num: int = 0
+    ray: str = ""
+
+    def map(self, work: Callable[[P], R], parts: Sequence[P], *, ordered: bool = True) -> Generator[R, None, None]:
+        """Yield the result of each part in order, or as they are finished.
+
+        On Ray each actor gets a copy of `work` by pickling (`PerProcess` has what cannot be copied). An actor that is
+        killed is started again, and does its part again. When the caller stops, waiting parts are left undone. Raises
+        what `work` raises, and `LodestarError` for a part whose worker is killed `MAX_TRIES` times.
+        """
+        if self.ray and parts:
+            return self._map_on_ray(work, parts, ordered=ordered)
+        return self._map_in_threads(work, parts, ordered=ordered)
+
+    def _map_in_threads(self, work: Callable[[P], R], parts: Sequence[P], *, ordered: bool) -> Generator[R, None, None]:
+        if self.num <= 1:  # in this thread, which Ctrl-C ends at once
+            yield from map(work, parts)
+            return
+        with ThreadPoolExecutor(self.num, thread_name_prefix="lodestar-part") as pool:
+            try:
+                futures = [pool.submit(work, part) for part in parts]
+                for future in futures if ordered else as_completed(futures):
+                    yield future.result()
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    def _map_on_ray(self, work: Callable[[P], R], parts: Sequence[P], *, ordered: bool) -> Generator[R, None, None]:
+        with _connect(self.ray) as ray:
+            from ray.util import ActorPool
+
+            num = self.num or int(ray.cluster_resources().get("CPU", 1))
+            actor = ray.remote(_Hand).options(num_cpus=1, max_restarts=-1, max_task_retries=MAX_TRIES - 1)
+            shared, folder = [ray.put(work)], str(Path.cwd())
+            hands = [actor.remote(folder) for _ in range(min(num, len(parts)))]
+            pool = ActorPool(hands)
+            each: Callable[..., Iterator[tuple[R, list[str]]]] = pool.map if ordered else pool.map_unordered
+            said: set[str] = set()
+            try:
+                for result, warnings in each(lambda hand, part: hand.do.remote(shared, part), parts):
+                    for warning in warnings:
+                        if warning not in said:
+                            _log.warning(warning)
+                    said.update(warnings)
+                    yield result
+            except ray.exceptions.RayTaskError as error:
+                raise error.cause from None
+            except ray.exceptions.RayActorError as error:
+                raise LodestarError(
+                    f"--ray: a worker ended {MAX_TRIES} times at the same part: Ray's logs say why; if memory is "
+                    "short, give fewer --workers"
+                ) from error
+            finally:
+                for hand in hands:
+                    ray.kill(hand)
+
+
+HERE = Workers()
+"""The thread that asks."""
+
+
+class PerProcess(Generic[T]):
+    """What each process opens for itself at first use: its pickle has only the function that opens it.
+
+    Closed at the end of the `with` block in the process that has it.
+    """
+
+    def __init__(self, open_it: Callable[[], AbstractContextManager[T]]) -> None:
+        self._open_it = open_it
+        self._opening = Lock()
+        self._stack = ExitStack()
+        self._opened: list[T] = []
+
+    @property
+    def value(self) -> T:
+        """What was opened."""
+        with self._opening:
+            if not self._opened:
+                self._opened.append(self._stack.enter_context(self._open_it()))
+            return self._opened[0]
+
+    def __reduce__(self) -> tuple[type[PerProcess[T]], tuple[object]]:
+        return type(self), (self._open_it,)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
+
+
+class _Hand:
+    """An actor: does parts in a process of Ray, in the folder of the process that asked for it."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._work: Callable[[Any], Any] | None = None
+        self._heard = _Heard(logging.WARNING)
+        logging.getLogger(_PACKAGE).addHandler(self._heard)
+
+    def do(self, shared: Sequence[Any], part: Any) -> tuple[Any, list[str]]:
+        """Return the result of a part, and the warnings logged meanwhile. shared: where Ray has the function."""
+        import ray
+
+        try:
+            os.chdir(self._folder)
+        except OSError as error:
+            raise UsageError(
+                f"--ray: a node has no folder {self._folder} ({error.strerror}): work in a folder that all nodes share"
+            ) from error
+        if self._work is None:
+            self._work = ray.get(shared[0])
+        result = self._work(part)
+        warnings, self._heard.lines = self._heard.lines, []
+        return result, warnings
+
+
+class _Heard(logging.Handler):
+    """Keeps warnings, for the process that asked."""
+
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a warning."""
+        self.lines.append(record.getMessage())
+
+
+@contextmanager
+def _connect(address: str) -> Iterator[ModuleType]:
+    """Yield Ray, connected to the cluster or, for `LOCAL`, to one of its own on the loopback; no use is reported."""
+    require_extra("ray", "--ray")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    own: dict[str, Any] = {}
+    if address == LOCAL:
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # Ray's name for a node on the loopback alone
+        own["include_dashboard"] = False
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    try:
+        if host:  # Ray itself would try for a minute
+            socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
+        import ray
+
+        is_ours = not ray.is_initialized()
+        if is_ours:
+            ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **own)
+    except (OSError, OverflowError, RuntimeError, ValueError) as error:
+        raise UsageError(f"--ray {address}: no Ray of this version answers there: {_first_line(error)}") from error
+    try:
+        yield ray
+    finally:
+        if is_ours:
+            ray.shutdown()
+
+
+def _first_line(error: BaseException) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

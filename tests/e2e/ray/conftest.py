@@ -1,0 +1,70 @@
+"""A Ray cluster of two nodes on the loopback, and a way to kill one of its workers."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+import psutil
+import pytest
+
+NUM_NODES = 2
+PATIENCE_S = 120
+
+
+@pytest.fixture(scope="package")
+def ray_address() -> Iterator[str]:
+    """The address of a cluster of two nodes with a CPU each."""
+    if not find_spec("ray"):
+        pytest.skip("no Ray here: install the extra ray")
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # Ray's name for nodes on the loopback alone
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster()
+    try:
+        for _ in range(NUM_NODES):
+            cluster.add_node(num_cpus=1, include_dashboard=False)
+        yield cluster.address
+    finally:
+        cluster.shutdown()  # type: ignore[no-untyped-call]
+
+
+def workers() -> list[psutil.Process]:
+    """Return the workers that do parts, of the clusters that this process started."""
+    return [child for child in psutil.Process().children(recursive=True) if _is_hand(child)]
+
+
+def _is_hand(process: psutil.Process) -> bool:
+    try:
+        return any("ray::_Hand" in word for word in process.cmdline())
+    except psutil.Error:
+        return False
+
+
+@contextmanager
+def killed_worker(when: Callable[[], bool]) -> Iterator[list[int]]:
+    """Kill one worker as soon as `when` holds; yield the list that gets its id."""
+    killed: list[int] = []
+    over = threading.Event()
+
+    def wait_and_kill() -> None:
+        until_s = time.monotonic() + PATIENCE_S
+        while not over.is_set() and time.monotonic() < until_s:
+            if when() and (found := workers()):
+                found[0].kill()
+                killed.append(found[0].pid)
+                return
+            over.wait(0.02)
+
+    killer = threading.Thread(target=wait_and_kill)
+    killer.start()
+    try:
+        yield killed
+    finally:
+        over.set()
+        killer.join()

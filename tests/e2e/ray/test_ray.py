@@ -1,0 +1,88 @@
+"""`--ray` on a cluster of two nodes: what comes out is equal to what comes out without it, also if a worker is killed."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Lodestar
+from tests.e2e.ray.conftest import killed_worker
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900), pytest.mark.usefixtures("engine")]
+
+TEXTS = (
+    "What is the capital of {}?",
+    "Which currency is used in {}?",
+    "What languages do they speak in {}?",
+    "Which country borders {}?",
+    "Who is the king of {}?",
+)
+NAMES = {"m.peru": "Peru", "m.chile": "Chile"}
+REPEATS = 8
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    lines: list[dict[str, Any]] = [
+        {
+            "id": f"{n}-{i}-{topic}",
+            "question": text.format(name),
+            "topic_entities": [topic],
+            "answers": ["m.lima"],
+            "num_hops": 1,
+        }
+        for n in range(REPEATS)
+        for i, text in enumerate(TEXTS)
+        for topic, name in NAMES.items()
+    ]
+    path = tmp_path / "countries-dev.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def untimed(output: str) -> str:
+    return re.sub(r'("seconds": )[\d.e-]+|\d+ ms', r"\1…", output)
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    found = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    return sorted(({**record, "seconds": sorted(record["seconds"])} for record in found), key=lambda each: each["id"])
+
+
+@pytest.mark.parametrize("form", [["--json"], []])
+def test_a_file_of_questions_is_answered_alike(
+    form: list[str], lodestar: Lodestar, questions: Path, ray_address: str
+) -> None:
+    plain = lodestar("ask", *form, "--file", str(questions))
+    assert plain.code == 0, plain.err
+    threads = lodestar("ask", *form, "--file", str(questions), "--workers", "2")
+    on_ray = lodestar("ask", *form, "--file", str(questions), "--ray", ray_address)
+    assert on_ray.code == 0, on_ray.err
+    assert untimed(plain.out) == untimed(threads.out) == untimed(on_ray.out)
+    assert untimed(plain.out) != plain.out
+
+
+def test_an_evaluation_has_the_same_records_though_a_worker_is_killed(
+    lodestar: Lodestar, questions: Path, tmp_path: Path, ray_address: str
+) -> None:
+    plain, on_ray = tmp_path / "plain", tmp_path / "ray"
+    assert lodestar("eval", str(questions), "--out", str(plain)).code == 0
+    written = on_ray / "records.jsonl"
+    with killed_worker(lambda: written.exists() and written.read_bytes().count(b"\n") >= 10) as killed:
+        ran = lodestar("eval", str(questions), "--out", str(on_ray), "--ray", ray_address, "--workers", "2")
+    assert ran.code == 0, ran.err
+    assert killed, "no worker was there to be killed: nothing was tested"
+    assert records(on_ray) == records(plain)
+
+
+def test_what_a_worker_refuses_ends_it_in_the_same_line(
+    lodestar: Lodestar, questions: Path, tmp_path: Path, ray_address: str
+) -> None:
+    asked = ("ask", "--file", str(questions), "--recipe", "star", "--checkpoint", str(tmp_path / "none"))
+    plain, on_ray = lodestar(*asked), lodestar(*asked, "--ray", ray_address)
+    assert on_ray.code == plain.code != 0
+    assert on_ray.err == plain.err
