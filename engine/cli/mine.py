@@ -10,11 +10,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...models.ranges import MAX_HOP
-from .options import FORCE, LENGTHS, PARAPHRASE, RETURN_TO_TOPIC, SEED, database_options, json_option, settings_from
+from .options import (
+    FORCE,
+    LENGTHS,
+    PARAPHRASE,
+    RETURN_TO_TOPIC,
+    SEED,
+    database_options,
+    json_option,
+    settings_from,
+    worker_options,
+    workers_from,
+)
 from .terminal import echo
 
 if TYPE_CHECKING:
     from ..gold_questions import QuestionSet
+    from ..parallel import Workers
     from ..settings import Settings
 
 
@@ -55,6 +67,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 1024),
     help="Questions at a time (default: 32; with three hops 8, with four 2).",
 )
+@worker_options
 @json_option
 @database_options
 def command(
@@ -85,6 +98,7 @@ def command(
       lodestar mine metaqa/ --split 2-hop-train --limit 10000 --out train.jsonl.gz
       lodestar mine questions-train.jsonl.gz --pool --out pool.jsonl.gz
       lodestar mine --from-graph --questions 3000 --out made.jsonl.gz
+      lodestar mine questions-train.jsonl.gz --out train.jsonl.gz --ray 10.0.0.1:6379
     """
     import time
 
@@ -115,17 +129,18 @@ def command(
         lengths=lengths or DEFAULT_LENGTHS,
         paraphrase=paraphrase,
     )
+    workers = workers_from(flags)
     path = dataset and choose_file(dataset, split)
     check_output("--out", out, reads=[path] if path else (), force=force)
     source_set = _sample_questions(path, format_name, limit, seed) if path else None
     if source_set and pool:
-        _pool(source_set, out, batch_size, settings_from(**flags), as_json=as_json)
+        _pool(source_set, out, batch_size, workers, settings_from(**flags), as_json=as_json)
         return
     started_s = time.perf_counter()
     name = source_set.name if source_set else "the graph"
     with Engine(settings_from(**flags)) as engine, progress_bar(name, "mining") as (progress, say):
-        source_set = source_set or make_questions(engine, making, progress=progress, say=say)
-        mining = mine_file(source_set, engine, out, options, batch_size=batch_size, progress=progress)
+        source_set = source_set or make_questions(engine, making, workers=workers, progress=progress, say=say)
+        mining = mine_file(source_set, engine, out, options, batch_size=batch_size, workers=workers, progress=progress)
     seconds = time.perf_counter() - started_s
     if as_json:
         echo(json.dumps({"out": str(out), "seconds": round(seconds, 1), "counts": dict(mining.counts)}))
@@ -134,7 +149,15 @@ def command(
     echo(f"{mining.counts['questions']:,} questions to {out} in {seconds:.1f} s", err=True)
 
 
-def _pool(questions: QuestionSet, out: Path, batch_size: int | None, settings: Settings, *, as_json: bool) -> None:
+def _pool(
+    questions: QuestionSet,
+    out: Path,
+    batch_size: int | None,
+    workers: Workers,
+    settings: Settings,
+    *,
+    as_json: bool,
+) -> None:
     import time
 
     from ..api import Engine
@@ -143,7 +166,9 @@ def _pool(questions: QuestionSet, out: Path, batch_size: int | None, settings: S
 
     started_s = time.perf_counter()
     with Engine(settings) as engine, progress_bar(questions.name, "mining") as (progress, _):
-        pool = mine_pool(questions, engine, out, PoolBounds(), batch_size=batch_size, progress=progress)
+        pool = mine_pool(
+            questions, engine, out, PoolBounds(), batch_size=batch_size, workers=workers, progress=progress
+        )
     seconds = time.perf_counter() - started_s
     counts, figures = pool.header.counts, pool_figures(pool.questions)
     if as_json:

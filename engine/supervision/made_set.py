@@ -7,7 +7,9 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, replace
+from functools import partial
 
 import numpy as np
 
@@ -21,7 +23,9 @@ from ..api import Engine
 from ..errors import EncoderError, GraphError
 from ..gold_questions import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
 from ..neo4j.catalogue import Catalogue, read_catalogue, read_graph_state
+from ..neo4j.gateway import Gateway
 from ..neo4j.mining import stream_named_signatures
+from ..parallel import HERE, PerProcess, Workers
 from ..progress import Progress, ignore_progress
 from ..relations.words import type_words, words_of_relation
 from ..values import Entity, Step
@@ -127,6 +131,7 @@ def make_questions(
     options: MakingOptions,
     *,
     hold_out: bool = False,
+    workers: Workers = HERE,
     progress: Progress = ignore_progress,
     say: Callable[[str], None] = lambda _line: None,
 ) -> QuestionSet:
@@ -155,16 +160,20 @@ def make_questions(
         raise EncoderError(str(error)) from error
     sampler = PathSampler(catalogue, starts.topics, options)
     questions: dict[tuple[str, tuple[str, ...]], GoldQuestion] = {}
-    place = 0
+    batches = [range(place, place + BATCH) for place in range(0, MAX_TRIES * options.num_questions, BATCH)]
     progress("drawing", 0, options.num_questions)
-    while len(questions) < options.num_questions and place < MAX_TRIES * options.num_questions:
-        places = range(place, place + BATCH)
-        place += BATCH
-        for at, drawn in zip(places, gateway.run(sampler.sample(places)), strict=True):
-            if drawn is not None and _can_be_asked(drawn) and len(questions) < options.num_questions:
-                question = _question(at, drawn, naming, options.seed, hold_out=hold_out)
-                questions.setdefault((question.text.lower(), question.topic_ids), question)
-        progress("drawing", len(questions), options.num_questions)
+    with (
+        PerProcess(partial(Gateway, engine.connection)) as opened,
+        closing(workers.map(partial(_sample, opened, sampler), batches)) as samples,
+    ):
+        for places, sample in zip(batches, samples, strict=False):
+            for at, drawn in zip(places, sample, strict=True):
+                if drawn is not None and _can_be_asked(drawn) and len(questions) < options.num_questions:
+                    question = _question(at, drawn, naming, options.seed, hold_out=hold_out)
+                    questions.setdefault((question.text.lower(), question.topic_ids), question)
+            progress("drawing", len(questions), options.num_questions)
+            if len(questions) == options.num_questions:
+                break
     if not questions:
         raise GraphError("expected relation paths to ask about, found none: the graph has too few triples with names")
     if len(questions) < options.num_questions:
@@ -176,6 +185,10 @@ def make_questions(
     made_of = json.dumps([catalogue.fingerprint, asdict(options), rows], sort_keys=True)
     digest = hashlib.sha256(made_of.encode()).hexdigest()
     return QuestionSet("made from the graph", "lodestar", digest, tuple(made))
+
+
+def _sample(opened: PerProcess[Gateway], sampler: PathSampler, places: Sequence[int]) -> list[PathSample | None]:
+    return opened.value.run(sampler.sample(places))
 
 
 def split_train_dev(questions: QuestionSet) -> tuple[QuestionSet, QuestionSet]:

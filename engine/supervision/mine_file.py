@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from ...models.star.mined import MinedQuestion, Mining, write_mined_file
@@ -15,9 +17,11 @@ from ..api import Engine
 from ..errors import EncoderError, GraphError, QueryTimeoutError
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers
 from ..indexes.relation_index import index_folder, open_index
-from ..neo4j.catalogue import Catalogue, read_catalogue, read_full_state
+from ..neo4j.catalogue import read_catalogue, read_full_state
+from ..neo4j.connection import Connection
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import stream_mediator_relations
+from ..parallel import HERE, PerProcess, Workers
 from ..progress import Progress, ignore_progress
 from ..relations.words import words_of_relation
 from ..steps import Steps
@@ -40,9 +44,10 @@ def mine_file(
     *,
     hold_out: bool = False,
     batch_size: int | None = None,
+    workers: Workers = HERE,
     progress: Progress = ignore_progress,
 ) -> Mining:
-    """Mine the questions in the engine's graph in batches, write the file and return its header.
+    """Mine the questions in the engine's graph in batches, which `workers` share, write the file and return its header.
 
     Longer paths need smaller batches, because a batch is held in memory; without `batch_size` it is `default_batch`.
     hold_out: leave out the phrases of relations that `is_held_out` chooses.
@@ -59,9 +64,8 @@ def mine_file(
     try:
         index = open_index(index_folder(engine.settings, engine.connection), catalogue, engine.encoder)
         labeller = Labeller(words, index, TextVectors(engine.encoder), options)
-        found = _mine_batches(
-            asked, gateway, catalogue, options, batch_size or default_batch(options.max_hop), progress
-        )
+        size = batch_size or default_batch(options.max_hop)
+        found = _mine_batches(asked, engine.connection, options, size, workers, progress)
         walked = [each for each in found if isinstance(each, QuestionPaths)]
         if not walked:
             raise GraphError(_nothing(questions, found))
@@ -91,22 +95,35 @@ def default_batch(max_hop: int) -> int:
 
 def _mine_batches(
     questions: Sequence[GoldQuestion],
-    gateway: Gateway,
-    catalogue: Catalogue,
+    connection: Connection,
     options: MiningOptions,
     batch_size: int,
+    workers: Workers,
     progress: Progress,
 ) -> Mined:
     """Mine in batches, with questions of the same topic side by side; return results in the order of the questions."""
-    miner = Miner(catalogue, frozenset(gateway.stream(stream_mediator_relations())), options)
     order = sorted(range(len(questions)), key=lambda i: (questions[i].topic_ids or questions[i].topic_names, i))
+    batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
     found: dict[int, QuestionPaths | SkippedQuestion] = {}
     progress("walking", 0, len(questions))
-    for start in range(0, len(order), batch_size):
-        batch = order[start : start + batch_size]
-        found |= zip(batch, mine_batch(miner, [questions[i] for i in batch], gateway.run), strict=True)
-        progress("walking", len(found), len(questions))
+    with PerProcess(partial(_open_miner, connection, options)) as miner:
+        results = workers.map(partial(_mine, miner), [[questions[i] for i in batch] for batch in batches])
+        for batch, result in zip(batches, results, strict=True):
+            found |= zip(batch, result, strict=True)
+            progress("walking", len(found), len(questions))
     return [found[i] for i in range(len(questions))]
+
+
+@contextmanager
+def _open_miner(connection: Connection, options: MiningOptions) -> Iterator[tuple[Miner, Gateway]]:
+    with Gateway(connection) as gateway:
+        mediating = frozenset(gateway.stream(stream_mediator_relations()))
+        yield Miner(gateway.fetch(read_catalogue()), mediating, options), gateway
+
+
+def _mine(opened: PerProcess[tuple[Miner, Gateway]], questions: Sequence[GoldQuestion]) -> Mined:
+    miner, gateway = opened.value
+    return mine_batch(miner, questions, gateway.run)
 
 
 def mine_batch(miner: Miner, questions: Sequence[GoldQuestion], run: Callable[[Steps[Mined]], Mined]) -> Mined:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
@@ -25,6 +26,7 @@ from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers
 from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import RelationChain, find_shortest_paths, read_neighbourhoods
+from ..parallel import HERE, PerProcess, Workers
 from ..progress import Progress, ignore_progress
 from ..resolving import check_options
 from ..steps import Steps
@@ -185,9 +187,10 @@ def mine_pool(
     options: PoolBounds,
     *,
     batch_size: int | None = None,
+    workers: Workers = HERE,
     progress: Progress = ignore_progress,
 ) -> Pool:
-    """Mine the pools from the engine's graph in batches, write the file and return the pool.
+    """Mine the pools from the engine's graph in batches, which `workers` share, write the file and return the pool.
 
     Raises `GraphError` if no question has a path to an answer, `StorageError` if `out` cannot be written.
     """
@@ -199,9 +202,11 @@ def mine_pool(
     size = batch_size or BATCH
     found: list[Found] = []
     progress("walking", 0, len(asked))
-    for start in range(0, len(asked), size):
-        found += _batch(asked[start : start + size], gateway, options)
-        progress("walking", len(found), len(asked))
+    batches = [asked[start : start + size] for start in range(0, len(asked), size)]
+    with PerProcess(partial(Gateway, engine.connection)) as opened:
+        for pools in workers.map(partial(_pools, opened, options=options), batches):
+            found += pools
+            progress("walking", len(found), len(asked))
     kept = tuple(each for each in found if isinstance(each, PooledQuestion))
     if not kept:
         reasons = Counter(each.reason for each in found if isinstance(each, SkippedQuestion))
@@ -257,6 +262,10 @@ def pool_figures(questions: Sequence[PooledQuestion]) -> dict[str, float]:
         "mean after": fmean(after),
         "max after": max(after),
     }
+
+
+def _pools(opened: PerProcess[Gateway], questions: Sequence[GoldQuestion], *, options: PoolBounds) -> list[Found]:
+    return _batch(questions, opened.value, options)
 
 
 def _batch(questions: Sequence[GoldQuestion], gateway: Gateway, options: PoolBounds) -> list[Found]:

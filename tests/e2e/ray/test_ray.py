@@ -79,6 +79,25 @@ def test_an_evaluation_has_the_same_records_though_a_worker_is_killed(
     assert records(on_ray) == records(plain)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [("QUESTIONS",), ("QUESTIONS", "--pool"), ("--from-graph", "--questions", "40")],
+    ids=lambda each: each[-1],
+)
+def test_mined_files_are_equal_to_the_byte_though_a_worker_is_killed(
+    options: tuple[str, ...], lodestar: Lodestar, questions: Path, tmp_path: Path, ray_address: str
+) -> None:
+    plain, threads, on_ray = (tmp_path / name for name in ("plain.jsonl", "threads.jsonl", "ray.jsonl"))
+    mine = ["mine", *(str(questions) if each == "QUESTIONS" else each for each in options), "--batch-size", "4"]
+    assert lodestar(*mine, "--out", str(plain)).code == 0
+    assert lodestar(*mine, "--out", str(threads), "--workers", "2").code == 0
+    with killed_worker(lambda: True) as killed:
+        ran = lodestar(*mine, "--out", str(on_ray), "--ray", ray_address)
+    assert ran.code == 0, ran.err
+    assert killed, "no worker was there to be killed: nothing was tested"
+    assert plain.read_bytes() == threads.read_bytes() == on_ray.read_bytes()
+
+
 def test_what_a_worker_refuses_ends_it_in_the_same_line(
     lodestar: Lodestar, questions: Path, tmp_path: Path, ray_address: str
 ) -> None:

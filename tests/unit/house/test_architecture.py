@@ -106,6 +106,7 @@ ALLOWED = {
         "engine/gold_questions.py",
         "engine/indexes",
         "engine/llm",
+        "engine/parallel.py",
         "engine/progress.py",
         "engine/relations/words.py",
         "engine/resolving.py",
