@@ -14,7 +14,7 @@ from .options import json_option, server_options, settings_from
 from .terminal import echo
 
 if TYPE_CHECKING:
-    from ..neo4j.embedded import EmbeddedServer, Status
+    from ..neo4j.embedded import EmbeddedServer
     from ..neo4j.instance import Instance
 
 
@@ -36,7 +36,11 @@ def command() -> None:
 @click.option("--bolt-port", type=click.IntRange(1, 65_535), help="Port for drivers (default: 7687 or a free one).")
 @click.option("--http-port", type=click.IntRange(1, 65_535), help="Port of Browser (default: 7474 or a free one).")
 @click.option("--heap-mb", type=click.IntRange(256), help="Java heap in MB (default: a sixth of the memory).")
-@click.option("--pagecache-mb", type=click.IntRange(16), help="Page cache in MB (default: a sixth of the memory).")
+@click.option(
+    "--pagecache-mb",
+    type=click.IntRange(16),
+    help="Page cache in MB (default: a sixth of the memory; up to a third for a larger graph).",
+)
 @server_options
 @json_option
 def start(
@@ -56,8 +60,8 @@ def start(
       lodestar db start --name films --heap-mb 2048
     """
     instance = _instance(name, home)
-    started = instance.start(bolt_port=bolt_port, http_port=http_port, heap_mb=heap_mb, pagecache_mb=pagecache_mb)
-    _show(started, as_json)
+    instance.start(bolt_port=bolt_port, http_port=http_port, heap_mb=heap_mb, pagecache_mb=pagecache_mb)
+    _show(instance, as_json)
 
 
 @command.command()
@@ -93,7 +97,7 @@ def status(name: str | None, home: str | None, as_json: bool, with_others: bool)
     if with_others:
         _show_all([instance, *instance.others()], as_json)
     else:
-        _show(instance.status(), as_json)
+        _show(instance, as_json)
 
 
 @command.command()
@@ -132,28 +136,30 @@ def _instance(name: str | None, home: str | None) -> Instance:
     return Instance.of(settings_from(name=name, home=home))
 
 
-def _show(status: Status, as_json: bool) -> None:
+def _show(server: EmbeddedServer, as_json: bool) -> None:
     if as_json:
-        echo(json.dumps(_as_json(status)))
+        echo(json.dumps(_as_json(server)))
         return
+    status = server.status()
     echo(f"{status.name}: Neo4j {status.version} {status.phase}" + (f", pid {status.pid}" if status.pid else ""))
     if status.bolt_port:
         echo(f"  bolt      {status.bolt_uri}")
         echo(f"  browser   {status.browser_url}  (user neo4j, password in {status.password_file})")
-        echo(f"  memory    heap {status.heap_mb:,} MB, page cache {status.pagecache_mb:,} MB")
+        shown = f"heap {status.heap_mb:,} MB, page cache {status.pagecache_mb:,} MB"
+        echo(f"  memory    {shown} for a store of {server.store_mb:,} MB")
     echo(f"  home      {status.home}")
 
 
 def _show_all(servers: Sequence[EmbeddedServer], as_json: bool) -> None:
-    statuses = [server.status() for server in servers]
     if as_json:
-        echo(json.dumps([_as_json(status) for status in statuses]))
+        echo(json.dumps([_as_json(server) for server in servers]))
     else:
-        for status in statuses:
-            _show(status, as_json=False)
+        for server in servers:
+            _show(server, as_json=False)
 
 
-def _as_json(status: Status) -> dict[str, Any]:
+def _as_json(server: EmbeddedServer) -> dict[str, Any]:
+    status = server.status()
     return {
         "name": status.name,
         "running": status.running,
@@ -164,6 +170,7 @@ def _as_json(status: Status) -> dict[str, Any]:
         "browser_url": status.browser_url if status.http_port else None,
         "heap_mb": status.heap_mb,
         "pagecache_mb": status.pagecache_mb,
+        "store_mb": server.store_mb,
         "home": str(status.home),
         "log": str(status.log),
         "password_file": str(status.password_file),

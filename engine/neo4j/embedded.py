@@ -98,9 +98,9 @@ class EmbeddedServer:
     ) -> Status:
         """Start the server unless it runs, and return when Bolt and Browser answer.
 
-        Omitted values are those of the last start, else defaults: free ports, and memory by the machine's. Raises
-        `UsageError`, `PortTakenError`, `DownloadError`, or `ServerError` with the reason from the server's log. If the
-        start fails or is interrupted by Ctrl-C, the server's process is ended too.
+        Omitted values are those given before, else defaults: free ports, and memory by the machine's and the size of
+        the store. Raises `UsageError`, `PortTakenError`, `DownloadError`, or `ServerError` with the reason from the
+        server's log. If the start fails or is interrupted by Ctrl-C, the server's process is ended too.
         """
         given = {"bolt_port": bolt_port, "http_port": http_port, "heap_mb": heap_mb, "pagecache_mb": pagecache_mb}
         _check(given)
@@ -121,6 +121,11 @@ class EmbeddedServer:
     def has_graph(self) -> bool:
         """Whether the folder has a graph, even an empty one: False until the first start or load."""
         return graph_files.has_graph(self.home)
+
+    @property
+    def store_mb(self) -> int:
+        """The size of the graph's files that the page cache holds, in MB."""
+        return graph_files.store_bytes(self.home) >> 20
 
     def status(self) -> Status:
         """Return the state of the server."""
@@ -223,13 +228,16 @@ class EmbeddedServer:
             given["http_port"], last.http_port if last else None, usual_http_port, "--http-port", avoid | {bolt_port}
         )
         total_mb = machine.memory_mb()
+        heap_mb = given["heap_mb"] or (last.given_heap_mb if last else 0)
+        pagecache_mb = given["pagecache_mb"] or (last.given_pagecache_mb if last else 0)
         return ServerState(
             version=NEO4J_VERSION,
             bolt_port=bolt_port,
             http_port=http_port,
-            heap_mb=given["heap_mb"] or (last.heap_mb if last else machine.default_heap_mb(total_mb)),
-            pagecache_mb=given["pagecache_mb"]
-            or (last.pagecache_mb if last else machine.default_pagecache_mb(total_mb)),
+            heap_mb=heap_mb or machine.default_heap_mb(total_mb),
+            pagecache_mb=pagecache_mb or machine.default_pagecache_mb(total_mb, self.store_mb),
+            given_heap_mb=heap_mb,
+            given_pagecache_mb=pagecache_mb,
         )
 
     def _launch_and_wait(self, given: Mapping[str, int | None], *, progress: bool) -> Status:

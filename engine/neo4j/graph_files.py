@@ -12,6 +12,7 @@ functions, except `delete_leftovers`, while a server runs on the folder.
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from ..errors import ServerError
@@ -20,12 +21,23 @@ from .home import ServerHome
 _GRAPH = "neo4j"
 _PARTS = ("databases", "transactions")
 _STORE = f"databases/{_GRAPH}/neostore"
+_FULL_TEXT = "fulltext-1.0"
 
 
 def has_graph(home: ServerHome) -> bool:
     """Return whether a server started on this folder would find an existing graph, even an empty one."""
     stores = (home.data / _STORE, _arriving(home) / _STORE)
     return not _importing(home).exists() and any(store.is_file() for store in stores)
+
+
+def store_bytes(home: ServerHome) -> int:
+    """Return the size of the graph's files, without the full-text indexes, which Neo4j's page cache does not hold."""
+    num_bytes = 0
+    for path in (home.data / "databases" / _GRAPH).rglob("*"):
+        if _FULL_TEXT not in path.parts and path.is_file():
+            with suppress(FileNotFoundError):  # a running server deletes files
+                num_bytes += path.stat().st_size
+    return num_bytes
 
 
 def delete_graph(home: ServerHome) -> None:

@@ -28,13 +28,18 @@ _FOLDERS = ("conf", "data", "import", "licenses", "logs", "plugins", "run")
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """The saved state of a server. `pid` is 0 before the first start; times are seconds since the epoch."""
+    """The saved state of a server. `pid` is 0 before the first start; times are seconds since the epoch.
+
+    `given_…` is the memory that the user chose, 0 for none: what was not chosen is chosen anew at each start.
+    """
 
     version: str
     bolt_port: int
     http_port: int
     heap_mb: int
     pagecache_mb: int
+    given_heap_mb: int = 0
+    given_pagecache_mb: int = 0
     pid: int = 0
     started_s: float = 0.0
 
@@ -99,7 +104,8 @@ class ServerHome:
         """Return the saved state, or None if the server was never started or the file is damaged."""
         try:
             content = json.loads((self.folder / "server.json").read_text(encoding="utf-8"))
-            return ServerState(**{field.name: content[field.name] for field in fields(ServerState)})
+            given = {f"given_{name}": content[name] for name in ("heap_mb", "pagecache_mb")}  # of an older Lodestar
+            return ServerState(**{field.name: (given | content)[field.name] for field in fields(ServerState)})
         except (OSError, ValueError, KeyError, TypeError):
             return None
 

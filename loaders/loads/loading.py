@@ -153,7 +153,9 @@ def load_embedded(
                 said = _read_statements(old.gateway) if old else ()
                 complete = partial(_give_meaning, said=said, stated=stage.relation_words(), options=options)
                 related = BulkWriter(progress).write(stage, manifest, facts, instance, incoming, lock, complete)
-                instance.start(progress=False)
+                started = instance.start(progress=False)
+                memory = f"heap {started.heap_mb:,} MB, page cache {started.pagecache_mb:,} MB"
+                say(f"server: {memory} for a store of {instance.store_mb:,} MB")
             else:
                 assert old
                 related = _write_online(old.gateway, old.lock, stage, manifest, source, plan, options, progress)

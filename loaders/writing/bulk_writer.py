@@ -6,6 +6,7 @@ complete, its files replace the real one's.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
@@ -109,20 +110,23 @@ class BulkWriter:
         for the exchange. `complete` is called with all triples imported, before the load counts as finished. Returns
         how many relations have no type of their own.
         """
-        rows = relation_rows(stage.relations(), (), facts)
+        staged = stage.relations()
+        rows = relation_rows(staged, (), facts)
         files = self.write_files(stage, relation_table(rows), has_literals=manifest.num_literals > 0)
+        stage.close()  # its memory is for the importer now
         imported = incoming.import_graph(files, self._progress)
         if imported.num_relationships != manifest.num_triples:
             raise ServerError(
                 f"the importer made {imported.num_relationships:,} triples of {manifest.num_triples:,} of "
                 f"{manifest.source}: the graph is left as it was; run the same command again"
             )
+        shutil.rmtree(files.folder)
         incoming.start(progress=False)
         with Gateway(incoming.connection(LOAD_TIMEOUT_S)) as gateway:
             self._progress("indexing", 0, 1)
             begin_load(gateway, manifest)
             write_relations(gateway, rows)
-            counts = {name: num_triples for _, name, num_triples in stage.relations()}
+            counts = {name: num_triples for _, name, num_triples in staged}
             gateway.fetch(make_write_request("set_relation_counts", counts=counts))
             _check(gateway, manifest)
             complete(gateway)

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from lodestar.engine.errors import PortTakenError, UsageError
 from lodestar.engine.neo4j import machine
+from lodestar.engine.neo4j.embedded import LIMITS
+from lodestar.engine.neo4j.home import ServerState
 from lodestar.engine.neo4j.instance import Instance
 
 
@@ -18,6 +20,13 @@ from lodestar.engine.neo4j.instance import Instance
 def test_memory_is_a_sixth_within_bounds(total_mb: int, heap_mb: int, pagecache_mb: int) -> None:
     assert machine.default_heap_mb(total_mb) == heap_mb
     assert machine.default_pagecache_mb(total_mb) == pagecache_mb
+
+
+@pytest.mark.parametrize(
+    ("store_mb", "pagecache_mb"), [(0, 2048), (1_000, 2048), (2_500, 3000), (10_000, 4096), (1 << 20, 4096)]
+)
+def test_a_larger_store_has_a_larger_page_cache_up_to_a_third_of_the_memory(store_mb: int, pagecache_mb: int) -> None:
+    assert machine.default_pagecache_mb(12_288, store_mb) == pagecache_mb
 
 
 def test_this_machine_has_memory() -> None:
@@ -75,6 +84,24 @@ def test_a_port_that_was_asked_for_is_that_port_or_an_error(taken: set[int]) -> 
     taken.add(9000)
     with pytest.raises(PortTakenError, match=r"port 9000 .*--bolt-port"):
         machine.choose_port(9000, 8000, 7687, "--bolt-port", ())
+
+
+def test_memory_that_nobody_gave_is_chosen_anew_by_the_size_of_the_store(
+    tmp_path: Path, taken: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "memory_mb", lambda: 12_288)
+    instance = Instance("default", tmp_path, tmp_path)
+    instance.home.create()
+    instance.home.write_state(ServerState("5.26.30", 9000, 9001, 700, 800, given_heap_mb=700))
+    for name, size_mb in (("neostore.relationshipstore.db", 3_000), ("schema/index/fulltext-1.0/1/_0.cfs", 1_000)):
+        file = instance.home.data / "databases" / "neo4j" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+        os.truncate(file, size_mb << 20)
+    state = instance._plan(dict.fromkeys(LIMITS))
+    assert (state.heap_mb, state.pagecache_mb) == (700, 3_600)
+    state = instance._plan(dict.fromkeys(LIMITS) | {"pagecache_mb": 900})
+    assert (state.heap_mb, state.pagecache_mb, state.given_pagecache_mb) == (700, 900, 900)
 
 
 @pytest.mark.parametrize(
