@@ -29,6 +29,11 @@ class LinePart:
     parser: str
     parameters: Mapping[str, object]
 
+    @property
+    def shown(self) -> str:
+        """The file as messages name it."""
+        return self.file.shown
+
 
 @dataclass(frozen=True, slots=True)
 class RowPart:
@@ -117,13 +122,14 @@ def digest_of(kind: str, options: Mapping[str, object], contents: Iterable[str])
 
 
 class FileSource:
-    """A source of one or more files, named after the first. A format adds `parts`, and `options` if it has any."""
+    """A source of one or more files, named after the first unless it has a name. A format adds `parts`, and `options`
+    if it has any."""
 
     kind: str
 
-    def __init__(self, files: Sequence[ByteFile]) -> None:
+    def __init__(self, files: Sequence[ByteFile], name: str | None = None) -> None:
         self._read_files = tuple(files)
-        self.name = self._read_files[0].name
+        self.name = name or self._read_files[0].name
 
     @property
     def size_bytes(self) -> int:

@@ -105,8 +105,8 @@ _languages = click.option(
 def tsv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
     """Load triples from a TSV file: head, relation, tail; gzip or plain; - is standard input.
 
-    Ids and relations are stored as they are. In the names file, more columns and more lines for an id are
-    aliases; names of ids that are in no triple are ignored.
+    A folder or a pattern stands for its files. Ids and relations are stored as they are. In the names file, more
+    columns and more lines for an id are aliases; names of ids that are in no triple are ignored.
 
     \b
     Example:
@@ -161,6 +161,8 @@ def parquet(kg: str, names: str | None, **flags: Any) -> None:
 def freebase(kg: str, languages: str, noise: str | None, **flags: Any) -> None:
     """Load the raw Freebase RDF dump or a part of it: gzip or plain; - is standard input.
 
+    A folder or a pattern stands for its files.
+
     Names and aliases in the chosen languages become names; relations that carry no knowledge (keys, notability,
     permissions …) are left out by rules that `--noise` replaces.
 
@@ -189,7 +191,7 @@ def ntriples(
     languages: str,
     **flags: Any,
 ) -> None:
-    """Load N-Triples: gzip or plain; - is standard input.
+    """Load N-Triples: a file, a folder or a pattern; gzip or plain; - is standard input.
 
     \b
     Example:

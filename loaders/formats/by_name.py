@@ -43,14 +43,19 @@ def source_class(name: str) -> Callable[..., Source]:
 
 
 def detect_format(path: str) -> str:
-    """Return the format of a file, by its name and its first lines; raise `InputError` if that is unclear."""
+    """Return the format of a file, or of the first of a folder or a pattern, by its name and its first lines.
+
+    Raises `InputError` if that is unclear.
+    """
     from ..reading.byte_file import ByteFile
+    from ..reading.file_lists import list_files
     from ..reading.records import PARQUET
 
     if path == "-" or (path and Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()):
         raise InputError(
             f"{'stdin' if path == '-' else path}: the format of a stream cannot be detected: {_name_one()}"
         )
+    path = list_files(path)[0]
     file = ByteFile(path)
     with file.translate_faults(), file.open_unpacked() as stream:
         start = stream.read(_LOOKED_AT_BYTES) or b""

@@ -17,6 +17,7 @@ from typing import ClassVar, Literal
 
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
+from ..reading.file_lists import list_files, name_of
 from ..reading.lines import LineReader
 from ..source import NO_ID, FileSource, LinePart, Part
 
@@ -158,7 +159,8 @@ def _resolve_columns(columns: Sequence[str], cells: Sequence[str], place: str, h
 
 
 class DelimitedSource(FileSource):
-    """A file of triples (``-`` is standard input) and, optionally, one of names; both gzip or plain.
+    """A file of triples (``-`` is standard input), a folder or a pattern of such files, and, optionally, one of names;
+    gzip or plain.
 
     `columns` are three numbers (from 1) or, where there is a header, names. With `literals`, a tail written as
     ``value^^datatype`` or in the syntax of N-Triples is a literal. `values` says which tails are literals that
@@ -193,9 +195,9 @@ class DelimitedSource(FileSource):
         self._header: Header = header
         self._literals = literals
         self._values: Values = values
-        self._file = LineReader(path)
+        self._files = [LineReader(each) for each in list_files(path)]
         self._names = LineReader(names_path) if names_path is not None else None
-        super().__init__([self._file, *([self._names] if self._names else [])])
+        super().__init__([*self._files, *([self._names] if self._names else [])], name_of(path))
 
     def options(self) -> Mapping[str, object]:
         """Return the separator, which columns, whether there are a header, literals and names, and what are values."""
@@ -209,23 +211,23 @@ class DelimitedSource(FileSource):
         }
 
     def parts(self) -> Iterator[Part]:
-        """Yield the triples, then the names."""
-        number, first = next(((number, text) for number, text in self._file.first_lines() if text), (1, ""))
-        place = f"{self._file.shown}:{number}"
-        layout = layout_of(first, place, self._separator, self.quoted, self._columns, self._header)
-        header_line = number if layout.has_header else 0
+        """Yield the triples, each file by its own first line, then the names."""
         pattern = self._value_pattern()
-        parameters = {
-            "separator": self._separator,
-            "quoted": self.quoted,
-            "columns": list(layout.columns),
-            "width": layout.width,
-            "expected": layout.expected,
-            "header_line": header_line,
-            "literals": self._literals,
-            "value_pattern": pattern,
-        }
-        yield LinePart(self._file, "delimited", parameters)
+        for file in self._files:
+            number, first = next(((number, text) for number, text in file.first_lines() if text), (1, ""))
+            place = f"{file.shown}:{number}"
+            layout = layout_of(first, place, self._separator, self.quoted, self._columns, self._header)
+            parameters = {
+                "separator": self._separator,
+                "quoted": self.quoted,
+                "columns": list(layout.columns),
+                "width": layout.width,
+                "expected": layout.expected,
+                "header_line": number if layout.has_header else 0,
+                "literals": self._literals,
+                "value_pattern": pattern,
+            }
+            yield LinePart(file, "delimited", parameters)
         if self._names:
             yield LinePart(self._names, "names", {})
 

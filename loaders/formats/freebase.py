@@ -15,6 +15,7 @@ from pathlib import Path
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
 from ..reading.byte_file import ByteFile
+from ..reading.file_lists import list_files, name_of
 from ..reading.lines import LineReader
 from ..source import FileSource, LinePart, Part
 from .ntriples import DEFAULT_LANGUAGES, Languages
@@ -111,8 +112,9 @@ MAX_REJECTS = 1_000
 
 
 class FreebaseSource(FileSource):
-    """The dump (``-`` is standard input), gzip or plain, with names in the given languages.
+    """The dump (``-`` is standard input), a folder or a pattern of its parts, gzip or plain.
 
+    Names are those in the given languages.
     A language is spelled as in the dump (``en``, ``pt-br``), `*` is every other. The rules in `noise_path` replace
     `freebase_noise.txt`.
     """
@@ -128,8 +130,8 @@ class FreebaseSource(FileSource):
         self.languages = self._chosen.preferred
         self._noise = None if noise_path is None else ByteFile(noise_path)
         self._rules = read_noise_rules(self._noise)
-        self._file = LineReader(path)
-        super().__init__([self._file])
+        self._files = [LineReader(each) for each in list_files(path)]
+        super().__init__(self._files, name_of(path))
 
     def reads(self, path: Path) -> bool:
         """Return whether this is the dump or the file of rules."""
@@ -140,6 +142,7 @@ class FreebaseSource(FileSource):
         return {"languages": self._chosen.as_options(), "noise": [asdict(rule) for rule in self._rules]}
 
     def parts(self) -> Iterator[Part]:
-        """Yield the dump."""
+        """Yield the files of the dump."""
         noise = noise_parameters(self._rules)
-        yield LinePart(self._file, "freebase", {**self._chosen.parameters(), **noise})
+        for file in self._files:
+            yield LinePart(file, "freebase", {**self._chosen.parameters(), **noise})

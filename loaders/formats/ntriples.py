@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
+from ..reading.file_lists import list_files, name_of
 from ..reading.lines import LineReader
 from ..source import FileSource, LinePart, Part
 
@@ -45,7 +46,7 @@ ALIASES = ("http://www.w3.org/2004/02/skos/core#altLabel", "http://rdf.freebase.
 
 
 class NtriplesSource(FileSource):
-    """A file of N-Triples (``-`` is standard input), gzip or plain.
+    """A file of N-Triples (``-`` is standard input), a folder or a pattern of such files, gzip or plain.
 
     An IRI's part after a base is the id or the relation. The literals of the relations `names` and `aliases` (whole
     IRIs) are names in the given languages, `*` being every other.
@@ -69,8 +70,8 @@ class NtriplesSource(FileSource):
         self._aliases = list(aliases)
         self._chosen = Languages.of(languages)
         self.languages = self._chosen.preferred
-        self._file = LineReader(path)
-        super().__init__([self._file])
+        self._files = [LineReader(each) for each in list_files(path)]
+        super().__init__(self._files, name_of(path))
 
     def options(self) -> Mapping[str, object]:
         """Return bases, name relations and languages."""
@@ -82,8 +83,9 @@ class NtriplesSource(FileSource):
         }
 
     def parts(self) -> Iterator[Part]:
-        """Yield the file."""
+        """Yield the files."""
         any_base = "|".join(map(re.escape, self._bases))
         bases = f"^(?:{any_base})((?s:.+))$" if any_base else None
         parameters = {"bases": bases, "names": self._names, "aliases": self._aliases, **self._chosen.parameters()}
-        yield LinePart(self._file, "ntriples", parameters)
+        for file in self._files:
+            yield LinePart(file, "ntriples", parameters)

@@ -19,6 +19,7 @@ from pyarrow import parquet
 
 from ...engine.errors import InputError
 from ..reading.byte_file import ByteFile
+from ..reading.file_lists import list_files, name_of
 from ..reading.lines import FIRST_LINES
 from ..reading.records import format_columns
 from ..rows import BATCH_ROWS, ROWS
@@ -31,7 +32,7 @@ _OPTIONAL = {"is_literal": pa.bool_(), "datatype": pa.string(), "language": pa.s
 
 
 class ParquetSource(FileSource):
-    """A file of triples and, optionally, one of names."""
+    """A file of triples, a folder or a pattern of such files, and, optionally, one of names."""
 
     kind = "parquet"
 
@@ -40,9 +41,9 @@ class ParquetSource(FileSource):
         self.languages: Sequence[str] = ()
         self.unnamed_ids = NO_ID if names_path is None else None
         self._values: Values = values
-        self._file = ByteFile(path)
+        self._files = [ByteFile(each) for each in list_files(path)]
         self._names = ByteFile(names_path) if names_path is not None else None
-        super().__init__([self._file, *([self._names] if self._names else [])])
+        super().__init__([*self._files, *([self._names] if self._names else [])], name_of(path))
 
     def options(self) -> Mapping[str, object]:
         """Return whether there are names, and which tails are values."""
@@ -51,7 +52,8 @@ class ParquetSource(FileSource):
     def parts(self) -> Iterator[Part]:
         """Yield the triples, then the names; a row's line is its number."""
         triples = partial(_triples, value_pattern=self._value_pattern())
-        yield RowPart(self._file.shown, _batches(self._file, TRIPLE_COLUMNS, triples))
+        for file in self._files:
+            yield RowPart(file.shown, _batches(file, TRIPLE_COLUMNS, triples))
         if self._names:
             yield RowPart(self._names.shown, _batches(self._names, _NAME_COLUMNS, _names))
 

@@ -21,7 +21,7 @@ from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.statements import StatedTriples, stream_stated_triples
 from ...engine.progress import Progress, ignore_progress
 from ..rows import ROWS, record_batches
-from ..stage.stage import query
+from ..stage.sql import query
 
 
 @dataclass(frozen=True, slots=True)

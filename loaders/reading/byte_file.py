@@ -77,7 +77,7 @@ def spool_stream(stream: IO[bytes], shown: str, max_bytes: int | None = None) ->
     return file
 
 
-_GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"
 
 
 _log = logging.getLogger(__name__)
@@ -123,6 +123,15 @@ class ByteFile:
             self._position_bytes = self._raw.tell()
         return self._position_bytes
 
+    def skip_to(self, position_bytes: int) -> None:
+        """Take the file as read up to here, by others."""
+        self._position_bytes = position_bytes
+
+    @property
+    def path(self) -> Path | None:
+        """Where others can read it, too; None for what was spooled."""
+        return None if self._spooled else self._path
+
     def is_at(self, path: Path) -> bool:
         """Return whether the path leads to this file, under any name."""
         return path.exists() and self._path.exists() and self._path.samefile(path)
@@ -140,7 +149,7 @@ class ByteFile:
                 file = opened.enter_context(self._open())
                 self._raw, self._position_bytes = file, 0
                 stream: RawIOBase = file
-                packed = file.read(len(_GZIP)) == _GZIP
+                packed = file.read(len(GZIP)) == GZIP
                 file.seek(0)
                 if packed:
                     stream = opened.enter_context(cast(Any, igzip_threaded).open(file, "rb", threads=1)).raw

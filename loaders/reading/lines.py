@@ -80,13 +80,18 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 class LineReader(ByteFile):
     """A UTF-8 file of lines that end in LF or CRLF; an initial byte order mark is skipped."""
 
+    num_before = 0
+    """How many lines the numbers begin after; the first of all begins the file."""
+    num_lines = 0
+    """How many lines were read so far, unreadable ones too."""
+
     def blocks(self) -> Generator[LineBlock]:
         """Yield the lines: numbered from 1, without their ends, empty ones included.
 
         Lines longer than `MAX_LINE_BYTES`, with a zero byte or not in UTF-8 are among the rejects of their block.
         Raises `InputError` for an empty file, for UTF-16, and for a file that cannot be read to its end.
         """
-        cutter = _Cutter()
+        cutter = _Cutter(self.num_before)
         with self.open_unpacked() as stream:
             at_end = False
             while not at_end:
@@ -96,9 +101,11 @@ class LineReader(ByteFile):
                         read = stream.readinto(block[filled:-INLINE_BYTES].data)
                     filled += read
                     at_end = not read
-                if not cutter.started:
+                if not cutter.started and not self.num_before:
                     self._check_start(block[: min(filled, 4)].tobytes())
-                if cut := cutter.cut(block, filled, at_end):
+                cut = cutter.cut(block, filled, at_end)
+                self.num_lines = cutter.num_lines - self.num_before
+                if cut:
                     yield cut
 
     def batches(self, rejects: OnReject) -> Generator[pa.RecordBatch]:
@@ -128,11 +135,11 @@ class LineReader(ByteFile):
 class _Cutter:
     """Cuts blocks at line ends; the rest of a block starts the next one."""
 
-    def __init__(self) -> None:
+    def __init__(self, num_before: int = 0) -> None:
         self.started = False
         self._block_bytes = min(FIRST_BLOCK_BYTES, BLOCK_BYTES)
         self._rejects: list[Reject] = []
-        self._num_lines = 0
+        self.num_lines = num_before
         self._rest: Bytes = np.empty(0, np.uint8)
         self._too_long: bytes | None = None
         """The start of an overlong line whose end is still to come."""
@@ -149,7 +156,7 @@ class _Cutter:
         """Return the number of the current line; 0 before reading."""
         if not self.started and not len(uncut):
             return 0
-        return self._num_lines + int(np.count_nonzero(uncut == _NEWLINE)) + 1
+        return self.num_lines + int(np.count_nonzero(uncut == _NEWLINE)) + 1
 
     def cut(self, block: Bytes, filled: int, at_end: bool) -> LineBlock | None:
         """Return the lines that end in the block; None if none does."""
@@ -159,25 +166,25 @@ class _Cutter:
         if at_end and (after < filled or (not filled and self._too_long is not None)):
             ends, after = np.append(ends, filled), filled
         starts = np.append(0, ends[:-1] + 1)[: len(ends)]
-        if len(starts) and not self._num_lines and data[:3].tobytes() == _UTF8_MARK:
+        if len(starts) and not self.num_lines and data[:3].tobytes() == _UTF8_MARK:
             starts[0] = len(_UTF8_MARK)
         self.started = True
         self._rejects = []
         if len(ends) and self._too_long is not None:
-            self._reject_too_long(self._num_lines + 1, self._too_long)
-            self._num_lines, starts, ends, self._too_long = self._num_lines + 1, starts[1:], ends[1:], None
+            self._reject_too_long(self.num_lines + 1, self._too_long)
+            self.num_lines, starts, ends, self._too_long = self.num_lines + 1, starts[1:], ends[1:], None
         self._keep(data[after:])
         if not len(ends):
             return LineBlock(block, starts, starts, ends, tuple(self._rejects)) if self._rejects else None
         ends = ends - ((ends > starts) & (data[ends - 1] == _RETURN))
         kept = ~self._unreadable(data, starts, ends)
-        numbers = np.arange(self._num_lines + 1, self._num_lines + 1 + len(ends), dtype=np.int64)
-        self._num_lines += len(ends)
+        numbers = np.arange(self.num_lines + 1, self.num_lines + 1 + len(ends), dtype=np.int64)
+        self.num_lines += len(ends)
         return LineBlock(block, numbers[kept], starts[kept], ends[kept], tuple(self._rejects))
 
     def _keep(self, rest: Bytes) -> None:
         """Keep the start of a line for the next block; of an overlong one only what a message shows."""
-        marked = not self._num_lines and rest[:3].tobytes() == _UTF8_MARK
+        marked = not self.num_lines and rest[:3].tobytes() == _UTF8_MARK
         if self._too_long is None and len(rest) > MAX_LINE_BYTES + 1 + marked * len(_UTF8_MARK):
             self._too_long = rest[: 4 * SHOWN_CHARS].tobytes()
         self._rest = rest[:0].copy() if self._too_long is not None else rest.copy()
@@ -193,7 +200,7 @@ class _Cutter:
                 found[i] |= _fault_of_encoding(data[starts[i] : ends[i]].tobytes()) is not None
         for i in np.flatnonzero(found):
             raw = data[starts[i] : ends[i]].tobytes()
-            line = self._num_lines + 1 + int(i)
+            line = self.num_lines + 1 + int(i)
             if len(raw) > MAX_LINE_BYTES:
                 self._reject_too_long(line, raw)
             else:

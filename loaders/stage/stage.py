@@ -13,10 +13,8 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from functools import cache
-from importlib import resources
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Self
@@ -31,9 +29,12 @@ from ...engine.progress import Progress, ignore_progress
 from ...engine.whole_file import lock_file
 from ...models.words import SMALL_WORDS
 from ..parsers.parser import parser
-from ..source import LinePart, Source
+from ..source import LinePart, Part, RowPart, Source
 from ..subset import Subset
+from .pieces import PIECE_MB, ApartReading, ParsedPiece, Piece, rest_of
+from .processes import MapInOrder, MapOnProcesses
 from .rejects import Rejects
+from .sql import query, run_on_batches, set_variables
 
 ABANDONED_S = 7 * 24 * 3_600
 """A load that was interrupted is expected to be repeated within a week; later it converts its source again."""
@@ -112,10 +113,19 @@ def default_memory_mb() -> int:
 class Stage:
     """The tables of one source in a folder of their own. Use it as a context manager."""
 
-    def __init__(self, folder: Path, *, memory_mb: int | None = None, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        memory_mb: int | None = None,
+        threads: int | None = None,
+        map_in_order: MapInOrder | None = None,
+    ) -> None:
         self.folder = folder
         self._memory_mb = memory_mb or default_memory_mb()
         self._threads = threads or min(machine.num_cpus(), MOST_THREADS, max(1, self._memory_mb // MB_A_THREAD))
+        num_processes = min(self._threads, self._memory_mb // PIECE_MB)
+        self._map_in_order = map_in_order or (MapOnProcesses(num_processes) if num_processes > 1 else None)
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._readers: WeakSet[pa.RecordBatchReader] = WeakSet()
         self.share_read = 1.0
@@ -256,25 +266,68 @@ class Stage:
     def _read(self, source: Source, rejects: Rejects, progress: Progress, sample_batches: int | None) -> None:
         total = source.size_bytes or 0
         report = _reporter(source, total, progress)
-        for number, part in enumerate(source.parts()):
-            set_variables(self._open_database(), {"part": number})
-            if isinstance(part, LinePart):
-                found = parser(part.parser)
-                found.prepare(self._open_database(), part.parameters)
-                batches: Iterator[pa.RecordBatch] = part.file.batches(rejects.add)
-                text, shown = found.text, part.file.shown
-            else:
-                text, batches, shown = _PASSED_THROUGH, part.batches, part.shown
-            rejects.begin_part(shown)
-            text = query("reading/take").replace("{{parser}}", text)
-            for segment in _segments(_reporting(islice(batches, sample_batches), report)):
-                first = next(segment)
-                run_on_batches(self._open_database(), text, "lines", first.schema, chain((first,), segment))
-                self._put_aside(rejects)
-            self._put_aside(rejects)
+        parts = iter(source.parts())
+        ready = list(islice(parts, 1))
+        if ready and isinstance(ready[0], LinePart):
+            ready += parts  # files of lines are opened in any order
+        with ExitStack() as opened:
+            apart = None
+            if sample_batches is None and self._map_in_order:
+                lines = [part for part in ready if isinstance(part, LinePart)]
+                if apart := ApartReading.of(lines, self.folder, self._map_in_order):
+                    opened.enter_context(apart)
+            for number, part in enumerate(chain(ready, parts)):
+                set_variables(self._open_database(), {"part": number})
+                rejects.begin_part(part.shown)
+                rest: Part | None = part
+                if apart and isinstance(part, LinePart):
+                    rest = self._take_apart(part, apart.take(number), rejects, report)
+                if rest:
+                    self._take(rest, rejects, report, sample_batches)
         if sample_batches is not None and total:
             self.share_read = min(max(source.position_bytes / total, 1e-9), 1.0)
         progress("reading", total, total)
+
+    def _take(self, part: Part, rejects: Rejects, report: Callable[[], None], sample_batches: int | None) -> None:
+        """Take over the statements of a part."""
+        text, batches = _PASSED_THROUGH, part.batches if isinstance(part, RowPart) else part.file.batches(rejects.add)
+        if isinstance(part, LinePart):
+            found = parser(part.parser)
+            found.prepare(self._open_database(), part.parameters)
+            text = found.text
+        text = query("reading/take").replace("{{parser}}", text)
+        for segment in _segments(_reporting(islice(batches, sample_batches), report)):
+            first = next(segment)
+            run_on_batches(self._open_database(), text, "lines", first.schema, chain((first,), segment))
+            self._put_aside(rejects)
+        self._put_aside(rejects)
+
+    def _take_apart(
+        self,
+        part: LinePart,
+        pieces: Iterable[tuple[Piece, ParsedPiece | None]],
+        rejects: Rejects,
+        report: Callable[[], None],
+    ) -> LinePart | None:
+        """Take over what was parsed apart, in the order of the pieces; return what is left of the part to read."""
+        rest: LinePart | None = None
+        text = query("reading/take").replace("{{parser}}", query("reading/piece_rows"))
+        num_lines = 0
+        for piece, parsed in pieces:
+            if parsed is None:
+                rest = rest or rest_of(piece, num_lines)
+            if parsed and not rest:
+                before = num_lines - piece.num_before
+                set_variables(self._open_database(), {"rows": str(piece.rows), "lines_before": before})
+                self._open_database().execute(text)
+                for line, reason, shown in parsed.rejects:
+                    rejects.add(line + before, reason, shown)
+                self._put_aside(rejects)
+                num_lines += parsed.num_lines
+                part.file.skip_to(piece.span.end)
+                report()
+            piece.rows.unlink(missing_ok=True)
+        return rest
 
     def _put_aside(self, rejects: Rejects) -> None:
         """Count the rejects since the last look; those that the line reader found become statements too."""
@@ -415,39 +468,3 @@ def _segments(batches: Iterable[pa.RecordBatch]) -> Iterator[Iterator[pa.RecordB
     remaining = iter(batches)
     for first in remaining:
         yield chain((first,), islice(remaining, SEGMENT_BATCHES - 1))
-
-
-@cache
-def query(name: str) -> str:
-    """Return the text of a file of `queries`, named by folder and file: ``reading/take``."""
-    return resources.files(__name__.rpartition(".")[0]).joinpath(f"queries/{name}.sql").read_text(encoding="utf-8")
-
-
-def set_variables(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> None:
-    """Set variables of a connection, which are not those of its cursors."""
-    for name, value in values.items():
-        connection.execute(f"SET VARIABLE {name} = ?", [value])
-
-
-def run_on_batches(
-    connection: duckdb.DuckDBPyConnection, text: str, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
-) -> None:
-    """Run a statement that reads batches once, as a table.
-
-    What they raise, an interrupt too, leaves as it was raised: DuckDB would make an error of its own of it.
-    """
-    failures: list[BaseException] = []
-
-    def guard_batches() -> Iterator[pa.RecordBatch]:
-        try:
-            yield from batches
-        except BaseException as failure:  # noqa: BLE001 - raised again below, outside of DuckDB
-            failures.append(failure)
-
-    connection.register(table, pa.RecordBatchReader.from_batches(schema, guard_batches()))
-    try:
-        connection.execute(text)
-    finally:
-        connection.unregister(table)
-    if failures:
-        raise failures[0]

@@ -144,7 +144,7 @@ def test_stdin(lodestar: Run, driver: neo4j.Driver) -> None:
     ("arguments", "content", "fault"),
     [
         (["missing.tsv"], None, "missing.tsv: no such file"),
-        (["."], None, ".: expected a file, found a folder"),
+        (["."], None, ".: expected files, found none there"),
         (
             ["kg.tsv"],
             "a\tr\tb\na b\n",

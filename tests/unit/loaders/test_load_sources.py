@@ -654,8 +654,15 @@ def test_what_cannot_be_looked_at_is_said(tmp_path: Path) -> None:
         detect_format(written(tmp_path, "", "kg"))
     with pytest.raises(InputError, match="no such file"):
         detect_format(str(tmp_path / "missing"))
-    with pytest.raises(InputError, match="found a folder"):
-        detect_format(str(tmp_path))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="expected files, found none there"):
+        detect_format(str(tmp_path / "empty"))
+
+
+def test_a_folder_has_the_format_of_its_first_file(tmp_path: Path) -> None:
+    written(tmp_path, "", "_SUCCESS")
+    written(tmp_path, "a,r,b\n", "part-0")
+    assert detect_format(str(tmp_path)) == detect_format(str(tmp_path / "part-*")) == "csv"
 
 
 # Names, relations and ids

@@ -15,7 +15,8 @@ from lodestar.engine.errors import StorageError
 from lodestar.engine.neo4j import machine
 from lodestar.engine.whole_file import lock_file
 from lodestar.loaders.formats.delimited import TsvSource
-from lodestar.loaders.stage.stage import ABANDONED_S, Stage, default_memory_mb, delete_abandoned_stages, query
+from lodestar.loaders.stage.sql import query
+from lodestar.loaders.stage.stage import ABANDONED_S, Stage, default_memory_mb, delete_abandoned_stages
 from lodestar.loaders.subset import Subset
 
 

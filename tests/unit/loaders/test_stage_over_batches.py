@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.loaders.stage.stage import run_on_batches
+from lodestar.loaders.stage.sql import run_on_batches
 
 SCHEMA = pa.schema([("number", pa.int64())])
 TEXT = "INSERT INTO kept SELECT number FROM fed"

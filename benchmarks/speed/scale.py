@@ -1,0 +1,182 @@
+"""What grows with the graph: the same work on servers of graphs of several sizes, in turns.
+
+    lodestar load tsv grown.tsv --names grown.names.tsv --name large
+    python -m benchmarks.speed.scale --names small large --data FB237 --out scale.json
+
+The first server is the reference; all must run and hold FB15k-237, the others within a larger graph of its relations.
+`questions`: the dev questions with their gold topics, one at a time, each asked of every server in turns, without and
+with a shortlist of relations (`similarity.shortlist_from=300`). `changes`: ten triples of ten relations to ten new
+entities appended as a load, and its deletion. `cold`: the server is stopped, its files leave the system's cache, it is
+started, and one question is asked. `verify`: all is counted again. Prints milliseconds or seconds, the ratios of
+medians, and the load of the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from lodestar import Engine
+from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.instance import Instance, loading_connection
+from lodestar.engine.settings import Settings, resolve
+from lodestar.engine.values import Question
+from lodestar.loaders.formats.delimited import TsvSource
+from lodestar.loaders.loads.loading import LoadOptions, load
+from lodestar.loaders.loads.unloading import unload
+from lodestar.loaders.loads.verifying import verify
+
+from ..question_sets import gold_questions
+
+WARM_UP = 20
+WAYS: dict[str, dict[str, object]] = {
+    "all relations": {},
+    "shortlist": {"similarity.shortlist_from": 300, "similarity.shortlist_relations": 100},
+}
+Figures = dict[str, object]
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    """Return how long a call takes."""
+    started_s = time.perf_counter()
+    work()
+    return time.perf_counter() - started_s
+
+
+def summary(seconds: Sequence[float]) -> Figures:
+    """Return percentiles in milliseconds."""
+    p50, p95 = np.percentile(np.array(seconds) * 1_000, [50, 95])
+    return {"n": len(seconds), "p50_ms": round(float(p50), 1), "p95_ms": round(float(p95), 1)}
+
+
+def settings_of(name: str) -> Settings:
+    """Return the settings of a server."""
+    return resolve({"name": name})
+
+
+def describe(name: str) -> Figures:
+    """Return how large a server's graph and its files are."""
+    instance = Instance.of(settings_of(name))
+    data = instance.home.data
+    with Gateway(instance.connection()) as gateway:
+        state = gateway.fetch(read_graph_state())
+    status = instance.status()
+    return {
+        "num_triples": state.num_triples,
+        "num_entities": state.num_entities,
+        "store_mb": instance.store_mb,
+        "data_mb": sum(path.stat().st_size for path in data.rglob("*") if path.is_file()) >> 20,
+        "heap_mb": status.heap_mb,
+        "pagecache_mb": status.pagecache_mb,
+    }
+
+
+def ask_in_turns(names: Sequence[str], questions: Sequence[Question]) -> Figures:
+    """Return the times of each server and way, and their ratios to the first server's."""
+    engines = {
+        (way, name): Engine(settings_of(name), recipe="similarity", options=options)
+        for way, options in WAYS.items()
+        for name in names
+    }
+    seconds: dict[tuple[str, str], list[float]] = {key: [] for key in engines}
+    try:
+        for engine in engines.values():
+            engine.prepare()
+            engine.retrieve_batch(questions[:WARM_UP])
+            for question in questions:  # vectors are kept and pages are read
+                engine.retrieve_batch([question])
+        for question in questions:
+            for key, engine in engines.items():
+                seconds[key].append(seconds_of(partial(engine.retrieve_batch, [question])))
+    finally:
+        for engine in engines.values():
+            engine.close()
+    found: Figures = {}
+    for (way, name), some in seconds.items():
+        reference = statistics.median(seconds[way, names[0]])
+        found[f"{name}, {way}"] = summary(some) | {"ratio_of_p50": round(statistics.median(some) / reference, 2)}
+    return found
+
+
+def change(name: str, repeat: int) -> Figures:
+    """Return the times of appends of ten triples, and of their deletions."""
+    appended, deleted = [], []
+    with tempfile.TemporaryDirectory() as folder, Gateway(loading_connection(settings_of(name))) as gateway:
+        relations = [relation.name for relation in gateway.fetch(read_catalogue()).relations[:10]]
+        options = LoadOptions(staging=Path(folder) / "staging", mode="append")
+        for turn in range(repeat + 1):
+            path = Path(folder) / f"ten-{turn}.tsv"
+            path.write_text("".join(f"scale {turn}.{n}\t{relation}\tscale\n" for n, relation in enumerate(relations)))
+            source = TsvSource(str(path))
+            appended.append(seconds_of(partial(load, source, gateway, options)))
+            deleted.append(seconds_of(partial(unload, gateway, path.name)))
+    return {"append": summary(appended[1:]), "delete": summary(deleted[1:]), "first_append_s": round(appended[0], 1)}
+
+
+def start_cold(name: str, question: Question) -> Figures:
+    """Return how long a start takes with nothing in the system's cache, and then the first and the second question."""
+    instance = Instance.of(settings_of(name))
+    instance.stop()
+    for path in instance.home.data.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    start_s = seconds_of(lambda: instance.start(progress=False))
+    with Engine(settings_of(name), recipe="similarity") as engine:
+        first_s = seconds_of(lambda: engine.retrieve_batch([question]))
+        second_s = seconds_of(lambda: engine.retrieve_batch([question]))
+    return {
+        "start_s": round(start_s, 1),
+        "first_question_s": round(first_s, 2),
+        "second_question_s": round(second_s, 3),
+    }
+
+
+def verify_all(name: str) -> Figures:
+    """Return how long it takes to count everything again."""
+    with Gateway(loading_connection(settings_of(name))) as gateway:
+        started_s = time.perf_counter()
+        found = verify(gateway)
+        return {"s": round(time.perf_counter() - started_s, 1), "faults": list(found.faults)}
+
+
+def main() -> None:
+    """Measure the servers and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="*", default=["questions", "changes", "cold", "verify"])
+    parser.add_argument("--names", nargs="+", default=["default"], help="servers, the reference first")
+    parser.add_argument("--data", type=Path, required=True, help="folder with questions-dev.jsonl.gz")
+    parser.add_argument("--limit", type=int, default=422, help="so many questions of the file")
+    parser.add_argument("--repeat", type=int, default=8, help="changes of each kind")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    golds, sha256 = gold_questions(given.data / "questions-dev.jsonl.gz")
+    questions = [gold.question for gold in golds[: given.limit]]
+    report: Figures = {"questions": sha256, "servers": {name: describe(name) for name in given.names}}
+
+    def measure(what: str, work: Callable[[], object]) -> None:
+        if what.partition(" ")[0] in given.what:
+            report[what] = work()
+            report[f"load average after {what}"] = [round(some, 1) for some in os.getloadavg()]
+            print(json.dumps(report, indent=2), flush=True)
+
+    measure("questions", partial(ask_in_turns, given.names, questions))
+    for name in given.names:
+        measure(f"changes {name}", partial(change, name, given.repeat))
+        measure(f"cold {name}", partial(start_cold, name, questions[0]))
+        measure(f"verify {name}", partial(verify_all, name))
+    if given.out:
+        given.out.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

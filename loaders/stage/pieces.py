@@ -1,0 +1,116 @@
+"""Parse files of lines piece by piece, each by itself: on processes of this machine, or on others.
+
+Every piece becomes a file of rows. Taken over in the order of the pieces, they are what reading in sequence makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Self
+
+import duckdb
+
+from ...engine.errors import InputError
+from ..parsers.parser import parser
+from ..reading.lines import LINES, Reject
+from ..reading.spans import SPAN_BYTES, UNKNOWN_LINE, Span, SpanReader, find_spans
+from ..source import LinePart
+from .processes import MapInOrder
+from .sql import query, run_on_batches
+
+APART_FROM_BYTES = 4 * SPAN_BYTES
+"""Below this, on disk, processes take longer to start than they save."""
+PIECE_MB = 400
+"""What a process takes that parses pieces."""
+_PARSER_MB = 128
+"""What its parser takes of it, before it writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A span of a file, the parser of its lines, and the file that its rows go to."""
+
+    path: str
+    span: Span
+    parser: str
+    parameters: Mapping[str, object]
+    rows: Path
+
+    @property
+    def num_before(self) -> int:
+        """What its rows number the lines after."""
+        return UNKNOWN_LINE if self.span.start else 0
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedPiece:
+    """How many lines begin in a piece, and those that are unreadable, by their numbers in its rows."""
+
+    num_lines: int
+    rejects: tuple[Reject, ...]
+
+
+def cut_into_pieces(part: LinePart, number: int, folder: Path) -> list[Piece]:
+    """Return the pieces of a part."""
+    path = str(part.file.path)
+    return [
+        Piece(path, span, part.parser, part.parameters, folder / f"{number}-{place}.parquet")
+        for place, span in enumerate(find_spans(path, SPAN_BYTES))
+    ]
+
+
+def parse_piece(piece: Piece) -> ParsedPiece | None:
+    """Write the rows of a piece; return None where it cannot be read by itself, to be read with what follows."""
+    found = parser(piece.parser)
+    rejects: list[Reject] = []
+    reader = SpanReader(piece.path, piece.span)
+    with duckdb.connect(
+        config={"threads": 1, "memory_limit": f"{_PARSER_MB}MB", "preserve_insertion_order": False}
+    ) as connection:
+        connection.execute("SET enable_progress_bar = false")
+        found.prepare(connection, piece.parameters)
+        rows = str(piece.rows).replace("'", "''")
+        text = query("reading/write_piece").replace("{{parser}}", found.text).replace("{{rows}}", rows)
+        try:
+            lines = reader.batches(lambda *reject: rejects.append(reject))
+            run_on_batches(connection, text, "lines", LINES, lines)
+        except InputError:
+            return None
+    return ParsedPiece(reader.num_lines, tuple(rejects))
+
+
+def rest_of(piece: Piece, num_before: int) -> LinePart:
+    """Return a part with the lines of a piece and all that follow in its file, numbered after those before."""
+    reader = SpanReader(piece.path, Span(piece.span.start, Path(piece.path).stat().st_size))
+    reader.num_before = num_before
+    return LinePart(reader, piece.parser, piece.parameters)
+
+
+class ApartReading:
+    """The pieces of some parts, parsed apart. Use it as a context manager, and take each part's in its turn."""
+
+    def __init__(self, parts: Sequence[LinePart], folder: Path, map_in_order: MapInOrder) -> None:
+        self._pieces = [cut_into_pieces(part, number, folder) for number, part in enumerate(parts)]
+        self._parsed = iter(map_in_order(parse_piece, list(chain.from_iterable(self._pieces))))
+
+    @classmethod
+    def of(cls, parts: Sequence[LinePart], folder: Path, map_in_order: MapInOrder) -> Self | None:
+        """Begin to parse apart; return None where that would take longer than it saves, or others cannot read it."""
+        files = [part.file for part in parts]
+        if sum(file.size_bytes for file in files) < APART_FROM_BYTES or not all(file.path for file in files):
+            return None
+        return cls(parts, folder, map_in_order)
+
+    def take(self, number: int) -> Iterator[tuple[Piece, ParsedPiece | None]]:
+        """Yield the pieces of a part with what became of them; each part must be taken to its end."""
+        for piece in self._pieces[number]:
+            yield piece, next(self._parsed)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._parsed.close()

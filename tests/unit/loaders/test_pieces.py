@@ -1,0 +1,139 @@
+"""A source parsed piece by piece, on processes or here, is the same as in sequence, faults included."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from lodestar.engine.errors import InputError
+from lodestar.loaders.formats.delimited import TsvSource
+from lodestar.loaders.formats.freebase import FreebaseSource
+from lodestar.loaders.source import Source
+from lodestar.loaders.stage import pieces
+from lodestar.loaders.stage.processes import MapInOrder, MapOnProcesses
+from lodestar.loaders.stage.stage import Stage, StageCounts
+from lodestar.loaders.subset import Subset
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+def map_here(work: Callable[[P], R], parts: Sequence[P], /) -> Generator[R, None, None]:
+    yield from map(work, parts)
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "APART_FROM_BYTES", 1)
+    monkeypatch.setattr(pieces, "SPAN_BYTES", 900)
+
+
+def lines_of(first: int, number: int) -> bytes:
+    return b"".join(b"e%d\tr%d\te%d\n" % (i, i % 3, i // 2) for i in range(first, first + number))
+
+
+Staged = tuple[StageCounts, list[dict[str, object]], list[dict[str, object]], str]
+
+
+def staged(source: Source, folder: Path, map_in_order: MapInOrder | None) -> Staged:
+    """Return all that a stage says of a source."""
+    rejects = folder / "rejects"
+    with Stage(folder / "stage", threads=1, map_in_order=map_in_order) as stage:
+        counts = stage.fill(source, "x", subset=Subset(), max_rejects=99, rejects_file=rejects)
+        numbers = [number for number, _, _ in stage.relations()]
+        rows = [
+            row
+            for literals in (False, True)
+            for batch in stage.rows("results/triple_rows", 100, relations=numbers, literals=literals)
+            for row in batch.to_pylist()
+        ]
+        names = [row for batch in stage.rows("results/entity_rows", 100) for row in batch.to_pylist()]
+        assert not list(stage.folder.glob("*.parquet"))
+        stage.delete()
+    return counts, rows, names, rejects.read_text() if rejects.exists() else ""
+
+
+def write_shards(folder: Path) -> TsvSource:
+    """Write a header, members that end within lines, rejects, a file without a newline at its end, and names."""
+    kg = folder / "kg"
+    kg.mkdir()
+    first = b"head\trelation\ttail\n" + lines_of(0, 300) + b"no triple\n" + lines_of(300, 9) + b"\xff\tr\ta\n"
+    (kg / "a.tsv.gz").write_bytes(b"".join(gzip.compress(first[at : at + 333]) for at in range(0, len(first), 333)))
+    (kg / "b.tsv").write_bytes(b"head\trelation\ttail\n" + lines_of(200, 300).removesuffix(b"\n"))
+    (kg / "_SUCCESS").write_bytes(b"")
+    (folder / "names.tsv").write_bytes(b"".join(b"e%d\tName %d\te%d\n" % (i, i, i) for i in range(0, 400, 3)))
+    return TsvSource(str(kg), str(folder / "names.tsv"))
+
+
+def test_pieces_make_the_same_stage_as_the_whole(tmp_path: Path) -> None:
+    source = write_shards(tmp_path)
+    whole = staged(source, tmp_path, None)
+    assert whole[0].num_rejects == 2
+    assert "a.tsv.gz:302" in whole[3]
+    assert staged(source, tmp_path, map_here) == whole
+
+
+@pytest.mark.long
+def test_processes_make_the_same_stage(tmp_path: Path) -> None:
+    source = write_shards(tmp_path)
+    assert staged(source, tmp_path, MapOnProcesses(2)) == staged(source, tmp_path, None)
+
+
+def test_a_member_that_is_none_is_read_with_what_is_around_it(tmp_path: Path) -> None:
+    inner = gzip.compress(b"inner\n" * 400, mtime=0)
+    packer = zlib.compressobj(0, wbits=31)
+    outer = packer.compress(lines_of(0, 40) + inner + b"\n" + lines_of(40, 40)) + packer.flush()
+    (tmp_path / "kg.tsv").write_bytes(gzip.compress(lines_of(80, 200)) + outer + gzip.compress(lines_of(280, 90)))
+    source = TsvSource(str(tmp_path / "kg.tsv"))
+    whole = staged(source, tmp_path, None)
+    assert whole[0].num_triples == 370
+    assert staged(source, tmp_path, map_here) == whole
+
+
+def cut_off(packed: bytes) -> bytes:
+    return packed[:-4]
+
+
+def lie(packed: bytes) -> bytes:
+    """Return a member that says that it has another sum."""
+    return packed[:-8] + bytes([packed[-8] ^ 1]) + packed[-7:]
+
+
+@pytest.mark.parametrize("damage", [cut_off, lie])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_member_that_lies_is_refused_as_in_sequence(
+    tmp_path: Path, damage: Callable[[bytes], bytes], place: int
+) -> None:
+    packed = [gzip.compress(lines_of(100 * number, 100)) for number in range(3)]
+    packed[place] = damage(packed[place])
+    (tmp_path / "kg.tsv.gz").write_bytes(b"".join(packed))
+    found = []
+    for map_in_order in (None, map_here):
+        with pytest.raises(InputError, match="gzip") as refusal:
+            staged(TsvSource(str(tmp_path / "kg.tsv.gz")), tmp_path, map_in_order)
+        found.append(str(refusal.value))
+    assert found[0] == found[1]
+
+
+def test_a_dump_of_several_files(tmp_path: Path) -> None:
+    line = (
+        "<http://rdf.freebase.com/ns/m.0{}>\t<http://rdf.freebase.com/ns/a.b.c>\t<http://rdf.freebase.com/ns/m.1>\t.\n"
+    )
+    text = [line.format(number) for number in range(20)]
+    (tmp_path / "one.nt").write_text("".join(text))
+    (tmp_path / "part-1.nt").write_text("".join(text[:9]))
+    (tmp_path / "part-2.nt").write_text("".join(text[9:]))
+    whole = staged(FreebaseSource(str(tmp_path / "one.nt")), tmp_path, None)
+    assert staged(FreebaseSource(str(tmp_path / "part-*.nt")), tmp_path, map_here) == whole
+
+
+def test_a_folder_without_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / ".hidden").write_text("a\tb\tc\n")
+    with pytest.raises(InputError, match="expected files, found none there"):
+        TsvSource(str(tmp_path))
+    with pytest.raises(InputError, match="expected files, found none there"):
+        TsvSource(str(tmp_path / "*.tsv"))
