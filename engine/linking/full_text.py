@@ -192,8 +192,9 @@ class FullTextLinker:
         if self.evidence is None:
             return [list(some) for some in found]
         texts = [question.text for question in questions]
-        relations = self.evidence.features(texts, found)
-        return [self._rerank(some, x) for some, x in zip(found, relations, strict=True)]
+        kept = [self.evidence.leave_out_asked_type(text, some) for text, some in zip(texts, found, strict=True)]
+        relations = self.evidence.features(texts, kept)
+        return [self._rerank(some, x) for some, x in zip(kept, relations, strict=True)]
 
     def _rerank(self, some: Sequence[Topic], relations: Floats) -> list[Topic]:
         assert self.evidence is not None

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from ...models.similarity import UNKNOWN_TYPE, SimilarityWeights, compute_support, mask_topic, type_phrase
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, find_end_type, hop_phrases, verbalise_hop
+from ...models.wording.kinds import find_asked_noun
 from ..indexes.entity_index import EntityTypes
 from ..values import Topic
 from .names import MENTION_FEATURES, tokenise
@@ -35,6 +36,8 @@ RELATION_FEATURES = (
     "its kind beside the mention",
     "its kind in the question",
 )
+_TYPE_RELATIONS = ("type", "instance of", "is a")
+"""The words of relations from things to what they are."""
 MAX_HOPS = 200
 """Of a candidate's relations those that are looked at, by their catalogue numbers."""
 BESIDE = 2
@@ -61,6 +64,20 @@ class RelationFeatures:
         self._vectors.encode_tokens([*questions, *sorted({text for texts, _ in hops for text in texts})])
         self._vectors.encode([*map(type_phrase, questions), *sorted({kind for _, kind in hops if kind})])
         return [self._of(text, some, q) for text, some, q in zip(texts, found, masked, strict=True)]
+
+    def leave_out_asked_type(self, text: str, some: Sequence[Topic]) -> Sequence[Topic]:
+        """Return the candidates without those that name what is asked for: a type, by the noun after "which" or "what".
+
+        What other entities are instances of, and nothing else, is a type. Where nothing is left, all are returned: of
+        "which films are there" the type is the topic.
+        """
+        asked = find_asked_noun(text)
+        rest = [topic for topic in some if topic.span != asked or not self._is_type(topic)]
+        return rest or some
+
+    def _is_type(self, topic: Topic) -> bool:
+        entering = [self._words.get(-number) for number in topic.relations]
+        return bool(entering) and all(words and words.properties[-1] in _TYPE_RELATIONS for words in entering)
 
     def kind(self, topic: Topic) -> str:
         """Return what an entity is, in a word or two; empty where its relations do not tell."""

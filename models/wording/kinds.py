@@ -287,6 +287,15 @@ def find_wanted_kind(question: str) -> WantedKind:
     return WantedKind(*_RULES[min(fits)[1]][1:]) if fits else WantedKind()
 
 
+def find_asked_noun(question: str) -> tuple[int, int] | None:
+    """Return where the noun after "which" or "what" stands in a question: its first character, and the one after."""
+    if found := _NOUN.search(question):
+        for word in re.compile(r"[\w-]+").finditer(question, *found.span(1)):
+            if word[0].lower() not in NOT_NOUNS:
+                return word.span()
+    return None
+
+
 def _alike(kind: str) -> tuple[str, ...]:
     """Return kinds that go for one another: a city hosts what is an organisation to others."""
     pairs = {"date": "year", "amount": "number", "place": "organisation"}

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
 import pytest
 import torch
+from lodestar.engine.indexes.entity_index import EntityTypes
 from lodestar.engine.linking.full_text import FullTextLinker
 from lodestar.engine.linking.reranking import (
     FEATURES,
     RELATION_FEATURES,
     TRAINED_FEATURES,
     LogisticReranker,
+    RelationFeatures,
     compute_features,
     compute_trained_features,
 )
 from lodestar.engine.linking.trained_reranker import TrainedReranker
+from lodestar.engine.neo4j.catalogue import Catalogue
 from lodestar.engine.neo4j.graph import NamedEntity
 from lodestar.engine.values import Entity, Topic
 from lodestar.models.linker.config import LinkedCandidates, LinkerConfig, LinkerDescription
 from lodestar.models.linker.training import CandidateScorer, LinkerObjective
+from lodestar.models.text.vectors import TextVectors
+from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training.objective import TrainingOptions
 
 NOTHING = np.zeros((1, len(RELATION_FEATURES)))
@@ -59,6 +65,29 @@ def test_a_name_that_fits_and_relations_that_fit_raise_the_probability(feature: 
         score = 0.5 + 0.4 * more * (feature == "log-odds by words")
         p.append(LogisticReranker().compute_probabilities([topic(score)], relations)[0])
     assert p[1] > p[0] + 0.05
+
+
+@pytest.mark.parametrize(
+    ("question", "mentions", "kept"),
+    [
+        ("Which persons directed a movie?", {"persons": (-1,), "movie": (-1,)}, ["movie"]),
+        ("Which persons directed a movie?", {"persons": (-1, 2), "movie": (-1,)}, ["persons", "movie"]),
+        ("Which persons directed a movie?", {"persons": (-2,), "movie": (-1,)}, ["persons", "movie"]),
+        ("What kind of persons directed a movie?", {"persons": (-1,), "movie": (-1,)}, ["movie"]),
+        ("Who are the persons of Heat?", {"persons": (-1,), "Heat": (2,)}, ["persons", "Heat"]),
+        ("Which movies are there?", {"movies": (-1,)}, ["movies"]),
+    ],
+)
+def test_the_type_that_is_asked_for_is_no_topic_beside_another(
+    question: str, mentions: Mapping[str, tuple[int, ...]], kept: Sequence[str]
+) -> None:
+    words = {1: RelationWords("", ("type",)), 2: RelationWords("", ("directed",))}
+    evidence = RelationFeatures(words, EntityTypes(Catalogue(())), cast(TextVectors, None))
+    topics = [
+        Topic(Entity(text), relations=relations, span=(at := question.index(text), at + len(text)))
+        for text, relations in mentions.items()
+    ]
+    assert [topic.entity.id for topic in evidence.leave_out_asked_type(question, topics)] == kept
 
 
 def test_each_typo_lowers_the_probability() -> None:
