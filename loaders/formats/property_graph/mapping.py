@@ -31,7 +31,7 @@ from ....engine.errors import InputError, LodestarError, UsageError
 from ....engine.neo4j.property_graph import EVERYWHERE, Where
 from ....engine.whole_file import read_text
 from ....models.message_text import quote_line
-from .naming import guess_aliases, guess_names
+from .naming import guess_aliases, guess_names, is_key
 from .survey import LabelFacts, Survey
 from .values import MAX_NUMBERS
 
@@ -112,7 +112,7 @@ class Choices:
 
 
 def guess_mapping(survey: Survey) -> GraphMapping:
-    """Return the mapping that suits a database: everything is read but vectors.
+    """Return the mapping that suits a database: everything is read but vectors and the keys of what has a name.
 
     Rarer labels come first, since they say more of what a node is.
     """
@@ -128,7 +128,8 @@ def _guess_label(label: str, facts: LabelFacts) -> LabelMapping:
     vectors = {
         key for key, sample in facts.samples.items() if sample.num_items > MAX_NUMBERS and "STRING" not in sample.type
     }
-    rest = set(facts.keys) - {*name, *aliases} - vectors
+    keys = {key for key in facts.keys if name and is_key(label, key, facts)}
+    rest = set(facts.keys) - {*name, *aliases} - vectors - keys
     return LabelMapping(name, aliases, tuple(sorted(rest)))
 
 

@@ -54,6 +54,14 @@ def guess_aliases(facts: LabelFacts) -> tuple[str, ...]:
     return tuple(key for key in sorted(facts.keys) if fold(key) in ALIASES)
 
 
+def is_key(label: str, key: str, facts: LabelFacts) -> bool:
+    """Return whether a property is a key of the database and says nothing else: `id`, or LABEL`Id`, with numbers that
+    all differ."""
+    sample = facts.samples.get(key)
+    is_number = sample is not None and sample.type.startswith("INTEGER") and sample.num_distinct == sample.num
+    return is_number and fold(key) in ("id", f"{fold(label)}id")
+
+
 def _rank(label: str, key: str, facts: LabelFacts) -> tuple[int, int] | None:
     """Return a rank, lower is better; None for what is no name."""
     plain, sample = fold(key), facts.samples.get(key)

@@ -72,6 +72,17 @@ def test_long_texts_are_no_names() -> None:
     assert guess_names("Page", facts) == []
 
 
+def test_a_key_of_what_has_a_name_is_left_out() -> None:
+    number = (9, 1, "INTEGER")
+    product = label_facts(9, productName=(9, 1, TEXT), productID=number, ID=number, stock=number, categoryID=number)
+    order = label_facts(9, orderID=number)
+    named = label_facts(9, name=(9, 1, TEXT), id=(9, 0.5, "INTEGER"), uuid=(9, 1, TEXT))
+    found = guess_mapping(survey_of({"Product": product, "Order": order, "User": named}, {})).labels
+    assert found["Product"].literals == ("categoryID", "stock")
+    assert found["Order"].literals == ("orderID",)
+    assert found["User"].literals == ("id", "uuid")
+
+
 def survey_of(labels: Mapping[str, LabelFacts], types: Mapping[str, TypeFacts]) -> Survey:
     nodes, edges = Extent("4:x:", 9), Extent("5:x:", 9)
     return Survey(labels, types, 10, 10, nodes, edges, Counter({"name": 10, "born": 3, "roles": 2}))
