@@ -88,7 +88,7 @@ class TracedRetriever:
 
 
 class TracedReorganiser:
-    """A reorganiser whose cost and number of items stand in the evidence under a name; a `Reorganiser`."""
+    """A reorganiser whose cost, number of items and change stand in the evidence under a name; a `Reorganiser`."""
 
     def __init__(self, name: str, reorganiser: Reorganiser) -> None:
         self._name = name
@@ -99,7 +99,10 @@ class TracedReorganiser:
     def reorganise(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Evidence[Any]]]:
         """Return what the reorganiser returns."""
         found = yield from run_stage(self._name, self._reorganiser.reorganise(evidence))
-        return [each.add_stage(self._name) for each in found]
+        return [
+            replace(after.add_stage(self._name), changes=(*after.changes, (self._name, before, after)))
+            for before, after in zip(evidence, found, strict=True)
+        ]
 
 
 def unite_evidence(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item]:
@@ -124,6 +127,7 @@ def unite_evidence(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item
         reason=left.reason and right.reason,
         walked=(*left.walked, *right.walked),
         stages=(*left.stages, *right.stages),
+        changes=(*left.changes, *right.changes),
     )
 
 

@@ -109,8 +109,8 @@ def command(
     (STAR, section 5.4). Other scorers show what the score loses without a word. The recipe gril shows how the
     subgraph grew and was pruned, layer by layer. Every other recipe, and one of several parts, shows the answer with
     its ranked evidence: where each source of a union has an item, how its path is read (the kind of thing that the
-    question asks for, the phrase that matched), how many items each stage left, and which features decided where the
-    answerer is the reader.
+    question asks for, the phrase that matched), how many items each stage left and what it dropped, and which features
+    decided where the answerer is the reader.
 
     \b
     Examples:
@@ -154,7 +154,10 @@ def command(
         lines: list[str] = []
         if reasons is not None:
             lines += answer_lines(reasons.answer, top_k, reasons=reasons.items)
-            lines.append(click.style(f"  after each stage: {printable(reasons.stages_text)}", dim=True))
+            lines += [
+                click.style(f"  {printable(line)}", dim=True)
+                for line in (f"after each stage: {reasons.stages_text}", *map(str, reasons.dropped))
+            ]
         lines += [] if growth is None else growth_lines(growth)
         lines += [] if explanation is None else explanation_lines(explanation, colour=colour)
         echo("\n".join(lines), color=colour)

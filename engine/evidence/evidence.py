@@ -43,7 +43,8 @@ class Evidence(Generic[ItemT_co]):
     Where there is nothing, or nothing that fits, `reason` and in words `note` say why. `extras` are what
     single features add, one of each class at most (`extra_of`). `sources` has, of a union, the evidence of each
     retriever by its name, as it was before they were joined: a reader weighs them side by side. `stages` has what stood
-    after each stage: its name, the kind of items and how many.
+    after each stage: its name, the kind of items and how many; `changes` has, of each reorganiser by its name, the
+    evidence before and after it.
     """
 
     question: Question
@@ -61,6 +62,7 @@ class Evidence(Generic[ItemT_co]):
     extras: tuple[Extra, ...] = ()
     sources: tuple[tuple[str, Evidence[Item]], ...] = field(default=(), compare=False, repr=False)
     stages: tuple[tuple[str, Kind, int], ...] = field(default=(), compare=False, repr=False)
+    changes: tuple[tuple[str, Evidence[Item], Evidence[Item]], ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.groups and len(self.groups) != len(self.items):

@@ -88,7 +88,8 @@ def reasons_page(reasons: AnswerReasons) -> str:
         for rank, (scored, item) in enumerate(zip(answer.evidence.items, reasons.items, strict=False), start=1)
     ]
     why = f'<p class="by">because: {escape_markup("; ".join(answer.why))}</p>' if answer.why else ""
-    body = "\n".join((f"<h2>{escape_markup(answer.text)}</h2>", why, "<ol>", *rows, "</ol>"))
+    dropped = (f'<p class="by">{escape_markup(str(each))}</p>' for each in reasons.dropped)
+    body = "\n".join((f"<h2>{escape_markup(answer.text)}</h2>", why, "<ol>", *rows, "</ol>", *dropped))
     return _page(
         "Why this answer", answer.evidence.question.text, body, f"<span>{escape_markup(reasons.stages_text)}</span>"
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..evidence.bridges import convert_item_kind, to_chains
 from ..evidence.evidence import Answer, Evidence, Item, Kind, write_count
 from ..evidence.plain import answer_data, round_score
-from ..evidence.text import relation_words
+from ..evidence.text import item_text, one_line, relation_words
 from ..pipeline import identity_of
 from ..values import Question
 
@@ -41,6 +41,27 @@ class ItemReasons:
             yield self.reading
 
 
+MOST_DROPPED = 3
+"""Items that a stage dropped and that are shown, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What a stage dropped: `number` of `num_given` items of a kind, and the first of them in words."""
+
+    stage: str
+    kind: Kind
+    number: int
+    num_given: int
+    first: tuple[str, ...]
+
+    def __str__(self) -> str:
+        more = f" and {self.number - len(self.first):,} more" if self.number > len(self.first) else ""
+        return f"{self.stage} dropped {self.number:,} of {write_count(self.num_given, self.kind)}: " + (
+            "; ".join(self.first) + more
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerReasons:
     """An answer with what decided; `items` are the reasons of the first items of its evidence.
@@ -55,6 +76,11 @@ class AnswerReasons:
     def stages(self) -> tuple[tuple[str, Kind, int], ...]:
         """What stood after each stage; at the end what the answer shows."""
         return self.answer.evidence.add_stage("answer").stages
+
+    @property
+    def dropped(self) -> tuple[Dropped, ...]:
+        """What each reorganiser dropped of what it was given; none for a stage that kept all."""
+        return tuple(filter(None, (_find_dropped(*change) for change in self.answer.evidence.changes)))
 
     @property
     def stages_text(self) -> str:
@@ -91,6 +117,13 @@ def _describe_path(engine: Engine, evidence: Evidence[Item]) -> str:
     return engine.describe_interpretation(chains) or f"read by its own words: {own}"
 
 
+def _find_dropped(stage: str, before: Evidence[Item], after: Evidence[Item]) -> Dropped | None:
+    given = convert_item_kind(before, after.kind).items
+    kept = {identity_of(item.value) for item in after.items}
+    gone = [one_line(item_text(item.value, max_names=2)) for item in given if identity_of(item.value) not in kept]
+    return Dropped(stage, after.kind, len(gone), len(given), tuple(gone[:MOST_DROPPED])) if gone else None
+
+
 def _rank_items(source: Evidence[Item], kind: Kind) -> Mapping[object, tuple[int, float]]:
     """Return rank and score of each item of a source, as items of a kind."""
     items = convert_item_kind(source, kind).items
@@ -98,7 +131,7 @@ def _rank_items(source: Evidence[Item], kind: Kind) -> Mapping[object, tuple[int
 
 
 def reasons_data(reasons: AnswerReasons) -> dict[str, Any]:
-    """Return the answer as `ask --json` prints it, with `stages`, and with `reasons` of its first items."""
+    """Return the answer as `ask --json` prints it, with `stages`, what they dropped, and `reasons` of first items."""
     found = [
         {
             "rank": rank,
@@ -110,4 +143,5 @@ def reasons_data(reasons: AnswerReasons) -> dict[str, Any]:
         for rank, item in enumerate(reasons.items, start=1)
     ]
     stages = [{"stage": stage, "kind": kind, "items": number} for stage, kind, number in reasons.stages]
-    return {**answer_data(reasons.answer), "reasons": found, "stages": stages}
+    dropped = [asdict(each) for each in reasons.dropped]
+    return {**answer_data(reasons.answer), "reasons": found, "stages": stages, "dropped": dropped}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from lodestar import Engine, LodestarRetriever
 from lodestar.engine.errors import CheckpointError, UsageError
 from lodestar.engine.evidence.calibration import PEOPLE, Calibration
 from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.text import item_text
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.retrieving import Star
@@ -120,6 +122,7 @@ def test_a_recipe_without_scores_of_paths_says_so(settings: Settings) -> None:
         engine.explain(CURRENCY)
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_union_says_which_source_found_an_item_and_what_each_stage_left(settings: Settings) -> None:
     options = {"answerer.kind": "reader", "similarity.max_hop": 1}
     with Engine(settings, recipe="(similarity + merge) | similarity", options=options) as engine:
@@ -144,6 +147,24 @@ def test_a_union_says_which_source_found_an_item_and_what_each_stage_left(settin
     page = reasons_page(reasons)
     for said in (answer.text, reasons.stages_text, "similarity + merge: rank 1", *answer.why):
         assert said in page
+
+
+@pytest.mark.usefixtures("engine")
+def test_what_a_stage_dropped_is_said_with_the_first_ones(settings: Settings) -> None:
+    options = {"filter.keep": 1, "filter.by": "similarity", "similarity.max_hop": 1}
+    with Engine(settings, recipe="similarity + filter", options=options) as engine:
+        reasons = explain_answer(engine, CURRENCY)
+    (dropped,) = reasons.dropped
+    (name, before, after) = reasons.answer.evidence.changes[-1]
+    assert name == dropped.stage == "filter"
+    kept = after.items[0].value
+    gone = [item.value for item in before.items if item.value != kept]
+    assert (dropped.number, dropped.num_given) == (len(gone), len(gone) + 1)
+    assert dropped.number > len(dropped.first) == 3
+    first = item_text(gone[0], max_names=2)
+    assert str(dropped).startswith(f"filter dropped {len(gone)} of {len(gone) + 1} chains: {first}; ")
+    assert reasons_data(reasons)["dropped"][0]["first"][0] == first
+    assert first in unescape(reasons_page(reasons))
 
 
 def test_another_graph_s_checkpoint_is_refused_unless_allowed(
