@@ -79,6 +79,7 @@ def measured(function: Callable[..., Any], *arguments: Any) -> tuple[float, floa
     receiving, sending = context.Pipe(duplex=False)
     process = context.Process(target=_measure, args=(sending, function, arguments))
     process.start()
+    sending.close()  # or nobody would be told that the process has failed
     seconds, peak_mb, result = receiving.recv()
     process.join()
     return seconds, peak_mb, result

@@ -196,6 +196,8 @@ def _name_options_of_source(connection: Connection) -> Iterator[None]:
             raise DatabaseUnavailableError(
                 f"{connection.where} has no database {connection.database!r}: check --from-database"
             ) from error
+        if "no Neo4j answers" not in str(error):
+            raise
         raise DatabaseUnavailableError(f"no Neo4j answers at {connection.where}: check --from") from error
 
 

@@ -92,6 +92,14 @@ function say(text, busy = false) {
   at("status").classList.toggle("busy", busy);
 }
 
+function anchor(link, text) {
+  const made = make("a", text);
+  made.href = /^https?:/.test(link) ? link : "#";
+  made.target = "_blank";
+  made.rel = "noopener noreferrer";
+  return made;
+}
+
 const named = (entity) => (entity.name || entity.id || "…").replaceAll("_", " ");
 const described = (entity) => named(entity) + (entity.kind ? ` (${entity.kind})` : "");
 
@@ -396,14 +404,12 @@ at("token-form").addEventListener("submit", (event) => {
 });
 at("browser").addEventListener("click", async () => {
   try {
-    const { link } = await (await post("/v1/browser", { question: shown.question, topics: shown.given, ...wanted() })).json();
-    const anchor = make("a", "Open the paths in Neo4j Browser, log in, press Enter");
-    anchor.href = /^https?:/.test(link) ? link : "#";
-    anchor.target = "_blank";
-    anchor.rel = "noopener noreferrer";
-    at("browser-link").replaceChildren(anchor);
+    const found = await (await post("/v1/browser", { question: shown.question, topics: shown.given, ...wanted() })).json();
+    const links = [anchor(found.link, "Open the paths in Neo4j Browser, log in, press Enter")];
+    if (found.source_link) links.push(" ", anchor(found.source_link, "or their nodes in the database that was loaded"));
+    at("browser-link").replaceChildren(...links);
     at("browser-link").hidden = false;
-    anchor.focus();
+    links[0].focus();
   } catch (error) {
     at("browser-link").textContent = error.message;
     at("browser-link").hidden = false;

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import signal
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,10 @@ import pytest
 from lodestar.engine.neo4j import home
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.instance import Instance
+from lodestar.loaders.formats.property_graph.spool import Spool
 
 from tests.e2e.conftest import Lodestar
+from tests.made.certificates import write_certificate
 from tests.made.property_graphs import MOVIES, write_graph
 from tests.places import ROOT
 
@@ -66,6 +70,7 @@ def test_the_page(lodestar: Lodestar, source: Connection, theirs: neo4j.Driver) 
     (shown,) = blocks("text")
     assert said[f"load neo4j --from {source.uri} --dry-run"] == shown
     assert "Lana Wachowski" in said["ask Who directed Cloud Atlas?"].splitlines()[1]
+    assert said["ask Which persons directed a movie?"].splitlines()[1].strip() == "Lana Wachowski"
     assert said["ask What role did Keanu Reeves play in The Matrix?"].splitlines()[1].strip() == "Neo"
     link = said["browse --source --no-open Who directed Cloud Atlas?"]
     given = parse_qs(urlsplit(link).query)
@@ -76,16 +81,23 @@ def test_the_page(lodestar: Lodestar, source: Connection, theirs: neo4j.Driver) 
     assert state(theirs) == before, "nothing is written to the database that is read"
 
 
-def test_a_server_that_refuses_every_write_is_read(
-    lodestar: Lodestar, source_server: Instance, source: Connection, monkeypatch: pytest.MonkeyPatch
+def test_a_server_that_refuses_every_write_is_read_over_tls(
+    lodestar: Lodestar, source_server: Instance, source: Connection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with neo4j.GraphDatabase.driver(source.uri, **source.driver_options) as driver:
         write_graph(driver, MOVIES)
     usual = home.configuration
-    read_only = {"server.databases.default_to_read_only": "true"}
+    certificate = write_certificate(tmp_path, "localhost")
+    other = {
+        "server.databases.default_to_read_only": "true",
+        "server.bolt.tls_level": "OPTIONAL",
+        "dbms.ssl.policy.bolt.enabled": "true",
+        "dbms.ssl.policy.bolt.base_directory": str(certificate.parent),
+        "dbms.ssl.policy.bolt.client_auth": "NONE",
+    }
 
     def configure(server: home.ServerState) -> Mapping[str, str]:
-        return {**usual(server), **read_only}
+        return {**usual(server), **other}
 
     source_server.stop()
     try:
@@ -96,7 +108,12 @@ def test_a_server_that_refuses_every_write_is_read(
             with pytest.raises(neo4j.exceptions.ClientError, match="read"):
                 driver.execute_query("CREATE (:Movie)")
             before = state(driver)
-            ran = lodestar("load", "neo4j", "--from", source.uri)
+            address = f"neo4j+s://localhost:{source_server.status().bolt_port}"
+            refused = lodestar("load", "neo4j", "--from", address)
+            assert (refused.code, refused.err.count("\n")) == (4, 1)
+            assert refused.err.startswith(f"lodestar: {address}: its certificate is not trusted (")
+            monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+            ran = lodestar("load", "neo4j", "--from", address)
             assert ran.code == 0, ran.err
             assert state(driver) == before
         assert "45 triples, 18 entities" in ran.err
@@ -104,6 +121,43 @@ def test_a_server_that_refuses_every_write_is_read(
     finally:
         source_server.stop()
         source_server.start(progress=False)
+
+
+@pytest.mark.long
+def test_a_source_that_is_killed_in_the_middle_is_read_on_when_it_is_back(
+    lodestar: Lodestar,
+    source_server: Instance,
+    source: Connection,
+    theirs: neo4j.Driver,
+    driver: neo4j.Driver,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write_graph(theirs, "UNWIND range(1, 45000) AS i CREATE (:A {name: 'a' + i})-[:R]->(:B {name: 'b' + i})")
+    add = Spool.add
+
+    def add_and_kill(spool: Spool, part: str, *rest: Any) -> None:
+        add(spool, part, *rest)
+        if spool.state.pages == {"nodes": 2}:
+            pid = source_server.status().pid
+            assert pid is not None
+            os.kill(pid, signal.SIGKILL)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Spool, "add", add_and_kill)
+        ran = lodestar("load", "neo4j", "--from", source.uri)
+    try:
+        assert ran.code == 4, ran.err
+        assert "went away when 40,000 of 135,000 element ids were read: run the same command again" in ran.err
+        assert "Traceback" not in ran.err
+        assert driver.execute_query("MATCH (n) RETURN count(n)").records[0][0] == 0, "nothing is half loaded"
+    finally:
+        source_server.stop()
+        source_server.start(progress=False)
+    ran = lodestar("load", "neo4j", "--from", source_server.connection().uri)
+    assert ran.code == 0, ran.err
+    assert "going on with what was read" in ran.err
+    assert "135,000 triples, 90,002 entities" in ran.err
+    assert lodestar("verify").code == 0
 
 
 def test_a_mapping_is_written_changed_and_read(lodestar: Lodestar, source: Connection, theirs: neo4j.Driver) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
@@ -319,6 +322,17 @@ def test_a_deadlock_is_tried_again(engine: Engine, monkeypatch: pytest.MonkeyPat
     assert faults(engine) == ()
 
 
+def test_the_same_with_asyncio(graph: None, settings: Settings) -> None:
+    async def change() -> str:
+        async with Engine(settings) as engine:
+            await asyncio.gather(*(engine.aadd([("Lima", "mayor", name)]) for name in ("Ana", "Berta", "Cleo")))
+            await engine.aremove([("Lima", "mayor", "Ana"), ("Lima", "mayor", "Cleo")])
+            assert faults(engine) == ()
+            return (await engine.aask("Who is the mayor of Lima?")).text
+
+    assert asyncio.run(change()) == "Berta"
+
+
 def test_writers_at_the_same_time_lose_nothing(engine: Engine, other: Engine, gateway: Gateway) -> None:
     def write(number: int) -> None:
         writer = engine if number % 2 else other
@@ -332,6 +346,37 @@ def test_writers_at_the_same_time_lose_nothing(engine: Engine, other: Engine, ga
     counts = {relation.name: relation.count for relation in gateway.fetch(read_catalogue()).relations}
     assert sum(counts[f"mayor {number}"] for number in range(3)) == 9
     assert counts["mayor"] == 1
+
+
+WRITER = """
+import sys
+from lodestar import Engine
+
+number = int(sys.argv[1])
+with Engine() as engine:
+    for change in range(10):
+        triple = ("Lima", f"mayor {change % 3}", f"Ana {number} {change}")
+        engine.add([triple, ("Lima", "mayor", "Ana"), ("Lima", f"mayor {change}", "Ana")])
+        if change % 2:
+            engine.remove([triple])
+"""
+
+
+@pytest.mark.long
+def test_processes_that_write_at_the_same_time_lose_nothing(
+    graph: None, gateway: Gateway, driver: neo4j.Driver, environment: dict[str, str]
+) -> None:
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(number)], env=environment, stderr=subprocess.PIPE, text=True
+        )
+        for number in range(3)
+    ]
+    assert [(writer.communicate()[1], writer.returncode) for writer in writers] == [("", 0)] * 3
+    assert verify(gateway).faults == ()
+    found = driver.execute_query("MATCH ({name: 'Lima'})-[r]->(a) WHERE type(r) STARTS WITH 'mayor' RETURN a.name")
+    expected = [f"Ana {number} {change}" for number in range(3) for change in range(0, 10, 2)]
+    assert sorted(record[0] for record in found.records) == sorted([*expected, *["Ana"] * 11])
 
 
 def test_a_change_waits_for_a_load_and_is_refused(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
