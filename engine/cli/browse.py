@@ -139,7 +139,7 @@ def _view(engine: Engine, browser_url: str | None, **bounds: int | None) -> Brow
 
     if not browser_url:
         browser_url = (
-            browser_url_at(engine.settings.uri) if engine.settings.uri else _show_embedded_status(engine).browser_url
+            browser_url_at(engine.connection.uri) if engine.settings.uri else _show_embedded_status(engine).browser_url
         )
     given = {name: value for name, value in bounds.items() if value is not None}
     return BrowserView(engine.gateway(), browser_url, **given)

@@ -23,7 +23,7 @@ NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 VERBS = {
     "ask": ("ask", "Answer questions from the graph, and show the paths behind the answers."),
     "browse": ("browse", "Open retrieved paths in Neo4j Browser."),
-    "db": ("db", "Start, stop, show or reset a Neo4j of your own."),
+    "db": ("db", "Start, stop, show, copy or reset a Neo4j of your own."),
     "demo": ("demo", "Load a small world, ask fifteen questions, and show the answers."),
     "describe": ("describe", "Describe relations by the phrases that people use."),
     "doctor": ("doctor", "Check what works, what is missing, and what to do about it."),

@@ -18,13 +18,22 @@ GRACE_S = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """An address with what is needed to speak to it. The password is in no representation."""
+    """An address with what is needed to speak to it. The password is in no representation.
+
+    copies: addresses of further copies of the graph, with the same user and password; then all are only read.
+    """
 
     uri: str
     user: str = "neo4j"
     password: str = field(default="", repr=False)
     database: str = "neo4j"
     timeout_s: float = 30.0
+    copies: tuple[str, ...] = ()
+
+    @property
+    def uris(self) -> tuple[str, ...]:
+        """The addresses of all copies."""
+        return (self.uri, *self.copies)
 
     @property
     def where(self) -> str:
@@ -37,7 +46,7 @@ class Connection:
         return {
             "auth": (self.user, self.password) if self.password else None,
             "connection_timeout": min(10.0, self.timeout_s),
-            "max_transaction_retry_time": min(10.0, self.timeout_s),
+            "max_transaction_retry_time": 0.0 if self.copies else min(10.0, self.timeout_s),
             "connection_acquisition_timeout": min(30.0, self.timeout_s + GRACE_S),
             "notifications_min_severity": "OFF",
             "user_agent": "lodestar",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import contextmanager
@@ -29,10 +29,9 @@ from ..errors import (
     UnsupportedVersionError,
 )
 from ..steps import Steps, drive, drive_async, requests_in
-from .connection import (
-    GRACE_S,
-    Connection,
-)
+from .catalogue import read_edition
+from .connection import GRACE_S, Connection
+from .copies import GONE, Copies
 from .load_lock import OpenTransaction, end_transactions, hold_load_lock
 from .templates import Request, Row
 
@@ -147,8 +146,9 @@ class Gateway:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.round_trips = 0
+        self._copies = Copies(connection)
         with translate_errors(connection):
-            self._driver = GraphDatabase.driver(connection.uri, **connection.driver_options)
+            self._drivers = [GraphDatabase.driver(uri, **connection.driver_options) for uri in connection.uris]
         self._pool = ThreadPoolExecutor(MAX_CONCURRENT, thread_name_prefix="lodestar-query")
         self._is_stalled = False
 
@@ -162,21 +162,23 @@ class Gateway:
         """Close the connections."""
         if self._is_stalled:  # closing would wait for the stalled query
             self._pool.shutdown(wait=False, cancel_futures=True)
-            _start_call(self._driver.close)
+            for driver in self._drivers:
+                _start_call(driver.close)
         else:
             self._pool.shutdown(cancel_futures=True)
-            self._driver.close()
+            for driver in self._drivers:
+                driver.close()
 
     def version(self) -> str:
-        """Return the server's version after checking address, password and version."""
+        """Return the server's version after checking address, password and version; of several copies that of one."""
 
-        def server_info() -> neo4j.ServerInfo:
-            info = self._driver.get_server_info()
-            self._driver.verify_authentication() if self.connection.password else None
+        def server_info(driver: neo4j.Driver) -> neo4j.ServerInfo:
+            info = driver.get_server_info()
+            driver.verify_authentication() if self.connection.password else None
             return info
 
         with translate_errors(self.connection):
-            info = self._wait_for(_start_call(server_info))
+            info = self._call(lambda asked: self._ask(server_info, asked))()
         return check_version(self.connection, info.agent)
 
     def run(self, steps: Steps[T]) -> T:
@@ -189,9 +191,9 @@ class Gateway:
         for start in range(0, len(requests), MAX_CONCURRENT):
             batch = requests[start : start + MAX_CONCURRENT]
             self.round_trips += len(batch)
-            futures = [_start_call(partial(self._rows_of, request)) for request in batch]
+            calls = [self._call(partial(self._rows_of, request)) for request in batch]
             with translate_errors(self.connection):
-                found = [self._wait_for(future) for future in futures]
+                found = [call() for call in calls]
             answers += [request.decode(rows) for request, rows in zip(batch, found, strict=True)]
         return answers
 
@@ -200,8 +202,13 @@ class Gateway:
         (answer,) = self.send([request])
         return cast(T, answer)
 
-    def _rows_of(self, request: Request[Any]) -> list[Row]:
-        return self._driver.execute_query(
+    def _rows_of(self, request: Request[Any], asked: list[int]) -> list[Row]:
+        if request.template.mode != "read":
+            self._copies.check_writable()
+        return self._ask(partial(self._query, request), asked)
+
+    def _query(self, request: Request[Any], driver: neo4j.Driver) -> list[Row]:
+        return driver.execute_query(
             self.connection.query(request),
             parameters_=dict(request.params),
             database_=self.connection.database,
@@ -209,13 +216,36 @@ class Gateway:
             result_transformer_=_rows,
         )
 
-    def _wait_for(self, future: Future[T]) -> T:
-        """Return the result of a driver's call, which by itself could wait forever."""
-        try:
-            return future.result(self.connection.timeout_s + GRACE_S)
-        except FutureTimeoutError:
-            self._is_stalled = True
-            raise self.connection.make_stalled_error() from None
+    def _ask(self, call: Callable[[neo4j.Driver], T], asked: list[int]) -> T:
+        """Call with the driver of the copy whose turn it is, or of the next one that answers; note those in `asked`."""
+        for number in self._copies.turns():
+            asked.append(number)
+            driver = self._drivers[number]
+            try:
+                if self._copies.is_due(number):
+                    edition = read_edition().decode(self._query(read_edition(), driver))
+                    if not self._copies.is_current(number, edition):
+                        continue
+                return call(driver)
+            except GONE as error:
+                self._copies.leave_out_gone(number, error)
+        raise self._copies.make_error()
+
+    def _call(self, ask: Callable[[list[int]], T]) -> Callable[[], T]:
+        """Start a call in a thread, and return what waits for its result, which by itself could take forever."""
+        asked: list[int] = []
+        future = _start_call(partial(ask, asked))
+
+        def wait() -> T:
+            try:
+                return future.result(self.connection.timeout_s + GRACE_S)
+            except FutureTimeoutError:
+                self._is_stalled = True
+                if self.connection.copies:
+                    self._copies.leave_out(asked[-1], "does not answer")
+                raise self.connection.make_stalled_error() from None
+
+        return wait
 
     def execute(self, request: Request[T]) -> T:
         """Run one request that manages its own transactions (``CALL … IN TRANSACTIONS``) or changes the schema."""
@@ -290,8 +320,19 @@ class Gateway:
 
     def _session(self, **options: Any) -> neo4j.Session:
         """Return a session that sees everything written through this gateway, on any server of a cluster."""
-        manager = self._driver.execute_query_bookmark_manager
-        return self._driver.session(database=self.connection.database, bookmark_manager=manager, **options)
+        if options.get("default_access_mode") == neo4j.READ_ACCESS:
+            driver = self._ask(self._answering, [])
+        else:
+            self._copies.check_writable()
+            (driver,) = self._drivers
+        manager = driver.execute_query_bookmark_manager
+        return driver.session(database=self.connection.database, bookmark_manager=manager, **options)
+
+    def _answering(self, driver: neo4j.Driver) -> neo4j.Driver:
+        """Return a driver; of several only if its copy answers."""
+        if self.connection.copies:
+            driver.verify_connectivity()
+        return driver
 
     def _end_transactions(self, token: str) -> int:
         return self.fetch(end_transactions(token))
@@ -303,25 +344,26 @@ class AsyncGateway:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.round_trips = 0
+        self._copies = Copies(connection)
         with translate_errors(connection):
-            self._driver = AsyncGraphDatabase.driver(connection.uri, **connection.driver_options)
+            self._drivers = [AsyncGraphDatabase.driver(uri, **connection.driver_options) for uri in connection.uris]
         self._limit = asyncio.Semaphore(MAX_CONCURRENT)
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._driver.close()
+        for driver in self._drivers:
+            await driver.close()
 
     async def version(self) -> str:
         """Return the server's version after checking address, password and version: at once, where a query that
-        cannot reach the server is tried again for some seconds."""
-        with translate_errors(self.connection):
-            try:
-                async with asyncio.timeout(self.connection.timeout_s + GRACE_S):
-                    info = await self._driver.get_server_info()
-                    await self._driver.verify_authentication() if self.connection.password else None
-            except TimeoutError:
-                raise self.connection.make_stalled_error() from None
-        return check_version(self.connection, info.agent)
+        cannot reach the server is tried again for some seconds. Of several copies that of one."""
+
+        async def server_info(driver: neo4j.AsyncDriver) -> neo4j.ServerInfo:
+            info = await driver.get_server_info()
+            await driver.verify_authentication() if self.connection.password else None
+            return info
+
+        return check_version(self.connection, (await self._call(server_info)).agent)
 
     async def run(self, steps: Steps[T]) -> T:
         """Run steps that only use the database, and return their result."""
@@ -334,17 +376,42 @@ class AsyncGateway:
     async def fetch(self, request: Request[T]) -> T:
         """Run one request and return its answer."""
         self.round_trips += 1
+        if request.template.mode != "read":
+            self._copies.check_writable()
         async with self._limit:
-            with translate_errors(self.connection):
-                try:
-                    async with asyncio.timeout(self.connection.timeout_s + GRACE_S):
-                        rows = await self._driver.execute_query(
-                            self.connection.query(request),
-                            parameters_=dict(request.params),
-                            database_=self.connection.database,
-                            routing_=self.connection.routing(request),
-                            result_transformer_=_async_rows,
-                        )
-                except TimeoutError:
-                    raise self.connection.make_stalled_error() from None
-        return request.decode(rows)
+            return request.decode(await self._call(partial(self._query, request)))
+
+    async def _call(self, call: Callable[[neo4j.AsyncDriver], Awaitable[T]]) -> T:
+        asked: list[int] = []
+        with translate_errors(self.connection):
+            try:
+                async with asyncio.timeout(self.connection.timeout_s + GRACE_S):
+                    return await self._ask(call, asked)
+            except TimeoutError:
+                if self.connection.copies:
+                    self._copies.leave_out(asked[-1], "does not answer")
+                raise self.connection.make_stalled_error() from None
+
+    async def _ask(self, call: Callable[[neo4j.AsyncDriver], Awaitable[T]], asked: list[int]) -> T:
+        """Like that of `Gateway`."""
+        for number in self._copies.turns():
+            asked.append(number)
+            driver = self._drivers[number]
+            try:
+                if self._copies.is_due(number):
+                    edition = read_edition().decode(await self._query(read_edition(), driver))
+                    if not self._copies.is_current(number, edition):
+                        continue
+                return await call(driver)
+            except GONE as error:
+                self._copies.leave_out_gone(number, error)
+        raise self._copies.make_error()
+
+    async def _query(self, request: Request[Any], driver: neo4j.AsyncDriver) -> list[Row]:
+        return await driver.execute_query(
+            self.connection.query(request),
+            parameters_=dict(request.params),
+            database_=self.connection.database,
+            routing_=self.connection.routing(request),
+            result_transformer_=_async_rows,
+        )

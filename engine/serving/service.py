@@ -210,8 +210,11 @@ class Service:
         from ..show.source_link import source_link
 
         def show(engine: Engine) -> tuple[str, str | None]:
-            uri = self.settings.uri
-            url = browser_url_at(uri) if uri else Instance.of(self.settings).status().browser_url
+            url = (
+                browser_url_at(self.settings.uris[0])
+                if self.settings.uri
+                else Instance.of(self.settings).status().browser_url
+            )
             link = BrowserView(engine.gateway(), url).show(answer.evidence)
             return link, source_link(answer.evidence, engine.gateway().fetch(read_loads()))
 

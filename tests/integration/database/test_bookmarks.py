@@ -35,7 +35,7 @@ def test_every_way_to_ask_knows_what_the_others_wrote(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     load(TripleSource(COUNTRIES), gateway)
-    manager = gateway._driver.execute_query_bookmark_manager
+    manager = gateway._drivers[0].execute_query_bookmark_manager
     asked: list[set[str]] = []
     bookmarks = manager.get_bookmarks
 
