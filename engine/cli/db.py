@@ -147,7 +147,7 @@ def copy(name: str, new: str, home: str | None, as_json: bool) -> None:
       lodestar verify --name second
     """
     made = _instance(name, home).copy(new)
-    _show(made.status(), as_json)
+    _show(made, as_json)
 
 
 def _instance(name: str | None, home: str | None) -> Instance:
