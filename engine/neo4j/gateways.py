@@ -23,6 +23,7 @@ class Gateways:
         self._opening = threading.Lock()
         self._blocking: Gateway | None = None
         self._of_loops: dict[asyncio.AbstractEventLoop, AsyncGateway] = {}
+        self._opening_in: dict[asyncio.AbstractEventLoop, asyncio.Lock] = {}
 
     def blocking(self) -> Gateway:
         """Return the blocking gateway. Raises `DatabaseError` if the server does not answer or is too old."""
@@ -42,18 +43,18 @@ class Gateways:
     async def of_loop(self) -> AsyncGateway:
         """Return the gateway of the running event loop; raise as `blocking`."""
         loop = asyncio.get_running_loop()
-        if loop not in self._of_loops:
-            from .gateway import AsyncGateway
+        async with self._opening_in.setdefault(loop, asyncio.Lock()):
+            if loop not in self._of_loops:
+                from .gateway import AsyncGateway
 
-            gateway = AsyncGateway(self.connection)
-            try:
-                await gateway.version()
-            except BaseException:
-                await gateway.close()
-                raise
-            if self._of_loops.setdefault(loop, gateway) is not gateway:
-                await gateway.close()  # another task was faster
-        return self._of_loops[loop]
+                gateway = AsyncGateway(self.connection)
+                try:
+                    await gateway.version()
+                except BaseException:
+                    await gateway.close()
+                    raise
+                self._of_loops[loop] = gateway
+            return self._of_loops[loop]
 
     def close(self) -> None:
         """Close the blocking gateway."""
@@ -63,7 +64,9 @@ class Gateways:
 
     async def aclose(self) -> None:
         """Close the gateway of the running event loop, and the blocking one."""
-        gateway = self._of_loops.pop(asyncio.get_running_loop(), None)
+        loop = asyncio.get_running_loop()
+        self._opening_in.pop(loop, None)
+        gateway = self._of_loops.pop(loop, None)
         if gateway is not None:
             await gateway.close()
         self.close()
