@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import FORCE, database_options, json_option, settings_from
+from .options import FORCE, database_options, json_option, settings_from, worker_options, workers_from
 from .terminal import echo
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 )
 @click.option("--max-calls", type=click.IntRange(0), help="Budget of calls (default: the setting llm_max_calls).")
 @click.option("--max-tokens", type=click.IntRange(0), help="Budget of tokens (default: the setting llm_max_tokens).")
+@worker_options
 @json_option
 @database_options
 def command(
@@ -67,10 +69,12 @@ def command(
       lodestar mine train.jsonl.gz --pool --out pool.jsonl.gz
       lodestar refine pool.jsonl.gz --out refined.jsonl.gz
       lodestar refine pool.jsonl.gz --by star --out refined.jsonl.gz
+      lodestar refine pool.jsonl.gz --by star --out refined.jsonl.gz --ray 10.0.0.1:6379
       lodestar refine one.jsonl.gz other.jsonl.gz --join union --out both.jsonl.gz
     """
     from ...models.mined import write_pool
     from ..errors import UsageError
+    from ..parallel import HERE, PerProcess
     from ..progress import progress_bar
     from ..supervision.pools import join_pools
     from ..supervision.refine import compute_chosen_figures, pool_of, refine_by_llm, refine_by_scorer
@@ -80,6 +84,12 @@ def command(
         raise UsageError("--join: expected two pools or more")
     if not join and len(pools) > 1:
         raise UsageError("expected one pool to refine, found several: give --join union or --join intersection")
+    workers = workers_from(flags)
+    if workers != HERE and (join or by == "llm"):
+        raise UsageError(
+            "--workers, --ray: expected --by with a scorer; one process asks a language model many things at a time, "
+            "within one budget"
+        )
     check_output("--out", out, reads=pools, force=force)
     read = [pool_of(path) for path in pools]
     settings = settings_from(**flags, llm_max_calls=max_calls, llm_max_tokens=max_tokens)
@@ -90,14 +100,11 @@ def command(
             cache = out.with_name(f"{out.name}.replies.sqlite")
             pool = refine_by_llm(read[0], settings, cache, max_retries=retries, progress=progress)
         else:
-            from ..api import Engine
-            from ..training.path_sets import path_scorer
+            from ..training.path_sets import open_path_scorer
 
-            with Engine(settings) as engine:
-                scorer, relations, margin = path_scorer(engine, by, log_odds)
-                pool = refine_by_scorer(
-                    read[0], scorer, relations, f"{by}, {log_odds:g} log-odds", margin, progress=progress
-                )
+            with PerProcess(partial(open_path_scorer, settings, by, log_odds)) as opened:
+                name = f"{by}, {log_odds:g} log-odds"
+                pool = refine_by_scorer(read[0], opened, name, workers=workers, progress=progress)
     with translate_storage_errors(out):
         write_pool(out, pool)
     _print(pool, compute_chosen_figures(pool), as_json=as_json)

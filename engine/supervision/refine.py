@@ -25,6 +25,7 @@ from ..errors import InputError, LLMError
 from ..evidence.text import one_line as one_name_line
 from ..llm.gateway import ChatGateway
 from ..llm.prompts import Completed, Completion, Message, Prompt, send_prompts
+from ..parallel import HERE, PerProcess, Workers
 from ..progress import Progress, ignore_progress
 from ..retrieval.scoring import PathQuery, PathScorer
 from ..settings import Settings
@@ -101,7 +102,6 @@ class ScorerRefiner:
     def __init__(self, scorer: PathScorer, margin: float) -> None:
         self._scorer = scorer
         self._margin = margin
-        self.counts: Counter[str] = Counter({"refined": 0})
 
     def refine(self, questions: Sequence[PooledQuestion]) -> list[PooledQuestion]:
         """Return the questions with their chosen chains."""
@@ -113,7 +113,6 @@ class ScorerRefiner:
                 number for number, each in zip(question.weak, score.stop, strict=True) if each >= best - self._margin
             ]
             refined.append(replace(question, chosen=tuple(kept), how="refined"))
-            self.counts["refined"] += 1
         return refined
 
 
@@ -277,32 +276,41 @@ def refine_by_llm(
     return pool.apply_refinement(found, chat.endpoint.model, {**refiner.counts, **spent})
 
 
+Scoring = tuple[PathScorer, Collection[str], float]
+"""A scorer, the relations that it knows, and the margin of `ScorerRefiner`."""
+
+
 def refine_by_scorer(
     pool: Pool,
-    scorer: PathScorer,
-    relations: Collection[str],
+    opened: PerProcess[Scoring],
     name: str,
-    margin: float,
     *,
+    workers: Workers = HERE,
     progress: Progress = ignore_progress,
 ) -> Pool:
     """Return the pool with the shortest paths that score best for the question; see `ScorerRefiner`.
 
-    relations: those that the scorer knows. Raises `InputError` for a pool of a graph with others.
+    Raises `InputError` for a pool of a graph with other relations than the scorer knows.
     """
+    relations = opened.value[1]
     steps = (step for question in pool.questions for chain in question.chains for step in chain.steps)
     unknown = next((step for step in steps if step.removeprefix(INVERSE) not in relations), None)
     if unknown is not None:
         raise InputError(
             f"the pool is of another graph: this one has no relation {one_line(unknown, 80)}: mine the pool again"
         )
-    refiner = ScorerRefiner(scorer, margin)
+    batches = [pool.questions[start : start + BATCH] for start in range(0, len(pool.questions), BATCH)]
     found: list[PooledQuestion] = []
     progress("scoring", 0, len(pool.questions))
-    for start in range(0, len(pool.questions), BATCH):
-        found += refiner.refine(pool.questions[start : start + BATCH])
+    for refined in workers.map(partial(_refine_by_scorer, opened), batches):
+        found += refined
         progress("scoring", len(found), len(pool.questions))
-    return pool.apply_refinement(found, name, refiner.counts)
+    return pool.apply_refinement(found, name, {"refined": len(found)})
+
+
+def _refine_by_scorer(opened: PerProcess[Scoring], questions: Sequence[PooledQuestion]) -> list[PooledQuestion]:
+    scorer, _, margin = opened.value
+    return ScorerRefiner(scorer, margin).refine(questions)
 
 
 def compute_chosen_figures(pool: Pool) -> dict[str, float]:

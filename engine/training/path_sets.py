@@ -7,7 +7,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -195,8 +195,11 @@ def _part(mined: Mined, name: str, questions: Sequence[MinedQuestion]) -> Mined:
     return Mined(replace(mining, questions=text, questions_sha256=of_set), tuple(questions), digest)
 
 
-def path_scorer(engine: Engine, name: str, log_odds: float) -> tuple[PathScorer, Collection[str], float]:
-    """Return the scorer `similarity` or that of a checkpoint's folder, the relations it knows, and the score that
+@contextmanager
+def open_path_scorer(
+    settings: Settings, name: str, log_odds: float
+) -> Iterator[tuple[PathScorer, Collection[str], float]]:
+    """Yield the scorer `similarity` or that of a checkpoint's folder, the relations it knows, and the score that
     equals this many log-odds.
 
     Raises `CheckpointError` if the checkpoint cannot be read or is of another graph.
@@ -204,14 +207,13 @@ def path_scorer(engine: Engine, name: str, log_odds: float) -> tuple[PathScorer,
     from ..recipes.retrieving import Star
     from ..retrieval.scoring import SimilarityScorer
 
-    graph = engine.resources.of_graph(engine.gateway().fetch(read_catalogue()))
-    if name == "similarity":
-        shared = graph.shared
-        return (
-            SimilarityScorer(graph.words, shared.encoder, shortlist=1_000, vectors=shared.vectors),
-            graph.words.keys(),
-            SIMILARITY.from_log_odds(log_odds),
-        )
-    scorer = Star(checkpoint=name).scorer(graph)
-    calibration = Calibration("logit", *scorer.model.checkpoint.description.calibration)
-    return scorer, graph.words.keys(), calibration.from_log_odds(log_odds)
+    with Engine(settings) as engine:
+        graph = engine.resources.of_graph(engine.gateway().fetch(read_catalogue()))
+        if name == "similarity":
+            shared = graph.shared
+            scorer: PathScorer = SimilarityScorer(graph.words, shared.encoder, shortlist=1_000, vectors=shared.vectors)
+            calibration = SIMILARITY
+        else:
+            scorer = trained = Star(checkpoint=name).scorer(graph)
+            calibration = Calibration("logit", *trained.model.checkpoint.description.calibration)
+        yield scorer, graph.words.keys(), calibration.from_log_odds(log_odds)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from lodestar.engine.cli.main import main
-from lodestar.engine.errors import LLMError
+from lodestar.engine.errors import LLMError, UsageError
 from lodestar.engine.supervision.refine import pool_of
 from lodestar.models.mined import write_pool
 
@@ -81,3 +81,10 @@ def test_what_two_chose_is_joined(refine: Refine) -> None:
     counts(refine("union", "--join", "union", "one", "other"))
     counts(refine("both", "--join", "intersection", "one", "other"))
     assert (chosen("union"), chosen("both")) == ([(0, 2, 3)] * 3, [(2,)] * 3)
+
+
+@pytest.mark.parametrize("option", [("--workers", "2"), ("--ray", "auto")])
+def test_a_language_model_is_asked_by_one_process(refine: Refine, option: tuple[str, str]) -> None:
+    ran = refine("out", *option)
+    assert isinstance(ran.exception, UsageError)
+    assert "expected --by with a scorer" in str(ran.exception)
