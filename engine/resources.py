@@ -18,7 +18,7 @@ from .errors import CheckpointError, EncoderError, UsageError
 from .extras import require_extra, translate_import_errors
 from .neo4j.catalogue import Catalogue, Edition
 from .neo4j.connection import Connection
-from .relations.words import type_words, words_of_relation
+from .relations.words import type_words, words_of_relations
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ class GraphResources:
     @cached_property
     def words(self) -> Mapping[str, RelationWords]:
         """The words of each relation, by name."""
-        return {relation.name: words_of_relation(relation) for relation in self.catalogue.relations}
+        return words_of_relations(self.catalogue.relations)
 
     @cached_property
     def type_words(self) -> frozenset[str]:

@@ -24,6 +24,7 @@ from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, find_end_type, hop_phrases, verbalise_hop
 from ...models.wording.kinds import find_asked_noun
 from ..indexes.entity_index import EntityTypes
+from ..relations.words import TYPE_RELATIONS
 from ..values import Topic
 from .names import MENTION_FEATURES, tokenise
 
@@ -36,8 +37,6 @@ RELATION_FEATURES = (
     "its kind beside the mention",
     "its kind in the question",
 )
-_TYPE_RELATIONS = ("type", "instance of", "is a")
-"""The words of relations from things to what they are."""
 MAX_HOPS = 200
 """Of a candidate's relations those that are looked at, by their catalogue numbers."""
 BESIDE = 2
@@ -77,7 +76,7 @@ class RelationFeatures:
 
     def _is_type(self, topic: Topic) -> bool:
         entering = [self._words.get(-number) for number in topic.relations]
-        return bool(entering) and all(words and words.properties[-1] in _TYPE_RELATIONS for words in entering)
+        return bool(entering) and all(words and words.properties[-1] in TYPE_RELATIONS for words in entering)
 
     def kind(self, topic: Topic) -> str:
         """Return what an entity is, in a word or two; empty where its relations do not tell."""

@@ -6,12 +6,14 @@ put together in `models/text/verbalise.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ...models.text.verbalise import Meaning, RelationWords, join_without_repeats, split_name
 from ...models.wording.english import lexicon_phrases
 from ..neo4j.catalogue import LABEL_SEPARATOR, ORIGINS, Phrase, RelationInfo
 
+TYPE_RELATIONS = ("type", "instance of", "is a")
+"""The labels of relations from things to what they are."""
 MAX_PHRASES = 40
 """Of a relation and direction, the best trusted first, that scorers read."""
 
@@ -27,6 +29,24 @@ def words_of_relation(relation: RelationInfo, choose: Callable[[Phrase], bool] =
         for way in (False, True)
     )
     return RelationWords(type_words(relation.domain), labels, Meaning(forward, inverse, relation.head, relation.tail))
+
+
+def words_of_relations(relations: Sequence[RelationInfo]) -> dict[str, RelationWords]:
+    """Return the words of each relation of a graph, by name.
+
+    General English for "type" is not used where it names a type of the graph: "which category" means Category there.
+    """
+    types = frozenset(type_words(type_) for relation in relations for type_ in (relation.domain, relation.range))
+
+    def is_said(phrase: Phrase) -> bool:
+        return phrase.origin != "lexicon" or types.isdisjoint(phrase.text.split())
+
+    return {
+        relation.name: words_of_relation(relation, is_said)
+        if relation.label in TYPE_RELATIONS
+        else words_of_relation(relation)
+        for relation in relations
+    }
 
 
 def phrases_of(relation: RelationInfo) -> tuple[Phrase, ...]:

@@ -13,7 +13,7 @@ from ..errors import UsageError
 from ..gold_questions import QuestionSet
 from ..neo4j.catalogue import read_catalogue
 from ..progress import Progress
-from ..relations.words import words_of_relation
+from ..relations.words import words_of_relations
 from ..settings import Settings
 from ..supervision.pools import PoolBounds, mine_pool
 from ..supervision.refine import pool_of
@@ -64,5 +64,5 @@ def graph_vocabulary(settings: Settings, num_phrases: int = 0) -> RelationTokens
     """Return the tokens of the graph's relations, with so many phrases of each."""
     with Engine(settings) as engine:
         catalogue = engine.gateway().fetch(read_catalogue())
-    words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
+    words = words_of_relations(catalogue.relations)
     return RelationTokens.of(words, num_phrases)

@@ -20,7 +20,7 @@ from ..evidence.evidence import Evidence
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers, look_up_topic_ids
 from ..neo4j.catalogue import read_catalogue
 from ..progress import Progress, ignore_progress
-from ..relations.words import words_of_relation
+from ..relations.words import words_of_relations
 from ..values import Entity
 
 BATCH = 16
@@ -67,7 +67,7 @@ def make_readings(
 ) -> Readings:
     """Return the candidates of evidence, and which are right."""
     catalogue = engine.gateway().fetch(read_catalogue())
-    words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
+    words = words_of_relations(catalogue.relations)
     candidates = find_candidates(found)
     columns = make_reader_columns(candidates, found, words, vectors)
     right = [_Right.of(each) for each in asked]

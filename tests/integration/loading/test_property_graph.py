@@ -16,8 +16,9 @@ from lodestar.engine.neo4j.instance import Instance
 from lodestar.engine.neo4j.property_graph import Page, Where, element_prefix, read_nodes, read_relationships
 from lodestar.engine.neo4j.templates import Request
 from lodestar.loaders.formats.property_graph.mapping import Choices, choose, guess_mapping
+from lodestar.loaders.formats.property_graph.shown import describe_mapping
 from lodestar.loaders.formats.property_graph.source import Neo4jSource
-from lodestar.loaders.formats.property_graph.survey import survey
+from lodestar.loaders.formats.property_graph.survey import MAX_SAMPLED, survey
 from lodestar.loaders.loads.loading import LoadOptions, Mode, load
 from lodestar.loaders.loads.report import LoadReport
 from lodestar.loaders.loads.verifying import verify
@@ -226,6 +227,18 @@ def test_a_server_that_goes_away_is_read_on_where_it_was(
     assert again.goes_on
     again.fetch(page_size=3)
     assert again.digest() == whole.digest()
+
+
+@pytest.mark.long
+def test_many_labels_are_surveyed_by_a_bounded_number_of_queries(theirs: neo4j.Driver, source_gateway: Gateway) -> None:
+    theirs.execute_query("UNWIND range(1, 250) AS i CREATE (:$('Label ' + i) {name: 'Thing ' + i})")
+    before = source_gateway.round_trips
+    found = survey(source_gateway)
+    assert source_gateway.round_trips - before == 2 + MAX_SAMPLED
+    assert len(found.labels) == 250
+    lines = list(describe_mapping(found, guess_mapping(found)))
+    assert "  and 225 more with 225: --save-mapping FILE has all" in lines
+    assert len(lines) < 40
 
 
 def test_pages_are_read_by_seeks(theirs: neo4j.Driver, source_gateway: Gateway) -> None:

@@ -8,12 +8,25 @@ import pytest
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, RelationInfo
 from lodestar.engine.relations.describing import collisions, read_words, words_of
-from lodestar.engine.relations.words import phrases_of, words_of_name, words_of_relation
+from lodestar.engine.relations.words import phrases_of, words_of_name, words_of_relation, words_of_relations
 from lodestar.models.wording.english import lexicon_phrases, translate_label
 
 CATALOGUE = Catalogue(
     (RelationInfo(1, "owned_by", "owned by", 9), RelationInfo(2, "mother", "mother", 9), RelationInfo(3, "42", "42", 9))
 )
+
+
+def test_general_english_for_type_is_not_used_where_it_names_a_type_of_the_graph() -> None:
+    """Of `type` "category" is meant, unless things of the graph are categories; what a user says stays."""
+    type_ = RelationInfo(1, "type", "type", 9, phrases=(Phrase("category of ours"),))
+    genre = RelationInfo(2, "genre", "genre", 9)
+    part = RelationInfo(3, "PART_OF", "part of", 9, range="Category")
+    alone = words_of_relations([type_, genre])
+    beside = words_of_relations([type_, genre, part])
+    assert {"category", "kind"} <= set(alone["type"].meaning.forward)
+    assert "category" not in beside["type"].meaning.forward
+    assert {"category of ours", "kind"} <= set(beside["type"].meaning.forward)
+    assert beside["genre"].meaning.forward == alone["genre"].meaning.forward
 
 
 def test_a_file_says_phrases_of_both_directions_labels_and_descriptions(tmp_path: Path) -> None:
