@@ -48,6 +48,14 @@ def test_the_best_paths_are_left_out_where_none_is_good() -> None:
     assert found.excluded_relations == {"city"}
 
 
+def test_from_an_f1_of_one_half_on_a_path_is_left_out_beside_a_better_one() -> None:
+    """Beside `seat`, whose F1 is 1: `towns` has two ends (2/3), `places` three (1/2), `stops` four (2/5)."""
+    ends = {"seat": "l", "towns": "la", "places": "lab", "stops": "labc"}
+    gold = GoldIds(WholeGraph.of((Entity("p", "P"), r, Entity(t, t)) for r, tails in ends.items() for t in tails))
+    (found,) = exclude_relations([asked("l", topic="p")], gold, 1)
+    assert found.excluded_relations == {"seat", "towns", "places"}
+
+
 def test_gold_paths_are_left_out_too() -> None:
     (found,) = exclude_relations([asked("lima", paths=(GoldPath(("seat_of_government",)),))], GOLD, 1)
     assert found.excluded_relations == {"capital", "largest_city", "seat_of_government"}

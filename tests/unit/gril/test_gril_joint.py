@@ -138,6 +138,15 @@ class TestBridge:
         assert not torch.equal(mask_of(grown, 0.5, is_sampled=True), mask_of(grown, 0.5, is_sampled=True))
         assert mask_of(grown, 0.5, is_sampled=True)[2] == 0
 
+    def test_a_reader_is_trained_with_the_temperature_of_the_options(self) -> None:
+        """At inference M = σ(logit P / τ), which at τ = ¼ is P⁴ / (P⁴ + (1 − P)⁴)."""
+        network = network_of(temperature=0.25)
+        given: list[torch.Tensor] = []
+        network.bridge.register_forward_pre_hook(lambda _, arguments: given.append(arguments[2]))
+        grown = network(encoded(), [0, 1], [4, 4]).grown
+        powers, others = grown.path_probability**4, (1 - grown.path_probability) ** 4
+        torch.testing.assert_close(given, [powers / (powers + others) * grown.is_seen])
+
 
 PASSAGE = Passage("what", ("Peru", "Lima", None, "Sol"), ((0, "capital", 1), (0, "of", 2), (2, "used", 3)), (1, 3))
 

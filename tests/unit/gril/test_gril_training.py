@@ -19,7 +19,7 @@ from lodestar.models.gril.network import (
     mark_right_paths,
 )
 from lodestar.models.gril.objective import graph_supervision
-from lodestar.models.gril.scoring import GrilModel
+from lodestar.models.gril.scoring import Bridge, GrilModel
 from lodestar.models.gril.training import read_graph_retriever, read_hop_predictor
 from lodestar.models.reg_triple.network import TripleColumns
 from lodestar.models.text.vectors import TextVectors
@@ -97,6 +97,14 @@ def test_the_model_at_work_grows_what_the_training_side_grows(trained: Path) -> 
     for name in ("path_probability", "entity_probability", "entities", "is_kept"):
         torch.testing.assert_close(getattr(found, name), torch.cat([getattr(each, name) for each in alone]))
 
+    # The mask of a reader's bridge, σ(logit P / τ): of τ = ¼ it is P⁴ / (P⁴ + (1 − P)⁴).
+    bridge, given = Bridge(description.hidden, 12, 7), list[torch.Tensor]()
+    bridge.register_forward_pre_hook(lambda _, arguments: given.append(arguments[2]))
+    sharp = replace(description, grow=replace(description.grow, temperature=0.25))
+    GrilModel(sharp, network, TextVectors(encoder), bridge).grow(columns, graphs.is_literal, question_of)
+    powers, others = found.path_probability**4, (1 - found.path_probability) ** 4
+    torch.testing.assert_close(given, [powers / (powers + others) * found.is_seen])
+
 
 def test_hops_are_predicted_from_the_question(trained: Path) -> None:
     description, network = read_hop_predictor(trained)
@@ -111,9 +119,10 @@ def test_hops_are_predicted_from_the_question(trained: Path) -> None:
     assert (hops_to_answers(graphs, 4) == 1 + is_far).all()
     assert (hops_to_answers(graphs, 1) == 1).all()
     encoded = EncodedQuestions(graphs, LetterEncoder().encode, CPU)
+    torch.manual_seed(0)
     objective = HopObjective(HopPredictor(26, 8, 4), [encoded], [encoded], CONFIG.hop_training, 4)
     optimizer = torch.optim.Adam(objective.network.parameters(), 0.05)
-    for _ in range(40):
+    for _ in range(80):
         optimizer.zero_grad()
         objective.loss(objective.network, 0, (0, 1)).backward()  # type: ignore[no-untyped-call]
         objective.loss(objective.network, 1, (0, 1)).backward()  # type: ignore[no-untyped-call]

@@ -27,6 +27,7 @@ from lodestar.engine.neo4j.graph import NamedEntity
 from lodestar.engine.values import Entity, Topic
 from lodestar.models.linker.config import LinkedCandidates, LinkerConfig, LinkerDescription
 from lodestar.models.linker.training import CandidateScorer, LinkerObjective
+from lodestar.models.similarity import SimilarityWeights
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training.objective import TrainingOptions
@@ -44,6 +45,28 @@ def test_features_by_hand() -> None:
     found = compute_features([topic(0.9), topic(0.5)], relations)
     np.testing.assert_allclose(found, [[1.0, math.log(9), 0, 1, 2, 3, 4], [1.0, 0, 5, 6, 7, 8, 9]])
     assert np.isfinite(compute_features([topic(1.0)], NOTHING)).all()
+
+
+def test_a_candidate_whose_best_hop_fits_less_is_below_the_best_of_all() -> None:
+    """Cosine, support and kind reached are .8 and .6 each: below by .2 (1 + the weights of support and kind)."""
+    directions = {"capital": (0.8, 0.6), "river": (0.6, 0.8)}
+
+    def sentence(text: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        return np.array(directions.get(text, (1.0, 0.0)))
+
+    vectors = SimpleNamespace(
+        encode=lambda _: None, encode_tokens=lambda _: None, sentence=sentence, tokens=lambda text: sentence(text)[None]
+    )
+    words = {number: RelationWords("", (name,)) for number, name in enumerate(directions, 1)}
+    kinds = cast(EntityTypes, SimpleNamespace(of=lambda *_: ()))
+    some = [
+        Topic(Entity(id_, id_), mention="Lima", span=(8, 12), relations=(number,))
+        for id_, number in (("b", 2), ("a", 1))
+    ]
+    (found,) = RelationFeatures(words, kinds, cast(TextVectors, vectors)).features(["what is Lima"], [some])
+    weights = SimilarityWeights()
+    assert found[:, 1] == pytest.approx([-0.2 * (1 + weights.support + weights.type), 0])
+    assert found[:, 2] == pytest.approx([math.log(2) / 5] * 2)
 
 
 def test_features_of_a_trained_linker_by_hand() -> None:
