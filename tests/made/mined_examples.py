@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from lodestar.models.star.backbone import describe_backbone
@@ -19,7 +20,7 @@ from lodestar.models.star.mined import (
     write_mined_file,
 )
 
-from tests.made.tiny_checkpoint import GRAPH, tiny_backbone
+from tests.made.tiny_checkpoint import GRAPH, WORDS, tiny_backbone
 
 COUNTRIES = ("Peru", "Chile", "France", "Japan", "Kenya", "Norway", "India", "Ghana", "Spain", "Cuba", "Iran", "Mali")
 ASKED = {"capital": "What is the capital of {}?", "currency_used": "Which currency is used in {}?"}
@@ -88,9 +89,9 @@ def example() -> Example:
     return example_set(0, 1).examples[0]
 
 
-def tiny_encoder(folder: Path) -> Path:
+def tiny_encoder(folder: Path, words: Sequence[str] = WORDS) -> Path:
     """Write an encoder that a training can begin with, without dropout, and return its folder."""
-    backbone = tiny_backbone()
+    backbone = tiny_backbone(words=words)
     without_dropout(backbone.model)
     describe_backbone(backbone, folder)
     backbone.model.save_pretrained(folder)  # type: ignore[operator]

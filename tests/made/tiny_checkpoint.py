@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -22,9 +23,9 @@ PIECES = ("##ing", "##ed")
 LETTERS = string.ascii_lowercase + string.digits + "?,.'-"
 
 
-def tiny_backbone(seed: int = 0) -> Backbone:
-    """Return a BERT of one layer with random weights. Its tokenizer lower-cases, knows `WORDS`, and spells all others."""
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *PIECES]
+def tiny_backbone(seed: int = 0, words: Sequence[str] = WORDS) -> Backbone:
+    """Return a BERT of one layer with random weights. Its tokenizer lower-cases, knows `words`, and spells all others."""
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words, *PIECES]
     vocabulary += [*LETTERS, *(f"##{letter}" for letter in LETTERS)]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "vocab.txt"

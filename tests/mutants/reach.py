@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from collections import defaultdict
@@ -48,6 +49,15 @@ def read_reach(path: Path) -> Reach | None:
     return Reach(kept["state"], kept["seconds"], lines, kept["failed"], kept["modules"])
 
 
+def clear_caches() -> None:
+    """Forget what functions of the project keep of earlier calls."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("lodestar."):
+            for value in vars(module).values():
+                if isinstance(value, functools._lru_cache_wrapper):
+                    value.cache_clear()
+
+
 def collect(path: Path, state: str, tests: list[str]) -> None:
     """Run the tests and write which lines of the packages each of them ran."""
     import coverage  # pyright: ignore[reportMissingImports]  (make mutants brings it)
@@ -61,6 +71,7 @@ def collect(path: Path, state: str, tests: list[str]) -> None:
     class Watch:
         @pytest.hookimpl(wrapper=True)
         def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+            clear_caches()  # what an earlier test has computed would not be reached by this one
             measured.switch_context(item.nodeid)
             try:
                 return (yield)
@@ -86,8 +97,7 @@ def collect(path: Path, state: str, tests: list[str]) -> None:
         }
         for file in data.measured_files()
     }
-    ours = {"lodestar", "tests", "conftest", "__main__"}
-    modules = [name for name in sys.modules if name.split(".")[0] not in ours]
+    modules = [name for name, each in sys.modules.items() if "site-packages" in (getattr(each, "__file__", None) or "")]
     kept = {"state": state, "tests": names, "seconds": seconds, "lines": lines}
     path.write_text(json.dumps(kept | {"failed": sorted(failed), "modules": modules}), encoding="utf-8")
 

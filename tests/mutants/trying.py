@@ -22,6 +22,8 @@ import pytest
 from tests.mutants.faults import Fault
 from tests.places import ROOT
 
+BROKEN = 70
+"""A fork ends so where the module was there before the fault."""
 MEMORY_BYTES = 6 << 30
 """A fault may ask for any number of bytes."""
 
@@ -78,8 +80,8 @@ class Trial:
         if late:
             return "noticed", "(it ran too long)"
         code = os.waitstatus_to_exitcode(status)
-        if code == pytest.ExitCode.NO_TESTS_COLLECTED:
-            raise RuntimeError(f"no test was found for {self.fault}")
+        if code in (pytest.ExitCode.NO_TESTS_COLLECTED, BROKEN):
+            raise RuntimeError(f"the tests of {self.fault} did not begin: {code}")
         return ("survived", "") if code == 0 else ("noticed", noticed_by or f"(it ended with {code})")
 
     def stop(self) -> None:
@@ -90,10 +92,12 @@ class Trial:
 
 
 def warm_up(modules: Sequence[str]) -> None:
-    """Import what is not the project's once, for all forks."""
+    """Import what is not the project's once, for all forks; what imports the project, such as a plug-in, is left out."""
     for name in modules:
         with contextlib.suppress(BaseException):
             importlib.import_module(name)
+        if "lodestar" in sys.modules:
+            raise RuntimeError(f"{name} imports the project")
 
 
 def begin(fault: Fault | None, text: bytes, tests: Sequence[str], limit_s: float) -> Trial:
@@ -103,13 +107,14 @@ def begin(fault: Fault | None, text: bytes, tests: Sequence[str], limit_s: float
     if process:
         os.close(writing)
         return Trial(fault, process, reading, time.monotonic() + limit_s)
-    code = 70
+    code = BROKEN
     try:
         os.setpgrp()
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nothing, stream)
+        assert not [name for name in sys.modules if name.partition(".")[0] == "lodestar"], "already imported"
         if fault is not None:
             name = "lodestar." + fault.file.removesuffix(".py").replace("/", ".")
             sys.meta_path.insert(0, _Faulty(name, ROOT / fault.file, fault.put_into(text)))
@@ -120,5 +125,7 @@ def begin(fault: Fault | None, text: bytes, tests: Sequence[str], limit_s: float
             options = ["-x", "-q", "-p", "no:cacheprovider", f"--basetemp={folder}/tests"]
             code = int(pytest.main([*files, *options], plugins=[chosen]))
         os.write(writing, chosen.noticed_by.encode())
+    except AssertionError:
+        code = BROKEN
     finally:
         os._exit(code)

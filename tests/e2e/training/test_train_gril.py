@@ -31,7 +31,7 @@ def test_a_retriever_is_trained_and_asked(lodestar: Lodestar, driver: neo4j.Driv
     ran = lodestar(*command, "--set", "hidden=32", "--set", "grow.pruning=none")
     assert ran.code == 0, ran.err
     figures = json.loads(ran.out)["figures"]["graph retriever"]
-    assert 0 <= figures["average_precision"] <= figures["recall_at_100"] == 1
+    assert 0 < figures["average_precision"] <= 1
     asked = lodestar(
         *("ask", "--json", "--recipe", "gril + reorganise", "--checkpoint", out),
         *("--set", "top_k=50", "--set", "answerer.min_probability=0", "What is the capital of Chile?"),

@@ -30,7 +30,7 @@ def test_a_scorer_is_trained_and_asked(lodestar: Lodestar, tmp_path: Path) -> No
     ran = lodestar(*command)
     assert ran.code == 0, ran.err
     figures = json.loads(ran.out)["figures"]["triple scorer"]
-    assert 0 <= figures["average_precision"] <= figures["recall_at_100"] == 1
+    assert 0 < figures["average_precision"] <= 1
     assert json.loads(lodestar(*command).out) == json.loads(ran.out)
     asked = lodestar(
         *("ask", "--json", "--recipe", "reg-triple + reorganise", "--checkpoint", out),

@@ -75,6 +75,8 @@ def test_path_weighted_contrastive() -> None:
     shares = torch.tensor([0.9, 0.1, 0.0, 0.0])
     loss = path_weighted_contrastive(scores, is_positive, weights, 0.5, shares)
     assert float(loss) == pytest.approx(0.9 * 2 * first + 0.1 * 0.5 * second)
+    alone = path_weighted_contrastive(scores, torch.arange(4) == 0, weights, 0.5)
+    assert float(alone) == pytest.approx(2 * -math.log(math.exp(2) / (math.exp(2) + negatives + 0.5)))
 
 
 @pytest.mark.parametrize(
