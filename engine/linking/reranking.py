@@ -24,7 +24,6 @@ from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, find_end_type, hop_phrases, verbalise_hop
 from ...models.wording.kinds import find_asked_noun
 from ..indexes.entity_index import EntityTypes
-from ..relations.words import TYPE_RELATIONS
 from ..values import Topic
 from .names import MENTION_FEATURES, tokenise
 
@@ -76,7 +75,7 @@ class RelationFeatures:
 
     def _is_type(self, topic: Topic) -> bool:
         entering = [self._words.get(-number) for number in topic.relations]
-        return bool(entering) and all(words and words.properties[-1] in TYPE_RELATIONS for words in entering)
+        return bool(entering) and all(words is not None and words.is_type for words in entering)
 
     def kind(self, topic: Topic) -> str:
         """Return what an entity is, in a word or two; empty where its relations do not tell."""

@@ -12,8 +12,6 @@ from ...models.text.verbalise import Meaning, RelationWords, join_without_repeat
 from ...models.wording.english import lexicon_phrases
 from ..neo4j.catalogue import LABEL_SEPARATOR, ORIGINS, Phrase, RelationInfo
 
-TYPE_RELATIONS = ("type", "instance of", "is a")
-"""The labels of relations from things to what they are."""
 MAX_PHRASES = 40
 """Of a relation and direction, the best trusted first, that scorers read."""
 
@@ -41,12 +39,8 @@ def words_of_relations(relations: Sequence[RelationInfo]) -> dict[str, RelationW
     def is_said(phrase: Phrase) -> bool:
         return phrase.origin != "lexicon" or types.isdisjoint(phrase.text.split())
 
-    return {
-        relation.name: words_of_relation(relation, is_said)
-        if relation.label in TYPE_RELATIONS
-        else words_of_relation(relation)
-        for relation in relations
-    }
+    found = {relation.name: words_of_relation(relation) for relation in relations}
+    return found | {r.name: words_of_relation(r, is_said) for r in relations if found[r.name].is_type}
 
 
 def phrases_of(relation: RelationInfo) -> tuple[Phrase, ...]:

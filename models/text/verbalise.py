@@ -25,6 +25,9 @@ class Meaning:
 
 NO_MEANING = Meaning()
 
+TYPE_RELATIONS = ("type", "instance of", "is a")
+"""The words of relations from things to what they are."""
+
 
 @dataclass(frozen=True, slots=True)
 class RelationWords:
@@ -36,6 +39,11 @@ class RelationWords:
     domain: str
     properties: tuple[str, ...]
     meaning: Meaning = field(default=NO_MEANING, repr=False)
+
+    @property
+    def is_type(self) -> bool:
+        """Whether the relation leads from things to what they are."""
+        return self.properties[-1] in TYPE_RELATIONS
 
 
 @dataclass(frozen=True, slots=True)
