@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Self
@@ -371,18 +372,17 @@ class Stage:
         connection = self._open_database()
         connection.execute("SET force_compression = 'uncompressed'")  # what is made here is read once or twice
         progress("sorting", 0, 3)
-        connection.execute(query("numbering/number_terms"))
+        number_terms = partial(connection.execute, query("numbering/number_terms"))
+        self._run_with_fewer_threads(number_terms)
         if connection.execute(query("numbering/faults")).fetchall()[0][0]:
             rejects.take_over_faults(connection.execute(query("numbering/reject_faults")).fetchall())
             rejects.check()
-            connection.execute(query("numbering/number_terms"))
+            self._run_with_fewer_threads(number_terms)
         progress("sorting", 1, 3)
-        if self.is_short_of_memory:
-            connection.execute(query("numbering/number_triples"))
+        if self.is_short_of_memory or not self._number_beside_naming(source, progress):
+            self._run_with_fewer_threads(partial(connection.execute, query("numbering/number_triples")))
             progress("sorting", 2, 3)
-            _name(connection, source)
-        else:
-            self._number_beside_naming(source, progress)
+            self._run_with_fewer_threads(partial(_name, connection, source))
         progress("sorting", 3, 3)
         categories = dict(connection.execute(query("numbering/categories")).fetchall())
         counted = next(self.rows("numbering/counts", 1)).to_pylist()[0]
@@ -396,17 +396,37 @@ class Stage:
         connection.execute(query("numbering/forget_statements"))
         return counts
 
-    def _number_beside_naming(self, source: Source, progress: Progress) -> None:
-        """Number the triples and name the entities at the same time: naming leaves a core idle for most of it."""
+    def _run_with_fewer_threads(self, work: Callable[[], object]) -> None:
+        """Do what can be done again; where the memory is too little for all threads, with half as many."""
+        while True:
+            try:
+                work()
+            except duckdb.OutOfMemoryException:
+                if self._threads == 1:
+                    raise
+                self._threads = max(1, self._threads // 2)
+                self._open_database().execute(f"SET threads = {self._threads}")
+            else:
+                return
+
+    def _number_beside_naming(self, source: Source, progress: Progress) -> bool:
+        """Number the triples and name the entities at the same time: naming leaves a core idle for most of it.
+
+        Returns whether there was memory for both.
+        """
         with self._open_database().cursor() as cursor, ThreadPoolExecutor(1) as beside:
             named = beside.submit(_name, cursor, source)
             try:
                 self._open_database().execute(query("numbering/number_triples"))
                 progress("sorting", 2, 3)
                 named.result()
+            except duckdb.OutOfMemoryException:
+                cursor.interrupt()
+                return False
             except BaseException:
                 cursor.interrupt()  # an interrupt of ours need not wait for the names
                 raise
+        return True
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:

@@ -9,6 +9,7 @@ import threading
 import time
 from pathlib import Path
 
+import duckdb
 import psutil
 import pytest
 from lodestar.engine.errors import StorageError
@@ -58,6 +59,21 @@ def test_a_source_that_exceeds_the_memory_many_times_is_converted(tmp_path: Path
         assert sum(batch.num_rows for batch in stage.rows("results/entity_names", 50_000)) == counts.num_entities
     assert counts.num_triples + counts.num_duplicates == 600_000
     assert counts.num_entities == num_entities
+
+
+def test_what_needs_too_much_memory_is_done_again_with_fewer_threads(tmp_path: Path) -> None:
+    """Each thread has buffers that cannot be spilled, so that a large source needed more than a small one."""
+    (tmp_path / "stage").mkdir()
+    asked: list[int] = []
+    with Stage(tmp_path / "stage", memory_mb=300, threads=8) as stage:
+
+        def work() -> None:
+            asked.extend(stage._open_database().execute("SELECT current_setting('threads')").fetchone() or ())
+            if asked[-1] > 2:
+                raise duckdb.OutOfMemoryException("failed to allocate")
+
+        stage._run_with_fewer_threads(work)
+        assert asked == [8, 4, 2]
 
 
 def test_a_stage_is_opened_again_while_somebody_holds_its_rows(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ JOIN entity ON entity.node = with_tail_hash.head;
 
 DROP TABLE with_tail_hash;
 
-ALTER TABLE relation ADD COLUMN num_triples BIGINT;
+ALTER TABLE relation ADD COLUMN IF NOT EXISTS num_triples BIGINT;
 UPDATE relation
 SET num_triples = counted.num_triples
 FROM (SELECT relation AS number, count(*) AS num_triples FROM triple GROUP BY ALL) AS counted
