@@ -71,13 +71,15 @@ class Workers:
                 pool.shutdown(cancel_futures=True)
 
     def _map_on_ray(self, work: Callable[[P], R], parts: Sequence[P], *, ordered: bool) -> Generator[R, None, None]:
-        with _connect(self.ray) as ray:
+        with connect_to_ray(self.ray) as ray:
             from ray.util import ActorPool
+
+            from .provenance import code_sha256
 
             num = self.num or int(ray.cluster_resources().get("CPU", 1))
             actor = ray.remote(_Hand).options(num_cpus=1, max_restarts=-1, max_task_retries=MAX_TRIES - 1)
             shared, folder = [ray.put(work)], str(Path.cwd())
-            hands = [actor.remote(folder) for _ in range(min(num, len(parts)))]
+            hands = [actor.remote(folder, code_sha256()) for _ in range(min(num, len(parts)))]
             pool = ActorPool(hands)
             each: Callable[..., Iterator[tuple[R, list[str]]]] = pool.map if ordered else pool.map_unordered
             said: set[str] = set()
@@ -137,27 +139,37 @@ class PerProcess(Generic[T]):
 class _Hand:
     """An actor: does parts in a process of Ray, in the folder of the process that asked for it."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, code: str) -> None:
         self._folder = folder
+        self._code = code
         self._work: Callable[[Any], Any] | None = None
         self._heard = _Heard(logging.WARNING)
         logging.getLogger(_PACKAGE).addHandler(self._heard)
 
     def do(self, shared: Sequence[Any], part: Any) -> tuple[Any, list[str]]:
-        """Return the result of a part, and the warnings logged meanwhile. shared: where Ray has the function."""
+        """Return the result of a part, and the warnings logged meanwhile. shared: where Ray has the function, alone."""
+        if self._work is None:
+            self._work = self._begin(shared[0])
+        result = self._work(part)
+        warnings, self._heard.lines = self._heard.lines, []
+        return result, warnings
+
+    def _begin(self, work: Any) -> Callable[[Any], Any]:
+        """Return the function where this node has the same code and the folder."""
         import ray
 
+        from .provenance import code_sha256
+
+        if code_sha256() != self._code:
+            raise UsageError("--ray: a node has another Lodestar than this command: install the same one on every node")
         try:
             os.chdir(self._folder)
         except OSError as error:
             raise UsageError(
                 f"--ray: a node has no folder {self._folder} ({error.strerror}): work in a folder that all nodes share"
             ) from error
-        if self._work is None:
-            self._work = ray.get(shared[0])
-        result = self._work(part)
-        warnings, self._heard.lines = self._heard.lines, []
-        return result, warnings
+        found: Callable[[Any], Any] = ray.get(work)
+        return found
 
 
 class _Heard(logging.Handler):
@@ -173,7 +185,7 @@ class _Heard(logging.Handler):
 
 
 @contextmanager
-def _connect(address: str) -> Iterator[ModuleType]:
+def connect_to_ray(address: str) -> Iterator[ModuleType]:
     """Yield Ray, connected to the cluster or, for `LOCAL`, to one of its own on the loopback; no use is reported."""
     require_extra("ray", "--ray")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..errors import UsageError
-from .options import database_options, json_option
+from .options import database_options, json_option, worker_options, workers_from
 
 if TYPE_CHECKING:
     from ...loaders.loads.loading import LoadOptions
     from ...loaders.loads.report import LoadReport
     from ...loaders.source import Source
+    from ...loaders.stage.processes import MapInOrder
     from ...loaders.subset import Subset
+    from ..parallel import Workers
     from ..progress import Progress, Say
     from ..settings import Settings
 
@@ -87,7 +89,7 @@ _SUBSET = (
 
 def load_options(function: F) -> F:
     """Add the options that every format shares, those of the database, and --json."""
-    function = json_option(database_options(function))
+    function = worker_options(json_option(database_options(function)))
     for option in reversed(_MODE + _PHRASES + _REJECTS + _SUBSET):
         function = option(function)
     return function
@@ -120,7 +122,17 @@ def load_options_from(flags: dict[str, Any], settings: Settings) -> LoadOptions:
         rejects_file=Path(rejects) if rejects else None,
         force=flags.pop("force"),
         memory_mb=flags.pop("memory_mb"),
+        map_in_order=_map_in_order(workers_from(flags)),
     )
+
+
+def _map_in_order(workers: Workers) -> MapInOrder | None:
+    """Return on whom pieces of large files are parsed; None leaves it to the load."""
+    from ...loaders.stage.processes import MapOnProcesses
+
+    if workers.ray:
+        return workers.map
+    return MapOnProcesses(workers.num) if workers.num else None
 
 
 def _subset(flags: dict[str, Any]) -> Subset:

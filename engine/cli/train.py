@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,16 @@ from ...models.training.kind import (
     list_installed_kinds,
     load_kind,
 )
-from .options import LENGTHS, PARAPHRASE, RETURN_TO_TOPIC, database_options, json_option, settings_from
+from .options import (
+    LENGTHS,
+    PARAPHRASE,
+    RETURN_TO_TOPIC,
+    database_options,
+    json_option,
+    settings_from,
+    worker_options,
+    workers_from,
+)
 from .terminal import echo
 from .train_fi import command as fi
 
@@ -149,6 +159,7 @@ def _common(kind: AnyKind) -> Options:
             "--set", "changes", multiple=True, help="KEY=VALUE of the configuration, such as training.patience=3."
         ),
         click.option("--fresh", is_flag=True, help="Start again, even if the folder has a finished training."),
+        worker_options,
         json_option,
         database_options,
     ]
@@ -204,9 +215,13 @@ def _train(
 ) -> None:
     from ...loaders.questions.question_sets import read_questions
     from ...models.training.loop import is_first_process
+    from ..errors import UsageError
     from ..training.running import PRECISIONS, train_kind, training_config
     from ..training.sources import TrainingRequest
 
+    workers = workers_from(given)
+    if workers.num > 1 and not workers.ray:
+        raise UsageError("--workers: needs --ray; on one machine start the ranks by torchrun (docs/training.md)")
     kind, values = _select_kind(kind, given, encoder)
     source = {parameter: given.pop(parameter) for parameter in _names(_OF_SOURCE[kind.learns_from])}
     settings = settings_from(**given)
@@ -233,7 +248,12 @@ def _train(
         options=source,
         say=lambda line: echo(line, err=True) if is_first_process() else None,
     )
-    description = train_kind(kind, config, request, lambda: _watch(out, kind.figures))
+    if workers.ray:
+        from ..training.on_ray import train_on_ray
+
+        description = train_on_ray(kind, config, request, partial(_tell_epoch, kind.figures), workers)
+    else:
+        description = train_kind(kind, config, request, lambda: _watch(out, kind.figures))
     _print_result(kind, description, out, as_json=as_json)
 
 
@@ -288,9 +308,13 @@ def _watch(out: Path, figures: Sequence[str]) -> Iterator[Watcher]:
             progress(f"{name} {epoch + 1}, loss {loss:.2f}" if done == total else f"{name} {epoch + 1}", done, total)
 
         def epoch_done(name: str, epoch: int, values: Mapping[str, float]) -> None:
-            say(f"{name}, epoch {epoch + 1}: {_figures_text(values, figures)} on dev")
+            say(_tell_epoch(figures, name, epoch, values))
 
         yield Watcher(step, epoch_done)
+
+
+def _tell_epoch(figures: Sequence[str], name: str, epoch: int, values: Mapping[str, float]) -> str:
+    return f"{name}, epoch {epoch + 1}: {_figures_text(values, figures)} on dev"
 
 
 def _print_result(kind: AnyKind, description: ModelDescription, out: Path, *, as_json: bool) -> None:

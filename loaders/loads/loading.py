@@ -35,6 +35,7 @@ from ...engine.whole_file import lock_file
 from ...engine.writing.manifest import Manifest, check_own, check_schema, ensure_lock
 from ...engine.writing.names import BASE_LOAD
 from ..source import Source
+from ..stage.processes import MapInOrder
 from ..stage.rejects import check_free, check_place
 from ..stage.stage import Stage, StageCounts, delete_abandoned_stages
 from ..subset import Subset
@@ -78,6 +79,8 @@ class LoadOptions:
     force: bool = False
     memory_mb: int | None = None
     """Of the conversion; what is beyond it spills to disk. None is a share of what is free."""
+    map_in_order: MapInOrder | None = None
+    """On whom pieces of large files are parsed; None is processes of this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +275,7 @@ def _stage_source(
     delete_abandoned_stages(folder.parent)
     with (
         lock_file(folder.with_suffix(".lock"), f"another load of {source.name} is under way"),
-        Stage(folder, memory_mb=options.memory_mb) as stage,
+        Stage(folder, memory_mb=options.memory_mb, map_in_order=options.map_in_order) as stage,
     ):
         counts = stage.find_completed(sha256)
         if counts is None:

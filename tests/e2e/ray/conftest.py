@@ -14,6 +14,8 @@ import pytest
 
 NUM_NODES = 2
 PATIENCE_S = 120
+PART = "ray::_Hand"
+RANK = "ray::RayTrainWorker"
 
 
 @pytest.fixture(scope="package")
@@ -34,20 +36,20 @@ def ray_address() -> Iterator[str]:
         cluster.shutdown()  # type: ignore[no-untyped-call]
 
 
-def workers() -> list[psutil.Process]:
-    """Return the workers that do parts, of the clusters that this process started."""
-    return [child for child in psutil.Process().children(recursive=True) if _is_hand(child)]
+def workers(title: str) -> list[psutil.Process]:
+    """Return Ray's workers with this title, of the clusters that this process started."""
+    return [child for child in psutil.Process().children(recursive=True) if _has_title(child, title)]
 
 
-def _is_hand(process: psutil.Process) -> bool:
+def _has_title(process: psutil.Process, title: str) -> bool:
     try:
-        return any("ray::_Hand" in word for word in process.cmdline())
+        return any(title in word for word in process.cmdline())
     except psutil.Error:
         return False
 
 
 @contextmanager
-def killed_worker(when: Callable[[], bool]) -> Iterator[list[int]]:
+def killed_worker(when: Callable[[], bool], title: str = PART) -> Iterator[list[int]]:
     """Kill one worker as soon as `when` holds; yield the list that gets its id."""
     killed: list[int] = []
     over = threading.Event()
@@ -55,7 +57,7 @@ def killed_worker(when: Callable[[], bool]) -> Iterator[list[int]]:
     def wait_and_kill() -> None:
         until_s = time.monotonic() + PATIENCE_S
         while not over.is_set() and time.monotonic() < until_s:
-            if when() and (found := workers()):
+            if when() and (found := workers(title)):
                 found[0].kill()
                 killed.append(found[0].pid)
                 return

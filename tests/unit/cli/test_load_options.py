@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from lodestar.engine.cli.load_options import _map_in_order
 from lodestar.engine.cli.main import main
 from lodestar.engine.errors import UsageError
+from lodestar.engine.parallel import Workers
 from lodestar.loaders.loads import preview
+from lodestar.loaders.stage.processes import MapOnProcesses
 from lodestar.loaders.stage.stage import Stage
 
 Preview = Callable[..., dict[str, Any]]
@@ -121,3 +124,12 @@ def test_relations_of_names_and_of_aliases_are_named_by_options(previewed: Previ
 def test_the_first_language_that_has_a_name_gives_it(previewed: Preview, languages: str, name: str) -> None:
     options = ("--base", BASE, "--name-relation", f"{BASE}called", "--languages", languages)
     assert names(previewed("ntriples", NAMED, *options)) >= {("lima", name)}
+
+
+def test_workers_parse_the_pieces_of_large_files() -> None:
+    assert _map_in_order(Workers()) is None
+    on_processes = _map_in_order(Workers(3))
+    assert isinstance(on_processes, MapOnProcesses)
+    assert on_processes.num_processes == 3
+    on_ray = _map_in_order(Workers(3, "auto"))
+    assert getattr(on_ray, "__self__", None) == Workers(3, "auto")

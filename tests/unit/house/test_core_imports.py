@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -40,7 +41,7 @@ def test_the_table_is_what_pyproject_says() -> None:
         declared = tomllib.load(file)["project"]["optional-dependencies"]
     assert {extra.name for extra in EXTRAS} == set(declared) - {"all"}
     for extra in EXTRAS:
-        told = {each.split(";")[0].split(">")[0].strip() for each in declared[extra.name]}
+        told = {re.split(r"[;>\[]", each)[0].strip() for each in declared[extra.name]}
         assert set(extra.distributions) == {name for name in told if not name.startswith("lodestar-kg")}
 
 
