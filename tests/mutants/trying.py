@@ -53,9 +53,13 @@ class _Chosen:
         items[:] = [item for item in items if item.nodeid in self._place]
         items.sort(key=lambda item: self._place[item.nodeid])
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    def pytest_runtest_logreport(self, report: pytest.TestReport | pytest.CollectReport) -> None:
         if report.failed:
             self.noticed_by = self.noticed_by or report.nodeid
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Take a file that cannot be imported with the fault for the test."""
+        self.pytest_runtest_logreport(report)
 
 
 @dataclass

@@ -71,10 +71,17 @@ def test_every_phrase_has_its_topic_and_nothing_left_open(text: str, inverse: bo
 @pytest.mark.parametrize(
     ("text", "inverse", "kind"),
     [("directed by", False, "person"), ("place of birth", False, "place"), ("release date", False, "time"),
-     ("population", False, "number"), ("directed by", True, "thing"), ("musicians", False, "person")],
+     ("population", False, "number"), ("directed by", True, "thing"), ("musicians", False, "person"),
+     ("located in", False, "place"), ("hired on", False, "time"), ("connected to", False, "thing")],
 )  # fmt: skip
 def test_kinds(text: str, inverse: bool, kind: str) -> None:
     assert phrases_of(AskedHop((text,), inverse)).kind == kind
+
+
+def test_what_stands_in_or_on_something_is_asked_for_so() -> None:
+    asked = "in what language is {x}"
+    assert asked in phrases_of(AskedHop(("in language",), False)).asks
+    assert asked not in phrases_of(AskedHop(("with language",), False)).asks
 
 
 def test_the_type_that_is_reached_tells_the_kind() -> None:
