@@ -8,6 +8,7 @@ from typing import Any
 
 import neo4j
 import pytest
+from lodestar import Engine
 from lodestar.engine.errors import DatabaseUnavailableError, InputError
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_loads
 from lodestar.engine.neo4j.connection import Connection
@@ -15,6 +16,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.instance import Instance
 from lodestar.engine.neo4j.property_graph import Page, Where, element_prefix, read_nodes, read_relationships
 from lodestar.engine.neo4j.templates import Request
+from lodestar.engine.settings import Settings
 from lodestar.loaders.formats.property_graph.mapping import Choices, choose, guess_mapping
 from lodestar.loaders.formats.property_graph.shown import describe_mapping
 from lodestar.loaders.formats.property_graph.source import Neo4jSource
@@ -135,6 +137,20 @@ def test_trade(
         ("15", "integer"),
         ("0.25", "double"),
     } <= {tuple(record) for record in datatypes.records}
+
+
+def test_a_trader_s_graph_is_asked_by_the_kinds_of_its_things(
+    source_gateway: Gateway, theirs: neo4j.Driver, gateway: Gateway, settings: Settings, tmp_path: Path
+) -> None:
+    write_graph(theirs, TRADE)
+    load_from(source_gateway, gateway, tmp_path)
+    with Engine(settings) as engine:
+        category, products, supplier = engine.ask_batch(
+            ["Which category is Chang in?", "Which products are beverages?", "Who supplies Chai?"]
+        )
+    assert category.names == ("Beverages",)
+    assert set(products.names) == {"Chai", "Chang"}
+    assert supplier.names == ("Exotic Liquids",)
 
 
 def test_what_is_not_chosen_is_left_out_and_counted(

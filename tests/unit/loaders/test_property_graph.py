@@ -193,6 +193,13 @@ def test_a_mapping_that_names_what_is_not_there_or_nothing_is_refused(films: Sur
         check_mapping(GraphMapping({"Movie": LabelMapping()}), films)
 
 
+def test_of_two_naming_properties_the_other_is_offered() -> None:
+    person = label_facts(10, name=(10, 1, TEXT), title=(8, 0.9, TEXT))
+    survey = survey_of({"Person": person}, {})
+    shown = "\n".join(describe_mapping(survey, guess_mapping(survey)))
+    assert "named by name (or title); literals title" in shown
+
+
 def test_what_is_shown_is_bounded() -> None:
     facts = label_facts(1, name=(1, 1, TEXT))
     survey = survey_of({f"L{number:06}": facts for number in range(100_000)}, {})
