@@ -8,7 +8,9 @@ running server to use instead: all its data is deleted.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -62,10 +64,17 @@ def cache_dir() -> Path:
     return Settings(cache=os.environ.get("LODESTAR_CACHE", "")).cache_dir
 
 
+IN_MEMORY, ROOM = Path("/dev/shm"), 4 << 30
+
+
 @pytest.fixture(scope="session")
-def home_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home of this run's own."""
-    return tmp_path_factory.mktemp("home")
+def home_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home of this run's own, in memory where there is room: a server waits for the disk at each commit."""
+    if not (IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free >= ROOM):
+        yield tmp_path_factory.mktemp("home")
+        return
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY, prefix="lodestar-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="session")

@@ -86,6 +86,7 @@ class Certainty:
     margin: how far the score is above that of the best path that leads elsewhere, at most `MOST_MARGIN`. lacking: how
     far the relation that fits best of those that the topic does not have is above (or below) the score, within
     ± `MOST_LACKING`, times `USUAL_RELATIONS` over the number of relations of a graph that has more.
+    absent: a relation that the graph does not have and the question asks for, empty where there is none.
     """
 
     topic: str
@@ -94,11 +95,13 @@ class Certainty:
     margin: float
     lacking: float
     probability: float
+    absent: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return the probability and what it was computed from, as plain data."""
         of = ("probability", "score", "margin", "lacking")
-        return {"certainty": {name: round(getattr(self, name), 6) for name in of}}
+        numbers = {name: round(getattr(self, name), 6) for name in of}
+        return {"certainty": {**numbers, **({"absent": self.absent} if self.absent else {})}}
 
 
 LEAST_PROBABILITY = 0.2

@@ -13,6 +13,7 @@ from ..errors import UsageError
 from ..evidence.calibration import FIRST_ANSWER, PEOPLE, SIMILARITY, Calibration, CertaintyWeights
 from ..evidence.evidence import Kind
 from ..pipeline import ReorganisedRetriever, TracedReorganiser
+from ..reorganising.absent_relations import AbsentRelations
 from ..reorganising.merging import ChainMerger
 from ..reorganising.no_answer import NoAnswerExplainer
 from ..resources import GraphResources
@@ -88,7 +89,8 @@ class BeamSearchPart(RetrieverPart):
             shortlist = RelationShortlist(graph.index, graph.shared.vectors, least=0, num_relations=num_relations)
             return shortlist.relations([(text, topic)])[text, topic]
 
-        return NoAnswerExplainer(scorer, calibration, graph.relations, nearest, certainty)
+        absent = AbsentRelations(graph.words, graph.shared.vectors) if certainty else None
+        return NoAnswerExplainer(scorer, calibration, graph.relations, nearest, certainty, absent)
 
     def _shortlist(self, graph: GraphResources) -> RelationShortlist | None:
         if not self.shortlist_from:

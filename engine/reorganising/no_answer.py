@@ -22,11 +22,17 @@ from ..evidence.text import shorten_iris
 from ..retrieval.scoring import PathQuery, PathScorer
 from ..steps import Steps
 from ..values import RelationPath, Scored, Step, Topic
+from .absent_relations import AbsentRelations
 
 FITS = 0.5
 """A relation whose path of one hop would be an answer that is not unsure. Our own choice."""
 MAX_RELATIONS = 40
 """Relations that are scored, of a graph with more the nearest to the question."""
+
+FITS_MORE = 0.75
+"""By how much more than the first path a relation fits that the graph does not have, for the question to ask for it."""
+ABSENT_SHARE = 0.2
+"""What is left of the certainty then (docs/decisions/0041-what-no-relation-of-the-graph-says.md)."""
 
 Lacking = Scored[str]
 """A relation that the topic does not have, with the score of its path of one hop."""
@@ -38,7 +44,9 @@ class NoAnswerExplainer:
     The relations of the graph that no topic has, and that no path found leads over, are scored as paths are, as if the
     best path's topic had them. The best of them is said to lack a triple if it fits, and fits better than the best
     path. With `weights` it also counts against the first answer (`Certainty`). `nearest` names the relations nearest to
-    a question about a topic, for a graph with many. No request is sent.
+    a question about a topic, for a graph with many. `absent` finds relations that the graph does not have at all: one
+    that fits far better than a first path whose meaning is known makes that path unlikely to answer. No request is
+    sent.
     """
 
     takes: Kind | None = None
@@ -51,12 +59,14 @@ class NoAnswerExplainer:
         relations: Mapping[int, str],
         nearest: Callable[[str, Topic, int], Collection[str]],
         weights: CertaintyWeights | None = None,
+        absent: AbsentRelations | None = None,
     ) -> None:
         self._scorer = scorer
         self._calibration = calibration
         self._relations = relations
         self._nearest = nearest
         self._weights = weights
+        self._absent = absent
 
     def reorganise(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Evidence[Any]]]:
         """Return the evidence with the certainty of its first answer, and with a reason where there is no answer."""
@@ -64,9 +74,15 @@ class NoAnswerExplainer:
         places = [at for at, each in enumerate(evidence) if each.topics and (self._weights or _fails(each))]
         found = list(evidence)
         chains = [to_chains(evidence[at]) for at in places]
-        for at, each, lacking in zip(places, chains, self._find_lacking(chains), strict=True):
-            judged = self._judge(evidence[at], each.items, lacking) if self._weights else evidence[at]
-            found[at] = self._explain(judged, _find_start(each), lacking) if _fails(judged) else judged
+        all_lacking = self._find_lacking(chains)
+        if self._weights:
+            for at, each, lacking in zip(places, chains, all_lacking, strict=True):
+                found[at] = self._judge(evidence[at], each.items, lacking)
+            if self._absent:
+                self._count_absent(found, places, chains, self._absent)
+        for at, each, lacking in zip(places, chains, all_lacking, strict=True):
+            if _fails(found[at]):
+                found[at] = self._explain(found[at], _find_start(each), lacking)
         return found
 
     def _judge(
@@ -91,7 +107,27 @@ class NoAnswerExplainer:
             gap,
             self._weights.probability(first.score, margin, gap),
         )
-        return replace(evidence, extras=(*(e for e in evidence.extras if not isinstance(e, Certainty)), certainty))
+        return _with_certainty(evidence, certainty)
+
+    @staticmethod
+    def _count_absent(
+        found: list[Evidence[Any]],
+        places: Sequence[int],
+        chains: Sequence[Evidence[Chain]],
+        absent: AbsentRelations,
+    ) -> None:
+        """Lower, in place, the certainty of first answers to questions that ask for what no relation says."""
+        sure = [
+            (at, each)
+            for at, each in zip(places, chains, strict=True)
+            if not _fails(found[at]) and absent.is_common(each.items[0].value.steps[-1].step.relation)
+        ]
+        fits_best = absent.find_best([(each.question.text, _find_start(each)) for _, each in sure])
+        for (at, _), best in zip(sure, fits_best, strict=True):
+            said = found[at].extra_of(Certainty)
+            if best and said and best.score - said.score > FITS_MORE:
+                probability = ABSENT_SHARE * said.probability
+                found[at] = _with_certainty(found[at], replace(said, probability=probability, absent=best.value))
 
     def _find_lacking(self, evidence: Sequence[Evidence[Chain]]) -> list[Lacking | None]:
         """Return for each question the relation that fits best of those that its topics lack."""
@@ -129,12 +165,19 @@ class NoAnswerExplainer:
             where = start.entity.label
             note = f"{shorten_iris(lacking.value)} fits the question, and the graph has no triple of it at {where}"
             return replace(evidence, reason="no triple", note=note)
+        if (said := evidence.extra_of(Certainty)) and said.absent:
+            note = f"it asks for {said.absent}, and no relation of the graph says that"
+            return replace(evidence, reason="no relation fits", note=note)
         leads_on = any(topic.relations for topic in evidence.topics)
         note = "no path from its entities ends at an answer" if leads_on else "no path leads on from its entities"
         if evidence.items:
             fits = (evidence.probability(0) or 0.0) >= FITS
             note = "no path fits the question clearly enough" if fits else "no relation fits the question"
         return replace(evidence, reason="no relation fits", note=note)
+
+
+def _with_certainty(evidence: Evidence[Any], certainty: Certainty) -> Evidence[Any]:
+    return replace(evidence, extras=(*(e for e in evidence.extras if not isinstance(e, Certainty)), certainty))
 
 
 def _fails(evidence: Evidence[Any]) -> bool:

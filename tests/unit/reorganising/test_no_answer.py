@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -13,10 +14,16 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.evidence.plain import answer_data
 from lodestar.engine.pipeline import ReorganisedRetriever
 from lodestar.engine.reorganising import no_answer
-from lodestar.engine.reorganising.no_answer import NoAnswerExplainer
+from lodestar.engine.reorganising.absent_relations import AbsentRelations
+from lodestar.engine.reorganising.no_answer import ABSENT_SHARE, NoAnswerExplainer
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.values import Entity, Question, Scored, Topic
+from lodestar.models.text.encoders import SentenceEncoder
+from lodestar.models.text.vectors import TextVectors
+from lodestar.models.text.verbalise import NO_MEANING, Meaning, RelationWords
+from lodestar.models.wording.english import list_common_relations
 
+from tests.fakes.letter_encoder import LetterEncoder
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer
 from tests.made.evidence import evidence_of, leads, retrieved
@@ -70,9 +77,14 @@ PERU, LIMA, CUSCO = (Entity(name, name) for name in ("Peru", "Lima", "Cusco"))
 ONLY_SCORE = CertaintyWeights(1.0, 0.0, 0.0, 0.0)
 
 
-def explain(*items: Scored[Chain], text: str = "currency?", weights: CertaintyWeights | None = None) -> Evidence[Chain]:
+def explain(
+    *items: Scored[Chain],
+    text: str = "currency?",
+    weights: CertaintyWeights | None = None,
+    absent: AbsentRelations | None = None,
+) -> Evidence[Chain]:
     """What the stage makes of evidence about Peru, which has the capital only."""
-    stage = NoAnswerExplainer(WordScorer(), SCORE, GRAPH.numbered, nearest, weights)
+    stage = NoAnswerExplainer(WordScorer(), SCORE, GRAPH.numbered, nearest, weights, absent)
     topics = (Topic(PERU, relations=(GRAPH.relations["capital"],)),)
     steps = stage.reorganise([evidence_of(*items, text=text, calibration=SCORE, topics=topics)])
     return cast(Evidence[Chain], GRAPH.run(steps)[0])
@@ -143,3 +155,70 @@ def test_a_certainty_is_of_one_path_with_one_score() -> None:
     assert replace(found, calibration=None).confidence is None
     again = explain(one, two, weights=ONLY_SCORE).extras
     assert len(again) == 1
+
+
+class Absent(AbsentRelations):
+    """Of every question, the same relation fits with the same score."""
+
+    def __init__(self, score: float, common: str = "capital") -> None:
+        self.score = score
+        self.common = common
+
+    def is_common(self, relation: str) -> bool:
+        return relation == self.common
+
+    def find_best(self, asked: Sequence[tuple[str, Topic]]) -> list[Scored[str] | None]:
+        return [Scored("mayor", self.score) for _ in asked]
+
+
+@pytest.mark.parametrize(("score", "share"), [(2.76, ABSENT_SHARE), (2.74, 1.0)])
+def test_a_relation_that_the_graph_lacks_counts_where_it_fits_far_better(score: float, share: float) -> None:
+    path = Scored(leads("capital", LIMA, topic=PERU), 2.0)
+    found = explain(path, text="mayor?", weights=ONLY_SCORE, absent=Absent(score))
+    assert found.confidence == pytest.approx(share * sigmoid(2.0))
+    assert (found.note == "it asks for mayor, and no relation of the graph says that") == (share < 1)
+    said = found.extra_of(Certainty)
+    assert said is not None
+    assert said.as_json()["certainty"].get("absent") == ("mayor" if share < 1 else None)
+
+
+def test_it_counts_nothing_where_the_first_path_may_be_another_name_of_it() -> None:
+    path = Scored(leads("capital", LIMA, topic=PERU), 2.0)
+    found = explain(path, text="mayor?", weights=ONLY_SCORE, absent=Absent(9.0, common="currency"))
+    assert found.confidence == pytest.approx(sigmoid(2.0))
+
+
+def test_it_is_not_looked_for_where_there_is_no_answer_anyway() -> None:
+    found = explain(Scored(leads("capital", LIMA, topic=PERU), -9.0), weights=ONLY_SCORE, absent=Absent(9.0))
+    assert found.confidence == pytest.approx(sigmoid(-9.0))
+    assert found.note == "currency fits the question, and the graph has no triple of it at Peru"
+
+
+def test_what_a_graph_says_in_other_words_is_not_absent() -> None:
+    vectors = TextVectors(LetterEncoder())
+    assert AbsentRelations({}, vectors).names == list(list_common_relations())
+    named = AbsentRelations({"http://x/b": RelationWords("", ("mayor",), NO_MEANING)}, vectors).names
+    said = AbsentRelations({"http://x/b": RelationWords("", ("xyz",), Meaning(("mayor",)))}, vectors).names
+    assert "mayor" not in {*named, *said}
+    assert "spouse" in {*named} & {*said}
+
+
+def test_a_relation_is_a_common_one_by_its_name_or_a_phrase() -> None:
+    words = {
+        "a": RelationWords("", ("mayor",), NO_MEANING),
+        "b": RelationWords("", ("xyz",), Meaning(("mayor",))),
+        "c": RelationWords("", ("xyz",), NO_MEANING),
+    }
+    absent = AbsentRelations(words, TextVectors(LetterEncoder()))
+    assert [absent.is_common(name) for name in words] == [True, True, False]
+
+
+def test_the_absent_relation_that_fits_best_is_found_for_each_question() -> None:
+    vectors = TextVectors(SentenceEncoder("all-MiniLM-L6-v2"))
+    absent = AbsentRelations({"http://x/b": RelationWords("", ("spouse",), NO_MEANING)}, vectors)
+    peru = Topic(PERU, mention="Peru")
+    one, two = absent.find_best([("What is the motto of Peru?", peru), ("What is the population of Peru?", peru)])
+    assert one is not None
+    assert two is not None
+    assert (one.value, two.value) == ("motto", "population")
+    assert absent.find_best([]) == []
