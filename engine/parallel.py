@@ -58,6 +58,15 @@ class Workers:
             return self._map_on_ray(work, parts, ordered=ordered)
         return self._map_in_threads(work, parts, ordered=ordered)
 
+    def count_on(self, ray: Any, resource: str = "CPU") -> int:
+        """Return how many workers there are on a connected cluster; `UsageError` if it has not as many CPUs or GPUs."""
+        num = int(ray.cluster_resources().get(resource, 0))
+        if num < max(self.num, 1):
+            raise UsageError(
+                f"--workers {self.num}: expected at most one for each {resource} of the cluster, it has {num}"
+            )
+        return self.num or num
+
     def _map_in_threads(self, work: Callable[[P], R], parts: Sequence[P], *, ordered: bool) -> Generator[R, None, None]:
         if self.num <= 1:  # in this thread, which Ctrl-C ends at once
             yield from map(work, parts)
@@ -76,10 +85,10 @@ class Workers:
 
             from .provenance import code_sha256
 
-            num = self.num or int(ray.cluster_resources().get("CPU", 1))
+            num = min(self.count_on(ray), len(parts))
             actor = ray.remote(_Hand).options(num_cpus=1, max_restarts=-1, max_task_retries=MAX_TRIES - 1)
             shared, folder = [ray.put(work)], str(Path.cwd())
-            hands = [actor.remote(folder, code_sha256()) for _ in range(min(num, len(parts)))]
+            hands = [actor.remote(folder, code_sha256()) for _ in range(num)]
             pool = ActorPool(hands)
             each: Callable[..., Iterator[tuple[R, list[str]]]] = pool.map if ordered else pool.map_unordered
             said: set[str] = set()
@@ -92,7 +101,7 @@ class Workers:
                     yield result
             except ray.exceptions.RayTaskError as error:
                 raise error.cause from None
-            except ray.exceptions.RayActorError as error:
+            except ray.exceptions.RayError as error:
                 raise LodestarError(
                     f"--ray: a worker ended {MAX_TRIES} times at the same part: Ray's logs say why; if memory is "
                     "short, give fewer --workers"

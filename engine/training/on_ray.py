@@ -50,7 +50,7 @@ def train_on_ray(
         said: Queue = Queue()
         errors: list[LodestarError] = []
         on_gpu = request.device.startswith("cuda")
-        num = workers.num or int(ray.cluster_resources().get("GPU" if on_gpu else "CPU", 1))
+        num = workers.count_on(ray, "GPU" if on_gpu else "CPU")
         folder, kept = str(Path.cwd()), request.folder.absolute().with_name(f".{request.folder.name}.ray")
         listener = threading.Thread(target=_listen, args=(said, request, errors), daemon=True)
         listener.start()
