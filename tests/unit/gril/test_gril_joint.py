@@ -13,7 +13,7 @@ from lodestar.models.gril.choosing import PointingOutput, PointingReader, readin
 from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions, JointOptions
 from lodestar.models.gril.kind import KIND
 from lodestar.models.gril.network import EncodedQuestions, GraphRetriever
-from lodestar.models.gril.passages import Passage, ReaderOutput, encode_passage
+from lodestar.models.gril.passages import Passage, ReaderOutput, ReaderQuestion, ReaderTarget, encode_passage
 from lodestar.models.gril.reader_training import JointNetwork, build_passage, choose_triples, is_answer, mean_f1_at
 from lodestar.models.gril.readers import ReaderModel, new_reader
 from lodestar.models.gril.scoring import Bridge, mask_of
@@ -152,6 +152,18 @@ PASSAGE = Passage("what", ("Peru", "Lima", None, "Sol"), ((0, "capital", 1), (0,
 
 
 class TestReading:
+    def test_a_passage_without_candidates_has_no_answer(self) -> None:
+        reader = PointingReader(tiny_backbone(), 120, has_text=True).eval()
+        nothing = Passage("what", ("Peru", "Lima"), ((0, "capital", 1),), ())
+        asked = [
+            ReaderQuestion(PASSAGE, (True, False), 1, ReaderTarget(("Lima",))),
+            ReaderQuestion(nothing, (), 1, ReaderTarget(("Lima",))),
+        ]
+        with torch.no_grad():
+            some, none = reader.outputs(asked, None)
+        assert (len(some.scores), len(none.scores)) == (2, 0)
+        assert mean_f1_at(0.5, [none]) == 0
+
     def test_what_is_written(self) -> None:
         words: list[str] = ["[", "]"]
 

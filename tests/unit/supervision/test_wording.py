@@ -32,6 +32,7 @@ def test_a_noun_is_what_a_thing_has() -> None:
     assert [property_of(text).noun for text in ("has genre", "in language", "place_of_birth")] == [
         "genre", "language", "place of birth",
     ]  # fmt: skip
+    assert property_of("has").words == "has"
     directed = property_of("directed by")
     assert (directed.verb, directed.base, directed.agent) == ("directed", "direct", "director")
     assert property_of("written by").verb == "wrote"
