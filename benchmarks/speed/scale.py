@@ -161,7 +161,7 @@ def main() -> None:
     given = parser.parse_args()
     golds, sha256 = gold_questions(given.data / "questions-dev.jsonl.gz")
     questions = [gold.question for gold in golds[: given.limit]]
-    report: Figures = {"questions": sha256, "servers": {name: describe(name) for name in given.names}}
+    report: Figures = {"question_set": sha256, "servers": {name: describe(name) for name in given.names}}
 
     def measure(what: str, work: Callable[[], object]) -> None:
         if what.partition(" ")[0] in given.what:
