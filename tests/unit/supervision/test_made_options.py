@@ -1,4 +1,4 @@
-"""What --from-graph goes with, and what it does not."""
+"""What --from-graph goes with, and what it does not; which topics it draws."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import click.testing
 import pytest
 from lodestar.engine.cli.main import main
 from lodestar.engine.errors import UsageError
+from lodestar.engine.neo4j.graph import Signature
+from lodestar.engine.supervision.path_sampling import sample_topics
+from lodestar.engine.values import Entity
 
 
 @pytest.mark.parametrize(
@@ -52,3 +55,16 @@ def test_one_line(arguments: list[str], line: str) -> None:
     ran = click.testing.CliRunner().invoke(main, arguments)
     assert isinstance(ran.exception, UsageError), ran.output
     assert str(ran.exception).startswith(line)
+
+
+def test_topics_are_drawn_by_their_ids_whatever_their_order() -> None:
+    """Eight of 64 for each of two relations that all of them have: not the first ones, and others for the other."""
+    entities = [Signature(Entity(f"m.{number:02}", ""), 2, (1, 2)) for number in range(64)]
+    drawn, again, other = (
+        {number: [each.entity.id for each in of] for number, of in sample_topics(some, seed, 8).topics.items()}
+        for some, seed in ((entities, 1), (entities[::-1], 1), (entities, 2))
+    )
+    assert drawn == again
+    assert {len(set(of)) for of in drawn.values()} == {8}
+    assert drawn[1] != drawn[2]
+    assert drawn[1] != other[1]
