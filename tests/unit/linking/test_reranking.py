@@ -60,13 +60,13 @@ def test_a_candidate_whose_best_hop_fits_less_is_below_the_best_of_all() -> None
     words = {number: RelationWords("", (name,)) for number, name in enumerate(directions, 1)}
     kinds = cast(EntityTypes, SimpleNamespace(of=lambda *_: ()))
     some = [
-        Topic(Entity(id_, id_), mention="Lima", span=(8, 12), relations=(number,))
-        for id_, number in (("b", 2), ("a", 1))
+        Topic(Entity(id_, id_), mention="Lima", span=(8, 12), relations=numbers)
+        for id_, numbers in (("b", (2,)), ("a", (2, 1)))
     ]
     (found,) = RelationFeatures(words, kinds, cast(TextVectors, vectors)).features(["what is Lima"], [some])
     weights = SimilarityWeights()
     assert found[:, 1] == pytest.approx([-0.2 * (1 + weights.support + weights.type), 0])
-    assert found[:, 2] == pytest.approx([math.log(2) / 5] * 2)
+    assert found[:, 2] == pytest.approx([math.log(2) / 5, math.log(3) / 5])
 
 
 def test_features_of_a_trained_linker_by_hand() -> None:

@@ -98,6 +98,11 @@ def test_a_question_names_its_topic_whole(text: str) -> None:
         assert asked == question_of(path, "Ada Lovelace", random.Random(seed))
 
 
+def test_a_third_of_questions_are_typed_in_small_letters() -> None:
+    asked = [question_of([AskedHop(("has genre",), False)], "Alien", random.Random(seed)) for seed in range(100)]
+    assert 20 <= sum(text == text.lower() for text in asked) <= 50
+
+
 def test_there_and_back_is_the_same() -> None:
     path = [AskedHop(("has genre",), False), AskedHop(("has genre",), True, ("film",))]
     said = {question_of(path, "Alien", random.Random(seed)).lower() for seed in range(40)}
