@@ -89,8 +89,8 @@ class Workers:
             actor = ray.remote(_Hand).options(num_cpus=1, max_restarts=-1, max_task_retries=MAX_TRIES - 1)
             shared, folder = [ray.put(work)], str(Path.cwd())
             hands = [actor.remote(folder, code_sha256()) for _ in range(num)]
-            pool = ActorPool(hands)
-            each: Callable[..., Iterator[tuple[R, list[str]]]] = pool.map if ordered else pool.map_unordered
+            pool: Any = ActorPool(hands)
+            each = pool.map if ordered else pool.map_unordered
             said: set[str] = set()
             try:
                 for result, warnings in each(lambda hand, part: hand.do.remote(shared, part), parts):

@@ -31,6 +31,7 @@ def ray_address() -> Iterator[str]:
     try:
         for _ in range(NUM_NODES):
             cluster.add_node(num_cpus=1, include_dashboard=False)
+        assert cluster.address
         yield cluster.address
     finally:
         cluster.shutdown()  # type: ignore[no-untyped-call]
