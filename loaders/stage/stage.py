@@ -32,7 +32,7 @@ from ...models.words import SMALL_WORDS
 from ..parsers.parser import parser
 from ..source import LinePart, Part, RowPart, Source
 from ..subset import Subset
-from .pieces import PIECE_MB, ApartReading, ParsedPiece, Piece, rest_of
+from .pieces import MIN_PROCESSES, PIECE_MB, ApartReading, ParsedPiece, Piece, rest_of
 from .processes import MapInOrder, MapOnProcesses
 from .rejects import Rejects
 from .sql import query, run_on_batches, set_variables
@@ -126,7 +126,7 @@ class Stage:
         self._memory_mb = memory_mb or default_memory_mb()
         self._threads = threads or min(machine.num_cpus(), MOST_THREADS, max(1, self._memory_mb // MB_A_THREAD))
         num_processes = min(self._threads, self._memory_mb // PIECE_MB)
-        self._map_in_order = map_in_order or (MapOnProcesses(num_processes) if num_processes > 1 else None)
+        self._map_in_order = map_in_order or (MapOnProcesses(num_processes) if num_processes >= MIN_PROCESSES else None)
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._readers: WeakSet[pa.RecordBatchReader] = WeakSet()
         self.share_read = 1.0
