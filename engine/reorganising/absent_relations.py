@@ -58,9 +58,12 @@ class AbsentRelations:
         there = {common for found in self._common.values() for common in found}
         return [name for name in list_common_relations() if name not in there]
 
-    def is_common(self, relation: str) -> bool:
-        """Whether a relation of the graph is a common one, so that what is absent is another."""
-        return bool(self._common[relation])
+    def is_common(self, step: Step) -> bool:
+        """Whether a step is over a common relation, so that what is absent is another.
+
+        Not the way back: the products of a category are what another graph has as its `product`.
+        """
+        return not step.inverse and bool(self._common[step.relation])
 
     @cached_property
     def _common(self) -> dict[str, list[str]]:

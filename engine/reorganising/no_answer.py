@@ -120,7 +120,7 @@ class NoAnswerExplainer:
         sure = [
             (at, each)
             for at, each in zip(places, chains, strict=True)
-            if not _fails(found[at]) and absent.is_common(each.items[0].value.steps[-1].step.relation)
+            if not _fails(found[at]) and absent.is_common(each.items[0].value.steps[-1].step)
         ]
         fits_best = absent.find_best([(each.question.text, _find_start(each)) for _, each in sure])
         for (at, _), best in zip(sure, fits_best, strict=True):

@@ -17,7 +17,7 @@ from lodestar.engine.reorganising import no_answer
 from lodestar.engine.reorganising.absent_relations import AbsentRelations
 from lodestar.engine.reorganising.no_answer import ABSENT_SHARE, NoAnswerExplainer
 from lodestar.engine.retrieval.beam import BeamSearch
-from lodestar.engine.values import Entity, Question, Scored, Topic
+from lodestar.engine.values import Entity, Question, Scored, Step, Topic
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import NO_MEANING, Meaning, RelationWords
@@ -164,8 +164,8 @@ class Absent(AbsentRelations):
         self.score = score
         self.common = common
 
-    def is_common(self, relation: str) -> bool:
-        return relation == self.common
+    def is_common(self, step: Step) -> bool:
+        return step.relation == self.common
 
     def find_best(self, asked: Sequence[tuple[str, Topic]]) -> list[Scored[str] | None]:
         return [Scored("mayor", self.score) for _ in asked]
@@ -210,7 +210,8 @@ def test_a_relation_is_a_common_one_by_its_name_or_a_phrase() -> None:
         "c": RelationWords("", ("xyz",), NO_MEANING),
     }
     absent = AbsentRelations(words, TextVectors(LetterEncoder()))
-    assert [absent.is_common(name) for name in words] == [True, True, False]
+    assert [absent.is_common(Step(name)) for name in words] == [True, True, False]
+    assert not absent.is_common(Step("a", inverse=True))
 
 
 def test_the_absent_relation_that_fits_best_is_found_for_each_question() -> None:
