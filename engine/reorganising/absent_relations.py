@@ -25,7 +25,7 @@ class AbsentRelations:
 
     "When did Ada die?" is near the date of birth, and nearer the date of death. `words` has those of the graph's
     relations; one is a common relation if its name or a phrase for it means nearly the same. The bounds are our own
-    choice (docs/decisions/0041-what-no-relation-of-the-graph-says.md).
+    choice (docs/decisions/0043-what-no-relation-of-the-graph-says.md).
     """
 
     def __init__(self, words: Mapping[str, RelationWords], vectors: TextVectors) -> None:

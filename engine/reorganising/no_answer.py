@@ -32,7 +32,7 @@ MAX_RELATIONS = 40
 FITS_MORE = 0.75
 """By how much more than the first path a relation fits that the graph does not have, for the question to ask for it."""
 ABSENT_SHARE = 0.2
-"""What is left of the certainty then (docs/decisions/0041-what-no-relation-of-the-graph-says.md)."""
+"""What is left of the certainty then (docs/decisions/0043-what-no-relation-of-the-graph-says.md)."""
 
 Lacking = Scored[str]
 """A relation that the topic does not have, with the score of its path of one hop."""
