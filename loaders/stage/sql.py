@@ -41,6 +41,9 @@ def run_on_batches(
     connection.register(table, pa.RecordBatchReader.from_batches(schema, guard_batches()))
     try:
         connection.execute(text)
+    except Exception:
+        if not failures:
+            raise
     finally:
         connection.unregister(table)
     if failures:

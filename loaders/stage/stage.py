@@ -443,6 +443,10 @@ class Stage:
             if isinstance(error, duckdb.IOException):
                 raise StorageError(f"{self.folder}: cannot be used: {str(error).splitlines()[0]}") from error
             raise
+        except RuntimeError as error:
+            if str(error) == "Query interrupted":  # what DuckDB makes of Ctrl-C
+                raise KeyboardInterrupt from None
+            raise
         except OSError as error:
             if error.errno in _NO_ROOM:
                 raise self._no_room() from error

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from lodestar.models.mined import Pool, PoolChain, PooledQuestion, PoolHeader
-from lodestar.models.star.mined import AnswerPath, Mined, MinedQuestion, MinedTopic, Mining
+from lodestar.models.star.mined import AnswerPath, Mined, MinedQuestion, MinedTopic, Mining, PathTrie
 from lodestar.models.subgraphs import GraphTexts, QuestionGraphs
 
 NUM_ENTITIES, NUM_RELATIONS = 480, 8
@@ -110,9 +110,9 @@ def subgraphs_of(questions: Sequence[Asked]) -> QuestionGraphs:
     is_topic[node_starts[:-1]] = True
     is_answer = np.zeros(len(text_of), dtype=np.bool_)
     is_answer[[start + next(iter(of.values())) for start, of in zip(node_starts, answers, strict=False)]] = True
-    columns = [np.array(each, dtype=np.int64) for each in (heads, relation_of, tails)]
+    heads_of, relations_of, tails_of = (np.array(each, dtype=np.int64) for each in (heads, relation_of, tails))
     return QuestionGraphs(
-        texts, *columns, np.array(positive, dtype=np.bool_), np.array(text_of, dtype=np.int64), is_topic,
+        texts, heads_of, relations_of, tails_of, np.array(positive, dtype=np.bool_), np.array(text_of, dtype=np.int64), is_topic,
         np.zeros(len(text_of), dtype=np.bool_), is_answer, np.array(node_starts), np.array(triple_starts),
         f"{questions[0].topic:064}",
     )  # fmt: skip
@@ -136,7 +136,7 @@ def pool_of(questions: Sequence[Asked]) -> Pool:
 
 def mined_of(questions: Sequence[Asked]) -> Mined:
     """Return what mining finds: the question's own path is right, and any of one or two steps is within reach."""
-    reach = {one: {two: {} for two in NAMES} for one in NAMES}
+    reach: PathTrie = {one: {two: {} for two in NAMES} for one in NAMES}
     mining = Mining("made", f"{questions[0].topic:064}", GRAPH, "tiny", 2, {name: ("", name) for name in NAMES})
     found = [
         MinedQuestion(
