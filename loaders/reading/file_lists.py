@@ -24,7 +24,12 @@ def list_files(path: str) -> list[str]:
         return [path]
     files = sorted(each for each in found if Path(each).is_file() and not Path(each).name.startswith(_NOT_READ))
     if not files:
-        raise InputError(f"{path}: expected files, found none there")
+        reason = (
+            "expected files, found none there"
+            if Path(path).is_dir()
+            else "no such file, nor any that fits it as a pattern"
+        )
+        raise InputError(f"{path}: {reason}")
     return files
 
 

@@ -158,4 +158,4 @@ def test_text_that_is_not_utf8_is_said(environment: dict[str, str]) -> None:
 def test_no_message_steers_a_terminal(lodestar: Lodestar, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     ran = lodestar("load", "tsv", "no\x1b[2Jfile")
-    assert (ran.code, ran.err) == (3, "lodestar: no\\x1b[2Jfile: no such file\n")
+    assert (ran.code, ran.err) == (3, "lodestar: no\\x1b[2Jfile: no such file, nor any that fits it as a pattern\n")
