@@ -12,12 +12,12 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..errors import InputError, LodestarError, UsageError
-from ..parallel import Workers
 from ..settings import Settings, resolve
 from ..values import Question
 from ..whole_file import parse_json
 
 if TYPE_CHECKING:
+    from ..parallel import Workers
     from ..recipes.recipe import Recipe
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -145,6 +145,8 @@ def worker_options(function: F) -> F:
 
 def workers_from(flags: dict[str, Any]) -> Workers:
     """Return the workers of the flags, which are taken out."""
+    from ..parallel import Workers
+
     return Workers(flags.pop("workers") or 0, flags.pop("ray") or "")
 
 
