@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -69,13 +70,11 @@ class AbsentRelations:
     def _common(self) -> dict[str, list[str]]:
         """The common relations that each relation of the graph is."""
         common = list_common_relations()
-        rows = self._vectors.stack(common, lasting=True)
-        found = {}
-        for name, words in self._words.items():
-            texts = (" ".join(words.properties), *words.meaning.forward)
-            best = (rows @ self._vectors.stack(texts, lasting=True).T).max(axis=1)
-            found[name] = [common[at] for at in np.flatnonzero(best >= SAME)]
-        return found
+        meant = {name: (" ".join(words.properties), *words.meaning.forward) for name, words in self._words.items()}
+        self._vectors.encode((*common, *chain.from_iterable(meant.values())), lasting=True)
+        rows = self._vectors.stack(common)
+        best = {name: (rows @ self._vectors.stack(texts).T).max(axis=1) for name, texts in meant.items()}
+        return {name: [common[at] for at in np.flatnonzero(cosines >= SAME)] for name, cosines in best.items()}
 
     @cached_property
     def _rows(self) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
