@@ -195,9 +195,10 @@ class DelimitedSource(FileSource):
         self._header: Header = header
         self._literals = literals
         self._values: Values = values
-        self._files = [LineReader(each) for each in list_files(path)]
+        files = list_files(path)
+        self._files = [LineReader(each) for each in files]
         self._names = LineReader(names_path) if names_path is not None else None
-        super().__init__([*self._files, *([self._names] if self._names else [])], name_of(path))
+        super().__init__([*self._files, *([self._names] if self._names else [])], name_of(path, files))
 
     def options(self) -> Mapping[str, object]:
         """Return the separator, which columns, whether there are a header, literals and names, and what are values."""

@@ -130,8 +130,9 @@ class FreebaseSource(FileSource):
         self.languages = self._chosen.preferred
         self._noise = None if noise_path is None else ByteFile(noise_path)
         self._rules = read_noise_rules(self._noise)
-        self._files = [LineReader(each) for each in list_files(path)]
-        super().__init__(self._files, name_of(path))
+        files = list_files(path)
+        self._files = [LineReader(each) for each in files]
+        super().__init__(self._files, name_of(path, files))
 
     def reads(self, path: Path) -> bool:
         """Return whether this is the dump or the file of rules."""

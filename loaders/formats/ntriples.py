@@ -70,8 +70,9 @@ class NtriplesSource(FileSource):
         self._aliases = list(aliases)
         self._chosen = Languages.of(languages)
         self.languages = self._chosen.preferred
-        self._files = [LineReader(each) for each in list_files(path)]
-        super().__init__(self._files, name_of(path))
+        files = list_files(path)
+        self._files = [LineReader(each) for each in files]
+        super().__init__(self._files, name_of(path, files))
 
     def options(self) -> Mapping[str, object]:
         """Return bases, name relations and languages."""

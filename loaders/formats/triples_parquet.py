@@ -41,9 +41,10 @@ class ParquetSource(FileSource):
         self.languages: Sequence[str] = ()
         self.unnamed_ids = NO_ID if names_path is None else None
         self._values: Values = values
-        self._files = [ByteFile(each) for each in list_files(path)]
+        files = list_files(path)
+        self._files = [ByteFile(each) for each in files]
         self._names = ByteFile(names_path) if names_path is not None else None
-        super().__init__([*self._files, *([self._names] if self._names else [])], name_of(path))
+        super().__init__([*self._files, *([self._names] if self._names else [])], name_of(path, files))
 
     def options(self) -> Mapping[str, object]:
         """Return whether there are names, and which tails are values."""
