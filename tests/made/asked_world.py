@@ -134,7 +134,7 @@ def pool_of(questions: Sequence[Asked]) -> Pool:
     return Pool(header, tuple(found), f"{questions[0].topic:064}")
 
 
-def mined_of(questions: Sequence[Asked]) -> Mined:
+def mine(questions: Sequence[Asked]) -> Mined:
     """Return what mining finds: the question's own path is right, and any of one or two steps is within reach."""
     reach: PathTrie = {one: {two: {} for two in NAMES} for one in NAMES}
     mining = Mining("made", f"{questions[0].topic:064}", GRAPH, "tiny", 2, {name: ("", name) for name in NAMES})

@@ -50,7 +50,7 @@ def _has_title(process: psutil.Process, title: str) -> bool:
 
 
 @contextmanager
-def killed_worker(when: Callable[[], bool], title: str = PART) -> Iterator[list[int]]:
+def kill_worker(when: Callable[[], bool], title: str = PART) -> Iterator[list[int]]:
     """Kill one worker as soon as `when` holds; yield the list that gets its id."""
     killed: list[int] = []
     over = threading.Event()

@@ -8,7 +8,7 @@ import pytest
 from lodestar.engine.parallel import Workers
 from lodestar.loaders.stage import pieces
 
-from tests.e2e.ray.conftest import killed_worker
+from tests.e2e.ray.conftest import kill_worker
 from tests.unit.loaders.test_pieces import staged, write_shards
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
@@ -19,7 +19,7 @@ def test_the_stage_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     in_sequence = staged(source, tmp_path, None)
     monkeypatch.setattr(pieces, "APART_FROM_BYTES", 1)
     monkeypatch.setattr(pieces, "SPAN_BYTES", 900)
-    with killed_worker(lambda: True) as killed:
+    with kill_worker(lambda: True) as killed:
         on_ray = staged(source, tmp_path, Workers(2, ray_address).map)
     assert killed, "no worker was there to be killed: nothing was tested"
     assert on_ray == in_sequence

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import Lodestar
-from tests.e2e.ray.conftest import killed_worker
+from tests.e2e.ray.conftest import kill_worker
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900), pytest.mark.usefixtures("engine")]
 
@@ -44,7 +44,7 @@ def questions(tmp_path: Path) -> Path:
     return path
 
 
-def untimed(output: str) -> str:
+def strip_times(output: str) -> str:
     return re.sub(r'("seconds": )[\d.e-]+|\d+ ms', r"\1…", output)
 
 
@@ -62,8 +62,8 @@ def test_a_file_of_questions_is_answered_alike(
     threads = lodestar("ask", *form, "--file", str(questions), "--workers", "2")
     on_ray = lodestar("ask", *form, "--file", str(questions), "--ray", ray_address)
     assert on_ray.code == 0, on_ray.err
-    assert untimed(plain.out) == untimed(threads.out) == untimed(on_ray.out)
-    assert untimed(plain.out) != plain.out
+    assert strip_times(plain.out) == strip_times(threads.out) == strip_times(on_ray.out)
+    assert strip_times(plain.out) != plain.out
 
 
 def test_an_evaluation_has_the_same_records_though_a_worker_is_killed(
@@ -72,7 +72,7 @@ def test_an_evaluation_has_the_same_records_though_a_worker_is_killed(
     plain, on_ray = tmp_path / "plain", tmp_path / "ray"
     assert lodestar("eval", str(questions), "--out", str(plain)).code == 0
     written = on_ray / "records.jsonl"
-    with killed_worker(lambda: written.exists() and written.read_bytes().count(b"\n") >= 10) as killed:
+    with kill_worker(lambda: written.exists() and written.read_bytes().count(b"\n") >= 10) as killed:
         ran = lodestar("eval", str(questions), "--out", str(on_ray), "--ray", ray_address, "--workers", "2")
     assert ran.code == 0, ran.err
     assert killed, "no worker was there to be killed: nothing was tested"
@@ -91,7 +91,7 @@ def test_mined_files_are_equal_to_the_byte_though_a_worker_is_killed(
     mine = ["mine", *(str(questions) if each == "QUESTIONS" else each for each in options), "--batch-size", "4"]
     assert lodestar(*mine, "--out", str(plain)).code == 0
     assert lodestar(*mine, "--out", str(threads), "--workers", "2").code == 0
-    with killed_worker(lambda: True) as killed:
+    with kill_worker(lambda: True) as killed:
         ran = lodestar(*mine, "--out", str(on_ray), "--ray", ray_address)
     assert ran.code == 0, ran.err
     assert killed, "no worker was there to be killed: nothing was tested"

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 from tests.e2e.conftest import Lodestar
-from tests.e2e.ray.conftest import RANK, killed_worker
+from tests.e2e.ray.conftest import RANK, kill_worker
 from tests.e2e.training.test_train_cli import command, under_way
 from tests.made.mined_examples import mined_file, tiny_encoder
 
@@ -40,7 +40,7 @@ def test_two_ranks_learn_what_those_of_torchrun_do(
     by_torchrun, on_ray = data / "torchrun", data / "ray"
     ranks = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "lodestar"]
     subprocess.run([*ranks, *command(data, by_torchrun)], env=environment, check=True, capture_output=True)
-    with killed_worker(lambda: under_way(on_ray, "dual") >= (0, 2), RANK) as killed:
+    with kill_worker(lambda: under_way(on_ray, "dual") >= (0, 2), RANK) as killed:
         ran = lodestar(*command(data, on_ray), "--ray", ray_address, "--workers", "2")
     assert ran.code == 0, ran.err
     assert killed, "no rank was there to be killed: nothing was tested"

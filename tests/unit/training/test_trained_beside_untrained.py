@@ -5,8 +5,9 @@ Measured is how often the first triple or path of a question about an entity nev
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,10 +36,11 @@ from lodestar.models.star.config import DualOptions, StarConfig
 from lodestar.models.star.kind import KIND as STAR
 from lodestar.models.star.scoring import StarModel, read_checkpoint
 from lodestar.models.text.verbalise import RelationWords
+from lodestar.models.training.kind import AnyKind
 from lodestar.models.training.objective import TrainingOptions
 
 from tests.fakes.word_encoder import WordEncoder
-from tests.made.asked_world import ASKED, ENTITIES, FAR, NAMES, PATHS, ask, mined_of, pool_of, subgraphs_of
+from tests.made.asked_world import ASKED, ENTITIES, FAR, NAMES, PATHS, ask, mine, pool_of, subgraphs_of
 from tests.made.mined_examples import tiny_encoder
 from tests.made.trainings import train_sets
 
@@ -83,29 +85,30 @@ def check(trained: float, similarity: float) -> None:
     assert trained >= max(similarity + MARGIN, LEAST)
 
 
-def test_reg_triple(tmp_path: Path) -> None:
-    config = TripleConfig(hidden=256, training=options(30, 2e-3))
+def check_on_subgraphs(
+    kind: AnyKind, config: Any, folder: Path, read: Callable[[Path], Callable[[Any], torch.Tensor]]
+) -> None:
+    """Train on subgraphs, and compare with similarity. read: return what gives the logits of triples."""
     encode = WordEncoder().encode
-    train_sets(REG_TRIPLE, config, [subgraphs_of(LEARN)], [subgraphs_of(CHOOSE)], tmp_path, encode=encode)
-    _, network = read_triple_scorer(tmp_path)
+    train_sets(kind, config, [subgraphs_of(LEARN)], [subgraphs_of(CHOOSE)], folder, encode=encode)
+    score = read(folder)
     encoded = EncodedGraphs(GRAPHS, encode, config.num_rounds, CPU)
     with torch.no_grad():
-        found = [(network(inputs).numpy(), GRAPHS.is_positive[rows]) for rows, inputs in encoded.iterate_rows()]
+        found = [(score(inputs).numpy(), GRAPHS.is_positive[rows]) for rows, inputs in encoded.iterate_rows()]
     check(right_first(found), similarity_of_triples())
+
+
+def test_reg_triple(tmp_path: Path) -> None:
+    config = TripleConfig(hidden=256, training=options(30, 2e-3))
+    check_on_subgraphs(REG_TRIPLE, config, tmp_path, lambda folder: read_triple_scorer(folder)[1])
 
 
 def test_reg_entity(tmp_path: Path) -> None:
-    config = EntityConfig(hidden=48, training=options(12, 5e-3))
-    encode = WordEncoder().encode
-    train_sets(REG_ENTITY, config, [subgraphs_of(LEARN)], [subgraphs_of(CHOOSE)], tmp_path, encode=encode)
-    _, network = read_entity_scorer(tmp_path)
-    encoded = EncodedGraphs(GRAPHS, encode, config.num_rounds, CPU)
-    with torch.no_grad():
-        found = [
-            (triple_logits(network(inputs), inputs).numpy(), GRAPHS.is_positive[rows])
-            for rows, inputs in encoded.iterate_rows()
-        ]
-    check(right_first(found), similarity_of_triples())
+    def read(folder: Path) -> Callable[[Any], torch.Tensor]:
+        _, network = read_entity_scorer(folder)
+        return lambda inputs: triple_logits(network(inputs), inputs)
+
+    check_on_subgraphs(REG_ENTITY, EntityConfig(hidden=48, training=options(12, 5e-3)), tmp_path, read)
 
 
 def test_gril_and_its_hops(tmp_path: Path) -> None:
@@ -135,7 +138,7 @@ def test_star(tmp_path: Path) -> None:
     config = StarConfig(
         scorer="similarity", encoder=str(encoder), dual=DualOptions(batch_size=16), dual_training=options(12, 3e-3)
     )
-    train_sets(STAR, config, [mined_of(LEARN)], [mined_of(CHOOSE)], tmp_path / "star")
+    train_sets(STAR, config, [mine(LEARN)], [mine(CHOOSE)], tmp_path / "star")
     scorer = star_scorer(WORDS, StarModel(read_checkpoint(tmp_path / "star")), lambda _: pytest.fail("no similarity"))
     paths = tuple(RelationPath(tuple(Step(NAMES[step]) for step in path)) for path in PATHS)
     found = []
