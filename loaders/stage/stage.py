@@ -70,6 +70,8 @@ SHARE_OF_FREE_MEMORY = 0.25
 MOST_THREADS = 8
 MB_A_THREAD = 50
 """Each thread holds buffers that cannot be spilled."""
+MOST_PASSES = 256
+"""Passes over the statements to collect their terms, at most."""
 SEGMENT_BATCHES = 16
 """Batches of 16 MB and less between two looks at the rejects."""
 REPORT_EVERY_S = 0.1
@@ -127,6 +129,7 @@ class Stage:
         self._threads = threads or min(machine.num_cpus(), MOST_THREADS, max(1, self._memory_mb // MB_A_THREAD))
         num_processes = min(self._threads, self._memory_mb // PIECE_MB)
         self._map_in_order = map_in_order or (MapOnProcesses(num_processes) if num_processes >= MIN_PROCESSES else None)
+        self._num_passes = 1
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._readers: WeakSet[pa.RecordBatchReader] = WeakSet()
         self.share_read = 1.0
@@ -372,12 +375,11 @@ class Stage:
         connection = self._open_database()
         connection.execute("SET force_compression = 'uncompressed'")  # what is made here is read once or twice
         progress("sorting", 0, 3)
-        number_terms = partial(connection.execute, query("numbering/number_terms"))
-        self._run_with_fewer_threads(number_terms)
+        self._number_terms()
         if connection.execute(query("numbering/faults")).fetchall()[0][0]:
             rejects.take_over_faults(connection.execute(query("numbering/reject_faults")).fetchall())
             rejects.check()
-            self._run_with_fewer_threads(number_terms)
+            self._number_terms()
         progress("sorting", 1, 3)
         if self.is_short_of_memory or not self._number_beside_naming(source, progress):
             self._run_with_fewer_threads(partial(connection.execute, query("numbering/number_triples")))
@@ -395,6 +397,22 @@ class Stage:
         connection.execute(query("numbering/name_relations"))
         connection.execute(query("numbering/forget_statements"))
         return counts
+
+    def _number_terms(self) -> None:
+        """Number each term once: DuckDB cannot spill what it deduplicates texts by, so many terms need many passes."""
+        connection = self._open_database()
+        while True:
+            connection.execute(query("numbering/no_terms"))
+            try:
+                for number in range(self._num_passes):
+                    set_variables(connection, {"num_passes": self._num_passes, "pass": number})
+                    connection.execute(query("numbering/collect_terms"))
+                break
+            except duckdb.OutOfMemoryException:
+                if self._num_passes == MOST_PASSES:
+                    raise
+                self._num_passes *= 2
+        self._run_with_fewer_threads(partial(connection.execute, query("numbering/number_terms")))
 
     def _run_with_fewer_threads(self, work: Callable[[], object]) -> None:
         """Do what can be done again; where the memory is too little for all threads, with half as many."""

@@ -76,6 +76,35 @@ def test_what_needs_too_much_memory_is_done_again_with_fewer_threads(tmp_path: P
         assert asked == [8, 4, 2]
 
 
+def test_terms_that_do_not_fit_into_memory_are_collected_in_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list of many numbers, which DuckDB cannot spill, stands for the terms of a large source."""
+    lines = [f"h{i}\tr{i % 3}\tt{i % 700}\n" if i % 2 else f'h{i}\tr\t"{i % 90}"^^<t>\n' for i in range(2_000)]
+    (tmp_path / "kg.tsv").write_text("".join(lines))
+
+    def stage_rows() -> list[object]:
+        source = TsvSource(str(tmp_path / "kg.tsv"))
+        with Stage(tmp_path / "stage", memory_mb=60) as stage:
+            counts = stage.fill(source, "x", subset=Subset(), max_rejects=0, rejects_file=None)
+            assert (counts.num_entities, counts.num_literals) == (2_000 + 350, 45)
+            names = ("results/entity_names", "results/literal_nodes")
+            return [counts, *(batch.to_pylist() for name in names for batch in stage.rows(name, 9_000))]
+
+    too_much = "SELECT list(i) FROM range(30000000) AS numbers(i) WHERE getvariable('num_passes') < 8;"
+    in_one_pass, collected = stage_rows(), []
+
+    def query_too_much(name: str) -> str:
+        if name != "numbering/collect_terms":
+            return query(name)
+        collected.append(name)
+        return too_much + query(name)
+
+    monkeypatch.setattr("lodestar.loaders.stage.stage.query", query_too_much)
+    assert stage_rows() == in_one_pass
+    assert len(collected) == 1 + 1 + 1 + 8  # one pass, two, four and eight, of which the last ones come to an end
+
+
 def test_a_stage_is_opened_again_while_somebody_holds_its_rows(tmp_path: Path) -> None:
     """As the traceback of an error does; DuckDB waited for them for ever."""
     fill(tmp_path)
