@@ -22,7 +22,7 @@ import numpy.typing as npt
 from ...models.similarity import UNKNOWN_TYPE, SimilarityWeights, compute_support, mask_topic, type_phrase
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, find_end_type, hop_phrases, verbalise_hop
-from ...models.wording.kinds import find_asked_noun
+from ...models.wording.kinds import find_which_noun
 from ..indexes.entity_index import EntityTypes
 from ..values import Topic
 from .names import MENTION_FEATURES, tokenise
@@ -69,7 +69,7 @@ class RelationFeatures:
         What other entities are instances of, and nothing else, is a type. Where nothing is left, all are returned: of
         "which films are there" the type is the topic.
         """
-        asked = find_asked_noun(text)
+        asked = find_which_noun(text)
         rest = [topic for topic in some if topic.span != asked or not self._is_type(topic)]
         return rest or some
 

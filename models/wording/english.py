@@ -97,12 +97,17 @@ def is_verb(word: str) -> bool:
     return word in _VERBS or word in _PAST or _is_participle(word)
 
 
+_IRREGULAR_PLURALS = {
+    "children": "child", "people": "person", "series": "series", "species": "species", "movies": "movie",
+    "cookies": "cookie", "calories": "calorie", "rookies": "rookie", "brownies": "brownie", "buses": "bus",
+}  # fmt: skip
+
+
 def singular(word: str) -> str:
     """Return the last word of a text in the singular, where the rules of thumb know one."""
-    if word.endswith("children"):
-        return word[:-3]
-    if word.endswith("people"):
-        return f"{word[:-6]}person"
+    for several, one in _IRREGULAR_PLURALS.items():
+        if word.endswith(several):
+            return word.removesuffix(several) + one
     if word.endswith("ies") and len(word) > 4:
         return f"{word[:-3]}y"
     if word.endswith(("sses", "shes", "ches", "xes")):
@@ -112,7 +117,7 @@ def singular(word: str) -> str:
     return word
 
 
-def plural(word: str) -> str:  # noqa: PLR0911 - a rule each
+def plural(word: str) -> str:
     """Return a noun phrase in the plural; one that is in the plural stays. "place of birth" is "places of birth"."""
     for particle in (" of ", " in ", " for ", " with "):
         head, found, rest = word.partition(particle)
@@ -120,10 +125,9 @@ def plural(word: str) -> str:  # noqa: PLR0911 - a rule each
             return f"{plural(head)}{found}{rest}"
     if singular(word) != word:
         return word
-    if word.endswith("person"):
-        return f"{word[:-6]}people"
-    if word.endswith("child"):
-        return f"{word}ren"
+    for several, one in _IRREGULAR_PLURALS.items():
+        if word.endswith(one):
+            return word.removesuffix(one) + several
     if word.endswith(("man", "woman")) and not word.endswith("human"):
         return f"{word[:-2]}en"
     if word.endswith("y") and word[-2:-1] not in "aeiou":

@@ -287,7 +287,7 @@ def find_wanted_kind(question: str) -> WantedKind:
     return WantedKind(*_RULES[min(fits)[1]][1:]) if fits else WantedKind()
 
 
-def find_asked_noun(question: str) -> tuple[int, int] | None:
+def find_which_noun(question: str) -> tuple[int, int] | None:
     """Return where the noun after "which" or "what" stands in a question: its first character, and the one after."""
     if found := _NOUN.search(question):
         for word in re.compile(r"[\w-]+").finditer(question, *found.span(1)):

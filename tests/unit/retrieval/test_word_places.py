@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from lodestar.models.similarity import PEOPLE, PathSimilarity, PathsOfTopic
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.text.verbalise import DirectedRelation, RelationWords
+from lodestar.models.text.verbalise import DirectedRelation, Meaning, RelationWords
 from lodestar.models.word_places import WordPlaces, compute_order, find_stems, read_asked_words
+from lodestar.models.wording.kinds import EndKind
 
 MADE_BY, LEADS_TO = ((DirectedRelation(RelationWords("", (name,))),) for name in ("made by company", "located in town"))
 
@@ -83,3 +86,20 @@ def test_a_noun_between_is_on_the_way(question: str, hops: tuple[tuple[DirectedR
     asked = PathsOfTopic(question.replace("Vega", ""), paths, [0.0, 0.0], read_asked_words(question, "Vega"))
     ((stop, _),) = similarity.scores([[asked]])
     assert paths[int(stop.argmax())] == hops
+
+
+INSURED = RelationWords("", ("insured with",), Meaning(head=EndKind("animal", 1.0)))
+SPECIES = RelationWords("", ("species",), Meaning(head=EndKind("animal", 1.0), tail=EndKind("animal", 1.0)))
+
+
+@pytest.mark.parametrize(
+    ("question", "num_hops"),
+    [("Which pets are insured with ?", 1), ("Which species do the pets insured with have?", 2)],
+)
+def test_a_noun_that_names_the_kind_of_things_does_not_ask_for_their_property(question: str, num_hops: int) -> None:
+    similarity = PathSimilarity(TextVectors(SentenceEncoder("all-MiniLM-L6-v2")), PEOPLE)
+    insured = (DirectedRelation(INSURED, inverse=True),)
+    paths = [(insured,), (insured, (DirectedRelation(SPECIES),))]
+    asked = PathsOfTopic(question, paths, [math.log(3), math.log(3) + math.log(4)])
+    ((stop, _),) = similarity.scores([[asked]])
+    assert int(stop.argmax()) == num_hops - 1

@@ -41,7 +41,8 @@ def test_a_noun_is_what_a_thing_has() -> None:
 @pytest.mark.parametrize(
     ("one", "many"),
     [("country", "countries"), ("city", "cities"), ("boss", "bosses"), ("child", "children"), ("person", "people"),
-     ("place of birth", "places of birth"), ("film", "films"), ("key", "keys"), ("films", "films")],
+     ("place of birth", "places of birth"), ("film", "films"), ("key", "keys"), ("films", "films"),
+     ("movie", "movies"), ("species", "species")],
 )  # fmt: skip
 def test_plural(one: str, many: str) -> None:
     assert plural(one) == many
