@@ -57,6 +57,9 @@ class Subject:
             return f"Which {several} {base_of(first[:-3] + 'ed') if len(first) > 5 else first} {name}?"
         if first == "of":
             return f"What are the {several} of {name}?"
+        is_before_noun = name.split(" ")[0] in DETERMINERS or not name[:1].islower()
+        if re.fullmatch(_AUXILIARIES, first) or (is_verb(first) and is_before_noun):
+            return f"Which {several} {self.modifier}?"
         return f"Which {several} are {self.modifier}?"
 
     def predicate_question(self, predicate: str) -> str:
@@ -82,6 +85,8 @@ def split_subject(text: str, before: str = "") -> Subject | None:
     end = 0
     for word in words[:4]:
         following = words[end + 1] if end + 1 < len(words) else ""
+        if word == "to" and not following[:1].islower():
+            break
         if word.lower() in CLAUSE_WORDS or word[:1].isupper() or word.endswith("ing"):
             # "neighbouring" belongs to its noun, "bordering France" does not
             if not (word.endswith("ing") and following[:1].islower() and following not in CLAUSE_WORDS):
@@ -119,29 +124,58 @@ def _narrow_subject(type_: str, rest: str, before: str, *, is_who: bool = False)
     return Subject(type_, "", rest, before.strip(), is_who)
 
 
-_MOST = "largest biggest highest greatest most longest tallest richest newest latest last youngest heaviest".split()
-_LEAST = "smallest lowest least fewest shortest oldest first earliest poorest lightest cheapest".split()
-_SUPERLATIVE = "|".join(_MOST + _LEAST)
 _MEASURED = {
     "big": "area", "large": "area", "populous": "population", "populated": "population", "tall": "height",
     "high": "height", "long": "length", "old": "date of birth", "heavy": "weight", "expensive": "price", "far": "distance",
-    "wide": "width", "deep": "depth", "fast": "speed", "rich": "net worth", "valuable": "value",
+    "wide": "width", "deep": "depth", "fast": "speed", "rich": "net worth", "valuable": "value", "hot": "temperature",
+    "cold": "temperature", "strong": "strength", "thick": "thickness", "costly": "price", "recent": "date",
 }  # fmt: skip
-"""The property that "how big is" asks for."""
-_ORDERED = {
-    "largest": "area", "biggest": "area", "smallest": "area", "oldest": "date", "youngest": "date", "newest": "date",
-    "latest": "date", "last": "date", "first": "date", "earliest": "date", "longest": "length", "shortest": "length",
-    "tallest": "height", "highest": "height", "lowest": "height", "richest": "net worth", "poorest": "net worth",
-    "heaviest": "weight", "lightest": "weight", "cheapest": "price",
-}  # fmt: skip
+"""The property that "how big is" asks for, and "the most expensive" orders by."""
+_COMPARATIVES = {
+    "area": ("largest biggest", "smallest tiniest"),
+    "date": ("youngest newest latest last", "oldest first earliest"),
+    "length": ("longest", "shortest"),
+    "height": ("tallest highest", "lowest"),
+    "net worth": ("richest wealthiest", "poorest"),
+    "weight": ("heaviest", "lightest"),
+    "price": ("priciest dearest costliest", "cheapest"),
+    "speed": ("fastest quickest", "slowest"),
+    "depth": ("deepest", "shallowest"),
+    "width": ("widest broadest", "narrowest"),
+    "temperature": ("hottest warmest", "coldest coolest"),
+    "strength": ("strongest", "weakest"),
+    "thickness": ("thickest", "thinnest"),
+    "distance": ("farthest furthest", "nearest closest"),
+}
+_ORDERED = {word: words for words, ends in _COMPARATIVES.items() for word in " ".join(ends).split()}
 """The property that "the biggest" orders by when the question does not name one."""
+_MOST = frozenset("greatest most".split()).union(*(most.split() for most, _ in _COMPARATIVES.values()))
+_SUPERLATIVE = "|".join(sorted({"least", "fewest", *_MOST, *_ORDERED}))
+_DEGREE = rf"(?:(?P<degree>most|least) (?P<adjective>{'|'.join(_MEASURED)})|(?P<how>{'|'.join(sorted(_ORDERED))}))"
+"""A superlative that says by which property: "cheapest", "most expensive"."""
 _DATED = {
     "came out": "release date", "appeared": "publication date", "opened": "opening date", "started": "start date",
     "began": "start date", "joined": "joining date", "died": "date of death",
 }  # fmt: skip
 """The property that "came out first" or "after 2010" orders or filters by."""
-_AMOUNTS = {"earn": "salary", "make": "salary", "cost": "price", "weigh": "weight", "score": "number of goals"}
+_AMOUNTS = {
+    "earn": "salary", "earned": "salary", "make": "salary", "made": "salary", "cost": "price", "weigh": "weight",
+    "weighed": "weight", "score": "number of goals", "scored": "number of goals", "pay": "price", "hold": "capacity",
+}  # fmt: skip
 """The property that "earns the most" orders by."""
+_FRAME = re.compile(
+    r"^(?:(?:please|hey|hi|so|ok|okay|well|and|btw|just)[,!]? )*"
+    r"(?:(?:(?:can|could|would) (?:you|anyone|someone) (?:please )?|please )?(?:tell|show|give|remind) (?:me|us) "
+    r"|do you (?:happen to )?know |does (?:anyone|anybody) know |i(?:['’]d| would)? (?:like|want|need) to know "
+    r"|i wonder |any idea )?(?=(?:which|what|whats|who|whos|how|of|out|among|the|in|on|is|are|was|were|do|does|did|has|have)\b)",
+    re.I,
+)
+"""What people say before a question."""
+_TRAILING = re.compile(
+    r",? (?:in total|in all|altogether|overall|all told|right now|at the moment|currently|so far|by now|nowadays"
+    r"|these days|please|anyway|exactly)$",
+    re.I,
+)
 _INHABITANTS = re.compile(r"^(?:people|inhabitants|residents)\b", re.I)
 _ABOVE = "more than|over|above|greater than|larger than|bigger than|higher than|longer than|after|at least|no less than|since"
 _BELOW = "less than|below|under|fewer than|smaller than|lower than|shorter than|before|at most|no more than|up to|until"
@@ -165,7 +199,7 @@ def parse_question(text: str, names: Iterable[str] = ()) -> FormPlan | None:
         hidden, times = re.subn(rf"(?<!\w){re.escape(name)}(?!\w)", stand_in, hidden)
         if times:
             kept[stand_in] = name
-    plan = _read(hidden)
+    plan = _read(_straighten(hidden))
     if plan is None:
         return None
 
@@ -182,6 +216,20 @@ def parse_question(text: str, names: Iterable[str] = ()) -> FormPlan | None:
         words=restore_names(plan.words),
         excluded=restore_names(plan.excluded),
     )
+
+
+def _straighten(text: str) -> str:
+    """Return a question as it is written, not as it is said: "So who's the oldest?" is "who is the oldest?"."""
+    text = _TRAILING.sub("", _FRAME.sub("", text))
+    text = re.sub(r"^(who|what)['’]?s (?=[a-zN])", r"\1 is ", text, flags=re.I)
+    among = re.match(
+        r"^(?:of|out of|among) (?:all )?(?:of )?the (?P<base>.+?),? (?:which|who|what)(?: one)? (?P<rest>.+)$",
+        text,
+        re.I,
+    )
+    if among:
+        return f"Which {among['base']} {among['rest']}"
+    return re.sub(r"^(?:which|who|what) (?:one )?of (?:all )?the (?=[a-z])", "Which ", text, flags=re.I)
 
 
 def _read(text: str) -> FormPlan | None:
@@ -226,7 +274,9 @@ def _how_much(text: str) -> FormPlan | None:
 def _how_many(text: str) -> FormPlan | None:
     """How many X: count the answers."""
     found = re.match(r"^(?P<before>in |on |for |to )?how many (?P<rest>.+)$", text, re.I)
-    counted = re.match(r"^(?:the )?(?:number of|count(?: the)?) (?P<rest>.+)$", text, re.I)
+    counted = re.match(
+        r"^(?:what (?:is|was) )?(?:the )?(?:total )?(?:number of|count(?: of| the)?) (?P<rest>.+)$", text, re.I
+    )
     rest = (found or counted)["rest"] if found or counted else ""  # type: ignore[index]
     if not rest:
         return None
@@ -248,9 +298,14 @@ def _how_many(text: str) -> FormPlan | None:
     return FormPlan(("how many",), "“how many” counts the answers", (SubQuestion(f"{whole}?"),), counted=True)
 
 
+_AUXILIARIES = (
+    "(?:is|are|was|were|does|do|did|has|have|had|could|would|should)(?:n['’]?t)?|can(?:['’]?t|not)?|will|won['’]?t"
+)
+
+
 def _yes_no(text: str) -> FormPlan | None:
     """Is X the Y of Z: check whether the best path connects the two."""
-    if re.match(r"^(?:is|are|was|were|does|do|did|has|have)\b", text, re.I) and " or " not in text:
+    if re.match(rf"^(?:{_AUXILIARIES})(?! you\b)\b", text, re.I) and " or " not in text:
         return FormPlan(
             ("yes or no",),
             "a question that begins with a verb asks whether the path exists",
@@ -260,57 +315,85 @@ def _yes_no(text: str) -> FormPlan | None:
 
 
 def _superlative(text: str) -> FormPlan | None:
-    """Which X has the largest Y; the most populous X; the largest X by Y."""
-    found = re.match(
-        rf"^(?P<base>(?:which|what|who) .+?) (?:has|have|had) the (?P<how>{_SUPERLATIVE})(?: number of)? (?P<words>.+)$",
-        text,
-        re.I,
-    )
-    if found:
-        return _read_ordering(parse_subject(found["base"]), found["how"], found["words"])
-    leading = r"^(?:(?:which|what|who) (?:is|are|was|were) )?the "
-    found = re.match(rf"{leading}(?P<how>most|least) (?P<adjective>{'|'.join(_MEASURED)}) (?P<base>.+)$", text, re.I)
-    if found:
-        return _read_ordering(split_subject(found["base"]), found["how"], _MEASURED[found["adjective"].lower()])
-    found = re.match(rf"{leading}(?P<how>{_SUPERLATIVE}) (?P<base>.+?)(?: by (?P<words>[a-z ]+))?$", text, re.I)
-    if found and (found["words"] or found["how"].lower() in _ORDERED):
-        return _read_ordering(
-            split_subject(found["base"]), found["how"], found["words"] or _ORDERED[found["how"].lower()]
-        )
-    found = re.match(
-        r"^(?P<base>(?:which|what|who) .+?) (?:was|were|is|are) (?P<words>[a-z]+ed|born|made|built) (?P<how>first|last)$",
-        text,
-        re.I,
-    )
-    if found:
-        return _read_ordering(parse_subject(found["base"]), found["how"], f"{found['words']} date")
-    return _superlative_at_end(text)
-
-
-def _superlative_at_end(text: str) -> FormPlan | None:
-    """Which X in A is the oldest; which of the X … is the oldest; which X came out first; which X earns the most."""
-    asked = re.sub(r"^which (?:one )?of the ", "Which ", text, flags=re.I)
-    base = r"^(?P<base>(?:which|what|who) .+?)"
-    found = re.match(rf"{base} (?:is|are|was|were) the (?P<how>{'|'.join(_ORDERED)})$", asked, re.I)
-    if found:
-        return _read_ordering(parse_subject(found["base"]), found["how"], _ORDERED[found["how"].lower()])
-    found = re.match(rf"{base} (?P<words>{'|'.join(_DATED)}) (?P<how>first|last)$", asked, re.I)
-    if found:
-        return _read_ordering(parse_subject(found["base"]), found["how"], _DATED[found["words"].lower()])
-    found = re.match(rf"{base} (?P<verb>{'|'.join(_AMOUNTS)})s? the (?P<how>most|least)$", asked, re.I)
-    if found:
-        return _read_ordering(parse_subject(found["base"]), found["how"], _AMOUNTS[found["verb"].lower()])
+    """Return the plan of the first of `_ORDERINGS` that a question fits; None if it fits none."""
+    for pattern in _ORDERINGS:
+        if found := pattern.match(text):
+            return _read_ordering(_read_ordered(found), *_read_order(found))
     return None
+
+
+def _read_ordered(found: re.Match[str]) -> Subject | None:
+    """Return what is ordered: the groups of the match of an ordering say how."""
+    groups = found.groupdict()
+    several = groups.get("noun") or ("people" if (groups.get("lead") or "").lower() == "who" else "things")
+    if groups.get("owner"):
+        return Subject(several, f"of {groups['owner']}", "")
+    if groups.get("within"):
+        return Subject(several, groups["within"], "")
+    if groups.get("doing"):
+        return Subject(several, f"that {'were ' + groups['done'] + ' ' if groups['done'] else ''}{groups['doing']}", "")
+    base = groups["base"] + (f" is {groups['there']}" if groups.get("there") else "")
+    return parse_subject(base) if _LEADING.match(base) else split_subject(base)
+
+
+def _read_order(found: re.Match[str]) -> tuple[str, str]:
+    """Return the superlative of a match, and the property that it orders by."""
+    groups = found.groupdict()
+    how = groups.get("how") or groups["degree"]
+    if words := groups.get("words"):
+        return how, _DATED.get(words.lower(), words)
+    if groups.get("adjective"):
+        return how, _MEASURED[groups["adjective"].lower()]
+    if groups.get("verb"):
+        return how, _AMOUNTS[groups["verb"].lower()]
+    if groups.get("lasts"):
+        return how, "duration"
+    if groups.get("been"):  # since the earliest day
+        return "earliest" if how.lower() == "longest" else "latest", "start date"
+    return how, f"{groups['done']} date" if groups.get("done") else _ORDERED.get(how.lower(), "date")
 
 
 def _read_ordering(subject: Subject | None, how: str, words: str) -> FormPlan | None:
     if subject is None or not (subject.modifier or subject.rest):
         return None
-    order: Literal["most", "least"] = "most" if how.lower() in _MOST else "least"
+    order: Literal["most", "least"] = "most" if how.lower() in _MOST | {"most recently"} else "least"
     words = "population" if _INHABITANTS.match(words) else words
     base = subject if subject.modifier else replace(subject, modifier=subject.rest, rest="")
     what = f"“{how.lower()}” orders the answers by {words}, {'greatest' if order == 'most' else 'smallest'} first"
     return FormPlan((order,), what, (SubQuestion(base.question()),), words=words, order=order)
+
+
+_BASE = r"(?P<base>(?:which|what|who) .+?)"
+_LEAD = r"(?:(?P<lead>which|what|who) (?:is|are|was|were) )?"
+_NUMBER_OF = rf"the (?P<how>{_SUPERLATIVE})(?: number of)? (?P<words>.+)"
+_DONE = "(?P<done>[a-z]+ed|born|made|built|sold)"
+_LAST = r"(?P<how>first|last|earliest|latest|most recently)"
+_LONGEST = "the (?P<how>longest|shortest)"
+_ORDERINGS = tuple(
+    re.compile(f"^{pattern}$", re.I)
+    for pattern in (
+        # Which X has the largest Y; the X with the largest Y; A's largest X.
+        rf"{_BASE} (?:has|have|had) {_NUMBER_OF}",
+        rf"{_LEAD}the (?P<base>.+?) (?:with|having) {_NUMBER_OF}",
+        rf"{_LEAD}(?P<owner>.+?)['’]s? {_DEGREE} (?P<noun>[a-z ]+)",
+        # Who was the first to climb A; is the oldest in A; the largest X by Y; the largest X.
+        rf"{_LEAD}the (?P<how>first|last) (?:one |person |(?P<noun>[a-z]+) )?to (?:be {_DONE} )?(?P<doing>[a-z].+)",
+        rf"{_LEAD}the {_DEGREE} (?:one |person |of them )?(?P<within>(?:in|of|at|from|on|by|within) .+)",
+        rf"{_LEAD}the (?P<how>{_SUPERLATIVE}) (?P<base>.+?) by (?P<words>[a-z ]+)",
+        rf"{_LEAD}the {_DEGREE} (?P<base>(?!to ).+)",
+        # Which X in A is the oldest; earns the most; has been there the longest; takes the longest.
+        rf"{_BASE} (?:is|are|was|were) (?:the )?{_DEGREE}",
+        rf"{_BASE} (?P<verb>{'|'.join(_AMOUNTS)})s? (?:the )?(?P<how>most|least)",
+        rf"{_BASE} (?:has|have|had) (?P<been>been) (?P<there>.*?) ?(?:for )?{_LONGEST}",
+        rf"{_BASE} (?P<lasts>lasts?|lasted|takes?|took|runs?|ran) {_LONGEST}",
+        # Which X came out first; was made first; any other verb.
+        rf"{_BASE} (?P<words>{'|'.join(_DATED)}) {_LAST}",
+        rf"{_BASE} (?:was|were|is|are|got) {_DONE} {_LAST}",
+        rf"{_BASE} {_LAST}",
+    )
+)
+"""What orders answers, as questions say it. The first that fits counts; `_read_ordered` and `_read_order` say what
+the groups mean."""
 
 
 def _read_comparison(text: str) -> FormPlan | None:

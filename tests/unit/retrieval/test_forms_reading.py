@@ -14,7 +14,8 @@ from tests.references.forms_of_geonames import form_questions
     ["What is the capital of Peru?", "Who directed Alien?", "where was ann born", "capital of Peru", "?", "which",
      "What is the name of the capital?", "Who is married to Ann and", "the most", "how many", "who acted in The Wedding",
      "Who starred in the films directed by Ann?", "Which club played between 1919 and 1935?",
-     "Which member of the Orange team was a doctor?"],
+     "Which member of the Orange team was a doctor?", "What did Ann do last?", "What city was the first capital of Peru?",
+     "Can you name a film by Ann?"],
 )  # fmt: skip
 def test_plain_questions_stay_plain(text: str) -> None:
     assert parse_question(text) is None
@@ -48,6 +49,20 @@ def test_plain_questions_stay_plain(text: str) -> None:
         ("What is the cheapest dish served at Lima?", ("least",), ["Which dishes are served at Lima?"]),
         ("What is the most valuable picture in the Louvre?", ("most",), ["Which pictures are in the Louvre?"]),
         ("Which films by Ann came out after 2010?", ("filter",), ["Which films are by Ann?"]),
+        ("so who's the oldest at Ajax?", ("least",), ["Which people are at Ajax?"]),
+        ("whats Lima's most recent menu", ("most",), ["What are the menus of Lima?"]),
+        ("which dish at Lima is cheapest", ("least",), ["Which dishes are at Lima?"]),
+        ("Of all the ships in Oslo, which is the heaviest?", ("most",), ["Which ships are in Oslo?"]),
+        ("Who was the first to climb Everest?", ("least",), ["Which people climb Everest?"]),
+        ("Which was the last ship to be built in Oslo?", ("most",), ["Which ships were built in Oslo?"]),
+        ("Who joined the Orange team last?", ("most",), ["Which people joined the Orange team?"]),
+        ("Which film did Ann make first?", ("least",), ["Which films did Ann make?"]),
+        ("Who in Sales has been with us the longest?", ("least",), ["Which people are in Sales?"]),
+        ("Which trip to Oslo takes the longest?", ("most",), ["Which trips are to Oslo?"]),
+        ("What is the club in Lima with the most players?", ("most",), ["Which clubs are in Lima?"]),
+        ("do you know how many ships are there in Oslo right now?", ("how many",), ["Which ships are in Oslo?"]),
+        ("What's the total number of ships in Oslo?", ("how many",), ["Which ships are in Oslo?"]),
+        ("Isn't Ann the boss of Bob?", ("yes or no",), ["Isn't Ann the boss of Bob?"]),
     ],
 )  # fmt: skip
 def test_what_is_asked_instead(text: str, forms: tuple[str, ...], parts: list[str]) -> None:
