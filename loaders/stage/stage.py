@@ -12,10 +12,8 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Self
@@ -28,10 +26,10 @@ from ...engine.errors import InputError, LoadInProgressError, StorageError
 from ...engine.neo4j import machine
 from ...engine.progress import Progress, ignore_progress
 from ...engine.whole_file import lock_file
-from ...models.words import SMALL_WORDS
 from ..parsers.parser import parser
 from ..source import LinePart, Part, RowPart, Source
 from ..subset import Subset
+from .numbering import Numbering
 from .pieces import MIN_PROCESSES, PIECE_MB, ApartReading, ParsedPiece, Piece, rest_of
 from .processes import MapInOrder, MapOnProcesses
 from .rejects import Rejects
@@ -70,15 +68,9 @@ SHARE_OF_FREE_MEMORY = 0.25
 MOST_THREADS = 8
 MB_A_THREAD = 50
 """Each thread holds buffers that cannot be spilled."""
-MOST_PASSES = 256
-"""Passes over the statements to collect their terms, at most."""
 SEGMENT_BATCHES = 16
 """Batches of 16 MB and less between two looks at the rejects."""
 REPORT_EVERY_S = 0.1
-_BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001))))
-OUTER_BLANKS = f"^[{_BLANKS}]+|[{_BLANKS}]+$"
-"""What a searched name is trimmed of: a pattern, since DuckDB's trim of many characters takes seven times as long."""
-
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _PASSED_THROUGH = "SELECT * FROM lines"
 
@@ -129,7 +121,6 @@ class Stage:
         self._threads = threads or min(machine.num_cpus(), MOST_THREADS, max(1, self._memory_mb // MB_A_THREAD))
         num_processes = min(self._threads, self._memory_mb // PIECE_MB)
         self._map_in_order = map_in_order or (MapOnProcesses(num_processes) if num_processes >= MIN_PROCESSES else None)
-        self._num_passes = 1
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._readers: WeakSet[pa.RecordBatchReader] = WeakSet()
         self.share_read = 1.0
@@ -373,19 +364,8 @@ class Stage:
 
     def _number(self, source: Source, rejects: Rejects, progress: Progress) -> StageCounts:
         connection = self._open_database()
-        connection.execute("SET force_compression = 'uncompressed'")  # what is made here is read once or twice
-        progress("sorting", 0, 3)
-        self._number_terms()
-        if connection.execute(query("numbering/faults")).fetchall()[0][0]:
-            rejects.take_over_faults(connection.execute(query("numbering/reject_faults")).fetchall())
-            rejects.check()
-            self._number_terms()
-        progress("sorting", 1, 3)
-        if self.is_short_of_memory or not self._number_beside_naming(source, progress):
-            self._run_with_fewer_threads(partial(connection.execute, query("numbering/number_triples")))
-            progress("sorting", 2, 3)
-            self._run_with_fewer_threads(partial(_name, connection, source))
-        progress("sorting", 3, 3)
+        numbering = Numbering(connection, source, self._threads)
+        numbering.number(rejects, progress, side_by_side=not self.is_short_of_memory)
         categories = dict(connection.execute(query("numbering/categories")).fetchall())
         counted = next(self.rows("numbering/counts", 1)).to_pylist()[0]
         if "values" in source.options() and counted["num_unnamed"]:
@@ -397,54 +377,6 @@ class Stage:
         connection.execute(query("numbering/name_relations"))
         connection.execute(query("numbering/forget_statements"))
         return counts
-
-    def _number_terms(self) -> None:
-        """Number each term once: DuckDB cannot spill what it deduplicates texts by, so many terms need many passes."""
-        connection = self._open_database()
-        while True:
-            connection.execute(query("numbering/no_terms"))
-            try:
-                for number in range(self._num_passes):
-                    set_variables(connection, {"num_passes": self._num_passes, "pass": number})
-                    connection.execute(query("numbering/collect_terms"))
-                break
-            except duckdb.OutOfMemoryException:
-                if self._num_passes == MOST_PASSES:
-                    raise
-                self._num_passes *= 2
-        self._run_with_fewer_threads(partial(connection.execute, query("numbering/number_terms")))
-
-    def _run_with_fewer_threads(self, work: Callable[[], object]) -> None:
-        """Do what can be done again; where the memory is too little for all threads, with half as many."""
-        while True:
-            try:
-                work()
-            except duckdb.OutOfMemoryException:
-                if self._threads == 1:
-                    raise
-                self._threads = max(1, self._threads // 2)
-                self._open_database().execute(f"SET threads = {self._threads}")
-            else:
-                return
-
-    def _number_beside_naming(self, source: Source, progress: Progress) -> bool:
-        """Number the triples and name the entities at the same time: naming leaves a core idle for most of it.
-
-        Returns whether there was memory for both.
-        """
-        with self._open_database().cursor() as cursor, ThreadPoolExecutor(1) as beside:
-            named = beside.submit(_name, cursor, source)
-            try:
-                self._open_database().execute(query("numbering/number_triples"))
-                progress("sorting", 2, 3)
-                named.result()
-            except duckdb.OutOfMemoryException:
-                cursor.interrupt()
-                return False
-            except BaseException:
-                cursor.interrupt()  # an interrupt of ours need not wait for the names
-                raise
-        return True
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
@@ -476,13 +408,6 @@ class Stage:
             f"{self.folder}: no room left on the disk while the source was converted: "
             "make room or name another --home, then run the same command again"
         )
-
-
-def _name(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
-    """Make the names of the entities."""
-    variables = {"languages": list(source.languages), "unnamed_ids": source.unnamed_ids}
-    set_variables(connection, {**variables, "outer_blanks": OUTER_BLANKS, "small_words": "|".join(sorted(SMALL_WORDS))})
-    connection.execute(query("numbering/name"))
 
 
 def _reporter(source: Source, total: int, progress: Progress) -> Callable[[], None]:

@@ -16,6 +16,7 @@ from lodestar.engine.errors import StorageError
 from lodestar.engine.neo4j import machine
 from lodestar.engine.whole_file import lock_file
 from lodestar.loaders.formats.delimited import TsvSource
+from lodestar.loaders.stage.numbering import Numbering
 from lodestar.loaders.stage.sql import query
 from lodestar.loaders.stage.stage import ABANDONED_S, Stage, default_memory_mb, delete_abandoned_stages
 from lodestar.loaders.subset import Subset
@@ -63,17 +64,17 @@ def test_a_source_that_exceeds_the_memory_many_times_is_converted(tmp_path: Path
 
 def test_what_needs_too_much_memory_is_done_again_with_fewer_threads(tmp_path: Path) -> None:
     """Each thread has buffers that cannot be spilled, so that a large source needed more than a small one."""
-    (tmp_path / "stage").mkdir()
+    (tmp_path / "kg.tsv").touch()
     asked: list[int] = []
-    with Stage(tmp_path / "stage", memory_mb=300, threads=8) as stage:
+    with duckdb.connect(config={"threads": 8}) as connection:
 
         def work() -> None:
-            asked.extend(stage._open_database().execute("SELECT current_setting('threads')").fetchone() or ())
+            asked.extend(connection.execute("SELECT current_setting('threads')").fetchone() or ())
             if asked[-1] > 2:
                 raise duckdb.OutOfMemoryException("failed to allocate")
 
-        stage._run_with_fewer_threads(work)
-        assert asked == [8, 4, 2]
+        Numbering(connection, TsvSource(str(tmp_path / "kg.tsv")), 8).run_with_fewer_threads(work)
+    assert asked == [8, 4, 2]
 
 
 def test_terms_that_do_not_fit_into_memory_are_collected_in_passes(
@@ -100,7 +101,7 @@ def test_terms_that_do_not_fit_into_memory_are_collected_in_passes(
         collected.append(name)
         return too_much + query(name)
 
-    monkeypatch.setattr("lodestar.loaders.stage.stage.query", query_too_much)
+    monkeypatch.setattr("lodestar.loaders.stage.numbering.query", query_too_much)
     assert stage_rows() == in_one_pass
     assert len(collected) == 1 + 1 + 1 + 8  # one pass, two, four and eight, of which the last ones come to an end
 
@@ -159,7 +160,9 @@ def test_a_stage_that_nobody_came_back_for_is_swept(tmp_path: Path) -> None:
 )
 def test_an_interrupt_does_not_wait(slow_one: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = "SELECT count(*) FROM range(100000) AS a, range(10000000) AS b WHERE a.range + b.range = 7"
-    monkeypatch.setattr("lodestar.loaders.stage.stage.query", lambda name: slow if name == slow_one else query(name))
+    monkeypatch.setattr(
+        "lodestar.loaders.stage.numbering.query", lambda name: slow if name == slow_one else query(name)
+    )
     threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT)).start()
     started_s = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
