@@ -38,9 +38,9 @@ class _Candidate:
         return RelationPath((*self.frontier.steps, self.step))
 
     @property
-    def tie_break(self) -> tuple[int, str, str]:
-        """Equal scores: the shorter path first, then by the topic's id and the relations' names."""
-        return (len(self.frontier.steps), self.topic.entity.id, str(self.path))
+    def tie_break(self) -> tuple[str, str]:
+        """Equal scores: by the topic's id, then by the relations' names."""
+        return (self.topic.entity.id, str(self.path))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypeVar
 
 from lodestar import Engine
 from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.neo4j.templates import Row
+from lodestar.engine.neo4j.templates import Request, Row
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
 
 from tests.fakes.memory_graph import MemoryGraph
+
+T = TypeVar("T")
 
 TRIPLES = (
     ("Peru", "capital", "Lima"),
@@ -24,7 +26,34 @@ TRIPLES = (
 
 
 class WholeGraph(MemoryGraph):
-    """A graph in memory that an engine can be opened over."""
+    """A graph in memory that an engine can be opened over, and that stands in for a `Gateway`."""
+
+    def fetch(self, request: Request[T]) -> T:
+        """Return the decoded answer of one request."""
+        (answer,) = self.send([request])
+        decoded: T = answer
+        return decoded
+
+    def stream(self, request: Request[T]) -> Iterator[T]:
+        """Yield the decoded rows of a request, one by one."""
+        rows: Sequence[Row] = getattr(self, f"_{request.template.name}")(request.params, request.names)
+        return (request.decode([row]) for row in rows)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """It has no connections."""
+
+    def _stream_named_signatures(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        return [(i, name, self.degree(i), self.signature(i)) for i, name in self.names.items() if name is not None]
+
+    def _stream_mediator_relations(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        bare = [i for i, name in self.names.items() if name is None]
+        return [(number,) for number in sorted({n for i in bare for n in self.signature(i)})]
+
+    def _read_names(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        return [(i, self.names[i], None, None) for i in params["ids"] if i in self.names]
 
     def _read_edition(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         return [(1, "then", "now", len(self.relations), None, 0)]
@@ -43,10 +72,12 @@ class WholeGraph(MemoryGraph):
         """It has no connections."""
 
 
-def open_engine(tmp_path: Path, recipe: str, options: Mapping[str, Any] | None = None) -> Engine:
+def open_engine(
+    tmp_path: Path, recipe: str, options: Mapping[str, Any] | None = None, graph: WholeGraph | None = None
+) -> Engine:
     settings = Settings(home=str(tmp_path), uri="bolt://127.0.0.1:1")
     connection = Connection("bolt://127.0.0.1:1")
     resources = Resources(settings, connection)
     engine = Engine(settings, recipe=recipe, options=options, connection=connection, resources=resources)
-    engine._gateways._blocking = WholeGraph(TRIPLES)  # type: ignore[assignment]
+    engine._gateways._blocking = graph or WholeGraph(TRIPLES)  # type: ignore[assignment]
     return engine

@@ -158,6 +158,22 @@ def test_what_scores_less_than_the_worst_result_by_no_more_than_the_slack_is_wal
     assert [str(path) for _, path in found.walked] == walked
 
 
+def test_of_equal_scores_the_first_topic_by_id_is_carried_on_then_the_first_relation() -> None:
+    """All paths of a hop score the same: one is carried on, and two are taken for results."""
+    triples = [(topic, relation, f"{topic}{relation}") for topic in "ba" for relation in "sr"]
+    onwards = [(end, "t", f"{end}t") for _, _, end in triples]
+    beam = BeamSearch({1: "s", 2: "r", 3: "t"}, ShortestFirst(), beam_width=1, slack=1.0)
+    graph = MemoryGraph([*triples, *onwards])
+    graph.relations = {"s": 1, "r": 2, "t": 3}
+    (found,) = retrieved(graph, beam, [Question("?", ("b", "a"))], 2)
+    assert [(topic, str(path)) for topic, path in found.walked] == [
+        ("a", "r"),
+        ("a", "s"),
+        ("a", "r → ^r"),
+        ("a", "r → t"),
+    ]
+
+
 def test_an_unknown_id_gives_no_topics_and_no_paths() -> None:
     (found,) = search(WORLD, [("capital?", "Atlantis")])
     assert (found.topics, found.items) == ((), ())
