@@ -29,7 +29,10 @@ FOLDERS = (
     "models",
     *(f"engine/{stage}" for stage in ("retrieval", "reorganising", "answering", "evidence", "linking", "supervision")),
 )
-TESTS = ("tests/unit", "tests/property", "--ignore=tests/unit/house", "--ignore=tests/unit/docs")
+TESTS = (
+    *("tests/unit", "tests/property", "--ignore=tests/unit/house", "--ignore=tests/unit/docs"),
+    *(f"tests/integration/supervision/test_{name}.py" for name in ("paraphrasing", "refining")),  # no database
+)
 TESTS_OF_DATABASE = ("tests/integration/asking", "tests/integration/supervision")
 KEPT = ROOT / "build" / "mutants"
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
