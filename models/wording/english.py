@@ -28,6 +28,7 @@ _IRREGULAR = {
     "driven": "drive", "eaten": "eat", "grown": "grow", "left": "leave", "met": "meet", "paid": "pay", "run": "run",
     "seen": "see", "sent": "send", "shot": "shoot", "worn": "wear", "begun": "begin", "kept": "keep", "set": "set",
     "told": "tell", "thrown": "throw", "split": "split", "chosen": "choose", "broken": "break", "hidden": "hide",
+    "created": "create",
 }  # fmt: skip
 _PAST = frozenset(
     "won got took went came became had began gave ran sat stood spoke fell rose left met fought lost".split()
@@ -143,7 +144,7 @@ def base_of(verb: str) -> str:
         return f"{verb[:-3]}y"
     if verb.endswith("ed"):
         stem = verb[:-2]
-        if len(stem) > 2 and stem[-1] == stem[-2] and stem[-1] not in "sl":
+        if len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "sl":
             return stem[:-1]
         return f"{stem}e" if _wants_e(stem) else stem
     return singular(verb)

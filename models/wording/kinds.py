@@ -309,7 +309,6 @@ def agreement(asked: WantedKind, end: EndKind) -> float:
         return 0.0
     if end.kind in asked.kinds:
         return 1.0 if end.kind == asked.kinds[0] or end.kind in VALUE_KINDS else 0.6
-    both_values = end.kind in VALUE_KINDS and asked.kinds[0] in VALUE_KINDS
-    if end.kind in VALUE_KINDS or asked.kinds[0] in VALUE_KINDS or both_values:
+    if end.kind in VALUE_KINDS or asked.kinds[0] in VALUE_KINDS:
         return -1.0
     return -0.3 if end.kind == "text" else -0.6 * end.share

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..words import PREPOSITIONS
 from .english import Entry, Kind, Property, bare_phrase, is_held_out, plural, property_of, read_lexicon, singular
 
 _WH: dict[Kind, str] = {"person": "who", "place": "where", "time": "when", "number": "how much", "thing": "what"}
@@ -60,7 +61,7 @@ def phrases_of(hop: AskedHop) -> Phrases:
     elif hop.inverse:
         nouns, asks = _backwards(last, types)
     else:
-        nouns, asks = _forwards(last, types if hop.reached else ("thing",))
+        nouns, asks = _forwards(last, types)
     own = (len(nouns), len(asks))
     more_nouns, more_asks = _other_words(entry, hop, types)
     kind = _kind(hop, last)
@@ -310,7 +311,7 @@ def _word_phrase(phrase: str) -> tuple[list[str], list[str]]:
         return [], [f"{phrase} {{x}}"]
     asks = [f"{{x}} {phrase}", f"{phrase} {{x}}"]
     shaped = property_of(phrase)
-    if shaped.shape != "noun" or shaped.particle:
+    if shaped.shape != "noun" or shaped.particle or words[-1].lower() in PREPOSITIONS:
         return [], [*asks, f"what is {{x}} {phrase}"]
     return [f"the {phrase} of {{x}}", f"{{x}}'s {phrase}"], asks
 

@@ -10,6 +10,7 @@ from lodestar.models.wording.kinds import (
     agreement,
     end_kinds,
     find_wanted_kind,
+    find_which_noun,
     noun_kind,
     value_kind,
 )
@@ -141,3 +142,146 @@ def test_each_kind_of_entity_at_an_end(noun: str, kind: str) -> None:
     assert end_kinds({-1: sample}, {1: noun}, {})[-1].kind == kind
     assert end_kinds({-1: sample}, {1: "qq7"}, {-1: noun})[-1].kind == kind
     assert end_kinds({-1: sample}, {1: "qq7"}, {})[-1].kind == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        (("1", "2", "3", "4", "word"), "number"),
+        (("1", "2", "3", "word", "text"), "unknown"),
+        (("12", "1987", "€ 3", "4 eur", "word"), "number"),
+        (("12", "1987", "€ 3", "word", "text"), "unknown"),
+        ((), "unknown"),
+    ],
+)
+def test_four_of_five_values_have_to_parse(names: tuple[str, ...], kind: str) -> None:
+    assert end_kinds({-1: EndSample(names, 0, {-1: 1})}, {1: "qq7"}, {})[-1].kind == kind
+
+
+def test_text_is_what_are_values_in_four_of_five_cases() -> None:
+    names = ("one thing", "two things", "three things", "four things", "five things")
+    kinds = [end_kinds({-1: EndSample(names, num, {})}, {1: "qq7"}, {})[-1] for num in (4, 3)]
+    assert [(end.kind, end.share) for end in kinds] == [("text", 0.8), ("unknown", 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("label", "end", "names", "kind"),
+    [
+        ("painted by", -1, ("Ann Alder", "Bob Birch"), "person"),
+        ("built in", -1, ("Hull Town", "Ryde Town"), "place"),
+        ("qq7 at", -1, ("Ann Alder", "Bob Birch"), "unknown"),
+        ("qq7", -1, ("Acme Inc.", "Mill Ltd"), "unknown"),
+        ("company", -1, ("Ann Alder", "Bob Birch"), "organisation"),
+        ("married", 1, ("x", "y"), "person"),
+        ("parent company", 1, ("x", "y"), "organisation"),
+        ("qq7", 1, ("x", "y"), "unknown"),
+    ],
+)
+def test_a_label_and_names_tell_together_what_stands_at_an_end(
+    label: str, end: int, names: tuple[str, ...], kind: str
+) -> None:
+    assert end_kinds({end: EndSample(names, 0, {end: 2})}, {1: label}, {})[end].kind == kind
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        (("Ann Alder", "Bob-Jo Birch", "J. C. Cedar"), "person"),
+        (("The Mill", "the Yard", "La Casa"), "unknown"),
+        (("Ann", "Bob"), "unknown"),
+        (("Ann Bea Cid Dee", "Eve Fay Gus Hal"), "unknown"),
+        (("Ann alder", "Bob birch"), "unknown"),
+        (("R2 D2x", "C3 P0x"), "unknown"),
+        (("Mill Street", "Yard Lane,"), "place"),
+        (("Ann Alder", "Bob Birch", "x", "y"), "person"),
+        (("Ann Alder", "x", "y"), "unknown"),
+    ],
+)
+def test_half_of_the_names_have_to_have_a_form(names: tuple[str, ...], kind: str) -> None:
+    """A label that half tells the kind is not enough alone: 0.4, and 0.5 times the share of names of that form."""
+    label = {"person": "qq7 by", "place": "qq7 in"}.get(kind, "qq7 by")
+    assert end_kinds({-1: EndSample(names, 0, {-1: len(names)})}, {1: label}, {})[-1].kind == kind
+
+
+def test_what_else_things_are_counts_by_how_many_of_them_are() -> None:
+    """Of ten things at the end of qq7 three are married, and so people: 0.5 · 0.6 · 3 / 10 is too little; of ten, all."""
+    names = tuple(f"n{n}" for n in range(10))
+
+    def kind(times: int, label: str = "married") -> EndKind:
+        samples = {
+            -1: EndSample(names, 0, {-1: 10, 2: times, 3: times}),
+            2: EndSample(names, 0, {}),
+            3: EndSample(names, 0, {}),
+        }
+        return end_kinds(samples, {1: "qq7", 2: label, 3: "born"}, {})[-1]
+
+    assert kind(10) == EndKind("person", 1.0, ("qq7",))
+    assert kind(9).kind == "unknown"
+    assert kind(10, "ceo").kind == "unknown"
+
+
+def test_what_things_are_called_is_their_type_the_relations_that_lead_there_and_a_word_of_their_names() -> None:
+    names = ("Alder School", "Birch School", "School Hill", "Mill")
+    samples = {
+        -1: EndSample(names, 0, {-1: 4, -2: 4, -3: 3, -4: 1, 5: 4}),
+        -2: EndSample(names, 0, {}),
+        -3: EndSample(names, 0, {}),
+        -4: EndSample(names, 0, {}),
+    }
+    labels = {1: "went to", 2: "visited", 3: "founded", 4: "saw", 5: "owns"}
+    assert end_kinds(samples, labels, {-1: "college"})[-1].words == (
+        "college",
+        "went to",
+        "visited",
+        "founded",
+        "school",
+    )
+    samples[5] = EndSample(names, 0, {})
+    assert end_kinds(samples, labels, {})[5].words == ("school",)
+    dates = {-1: EndSample(("1987", "1988"), 2, {})}
+    assert end_kinds(dates, labels, {})[-1].words == ("went to",)
+    assert end_kinds({1: EndSample(("1987", "1988"), 2, {})}, labels, {})[1].words == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "end", "fits"),
+    [
+        ("When?", EndKind("year", 1.0), 1.0),
+        ("Who?", EndKind("organisation", 1.0), 0.6),
+        ("Who?", EndKind("text", 1.0), -0.3),
+        ("Who?", EndKind("place", 0.5), -0.3),
+        ("Who?", EndKind("date", 1.0), -1.0),
+        ("When?", EndKind("email", 1.0), -1.0),
+        ("When?", EndKind("person", 1.0), -1.0),
+    ],
+)
+def test_agreement_by_kind(question: str, end: EndKind, fits: float) -> None:
+    assert agreement(find_wanted_kind(question), end) == pytest.approx(fits)
+
+
+@pytest.mark.parametrize(
+    ("question", "kinds", "said"),
+    [
+        ("Which old castle is it?", ("place", "organisation"), "a castle"),
+        ("What kind of organisation is it?", ("organisation", "place"), "an organisation"),
+        ("Who knows which castle it is?", ("person", "organisation"), "a person"),
+        ("In which very old grey castle?", (), ""),
+        ("Which qq qq castle?", (), ""),
+        ("What amount is it?", ("number", "amount"), "an amount"),
+        ("Which number is it?", ("number", "amount"), "a number"),
+        ("Where lives who?", ("place", "organisation"), "a place"),
+        ("To whom, and where?", ("person", "organisation"), "a person"),
+    ],
+)
+def test_the_noun_then_the_first_question_word_says_what_is_wanted(
+    question: str, kinds: tuple[str, ...], said: str
+) -> None:
+    assert find_wanted_kind(question) == WantedKind(kinds, said)
+
+
+@pytest.mark.parametrize(
+    ("question", "noun"), [("Which kind of old film is it?", "old"), ("What is the film?", "film"), ("Who is it?", "")]
+)
+def test_where_the_noun_that_is_asked_for_stands(question: str, noun: str) -> None:
+    span = find_which_noun(question)
+    assert (question[slice(*span)] if span else "") == noun

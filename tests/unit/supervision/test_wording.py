@@ -160,3 +160,166 @@ def test_the_phrases_that_are_held_out_word_dev_questions_alone() -> None:
     assert sorted(everything.asks[own:]) == sorted([*parts[0].asks[own:], *parts[1].asks[own:]])
     assert parts[0].others
     assert not parts[1].others
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [("founded", "verb"), ("led", "noun"), ("founded films", "noun"), ("of interest", "noun"), ("of", "noun"),
+     ("by", "noun"), ("contains parts", "noun"), ("works for many", "verb"), ("needed by", "by"), ("need by", "noun"),
+     ("was directed by", "by"), ("red", "noun"), ("a", "name")],
+)  # fmt: skip
+def test_shapes_that_are_near_another(text: str, shape: str) -> None:
+    assert property_of(text).shape == shape
+
+
+@pytest.mark.parametrize(
+    ("text", "agent"),
+    [("produced by", "producer"), ("played by", "player"), ("acted by", "actor"), ("owned by", "owner")],
+)
+def test_who_does_something(text: str, agent: str) -> None:
+    found = property_of(text)
+    assert (found.agent, found.noun, found.particle) == (agent, agent, "by")
+
+
+@pytest.mark.parametrize(
+    ("one", "many"),
+    [("box", "boxes"), ("human", "humans"), ("day", "days"), ("grandchild", "grandchildren"),
+     ("son in law", "sons in law"), ("dish", "dishes"), ("spokesperson", "spokespeople")],
+)  # fmt: skip
+def test_rarer_plurals(one: str, many: str) -> None:
+    assert plural(one) == many
+    if " " not in one:
+        assert singular(many) == one
+
+
+@pytest.mark.parametrize("word", ["pass", "bus", "basis", "famous", "news", "tie"])
+def test_what_only_looks_like_a_plural_stays(word: str) -> None:
+    assert singular(word) == word
+
+
+@pytest.mark.parametrize(
+    ("verb", "base"),
+    [("planned", "plan"), ("called", "call"), ("passed", "pass"), ("created", "create"), ("played", "play"),
+     ("added", "add"), ("bordered", "border"), ("treated", "treat"), ("shared", "share"), ("contains", "contain")],
+)  # fmt: skip
+def test_base_forms_by_rule(verb: str, base: str) -> None:
+    assert base_of(verb) == base
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [("botanist", "person"), ("twist", "thing"), ("botanists", "person"), ("place of birth", "place"),
+     ("birth of a place", "place"), ("actors", "person"), ("", "thing")],
+)  # fmt: skip
+def test_the_kind_of_words_is_that_of_their_head(words: str, kind: str) -> None:
+    assert read_lexicon().kind(words) == kind
+
+
+def test_a_hop_through_a_mediator_says_both_properties() -> None:
+    forward = phrases_of(AskedHop(("membership", "group"), False))
+    assert {"the group of {x}'s membership", "the group of {x}"} <= {*forward.nouns}
+    assert "which group is {x}'s membership" in forward.asks
+    back = phrases_of(AskedHop(("membership", "group"), True, ("person",)))
+    assert "the person whose membership group is {x}" in back.nouns
+    assert "{x} is the group of which person" in back.asks
+
+
+def questions_of(path: list[AskedHop], topic: str = "Alien", num: int = 200) -> set[str]:
+    """Return wordings of a path without capitals and question marks."""
+    return {question_of(path, topic, random.Random(seed)).lower().rstrip("?") for seed in range(num)}
+
+
+def test_each_hop_of_a_long_path_is_worded() -> None:
+    path = [AskedHop((word,), False) for word in ("qq7", "qq8", "qq9")]
+    for text in questions_of(path):
+        assert [text.count(word) for word in ("qq7", "qq8", "qq9", "alien")] == [1, 1, 1, 1], text
+
+
+def test_there_and_back_and_on_is_worded_with_what_follows() -> None:
+    path = [AskedHop(("genre",), False), AskedHop(("genre",), True, ("film",)), AskedHop(("qq7",), False)]
+    texts = questions_of(path)
+    assert all("genre" in text and "qq7" in text for text in texts)
+    assert any("films" in text for text in texts)
+
+
+def test_only_the_same_relation_the_other_way_is_the_way_back() -> None:
+    """By the same relation twice in one direction, or back by another, no two things share anything."""
+    for second in (AskedHop(("genre",), False), AskedHop(("language",), True)):
+        assert not any(
+            "same" in text or "share" in text for text in questions_of([AskedHop(("genre",), False), second])
+        )
+    through = [AskedHop(("membership", "group"), False), AskedHop(("group", "membership"), True)]
+    assert any("the things with the same group as alien" in text for text in questions_of(through))
+
+
+def test_who_shares_a_thing_is_called_by_what_that_is() -> None:
+    path = [AskedHop(("directed by",), True, ("film",)), AskedHop(("directed by",), False)]
+    assert any("who share films with alien" in text for text in questions_of(path))
+    unknown = [AskedHop(("directed by",), True), AskedHop(("directed by",), False)]
+    assert any("who share things with alien" in text for text in questions_of(unknown))
+
+
+def test_a_number_is_asked_for_by_what_and_a_person_by_who() -> None:
+    numbers = questions_of([AskedHop(("qq number",), False)])
+    assert any(text.startswith("what is the qq number of") for text in numbers)
+    assert not any(text.startswith("how much is") for text in numbers)
+    assert any(text.startswith("who is the qq boss of") for text in questions_of([AskedHop(("qq boss",), False)]))
+    paths = ([AskedHop(("qq number",), False)], [AskedHop(("age",), False)])
+    joined = {joint_question(paths, ("Ann", "Bob"), random.Random(seed)).lower() for seed in range(200)}
+    assert any(text.startswith("what is both the qq number of") for text in joined)
+    assert not any("how much" in text for text in joined)
+
+
+def test_of_two_topics_each_hop_is_worded_and_what_is_reached_is_named() -> None:
+    one = [AskedHop(("qq6",), False), AskedHop(("qq7",), False), AskedHop(("qq8",), True, ("film",))]
+    two = [AskedHop(("qq9",), False)]
+    texts = {joint_question((one, two), ("Ann", "Bob"), random.Random(seed)).lower() for seed in range(100)}
+    assert all(
+        "qq6" in text and "qq7" in text and ("qq8" in text or "film" in text) and "qq9" in text for text in texts
+    )
+    assert any("which film is the" in text for text in texts)
+    assert any(
+        "which one is the" in joint_question((two, two), ("A", "B"), random.Random(s)).lower() for s in range(60)
+    )
+
+
+def test_a_question_is_typed_with_a_capital_a_question_mark_both_or_neither() -> None:
+    texts = [question_of([AskedHop(("qq7",), False)], "alien", random.Random(seed)) for seed in range(400)]
+    assert 200 <= sum(text.endswith("?") for text in texts) <= 280
+    assert 120 <= sum(text[0].isupper() for text in texts) <= 240
+    assert {(text[0].isupper(), text.endswith("?")) for text in texts} == {
+        (a, b) for a in (True, False) for b in (True, False)
+    }
+
+
+def test_what_is_reached_is_asked_for_by_its_name_now_and_then() -> None:
+    texts = [question_of([AskedHop(("qq7",), True, ("film",))], "Alien", random.Random(seed)) for seed in range(400)]
+    typed = sum(bool(re.search(r"(which|what) film is|, which film", text.lower())) for text in texts)
+    assert 20 <= typed <= 80
+    assert not any("which thing is" in text for text in questions_of([AskedHop(("qq7",), False)]))
+
+
+def test_other_words_are_used_in_two_of_five_questions() -> None:
+    hop = AskedHop(("qq7",), False, said=("word7",))
+    texts = [question_of([hop], "Alien", random.Random(seed)).lower() for seed in range(400)]
+    assert 120 <= sum("word7" in text for text in texts) <= 200
+
+
+@pytest.mark.parametrize(
+    ("phrase", "nouns", "asks"),
+    [
+        ("what is their office", [], ["what is {x}'s office"]),
+        ("who told Somebody", [], ["who told {x}"]),
+        ("Who leads", [], ["Who leads {x}"]),
+        ("boss", ["the boss of {x}", "{x}'s boss"], ["{x} boss", "boss {x}"]),
+        ("good at", [], ["{x} good at", "good at {x}", "what is {x} good at"]),
+        ("in charge", [], ["in charge {x}"]),
+    ],
+)
+def test_a_phrase_is_worded_by_where_it_leaves_room_for_the_topic(
+    phrase: str, nouns: list[str], asks: list[str]
+) -> None:
+    phrases = phrases_of(AskedHop(("qq7",), False, said=(phrase,)))
+    own = phrases.own
+    found = ([*phrases.nouns[own[0] :]], [*phrases.asks[own[1] :]])
+    assert found == (nouns, asks)
