@@ -243,7 +243,6 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Un
     before: list[tuple[Step, ...]] = [()] * len(columns.topics)
     way_parts: list[list[Numbers]] = [[] for _ in range(5)]
     reached = np.zeros(len(columns.entities), dtype=np.bool_)
-    reached[columns.topics] = True
     passed = np.zeros(len(columns.topics), dtype=np.int64)
     offset = 0
     for number, level in enumerate(levels):
@@ -308,8 +307,8 @@ def _add_loose(
     questions, of = np.unique(columns.question_of[nodes], return_inverse=True)
     best = np.full(len(questions), -np.inf)
     np.maximum.at(best, of, touched[nodes])
-    zero, one = np.zeros(len(questions), dtype=np.int64), np.full(len(questions), -1, dtype=np.int64)
-    rows = [places[questions], zero, zero + NO_CHAIN, zero, best, best, np.bincount(of), one, one, one]
+    zero, none = np.zeros(len(questions)), np.full(len(questions), -1)
+    rows = [places[questions], zero, zero + NO_CHAIN, zero, best, best, np.bincount(of), none, none, none]
     for part, values in zip(parts, rows, strict=True):
         part.append(values)
     steps += [()] * len(questions)

@@ -1,11 +1,18 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lodestar.engine.evidence.evidence import Answer, Evidence
+from lodestar.engine.evidence.extras import MENTIONED_WITH, collect_snippets
 from lodestar.engine.evidence.text import (
     MAX_NAME_CHARS,
     Order,
+    answer_text,
     arrange_ranks,
     chain_text,
     evidence_text,
@@ -13,7 +20,8 @@ from lodestar.engine.evidence.text import (
     one_line,
     relation_words,
 )
-from lodestar.engine.values import Entity, Path, Scored, Triple
+from lodestar.engine.steps import drive
+from lodestar.engine.values import AnswerEntity, Entity, Path, Question, Scored, Triple
 
 from tests.made.evidence import chain_of, ranked
 
@@ -243,3 +251,62 @@ def test_the_bound_in_characters_holds_for_any_names(max_chars: int, max_names: 
         chain_of(*(path(("t", Entity(f"b{i}", name))) for i, name in enumerate(names))),
     )
     assert len(evidence_text(paths, max_names=max_names, max_chars=max_chars)) <= max_chars
+
+
+def test_a_triple_that_ends_at_a_record_without_a_name_is_a_whole_line() -> None:
+    assert item_text(Triple(PERU, "population", Entity("m.9"))) == "Peru —[population]→ …"
+
+
+@pytest.mark.parametrize(
+    ("text", "note", "said"),
+    [
+        ("no answer found", "nothing fits", "no answer found (nothing fits)"),
+        ("no answer found: nothing fits", "nothing fits", "no answer found: nothing fits"),
+        ("no answer found", "", "no answer found"),
+    ],
+)
+def test_no_answer_is_said_with_its_note_once(text: str, note: str, said: str) -> None:
+    assert answer_text(Answer(Evidence(Question("?"), (), "chain", note=note), (), text, "extractive")) == said
+
+
+def test_an_answer_is_said_with_the_first_lines_of_its_evidence() -> None:
+    chains = ranked(*(chain_of(path((f"r{n}", LIMA))) for n in range(9)))
+    evidence = Evidence(Question("?"), (), "chain", chains)
+    found = Answer(evidence, (AnswerEntity("Lima", LIMA.id, None, "graph", (0,)),), "Lima", "extractive")
+    first, blank, *because = answer_text(found).splitlines()
+    assert (first, blank) == ("Lima", "")
+    assert because == [f"- Peru —[r{n}]→ Lima" for n in range(len(because))]
+    assert 1 < len(because) < 9
+    assert answer_text(replace(found, evidence=replace(evidence, items=()))) == "Lima"
+
+
+@pytest.mark.parametrize("max_chars", [0, 1, 2, 3, 40, 60, 80, 200])
+def test_what_does_not_fit_is_cut_short_and_said(max_chars: int) -> None:
+    chains = ranked(chain_of(path(("r" * 200, LIMA))), chain_of(path(("s", LIMA))))
+    text = evidence_text(chains, max_chars=max_chars)
+    assert len(text) <= max_chars
+    if max_chars >= 60:
+        first, last = text.splitlines()
+        assert first[-4:] == "rrr…"
+        assert last == "(paths left out for length: 1)"
+        assert len(text) == max_chars
+
+
+def test_snippets_are_those_of_what_is_mentioned_together_best_first_and_once() -> None:
+    one, two = Triple(PERU, MENTIONED_WITH, LIMA), Triple(LIMA, MENTIONED_WITH, BIEBER)
+    chain = chain_of(Path((one, two), (False, False)))
+    triples = tuple(Scored(triple, 1.0) for triple in (one, Triple(PERU, "capital", LIMA), two))
+    evidence = [
+        Evidence(Question("?"), (), "chain", (Scored(chain, 1.0),)),
+        Evidence(Question("?"), (), "triple", triples),
+    ]
+    asked: list[Any] = []
+
+    def send(group: Sequence[Any]) -> list[Any]:
+        (request,) = group
+        asked.append(request.params)
+        return [[("a", "b"), ("b", "c")]]
+
+    assert drive(collect_snippets(evidence, 2), send) == [(("a", "b", "c"),), (("a", "b"), ())]
+    assert len(asked) == 1
+    assert drive(collect_snippets(evidence[1:], 0), send) == [()]

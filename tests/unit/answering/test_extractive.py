@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
@@ -8,6 +9,7 @@ from lodestar.engine.cli.render import answer_lines
 from lodestar.engine.evidence.calibration import SIMILARITY, Calibration, Unit
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Answer, Evidence, Item
+from lodestar.engine.evidence.extras import FormAnswer, FormResult
 from lodestar.engine.evidence.plain import answer_data
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
@@ -113,4 +115,63 @@ def test_triples_are_read_as_the_chains_that_they_make() -> None:
     assert [str(i.value.relation_path) for i in found.evidence.items if isinstance(i.value, Chain)] == [
         "city",
         "city → by",
+    ]
+
+
+def form(**fields: Any) -> Answer:
+    """The answer to a question whose form was found so."""
+    given = {"forms": ("how many",), "rule": "count", "parts": (("rivers", "river"),)} | fields
+    return answer(evidence_of(path("river", LIMA, score=0.0), extras=(FormResult(**given),)))
+
+
+FOUND = tuple(FormAnswer(Entity(f"e{n}", f"End {n}"), key=1 / 3) for n in range(12))
+
+
+def test_a_form_that_counts_is_answered_by_a_number() -> None:
+    found = form(counted=True, total=12_000, found=FOUND)
+    assert (found.number, found.entities, found.yes) == (12_000, (), None)
+    assert found.text.startswith("12,000 (how many: count. Rests on: rivers river)")
+
+
+def test_a_form_is_answered_by_names_and_how_many_more_there_are() -> None:
+    few = form(found=FOUND[:2], total=2)
+    assert few.text.startswith("End 0, End 1 (")
+    assert [each.id for each in few.entities] == ["e0", "e1"]
+    assert form(found=FOUND, total=300).text.startswith("End 0, ")
+    assert "End 9 and 290 more (" in form(found=FOUND, total=300).text
+    assert few.number is None
+
+
+@pytest.mark.parametrize(
+    ("probability", "begins", "unsure"),
+    [
+        (0.19, "no answer found: no path fits the question (", False),
+        (0.2, "unsure: perhaps End 0", True),
+        (0.5, "End 0", False),
+    ],
+)
+def test_the_bounds_hold_for_forms(probability: float, begins: str, unsure: bool) -> None:
+    found = form(found=FOUND[:1], total=1, probability=probability)
+    assert found.text.startswith(begins)
+    assert (found.confidence, found.unsure) == (probability, unsure)
+
+
+def test_a_form_without_an_answer_says_why() -> None:
+    found = form(reason="nothing was found for “rivers”", probability=0.9)
+    assert found.text.startswith("no answer found: nothing was found for “rivers” (")
+    assert (found.entities, found.confidence) == ((), None)
+
+
+def test_a_form_that_asks_yes_or_no_says_which() -> None:
+    yes, no = (form(says=said, total=total, found=FOUND[:total]) for said, total in (("yes", 1), ("no", 0)))
+    assert (yes.yes, no.yes, yes.entities) == (True, False, ())
+    assert yes.text.startswith("yes (")
+
+
+def test_what_a_form_found_is_plain_data() -> None:
+    found = form(found=(*FOUND[:1], FormAnswer(LIMA)), total=2).evidence.extra_of(FormResult)
+    assert found is not None
+    assert found.as_json()["form"]["found"] == [
+        {"id": "e0", "name": "End 0", "key": 0.333333},
+        {"id": "l", "name": "Lima", "key": None},
     ]

@@ -22,7 +22,7 @@ from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Entity, Scored, Triple
 
-from tests.made.evidence import evidence_of, leads
+from tests.made.evidence import evidence_of, leads, ranked
 
 KEY = "sk-secret-0123456789"
 
@@ -182,3 +182,10 @@ def test_the_prompt_begins_with_what_every_question_shares() -> None:
     one, two = (LLMAnswerer().write_prompt(retrieval(text, end)).content for text, end in (("a?", "A"), ("b?", "B")))
     assert isinstance(one, str)
     assert one[: int(0.9 * len(one))] == str(two)[: int(0.9 * len(one))]
+
+
+def test_the_evidence_stands_in_the_order_that_was_asked_for() -> None:
+    items = ranked(*(leads(f"r{n}", Entity(f"e{n}", f"End {n}"), topic=Entity("t", "Topic")) for n in range(3)))
+    prompt = LLMAnswerer(order="ascending").write_prompt(evidence_of(*items))
+    said = prompt.content
+    assert said.index("End 2") < said.index("End 1") < said.index("End 0")

@@ -252,3 +252,11 @@ def test_a_reply_of_very_many_names_is_read_once(monkeypatch: pytest.MonkeyPatch
     assert len(read) == MAX_CLAIMS
     assert min(read) > 0
     assert sum(read) <= len(content)
+
+
+@pytest.mark.parametrize(
+    ("said", "confidence"), [("0", 0.0), ("1", 1.0), ("0.25", 0.25), ("-0.1", None), ("1.1", None), ("true", None)]
+)
+def test_a_confidence_is_a_number_from_0_to_1(said: str, confidence: float | None) -> None:
+    (claim,) = parse_reply(f'{{"answers": [{{"name": "Sol", "confidence": {said}}}]}}').claims
+    assert claim.confidence == confidence

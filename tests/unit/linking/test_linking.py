@@ -15,6 +15,7 @@ from lodestar.engine.linking.names import (
     QuestionWords,
     compute_features,
     compute_probabilities,
+    derive_forms,
     find_mention,
     tokenise,
 )
@@ -127,6 +128,12 @@ def test_shorter_forms(text: str, id_: str, mention: str) -> None:
 def test_a_function_word_with_a_capital_within_a_sentence_may_be_a_name(text: str, found: list[str]) -> None:
     pool = [named("them", "Them"), named("who", "The Who"), named("what", "What")]
     assert [each.entity.id for each in FullTextLinker().rank(text, pool)] == found
+
+
+def test_a_name_of_signs_and_brackets_alone_has_no_shorter_form() -> None:
+    forms = [form.kind for _, form in derive_forms(["? (film)", "Film"], ())]
+    assert forms == ["whole", "whole"]
+    assert FullTextLinker().rank("which film is it", [named("a", "? (film)")])[0].entity.id == "a"
 
 
 def test_words_that_a_point_or_colon_joins_are_asked_for_as_one() -> None:

@@ -163,11 +163,11 @@ def test_a_trained_linker_reads_features_by_their_mean_and_spread() -> None:
 
 
 def test_a_trained_linkers_probability_is_its_calibrated_logit() -> None:
-    """σ(2 · logit − 1); the logit of one weight of 1 on the first feature, which is 1 of `topic`, is 1."""
+    """σ(2 · logit − 1); the logit of one weight of 3 on the first feature, which is 1 of `topic`, is 3."""
     network = CandidateScorer(len(TRAINED_FEATURES), 1)
     with torch.no_grad():
-        network.linear.weight.zero_()[0, 0] = 1.0
+        network.linear.weight.zero_()[0, 0] = 3.0
         network.linear.bias.zero_()
     description = cast(LinkerDescription, SimpleNamespace(calibration=(2.0, -1.0)))
     found = TrainedReranker(description, network).compute_probabilities([topic(0.9)], NOTHING)
-    assert found == pytest.approx([1 / (1 + math.exp(-(2 * 1 - 1)))])
+    assert found == pytest.approx([1 / (1 + math.exp(-(2 * 3 - 1)))])

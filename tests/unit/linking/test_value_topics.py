@@ -56,6 +56,7 @@ def linked(text: str) -> LinkedQuestion:
         ("hired on July 1st, 2016?", [("2016-07-01", "July 1st, 2016")]),
         ("hired in 2016-07", [("2016-07",)]),
         ("born in 1970", [("1970",)]),
+        ("hired on 2016-07-16, not in 1970", [("2016-07-16",), ("1970",)]),
         ("a salary of 41,000 EUR", [("41,000 EUR", "41,000EUR", "41000 EUR"), ("41000", "41,000")]),
         ("the motto “carpe diem”", [("carpe diem",)]),
         ('the "best of 50"', [("best of 50",)]),

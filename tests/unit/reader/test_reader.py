@@ -23,6 +23,7 @@ from lodestar.models.reader.model import ABSENT, ANSWER_FEATURES, Reader, Source
 from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.letter_encoder import LetterEncoder
+from tests.made.evidence import evidence_of, leads, ranked
 
 FILM, BY, OTHER, YEAR = (Entity(name, name) for name in ("film", "director", "other film", "1999"))
 WORDS_OF = {name: words_of_name(name) for name in ("directed_by", "year")}
@@ -231,3 +232,40 @@ def test_a_checkpoint_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert after.calibration == pytest.approx(before.calibration, rel=1e-3, abs=1e-4)
     assert after.plan is not None and before.plan is not None
     assert [each.id for each in answerer(after).answer_batch([two_hops()])[0].entities] == ["other film"]
+
+
+def test_chains_of_triples_by_hand() -> None:
+    """film → director → other film; a triple that touches no chain stands for one of no steps, with its best score."""
+    far = (Triple(Entity("x", "x"), "year", Entity("y", "y")), -1.0)
+    evidence = asked("?", (Triple(FILM, "directed_by", BY), 3.0), (Triple(OTHER, "directed_by", BY), 1.0), far)
+    found = find_candidates([evidence])
+    (source,) = found.sources
+    chains = source.chains
+    assert [len(steps) for steps in chains.steps] == [1, 2, 0]
+    assert chains.length.tolist() == [1, 2, 0]
+    assert chains.hops.tolist() == [1, 2, -1]
+    assert chains.score.tolist() == [3.0, 1.0, -1.0]
+    assert chains.mean.tolist() == [3.0, 2.0, -1.0]
+    assert chains.num_ends.tolist() == [1, 1, 2]
+    assert chains.item.tolist() == [-1, -1, -1]
+    assert (chains.level.tolist(), chains.path.tolist()) == ([0, 1, -1], [0, 0, -1])
+    ways = {found.entities[c].id: chains.length[w] for c, w in zip(source.candidate, source.chain, strict=True)}
+    assert ways == {"director": 1, "other film": 2, "x": 0, "y": 0}
+
+
+def test_scores_that_nobody_can_calibrate_count_by_their_ranks() -> None:
+    items = tuple(Scored(leads(f"r{n}", end, topic=FILM), -100.0 - n) for n, end in enumerate((BY, OTHER, YEAR)))
+    (source,) = find_candidates([evidence_of(*items)]).sources
+    assert source.chains.score == pytest.approx([0.0, -np.log(2), -np.log(3)])
+
+
+def test_an_answer_from_chains_rests_on_all_that_lead_to_it() -> None:
+    chains = (leads("directed_by", BY, topic=FILM), leads("year", YEAR, topic=FILM), leads("seen_by", BY, topic=FILM))
+    evidence = evidence_of(*ranked(*chains), text="who directed film", calibration=Calibration("logit"))
+    weights = np.where([name == "chain" for name in NAMES], 1.0, 0.0)
+    words = WORDS_OF | {"seen_by": words_of_name("seen_by")}
+    reader = Reader({"chain": SourceWeights(weights, 0.0)}, trained=True)
+    reading = ReaderAnswerer(reader, words, vectors(), min_probability=0.0, sure_from=0.5)
+    (answer,) = reading.answer_batch([evidence])
+    assert {each.id: each.evidence for each in answer.entities}["director"] == (0, 2)
+    assert answer.evidence.items == evidence.items

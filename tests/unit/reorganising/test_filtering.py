@@ -108,6 +108,7 @@ def shown(evidence: Evidence[Any]) -> list[tuple[str, int]]:
         ("1 – 2, 4", {1, 2, 4}),
         ("0, 1, 5, 99", {1}),
         ("<think>3 looks wrong, 2 too</think>\n4", {4}),
+        ("<think>3 looks wrong,\n2 too</think>\n4", {4}),
         ("none", set()),
         ("[]", set()),
         ("There are no useful paths", set()),

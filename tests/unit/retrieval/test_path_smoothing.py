@@ -70,6 +70,8 @@ def test_what_is_pooled_are_probabilities() -> None:
     for calibration in (Calibration("logit"), None):
         assert shown(smoothed(triples(*logits, calibration=calibration))[0]) == [("arb", 1.0), ("crd", 0.4)]
     assert shown(smoothed(triples(("a", "r", "b", 2.5), calibration=None))[0]) == [("arb", 5.0)]
+    least_is_0 = triples(("a", "r", "b", 0.5), ("c", "r", "d", 0.0), calibration=None)
+    assert shown(smoothed(least_is_0)[0]) == [("arb", 0.5), ("crd", 0.0)]
 
 
 def test_parallel_relations_and_a_topic_that_is_nowhere() -> None:

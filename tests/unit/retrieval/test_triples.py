@@ -1,0 +1,173 @@
+"""Triples of question subgraphs by a scorer of triples, and ends of chains chosen by it; over a graph in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from lodestar.engine.evidence.calibration import Calibration
+from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.linking.topics import look_up_topics
+from lodestar.engine.relations.words import words_of_name
+from lodestar.engine.reorganising.choosing_ends import EndSelector
+from lodestar.engine.retrieval.beam import BeamSearch
+from lodestar.engine.retrieval.triples import NOTHING, GraphRelations, SubgraphScorer, TripleRetriever
+from lodestar.engine.steps import Steps
+from lodestar.engine.values import Path, Question, Scored, Triple
+from lodestar.models.reg_triple.config import SubgraphOptions
+from lodestar.models.reg_triple.network import TripleColumns
+from lodestar.models.text.vectors import TextVectors
+
+from tests.fakes.memory_graph import MemoryGraph
+from tests.fakes.word_encoder import WordEncoder
+from tests.fakes.word_scorer import WordScorer
+from tests.made.evidence import chain_of, evidence_of, retrieved
+
+SCORES = {
+    ("film", "actor", "ann"): 3.0,
+    ("film", "actor", "bob"): 2.5,
+    ("film", "actor", "cid"): 1.0,
+    ("film", "maker", "ann"): 2.0,
+    ("film", "year", "m1"): 0.5,
+    ("m1", "of", "bob"): 2.75,
+    ("bob", "home", "town"): -1.0,
+    ("ann", "home", "city"): -2.0,
+}
+GRAPH = MemoryGraph(SCORES, {name: name for name in ("film", "ann", "bob", "cid", "town", "city")})
+
+
+class WordsAndTokens(WordEncoder):
+    """The words of a text are its tokens."""
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[Any]:
+        return [(self.encode([text])[0], self.encode(text.split() or [""])) for text in texts]
+
+
+class KnownScores:
+    """Scores each triple by its names; keeps what it was given."""
+
+    def __init__(self, options: SubgraphOptions) -> None:
+        self.description: Any = SimpleNamespace(subgraph=options, calibration=(2.0, -1.0), kind="toy")
+        self.seen: list[TripleColumns] = []
+
+    def score(self, columns: TripleColumns) -> np.ndarray[Any, np.dtype[np.float32]]:
+        self.seen.append(columns)
+        names = [name or "m1" for name in columns.names]
+        relations = [text.split()[-1] for text in columns.relations]
+        rows = zip(columns.heads, columns.relation_of, columns.tails, strict=True)
+        return np.array([SCORES[names[h], relations[r], names[t]] for h, r, t in rows], dtype=np.float32)
+
+
+def scorer(**options: Any) -> tuple[SubgraphScorer, KnownScores]:
+    model = KnownScores(SubgraphOptions(**options))
+    words = {number: words_of_name(name) for number, name in GRAPH.numbered.items()}
+    relations = GraphRelations(GRAPH.numbered, words, {})
+    vectors = TextVectors(WordsAndTokens())
+    return SubgraphScorer(relations, vectors, cast(Any, model), max_topics=3, min_link=0.1), model
+
+
+def asked(*topics: str) -> Question:
+    return Question("who is in it", topics)
+
+
+def triples(evidence: Evidence[Triple]) -> list[tuple[str, str, str]]:
+    return [(item.value.head.id, item.value.relation, item.value.tail.id) for item in evidence.items]
+
+
+def best(*topics: str) -> list[tuple[str, str, str]]:
+    """The triples within two hops, best first."""
+    near = {"film": set(SCORES), "town": {("bob", "home", "town"), ("film", "actor", "bob"), ("m1", "of", "bob")}}
+    return sorted({triple for topic in topics for triple in near[topic]}, key=lambda triple: -SCORES[triple])
+
+
+def test_the_best_triples_of_each_question_come_first_with_their_scores() -> None:
+    by, model = scorer()
+    questions = [asked("film"), asked("nowhere"), asked("town")]
+    found = retrieved(GRAPH, TripleRetriever(by, keep=4), questions, 2)
+    assert [triples(each) for each in found] == [best("film")[:2], [], best("town")[:2]]
+    assert [item.score for item in found[0].items] == [3.0, 2.75]
+    assert {each.calibration for each in found} == {Calibration("logit", 2.0, -1.0, of="triple")}
+    assert [each.note for each in found] == ["", NOTHING, ""]
+    assert [[topic.entity.id for topic in each.topics] for each in found] == [["film"], [], ["town"]]
+    (columns,) = model.seen
+    assert [columns.questions[number] for number in sorted(set(columns.question_of.tolist()))] == ["who is in it"] * 2
+    assert sorted(columns.names[node] or "" for node in np.flatnonzero(columns.is_topic)) == ["film", "town"]
+
+
+@pytest.mark.parametrize(("keep", "top_k", "num"), [(3, 1, 3), (1, 3, 3), (99, 1, len(SCORES))])
+def test_as_many_are_returned_as_are_kept_or_asked_for(keep: int, top_k: int, num: int) -> None:
+    by, _ = scorer()
+
+    def steps() -> Steps[list[Evidence[Triple]]]:
+        linked = yield from look_up_topics([asked("film")], [()])
+        return (yield from TripleRetriever(by, keep=keep).retrieve(linked, top_k))
+
+    assert triples(GRAPH.run(steps())[0]) == best("film")[:num]
+
+
+def test_parallel_triples_count_as_one_where_they_are_merged() -> None:
+    """film – ann is first and fourth: with the first two other pairs there are four triples."""
+    by, _ = scorer()
+    (found,) = retrieved(GRAPH, TripleRetriever(by, keep=3, merge_parallel=True), [asked("film")], 1)
+    assert triples(found) == best("film")[:1]
+
+    def steps() -> Steps[list[Evidence[Triple]]]:
+        linked = yield from look_up_topics([asked("film")], [()])
+        return (yield from TripleRetriever(by, keep=3, merge_parallel=True).retrieve(linked, 1))
+
+    assert triples(GRAPH.run(steps())[0]) == best("film")[:4]
+
+
+def test_a_subgraph_that_a_bound_cuts_says_so() -> None:
+    by, _ = scorer(max_triples=2)
+    (found,) = retrieved(GRAPH, TripleRetriever(by, keep=9), [asked("film")])
+    assert len(found.items) == 2
+    assert len(found.left_out) == 1
+
+
+def chains(*questions: Question) -> list[Evidence[Chain]]:
+    return retrieved(GRAPH, BeamSearch(GRAPH.numbered, WordScorer()), questions, 50)
+
+
+def chosen(*evidence: Evidence[Chain], log_odds: float, num: int = 9, **options: Any) -> list[Mapping[str, list[str]]]:
+    """Return the ends that each relation path is to lead to."""
+    by, _ = scorer(**options)
+    found = GRAPH.run(EndSelector(by, log_odds=log_odds, chains=num).reorganise(evidence))
+    return [
+        {str(item.value.relation_path): [end.id for end in item.value.targets] for item in each.items} for each in found
+    ]
+
+
+@pytest.mark.parametrize(("log_odds", "ends"), [(0.9, ["ann"]), (1.0, ["ann", "bob"]), (4.0, ["ann", "bob", "cid"])])
+def test_of_the_ends_of_a_chain_those_near_the_best_stay_the_best_first(log_odds: float, ends: Sequence[str]) -> None:
+    """Logits 3, 2.5 and 1, with a slope of 2: 1 and 4 in log-odds below the best."""
+    (found,) = chosen(*chains(asked("film")), log_odds=log_odds)
+    assert found["actor"] == ends
+
+
+def test_a_chain_that_leads_out_of_the_subgraph_has_its_triples_added() -> None:
+    (near,) = chosen(*chains(asked("film")), log_odds=1.0, num_hops=1)
+    assert near == chosen(*chains(asked("film")), log_odds=1.0)[0]
+    assert near["actor → home"] == ["town"]
+
+
+def test_of_the_chains_the_first_are_looked_at_and_questions_stay_apart() -> None:
+    evidence = chains(asked("film"), asked("town"), asked("nowhere"))
+    together = chosen(*evidence, log_odds=1.0)
+    assert together == [chosen(each, log_odds=1.0)[0] for each in evidence]
+    first, *others = chosen(evidence[0], log_odds=1.0, num=1)[0].items()
+    assert first[1]
+    assert not any(ends for _, ends in others)
+
+
+def test_an_end_that_no_triple_is_scored_for_stays_behind_the_others() -> None:
+    """Bob's own triple is of a relation that the scorer does not know."""
+    ann, bob = (entity for entity in chains(asked("film"))[0].items[0].value.ends[:2])
+    film = chains(asked("film"))[0].items[0].value.topic
+    unknown = chain_of(*(Path((Triple(film, "unknown", end),), (False,)) for end in (bob, ann)))
+    (found,) = chosen(evidence_of(Scored(unknown, 1.0)), log_odds=1.0)
+    assert found["unknown"] == sorted((ann.id, bob.id))
