@@ -1,10 +1,10 @@
 """Ask small graphs in people's words: right, wrong and abstained, and why the wrong ones are wrong.
 
 ``python -m benchmarks.accuracy.people_words --graphs dev`` loads each graph of ``tests/people`` into the server called
-``people`` (``LODESTAR_NAME``; whatever it holds is replaced) and asks its 40 questions, topics not given. Right: F1
-of the
-answers ≥ .8, for how many and yes or no the same answer, for what the graph cannot answer none. ``held-out`` are graphs
-that nothing was chosen by. Intervals: 95 %, bootstrap over questions.
+``people`` (``LODESTAR_NAME``; whatever it holds is replaced) and asks its 40 to 44 questions, topics not given. Right:
+F1 of the answers ≥ .8, for how many and yes or no the same answer, for what the graph cannot answer none. ``forms`` are
+more graphs for development, with many questions with a form and many without an answer. ``held-out`` and ``kept`` are
+graphs that nothing was chosen by; the latter were asked less often. Intervals: 95 %, bootstrap over questions.
 """
 
 from __future__ import annotations
@@ -29,8 +29,12 @@ from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.settings import resolve
 
 from tests.people.asked import Asked, read_questions
+from tests.people.form_graphs import FORM_DEV
 from tests.people.graphs import DEV, HELD_OUT, Graph, write
+from tests.people.kept_graphs import KEPT
 from tests.people.more_graphs import MORE_DEV
+
+GRAPHS = {"dev": DEV + MORE_DEV, "forms": FORM_DEV, "held-out": HELD_OUT, "kept": KEPT}
 
 NAME = os.environ.get("LODESTAR_NAME", "people")
 RIGHT = 0.8
@@ -168,16 +172,16 @@ def print_cases(judged: Sequence[Judged]) -> None:
 def main() -> None:
     """Load, ask and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--graphs", choices=("dev", "held-out"), required=True)
+    parser.add_argument("--graphs", choices=tuple(GRAPHS), required=True)
     parser.add_argument("--recipe", default="similarity")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=JSON", help="an option of the recipe")
     parser.add_argument("--only", help="one graph by name")
     parser.add_argument("--describe", nargs=argparse.REMAINDER, help="arguments of `lodestar describe` before asking")
-    parser.add_argument("--cases", action="store_true", help="print every question (never of held-out graphs)")
+    parser.add_argument("--cases", action="store_true", help="print every question (of graphs for development)")
     arguments = parser.parse_args()
     environ = {**os.environ, "LODESTAR_NAME": NAME}
     judged, times = [], []
-    for make in DEV + MORE_DEV if arguments.graphs == "dev" else HELD_OUT:
+    for make in GRAPHS[arguments.graphs]:
         graph = make()
         if arguments.only in (None, graph.name):
             with tempfile.TemporaryDirectory() as folder:
@@ -191,7 +195,7 @@ def main() -> None:
             times += seconds
     print_report(judged)
     print(f"\np50 of {len(times)} questions asked alone: {1000 * median(times):.0f} ms")
-    if arguments.cases and arguments.graphs == "dev":
+    if arguments.cases and arguments.graphs in ("dev", "forms"):
         print_cases(judged)
 
 
