@@ -42,7 +42,10 @@ PREPOSITIONS = frozenset("in on at from to for with by of into about under over 
 
 AUXILIARIES = frozenset("is are was were do does did has have had".split())
 
-CLAUSE_WORDS = AUXILIARIES | frozenset("in of from at on by within that which who with can border speak use".split())
+CLAUSE_WORDS = AUXILIARIES | frozenset(
+    "in of from at on by within through near under after before that which who with can border speak use we you they he"
+    " she i it".split()
+)
 """Where the noun phrase that a question asks for ends (forms of questions)."""
 
 NOUN_ENDS = AUXILIARIES | frozenset("can could will would should must to in on for".split())

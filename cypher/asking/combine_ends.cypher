@@ -50,20 +50,10 @@ CALL (steps, e) {
 }
 WITH DISTINCT place, set, topic, steps, t AS e
 WHERE e <> topic AND (e:Literal OR e.name IS NOT NULL) AND (set.only IS NULL OR e.id IN set.only)
-WITH collect([place, e]) AS found
-CALL (found) {
-  UNWIND found AS pair
-  RETURN pair[0] AS place, pair[1] AS e
-UNION
-  UNWIND range(0, size($sets) - 1) AS place
-  WITH place WHERE $sets[place].negated
-  MATCH (e:Entity {id: $sets[place].topic})
-  RETURN place, e
-}
 WITH e, collect(DISTINCT place) AS places
 WHERE CASE WHEN $any_of THEN true
       ELSE all(place IN range(0, size($sets) - 1) WHERE $sets[place].negated <> (place IN places)) END
-  AND NOT e.id IN $excluded
+  AND NOT e.id IN $excluded AND none(set IN $sets WHERE set.negated AND set.topic = e.id)
 WITH e AS found
 CALL (found) {
   WITH $value_steps AS steps, found AS e

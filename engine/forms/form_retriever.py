@@ -10,50 +10,31 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...models.forms.parsing import parse_question
-from ...models.forms.plan import FormPlan, is_value
-from ...models.similarity import list_content_words
-from ...models.wording.kinds import value_kind
+from ...models.forms.plan import FormPlan
 from ..evidence.bridges import to_chains
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.chain import Chain
-from ..evidence.evidence import NOT_THERE, Evidence, Kind, Reason
+from ..evidence.evidence import Evidence, Kind, Reason
 from ..evidence.extras import FormAnswer, FormResult
 from ..evidence.text import shorten_iris
 from ..linking.topics import look_up_topics
-from ..retrieval.scoring import mask_mention
 from ..stages import Linker, RerankingLinker, Retriever
 from ..steps import Steps, send_all
-from ..values import LinkedQuestion, Question, Scored, Topic
+from ..values import LinkedQuestion, Question, Scored
 from .ends import MAX_STEPS, Bound, Combination, CombinationResult, EndSet, combine_ends
-
-MAX_COMBINATIONS = 20
-"""Combinations that are carried on from part to part."""
-
-Weighted = tuple[Scored[Chain], float]
-"""A chain of a part, with the logarithm of its probability; where nobody knows that, with its score."""
-_Combination = tuple[float, frozenset[str] | None, list[Scored[Chain]]]
-
-
-def choose_agreeing_chains(parts: Sequence[Sequence[Weighted]]) -> list[Scored[Chain]] | None:
-    """Return one chain per part so that all share an end, with the highest joint probability; None if there are none.
-    Only the ends that a chain lists are compared."""
-    best: list[_Combination] = [(0.0, None, [])]
-    for chains in parts:
-        longer: list[_Combination] = []
-        for weight, shared, chosen in best:
-            for item, likely in chains:
-                ends = frozenset(end.id for end in item.value.answers)
-                common = ends if shared is None else shared & ends
-                if common:
-                    longer.append((weight + likely, common, [*chosen, item]))
-        best = sorted(longer, key=lambda each: -each[0])[:MAX_COMBINATIONS]
-    return best[0][2] if best else None
-
+from .part_chains import (
+    SAMPLED,
+    begins_with,
+    choose_agreeing_chains,
+    leads_to_named_kind,
+    leads_to_number,
+    leads_to_values,
+    take_back_last_hop,
+)
+from .yes_or_no import answer_yes_or_no, are_distinct, raise_odds, split_sides
 
 MAX_SHOWN = 100
 """Of the ends that are found, those that come back; all are counted."""
-SAMPLED = 3
-"""Ends that are asked for the property which orders or filters them."""
 PATHS = 10
 """Best paths among which one is looked for that leads to what a form needs."""
 
@@ -69,7 +50,8 @@ class _FormState:
     """What was found for the question as it stands, where it says more of a part than the part's own words."""
     chosen: list[Scored[Chain] | None] = field(default_factory=list)
     """The chain of each part."""
-    sampled: list[Evidence[Chain]] = field(default_factory=list)
+    sampled: list[tuple[Scored[Chain], list[Evidence[Chain]]]] = field(default_factory=list)
+    """Chains that may be the one of an ordered part, with what was found for the property of some of their ends."""
     value: Chain | None = None
     by_count: bool = False
     reason: str = ""
@@ -127,7 +109,7 @@ class FormRetriever:
         others = [each for each in states if each.plan.forms != ("yes or no",)]
         texts = [(each, part.text) for each in others for part in each.plan.parts]
         linked = yield from self._link_parts([(each.linked, text) for each, text in texts])
-        sides = [side for each in yes_no for side in _split_sides(each.linked)]
+        sides = [side for each in yes_no for side in split_sides(each.linked)]
         whole = [each for each in others if self._where_sure or each.plan.words or len(each.plan.parts) > 1]
         whole += yes_no if self._where_sure else []
         found = yield from self._retriever.retrieve(
@@ -137,14 +119,17 @@ class FormRetriever:
         for each, _ in texts:
             each.parts.append(next(chains))
         for each in yes_no:
-            each.parts.extend(next(chains) for _ in _split_sides(each.linked))
+            each.parts.extend(next(chains) for _ in split_sides(each.linked))
         for each in whole:
             each.whole = next(chains)
         for each in others:
             each.chosen = self._choose_chains(each)
         yield from self._find_value_paths(others)
         combined = yield from self._combine(others)
-        results = {id(each): _answer_yes_or_no(each) for each in yes_no}
+        results: dict[int, FormResult] = {}
+        for each in yes_no:
+            results[id(each)], evidence, item = answer_yes_or_no(each.linked, each.plan, each.parts)
+            each.parts, each.chosen = ([evidence], [item]) if evidence else (each.parts, [])
         results |= {id(each): self._make_result(each, result) for each, result in zip(others, combined, strict=True)}
         return list(found[: len(plain)]), [self._choose_evidence(each, results[id(each)], top_k) for each in states]
 
@@ -173,39 +158,60 @@ class FormRetriever:
 
     def _find_value_paths(self, states: Sequence[_FormState]) -> Steps[None]:
         """Find the path from the ends to the values that order or filter them, by asking for some of the ends."""
-        questions: list[tuple[_FormState, Question]] = []
+        questions: list[Question] = []
+        asked: list[tuple[list[Evidence[Chain]], int]] = []
         for each in states:
-            if each.plan.words and each.chosen and (chosen := each.chosen[0]) is not None:
-                ends = [end for end in chosen.value.answers if not end.is_literal and end.name][:SAMPLED]
+            for item in _list_candidates(each) if each.plan.words else ():
+                ends = [end for end in item.value.answers if not end.is_literal and end.name][:SAMPLED]
                 text = f"What is the {each.plan.words} of "
-                questions += [(each, Question(f"{text}{end.label}?", (end.id,))) for end in ends]
+                questions += [Question(f"{text}{end.label}?", (end.id,)) for end in ends]
+                each.sampled.append((item, []))
+                asked.append((each.sampled[-1][1], len(ends)))
         if not questions:
             return
-        linked = yield from look_up_topics([question for _, question in questions], [()] * len(questions))
-        found = yield from self._retriever.retrieve(linked, PATHS)
-        for (each, _), evidence in zip(questions, found, strict=True):
-            each.sampled.append(to_chains(evidence))
+        linked = yield from look_up_topics(questions, [()] * len(questions))
+        found = iter((yield from self._retriever.retrieve(linked, PATHS)))
+        for evidence, num_ends in asked:
+            evidence.extend(to_chains(next(found)) for _ in range(num_ends))
         for each in states:
-            if each.plan.words:
+            if each.sampled:
                 self._choose_value(each)
 
     def _choose_value(self, state: _FormState) -> None:
         """Choose the path that is best for most of the sampled ends. If it leads to values, compare these; if it leads
-        to entities and the words are a plural, compare their number."""
-        best = [chain for evidence in state.sampled for chain in (self._find_best(evidence),) if chain is not None]
-        how_often = Counter(str(chain.relation_path) for chain in best)
-        chain = max(best, key=lambda each: how_often[str(each.relation_path)], default=None)
-        if chain is not None and _leads_to_values(chain):
-            state.value = chain
-        elif chain is not None and _is_plural(state.plan.words):
-            state.value, state.by_count = chain, True
-        else:
+        to entities and the words are a plural, compare their number.
+
+        Of several chains for the part, take the one that is likeliest together with its path to values. That it has
+        one raises its odds.
+        """
+        valued = [(item, value) for item, sample in state.sampled if (value := self._find_value(sample)) is not None]
+        compared = [take_back_last_hop(*pair) for pair in valued if leads_to_values(pair[1].value)]
+        if compared:
+            item, value = max(
+                compared, key=lambda pair: _compute_weight(state, state.parts[0], pair[0]) + pair[1].score
+            )
+            state.value = value.value
+            probability = _compute_probability(state, state.parts[0], item)
+            if state.chosen[0] is not None or (probability is not None and probability >= self._least):
+                state.chosen[0] = item
+        elif state.chosen[0] is not None:
+            chain = next((value.value for item, value in valued if item is state.chosen[0]), None)
+            if chain is not None and _is_plural(state.plan.words):
+                state.value, state.by_count = chain, True
+                return
             path = (
                 f"{shorten_iris(chain.relation_path)} leads to neither numbers nor dates"
                 if chain
                 else "no relation fits"
             )
             state.reason = f"nothing to compare by {state.plan.words!r}: {path}"
+
+    def _find_value(self, sample: Sequence[Evidence[Chain]]) -> Scored[Chain] | None:
+        """Return the path that is best for most of the ends of a sample, with the logarithm of its probability."""
+        best = [(item, evidence.probability(0)) for evidence in sample if (item := self._find_best(evidence))]
+        how_often = Counter(str(chain.relation_path) for chain, _ in best)
+        chosen = max(best, key=lambda each: how_often[str(each[0].relation_path)], default=None)
+        return chosen and Scored(chosen[0], math.log(max(1.0 if chosen[1] is None else chosen[1], 1e-9)))
 
     def _combine(self, states: Sequence[_FormState]) -> Steps[list[CombinationResult | None]]:
         wanted: list[Combination | None] = [self._make_combination(each) for each in states]
@@ -253,9 +259,14 @@ class FormRetriever:
         differ in one name only, prefer chains over the same relations."""
         plan = state.plan
         lists = [
-            [item for item in self._list_likely(state, evidence) if _leads_to_values(item.value) == plan.wants_values]
+            [item for item in self._list_likely(state, evidence) if leads_to_values(item.value) == plan.wants_values]
             for evidence in state.parts
         ]
+        named = [
+            [item for item in items if leads_to_named_kind(evidence, item.value)]
+            for items, evidence in zip(lists, state.parts, strict=True)
+        ]
+        lists = [some or items for some, items in zip(named, lists, strict=True)]
         if plan.words:  # of one thing nobody asks for the greatest
             lists = [[item for item in items if len(item.value.answers) > 1] or items for items in lists]
         if plan.wants_values:
@@ -351,8 +362,13 @@ class FormRetriever:
         )
 
 
-JOINED = 5.0
-"""How much likelier a path that joins both entities of a yes-or-no question is to be meant. Our own choice."""
+NAMED_KIND = 0.7
+"""The probability, at least, of a path from a kind of thing that a part names to the things of this kind. Our own
+choice."""
+VALUED = 10.0
+"""How much higher the odds are that a path is meant whose ends have the property that orders them. Our own choices."""
+CANDIDATES = 4
+"""Chains of an ordered part whose ends are asked for the property."""
 AS_LIKELY = 0.6
 """A form's answer is used if its probability is at least this share of the plain answer's. Our own choice."""
 
@@ -365,13 +381,9 @@ def _is_sure(state: _FormState, formed: FormResult, least: float) -> bool:
     likely = whole.probability(0) if whole is not None and whole.items else None
     if whole is None or likely is None or formed.probability is None or state.plan.forms == ("yes or no",):
         return True
-    if state.plan.counted and len(state.plan.forms) == 1 and _leads_to_number(whole.items[0].value):
+    if state.plan.counted and len(state.plan.forms) == 1 and leads_to_number(whole.items[0].value):
         return formed.probability > likely
     return formed.probability >= AS_LIKELY * likely
-
-
-def _leads_to_number(chain: Chain) -> bool:
-    return bool(chain.answers) and all(value_kind(end.label) in ("number", "year") for end in chain.answers[:SAMPLED])
 
 
 def _compute_probability(state: _FormState, evidence: Evidence[Chain], item: Scored[Chain]) -> float | None:
@@ -380,12 +392,28 @@ def _compute_probability(state: _FormState, evidence: Evidence[Chain], item: Sco
     own = evidence.probability_of(item)
     if own is None:
         return None
-    likely = [own]
+    if state.value and not state.by_count and state.value.relation_path.num_hops == 1:
+        own = raise_odds(own, VALUED)
+    likely = [own, NAMED_KIND] if leads_to_named_kind(evidence, item.value) else [own]
     for place, other in enumerate(state.whole.items if state.whole else ()):
         assert state.whole
-        if other.value.topic == item.value.topic and _begins_with(other.value, item.value):
+        if other.value.topic == item.value.topic and begins_with(other.value, item.value):
             likely.append(state.whole.probability(place) or 0.0)
     return max(likely)
+
+
+def _list_candidates(state: _FormState) -> list[Scored[Chain]]:
+    """Return the chain of an ordered part, and of a question of one part others that lead to several entities."""
+    chosen = [state.chosen[0]] if state.chosen and state.chosen[0] else []
+    if len(state.plan.parts) > 1:
+        return chosen
+    others = [
+        item
+        for item in state.parts[0].items[:PATHS]
+        if item not in chosen and len(item.value.answers) > 1 and not leads_to_values(item.value)
+    ]
+    beginning = [item for item in others if chosen and begins_with(chosen[0].value, item.value)]
+    return list({id(item): item for item in (*chosen, *beginning, *others)}.values())[:CANDIDATES]
 
 
 def _compute_weight(state: _FormState, evidence: Evidence[Chain], item: Scored[Chain]) -> float:
@@ -393,87 +421,11 @@ def _compute_weight(state: _FormState, evidence: Evidence[Chain], item: Scored[C
     return item.score if probability is None else math.log(max(probability, 1e-9))
 
 
-def _begins_with(chain: Chain, beginning: Chain) -> bool:
-    return tuple(step.step for step in chain.steps[: len(beginning.steps)]) == tuple(s.step for s in beginning.steps)
-
-
-def _split_sides(linked: LinkedQuestion) -> list[LinkedQuestion]:
-    """Return a yes-or-no question once from each of its two entities, without the name of the other, which no path's
-    words can cover; nothing if it has only one."""
-    both = _find_two_topics(linked)
-    text = linked.question.text
-    return [
-        replace(
-            linked,
-            question=replace(linked.question, text=mask_mention(text, other), topic_entities=(topic.entity.id,)),
-            topics=(topic,),
-        )
-        for topic, other in ((both, both[::-1]) if both else ())
-    ]
-
-
-def _find_two_topics(linked: LinkedQuestion) -> tuple[Topic, Topic] | None:
-    """Return the best entities of two different mentions."""
-    first = linked.topics[0]
-    others = [topic for topic in linked.topics[1:] if _are_distinct(first, topic)]
-    return (first, others[0]) if others else None
-
-
-def _answer_yes_or_no(state: _FormState) -> FormResult:
-    """Answer yes if the best of all paths, from either entity, leads to the other one. If the question says nothing but
-    the two names ("Is Peru in Chile?"), any path of one hop between the two will do."""
-    both = _find_two_topics(state.linked)
-    formed = FormResult(state.plan.forms, state.plan.rule, ())
-    if both is None:
-        return replace(formed, reason="it needs two entities of the graph, but only one was found")
-    sides = [(side, evidence, item) for side, evidence in enumerate(state.parts) for item in evidence.items]
-    if not sides:
-        return replace(formed, reason="no path leads on from its entities")
-    says_more = bool(list_content_words(mask_mention(mask_mention(state.linked.question.text, both[0]), both[1])))
-    joining = [each for each in sides if _joins(each[2].value, both[1 - each[0]])]
-    short = [each for each in joining if each[2].value.relation_path.num_hops == 1]
-    best, evidence, item = max(sides if says_more else short or sides, key=lambda each: each[2].score)
-    state.parts, state.chosen = [evidence], [item]
-    is_there = _joins(item.value, both[1 - best])
-    path = f"{both[best].entity.label}: {item.value.relation_path}"
-    return replace(
-        formed,
-        parts=((f"from {both[best].entity.label} to {both[1 - best].entity.label}?", path),),
-        found=(FormAnswer(both[1 - best].entity),) if is_there else (),
-        total=int(is_there),
-        says="yes" if is_there else NOT_THERE,
-        probability=_compute_joined_probability(evidence, item, is_there=is_there) if says_more else None,
-    )
-
-
-def _joins(chain: Chain, other: Topic) -> bool:
-    return other.entity.id in {end.id for end in chain.ends}
-
-
-def _compute_joined_probability(evidence: Evidence[Chain], item: Scored[Chain], *, is_there: bool) -> float | None:
-    """Return the probability that the path is meant; the odds of one that joins both entities are `JOINED` times as
-    high, because few paths do."""
-    likely = evidence.probability_of(item)
-    if likely is None or not is_there:
-        return likely
-    return JOINED * likely / (1 - likely + JOINED * likely)
-
-
-def _are_distinct(one: Topic, two: Topic) -> bool:
-    """Whether two topics are mentioned by different words of the question."""
-    words = [set(re.findall(r"\w+", topic.mention.lower())) for topic in (one, two)]
-    return one.is_given or two.is_given or not words[0] & words[1]
-
-
-def _leads_to_values(chain: Chain) -> bool:
-    return all(is_value(end.label) for end in chain.answers[:SAMPLED])
-
-
 def _make_end_set(chain: Chain, evidence: Evidence[Chain], *, negated: bool) -> EndSet:
     """Return the ends of a chain; if the part names two entities, only those that it shares with another chain."""
     topic = next((topic for topic in evidence.topics if topic.entity == chain.topic), None)
     is_about_two = topic is not None and any(
-        _are_distinct(topic, each) and each.score >= topic.score / 2 for each in evidence.topics if each is not topic
+        are_distinct(topic, each) and each.score >= topic.score / 2 for each in evidence.topics if each is not topic
     )
     only = tuple(end.id for end in chain.targets) or None if is_about_two else None
     return EndSet(chain.topic.id, tuple(step.step for step in chain.steps), negated, only)

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
+from ..wording.english import plural, singular
 from .plan import DATE, NUMBER, FormPlan, Range, SubQuestion, date_range, parse_number
 from .subject import AUXILIARIES, LEADING, ONE_NAME, Subject, parse_subject, split_subject
 
@@ -41,7 +42,7 @@ _ORDERED = {word: words for words, ends in _COMPARATIVES.items() for word in " "
 """The property that "the biggest" orders by when the question does not name one."""
 _MOST = frozenset("greatest most".split()).union(*(most.split() for most, _ in _COMPARATIVES.values()))
 _SUPERLATIVE = "|".join(sorted({"least", "fewest", *_MOST, *_ORDERED}))
-_DEGREE = rf"(?:(?P<degree>most|least) (?P<adjective>{'|'.join(_MEASURED)})|(?P<how>{'|'.join(sorted(_ORDERED))}))"
+_DEGREE = rf"(?:(?P<degree>most|least) (?P<adjective>{'|'.join(_MEASURED)}|[a-z]+(?<!s))|(?P<how>{'|'.join(sorted(_ORDERED))}))"
 """A superlative that says by which property: "cheapest", "most expensive"."""
 _DATED = {
     "came out": "release date", "appeared": "publication date", "opened": "opening date", "started": "start date",
@@ -66,6 +67,12 @@ _TRAILING = re.compile(
     r"|these days|please|anyway|exactly)$",
     re.I,
 )
+_SAID = re.compile(
+    r"^(?P<said>.+?),? (?:right|correct|no|yes|(?:isn|aren|wasn|weren|doesn|don|didn|hasn|haven|won|can)['’]?t "
+    r"(?:he|she|it|they|you|we)|(?:is|are|was|were|does|do|did|has|have|will|can) (?:he|she|it|they|you|we))$",
+    re.I,
+)
+"""A statement that asks to be confirmed: "Ann is the boss of Bob, right?"."""
 _INHABITANTS = re.compile(r"^(?:people|inhabitants|residents)\b", re.I)
 _ABOVE = "more than|over|above|greater than|larger than|bigger than|higher than|longer than|after|at least|no less than|since"
 _BELOW = "less than|below|under|fewer than|smaller than|lower than|shorter than|before|at most|no more than|up to|until"
@@ -81,6 +88,7 @@ def parse_question(text: str, names: Iterable[str] = ()) -> FormPlan | None:
     names: names of linked entities as the question spells them; they are not split. Other names are recognised by their
     capitals.
     """
+    names = tuple(names)
     kept: dict[str, str] = {}
     hidden = " ".join(text.split()).rstrip("?.! ")
     whole = {name for name in names if _WHOLE.search(name)}
@@ -90,7 +98,7 @@ def parse_question(text: str, names: Iterable[str] = ()) -> FormPlan | None:
         if times:
             kept[stand_in] = name
     plan = _read(_straighten(hidden))
-    if plan is None:
+    if plan is None or (plan.order and _says_nothing(plan.parts[0].text, names)):
         return None
 
     def restore_names(text: str) -> str:
@@ -108,9 +116,20 @@ def parse_question(text: str, names: Iterable[str] = ()) -> FormPlan | None:
     )
 
 
+def _says_nothing(part: str, names: Iterable[str]) -> bool:
+    """Whether a part asks for a kind of thing alone ("Which lakes?"), and this is no entity of the graph."""
+    bare = re.fullmatch(r"Which (?P<type>[a-z-]+(?: [a-z-]+){0,2})\?", part)
+    if bare is None or plural(bare["type"]) != bare["type"]:
+        return False
+    return not any(singular(name.lower()) in singular(bare["type"]) for name in names)
+
+
 def _straighten(text: str) -> str:
     """Return a question as it is written, not as it is said: "So who's the oldest?" is "who is the oldest?"."""
     text = _TRAILING.sub("", _FRAME.sub("", text))
+    said = _SAID.match(text)
+    if said and not re.match(rf"(?:which|what|who|how|{AUXILIARIES})\b", text, re.I):
+        return f"is it so that {said['said']}"
     text = re.sub(r"^(who|what)['’]?s (?=[a-zN])", r"\1 is ", text, flags=re.I)
     among = re.match(
         r"^(?:of|out of|among) (?:all )?(?:of )?the (?P<base>.+?),? (?:which|who|what)(?: one)? (?P<rest>.+)$",
@@ -119,7 +138,18 @@ def _straighten(text: str) -> str:
     )
     if among:
         return f"Which {among['base']} {among['rest']}"
-    return re.sub(r"^(?:which|who|what) (?:one )?of (?:all )?the (?=[a-z])", "Which ", text, flags=re.I)
+    text = re.sub(
+        r"^(?:which|who|what) (?:one )?of (?:all )?(?:the |our |your )?(?=[a-zN])", "Which ", text, flags=re.I
+    )
+    among = re.match(
+        r"^(?:which|who|what) (?P<rest>.+ (?:most|least|first|last|[a-z]+est)) (?:among|out of|of) (?:all )?(?:the |our )"
+        r"(?P<base>.+)$",
+        text,
+        re.I,
+    )
+    text = f"Which {among['base']} {among['rest']}" if among else text
+    text = re.sub(r"^Which (?P<owner>(?:[A-Z]\w* ?)+)['’]s? (?P<noun>[a-z]+) ", r"Which \g<noun> of \g<owner> ", text)
+    return re.sub(r"^Which (?=[A-Z])", "Which things of ", text)
 
 
 def _read(text: str) -> FormPlan | None:
@@ -178,6 +208,9 @@ def _how_many(text: str) -> FormPlan | None:
             else rest
         )
         rest = re.sub(r"\bare (of|with) ", r"\1 ", rest)
+    rest = re.sub(r"^of (?:all )?(?:the |our |your |my )?(?=[a-z])", "", rest, flags=re.I)
+    rest = re.sub(r"^(?:different|distinct|separate) (?=[a-z])", "", rest, flags=re.I)
+    rest = re.sub(r"^(?=(?:have|has|had|are|were) )", "people ", rest, flags=re.I)
     asked = re.sub(r"\bare there\b", "are", rest)
     asked = re.sub(r"\bare are\b", "are", asked)
     whole = f"{(found['before'] or '').capitalize() if found else ''}which {asked}"
@@ -228,9 +261,9 @@ def _read_order(found: re.Match[str]) -> tuple[str, str]:
     if words := groups.get("words"):
         return how, _DATED.get(words.lower(), words)
     if groups.get("adjective"):
-        return how, _MEASURED[groups["adjective"].lower()]
+        return how, _MEASURED.get(groups["adjective"].lower(), groups["adjective"].lower())
     if groups.get("verb"):
-        return how, _AMOUNTS[groups["verb"].lower()]
+        return how, _AMOUNTS.get(groups["verb"].lower(), groups["verb"].lower())
     if groups.get("lasts"):
         return how, "duration"
     if groups.get("been"):  # since the earliest day
@@ -239,11 +272,13 @@ def _read_order(found: re.Match[str]) -> tuple[str, str]:
 
 
 def _read_ordering(subject: Subject | None, how: str, words: str) -> FormPlan | None:
-    if subject is None or not (subject.modifier or subject.rest):
+    if subject is None:
         return None
     order: Literal["most", "least"] = "most" if how.lower() in _MOST | {"most recently"} else "least"
     words = "population" if _INHABITANTS.match(words) else words
     base = subject if subject.modifier else replace(subject, modifier=subject.rest, rest="")
+    if words == "date" and subject.modifier and subject.rest:
+        words = f"date when it {subject.rest}"
     what = f"“{how.lower()}” orders the answers by {words}, {'greatest' if order == 'most' else 'smallest'} first"
     return FormPlan((order,), what, (SubQuestion(base.question()),), words=words, order=order)
 
@@ -251,6 +286,10 @@ def _read_ordering(subject: Subject | None, how: str, words: str) -> FormPlan | 
 _BASE = r"(?P<base>(?:which|what|who) .+?)"
 _LEAD = r"(?:(?P<lead>which|what|who) (?:is|are|was|were) )?"
 _NUMBER_OF = rf"the (?P<how>{_SUPERLATIVE})(?: number of)? (?P<words>.+)"
+_HAVING = (
+    "(?:(?:has|have) (?:room|space) for|(?:is|are|was|were) (?:about|for|over|worth)|gets?|got|takes?|took|makes?|made|offers?"
+    "|sells?|sold|needs?|uses?|holds?|held|brings?|brought|(?:can )?(?:carry|carries|fits?|seats?))"
+)
 _DONE = "(?P<done>[a-z]+ed|born|made|built|sold)"
 _LAST = r"(?P<how>first|last|earliest|latest|most recently)"
 _LONGEST = "the (?P<how>longest|shortest)"
@@ -259,8 +298,9 @@ _ORDERINGS = tuple(
     for pattern in (
         # Which X has the largest Y; the X with the largest Y; A's largest X.
         rf"{_BASE} (?:has|have|had) {_NUMBER_OF}",
+        rf"{_BASE} {_HAVING} {_NUMBER_OF}",
         rf"{_LEAD}the (?P<base>.+?) (?:with|having) {_NUMBER_OF}",
-        rf"{_LEAD}(?P<owner>.+?)['’]s? {_DEGREE} (?P<noun>[a-z ]+)",
+        rf"{_LEAD}(?P<owner>(?!when|where|how|why).+?)['’]s? {_DEGREE} (?P<noun>[a-z ]+)",
         # Who was the first to climb A; is the oldest in A; the largest X by Y; the largest X.
         rf"{_LEAD}the (?P<how>first|last) (?:one |person |(?P<noun>[a-z]+) )?to (?:be {_DONE} )?(?P<doing>[a-z].+)",
         rf"{_LEAD}the {_DEGREE} (?:one |person |of them )?(?P<within>(?:in|of|at|from|on|by|within) .+)",
@@ -268,8 +308,8 @@ _ORDERINGS = tuple(
         rf"{_LEAD}the {_DEGREE} (?P<base>(?!to ).+)",
         # Which X in A is the oldest; earns the most; has been there the longest; takes the longest.
         rf"{_BASE} (?:is|are|was|were) (?:the )?{_DEGREE}",
-        rf"{_BASE} (?P<verb>{'|'.join(_AMOUNTS)})s? (?:the )?(?P<how>most|least)",
-        rf"{_BASE} (?:has|have|had) (?P<been>been) (?P<there>.*?) ?(?:for )?{_LONGEST}",
+        rf"{_BASE} (?P<verb>{'|'.join(_AMOUNTS)}|[a-z]+?)s? (?:the )?(?P<how>most|least)",
+        rf"(?P<base>who|(?:which|what|who) .+?) (?:is|has|have|had) (?P<been>been) (?P<there>.*?) ?(?:for )?{_LONGEST}",
         rf"{_BASE} (?P<lasts>lasts?|lasted|takes?|took|runs?|ran) {_LONGEST}",
         # Which X came out first; was made first; any other verb.
         rf"{_BASE} (?P<words>{'|'.join(_DATED)}) {_LAST}",

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from ..wording.english import base_of, is_verb, plural
 from ..words import CLAUSE_WORDS, DETERMINERS
 
+PARTICLES = frozenset("up out off for to into over down away".split())
+"""What may follow a verb that it belongs to."""
+
 NAME = r"(?:the )?[A-Z0-9][\w'’./-]*(?:,? (?:(?:of|the|de|and) )?[A-Z0-9][\w'’./-]*)*|the [a-z]+"
 """A name in a question: capitalised words, or a lower-case word after "the"."""
 ONE_NAME = r"(?:the )?[A-Z0-9][\w'’./-]*(?: (?:(?:of|the|de) )?[A-Z0-9][\w'’./-]*)*|the [a-z]+"
@@ -56,7 +59,9 @@ class Subject:
         if first == "of":
             return f"What are the {several} of {name}?"
         is_before_noun = name.split(" ")[0] in DETERMINERS or not name[:1].islower()
-        if re.fullmatch(AUXILIARIES, first) or (is_verb(first) and is_before_noun):
+        if not first:
+            return f"Which {several}?"
+        if re.fullmatch(rf"{AUXILIARIES}|we|you|they|he|she|i|it", first) or (is_verb(first) and is_before_noun):
             return f"Which {several} {self.modifier}?"
         return f"Which {several} are {self.modifier}?"
 
@@ -102,7 +107,7 @@ def _is_predicate(word: str, following: str) -> bool:
     Ann", "lists" of "which city lists a museum"; "released" of "which lately released films" is not."""
     is_before_noun = following in DETERMINERS or not following[:1].islower()
     if word.endswith("ed"):
-        return is_verb(word) and (is_before_noun or following in CLAUSE_WORDS)
+        return is_verb(word) and (is_before_noun or following in CLAUSE_WORDS | PARTICLES)
     return is_verb(word) or (plural(word) == word and bool(following) and is_before_noun)
 
 

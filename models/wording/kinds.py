@@ -47,6 +47,7 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("yes or no", r"true|false|yes|no"),
     )
 )
+_TYPE_OF_A_THING = re.compile(r"([a-z]+)[ _](?:type|kind|category|class|name)")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
@@ -146,7 +147,7 @@ def end_kinds(
     are.
     """
     values = {end: value_end(sample, labels[abs(end)] if end < 0 else "") for end, sample in samples.items()}
-    own = {end: _own_evidence(end, samples[end], labels, types) for end, kind in values.items() if kind is None}
+    own = {end: _find_own_evidence(end, labels, types) for end, kind in values.items() if kind is None}
     found: dict[int, EndKind] = {}
     for end, sample in samples.items():
         value = values[end]
@@ -154,6 +155,8 @@ def end_kinds(
             found[end] = EndKind(value.kind, value.share, (labels[-end],) if end < 0 else ())
             continue
         votes = Counter(own[end])
+        for kind, weight in _find_shapes(sample).items():  # not of the other ends: their things have the same names
+            votes[kind] += weight  # type: ignore[assignment]
         size = max(len(sample.names), 1)
         for other, times in sample.others.items():
             if other != end and times >= 0.3 * size:
@@ -167,8 +170,9 @@ def end_kinds(
     return found
 
 
-def _own_evidence(end: int, sample: EndSample, labels: Mapping[int, str], types: Mapping[int, str]) -> dict[str, float]:
-    _, tells, affixes = _tables()
+def _find_own_evidence(end: int, labels: Mapping[int, str], types: Mapping[int, str]) -> dict[str, float]:
+    """Return how much the type and the words of an end tell for each kind."""
+    _, tells, _ = _tables()
     votes: Counter[str] = Counter()
     if kind := noun_kind(types.get(end, "")):
         votes[kind] += 2
@@ -185,11 +189,17 @@ def _own_evidence(end: int, sample: EndSample, labels: Mapping[int, str], types:
         for word in dict.fromkeys((*words, *("-".join(pair) for pair in pairwise(words)))):
             if kind := tells.get(word, ""):
                 votes[kind] += 0.6  # type: ignore[assignment]
-    shapes = Counter(_shape(name, affixes) for name in sample.names)
-    for kind, times in shapes.items():
-        if kind and times >= 0.5 * len(sample.names):
-            votes[kind] += 0.5 * times / len(sample.names)  # type: ignore[assignment]
+        if (typed := _TYPE_OF_A_THING.fullmatch(label)) and (kind := noun_kind(typed[1])):
+            votes[kind] += 1
     return dict(votes)
+
+
+def _find_shapes(sample: EndSample) -> dict[str, float]:
+    """Return how much the form of the names at an end tells for each kind."""
+    affixes = _tables()[2]
+    shapes = Counter(_shape(name, affixes) for name in sample.names)
+    size = len(sample.names)
+    return {kind: 0.5 * times / size for kind, times in shapes.items() if kind and times >= 0.5 * size}
 
 
 def _shape(name: str, affixes: Mapping[str, str]) -> str:
@@ -212,10 +222,13 @@ def _called(
     values: Mapping[int, EndKind | None],
     most: int = 6,
 ) -> tuple[str, ...]:
-    """Return words for what stands at an end: its type, the relations that lead there, a word that its names share."""
+    """Return words for what stands at an end: its type ("ship" of what has a ship type), the relations that lead there,
+    a word that its names share."""
     size = max(len(sample.names), 1)
     called = [types[end]] if types.get(end) else []
     called += [labels[-end]] if end < 0 else []
+    common = [other for other, times in sample.others.items() if other > 0 and times >= 0.3 * size]
+    called += [found[1] for other in sorted(common) if (found := _TYPE_OF_A_THING.fullmatch(labels[other].lower()))]
     leading = sorted((-times, other) for other, times in sample.others.items() if other < 0 and times >= 0.3 * size)
     called += [labels[-other] for _, other in leading if values.get(other) is None]
     last = Counter(

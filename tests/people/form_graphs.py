@@ -166,14 +166,14 @@ def lawfirm() -> Graph:
         add(rival, "seniorPartner", partners[i])
         value(rival, "numberOfLawyers", 22 + (i * 31) % 87)
     for i, matter in enumerate(matters):
-        judge = i % 7
+        bench = i % 7
         add(matter, "concernsArea", areas[(i * 5 + i // 6) % 6])
         add(matter, "onBehalfOf", next(c for c in clients if c.split()[0] in matter))
         add(matter, "handledBy", lawyers[(i * 3) % 14], lawyers[(i * 5 + 1) % 14])
-        add(matter, "heardAt", courts[judge % 4])
-        add(matter, "presidedOverBy", judges[judge])
+        add(matter, "heardAt", courts[bench % 4])
+        add(matter, "presidedOverBy", judges[bench])
         add(matter, "opposingFirm", rivals[(i * 3 + i // 4) % 4])
-        value(matter, "docketNumber", f"{'MCTA'[judge % 4]}-{2300 + 17 * i}")
+        value(matter, "docketNumber", f"{'MCTA'[bench % 4]}-{2300 + 17 * i}")
         value(matter, "filedOn", g.date(2015, 2023))
         value(matter, "amountClaimed", 85000 + (i * 437000) % 5_900_000)
         if i % 3:

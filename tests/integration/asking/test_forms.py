@@ -195,6 +195,19 @@ def test_all_are_counted_and_the_first_come_back(company: Engine, gateway: Gatew
     assert gateway.fetch(combine_ends(Combination(sales, value_steps=salary, bound=bound), {}, 9)).total == 2
 
 
+def test_parts_with_thousands_of_ends_are_combined(
+    gateway: Gateway, driver: neo4j.Driver, connection: Connection
+) -> None:
+    clear_database(driver, connection.database)
+    people = {f"p.{i}": f"Person {i}" for i in range(3_000)}
+    lived = [(person, relation, "c.x") for person in people for relation in ("born_in", "lives_in")]
+    write_graph(driver, gateway, [*lived, ("c.x", "twin_of", "p.0")], {**people, "c.x": "Exeter"})
+    born, lives = (EndSet("c.x", (Step(relation, inverse=True),)) for relation in ("born_in", "lives_in"))
+    twin = EndSet("c.x", (Step("twin_of"),), negated=True)
+    found = gateway.fetch(combine_ends(Combination((born, lives, twin)), {}, 5))
+    assert (found.total, len(found.ends)) == (2_999, 5)
+
+
 @pytest.mark.long
 def test_120_questions_over_geonames(
     gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings

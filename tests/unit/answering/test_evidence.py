@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.evidence.evidence import Answer, Evidence
-from lodestar.engine.evidence.extras import MENTIONED_WITH, collect_snippets
+from lodestar.engine.evidence.extras import collect_snippets
 from lodestar.engine.evidence.text import (
     MAX_NAME_CHARS,
     Order,
@@ -20,6 +20,7 @@ from lodestar.engine.evidence.text import (
     one_line,
     relation_words,
 )
+from lodestar.engine.neo4j.graph import MENTIONED_WITH
 from lodestar.engine.steps import drive
 from lodestar.engine.values import AnswerEntity, Entity, Path, Question, Scored, Triple
 
@@ -296,7 +297,7 @@ def test_snippets_are_those_of_what_is_mentioned_together_best_first_and_once() 
     one, two = Triple(PERU, MENTIONED_WITH, LIMA), Triple(LIMA, MENTIONED_WITH, BIEBER)
     chain = chain_of(Path((one, two), (False, False)))
     triples = tuple(Scored(triple, 1.0) for triple in (one, Triple(PERU, "capital", LIMA), two))
-    evidence = [
+    evidence: list[Evidence[Any]] = [
         Evidence(Question("?"), (), "chain", (Scored(chain, 1.0),)),
         Evidence(Question("?"), (), "triple", triples),
     ]

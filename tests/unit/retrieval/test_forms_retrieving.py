@@ -10,7 +10,8 @@ from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence, Kind
 from lodestar.engine.evidence.extras import FormResult
-from lodestar.engine.forms.form_retriever import FormRetriever
+from lodestar.engine.forms.form_retriever import VALUED, FormRetriever
+from lodestar.engine.forms.yes_or_no import raise_odds
 from lodestar.engine.neo4j.templates import Row
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Topic
@@ -61,3 +62,52 @@ def test_a_path_that_is_less_likely_than_the_bound_is_not_counted(probability: f
     assert formed is not None
     assert (formed.forms, formed.total) == (("how many",), total)
     assert formed.reason.startswith("nothing was found for") is (total == 0)
+
+
+SHIPS, CREWS = (tuple(Entity(f"{kind} {i}", f"{kind} {i}") for i in range(2)) for kind in ("Ship", "Crew"))
+
+
+class ShipsAndCrews:
+    """Finds crews and ships for a hall, crews first; of ships alone a length."""
+
+    gives: Kind = "chain"
+
+    def __init__(self, ships: float) -> None:
+        self.ships = ships
+
+    def retrieve(self, questions: Sequence[LinkedQuestion], _top_k: int) -> Steps[list[Evidence[Chain]]]:
+        yield from ()
+        return [self._find(each) for each in questions]
+
+    def _find(self, linked: LinkedQuestion) -> Evidence[Chain]:
+        topic = linked.topics[0].entity
+        items = [
+            Scored(leads("crew", *CREWS, topic=topic), 0.5),
+            Scored(leads("built", *SHIPS, topic=topic), self.ships),
+        ]
+        if topic in SHIPS:
+            items = [Scored(leads("length", Entity("120", "120"), topic=topic), 0.9)]
+        elif topic in CREWS:
+            items = [Scored(leads("leader", Entity("Ann", "Ann"), topic=topic), 0.6)]
+        calibration = Calibration("probability")
+        return evidence_of(*items, text=linked.question.text, calibration=calibration, topics=linked.topics)
+
+
+def ask_for_the_longest(ships: float) -> FormResult:
+    graph = CombiningGraph(
+        [("Hall", "built", ship.id) for ship in SHIPS]
+        + [("Hall", "crew", crew.id) for crew in CREWS]
+        + [(ship.id, "length", "120") for ship in SHIPS]
+    )
+    retriever = FormRetriever(ShipsAndCrews(ships), NoLinker(), {}, least=0.2)
+    (found,) = retrieved(graph, retriever, [Question("Which is the longest of the boats at Hall?", ("Hall",))])
+    formed = found.extra_of(FormResult)
+    assert formed is not None
+    return formed
+
+
+@pytest.mark.parametrize("ships", [0.25, 0.03])
+def test_an_ordered_part_is_the_path_to_what_has_the_property(ships: float) -> None:
+    formed = ask_for_the_longest(ships)
+    assert [path for _, path in formed.parts] == ["Hall: built", "length"]
+    assert formed.probability == pytest.approx(raise_odds(ships, VALUED))

@@ -94,6 +94,15 @@ def test_ends_get_their_kind_from_values_words_names_and_what_else_they_are() ->
     assert "city" in found[-3].words
 
 
+def test_what_has_a_ship_type_is_called_a_ship() -> None:
+    ships = ("Amber Heron", "Dagny Rose")
+    samples = {1: EndSample(ships, 0, {1: 2, 2: 2}), -1: EndSample(("Skarnes",), 0, {-1: 1}),
+               2: EndSample(ships, 0, {1: 2, 2: 2}), -2: EndSample(("tanker", "trawler"), 0, {-2: 2})}  # fmt: skip
+    found = end_kinds(samples, {1: "home port", 2: "ship type"}, {})
+    assert "ship" in found[1].words
+    assert "ship" not in found[-1].words
+
+
 def test_a_noun_tells_its_kind_by_its_head() -> None:
     assert noun_kind("place of birth") == "place"
     assert noun_kind("head physicist") == "person"

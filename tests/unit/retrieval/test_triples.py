@@ -95,7 +95,7 @@ def test_the_best_triples_of_each_question_come_first_with_their_scores() -> Non
     assert [[topic.entity.id for topic in each.topics] for each in found] == [["film"], [], ["town"]]
     (columns,) = model.seen
     assert [columns.questions[number] for number in sorted(set(columns.question_of.tolist()))] == ["who is in it"] * 2
-    assert sorted(columns.names[node] or "" for node in np.flatnonzero(columns.is_topic)) == ["film", "town"]
+    assert sorted(columns.names[node] or "" for node in np.flatnonzero(columns.is_topic).tolist()) == ["film", "town"]
 
 
 @pytest.mark.parametrize(("keep", "top_k", "num"), [(3, 1, 3), (1, 3, 3), (99, 1, len(SCORES))])
