@@ -8,6 +8,7 @@ computes while the database answers another. Why no library: docs/decisions/0030
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
@@ -63,41 +64,29 @@ class Observer(Protocol):
         """An item left the queue after so long."""
 
 
-@dataclass(slots=True, eq=False)
-class _Waiting(Generic[Item, Result]):
-    key: Hashable
-    item: Item
-    client: Hashable
-    future: asyncio.Future[Result]
-    since: float
-    error: BaseException | None = None
-    expiry: asyncio.TimerHandle | None = field(default=None, repr=False)
+Ask = Callable[[Any, Sequence[Item]], Awaitable[Sequence[Result]]]
+"""Called with a key and items, returns as many results."""
 
 
-class MicroBatches(Generic[Item, Result]):
-    """Batches items with the same key; for use in one event loop.
+class Batches(ABC, Generic[Item, Result]):
+    """Batches items with the same key, within limits; for use in one event loop.
 
-    ask: called with a key and items, returns as many results. If it fails for one item, the rest of the batch is asked
-    again without it. While the database is away, items wait for it until their deadlines.
+    If `ask` fails for one item, the rest of the batch is asked again without it. While the database is away, items wait
+    for it until their deadlines. `MicroBatches` is the server's own, `on_ray.ServeBatches` that of a replica on Ray.
     """
 
     def __init__(
         self,
-        ask: Callable[[Any, Sequence[Item]], Awaitable[Sequence[Result]]],
+        ask: Ask[Item, Result],
         limits: BatchLimits = BatchLimits(),  # noqa: B008 - frozen
         observer: Observer | None = None,
     ) -> None:
         self.limits = limits
         self._ask = ask
         self._observer = observer
-        self._queues: OrderedDict[Hashable, deque[_Waiting[Item, Result]]] = OrderedDict()
         self._num_waiting = 0
-        self._last_size = 1
-        self._seconds_each = 0.05
-        self._arrived = asyncio.Event()
-        self._away_s = 0.0
-        self._workers: set[asyncio.Task[None]] = set()
         self._under_way = 0
+        self._seconds_each = 0.05
         self._closed = False
 
     @property
@@ -115,7 +104,7 @@ class MicroBatches(Generic[Item, Result]):
 
     def check_room(self, client: Hashable, num_items: int) -> None:
         """Raise `OverloadedError` if the queue has no room for so many more items of a client."""
-        limit, own = self.limits.max_queue, len(self._queues.get(client, ()))
+        limit, own = self.limits.max_queue, self._count_waiting(client)
         at_once = 0 if self._under_way else self.limits.max_batch  # a free worker takes a batch: that does not wait
         retry_after_s = max(1, round(self._num_waiting * self._seconds_each))
         if self._closed:
@@ -134,6 +123,66 @@ class MicroBatches(Generic[Item, Result]):
                 retry_after_s,
             )
 
+    @abstractmethod
+    def put(self, key: Hashable, item: Item, *, client: Hashable, deadline_s: float) -> asyncio.Future[Result]:
+        """Put an item into the queue and return the future that `submit` waits for."""
+
+    async def close(self, patience_s: float) -> None:
+        """Refuse new items, wait up to `patience_s` for those in the queue, and fail the rest."""
+        self._closed = True
+        loop = asyncio.get_running_loop()
+        end = loop.time() + patience_s
+        while (self._num_waiting or self._under_way) and loop.time() < end:
+            await asyncio.sleep(0.02)
+        await self._stop()
+
+    @abstractmethod
+    async def _stop(self) -> None:
+        """Fail what waits with `OverloadedError`, and end what runs."""
+
+    @abstractmethod
+    def _count_waiting(self, client: Hashable) -> int:
+        """Return how many items of a client wait."""
+
+    def _observe(self, waits_s: Sequence[float]) -> None:
+        """Notify the observer of a batch whose items have waited so long."""
+        if self._observer is not None:
+            self._observer.batch(len(waits_s))
+            for seconds in waits_s:
+                self._observer.record_wait(seconds)
+
+    def _learn_speed(self, seconds: float, num_items: int) -> None:
+        """Learn from a batch how long an item takes, for the time at which to ask again."""
+        self._seconds_each += 0.2 * (seconds / num_items - self._seconds_each)
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting(Generic[Item, Result]):
+    key: Hashable
+    item: Item
+    client: Hashable
+    future: asyncio.Future[Result]
+    since: float
+    error: BaseException | None = None
+    expiry: asyncio.TimerHandle | None = field(default=None, repr=False)
+
+
+class MicroBatches(Batches[Item, Result]):
+    """Sends a batch as soon as a worker is free: a queue for each client, whose items take turns."""
+
+    def __init__(
+        self,
+        ask: Ask[Item, Result],
+        limits: BatchLimits = BatchLimits(),  # noqa: B008 - frozen
+        observer: Observer | None = None,
+    ) -> None:
+        super().__init__(ask, limits, observer)
+        self._queues: OrderedDict[Hashable, deque[_Waiting[Item, Result]]] = OrderedDict()
+        self._last_size = 1
+        self._arrived = asyncio.Event()
+        self._away_s = 0.0
+        self._workers: set[asyncio.Task[None]] = set()
+
     def put(self, key: Hashable, item: Item, *, client: Hashable, deadline_s: float) -> asyncio.Future[Result]:
         """Put an item into the queue and return the future that `submit` waits for."""
         self.check_room(client, 1)
@@ -150,26 +199,20 @@ class MicroBatches(Generic[Item, Result]):
             worker.add_done_callback(self._workers.discard)
         return waiting.future
 
-    async def close(self, patience_s: float) -> None:
-        """Refuse new items, wait up to `patience_s` for those in the queue, and fail the rest."""
-        self._closed = True
-        loop = asyncio.get_running_loop()
-        end = loop.time() + patience_s
-        while (self._num_waiting or self._under_way) and loop.time() < end:
-            await asyncio.sleep(0.02)
+    async def _stop(self) -> None:
         for queue in list(self._queues.values()):
             for waiting in list(queue):
-                _fail(waiting, OverloadedError("the server has shut down", 1))
+                _fail(waiting, make_shutdown_error())
         workers = list(self._workers)
         for worker in workers:
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
 
+    def _count_waiting(self, client: Hashable) -> int:
+        return len(self._queues.get(client, ()))
+
     def _expire(self, waiting: _Waiting[Item, Result], deadline_s: float) -> None:
-        _fail(
-            waiting,
-            waiting.error or DeadlineExceededError(f"no answer within the {deadline_s:g} s that the request gave"),
-        )
+        _fail(waiting, waiting.error or make_deadline_error(deadline_s))
 
     def _forget(self, waiting: _Waiting[Item, Result]) -> None:
         if waiting.expiry is not None:
@@ -245,10 +288,7 @@ class MicroBatches(Generic[Item, Result]):
 
     async def _send(self, batch: list[_Waiting[Item, Result]], loop: asyncio.AbstractEventLoop) -> None:
         started = loop.time()
-        if self._observer is not None:
-            self._observer.batch(len(batch))
-            for each in batch:
-                self._observer.record_wait(started - each.since)
+        self._observe([started - each.since for each in batch])
         self._last_size = len(batch)
         try:
             results = await self._ask(batch[0].key, [each.item for each in batch])
@@ -256,7 +296,7 @@ class MicroBatches(Generic[Item, Result]):
             await self._after_failure(batch, error, loop)
             return
         self._away_s = 0.0
-        self._seconds_each += 0.2 * ((loop.time() - started) / len(batch) - self._seconds_each)
+        self._learn_speed(loop.time() - started, len(batch))
         for each, result in zip(batch, results, strict=True):
             if not each.future.done():
                 each.future.set_result(result)
@@ -280,6 +320,16 @@ class MicroBatches(Generic[Item, Result]):
             if not each.future.done():
                 self._queues.setdefault(each.client, deque()).appendleft(each)
                 self._num_waiting += 1
+
+
+def make_shutdown_error() -> OverloadedError:
+    """Return the error of what still waits when the server has shut down."""
+    return OverloadedError("the server has shut down", 1)
+
+
+def make_deadline_error(deadline_s: float) -> DeadlineExceededError:
+    """Return the error of a request without an answer in time."""
+    return DeadlineExceededError(f"no answer within the {deadline_s:g} s that the request gave")
 
 
 def is_database_away(error: BaseException) -> bool:

@@ -26,7 +26,7 @@ from ..resources import Resources
 from ..settings import Settings
 from ..steps import Steps, send_one
 from ..values import Question, Scored, Topic, Triple
-from .batches import BatchLimits, MicroBatches, Observer, is_database_away
+from .batches import Ask, Batches, BatchLimits, MicroBatches, Observer, is_database_away
 from .graph_reads import Direction, NeighbourPage, check_path, read_page
 from .telemetry import Telemetry
 from .watchers import Watch, WatchedRecipe
@@ -77,6 +77,9 @@ class PendingQuestion:
     watch: Watch | None = field(default=None, compare=False)
 
 
+MakeBatches = Callable[[Ask[PendingQuestion, Any], BatchLimits, Observer | None], Batches[PendingQuestion, Any]]
+
+
 class _SharingEngine(Engine):
     """An engine over the connections of the first one."""
 
@@ -109,6 +112,7 @@ class Service:
         telemetry: Telemetry | None = None,
         observer: Observer | None = None,
         connection: Connection | None = None,
+        make_batches: MakeBatches = MicroBatches,
     ) -> None:
         if not recipes:
             raise UsageError("expected a recipe to serve, found none")
@@ -122,7 +126,7 @@ class Service:
         self._opened: _OpenEngines | None = None
         self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix="lodestar-batch")
         self._lookups = ThreadPoolExecutor(4, thread_name_prefix="lodestar-lookup")
-        self.batches: MicroBatches[PendingQuestion, Any] = MicroBatches(self._ask, limits, observer)
+        self.batches = make_batches(self._ask, limits, observer)
 
     @property
     def default(self) -> str:
