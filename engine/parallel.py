@@ -58,12 +58,12 @@ class Workers:
             return self._map_on_ray(work, parts, ordered=ordered)
         return self._map_in_threads(work, parts, ordered=ordered)
 
-    def count_on(self, ray: Any, resource: str = "CPU") -> int:
+    def count_on(self, ray: Any, resource: str = "CPU", *, option: str = "--workers") -> int:
         """Return how many workers there are on a connected cluster; `UsageError` if it has not as many CPUs or GPUs."""
         num = int(ray.cluster_resources().get(resource, 0))
         if num < max(self.num, 1):
             raise UsageError(
-                f"--workers {self.num}: expected at most one for each {resource} of the cluster, it has {num}"
+                f"{option} {self.num}: expected at most one for each {resource} of the cluster, it has {num}"
             )
         return self.num or num
 
@@ -167,18 +167,23 @@ class _Hand:
         """Return the function where this node has the same code and the folder."""
         import ray
 
-        from .provenance import code_sha256
-
-        if code_sha256() != self._code:
-            raise UsageError("--ray: a node has another Lodestar than this command: install the same one on every node")
-        try:
-            os.chdir(self._folder)
-        except OSError as error:
-            raise UsageError(
-                f"--ray: a node has no folder {self._folder} ({error.strerror}): work in a folder that all nodes share"
-            ) from error
+        check_node(self._folder, self._code)
         found: Callable[[Any], Any] = ray.get(work)
         return found
+
+
+def check_node(folder: str, code: str) -> None:
+    """Go to the folder of the command in a process of Ray; raise `UsageError` for other code, or without the folder."""
+    from .provenance import code_sha256
+
+    if code_sha256() != code:
+        raise UsageError("--ray: a node has another Lodestar than this command: install the same one on every node")
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        raise UsageError(
+            f"--ray: a node has no folder {folder} ({error.strerror}): work in a folder that all nodes share"
+        ) from error
 
 
 class _Heard(logging.Handler):

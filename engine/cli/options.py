@@ -121,20 +121,21 @@ def _ray_address(_context: click.Context, _option: click.Parameter, text: str | 
 
 
 _RAY_ADDRESS = re.compile(r"local|auto|(ray://)?[\w.\-\[\]:]+:\d{1,5}", re.ASCII)
+RAY = click.option(
+    "--ray",
+    is_flag=False,
+    flag_value="local",
+    metavar="[ADDRESS]",
+    callback=_ray_address,
+    help="Work on a Ray cluster: HOST:PORT, ray://HOST:PORT, auto, or one of this machine's own (docs/ray.md).",
+)
 _WORKERS = (
     click.option(
         "--workers",
         type=click.IntRange(1, 1024),
         help="Parts at a time (default: 1; with --ray one for each CPU of it).",
     ),
-    click.option(
-        "--ray",
-        is_flag=False,
-        flag_value="local",
-        metavar="[ADDRESS]",
-        callback=_ray_address,
-        help="Work on a Ray cluster: HOST:PORT, ray://HOST:PORT, auto, or one of this machine's own (docs/ray.md).",
-    ),
+    RAY,
 )
 
 

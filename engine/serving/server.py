@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -18,9 +18,9 @@ from ..errors import PortTakenError, UsageError
 from ..recipes.recipe import Recipe
 from ..settings import Settings, is_loopback
 from .app import AppOptions, make_app
-from .batches import BatchLimits
+from .batches import BatchLimits, MicroBatches
 from .guard import AccessRules, PatientProtocol
-from .service import Service
+from .service import MakeBatches, Service
 from .telemetry import Metrics, Telemetry
 
 if TYPE_CHECKING:
@@ -75,16 +75,20 @@ def run_server(
     """Serve until a signal; then answer waiting requests and stop. Raise `PortTakenError` if the port is in use."""
     options.check()
     listening = bind_socket(options.host, options.port)
-    port = listening.getsockname()[1]
     app = make_application(settings, recipes, options)
-    host = f"[{options.host}]" if ":" in options.host else options.host
-    mcp = ", MCP at /mcp" if make_mcp_tools() else ""
     listening.listen(BACKLOG)  # whoever reads the address may connect at once
-    say(f"lodestar: http://{host}:{port}/ (documentation at /docs{mcp}); Ctrl-C ends it")
-    if not is_loopback(options.host):
-        say(f"lodestar: others reach it; requests need the token in {TOKEN_VARIABLE}")
+    say_address(replace(options, port=listening.getsockname()[1]), say)
     share_interpreter()
     make_server(app).run(sockets=[listening])
+
+
+def say_address(options: ServerOptions, say: Callable[[str], None]) -> None:
+    """Say where the server listens, and what a request needs."""
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    mcp = ", MCP at /mcp" if make_mcp_tools() else ""
+    say(f"lodestar: http://{host}:{options.port}/ (documentation at /docs{mcp}); Ctrl-C ends it")
+    if not is_loopback(options.host):
+        say(f"lodestar: others reach it; requests need the token in {TOKEN_VARIABLE}")
 
 
 def share_interpreter() -> None:
@@ -117,16 +121,32 @@ def make_server(app: Any) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def make_application(settings: Settings, recipes: Mapping[str, Recipe], options: ServerOptions) -> Any:
-    """Return the complete application (ASGI): endpoints, pages, metrics and MCP."""
+def make_application(
+    settings: Settings,
+    recipes: Mapping[str, Recipe],
+    options: ServerOptions,
+    *,
+    make_batches: MakeBatches = MicroBatches,
+    replica: str = "",
+) -> Any:
+    """Return the complete application (ASGI): endpoints, pages, metrics and MCP.
+
+    make_batches: what batches questions. replica: the name by which the metrics say whose they are."""
     access = AccessRules.of(options.host, token=options.token, more_hosts=options.hosts, origins=options.origins)
-    metrics = Metrics()
+    metrics = Metrics(replica=replica)
     telemetry = Telemetry(metrics, questions=options.trace_questions)
     tools = make_mcp_tools()
     mcp = None if tools is None else (tools.http(sorted(access.hosts), sorted(access.origins)), tools.running)
 
     def make_service() -> Service:
-        return Service(settings, recipes, limits=options.limits, telemetry=telemetry, observer=metrics)
+        return Service(
+            settings,
+            recipes,
+            limits=options.limits,
+            telemetry=telemetry,
+            observer=metrics,
+            make_batches=make_batches,
+        )
 
     return make_app(
         make_service,

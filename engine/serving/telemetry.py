@@ -35,8 +35,8 @@ _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 class Metrics:
     """The server's metrics, in a registry of their own; see docs/serving.md for what each counts."""
 
-    def __init__(self, registry: CollectorRegistry | None = None) -> None:
-        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+    def __init__(self, registry: CollectorRegistry | None = None, *, replica: str = "") -> None:
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 
         self.registry = registry or CollectorRegistry()
         own: dict[str, Any] = {"registry": self.registry}
@@ -57,6 +57,8 @@ class Metrics:
         self.cuts = Counter("lodestar_cuts", "Bounds that cut evidence", **own)
         self.round_trips = Counter("lodestar_round_trips", "Requests to the database", **own)
         self.tokens = Counter("lodestar_tokens", "Tokens of the language model", ("direction",), **own)
+        if replica:
+            Info("lodestar_replica", "The replica that these metrics are of", **own).info({"replica": replica})
 
     def batch(self, size: int) -> None:
         """Count a batch."""

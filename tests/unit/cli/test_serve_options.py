@@ -12,8 +12,9 @@ from lodestar.engine.cli import serve
 from lodestar.engine.cli.demo import DEMO_NAME
 from lodestar.engine.cli.main import main
 from lodestar.engine.errors import UsageError
+from lodestar.engine.parallel import Workers
 from lodestar.engine.recipes.recipe import Recipe
-from lodestar.engine.serving import server
+from lodestar.engine.serving import on_ray, server
 from lodestar.engine.serving.guard import AccessRules
 from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Settings
@@ -79,6 +80,19 @@ def test_how_far_the_search_goes(served: Serve) -> None:
 
     assert option("beam_width", "--beam-width", "3") == 3 != option("beam_width")
     assert [option("return_to_topic", *flag) for flag in ((), ("--return-to-topic",))] == [False, True]
+
+
+def test_replicas_on_ray(served: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[ServerOptions, Workers]] = []
+    monkeypatch.setattr(on_ray, "run_on_ray", lambda *given, **_: asked.append(given[2:]))
+    for arguments in (["--ray", "10.0.0.1:6379", "--replicas", "4", "--port", "9"], ["--ray"]):
+        CliRunner().invoke(main, ["serve", *arguments], catch_exceptions=False)
+    assert [(each.port, workers) for each, workers in asked] == [
+        (9, Workers(4, "10.0.0.1:6379")),
+        (8080, Workers(0, "local")),
+    ]
+    with pytest.raises(UsageError, match="--replicas: needs --ray"):
+        served("--replicas", "2")
 
 
 def test_a_demo_has_a_server_of_its_own_with_the_small_world(served: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
