@@ -115,8 +115,9 @@ def load(
                 describe_from_file(gateway, options.phrases_file)
             return LoadReport.of_manifest(plan.finished, time.monotonic() - started_s)
         with _stage_source(source, sha256, options, progress) as (stage, counts):
-            manifest = _manifest(source, sha256, plan, stage, counts, options, "online")
-            related = _write_online(gateway, lock, stage, manifest, source, plan, options, progress)
+            stated = stage.relation_words()
+            manifest = _manifest(source, sha256, plan, stated, counts, options, "online")
+            related = _write_online(gateway, lock, stage, manifest, source, stated, plan, options, progress)
     return _report(manifest, counts, related, options, started_s)
 
 
@@ -150,18 +151,19 @@ def load_embedded(
                 plan = plan_load(sha256, options, *_read_graph_state(old.gateway))
                 if plan.finished:
                     return LoadReport.of_manifest(plan.finished, time.monotonic() - started_s)
-            manifest = _manifest(source, sha256, plan, stage, counts, options, writer)
+            stated = stage.relation_words()
+            manifest = _manifest(source, sha256, plan, stated, counts, options, writer)
             if writer == "bulk":
                 facts, lock = source.relation_facts(), old.lock if old else None
                 said = _read_statements(old.gateway) if old else ()
-                complete = partial(_give_meaning, said=said, stated=stage.relation_words(), options=options)
+                complete = partial(_give_meaning, said=said, stated=stated, options=options)
                 related = BulkWriter(progress).write(stage, manifest, facts, instance, incoming, lock, complete)
                 started = instance.start(progress=False)
                 memory = f"heap {started.heap_mb:,} MB, page cache {started.pagecache_mb:,} MB"
                 say(f"server: {memory} for a store of {instance.store_mb:,} MB")
             else:
                 assert old
-                related = _write_online(old.gateway, old.lock, stage, manifest, source, plan, options, progress)
+                related = _write_online(old.gateway, old.lock, stage, manifest, source, stated, plan, options, progress)
     return _report(manifest, counts, related, options, started_s)
 
 
@@ -301,13 +303,14 @@ def _write_online(
     stage: Stage,
     manifest: Manifest,
     source: Source,
+    stated: Sequence[StatedWords],
     plan: LoadPlan,
     options: LoadOptions,
     progress: Progress,
 ) -> int:
     writer = OnlineWriter(gateway, options.batch_size, progress)
     said = _read_statements(gateway) if plan.replaces else ()
-    complete = partial(_give_meaning, said=said, stated=stage.relation_words(), options=options)
+    complete = partial(_give_meaning, said=said, stated=stated, options=options)
     return writer.write(stage, manifest, source.relation_facts(), lock, replace=plan.replaces, complete=complete)
 
 
@@ -332,9 +335,14 @@ def _give_meaning(
 
 
 def _manifest(
-    source: Source, sha256: str, plan: LoadPlan, stage: Stage, counts: StageCounts, options: LoadOptions, writer: str
+    source: Source,
+    sha256: str,
+    plan: LoadPlan,
+    stated: Sequence[StatedWords],
+    counts: StageCounts,
+    options: LoadOptions,
+    writer: str,
 ) -> Manifest:
-    words = stage.relation_words()
     return Manifest(
         sha256=sha256,
         number=plan.number,
@@ -350,7 +358,7 @@ def _manifest(
         num_duplicates=counts.num_duplicates,
         checksum=str(counts.checksum),
         replaces=plan.replaces,
-        stated_words=json.dumps(words, ensure_ascii=False) if words else None,
+        stated_words=json.dumps(stated, ensure_ascii=False) if stated else None,
     )
 
 
