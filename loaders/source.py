@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -36,11 +36,25 @@ class LinePart:
 
 
 @dataclass(frozen=True, slots=True)
+class RowSpan:
+    """Some rows of a file, for others to read by themselves.
+
+    read: yields them, their lines counted from 1; it can be pickled. end: where they end in the file, in bytes."""
+
+    read: Callable[[], Iterator[pa.RecordBatch]]
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class RowPart:
-    """Rows that the source reads itself: batches of `rows.ROWS`, read once, and the name of their unit."""
+    """Rows that the source reads itself: batches of `rows.ROWS`, read once, and the name of their unit.
+
+    spans: the same rows for others to read, in order, with the file that has them; none where only the source can."""
 
     shown: str
     batches: Iterator[pa.RecordBatch]
+    spans: Sequence[RowSpan] = ()
+    file: ByteFile | None = None
 
 
 Part = LinePart | RowPart

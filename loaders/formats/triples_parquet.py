@@ -7,7 +7,7 @@ without a column is_literal, an unnamed tail may be a value (`tail_values.py`).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from io import BufferedReader
@@ -22,9 +22,13 @@ from ..reading.byte_file import ByteFile
 from ..reading.file_lists import list_files, name_of
 from ..reading.lines import FIRST_LINES
 from ..reading.records import format_columns
+from ..reading.spans import SPAN_BYTES
 from ..rows import BATCH_ROWS, ROWS
-from ..source import NO_ID, FileSource, Part, RowPart
+from ..source import NO_ID, FileSource, Part, RowPart, RowSpan
 from .delimited import Values, value_pattern
+
+RowColumns = Callable[[Mapping[str, pa.Array]], dict[str, pa.Array]]
+"""Makes the columns of `ROWS` of those that a file has; it can be pickled."""
 
 TRIPLE_COLUMNS = ("head", "relation", "tail")
 _NAME_COLUMNS = ("id", "name")
@@ -54,9 +58,9 @@ class ParquetSource(FileSource):
         """Yield the triples, then the names; a row's line is its number."""
         triples = partial(_triples, value_pattern=self._value_pattern())
         for file in self._files:
-            yield RowPart(file.shown, _batches(file, TRIPLE_COLUMNS, triples))
+            yield _make_part(file, TRIPLE_COLUMNS, triples)
         if self._names:
-            yield RowPart(self._names.shown, _batches(self._names, _NAME_COLUMNS, _names))
+            yield _make_part(self._names, _NAME_COLUMNS, _names)
 
     def _value_pattern(self) -> str | None:
         if self._names is None:
@@ -74,7 +78,41 @@ def has_triples(path: str) -> bool:
         return False
 
 
-def _batches(file: ByteFile, wanted: Sequence[str], row_columns: Any) -> Generator[pa.RecordBatch, None, None]:
+def _make_part(file: ByteFile, wanted: Sequence[str], row_columns: RowColumns) -> RowPart:
+    return RowPart(file.shown, _batches(file, wanted, row_columns), _cut(file, wanted, row_columns), file)
+
+
+def _cut(file: ByteFile, wanted: Sequence[str], row_columns: RowColumns) -> list[RowSpan]:
+    """Return spans of row groups, of about `SPAN_BYTES` each; none of a file that others cannot open."""
+    if file.path is None:
+        return []
+    try:
+        metadata = parquet.read_metadata(file.path)
+    except (pa.ArrowException, OSError):
+        return []
+    num_groups = metadata.num_row_groups
+    spans: list[RowSpan] = []
+    groups: list[int] = []
+    size = 0
+    for number in range(num_groups):
+        groups.append(number)
+        size += metadata.row_group(number).total_byte_size
+        if size >= SPAN_BYTES or number == num_groups - 1:
+            read = partial(_read_groups, str(file.path), wanted, row_columns, groups)
+            spans.append(RowSpan(read, file.size_bytes * (number + 1) // num_groups))
+            groups, size = [], 0
+    return spans or [RowSpan(partial(_read_groups, str(file.path), wanted, row_columns, []), file.size_bytes)]
+
+
+def _read_groups(
+    path: str, wanted: Sequence[str], row_columns: RowColumns, groups: Sequence[int]
+) -> Iterator[pa.RecordBatch]:
+    return _batches(ByteFile(path), wanted, row_columns, groups)
+
+
+def _batches(
+    file: ByteFile, wanted: Sequence[str], row_columns: RowColumns, groups: Sequence[int] | None = None
+) -> Generator[pa.RecordBatch, None, None]:
     with file.translate_faults(), file.open_unpacked() as stream:
         try:
             opened = parquet.ParquetFile(BufferedReader(cast(Any, stream), 1 << 20))
@@ -83,7 +121,7 @@ def _batches(file: ByteFile, wanted: Sequence[str], row_columns: Any) -> Generat
                 raise InputError(f"{file.shown}: expected a column {missing[0]}, found {format_columns(found)}")
             columns = [*wanted, *(name for name in _OPTIONAL if name in found)]
             line = 0
-            for batch in opened.iter_batches(batch_size=BATCH_ROWS, columns=columns):
+            for batch in opened.iter_batches(batch_size=BATCH_ROWS, row_groups=groups, columns=columns):
                 given = {name: batch.column(name) for name in batch.schema.names}
                 made = {
                     "line": pa.array(range(line + 1, line + batch.num_rows + 1)),

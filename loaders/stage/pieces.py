@@ -1,4 +1,4 @@
-"""Parse files of lines piece by piece, each by itself: on processes of this machine, or on others.
+"""Read files of lines and of rows piece by piece, each by itself: on processes of this machine, or on others.
 
 Every piece becomes a file of rows. Taken over in the order of the pieces, they are what reading in sequence makes.
 """
@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Self
 
 import duckdb
+from pyarrow import parquet
 
 from ...engine.errors import InputError
 from ..parsers.parser import parser
 from ..reading.lines import LINES, Reject
 from ..reading.spans import SPAN_BYTES, UNKNOWN_LINE, Span, SpanReader, find_spans
-from ..source import LinePart
+from ..rows import ROWS
+from ..source import LinePart, Part, RowPart, RowSpan
 from .processes import MapInOrder
 from .sql import query, run_on_batches
 
@@ -43,9 +45,28 @@ class Piece:
     rows: Path
 
     @property
+    def end(self) -> int:
+        """Where it ends in the file, in bytes."""
+        return self.span.end
+
+    @property
     def num_before(self) -> int:
         """What its rows number the lines after."""
         return UNKNOWN_LINE if self.span.start else 0
+
+
+@dataclass(frozen=True, slots=True)
+class RowPiece:
+    """A span of a file of rows, and the file that its rows go to."""
+
+    span: RowSpan
+    rows: Path
+    num_before: int = 0
+
+    @property
+    def end(self) -> int:
+        """Where it ends in the file, in bytes."""
+        return self.span.end
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +77,10 @@ class ParsedPiece:
     rejects: tuple[Reject, ...]
 
 
-def cut_into_pieces(part: LinePart, number: int, folder: Path) -> list[Piece]:
-    """Return the pieces of a part."""
+def cut_into_pieces(part: Part, number: int, folder: Path) -> list[Piece | RowPiece]:
+    """Return the pieces of a part; none of one that only its source can read."""
+    if isinstance(part, RowPart):
+        return [RowPiece(span, folder / f"{number}-{place}.parquet") for place, span in enumerate(part.spans)]
     path = str(part.file.path)
     return [
         Piece(path, span, part.parser, part.parameters, folder / f"{number}-{place}.parquet")
@@ -65,8 +88,21 @@ def cut_into_pieces(part: LinePart, number: int, folder: Path) -> list[Piece]:
     ]
 
 
-def parse_piece(piece: Piece) -> ParsedPiece | None:
+def parse_piece(piece: Piece | RowPiece) -> ParsedPiece | None:
     """Write the rows of a piece; return None where it cannot be read by itself, to be read with what follows."""
+    return _write_rows(piece) if isinstance(piece, RowPiece) else _parse_lines(piece)
+
+
+def _write_rows(piece: RowPiece) -> ParsedPiece:
+    num_rows = 0
+    with parquet.ParquetWriter(piece.rows, ROWS, compression="lz4") as file:
+        for batch in piece.span.read():
+            file.write_batch(batch)
+            num_rows += batch.num_rows
+    return ParsedPiece(num_rows, ())
+
+
+def _parse_lines(piece: Piece) -> ParsedPiece | None:
     found = parser(piece.parser)
     rejects: list[Reject] = []
     reader = SpanReader(piece.path, piece.span)
@@ -92,22 +128,28 @@ def rest_of(piece: Piece, num_before: int) -> LinePart:
     return LinePart(reader, piece.parser, piece.parameters)
 
 
+def is_cuttable(part: Part) -> bool:
+    """Return whether others can read pieces of a part."""
+    return bool(part.spans) if isinstance(part, RowPart) else part.file.path is not None
+
+
 class ApartReading:
     """The pieces of some parts, parsed apart. Use it as a context manager, and take each part's in its turn."""
 
-    def __init__(self, parts: Sequence[LinePart], folder: Path, map_in_order: MapInOrder) -> None:
+    def __init__(self, parts: Sequence[Part], folder: Path, map_in_order: MapInOrder) -> None:
         self._pieces = [cut_into_pieces(part, number, folder) for number, part in enumerate(parts)]
         self._parsed = iter(map_in_order(parse_piece, list(chain.from_iterable(self._pieces))))
 
     @classmethod
-    def of(cls, parts: Sequence[LinePart], folder: Path, map_in_order: MapInOrder) -> Self | None:
+    def of(cls, parts: Sequence[Part], folder: Path, map_in_order: MapInOrder) -> Self | None:
         """Begin to parse apart; return None where that would take longer than it saves, or others cannot read it."""
-        files = [part.file for part in parts]
-        if sum(file.size_bytes for file in files) < APART_FROM_BYTES or not all(file.path for file in files):
+        if not parts or not all(map(is_cuttable, parts)):
+            return None
+        if sum(part.file.size_bytes for part in parts if part.file) < APART_FROM_BYTES:
             return None
         return cls(parts, folder, map_in_order)
 
-    def take(self, number: int) -> Iterator[tuple[Piece, ParsedPiece | None]]:
+    def take(self, number: int) -> Iterator[tuple[Piece | RowPiece, ParsedPiece | None]]:
         """Yield the pieces of a part with what became of them; each part must be taken to its end."""
         for piece in self._pieces[number]:
             yield piece, next(self._parsed)

@@ -30,7 +30,7 @@ from ..parsers.parser import parser
 from ..source import LinePart, Part, RowPart, Source
 from ..subset import Subset
 from .numbering import Numbering
-from .pieces import MIN_PROCESSES, PIECE_MB, ApartReading, ParsedPiece, Piece, rest_of
+from .pieces import MIN_PROCESSES, PIECE_MB, ApartReading, ParsedPiece, Piece, RowPiece, is_cuttable, rest_of
 from .processes import MapInOrder, MapOnProcesses
 from .rejects import Rejects
 from .sql import query, run_on_batches, set_variables
@@ -263,19 +263,18 @@ class Stage:
         report = _reporter(source, total, progress)
         parts = iter(source.parts())
         ready = list(islice(parts, 1))
-        if ready and isinstance(ready[0], LinePart):
-            ready += parts  # files of lines are opened in any order
+        if ready and is_cuttable(ready[0]):
+            ready += parts  # such files are opened in any order
         with ExitStack() as opened:
             apart = None
             if sample_batches is None and self._map_in_order:
-                lines = [part for part in ready if isinstance(part, LinePart)]
-                if apart := ApartReading.of(lines, self.folder, self._map_in_order):
+                if apart := ApartReading.of(ready, self.folder, self._map_in_order):
                     opened.enter_context(apart)
             for number, part in enumerate(chain(ready, parts)):
                 set_variables(self._open_database(), {"part": number})
                 rejects.begin_part(part.shown)
                 rest: Part | None = part
-                if apart and isinstance(part, LinePart):
+                if apart:
                     rest = self._take_apart(part, apart.take(number), rejects, report)
                 if rest:
                     self._take(rest, rejects, report, sample_batches)
@@ -299,8 +298,8 @@ class Stage:
 
     def _take_apart(
         self,
-        part: LinePart,
-        pieces: Iterable[tuple[Piece, ParsedPiece | None]],
+        part: Part,
+        pieces: Iterable[tuple[Piece | RowPiece, ParsedPiece | None]],
         rejects: Rejects,
         report: Callable[[], None],
     ) -> LinePart | None:
@@ -309,7 +308,7 @@ class Stage:
         text = query("reading/take").replace("{{parser}}", query("reading/piece_rows"))
         num_lines = 0
         for piece, parsed in pieces:
-            if parsed is None:
+            if parsed is None and isinstance(piece, Piece):
                 rest = rest or rest_of(piece, num_lines)
             if parsed and not rest:
                 before = num_lines - piece.num_before
@@ -319,7 +318,8 @@ class Stage:
                     rejects.add(line + before, reason, shown)
                 self._put_aside(rejects)
                 num_lines += parsed.num_lines
-                part.file.skip_to(piece.span.end)
+                if part.file:
+                    part.file.skip_to(piece.end)
                 report()
             piece.rows.unlink(missing_ok=True)
         return rest

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import gzip
+import pickle
 import zlib
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+import pyarrow as pa
 import pytest
 from lodestar.engine.errors import InputError
+from lodestar.loaders.formats import triples_parquet
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.formats.freebase import FreebaseSource
-from lodestar.loaders.source import Source
+from lodestar.loaders.formats.triples_parquet import ParquetSource
+from lodestar.loaders.source import RowPart, Source
 from lodestar.loaders.stage import pieces
 from lodestar.loaders.stage.processes import MapInOrder, MapOnProcesses
 from lodestar.loaders.stage.stage import Stage, StageCounts
 from lodestar.loaders.subset import Subset
+from pyarrow import parquet
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -137,3 +142,54 @@ def test_a_folder_without_files_is_refused(tmp_path: Path) -> None:
         TsvSource(str(tmp_path))
     with pytest.raises(InputError, match="no such file, nor any that fits it as a pattern"):
         TsvSource(str(tmp_path / "*.tsv"))
+
+
+def write_parquet(folder: Path) -> ParquetSource:
+    """Write a folder of files with several row groups, literals and a reject among them, an empty one, and names."""
+    kg = folder / "kg"
+    kg.mkdir()
+    for part, (first, number) in enumerate([(0, 300), (200, 5), (400, 300)]):
+        ids = range(first, first + number)
+        columns = {
+            "head": [f"e{i}" if i != 533 else "" for i in ids],
+            "relation": [f"r{i % 3}" for i in ids],
+            "tail": [f"{i} km" if i % 7 == 0 else f"e{i // 2}" for i in ids],
+            "is_literal": [i % 7 == 0 for i in ids],
+        }
+        parquet.write_table(pa.table(columns), kg / f"part-{part}.parquet", row_group_size=40)
+    parquet.write_table(pa.table(columns).schema.empty_table(), kg / "part-3.parquet")
+    names = {"id": [f"e{i}" for i in range(0, 700, 3)], "name": [f"Name {i}" for i in range(0, 700, 3)]}
+    parquet.write_table(pa.table(names), folder / "names.parquet", row_group_size=100)
+    return ParquetSource(str(kg), str(folder / "names.parquet"))
+
+
+def test_row_groups_make_the_same_stage_as_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(triples_parquet, "SPAN_BYTES", 900)
+    source = write_parquet(tmp_path)
+    spans = [len(part.spans) for part in source.parts() if isinstance(part, RowPart)]
+    assert len(spans) == 5
+    assert min(spans[0], spans[2], spans[4]) > 1
+    whole = staged(source, tmp_path, None)
+    taken: list[int] = []
+
+    def map_and_count(work: Callable[[P], R], parts: Sequence[P], /) -> Generator[R, None, None]:
+        taken.append(len(parts))
+        yield from map(work, pickle.loads(pickle.dumps(parts)))
+
+    assert staged(source, tmp_path, map_and_count) == whole
+    assert taken == [sum(spans)]
+    assert "part-2.parquet:134" in whole[-1]
+    assert source.position_bytes == source.size_bytes
+
+
+def test_a_damaged_parquet_file_is_refused_as_in_sequence(tmp_path: Path) -> None:
+    write_parquet(tmp_path)
+    file = tmp_path / "kg" / "part-1.parquet"
+    content = file.read_bytes()
+    file.write_bytes(content[:8] + bytes(100) + content[108:])
+    found = []
+    for map_in_order in (None, map_here):
+        with pytest.raises(InputError, match="damaged") as refusal:
+            staged(ParquetSource(str(tmp_path / "kg")), tmp_path, map_in_order)
+        found.append(str(refusal.value))
+    assert found[0] == found[1]
