@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import os
 import shutil
 import time
@@ -59,6 +60,8 @@ def _age_s(folder: Path) -> float:
             changed_s = max(changed_s, path.stat().st_mtime)
     return time.time() - changed_s
 
+
+_log = logging.getLogger(__name__)
 
 FORMAT = 2
 MIN_MEMORY_MB = 1_000
@@ -120,6 +123,7 @@ class Stage:
         self._memory_mb = memory_mb or default_memory_mb()
         self._threads = threads or min(machine.num_cpus(), MOST_THREADS, max(1, self._memory_mb // MB_A_THREAD))
         num_processes = min(self._threads, self._memory_mb // PIECE_MB)
+        self._is_asked = map_in_order is not None
         self._map_in_order = map_in_order or (MapOnProcesses(num_processes) if num_processes >= MIN_PROCESSES else None)
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._readers: WeakSet[pa.RecordBatchReader] = WeakSet()
@@ -268,6 +272,11 @@ class Stage:
         with ExitStack() as opened:
             apart = None
             if sample_batches is None and self._map_in_order:
+                if self._is_asked and not all(map(is_cuttable, ready)):
+                    _log.warning(
+                        "%s is read in sequence: workers can read pieces of files of lines and of parquet alone",
+                        source.name,
+                    )
                 if apart := ApartReading.of(ready, self.folder, self._map_in_order):
                     opened.enter_context(apart)
             for number, part in enumerate(chain(ready, parts)):

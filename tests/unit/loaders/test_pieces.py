@@ -15,6 +15,7 @@ from lodestar.engine.errors import InputError
 from lodestar.loaders.formats import triples_parquet
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.formats.freebase import FreebaseSource
+from lodestar.loaders.formats.question_subgraphs import RogSource
 from lodestar.loaders.formats.triples_parquet import ParquetSource
 from lodestar.loaders.source import RowPart, Source
 from lodestar.loaders.stage import pieces
@@ -193,3 +194,14 @@ def test_a_damaged_parquet_file_is_refused_as_in_sequence(tmp_path: Path) -> Non
             staged(ParquetSource(str(tmp_path / "kg")), tmp_path, map_in_order)
         found.append(str(refusal.value))
     assert found[0] == found[1]
+
+
+def test_what_is_read_in_sequence_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "kg.jsonl").write_text('{"id": "q", "question": "?", "answer": ["b"], "graph": [["a", "r", "b"]]}\n')
+    source = RogSource(str(tmp_path / "kg.jsonl"))
+    staged(source, tmp_path, None)
+    assert not caplog.messages
+    staged(source, tmp_path, map_here)
+    assert caplog.messages == [
+        "kg.jsonl is read in sequence: workers can read pieces of files of lines and of parquet alone"
+    ]
