@@ -42,29 +42,38 @@ def train_on_ray(
     `LodestarError` if workers are killed more than `MAX_FAILURES` times.
     """
     with connect_to_ray(workers.ray) as ray:
-        from ray.train import FailureConfig, RunConfig, ScalingConfig
+        from ray.train import FailureConfig, RunConfig, ScalingConfig, UserCallback
         from ray.train.torch import TorchTrainer
         from ray.train.v2.api.exceptions import TrainingFailedError
         from ray.util.queue import Queue
 
+        class EndWhereRefused(UserCallback):
+            """Ends a training that a rank refuses: it would refuse it again."""
+
+            def after_exception(self, run_context: Any, worker_exceptions: Any) -> None:  # noqa: ARG002 - Ray's names
+                if not refused.empty():
+                    raise LodestarError("a rank has refused the training")
+
         said: Queue = Queue()
-        errors: list[LodestarError] = []
+        refused: Queue = Queue()
         on_gpu = request.device.startswith("cuda")
         num = workers.count_on(ray, "GPU" if on_gpu else "CPU")
         folder, kept = str(Path.cwd()), request.folder.absolute().with_name(f".{request.folder.name}.ray")
-        listener = threading.Thread(target=_listen, args=(said, request, errors), daemon=True)
+        listener = threading.Thread(target=_listen, args=(said, request), daemon=True)
         listener.start()
         try:
             TorchTrainer(
-                lambda: _train_rank(kind, config, request, tell_epoch, folder, said),
+                lambda: _train_rank(kind, config, request, tell_epoch, folder, said, refused),
                 scaling_config=ScalingConfig(num_workers=num, use_gpu=on_gpu),
-                run_config=RunConfig(storage_path=str(kept), failure_config=FailureConfig(max_failures=MAX_FAILURES)),
+                run_config=RunConfig(
+                    storage_path=str(kept),
+                    failure_config=FailureConfig(max_failures=MAX_FAILURES),
+                    callbacks=[EndWhereRefused()],  # type: ignore[list-item]
+                ),
             ).fit()
         except TrainingFailedError as error:
-            said.put(_OVER)
-            listener.join()
-            if errors:
-                raise errors[0] from None
+            if not refused.empty():
+                raise refused.get() from None
             raise LodestarError(
                 f"--ray: workers ended {MAX_FAILURES + 1} times: Ray's logs say why; the same command goes on where it "
                 "was saved"
@@ -81,13 +90,19 @@ def _say_nothing(line: str) -> None:
     """Say nothing: the first rank says it."""
 
 
-def _listen(said: Queue, request: TrainingRequest, errors: list[LodestarError]) -> None:
-    while (each := said.get()) is not _OVER:
-        errors.append(each) if isinstance(each, LodestarError) else request.say(each)
+def _listen(said: Queue, request: TrainingRequest) -> None:
+    while (line := said.get()) is not _OVER:
+        request.say(line)
 
 
 def _train_rank(
-    kind: AnyKind, config: Any, request: TrainingRequest, tell_epoch: TellEpoch, folder: str, said: Queue
+    kind: AnyKind,
+    config: Any,
+    request: TrainingRequest,
+    tell_epoch: TellEpoch,
+    folder: str,
+    said: Queue,
+    refused: Queue,
 ) -> None:
     """Train as one rank, in the folder of the process that asked for it."""
     os.chdir(folder)
@@ -96,5 +111,5 @@ def _train_rank(
     try:
         train_kind(kind, config, replace(request, say=say), lambda: nullcontext(watcher))
     except LodestarError as error:
-        said.put(error)
+        refused.put(error)
         raise

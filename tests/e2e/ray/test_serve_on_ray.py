@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -30,7 +29,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.conftest import clear_database
 from tests.e2e.conftest import Lodestar
-from tests.e2e.ray.conftest import PATIENCE_S, workers
+from tests.e2e.ray.conftest import PATIENCE_S, read_logs, workers
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, says
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 from tests.made.serving import serving
@@ -161,12 +160,10 @@ def test_replies_are_those_of_one_process_to_the_byte(
         second = lodestar("serve", "--ray", ray_address, "--port", "0")
         assert (second.code, second.err.count("\n")) == (2, 1), second.err
         assert "a Ray Serve runs there already" in second.err
-    (gcs,) = workers("gcs_server")
-    logs = next(word.partition("=")[2] for word in gcs.cmdline() if word.startswith("--log_dir="))
-    said = b"".join(path.read_bytes() for path in Path(logs).rglob("*") if path.is_file())
-    assert b"ServeReplica" in said
-    assert TOKEN.encode() not in said
-    assert QUESTION.encode() not in said
+    said = read_logs("*")
+    assert "ServeReplica" in said
+    assert TOKEN not in said
+    assert QUESTION not in said
 
 
 class HeldAnswers:

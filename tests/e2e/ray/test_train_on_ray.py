@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 
 from tests.e2e.conftest import Lodestar
-from tests.e2e.ray.conftest import RANK, kill_worker
+from tests.e2e.ray.conftest import RANK, kill_worker, read_logs
 from tests.e2e.training.test_train_cli import command, under_way
 from tests.made.mined_examples import mined_file, tiny_encoder
 
@@ -54,9 +56,16 @@ def test_two_ranks_learn_what_those_of_torchrun_do(
     assert not list(data.glob(".ray.ray"))
 
 
-def test_what_a_rank_refuses_is_one_line(lodestar: Lodestar, data: Path, ray_address: str) -> None:
+def test_what_a_rank_refuses_is_one_line_at_once(lodestar: Lodestar, data: Path, ray_address: str) -> None:
     train = str(data / "train.jsonl.gz")
     asked = ("train", "star", "--dataset", train, "--dev", train, "--out", str(data / "star"))
+    before = count_decisions()
     plain, on_ray = lodestar(*asked), lodestar(*asked, "--ray", ray_address)
     assert on_ray.code == plain.code != 0
     assert on_ray.err.splitlines()[-1:] == plain.err.splitlines()[-1:]
+    assert count_decisions() - before == Counter(RAISE=1)
+
+
+def count_decisions() -> Counter[str]:
+    """Return how often Ray has decided to start the ranks again or to end, by the logs of its trainings."""
+    return Counter(re.findall(r"\[FailurePolicy\] (\w+)", read_logs("ray-train-app-controller*.log")))
