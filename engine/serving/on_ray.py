@@ -56,8 +56,6 @@ KILL_AFTER_S = PATIENCE_S + 5.0
 """A replica that stops has this long to answer what it has, and to close its engine."""
 _LOGGING = {"enable_access_log": False, "log_level": "WARNING"}
 """A request's line in the access log would have the question of a page's address."""
-
-
 _PROXY = {"RAY_SERVE_PROXY_PREFER_LOCAL_NODE_ROUTING": "0"}
 """The one proxy would leave the replicas of other nodes idle."""
 
@@ -147,25 +145,31 @@ class ServeBatches(Batches[Item, Result]):
             raise outcome
         return outcome
 
-    async def _ask_batch(self, batch: list[_Waiting]) -> list[Result | Exception]:
-        """Return the result of each item or its error; items of different keys are asked one key after the other."""
+    async def _ask_batch(self, batch: list[_Waiting]) -> list[Result | Exception | None]:
+        """Return the result of each item or its error, and None where nobody waits for it any more.
+
+        Items of different keys are asked one key after the other.
+        """
         loop = asyncio.get_running_loop()
         started = loop.time()
-        self._observe([started - each.since for each in batch])
+        live = [each for each in batch if each.is_waiting]
+        if not live:
+            return [None] * len(batch)
+        self._observe([started - each.since for each in live])
         by_key: dict[Hashable, list[_Waiting]] = {}
-        for each in batch:
+        for each in live:
             self._leave(each)
             by_key.setdefault(each.key, []).append(each)
         outcomes: dict[_Waiting, Result | Exception] = {}
-        self._under_way += len(batch)
+        self._under_way += len(live)
         try:
             for key, alike in by_key.items():
                 found = await self._ask_apart(key, [each.item for each in alike])
                 outcomes.update(zip(alike, found, strict=True))
         finally:
-            self._under_way -= len(batch)
-        self._learn_speed(loop.time() - started, len(batch))
-        return [outcomes[each] for each in batch]
+            self._under_way -= len(live)
+        self._learn_speed(loop.time() - started, len(live))
+        return [outcomes.get(each) for each in batch]
 
     async def _ask_apart(self, key: Hashable, items: Sequence[Item]) -> list[Result | Exception]:
         """Return what `ask` returns; where it fails, halve the items until those that fail are alone."""

@@ -257,6 +257,18 @@ def test_too_many_are_refused_with_retry_after(engine: Engine, environment: dict
     assert all(int(each.headers["retry-after"]) >= 1 for each in replies if each.status_code == 429)
 
 
+def test_what_nobody_waits_for_is_not_asked(engine: Engine, environment: dict[str, str], ray_address: str) -> None:
+    held = HeldAnswers()
+    options = ("--set", "answerer.kind=llm", "--max-batch", "1")
+    with serve_on_ray(environment | held.environment, ray_address, *options) as (url, _):
+        with ask_and_hold(url, held, 12) as asked, connect(url) as client:
+            for _ in range(4):
+                late = client.post("/v1/ask", json={"question": LIMA, "timeout_s": 0.2})
+                assert late.status_code == 504, late.text
+        assert {each.result().status_code for each in asked} == {200}
+    assert not [each for each in held.llm.requests if LIMA in each.prompt]
+
+
 def test_what_does_not_fit_is_one_line(lodestar: Lodestar, engine: Engine, ray_address: str) -> None:
     with bind_socket("127.0.0.1", 0) as taken:
         taken.listen()
