@@ -20,6 +20,7 @@ from typing import Any
 
 import aiohttp
 import numpy as np
+import psutil
 from lodestar.engine.api import Engine
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.settings import resolve
@@ -107,6 +108,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=256, help="questions of each measurement")
     parser.add_argument("--overload-s", type=float, default=10.0, help="seconds of overload, 0 for none")
     parser.add_argument("--max-batch", type=int, default=32, help="questions that the server asks together")
+    parser.add_argument("--replicas", type=int, default=0, help="replicas on a Ray of this machine, 0 for no Ray")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()
     checkpoint = {"star.checkpoint": arguments.checkpoint} if arguments.checkpoint else {}
@@ -119,11 +121,15 @@ def main() -> None:
         figures |= library(engine, questions)
     with_checkpoint = ["--checkpoint", arguments.checkpoint] if arguments.checkpoint else []
     command = [sys.executable, "-m", "lodestar", "serve", "--port", "0", "--max-batch", str(arguments.max_batch)]
-    with subprocess.Popen([*command, *with_checkpoint], stderr=subprocess.PIPE, text=True) as server:
+    on_ray = ["--ray", "--replicas", str(arguments.replicas)] if arguments.replicas else []
+    began = time.perf_counter()
+    with subprocess.Popen([*command, *with_checkpoint, *on_ray], stderr=subprocess.PIPE, text=True) as server:
         try:
             assert server.stderr is not None
             url = next(line for line in server.stderr if "http://" in line).split()[1].rstrip("/")
-            figures |= served(url, questions, arguments.overload_s)
+            figures["start s"] = time.perf_counter() - began
+            figures |= served(url, questions, arguments.overload_s, arguments.replicas)
+            figures["memory MB"] = memory_mb(psutil.Process(server.pid))
         finally:
             server.terminate()
     figures["throughput ratio"] = figures["http 32 per s"] / figures["batch of 64 per s"]
@@ -138,6 +144,11 @@ def main() -> None:
     print("| figure | |\n|---|---|")
     for name, value in figures.items():
         print(f"| {name} | {value:,.3g} |")
+
+
+def memory_mb(process: psutil.Process) -> float:
+    """Return the memory of a process and those that it started; what several share counts once."""
+    return sum(each.memory_full_info().pss for each in [process, *process.children(recursive=True)]) / 1e6
 
 
 def library(engine: Engine, questions: Sequence[Question]) -> dict[str, float]:
@@ -173,10 +184,11 @@ def library(engine: Engine, questions: Sequence[Question]) -> dict[str, float]:
     }
 
 
-def served(url: str, questions: Sequence[Question], overload_s: float) -> dict[str, float]:
+def served(url: str, questions: Sequence[Question], overload_s: float, replicas: int) -> dict[str, float]:
     """Measure the server: one client, 32 in a closed loop, and four times its capacity in an open one."""
     asked = bodies(questions)
-    clients("closed", url, asked, 8)  # every text is met once, as by the library
+    for _ in range(4 * replicas or 1):  # every text is met once, as by the library; by chance, by each replica
+        clients("closed", url, asked, 8)
     few = asked[: max(WARM_UP, len(asked) // 4)]
     one, _, _ = clients("closed", url, few, 1)
     many, wall_s, cpu_s = clients("closed", url, asked * 2, CLIENTS)
