@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ElementTree
+from itertools import combinations
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.evidence.drawing import answer_drawing, drawing_data, drawing_of, drawing_svg, evidence_html
+from lodestar.engine.evidence.drawing import (
+    Drawing,
+    answer_drawing,
+    drawing_data,
+    drawing_of,
+    drawing_svg,
+    evidence_html,
+)
 from lodestar.engine.evidence.evidence import Answer, Evidence
-from lodestar.engine.values import AnswerEntity, Entity, Question
+from lodestar.engine.values import AnswerEntity, Entity, Path, Question, Scored, Topic, Triple
 
-from tests.made.evidence import evidence_of, leads, ranked
+from tests.made.evidence import chain_of, evidence_of, leads, ranked
 
 PERU, LIMA, SOL, MEDIATOR = Entity("m.peru", "Peru"), Entity("m.lima", "Lima"), Entity("m.sol", "Sol"), Entity("m.1")
 
@@ -63,3 +74,139 @@ def test_no_name_breaks_the_markup(name: str, relation: str) -> None:
     ElementTree.fromstring(page)
     assert "<script" not in page
     assert "<b>" not in page
+
+
+A, B, C, D = (Entity(name, name) for name in "ABCD")
+
+
+def path(*walked: tuple[Entity, str, Entity]) -> Path:
+    """The entity path over these triples, of which one that starts with ^ is walked from tail to head."""
+    triples = [Triple(t, r[1:], h) if r.startswith("^") else Triple(h, r, t) for h, r, t in walked]
+    return Path(tuple(triples), tuple(r.startswith("^") for _, r, _ in walked))
+
+
+def drawn(*paths: Path, **options: Any) -> Drawing:
+    return drawing_of(evidence_of(*ranked(*(chain_of(each) for each in paths)), **options))
+
+
+def elements(drawing: Drawing, tag: str) -> list[ElementTree.Element]:
+    return ElementTree.fromstring(drawing_svg(drawing, "?")).findall(f".//{{http://www.w3.org/2000/svg}}{tag}")
+
+
+Box = tuple[float, float, float, float]
+
+
+def boxes(drawing: Drawing) -> list[Box]:
+    """Left, top, right and bottom of each node, in their order; of a record without a name its circle and a margin."""
+    found = []
+    svg = ElementTree.fromstring(drawing_svg(drawing, "?"))
+    for each in svg.iter():
+        at = {name: float(value) for name, value in each.attrib.items() if value.replace(".", "").isdigit()}
+        if each.tag.endswith("circle"):
+            found.append((at["cx"] - 8, at["cy"] - 8, at["cx"] + 8, at["cy"] + 8))
+        elif each.tag.endswith("rect") and "x" in at:
+            found.append((at["x"], at["y"], at["x"] + at["width"], at["y"] + at["height"]))
+    return found
+
+
+def lines(drawing: Drawing) -> list[tuple[list[float], list[float], str]]:
+    """Of each edge the eight numbers of its curve, those of its arrow's tip and base, and the colour of both."""
+    curves, arrows = [], []
+    for each in elements(drawing, "path"):
+        numbers = [float(number) for number in re.findall(r"-?\d+\.?\d*", each.attrib["d"])]
+        if each.attrib["fill"] == "none":
+            curves.append((numbers, each.attrib["stroke"]))
+        else:
+            arrows.append((numbers, each.attrib["fill"]))
+    assert [colour for _, colour in curves] == [colour for _, colour in arrows]
+    return [(curve, arrow, colour) for (curve, colour), (arrow, _) in zip(curves, arrows, strict=True)]
+
+
+FORWARD = (path((A, "r", B), (B, "s", MEDIATOR), (MEDIATOR, "t", C)), path((A, "^u", D)))
+LEVEL = (path((A, "r", B)), path((A, "s", C)), path((A, "r", B), (B, "t", C)))
+BACK = (path((A, "r", B)), path((C, "s", A), (A, "^t", B), (B, "u", C)))
+BOTH = (path((A, "r", B)), path((A, "^s", B)), path((A, "^t", C)))
+TALL = tuple(path((A, "r", Entity(f"e{n}", f"e{n}")), (Entity(f"e{n}", f"e{n}"), "s", D)) for n in range(4))
+
+
+@pytest.mark.parametrize("paths", [FORWARD, LEVEL, BACK, BOTH, TALL], ids=["on", "level", "back", "both", "tall"])
+def test_lines_lead_from_box_to_box_within_the_picture(paths: tuple[Path, ...]) -> None:
+    drawing = drawn(*paths)
+    around = boxes(drawing)
+    _, _, width, height = map(float, ElementTree.fromstring(drawing_svg(drawing, "?")).attrib["viewBox"].split())
+    assert len(around) == len(drawing.nodes)
+    assert all(0 < left < right < width and 0 < top < bottom < height for left, top, right, bottom in around)
+    for one, two in combinations(around, 2):
+        assert one[2] < two[0] or two[2] < one[0] or one[3] < two[1] or two[3] < one[1], "no box lies on another"
+    for edge, (curve, arrow, colour) in zip(drawing.edges, lines(drawing), strict=True):
+        x1, y1, middle, _, _, _, x2, y2 = curve
+        source, target = around[edge.source], around[edge.target]
+        is_level = drawing.nodes[edge.source].column == drawing.nodes[edge.target].column
+        goes_on = drawing.nodes[edge.source].column < drawing.nodes[edge.target].column
+        assert x1 == pytest.approx(source[2] if is_level or goes_on else source[0], abs=0.2)
+        assert x2 == pytest.approx(target[2] if is_level or not goes_on else target[0], abs=0.2)
+        assert source[1] < y1 < source[3]
+        assert target[1] < y2 < target[3]
+        assert middle == pytest.approx(x1 + 60 if is_level else (x1 + x2) / 2, abs=0.2)
+        tip = (x1, y1) if edge.inverse else (x2, y2)
+        assert arrow[:2] == pytest.approx(tip)
+        points_left = is_level or (goes_on if edge.inverse else not goes_on)
+        assert arrow[2] == (8 if points_left else -8), "it points at the box"
+        assert (colour == "#2f6fd0") == (1 in edge.ranks)
+    ends = [tuple(curve) for curve, _, _ in lines(drawing)]
+    assert len(set(ends)) == len(ends), "no line lies on another"
+
+
+def test_a_column_stands_in_the_middle_and_each_node_beside_what_leads_to_it() -> None:
+    drawing = drawn(*TALL)
+    rows = {node.label: node.row for node in drawing.nodes}
+    assert rows == {"A": 1.5, "e0": 0.0, "e1": 1.0, "e2": 2.0, "e3": 3.0, "D": 1.5}
+    crossing = drawn(
+        path((A, "r", B), (B, "s", Entity("x", "x"))),
+        path((A, "r", C), (C, "s", D)),
+        path((A, "r", B), (B, "s", Entity("y", "y"))),
+    )
+    rows = {node.label: node.row for node in crossing.nodes}
+    assert rows == {"A": 1.0, "B": 0.5, "C": 1.5, "x": 0.0, "y": 1.0, "D": 2.0}
+
+
+def test_only_a_line_back_between_the_same_two_is_bent_aside() -> None:
+    straight, bent, other = lines(drawn(*BOTH))
+    assert straight[0][1] != bent[0][1]
+    assert bent[0][1] - straight[0][1] == 8
+    assert other[0][1] == straight[0][1]
+
+
+def test_the_words_of_a_line_stand_at_its_end_that_fewer_lines_share() -> None:
+    fan_in = drawn(*(path((start, f"r{n}", D)) for n, start in enumerate((A, B, C))))
+    texts = [each for each in elements(fan_in, "text") if each.attrib["font-size"] == "10.5"]
+    assert [each.text for each in texts] == ["r0", "r1", "r2"]
+    around = boxes(fan_in)
+    for edge, text in zip(fan_in.edges, texts, strict=True):
+        assert text.attrib["text-anchor"] == "start"
+        assert float(text.attrib["x"]) == pytest.approx(around[edge.source][2] + 14, abs=0.2)
+    fan_out = drawn(*(path((A, f"r{n}", end)) for n, end in enumerate((B, C, D))))
+    around = boxes(fan_out)
+    texts = [each for each in elements(fan_out, "text") if each.attrib["font-size"] == "10.5"]
+    for edge, text in zip(fan_out.edges, texts, strict=True):
+        assert text.attrib["text-anchor"] == "end"
+        assert float(text.attrib["x"]) == pytest.approx(around[edge.target][0] - 14, abs=0.2)
+
+
+def test_of_many_relations_of_one_line_two_are_named_above_one_another() -> None:
+    drawing = drawn(*(path((A, f"r{n}", B)) for n in range(4)))
+    texts = [each for each in elements(drawing, "text") if each.attrib["font-size"] == "10.5"]
+    assert [each.text for each in texts] == ["r0", "r1 +2"]
+    assert float(texts[1].attrib["y"]) - float(texts[0].attrib["y"]) == 12
+
+
+def test_what_was_asked_about_is_what_the_chains_start_from() -> None:
+    evidence = evidence_of(
+        *ranked(leads("capital", LIMA, topic=PERU)), topics=(Topic(SOL), Topic(PERU, kind="country"))
+    )
+    assert "about Peru (country)" in evidence_html(evidence)
+    assert "Sol" not in evidence_html(evidence)
+    triples = Evidence(
+        Question("?"), (Topic(SOL), Topic(PERU)), "triple", (Scored(Triple(PERU, "capital", LIMA), 1.0),)
+    )
+    assert "about Sol<" in evidence_html(triples)
