@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,15 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.relations.words import words_of_name
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.reader.features import NAMES, SPAN, asks_for_one, way_features
-from lodestar.models.reader.fitting import Readings, figures, fit_logistic_regression, fit_reader
+from lodestar.models.reader.fitting import (
+    FOLDS,
+    Readings,
+    _fit_plan,
+    _fit_weights,
+    figures,
+    fit_logistic_regression,
+    fit_reader,
+)
 from lodestar.models.reader.model import ABSENT, ANSWER_FEATURES, Reader, SourceWeights, answer_features, shipped_reader
 from lodestar.models.text.vectors import TextVectors
 
@@ -269,3 +278,102 @@ def test_an_answer_from_chains_rests_on_all_that_lead_to_it() -> None:
     (answer,) = reading.answer_batch([evidence])
     assert {each.id: each.evidence for each in answer.entities}["director"] == (0, 2)
     assert answer.evidence.items == evidence.items
+
+
+def of_two_topics() -> Evidence[Triple]:
+    """The director made both films that are named; the year is of a third topic alone."""
+    show = Entity("show", "show")
+    items = ((FILM, "directed_by", BY), (OTHER, "directed_by", BY), (show, "year", YEAR))
+    scored = tuple(Scored(Triple(*triple), 1.0) for triple in items)
+    return Evidence(Question("who made both"), (Topic(FILM), Topic(OTHER), Topic(show)), "triple", scored, UNIT)
+
+
+def test_what_both_topics_lead_to_meets() -> None:
+    """Of a candidate the share of the other topics that lead there too: 1 of 3, and none."""
+    evidence = [one_hop(), of_two_topics()]
+    found = find_candidates(evidence)
+    ((_, _, ways),) = make_reader_columns(found, evidence, WORDS_OF, vectors())
+    met = way_features(ways)[:, NAMES.index("met")]
+    by_entity = {
+        found.entities[c].id: value for c, value in zip(ways.candidate, met, strict=True) if found.question[c] == 1
+    }
+    assert (by_entity["director"], by_entity["1999"]) == (1 / 3, 0.0)
+    assert {value for c, value in zip(ways.candidate, met, strict=True) if found.question[c] == 0} == {0.0}
+
+
+def learnable(flipped: int = -1) -> Readings:
+    """Ten questions; of those at `flipped` modulo the folds the wrong candidates are right."""
+    found = readings([one_hop(), two_hops()] * 5, [BY, OTHER] * 5)
+    question = np.repeat(np.arange(len(found)), np.diff(found.starts))
+    return replace(found, is_right=found.is_right ^ (question % FOLDS == flipped))
+
+
+@pytest.mark.parametrize("fold", range(FOLDS))
+def test_weights_without_a_fold_do_not_know_its_answers(fold: int) -> None:
+    start = _fit_weights([learnable()], 1.0)
+    one, two = (_fit_weights([each], 1.0, leave_out=fold, start=start) for each in (learnable(), learnable(fold)))
+    assert one.sources["triple"].weights.tolist() == two.sources["triple"].weights.tolist()
+    with_it = _fit_weights([learnable(fold)], 1.0)
+    assert with_it.sources["triple"].weights.tolist() != start.sources["triple"].weights.tolist()
+
+
+def test_what_a_plan_says_of_a_question_it_has_not_learned_from_it() -> None:
+    whole, sets = _fit_plan([learnable()])
+    flipped, others = _fit_plan([learnable(0)])
+    ((_, _, ways),), ((_, _, changed),) = sets[0].sources, others[0].sources
+    of_fold = ways.question % FOLDS == 0
+    assert ways.plan[of_fold].tolist() == changed.plan[of_fold].tolist()
+    assert ways.plan[~of_fold].tolist() != changed.plan[~of_fold].tolist()
+    assert not np.array_equal(whole.steps, flipped.steps)
+    question = np.repeat(np.arange(10), np.diff(learnable().starts))
+    without, _ = _fit_plan([replace(learnable(), is_right=learnable().is_right & (question % FOLDS != 0))])
+    assert ways.plan[of_fold].tolist() == without.score(learnable().vectors, ways)[of_fold].tolist()
+
+
+def test_each_question_weighs_the_same_however_many_candidates_it_has() -> None:
+    """Of a question with one candidate and one with eight wrong ones: with a power of 1 the first is half of the fit."""
+    crowd = asked("?", *((Triple(FILM, "year", Entity(f"y{n}", f"y{n}")), 0.0) for n in range(8)))
+    alone = asked("?", (Triple(FILM, "year", YEAR), 0.0))
+    made = readings([alone, crowd], [YEAR, BY])
+    biases = [
+        float((way_features(made.sources[0][2]) @ r.sources["triple"].weights + r.sources["triple"].bias).mean())
+        for r in (fit_reader([made], power=power, learn_paths=False) for power in (0.0, 1.0))
+    ]
+    assert biases[1] > biases[0] + 0.3
+
+
+def test_shipped_sources_have_a_calibration_each_and_others_that_of_the_reader() -> None:
+    own, common = np.arange(6.0), np.ones(6)
+    sources = {
+        "chain": SourceWeights(np.zeros(len(NAMES)), 0.0, 1.0, own),
+        "triple": SourceWeights(np.zeros(len(NAMES)), 0.0),
+    }
+    said = Reader(sources, calibration=common).as_json()["sources"]
+    assert (said["chain"]["calibration"], said["triple"]["calibration"]) == (own.tolist(), common.tolist())
+
+
+def test_a_plan_learns_from_the_last_hop_and_from_all_hops() -> None:
+    """Two questions with vectors of their own; the first wants the path that ends in the second hop's direction."""
+    from lodestar.models.reader.plan import fit_plan
+
+    evidence = [two_hops(), Evidence(Question("?"), (Topic(FILM),), "triple", (), UNIT)]
+    found = find_candidates(evidence)
+    ((_, _, ways),) = make_reader_columns(found, evidence, WORDS_OF, vectors())
+    asked_for = np.eye(2, 26, dtype=np.float32)
+    right = np.array([float(hops == 2) for hops in ways.hops])
+    plan = fit_plan([(asked_for, ways, right)])
+    scores = plan.score(asked_for, ways)
+    assert scores[right == 1].min() > scores[right == 0].max() + 1
+    empty = replace(
+        ways,
+        path=ways.path[:0],
+        hop_vectors=np.zeros((0, 2), dtype=np.float32),
+        **{name: getattr(ways, name)[:0] for name in ("question", "topic", "hops", "score", "mean", "num_ends")},
+    )
+    beside = fit_plan([(asked_for[:1], empty, np.zeros(0)), (asked_for, ways, right)])
+    assert np.abs(beside.last - plan.last).max() < 1e-6
+    at_end = plan.last[0] @ ways.hop_vectors.T
+    last = [path[hops - 1] for path, hops in zip(ways.path.tolist(), ways.hops.tolist(), strict=True)]
+    assert at_end[last[int(right.argmax())]] > max(
+        at_end[hop] for hop, is_right in zip(last, right, strict=True) if not is_right
+    )
