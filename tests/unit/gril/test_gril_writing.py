@@ -10,12 +10,12 @@ import torch
 from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions, JointOptions
 from lodestar.models.gril.kind import KIND
 from lodestar.models.gril.network import EncodedQuestions, GraphRetriever
-from lodestar.models.gril.passages import ReaderTarget
+from lodestar.models.gril.passages import Passage, ReaderQuestion, ReaderTarget
 from lodestar.models.gril.reader_training import JointNetwork
 from lodestar.models.gril.readers import ReaderModel, new_reader
 from lodestar.models.gril.scoring import Bridge
 from lodestar.models.gril.training import read_reader
-from lodestar.models.gril.writing import WritingReader
+from lodestar.models.gril.writing import WritingReader, WrittenReply
 from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import LoraOptions, TrainingOptions
@@ -113,6 +113,32 @@ def test_what_is_read_begins_with_what_a_text_begins_with_and_the_token(llama: s
     assert torch.equal(embedded[0, 1], token[0])
     assert torch.equal(embedded[0, 0], reader._embeddings(torch.tensor(begin)))
     assert seen.tolist() == [[1, 1, 1, 1]]
+
+
+def test_of_several_prompts_the_token_follows_the_beginning_where_all_have_it(llama: str) -> None:
+    reader = new_reader(options(llama))
+    assert isinstance(reader, WritingReader)
+    reader._tokenizer.bos_token = "<user>"
+    begin = reader._tokenizer.bos_token_id
+    tokens = torch.full((2, reader.width), 7.0)
+    mixed, _ = reader._embed([[begin, 6], [5, 6]], [[], []], tokens)
+    assert torch.equal(mixed[:, 0], tokens)
+    both, _ = reader._embed([[begin, 6], [begin, 5]], [[], []], tokens)
+    assert torch.equal(both[:, 1], tokens)
+
+
+def test_a_written_name_is_right_whatever_its_case_and_the_first_is_the_best(
+    llama: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = new_reader(options(llama))
+    assert isinstance(reader, WritingReader)
+    monkeypatch.setattr(reader, "replies", lambda *_: [WrittenReply(("LIMA", "Sol"), 0.5), WrittenReply((), 0.1)])
+    passage = Passage("what", ("Peru",), (), ())
+    asked = [ReaderQuestion(passage, (), 1, ReaderTarget(names)) for names in (("Lima", "lima", "Cusco"), ("Sol",))]
+    some, none = reader.outputs(asked, None)
+    assert (some.is_right.tolist(), some.num_answers) == ([True, False], 2)
+    assert some.scores[0] > some.scores[1]
+    assert (len(none.scores), none.num_answers) == (0, 1)
 
 
 def test_triples_are_read_whole_as_many_as_fit(llama: str) -> None:

@@ -198,5 +198,6 @@ def test_a_damaged_checkpoint_is_refused(trained: Path, tmp_path: Path) -> None:
 
 
 def test_ranges_are_kept() -> None:
+    assert [replace(CONFIG, num_layers=number).num_layers for number in (1, 8)] == [1, 8]
     with pytest.raises(ValueError, match="expected 1 to 8 for num_layers, found 9"):
         replace(CONFIG, num_layers=9)

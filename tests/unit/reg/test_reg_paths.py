@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -98,6 +99,16 @@ def test_examples_are_the_chains_that_leave_a_topic_without_its_name() -> None:
     assert example.masked == "which lands have the same currency of ?"
     assert example.paths[0] == ("currency", "^currency")
     assert example.is_right == (True, False, False, False)
+
+
+def test_a_chain_over_a_relation_without_words_is_no_example() -> None:
+    given = pool(1, 2)
+    question = given.questions[0]
+    unknown = replace(question.chains[0], steps=("treaty",), names=question.chains[0].names[:2])
+    with_it = replace(given, questions=(replace(question, chains=(unknown, *question.chains)), *given.questions[1:]))
+    (example, *_) = examples_of([given], VOCABULARY)
+    (again, *_) = examples_of([with_it], VOCABULARY)
+    assert again.paths == example.paths
 
 
 def query(text: str, *paths: tuple[str, ...]) -> PathQuery:

@@ -13,6 +13,7 @@ from lodestar.models.reg_triple.kind import KIND
 from lodestar.models.reg_triple.network import EncodedGraphs, TripleColumns, TripleModel, TripleScorer
 from lodestar.models.reg_triple.training import (
     TripleObjective,
+    calibration_pairs,
     compute_answer_recall,
     read_triple_scorer,
     triple_figures,
@@ -139,6 +140,21 @@ def test_questions_without_a_right_triple_teach_nothing(tmp_path: Path) -> None:
     empty = replace(graphs, is_positive=np.zeros_like(graphs.is_positive))
     with pytest.raises(NothingToLearnError, match="no question to learn from has an answer in its subgraph"):
         train_sets(KIND, CONFIG, [empty], [graphs], tmp_path, encode=LetterEncoder().encode)
+
+
+def test_the_calibration_is_of_the_best_triples_of_each_question() -> None:
+    graphs = question_graphs(0, 2)
+    wide = replace(
+        graphs,
+        heads=np.zeros(150, dtype=np.int64),
+        tails=np.zeros(150, dtype=np.int64),
+        is_positive=np.arange(150) % 3 == 0,
+        triple_starts=np.array([0, 120, 150]),
+    )
+    rising = np.arange(150, dtype=np.float32)
+    pairs = calibration_pairs([(wide, 0, rising[:120]), (wide, 1, rising[120:])])
+    expected = [*range(119, 19, -1), *range(149, 119, -1)]
+    assert pairs == [(float(row), float(row % 3 == 0)) for row in expected]
 
 
 def test_recall_counts_the_best() -> None:

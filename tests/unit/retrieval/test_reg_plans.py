@@ -177,6 +177,17 @@ def test_a_tokenizer_without_an_end_is_one_line(base: Path) -> None:
         PlanText(lm.tokenizer, VOCABULARY)
 
 
+@pytest.mark.parametrize(("tokens", "prompt"), [([5, 6, 2], (5, 6)), ([2, 5, 6], (2, 5, 6)), ([5], (5,))])
+def test_a_prompt_ends_without_the_end_that_some_tokenizers_add(tokens: list[int], prompt: tuple[int, ...]) -> None:
+    class Tokenizer:
+        eos_token_id, pad_token_id = 2, 0
+
+        def __call__(self, _text: str, **_options: object) -> dict[str, list[int]]:
+            return {"input_ids": tokens}
+
+    assert PlanText(Tokenizer(), VOCABULARY).prompt("who", "Peru") == prompt
+
+
 def test_options_are_held_to_their_ranges() -> None:
     with pytest.raises(ValueError, match="at least 1 for num_candidates, found 0"):
         replace(PlanConfig("model"), num_candidates=0)

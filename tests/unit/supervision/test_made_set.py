@@ -176,7 +176,7 @@ def test_a_hop_has_the_words_of_its_steps_and_what_it_reaches_is_called() -> Non
 
 def test_what_has_relations_that_only_people_have_is_a_person() -> None:
     together = {"likes": Counter({"likes": 9, "spouse": 5, "profession": 4})}
-    relations = dict.fromkeys(("likes", "spouse", "profession"), ("", ""))
+    relations: dict[str, tuple[str, str]] = dict.fromkeys(("likes", "spouse", "profession"), ("", ""))
     assert heads(verbaliser(relations, together), "likes") == ("person", "someone", "man")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,11 @@ def test_a_path_is_no_longer_than_was_walked(tmp_path: Path) -> None:
     ):
         path.write_text("\n".join([head, json.dumps(question | change), *rest]), encoding="utf-8")
         with pytest.raises(MinedFileError, match="a path has at most 3 hops, found"):
+            read_mined(path)
+    for num_hops, is_read in ((3, True), (4, False)):
+        change = {"paths": [question["paths"][0] | {"hops": [hop] * num_hops}]}
+        path.write_text("\n".join([head, json.dumps(question | change), *rest]), encoding="utf-8")
+        with nullcontext() if is_read else pytest.raises(MinedFileError, match="at most 3 hops, found 4"):
             read_mined(path)
     path.write_text("\n".join([json.dumps(json.loads(head) | {"max_hop": 100}), first, *rest]), encoding="utf-8")
     with pytest.raises(MinedFileError, match="max_hop: input should be less than or equal to 8"):
