@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import pytest
 import torch
-from lodestar.models.gril.config import GrowOptions
+from lodestar.models.gril.config import GrilConfig, GrowOptions, JointOptions
 from lodestar.models.gril.network import (
+    EncodedQuestions,
     GraphRetriever,
     GrowInputs,
+    HopPredictor,
     concrete_mask,
     group_noisy_or,
     group_softmax,
@@ -19,8 +22,11 @@ from lodestar.models.gril.network import (
     mark_best_of_groups,
 )
 from lodestar.models.gril.objective import retriever_figures
+from lodestar.models.gril.reader_training import numbers_of_triples
 
+from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.gril_graphs import inputs_of, set_attention
+from tests.made.reg_graphs import question_graphs
 
 
 def retriever(**options: object) -> GraphRetriever:
@@ -213,6 +219,45 @@ class TestGrowing:
             anyway = torch.zeros_like(inputs.is_topic)
             anyway[[0, 1, 40]] = True
             assert network(replace(inputs, grown_anyway=anyway)).is_seen[-1]
+
+    def test_what_is_on_a_right_path_and_was_not_reached_is_not_grown_from(self) -> None:
+        """Of 0 → 1 → 2 → 3 one layer reaches 1; 3 is on a right path, and is not grown before it is reached."""
+        inputs = inputs_of([(0, 0, 1), (1, 0, 2), (2, 0, 3)], topics=[0])
+        right = replace(inputs, grown_anyway=torch.tensor([True] * 4))
+        with torch.no_grad():
+            assert retriever(num_layers=1)(right).is_grown.tolist() == [True, True, False, False]
+            assert retriever(num_layers=2)(right).is_grown.tolist() == [True, True, True, False]
+
+
+def test_right_paths_are_kept_on_growing_in_training_alone() -> None:
+    graphs = question_graphs(0, 2)
+    encoded = EncodedQuestions(graphs, LetterEncoder().encode, torch.device("cpu"))
+    assert encoded.inputs([0, 1]).grown_anyway is None
+    trained = encoded.inputs([1], supervised=True).grown_anyway
+    assert trained is not None
+    assert trained.float().tolist() == encoded.on_path([1]).tolist()
+    assert 0 < trained.sum() < len(trained)
+
+
+def test_questions_without_entities_have_vectors_all_the_same() -> None:
+    graphs = question_graphs(0, 1)
+    bare = replace(graphs, text_of=np.full_like(graphs.text_of, -1), texts=replace(graphs.texts, entities=()))
+    inputs = EncodedQuestions(bare, LetterEncoder().encode, torch.device("cpu")).inputs([0])
+    assert inputs.entities.shape == (graphs.node_starts[-1], inputs.questions.shape[1])
+    assert not inputs.entities.any()
+    assert not inputs.is_named.any()
+    named = EncodedQuestions(graphs, LetterEncoder().encode, torch.device("cpu")).inputs([0])
+    assert named.entities.any(dim=1).all()
+
+
+@pytest.mark.parametrize(("num_triples", "expected"), [(7, [7, 7]), (0, [5, 15])])
+def test_a_reader_gets_five_triples_for_each_hop_or_as_many_as_it_is_told(
+    num_triples: int, expected: list[int]
+) -> None:
+    encoded = EncodedQuestions(question_graphs(0, 2), LetterEncoder().encode, torch.device("cpu"))
+    config = GrilConfig(joint=JointOptions(num_triples=num_triples))
+    hops = cast(HopPredictor, lambda _: torch.tensor([[2.0, 1.0, 0.0], [0.0, 1.0, 2.0]]))
+    assert numbers_of_triples(hops, encoded, config) == expected
 
 
 def test_the_logit_of_a_probability() -> None:
