@@ -13,7 +13,7 @@ import pytest
 import torch
 from lodestar.engine.errors import LLMError, UsageError
 from lodestar.engine.evidence.bridges import to_chains
-from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.evidence.chain import Chain, ChainStep
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
@@ -31,7 +31,7 @@ from lodestar.engine.reorganising.simple_relevance import PageRankRelevance, Sim
 from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.settings import Settings
 from lodestar.engine.steps import Steps, drive, measure_costs
-from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
+from lodestar.engine.values import Entity, Question, Scored, Step, Topic, Triple
 from lodestar.models.language.causal_lm import CausalLM
 from lodestar.models.star.config import Scorer
 from lodestar.models.star.scoring import StarModel, read_checkpoint
@@ -344,6 +344,8 @@ class TestSimpleFilters:
         (whole,) = PageRankRelevance().of(evidence_of(Scored(chain, 1.0)))
         assert whole == pytest.approx(1 / 3)
         assert PageRankRelevance().of(replace(given, items=())).shape == (0,)
+        bare = Chain(a, (ChainStep(Step("r"), ()),), (c,))
+        assert PageRankRelevance().of(evidence_of(Scored(bare, 1.0), Scored(chain, 0.5)))[0] == 0
 
     def test_the_part_takes_its_ways_by_name(self) -> None:
         assert read_recipe("similarity + filter", ["filter.by=pagerank"]).parts["filter"] == Filter(by="pagerank")

@@ -252,6 +252,14 @@ def test_a_bound_that_cuts_is_reported() -> None:
     assert (len(whole.items[0].value.ends), whole.cuts) == (50, ())
 
 
+@pytest.mark.parametrize(("max_tails", "cut"), [(4, True), (5, False)])
+def test_a_bound_on_the_ends_of_a_step_that_cuts_is_reported_at_a_hub_too(max_tails: int, cut: bool) -> None:
+    star = MemoryGraph([("hub", "part", f"n{i}") for i in range(5)])
+    (found,) = search(star, [("part", "hub")], hub_degree=1, max_tails=max_tails)
+    assert len(found.items[0].value.ends) == max_tails
+    assert found.items[0].value.cut is cut
+
+
 def test_every_topic_the_asker_names_is_started_from() -> None:
     (found,) = search(WORLD, [("capital", "Lima,Sol,Chile,Brazil")], max_hop=1)
     assert {topic.entity.id for topic in found.topics} == {"Lima", "Sol", "Chile", "Brazil"}

@@ -128,10 +128,13 @@ def test_a_model_of_another_kind_is_encoded_all_the_same(tmp_path: Path, referen
     folder = copied(tmp_path)
     pooling = {"word_embedding_dimension": 384, "pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}
     (folder / "1_Pooling/config.json").write_text(json.dumps(pooling))
+    modules = [each for each in json.loads((folder / "modules.json").read_text()) if "Normalize" not in each["type"]]
+    (folder / "modules.json").write_text(json.dumps(modules))
     through = SentenceEncoder(str(folder))
     (vector,) = through.encode(["capital of Peru"])
     ((sentence, tokens),) = through.encode_tokens(["capital of Peru"])
     np.testing.assert_allclose(vector, sentence, atol=1e-6)
+    assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
     assert tokens.shape == (3, 384)
     assert vector @ reference.encode(["capital of Peru"])[0] < 0.99
 

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.evidence.drawing import (
     Drawing,
@@ -21,6 +21,7 @@ from lodestar.engine.evidence.drawing import (
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.values import AnswerEntity, Entity, Path, Question, Scored, Topic, Triple
 
+from tests.conftest import examples
 from tests.made.evidence import chain_of, evidence_of, leads, ranked
 
 PERU, LIMA, SOL, MEDIATOR = Entity("m.peru", "Peru"), Entity("m.lima", "Lima"), Entity("m.sol", "Sol"), Entity("m.1")
@@ -65,6 +66,7 @@ def test_nothing_is_drawn_of_nothing() -> None:
     assert "no known entity" in evidence_html(empty)
 
 
+@settings(max_examples=examples(25))
 @given(name=st.text(max_size=60), relation=st.text(min_size=1, max_size=40))
 def test_no_name_breaks_the_markup(name: str, relation: str) -> None:
     end = Entity("m.end", name + "<script>alert(1)</script>")

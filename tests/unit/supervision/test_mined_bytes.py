@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from lodestar.engine.supervision.mine_file import counts_of
 from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths
 from lodestar.models.similarity import mask_topic
 from lodestar.models.star.mined import Mining, read_mined_file, write_mined_file
+from lodestar.models.text.encoders import FloatArray
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import DirectedRelation, verbalise_hop
 
@@ -99,6 +101,23 @@ def test_a_mined_file_is_what_it_was(tmp_path: Path, name: str, options: MiningO
         for path, then in zip(question.paths, before.paths, strict=True):
             assert path.similarity == pytest.approx(then.similarity, abs=1e-6)
             assert replace(path, similarity=0) == replace(then, similarity=0)
+
+
+def test_all_texts_of_a_batch_are_encoded_together(tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    class Counting(LetterEncoder):
+        def encode(self, texts: Sequence[str]) -> FloatArray:
+            calls.append(len(texts))
+            return super().encode(texts)
+
+    catalogue, options = catalogue_of(WORLD), MiningOptions(max_hop=1)
+    words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
+    found = WORLD.run(Miner(catalogue, mediating_of(WORLD), options).mine(QUESTIONS))
+    labeller = Labeller(words, open_index(tmp_path, catalogue, LetterEncoder()), TextVectors(Counting()), options)
+    mined = labeller.label([each for each in found if isinstance(each, QuestionPaths)])
+    assert len(mined) > 2
+    assert len(calls) == 1
 
 
 def test_a_path_is_held_against_the_question_without_its_own_topic(tmp_path: Path) -> None:
