@@ -31,7 +31,6 @@ def expected_f1(probabilities: Floats) -> Floats:
     n = len(probabilities)
     rests = np.empty((n + 1, 2 * n + 2))
     rests[n, 1:] = 1 / np.arange(1, 2 * n + 2)
-    rests[:, 0] = 0.0
     for k in range(n - 1, -1, -1):
         p = probabilities[k]
         rests[k, 1:-1] = p * rests[k + 1, 2:] + (1 - p) * rests[k + 1, 1:-1]
