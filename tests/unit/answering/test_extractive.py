@@ -10,7 +10,7 @@ from lodestar.engine.evidence.calibration import SIMILARITY, Calibration, Unit
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Answer, Evidence, Item
 from lodestar.engine.evidence.extras import FormAnswer, FormResult
-from lodestar.engine.evidence.plain import answer_data
+from lodestar.engine.evidence.plain import answer_data, topic_data
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
 from tests.made.evidence import CERTAIN, evidence_of, leads
@@ -175,3 +175,13 @@ def test_what_a_form_found_is_plain_data() -> None:
         {"id": "e0", "name": "End 0", "key": 0.333333},
         {"id": "l", "name": "Lima", "key": None},
     ]
+
+
+def test_a_topic_is_plain_data_with_how_it_was_found() -> None:
+    topic = Topic(PERU, 7, score=0.98765432, mention="peru", matched_name="Peru", probability=1 / 3, span=(3, 7))
+    assert topic_data(topic) == {
+        "id": "p", "name": "Peru", "score": 0.987654, "probability": 0.333333, "mention": "peru", "span": [3, 7],
+        "matched_name": "Peru", "kind": "", "degree": 7,
+    }  # fmt: skip
+    given = topic_data(Topic(Entity('"1"', "1", is_literal=True), probability=None))
+    assert (given["literal"], given["probability"], given["span"]) == (True, None, None)

@@ -193,6 +193,8 @@ class TestReading:
             assert float(both.probabilities[both.question_of == number].sum()) == pytest.approx(1)
         with torch.no_grad():
             assert not torch.allclose(both.probabilities, reader([PASSAGE, other], -tokens).probabilities)
+            asked = reader([replace(PASSAGE, question="which"), other], tokens)
+            assert not torch.allclose(both.probabilities, asked.probabilities)
 
     def test_the_loss_by_hand(self) -> None:
         """Of three questions the second has no right candidate and does not count."""

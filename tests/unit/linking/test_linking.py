@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lodestar.engine.indexes.entity_index import NearEntity, NearestEntities
 from lodestar.engine.linking.full_text import MAX_CLAUSES, WORD_QUERIES, FullTextLinker, write_full_text_queries
 from lodestar.engine.linking.names import (
     MAX_CHARS,
@@ -21,7 +23,10 @@ from lodestar.engine.linking.names import (
     tokenise,
 )
 from lodestar.engine.neo4j.graph import NamedEntity, NameQuery
-from lodestar.engine.values import Entity
+from lodestar.engine.neo4j.templates import Row
+from lodestar.engine.values import Entity, Question
+
+from tests.fakes.memory_graph import MemoryGraph
 
 
 def named(id_: str, *names: str, degree: int = 10) -> NamedEntity:
@@ -135,6 +140,44 @@ def test_a_name_of_signs_and_brackets_alone_has_no_shorter_form() -> None:
     forms = [form.kind for _, form in derive_forms(["? (film)", "Film"], ())]
     assert forms == ["whole", "whole"]
     assert FullTextLinker().rank("which film is it", [named("a", "? (film)")])[0].entity.id == "a"
+
+
+class Near:
+    """Finds two entities near the last word of every question, one of which has gone from the graph."""
+
+    def __init__(self) -> None:
+        self.asked: list[Sequence[str]] = []
+
+    def find_nearest(self, words: Sequence[str], _is_content: Sequence[bool]) -> list[NearEntity]:
+        self.asked.append(words)
+        last = len(words) - 1
+        return [NearEntity(id_, last, last + 1, 0.8) for id_ in ("peru", "land", "gone")]
+
+
+class NamedGraph(MemoryGraph):
+    """Has the names of the pool, and of one entity more that no word finds."""
+
+    def _find_entity_candidates(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        every = [(at, each) for at in {query["question"] for query in params["queries"]} for each in POOL]
+        return [(at, n.entity.id, n.entity.name, list(n.search_names), n.degree) for at, n in every]
+
+    def _read_search_names(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        known = {"peru": ("Peru", 300), "land": ("Inca land", 7)}
+        return [(id_, known[id_][0], [known[id_][0]], known[id_][1]) for id_ in params["ids"] if id_ in known]
+
+
+def test_where_no_name_is_likely_entities_near_the_words_are_candidates_too() -> None:
+    near = Near()
+    linker = FullTextLinker(nearest=cast(NearestEntities, near), nearest_below=0.3)
+    graph = NamedGraph([("a", "r", "b")])
+    sure, unsure = graph.run(linker.link([Question("Where is Peru?"), Question("what of the incas")]))
+    assert near.asked == [["what", "of", "the", "incas"]]
+    assert sure[0].entity.id == "peru"
+    assert "land" not in {each.entity.id for each in sure}
+    (found,) = [each for each in unsure if each.entity.id == "land"]
+    assert (found.mention, found.matched_name, found.degree) == ("incas", "Inca land", 7)
+    assert "gone" not in {each.entity.id for each in unsure}
+    assert graph.requests == ["find_entity_candidates", "read_search_names"]
 
 
 def test_words_that_a_point_or_colon_joins_are_asked_for_as_one() -> None:

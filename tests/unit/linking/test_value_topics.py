@@ -78,6 +78,16 @@ def test_a_literal_is_a_topic_beside_the_entities() -> None:
     ]  # fmt: skip
 
 
+def test_of_two_values_that_overlap_the_longer_is_a_topic() -> None:
+    graph = MemoryGraph(
+        [("ann", "wage", '"41,000 EUR"'), ("bob", "wage", '"41000"'), ("bob", "born", '"1970"')],
+        literals={'"41,000 EUR"': "41,000 EUR", '"41000"': "41000", '"1970"': "1970"},
+    )
+    question = Question("who was born in 1970 or has a salary of 41,000 EUR")
+    (found,) = graph.run(ValueLinker(Nobody()).link([question]))
+    assert [topic.entity.label for topic in found if topic.entity.is_literal] == ["1970", "41,000 EUR"]
+
+
 def test_a_search_walks_back_from_a_literal() -> None:
     question = linked("hired 2016-07-16")
     (found,) = GRAPH.run(

@@ -192,11 +192,17 @@ class TestFile:
             np.testing.assert_array_equal(getattr(found, name), getattr(graphs, name))
         assert found.trained_on.num_questions == 5
 
-    @pytest.mark.parametrize("damage", ["missing", "cut", "points nowhere"])
+    @pytest.mark.parametrize("damage", ["missing", "cut", "points nowhere", "no such topic", "a topic too few"])
     def test_a_damaged_file_is_one_line(self, tmp_path: Path, damage: str) -> None:
         path, graphs = tmp_path / "graphs", question_graphs(0, 5)
         if damage == "points nowhere":
             graphs = replace(graphs, heads=graphs.heads + 1_000)
+        topics = graphs.texts.topics
+        if damage == "no such topic":
+            size = int(np.diff(graphs.node_starts)[-1])
+            graphs = replace(graphs, texts=replace(graphs.texts, topics=(*topics[:-1], {"x": size})))
+        if damage == "a topic too few":
+            graphs = replace(graphs, texts=replace(graphs.texts, topics=topics[:-1]))
         if damage != "missing":
             write_graphs(path, graphs)
         if damage == "cut":

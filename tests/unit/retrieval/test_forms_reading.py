@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lodestar.models.forms.parsing import parse_question
-from lodestar.models.forms.plan import Range, date_range, is_value, parse_number
+from lodestar.models.forms.plan import FormPlan, Range, date_range, is_value, parse_number
 
 from tests.references.forms_of_geonames import form_questions
 
@@ -132,6 +132,8 @@ def test_orders() -> None:
 
 def test_numbers_and_dates() -> None:
     assert [parse_number(text) for text in ("40 million", "1,000,000", "five", "2.5 billion")] == [4e7, 1e6, 5, 2.5e9]
+    scaled = ("two hundred", "3 thousand", "1 trillion", "5k", "2m", "zero", "twenty")
+    assert [parse_number(text) for text in scaled] == [200, 3_000, 1e12, 5_000, 2e6, 0, 20]
     assert date_range("2016") == (20_160_101, 20_161_231)
     assert date_range("2016-07-16") == (20_160_716, 20_160_716)
     values = {
@@ -172,3 +174,10 @@ def test_what_the_answers_are_ordered_or_filtered_by(text: str, words: str) -> N
     plan = parse_question(text)
     assert plan is not None
     assert plan.words == words
+
+
+def test_a_form_in_a_form_says_both_rules_the_outer_first() -> None:
+    plan = FormPlan(("most",), "the largest of them", ())
+    assert plan.nest("how many", "count them").rule == "count them; the largest of them"
+    assert plan.nest("how many", "count them").forms == ("how many", "most")
+    assert FormPlan((), "", ()).nest("how many", "count them").rule == "count them"

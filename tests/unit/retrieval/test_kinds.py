@@ -103,6 +103,15 @@ def test_what_has_a_ship_type_is_called_a_ship() -> None:
     assert "ship" not in found[-1].words
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("date", "dates"), ("person", "people"), ("url", "urls"), ("text", "text"), ("unknown", "unknown"),
+     ("yes or no", "yes or no"), ("amount", "amounts")],
+)  # fmt: skip
+def test_a_kind_is_said_in_the_plural(kind: str, said: str) -> None:
+    assert str(EndKind(kind)) == said
+
+
 def test_a_noun_tells_its_kind_by_its_head() -> None:
     assert noun_kind("place of birth") == "place"
     assert noun_kind("head physicist") == "person"

@@ -202,6 +202,13 @@ def test_of_many_relations_of_one_line_two_are_named_above_one_another() -> None
     assert float(texts[1].attrib["y"]) - float(texts[0].attrib["y"]) == 12
 
 
+@pytest.mark.parametrize(("length", "shown"), [(23, "n" * 23), (24, "n" * 22 + "…")])
+def test_a_name_that_does_not_fit_its_box_is_cut_and_whole_in_its_title(length: int, shown: str) -> None:
+    drawing = drawn(path((A, "r", Entity("long", "n" * length))))
+    assert [each.text for each in elements(drawing, "text") if each.attrib["font-size"] == "13"] == ["A", shown]
+    assert "n" * length in [each.text for each in elements(drawing, "title")]
+
+
 def test_what_was_asked_about_is_what_the_chains_start_from() -> None:
     evidence = evidence_of(
         *ranked(leads("capital", LIMA, topic=PERU)), topics=(Topic(SOL), Topic(PERU, kind="country"))
