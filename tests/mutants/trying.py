@@ -92,7 +92,8 @@ class Trial:
         """End the fork and what it started."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process, signal.SIGKILL)
-        os.waitpid(self.process, 0)
+        with contextlib.suppress(ChildProcessError):  # it has been waited for
+            os.waitpid(self.process, 0)
 
 
 def warm_up(modules: Sequence[str]) -> None:
@@ -127,6 +128,7 @@ def begin(fault: Fault | None, text: bytes, tests: Sequence[str], limit_s: float
             os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
             files = sorted({test.partition("::")[0] for test in tests})
             options = ["-x", "-q", "-p", "no:cacheprovider", f"--basetemp={folder}/tests"]
+            code = int(pytest.ExitCode.INTERNAL_ERROR)  # a fault that takes all memory may end pytest itself
             code = int(pytest.main([*files, *options], plugins=[chosen]))
         os.write(writing, chosen.noticed_by.encode())
     except AssertionError:
