@@ -38,7 +38,8 @@ def asked_at(host: str) -> dict[str, Any]:
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> Serve:
     """Return what `lodestar serve` would run."""
-    monkeypatch.delenv(server.TOKEN_VARIABLE, raising=False)
+    for variable in (server.TOKEN_VARIABLE, "LODESTAR_NAME"):
+        monkeypatch.delenv(variable, raising=False)
 
     def call(*arguments: str) -> Served:
         found: list[Served] = []
