@@ -267,7 +267,7 @@ class FormRetriever:
             for items, evidence in zip(lists, state.parts, strict=True)
         ]
         lists = [some or items for some, items in zip(named, lists, strict=True)]
-        if plan.words:  # of one thing nobody asks for the greatest
+        if plan.words or plan.counted:  # of one thing nobody asks how many or which is the greatest
             lists = [[item for item in items if len(item.value.answers) > 1] or items for items in lists]
         if plan.wants_values:
             lists = [

@@ -84,8 +84,8 @@ class Batches(ABC, Generic[Item, Result]):
         self.limits = limits
         self._ask = ask
         self._observer = observer
-        self._num_waiting = 0
-        self._under_way = 0
+        self._num_waiting: int = 0
+        self._under_way: int = 0
         self._seconds_each = 0.05
         self._closed = False
 

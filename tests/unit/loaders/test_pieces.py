@@ -149,16 +149,17 @@ def write_parquet(folder: Path) -> ParquetSource:
     """Write a folder of files with several row groups, literals and a reject among them, an empty one, and names."""
     kg = folder / "kg"
     kg.mkdir()
+    table = pa.table({})
     for part, (first, number) in enumerate([(0, 300), (200, 5), (400, 300)]):
         ids = range(first, first + number)
-        columns = {
+        table = pa.table({
             "head": [f"e{i}" if i != 533 else "" for i in ids],
             "relation": [f"r{i % 3}" for i in ids],
             "tail": [f"{i} km" if i % 7 == 0 else f"e{i // 2}" for i in ids],
             "is_literal": [i % 7 == 0 for i in ids],
-        }
-        parquet.write_table(pa.table(columns), kg / f"part-{part}.parquet", row_group_size=40)
-    parquet.write_table(pa.table(columns).schema.empty_table(), kg / "part-3.parquet")
+        })  # fmt: skip
+        parquet.write_table(table, kg / f"part-{part}.parquet", row_group_size=40)
+    parquet.write_table(table.slice(0, 0), kg / "part-3.parquet")
     names = {"id": [f"e{i}" for i in range(0, 700, 3)], "name": [f"Name {i}" for i in range(0, 700, 3)]}
     parquet.write_table(pa.table(names), folder / "names.parquet", row_group_size=100)
     return ParquetSource(str(kg), str(folder / "names.parquet"))

@@ -64,6 +64,30 @@ def test_a_path_that_is_less_likely_than_the_bound_is_not_counted(probability: f
     assert formed.reason.startswith("nothing was found for") is (total == 0)
 
 
+class CapitalThenCities:
+    """Finds the capital of Peru first, then its cities, both likely."""
+
+    gives: Kind = "chain"
+
+    def retrieve(self, questions: Sequence[LinkedQuestion], _top_k: int) -> Steps[list[Evidence[Chain]]]:
+        yield from ()
+        items = [
+            Scored(leads("capital", Entity("Lima", "Lima"), topic=PERU), 0.9),
+            Scored(leads("city", *(Entity(name, name) for name in ("Lima", "Cusco")), topic=PERU), 0.6),
+        ]
+        calibration = Calibration("probability")
+        return [evidence_of(*items, text=q.question.text, calibration=calibration, topics=q.topics) for q in questions]
+
+
+def test_nobody_asks_how_many_of_one_thing() -> None:
+    graph = CombiningGraph([("Peru", "capital", "Lima"), ("Peru", "city", "Lima"), ("Peru", "city", "Cusco")])
+    retriever = FormRetriever(CapitalThenCities(), NoLinker(), {}, least=0.2)
+    (found,) = retrieved(graph, retriever, [Question("How many cities are in Peru?", ("Peru",))])
+    formed = found.extra_of(FormResult)
+    assert formed is not None
+    assert [path for _, path in formed.parts] == ["Peru: city"]
+
+
 SHIPS, CREWS = (tuple(Entity(f"{kind} {i}", f"{kind} {i}") for i in range(2)) for kind in ("Ship", "Crew"))
 
 
