@@ -41,6 +41,11 @@ class Connection:
         return self.uri.partition("?")[0]
 
     @property
+    def is_routed(self) -> bool:
+        """Whether the driver chooses among the servers of a cluster (``neo4j://``)."""
+        return self.uri.startswith("neo4j")
+
+    @property
     def driver_options(self) -> dict[str, Any]:
         """Keyword arguments for either driver."""
         return {

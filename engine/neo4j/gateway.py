@@ -12,13 +12,13 @@ import ssl
 from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from threading import Thread
 from typing import Any, Self, TypeVar, cast
 
 import neo4j
-from neo4j import AsyncGraphDatabase, GraphDatabase, Query
+from neo4j import AsyncGraphDatabase, GraphDatabase, Query, RoutingControl
 from neo4j import exceptions as driver_errors
 
 from ..errors import (
@@ -179,7 +179,16 @@ class Gateway:
 
         with translate_errors(self.connection):
             info = self._call(lambda asked: self._ask(server_info, asked))()
-        return check_version(self.connection, info.agent)
+            version = check_version(self.connection, info.agent)
+            if self.connection.is_routed:
+                self._call(lambda asked: self._ask(self._see_last_writes, asked))()
+        return version
+
+    def _see_last_writes(self, driver: neo4j.Driver) -> None:
+        """Get the bookmark of the server that takes writes: whichever server is read from then on waits until it has
+        what others wrote, such as a load that has just ended. If no server takes writes, reads go on without."""
+        with suppress(driver_errors.ServiceUnavailable, driver_errors.SessionExpired):
+            self._query(read_edition(), driver, RoutingControl.WRITE)
 
     def run(self, steps: Steps[T]) -> T:
         """Run steps that only use the database, and return their result."""
@@ -207,12 +216,12 @@ class Gateway:
             self._copies.check_writable()
         return self._ask(partial(self._query, request), asked)
 
-    def _query(self, request: Request[Any], driver: neo4j.Driver) -> list[Row]:
+    def _query(self, request: Request[Any], driver: neo4j.Driver, routing: RoutingControl | None = None) -> list[Row]:
         return driver.execute_query(
             self.connection.query(request),
             parameters_=dict(request.params),
             database_=self.connection.database,
-            routing_=self.connection.routing(request),
+            routing_=routing or self.connection.routing(request),
             result_transformer_=_rows,
         )
 
@@ -363,7 +372,15 @@ class AsyncGateway:
             await driver.verify_authentication() if self.connection.password else None
             return info
 
-        return check_version(self.connection, (await self._call(server_info)).agent)
+        version = check_version(self.connection, (await self._call(server_info)).agent)
+        if self.connection.is_routed:
+            await self._call(self._see_last_writes)
+        return version
+
+    async def _see_last_writes(self, driver: neo4j.AsyncDriver) -> None:
+        """Like that of `Gateway`."""
+        with suppress(driver_errors.ServiceUnavailable, driver_errors.SessionExpired):
+            await self._query(read_edition(), driver, RoutingControl.WRITE)
 
     async def run(self, steps: Steps[T]) -> T:
         """Run steps that only use the database, and return their result."""
@@ -407,11 +424,13 @@ class AsyncGateway:
                 self._copies.leave_out_gone(number, error)
         raise self._copies.make_error()
 
-    async def _query(self, request: Request[Any], driver: neo4j.AsyncDriver) -> list[Row]:
+    async def _query(
+        self, request: Request[Any], driver: neo4j.AsyncDriver, routing: RoutingControl | None = None
+    ) -> list[Row]:
         return await driver.execute_query(
             self.connection.query(request),
             parameters_=dict(request.params),
             database_=self.connection.database,
-            routing_=self.connection.routing(request),
+            routing_=routing or self.connection.routing(request),
             result_transformer_=_async_rows,
         )

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
+import neo4j
 import pytest
-from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
 from lodestar.engine.neo4j.load_lock import hold_load_lock
 from lodestar.engine.neo4j.templates import Request, template
+from neo4j.exceptions import SessionExpired
 
 from tests.made.graphs import COUNTRIES, TripleSource, load
 
@@ -48,3 +53,43 @@ def test_every_way_to_ask_knows_what_the_others_wrote(
     WAYS[way](gateway)
     assert before
     assert asked[0] == before
+
+
+@pytest.mark.usefixtures("empty_graph")
+def test_what_another_process_wrote_is_waited_for(gateway: Gateway, connection: Connection) -> None:
+    load(TripleSource(COUNTRIES), gateway)
+    routed = replace(connection, uri=connection.uri.replace("bolt://", "neo4j://"))
+    assert (routed.is_routed, connection.is_routed) == (True, False)
+    gateway.fetch(nothing("read_catalogue"))
+    written = gateway._drivers[0].execute_query_bookmark_manager.get_bookmarks()
+    with Gateway(routed) as other:
+        manager = other._drivers[0].execute_query_bookmark_manager
+        assert not manager.get_bookmarks()
+        other.version()
+        assert manager.get_bookmarks() == written
+
+
+@pytest.mark.usefixtures("empty_graph")
+async def test_the_same_with_asyncio(gateway: Gateway, connection: Connection) -> None:
+    load(TripleSource(COUNTRIES), gateway)
+    other = AsyncGateway(replace(connection, uri=connection.uri.replace("bolt://", "neo4j://")))
+    try:
+        await other.version()
+        assert await other._drivers[0].execute_query_bookmark_manager.get_bookmarks()
+    finally:
+        await other.close()
+
+
+def test_without_a_server_that_takes_writes_reads_go_on(gateway: Gateway, connection: Connection) -> None:
+    routed = replace(connection, uri=connection.uri.replace("bolt://", "neo4j://"))
+    with Gateway(routed) as other:
+        query = other._query
+
+        def refuse(request: Request[Any], driver: neo4j.Driver, routing: neo4j.RoutingControl | None = None) -> Any:
+            if routing is not None:
+                raise SessionExpired("no server takes writes")
+            return query(request, driver)
+
+        other._query = refuse  # type: ignore[method-assign]
+        assert other.version()
+        assert other.fetch(nothing("read_catalogue")) is None
