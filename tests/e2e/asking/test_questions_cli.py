@@ -194,7 +194,11 @@ async def test_the_python_face_gives_the_same_blocking_and_async(engine: Engine)
     finally:
         await engine.aclose()
     assert [a.text for a in blocking] == [a.text for a in waiting]
-    assert single == blocking[0]
+    assert single.text == blocking[0].text
+    one, of_two = single.evidence.items, blocking[0].evidence.items
+    assert [item.value for item in one] == [item.value for item in of_two]
+    scores = [item.score for item in of_two]  # a batch of another size rounds otherwise, on some machines
+    assert [item.score for item in one] == pytest.approx(scores, abs=1e-5)
     assert single.entities[0].name == "Lima"
 
 
