@@ -170,7 +170,7 @@ class PassageEncoder:
         self._tokens: dict[str, list[int]] = {}
 
     def tokenise_passage(self, passage: Passage, max_tokens: int, *, has_text: bool, after: str = "") -> EncodedPassage:
-        """Return a passage as tokens; see `write_passage`."""
+        """Return a passage as tokens; see `encode_passage`."""
         tokenizer = self._tokenizer
         return encode_passage(
             passage,

@@ -13,7 +13,14 @@ from lodestar.models.gril.choosing import PointingOutput, PointingReader, readin
 from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions, JointOptions
 from lodestar.models.gril.kind import KIND
 from lodestar.models.gril.network import EncodedQuestions, GraphRetriever
-from lodestar.models.gril.passages import Passage, ReaderOutput, ReaderQuestion, ReaderTarget, encode_passage
+from lodestar.models.gril.passages import (
+    Passage,
+    PassageEncoder,
+    ReaderOutput,
+    ReaderQuestion,
+    ReaderTarget,
+    encode_passage,
+)
 from lodestar.models.gril.reader_training import JointNetwork, build_passage, choose_triples, is_answer, mean_f1_at
 from lodestar.models.gril.readers import ReaderModel, new_reader
 from lodestar.models.gril.scoring import Bridge, mask_of
@@ -179,6 +186,18 @@ class TestReading:
         assert text_of(100) == (whole, [(0, 7, 8), (1, 19, 20)])
         assert text_of(12) == ("[ what ] Peru → capital → Lima ; ]", [(0, 7, 8)])
         assert text_of(100, has_text=False) == ("[ what ] Lima ; Sol ; ]", [(0, 3, 4), (1, 5, 6)])
+        option = encode_passage(PASSAGE, tokenise, 0, 1, 16, has_text=True, after="or so to say a word")
+        written = " ".join(words[each] for each in option.ids)
+        assert written == "[ what ] or so to say ] Peru → capital → Lima ; ]"  # a quarter of the tokens at most
+
+    def test_a_text_s_states_are_those_of_its_tokens(self) -> None:
+        encoder = PassageEncoder(tiny_backbone())
+        with torch.no_grad():
+            states, seen = encoder.states([[2, 5, 3], [2, 6, 3], [2, 5]], None, None)
+            (alone,), _ = encoder.states([[2, 6, 3]], None, None)
+        assert seen.tolist() == [[1, 1, 1], [1, 1, 1], [1, 1, 0]]
+        assert not torch.allclose(states[0], states[1])
+        torch.testing.assert_close(states[1], alone)
 
     def test_probabilities_are_of_each_question_and_a_batch_is_its_questions_alone(self) -> None:
         torch.manual_seed(0)

@@ -26,7 +26,7 @@ from lodestar.engine.neo4j.catalogue import Catalogue
 from lodestar.engine.neo4j.graph import NamedEntity
 from lodestar.engine.values import Entity, Topic
 from lodestar.models.linker.config import LinkedCandidates, LinkerConfig, LinkerDescription
-from lodestar.models.linker.training import CandidateScorer, LinkerObjective
+from lodestar.models.linker.training import CandidateScorer, LinkerObjective, linker_figures
 from lodestar.models.similarity import SimilarityWeights
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import RelationWords
@@ -37,6 +37,15 @@ NOTHING = np.zeros((1, len(RELATION_FEATURES)))
 
 def topic(probability: float) -> Topic:
     return Topic(Entity("a", "A"), score=probability, features=tuple(float(n) for n in range(21)))
+
+
+def test_figures_by_hand() -> None:
+    """Of two topics the first and the third candidate are right: one of one, and two of two."""
+    at_1, at_3, loss = linker_figures(np.array([2.0, 1.0, 0.0]), np.array([True, False, True]), 2)
+    assert (at_1, at_3) == (1.0, 1.0)
+    assert loss == pytest.approx(math.log1p(math.exp(-2)) + math.log1p(math.e) + math.log(2))
+    recalls = linker_figures(np.array([2.0, 1.0]), np.array([False, True]), 5)[:2]
+    assert list(recalls) == pytest.approx([0.0, 1 / 3])
 
 
 def test_features_by_hand() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lodestar.engine.answering.candidates import find_candidates
-from lodestar.engine.answering.reader import WORDS, ReaderAnswerer, make_reader_columns
+from lodestar.engine.answering.reader import WORDS, ReaderAnswerer, _compute_score, make_reader_columns
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
@@ -377,3 +377,18 @@ def test_a_plan_learns_from_the_last_hop_and_from_all_hops() -> None:
     assert at_end[last[int(right.argmax())]] > max(
         at_end[hop] for hop, is_right in zip(last, right, strict=True) if not is_right
     )
+
+
+def test_a_chain_shown_has_its_score_in_the_unit_of_the_evidence() -> None:
+    """A logit is 2 · score − 1 there: 3 is the score 2."""
+    found = find_candidates([evidence_of(*ranked(leads("year", YEAR, topic=FILM)))])
+    (source,) = found.sources
+    source = replace(source, chains=replace(source.chains, score=np.array([3.0])))
+
+    def score(calibration: Calibration | None) -> float:
+        return _compute_score(source, 0, evidence_of(calibration=calibration))
+
+    assert score(None) == 3
+    assert score(Calibration("logit", 2.0, -1.0)) == pytest.approx(2.0)
+    assert score(Calibration("logit", 0.0, -1.0)) == 3
+    assert score(Calibration("probability")) == pytest.approx(1 / (1 + np.exp(-3)))

@@ -153,6 +153,12 @@ class TestThresholds:
         best = best_thresholds([answered({"a": 0.4}, {"a": 0.9, "b": 0.9}, {"a"}, 1)])
         assert best.thresholds == Thresholds(0.0, math.inf)
 
+    def test_without_a_confidence_the_graph_is_believed_and_the_model_is_not(self) -> None:
+        unsure = AnsweredQuestion((KeyedAnswer("a", None),), (KeyedAnswer("b", None),), frozenset("a"), 1)
+        best = best_thresholds([unsure, answered({"c": 0.4}, {"d": 0.9}, {"d"}, 1)])
+        assert [best.f1, best.f1_merged] == pytest.approx([1.0, (1 + 2 / 3) / 2])
+        assert best.thresholds == Thresholds(math.inf, 0.9)
+
     def test_gold_that_nobody_gives_counts(self) -> None:
         assert best_thresholds([answered({"a": 0.4}, {}, {"a"}, 3)]).f1 == pytest.approx(2 / 4)
         assert best_thresholds([answered({}, {}, set(), 1)]).f1 == 0.0

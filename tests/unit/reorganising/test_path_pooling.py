@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lodestar.models.path_pooling import PoolingOptions, ScoredTriples, pool_triple_scores, reselect_triples
+from lodestar.models.path_pooling import (
+    OutgoingTriples,
+    PoolingOptions,
+    ScoredTriples,
+    pool_triple_scores,
+    reselect_triples,
+)
 
 MEAN = PoolingOptions()
 BFS = PoolingOptions(kernel="bfs")
@@ -23,6 +29,15 @@ def question(triples: list[tuple[int, int, float]], topics: list[int], num_nodes
 
 def pooled(triples: list[tuple[int, int, float]], topics: list[int], pooling: PoolingOptions = MEAN) -> list[float]:
     return [float(score) for score in pool_triple_scores(question(triples, topics), pooling)]
+
+
+def test_what_leaves_a_node_comes_best_first_in_whatever_order_it_is_given() -> None:
+    triples = [(0, 1, 0.2), (1, 2, 0.3), (0, 2, 0.9), (0, 3, 0.5)]
+    leaving = OutgoingTriples(question(triples, [0], num_nodes=4), is_turned=False)
+    assert [triples[row] for row in leaving.order[:3]] == [(0, 2, 0.9), (0, 3, 0.5), (0, 1, 0.2)]
+    assert (leaving.starts.tolist(), leaving.counts.tolist()) == ([0, 3, 4, 4], [3, 1, 0, 0])
+    entering = OutgoingTriples(question(triples, [0], num_nodes=4), is_turned=True)
+    assert [triples[row] for row in entering.order] == [(0, 1, 0.2), (0, 2, 0.9), (1, 2, 0.3), (0, 3, 0.5)]
 
 
 def test_a_chain_from_the_topic_shares_its_scores() -> None:
