@@ -120,7 +120,7 @@ def find_server(home: ServerHome, state: ServerState | None) -> psutil.Process |
 
 
 def wait_until_ready(server: psutil.Process, home: ServerHome, state: ServerState, timeout_s: float) -> None:
-    """Wait until the server listens at its Bolt and HTTP ports.
+    """Wait until the server listens at its Bolt port, and answers at its HTTP port.
 
     Raises `PortTakenError` if another process has the port, `StorageError` if the disk is full, `ServerError` with the
     reason from the log if the server ends for another reason or takes longer than `timeout_s`.
@@ -132,7 +132,7 @@ def wait_until_ready(server: psutil.Process, home: ServerHome, state: ServerStat
         try:
             code = server.wait(_POLL_S)
         except psutil.TimeoutExpired:
-            if is_listening(server, state):
+            if is_listening(server, state) and answers_http(state.http_port):
                 return
             continue
         reason = failure_reason(home.console_log.read_text(encoding="utf-8", errors="replace"))
@@ -156,6 +156,21 @@ def is_listening(server: psutil.Process, state: ServerState) -> bool:
         return False
     ports = {s.laddr.port for s in sockets if s.status == psutil.CONN_LISTEN and s.laddr}
     return ports >= {state.bolt_port, state.http_port}
+
+
+def answers_http(port: int) -> bool:
+    """Return whether a server of this machine answers at its HTTP port: for a moment it listens, but hangs up."""
+    import http.client
+
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/")
+        connection.getresponse()
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+    return True
 
 
 def start_time_s(pid: int) -> float:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 
 import psutil
 import pytest
 from lodestar.engine.neo4j.home import ServerHome
-from lodestar.engine.neo4j.process import environment, failure_reason, hold_interrupt, wait_for_end
+from lodestar.engine.neo4j.process import answers_http, environment, failure_reason, hold_interrupt, wait_for_end
 
 STACK = """2026-01-01 00:00:00.000+0000 INFO  Starting...
 2026-01-01 00:00:01.000+0000 ERROR Failed to start Neo4j on localhost:7474.
@@ -35,6 +37,24 @@ Caused by: java.net.BindException: Address already in use
 )
 def test_the_reason_of_a_failed_start(log: str, reason: str) -> None:
     assert failure_reason(log) == reason
+
+
+def test_a_server_that_hangs_up_does_not_answer_yet() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+
+        def serve() -> None:
+            for reply in (b"", b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"):
+                connection, _ = listening.accept()
+                with connection:
+                    connection.recv(1000)
+                    connection.sendall(reply)
+
+        thread = Thread(target=serve)
+        thread.start()
+        assert [answers_http(port), answers_http(port)] == [False, True]
+        thread.join()
+    assert not answers_http(port)
 
 
 def test_an_interrupt_waits_for_the_end_of_the_block() -> None:
