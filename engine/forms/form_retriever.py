@@ -211,7 +211,7 @@ class FormRetriever:
         best = [(item, evidence.probability(0)) for evidence in sample if (item := self._find_best(evidence))]
         how_often = Counter(str(chain.relation_path) for chain, _ in best)
         chosen = max(best, key=lambda each: how_often[str(each[0].relation_path)], default=None)
-        return chosen and Scored(chosen[0], math.log(max(1.0 if chosen[1] is None else chosen[1], 1e-9)))
+        return chosen and Scored(chosen[0], _take_logarithm(1.0 if chosen[1] is None else chosen[1]))
 
     def _combine(self, states: Sequence[_FormState]) -> Steps[list[CombinationResult | None]]:
         wanted: list[Combination | None] = [self._make_combination(each) for each in states]
@@ -262,11 +262,10 @@ class FormRetriever:
             [item for item in self._list_likely(state, evidence) if leads_to_values(item.value) == plan.wants_values]
             for evidence in state.parts
         ]
-        named = [
-            [item for item in items if leads_to_named_kind(evidence, item.value)]
+        lists = [
+            [item for item in items if leads_to_named_kind(evidence, item.value)] or items
             for items, evidence in zip(lists, state.parts, strict=True)
         ]
-        lists = [some or items for some, items in zip(named, lists, strict=True)]
         if plan.words or plan.counted:  # of one thing nobody asks how many or which is the greatest
             lists = [[item for item in items if len(item.value.answers) > 1] or items for items in lists]
         if plan.wants_values:
@@ -404,21 +403,27 @@ def _compute_probability(state: _FormState, evidence: Evidence[Chain], item: Sco
 
 def _list_candidates(state: _FormState) -> list[Scored[Chain]]:
     """Return the chain of an ordered part, and of a question of one part others that lead to several entities."""
-    chosen = [state.chosen[0]] if state.chosen and state.chosen[0] else []
+    chosen = state.chosen[0] if state.chosen else None
+    first = [] if chosen is None else [chosen]
     if len(state.plan.parts) > 1:
-        return chosen
+        return first
     others = [
         item
         for item in state.parts[0].items[:PATHS]
-        if item not in chosen and len(item.value.answers) > 1 and not leads_to_values(item.value)
+        if item != chosen and len(item.value.answers) > 1 and not leads_to_values(item.value)
     ]
-    beginning = [item for item in others if chosen and begins_with(chosen[0].value, item.value)]
-    return list({id(item): item for item in (*chosen, *beginning, *others)}.values())[:CANDIDATES]
+    if chosen is not None:  # with its beginnings before the rest
+        others.sort(key=lambda item: not begins_with(chosen.value, item.value))
+    return [*first, *others][:CANDIDATES]
 
 
 def _compute_weight(state: _FormState, evidence: Evidence[Chain], item: Scored[Chain]) -> float:
     probability = _compute_probability(state, evidence, item)
-    return item.score if probability is None else math.log(max(probability, 1e-9))
+    return item.score if probability is None else _take_logarithm(probability)
+
+
+def _take_logarithm(probability: float) -> float:
+    return math.log(max(probability, 1e-9))
 
 
 def _make_end_set(chain: Chain, evidence: Evidence[Chain], *, negated: bool) -> EndSet:

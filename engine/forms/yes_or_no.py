@@ -59,20 +59,19 @@ def answer_yes_or_no(
     formed = FormResult(plan.forms, plan.rule, ())
     if both is None:
         return replace(formed, reason="it needs two entities of the graph, but only one was found"), None, None
-    sides = [(side, evidence, item) for side, evidence in enumerate(found) for item in evidence.items]
+    sides = [
+        (side, evidence, item, both[1 - side].entity.id in {end.id for end in item.value.ends})
+        for side, evidence in enumerate(found)
+        for item in evidence.items
+    ]
     if not sides:
         return replace(formed, reason="no path leads on from its entities"), None, None
     says_more = bool(list_content_words(mask_mention(mask_mention(linked.question.text, both[0]), both[1])))
-    joining = [each for each in sides if _joins(each[2].value, both[1 - each[0]])]
-    short = [each for each in joining if each[2].value.relation_path.num_hops == 1]
-    best, evidence, item = max(
+    short = [each for each in sides if each[3] and each[2].value.relation_path.num_hops == 1]
+    best, evidence, item, is_there = max(
         sides if says_more else short or sides,
-        key=lambda each: (
-            _compute_joined_probability(*each[1:], is_there=_joins(each[2].value, both[1 - each[0]])) or 0.0,
-            each[2].score,
-        ),
+        key=lambda each: (_compute_joined_probability(*each[1:]) or 0.0, each[2].score),
     )
-    is_there = _joins(item.value, both[1 - best])
     path = f"{both[best].entity.label}: {item.value.relation_path}"
     answered = replace(
         formed,
@@ -80,18 +79,14 @@ def answer_yes_or_no(
         found=(FormAnswer(both[1 - best].entity),) if is_there else (),
         total=int(is_there),
         says="yes" if is_there else NOT_THERE,
-        probability=_compute_joined_probability(evidence, item, is_there=is_there) if says_more else None,
+        probability=_compute_joined_probability(evidence, item, is_there) if says_more else None,
     )
     return answered, evidence, item
 
 
-def _joins(chain: Chain, other: Topic) -> bool:
-    return other.entity.id in {end.id for end in chain.ends}
-
-
-def _compute_joined_probability(evidence: Evidence[Chain], item: Scored[Chain], *, is_there: bool) -> float | None:
+def _compute_joined_probability(evidence: Evidence[Chain], item: Scored[Chain], is_there: bool) -> float | None:
     """Return the probability that the path is meant; the odds of one that joins both entities are `JOINED` times as
-    high, because few paths do."""
+    high, because few paths do. is_there: whether it does."""
     likely = evidence.probability_of(item)
     if likely is None or not is_there:
         return likely
