@@ -48,7 +48,7 @@ def relation_pairs(sets: Sequence[QuestionSet], left_out: Iterable[tuple[str, st
     roots = {root for id_, _ in left_out if (root := _root(id_))}
     numbers: dict[str, int] = {}
     pairs = [
-        RelationPair(_mask_topics(question), tuple(numbers.setdefault(name, len(numbers)) for name in relations))
+        RelationPair(mask_topics(question), tuple(numbers.setdefault(name, len(numbers)) for name in relations))
         for each in sets
         for question in each.questions
         if normalise_text(question.text) not in texts and _root(question.id) not in roots
@@ -69,7 +69,8 @@ def _relations(question: GoldQuestion) -> Iterator[str]:
     yield from list(dict.fromkeys(names))[:MAX_RELATIONS]
 
 
-def _mask_topics(question: GoldQuestion) -> str:
+def mask_topics(question: GoldQuestion) -> str:
+    """Return a question without the names of its topics."""
     text = question.text
     for name in question.topic_names:
         text = mask_topic(text, name)

@@ -45,11 +45,6 @@ class Piece:
     rows: Path
 
     @property
-    def end(self) -> int:
-        """Where it ends in the file, in bytes."""
-        return self.span.end
-
-    @property
     def num_before(self) -> int:
         """What its rows number the lines after."""
         return UNKNOWN_LINE if self.span.start else 0
@@ -62,11 +57,6 @@ class RowPiece:
     span: RowSpan
     rows: Path
     num_before: int = 0
-
-    @property
-    def end(self) -> int:
-        """Where it ends in the file, in bytes."""
-        return self.span.end
 
 
 @dataclass(frozen=True, slots=True)

@@ -328,7 +328,7 @@ class Stage:
                 self._put_aside(rejects)
                 num_lines += parsed.num_lines
                 if part.file:
-                    part.file.skip_to(piece.end)
+                    part.file.skip_to(piece.span.end)
                 report()
             piece.rows.unlink(missing_ok=True)
         return rest
