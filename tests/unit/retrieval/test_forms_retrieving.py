@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Top
 from tests.fakes.memory_graph import MemoryGraph
 from tests.made.evidence import evidence_of, leads, retrieved
 
-PERU, AMAZON, RIMAC = (Entity(name, name) for name in ("Peru", "Amazon", "Rimac"))
+PERU, AMAZON, RIMAC, LIMA, CUSCO = (Entity(name, name) for name in ("Peru", "Amazon", "Rimac", "Lima", "Cusco"))
 
 
 class CombiningGraph(MemoryGraph):
@@ -29,19 +29,24 @@ class CombiningGraph(MemoryGraph):
         return [(2, [])]
 
 
-class OnePath:
-    """Finds the rivers of Peru for every question, with one probability."""
+class FoundByHand:
+    """Finds for each question what was found by hand for its topic, with these probabilities."""
 
     gives: Kind = "chain"
 
-    def __init__(self, probability: float) -> None:
-        self.probability = probability
+    def __init__(self, find: Callable[[Entity], Mapping[Chain, float]]) -> None:
+        self.find = find
 
     def retrieve(self, questions: Sequence[LinkedQuestion], _top_k: int) -> Steps[list[Evidence[Chain]]]:
         yield from ()
-        item = Scored(leads("river", AMAZON, RIMAC, topic=PERU), self.probability)
+        calibration = Calibration("probability")
         return [
-            evidence_of(item, text=each.question.text, calibration=Calibration("probability"), topics=each.topics)
+            evidence_of(
+                *(Scored(chain, likely) for chain, likely in self.find(each.topics[0].entity).items()),
+                text=each.question.text,
+                calibration=calibration,
+                topics=each.topics,
+            )
             for each in questions
         ]
 
@@ -53,85 +58,51 @@ class NoLinker:
         raise AssertionError(questions)
 
 
-@pytest.mark.parametrize(("probability", "total"), [(0.29, 0), (0.3, 2)])
-def test_a_path_that_is_less_likely_than_the_bound_is_not_counted(probability: float, total: int) -> None:
-    retriever = FormRetriever(OnePath(probability), NoLinker(), {}, least=0.3)
-    graph = CombiningGraph([("Peru", "river", "Amazon"), ("Peru", "river", "Rimac")])
-    (found,) = retrieved(graph, retriever, [Question("How many rivers does Peru have?", ("Peru",))])
-    formed = found.extra_of(FormResult)
-    assert formed is not None
-    assert (formed.forms, formed.total) == (("how many",), total)
-    assert formed.reason.startswith("nothing was found for") is (total == 0)
-
-
-class CapitalThenCities:
-    """Finds the capital of Peru first, then its cities, both likely."""
-
-    gives: Kind = "chain"
-
-    def retrieve(self, questions: Sequence[LinkedQuestion], _top_k: int) -> Steps[list[Evidence[Chain]]]:
-        yield from ()
-        items = [
-            Scored(leads("capital", Entity("Lima", "Lima"), topic=PERU), 0.9),
-            Scored(leads("city", *(Entity(name, name) for name in ("Lima", "Cusco")), topic=PERU), 0.6),
-        ]
-        calibration = Calibration("probability")
-        return [evidence_of(*items, text=q.question.text, calibration=calibration, topics=q.topics) for q in questions]
-
-
-def test_nobody_asks_how_many_of_one_thing() -> None:
-    graph = CombiningGraph([("Peru", "capital", "Lima"), ("Peru", "city", "Lima"), ("Peru", "city", "Cusco")])
-    retriever = FormRetriever(CapitalThenCities(), NoLinker(), {}, least=0.2)
-    (found,) = retrieved(graph, retriever, [Question("How many cities are in Peru?", ("Peru",))])
-    formed = found.extra_of(FormResult)
-    assert formed is not None
-    assert [path for _, path in formed.parts] == ["Peru: city"]
-
-
-SHIPS, CREWS = (tuple(Entity(f"{kind} {i}", f"{kind} {i}") for i in range(2)) for kind in ("Ship", "Crew"))
-
-
-class ShipsAndCrews:
-    """Finds crews and ships for a hall, crews first; of ships alone a length."""
-
-    gives: Kind = "chain"
-
-    def __init__(self, ships: float) -> None:
-        self.ships = ships
-
-    def retrieve(self, questions: Sequence[LinkedQuestion], _top_k: int) -> Steps[list[Evidence[Chain]]]:
-        yield from ()
-        return [self._find(each) for each in questions]
-
-    def _find(self, linked: LinkedQuestion) -> Evidence[Chain]:
-        topic = linked.topics[0].entity
-        items = [
-            Scored(leads("crew", *CREWS, topic=topic), 0.5),
-            Scored(leads("built", *SHIPS, topic=topic), self.ships),
-        ]
-        if topic in SHIPS:
-            items = [Scored(leads("length", Entity("120", "120"), topic=topic), 0.9)]
-        elif topic in CREWS:
-            items = [Scored(leads("leader", Entity("Ann", "Ann"), topic=topic), 0.6)]
-        calibration = Calibration("probability")
-        return evidence_of(*items, text=linked.question.text, calibration=calibration, topics=linked.topics)
-
-
-def ask_for_the_longest(ships: float) -> FormResult:
-    graph = CombiningGraph(
-        [("Hall", "built", ship.id) for ship in SHIPS]
-        + [("Hall", "crew", crew.id) for crew in CREWS]
-        + [(ship.id, "length", "120") for ship in SHIPS]
-    )
-    retriever = FormRetriever(ShipsAndCrews(ships), NoLinker(), {}, least=0.2)
-    (found,) = retrieved(graph, retriever, [Question("Which is the longest of the boats at Hall?", ("Hall",))])
+def ask(
+    text: str,
+    topic: Entity,
+    find: Callable[[Entity], Mapping[Chain, float]],
+    least: float = 0.2,
+    ends: Iterable[Entity] = (),
+) -> FormResult:
+    """Ask a question with a form about a topic; ends: further entities that are looked up."""
+    graph = CombiningGraph([(topic.id, "any", end.id) for end in ends] or [(topic.id, "any", "other")])
+    retriever = FormRetriever(FoundByHand(find), NoLinker(), {}, least=least)
+    (found,) = retrieved(graph, retriever, [Question(text, (topic.id,))])
     formed = found.extra_of(FormResult)
     assert formed is not None
     return formed
 
 
+@pytest.mark.parametrize(("probability", "total"), [(0.29, 0), (0.3, 2)])
+def test_a_path_that_is_less_likely_than_the_bound_is_not_counted(probability: float, total: int) -> None:
+    rivers = {leads("river", AMAZON, RIMAC, topic=PERU): probability}
+    formed = ask("How many rivers does Peru have?", PERU, lambda _: rivers, least=0.3)
+    assert (formed.forms, formed.total) == (("how many",), total)
+    assert formed.reason.startswith("nothing was found for") is (total == 0)
+
+
+def test_nobody_asks_how_many_of_one_thing() -> None:
+    found = {leads("capital", LIMA, topic=PERU): 0.9, leads("city", LIMA, CUSCO, topic=PERU): 0.6}
+    formed = ask("How many cities are in Peru?", PERU, lambda _: found)
+    assert [path for _, path in formed.parts] == ["Peru: city"]
+
+
+HALL = Entity("Hall", "Hall")
+SHIPS, CREWS = (tuple(Entity(f"{kind} {i}", f"{kind} {i}") for i in range(2)) for kind in ("Ship", "Crew"))
+
+
 @pytest.mark.parametrize("ships", [0.25, 0.03])
 def test_an_ordered_part_is_the_path_to_what_has_the_property(ships: float) -> None:
-    formed = ask_for_the_longest(ships)
+    """Crews are likelier than ships, but only ships have a length."""
+
+    def find(topic: Entity) -> Mapping[Chain, float]:
+        if topic in SHIPS:
+            return {leads("length", Entity("120", "120"), topic=topic): 0.9}
+        if topic in CREWS:
+            return {leads("leader", Entity("Ann", "Ann"), topic=topic): 0.6}
+        return {leads("crew", *CREWS, topic=topic): 0.5, leads("built", *SHIPS, topic=topic): ships}
+
+    formed = ask("Which is the longest of the boats at Hall?", HALL, find, ends=(*SHIPS, *CREWS))
     assert [path for _, path in formed.parts] == ["Hall: built", "length"]
     assert formed.probability == pytest.approx(raise_odds(ships, VALUED))

@@ -87,7 +87,7 @@ def path(*walked: tuple[Entity, str, Entity]) -> Path:
     return Path(tuple(triples), tuple(r.startswith("^") for _, r, _ in walked))
 
 
-def drawn(*paths: Path, **options: Any) -> Drawing:
+def draw_paths(*paths: Path, **options: Any) -> Drawing:
     return drawing_of(evidence_of(*ranked(*(chain_of(each) for each in paths)), **options))
 
 
@@ -133,7 +133,7 @@ TALL = tuple(path((A, "r", Entity(f"e{n}", f"e{n}")), (Entity(f"e{n}", f"e{n}"),
 
 @pytest.mark.parametrize("paths", [FORWARD, LEVEL, BACK, BOTH, TALL], ids=["on", "level", "back", "both", "tall"])
 def test_lines_lead_from_box_to_box_within_the_picture(paths: tuple[Path, ...]) -> None:
-    drawing = drawn(*paths)
+    drawing = draw_paths(*paths)
     around = boxes(drawing)
     _, _, width, height = map(float, ElementTree.fromstring(drawing_svg(drawing, "?")).attrib["viewBox"].split())
     assert len(around) == len(drawing.nodes)
@@ -160,10 +160,10 @@ def test_lines_lead_from_box_to_box_within_the_picture(paths: tuple[Path, ...]) 
 
 
 def test_a_column_stands_in_the_middle_and_each_node_beside_what_leads_to_it() -> None:
-    drawing = drawn(*TALL)
+    drawing = draw_paths(*TALL)
     rows = {node.label: node.row for node in drawing.nodes}
     assert rows == {"A": 1.5, "e0": 0.0, "e1": 1.0, "e2": 2.0, "e3": 3.0, "D": 1.5}
-    crossing = drawn(
+    crossing = draw_paths(
         path((A, "r", B), (B, "s", Entity("x", "x"))),
         path((A, "r", C), (C, "s", D)),
         path((A, "r", B), (B, "s", Entity("y", "y"))),
@@ -173,21 +173,21 @@ def test_a_column_stands_in_the_middle_and_each_node_beside_what_leads_to_it() -
 
 
 def test_only_a_line_back_between_the_same_two_is_bent_aside() -> None:
-    straight, bent, other = lines(drawn(*BOTH))
+    straight, bent, other = lines(draw_paths(*BOTH))
     assert straight[0][1] != bent[0][1]
     assert bent[0][1] - straight[0][1] == 8
     assert other[0][1] == straight[0][1]
 
 
 def test_the_words_of_a_line_stand_at_its_end_that_fewer_lines_share() -> None:
-    fan_in = drawn(*(path((start, f"r{n}", D)) for n, start in enumerate((A, B, C))))
+    fan_in = draw_paths(*(path((start, f"r{n}", D)) for n, start in enumerate((A, B, C))))
     texts = [each for each in elements(fan_in, "text") if each.attrib["font-size"] == "10.5"]
     assert [each.text for each in texts] == ["r0", "r1", "r2"]
     around = boxes(fan_in)
     for edge, text in zip(fan_in.edges, texts, strict=True):
         assert text.attrib["text-anchor"] == "start"
         assert float(text.attrib["x"]) == pytest.approx(around[edge.source][2] + 14, abs=0.2)
-    fan_out = drawn(*(path((A, f"r{n}", end)) for n, end in enumerate((B, C, D))))
+    fan_out = draw_paths(*(path((A, f"r{n}", end)) for n, end in enumerate((B, C, D))))
     around = boxes(fan_out)
     texts = [each for each in elements(fan_out, "text") if each.attrib["font-size"] == "10.5"]
     for edge, text in zip(fan_out.edges, texts, strict=True):
@@ -196,7 +196,7 @@ def test_the_words_of_a_line_stand_at_its_end_that_fewer_lines_share() -> None:
 
 
 def test_of_many_relations_of_one_line_two_are_named_above_one_another() -> None:
-    drawing = drawn(*(path((A, f"r{n}", B)) for n in range(4)))
+    drawing = draw_paths(*(path((A, f"r{n}", B)) for n in range(4)))
     texts = [each for each in elements(drawing, "text") if each.attrib["font-size"] == "10.5"]
     assert [each.text for each in texts] == ["r0", "r1 +2"]
     assert float(texts[1].attrib["y"]) - float(texts[0].attrib["y"]) == 12
@@ -204,7 +204,7 @@ def test_of_many_relations_of_one_line_two_are_named_above_one_another() -> None
 
 @pytest.mark.parametrize(("length", "shown"), [(23, "n" * 23), (24, "n" * 22 + "…")])
 def test_a_name_that_does_not_fit_its_box_is_cut_and_whole_in_its_title(length: int, shown: str) -> None:
-    drawing = drawn(path((A, "r", Entity("long", "n" * length))))
+    drawing = draw_paths(path((A, "r", Entity("long", "n" * length))))
     assert [each.text for each in elements(drawing, "text") if each.attrib["font-size"] == "13"] == ["A", shown]
     assert "n" * length in [each.text for each in elements(drawing, "title")]
 

@@ -12,7 +12,7 @@ from lodestar.models.star.batches import dual_batch
 from lodestar.models.star.config import DualOptions, PoolTrainingOptions
 from lodestar.models.star.cross_training import CrossReader, PoolObjective
 from lodestar.models.star.dual_training import DualObjective, iterate_continuations
-from lodestar.models.star.examples import RelationPair, RelationPairs
+from lodestar.models.star.examples import Example, ExampleSet, RelationPair, RelationPairs
 from lodestar.models.star.mixing import shares_of
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.texts import CachedTokenizer
@@ -78,6 +78,15 @@ def test_a_step_against_the_pair_loss_raises_the_pairs_relations() -> None:
     assert after[1] * after[3] > before[1] * before[3]
 
 
+def compute_loss(examples: ExampleSet, example: Example, stop: torch.Tensor, extend: torch.Tensor) -> float:
+    """−Σ t log softmax(stop) − .7 Σ_length Σ t log softmax(extend) of a question."""
+    shares = shares_of(example, "f1", 0.1)
+    loss = -(torch.from_numpy(shares) * stop.log_softmax(0)).sum()
+    for rows, beyond in iterate_continuations(examples.table, example.reachable, shares):
+        loss -= 0.7 * (torch.from_numpy(beyond) * extend[torch.from_numpy(rows)].log_softmax(0)).sum()
+    return float(loss)
+
+
 def test_the_dual_loss_is_that_of_whole_paths_and_weighted_that_of_their_beginnings() -> None:
     """The mean over questions of −Σ t log softmax(stop) − .7 Σ_length Σ t log softmax(extend)."""
     objective = dual_objective(extend_weight=0.7, pair_weight=0.0)
@@ -87,11 +96,7 @@ def test_the_dual_loss_is_that_of_whole_paths_and_weighted_that_of_their_beginni
         for example in examples.examples:
             candidates = [example.reachable]
             stop, extend = objective.network(dual_batch(objective.texts, examples.table, [example], candidates))
-            shares = shares_of(example, "f1", 0.1)
-            loss = -(torch.from_numpy(shares) * stop.log_softmax(0)).sum()
-            for rows, beyond in iterate_continuations(examples.table, example.reachable, shares):
-                loss -= 0.7 * (torch.from_numpy(beyond) * extend[torch.from_numpy(rows)].log_softmax(0)).sum()
-            expected.append(loss.item())
+            expected.append(compute_loss(examples, example, stop, extend))
         assert loss_of(objective).item() == pytest.approx(np.mean(expected), rel=1e-4)
 
 
@@ -117,11 +122,7 @@ def test_the_similarity_beside_the_network_counts_as_much_as_its_option_says() -
             batch = dual_batch(beside.texts, examples.table, [example], [example.reachable])
             scores = zip(beside.network(batch), example.similarity, strict=True)
             stop, extend = (each + 2 * torch.from_numpy(similar) for each, similar in scores)
-            shares = shares_of(example, "f1", 0.1)
-            loss = -(torch.from_numpy(shares) * stop.log_softmax(0)).sum()
-            for rows, beyond in iterate_continuations(examples.table, example.reachable, shares):
-                loss -= 0.7 * (torch.from_numpy(beyond) * extend[torch.from_numpy(rows)].log_softmax(0)).sum()
-            expected.append(loss.item())
+            expected.append(compute_loss(examples, example, stop, extend))
         assert loss_of(beside).item() == pytest.approx(np.mean(expected), rel=1e-4)
         plain = loss_of(objective(0.0)).item()
         assert plain == pytest.approx(loss_of(objective(2.0, is_beside=False)).item())
