@@ -68,6 +68,7 @@ Ask = Callable[[Any, Sequence[Item]], Awaitable[Sequence[Result]]]
 """Called with a key and items, returns as many results."""
 
 
+@dataclass(eq=False, repr=False)
 class Batches(ABC, Generic[Item, Result]):
     """Batches items with the same key, within limits; for use in one event loop.
 
@@ -75,15 +76,11 @@ class Batches(ABC, Generic[Item, Result]):
     for it until their deadlines. `MicroBatches` is the server's own, `on_ray.ServeBatches` that of a replica on Ray.
     """
 
-    def __init__(
-        self,
-        ask: Ask[Item, Result],
-        limits: BatchLimits = BatchLimits(),  # noqa: B008 - frozen
-        observer: Observer | None = None,
-    ) -> None:
-        self.limits = limits
-        self._ask = ask
-        self._observer = observer
+    ask: Ask[Item, Result]
+    limits: BatchLimits = field(default_factory=BatchLimits)
+    observer: Observer | None = None
+
+    def __post_init__(self) -> None:
         self._num_waiting: int = 0
         self._under_way: int = 0
         self._seconds_each = 0.05
@@ -146,10 +143,10 @@ class Batches(ABC, Generic[Item, Result]):
 
     def _observe(self, waits_s: Sequence[float]) -> None:
         """Notify the observer of a batch whose items have waited so long."""
-        if self._observer is not None:
-            self._observer.batch(len(waits_s))
+        if self.observer is not None:
+            self.observer.batch(len(waits_s))
             for seconds in waits_s:
-                self._observer.record_wait(seconds)
+                self.observer.record_wait(seconds)
 
     def _learn_speed(self, seconds: float, num_items: int) -> None:
         """Learn from a batch how long an item takes, for the time at which to ask again."""
@@ -170,13 +167,8 @@ class _Waiting(Generic[Item, Result]):
 class MicroBatches(Batches[Item, Result]):
     """Sends a batch as soon as a worker is free: a queue for each client, whose items take turns."""
 
-    def __init__(
-        self,
-        ask: Ask[Item, Result],
-        limits: BatchLimits = BatchLimits(),  # noqa: B008 - frozen
-        observer: Observer | None = None,
-    ) -> None:
-        super().__init__(ask, limits, observer)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._queues: OrderedDict[Hashable, deque[_Waiting[Item, Result]]] = OrderedDict()
         self._last_size = 1
         self._arrived = asyncio.Event()
@@ -291,7 +283,7 @@ class MicroBatches(Batches[Item, Result]):
         self._observe([started - each.since for each in batch])
         self._last_size = len(batch)
         try:
-            results = await self._ask(batch[0].key, [each.item for each in batch])
+            results = await self.ask(batch[0].key, [each.item for each in batch])
         except Exception as error:  # noqa: BLE001 - raised where the result is waited for
             await self._after_failure(batch, error, loop)
             return

@@ -26,10 +26,7 @@ from ..settings import Settings
 from .batches import (
     FIRST_RETRY_S,
     LAST_RETRY_S,
-    Ask,
     Batches,
-    BatchLimits,
-    Observer,
     is_database_away,
     make_deadline_error,
     make_shutdown_error,
@@ -72,21 +69,16 @@ class _Waiting:
 class ServeBatches(Batches[Item, Result]):
     """Sends batches by `@serve.batch`, in the order in which items came; for use in a replica of Ray Serve."""
 
-    def __init__(
-        self,
-        ask: Ask[Item, Result],
-        limits: BatchLimits = BatchLimits(),  # noqa: B008 - frozen
-        observer: Observer | None = None,
-    ) -> None:
+    def __post_init__(self) -> None:
         from ray import serve
 
-        super().__init__(ask, limits, observer)
+        super().__post_init__()
         self._waiting: Counter[Hashable] = Counter()
         self._tasks: set[asyncio.Task[Result]] = set()
         make_batches: Any = serve.batch(
-            max_batch_size=limits.max_batch,
-            batch_wait_timeout_s=limits.max_wait_s,
-            max_concurrent_batches=limits.workers,
+            max_batch_size=self.limits.max_batch,
+            batch_wait_timeout_s=self.limits.max_wait_s,
+            max_concurrent_batches=self.limits.workers,
         )
         self._send = make_batches(self._ask_batch)
 
@@ -174,7 +166,7 @@ class ServeBatches(Batches[Item, Result]):
     async def _ask_apart(self, key: Hashable, items: Sequence[Item]) -> list[Result | Exception]:
         """Return what `ask` returns; where it fails, halve the items until those that fail are alone."""
         try:
-            return list(await self._ask(key, items))
+            return list(await self.ask(key, items))
         except Exception as error:  # noqa: BLE001 - raised where the result is waited for
             if len(items) == 1 or is_database_away(error):
                 return [error] * len(items)
