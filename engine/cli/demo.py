@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options import json_option, server_options, settings_from
-from .terminal import echo
+from .terminal import echo, say
 
 if TYPE_CHECKING:
     from ..evidence.evidence import Answer
@@ -68,22 +68,22 @@ def command(as_json: bool, **flags: Any) -> None:
     from ..values import Question
     from .render import answer_lines
 
-    _print_status(f"1. Neo4j, embedded, called {settings.name!r}")
+    say(f"1. Neo4j, embedded, called {settings.name!r}")
     instance = Instance.of(settings)
     status = instance.start()
-    _print_status(f"   {status.version} at {status.bolt_uri}")
+    say(f"   {status.version} at {status.bolt_uri}")
 
-    _print_status("2. The world: countries, capitals, borders, currencies, languages, cities")
+    say("2. The world: countries, capitals, borders, currencies, languages, cities")
     with Gateway(loading_connection(settings)) as gateway:
         source = source_class("geonames")()
         with progress_bar(source.name) as (progress, _):
             report = load(source, gateway, LoadOptions(staging=settings.home_dir / "staging"), progress)
-    _print_status(f"   {report}")
+    say(f"   {report}")
 
-    _print_status("3. The sentence encoder")
+    say("3. The sentence encoder")
     with Engine(settings, options={"forms": True}, connection=instance.connection()) as engine:
         engine.prepare()
-        _print_status(f"   ready {time.perf_counter() - started:.1f} s after the start\n")
+        say(f"   ready {time.perf_counter() - started:.1f} s after the start\n")
         answers: list[Answer] = []
         for text in QUESTIONS + FORMS:
             question = Question(text)
@@ -95,10 +95,4 @@ def command(as_json: bool, **flags: Any) -> None:
         link = BrowserView(engine.gateway(), status.browser_url).show(answers[1].evidence)
     echo(f"See the second one in Neo4j Browser: {link}", err=as_json)
     echo(f"  user neo4j, password in {status.password_file}", err=as_json)
-    _print_status(
-        f'\nAsk your own:  lodestar ask --name {settings.name} "…"    Stop:  lodestar db stop --name {settings.name}'
-    )
-
-
-def _print_status(line: str) -> None:
-    echo(line, err=True)
+    say(f'\nAsk your own:  lodestar ask --name {settings.name} "…"    Stop:  lodestar db stop --name {settings.name}')

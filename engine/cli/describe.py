@@ -11,7 +11,7 @@ import click
 
 from .options import database_options, json_option, settings_from
 from .relations import print_collisions, print_relation, relation_row
-from .terminal import echo
+from .terminal import echo, say
 
 if TYPE_CHECKING:
     from ..neo4j.catalogue import RelationInfo
@@ -75,7 +75,7 @@ def command(
         if undo:
             done = engine.undescribe([relation] if relation else [], origin=origin)
         elif llm:
-            done = engine.describe_by_llm(max_calls=max_calls, say=lambda line: echo(line, err=True))
+            done = engine.describe_by_llm(max_calls=max_calls, say=say)
         elif file is not None:
             done = engine.describe_file("/dev/stdin" if file == "-" else Path(file))
         elif relation:

@@ -8,7 +8,7 @@ import click
 
 from ..errors import UsageError
 from .options import RAY, database_options, settings_and_recipe, walking_options
-from .terminal import echo
+from .terminal import say
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -107,11 +107,6 @@ def command(
         run_server(settings, recipes, options, say=say)
 
 
-def say(line: str) -> None:
-    """Print a line for whoever started the server."""
-    echo(line, err=True)
-
-
 def load_world(settings: Settings) -> None:
     """Start the embedded server, and load the demonstration's world unless it is there."""
     from ...loaders.formats.by_name import source_class
@@ -125,4 +120,4 @@ def load_world(settings: Settings) -> None:
         source = source_class("geonames")()
         with progress_bar(source.name) as (progress, _):
             report = load(source, gateway, LoadOptions(staging=settings.home_dir / "staging"), progress)
-    echo(f"{report}", err=True)
+    say(str(report))

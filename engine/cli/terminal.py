@@ -31,6 +31,11 @@ def echo(text: object = "", *, err: bool = False, color: bool | None = None, nl:
     click.echo(_UNSAFE.sub(lambda found: json.dumps(found[0])[1:-1], str(text)), err=err, color=color, nl=nl)
 
 
+def say(line: str) -> None:
+    """Print a line on standard error, for whoever runs the command."""
+    echo(line, err=True)
+
+
 def printable(text: str) -> str:
     """Return the text with control characters made visible, so that no name can control a terminal."""
     return "".join(

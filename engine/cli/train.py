@@ -35,7 +35,7 @@ from .options import (
     worker_options,
     workers_from,
 )
-from .terminal import echo
+from .terminal import echo, say
 from .train_fi import command as fi
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ def _train(
         limit=limit,
         fresh=fresh,
         options=source,
-        say=lambda line: echo(line, err=True) if is_first_process() else None,
+        say=lambda line: say(line) if is_first_process() else None,
     )
     if workers.ray:
         from ..training.on_ray import train_on_ray
