@@ -57,6 +57,8 @@ class Settings:
     llm_cache: str = ""
     llm_max_calls: Count = 0
     llm_max_tokens: Count = 0
+    llm_concurrency: Count = 8
+    llm_seed: Count = 0
     query_timeout_s: Seconds = 30.0
     password: str = field(default="", repr=False)
     llm_api_key: str = field(default="", repr=False)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
 from .. import answering
 from ..errors import LLMError, UsageError
 from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
-from ..evidence.text import MAX_CHARS, MAX_NAMES, Order, evidence_text, one_line
-from ..llm.prompts import Completed, Prompt, send_prompts
+from ..evidence.text import EVIDENCE_TOKENS, MAX_NAMES, Order, fit_evidence, one_line
+from ..llm.prompts import (
+    BYTES_PER_TOKEN,
+    Completed,
+    Prompt,
+    PromptTooLongError,
+    estimate_tokens,
+    send_prompts,
+)
 from ..steps import Steps
 from ..whole_file import read_text
 from .candidates import list_ends
@@ -19,6 +27,25 @@ from .reply import MAX_TEXT_CHARS, add_token_confidence, cite_claims, is_reply, 
 
 PLACEHOLDERS = ("question", "evidence")
 MAX_CHOICES = 20
+LEAST_TOKENS = 50
+"""Evidence is not halved below this for a model whose context is too small."""
+MAX_REPLY_TOKENS = 400
+"""About a hundred names; it ends a model that repeats itself."""
+
+EXAMPLE = """Example.
+<evidence>
+[1] Mount Elgon —[mountain country]→ Kenya; Uganda
+[2] Mount Elgon —[mountain range]→ East African Rift
+[3] Kenya —[country capital]→ Nairobi
+</evidence>
+
+<question>
+In which countries is Mount Elgon?
+</question>
+{explanation}{"answers": ["Kenya", "Uganda"]}
+
+"""
+EXPLANATION = "(Line 1 says in which countries the mountain is; its range and a capital are no such countries.)\n"
 
 
 class LLMAnswerer:
@@ -26,7 +53,8 @@ class LLMAnswerer:
 
     An answer that is in the evidence has its id and items; any other is the model's own (`origin` = ``model``). If the
     model refuses, the answer has no entities, and its text says so. Confidences are the probabilities of the answers'
-    tokens; if the endpoint returns none, what the model states.
+    tokens; if the endpoint returns none, what the model states. Where the prompt exceeds the model's context, half as
+    much evidence is sent, again if need be.
     """
 
     def __init__(
@@ -35,41 +63,84 @@ class LLMAnswerer:
         prompt: str | None = None,
         order: Order = "best-first",
         max_names: int = MAX_NAMES,
-        max_evidence_chars: int = MAX_CHARS,
+        reads: int = 0,
+        max_tokens: int = EVIDENCE_TOKENS,
+        example: str = "",
         chooses: bool = False,
     ) -> None:
         """Take how to ask.
 
-        prompt: a template's text with {question} and {evidence}, None for the default. order: of the evidence in it.
-        max_names: ends named per chain.
-        max_evidence_chars: the longest evidence, in characters. chooses: whether the model may only answer with the
-        first `MAX_CHOICES` names at the ends of the evidence.
+        prompt: a template's text with {question} and {evidence}, None for the default; {example} is optional. order: of
+        the evidence in it. max_names: ends named per chain. reads: items of a question, 0 for as many as the recipe
+        keeps. max_tokens: the longest evidence, by `estimate_tokens`. example: stands in the place of {example}, which
+        the default prompt has. chooses: whether the model may only answer with the first `MAX_CHOICES` names at the
+        ends of the evidence.
         """
-        self._prompt = read_default_prompt() if prompt is None else check_prompt(prompt, "the prompt")
+        template = read_default_prompt() if prompt is None else check_prompt(prompt, "the prompt")
+        self._prompt = template.replace("{example}", example)
         self._order: Order = order
         self._max_names = max_names
-        self._max_evidence_chars = max_evidence_chars
+        self._reads = reads
+        self._max_tokens = max_tokens
         self._chooses = chooses
+
+    @property
+    def reads(self) -> int:
+        """The most items of a question that it reads, 0 for as many as the recipe keeps."""
+        return self._reads
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
         """Return the model's answer to each question."""
-        completed = yield from send_prompts([self.write_prompt(each) for each in evidence])
-        return [self._outcome(each, what) for each, what in zip(evidence, completed, strict=True)]
+        done: dict[int, Answer] = {}
+        budgets = dict.fromkeys(range(len(evidence)), self._max_tokens)
+        while budgets:
+            prompts = [self.write_prompt(evidence[number], tokens) for number, tokens in budgets.items()]
+            completed = yield from send_prompts(prompts)
+            too_long: dict[int, int] = {}
+            for (number, tokens), outcome in zip(budgets.items(), completed, strict=True):
+                half = min(tokens, estimate_tokens(self._write_evidence(evidence[number], tokens)[0])) // 2
+                if isinstance(outcome, PromptTooLongError) and half >= LEAST_TOKENS:
+                    too_long[number] = half
+                else:
+                    done[number] = self._outcome(self._note_left_out(evidence[number], tokens), outcome)
+            budgets = too_long
+        return [done[number] for number in range(len(evidence))]
 
-    def write_prompt(self, evidence: Evidence[Item]) -> Prompt:
+    def write_prompt(self, evidence: Evidence[Item], max_tokens: int | None = None) -> Prompt:
         """Return the prompt for this evidence."""
-        text = evidence_text(
-            evidence.items,
-            evidence.groups,
-            order=self._order,
-            max_names=self._max_names,
-            max_chars=self._max_evidence_chars,
-        )
+        text, _ = self._write_evidence(evidence, max_tokens or self._max_tokens)
         question = evidence.question.text.strip()
         content = fill_placeholders(self._prompt, question=question, evidence=text)
         choices = list_choices(evidence) if self._chooses else ()
         unseen = fill_placeholders(self._prompt, question=question, evidence="") if choices else ""
-        return Prompt(content, json=True, logprobs=True, choices=choices, unseen=unseen, is_read=is_reply)
+        return Prompt(
+            content,
+            json=True,
+            logprobs=True,
+            max_tokens=MAX_REPLY_TOKENS,
+            choices=choices,
+            unseen=unseen,
+            is_read=is_reply,
+        )
+
+    def _write_evidence(self, evidence: Evidence[Item], max_tokens: int) -> tuple[str, int]:
+        """Return the evidence as text of at most so many tokens, and how many items it holds."""
+        max_chars = max_tokens * BYTES_PER_TOKEN
+        while True:
+            text, num_items = fit_evidence(
+                evidence.items, evidence.groups, order=self._order, max_names=self._max_names, max_chars=max_chars
+            )
+            if (tokens := estimate_tokens(text)) <= max_tokens:  # characters beyond ASCII have several bytes
+                return text, num_items
+            max_chars = min(max_chars - 1, max_chars * max_tokens // tokens)
+
+    def _note_left_out(self, evidence: Evidence[Item], max_tokens: int) -> Evidence[Item]:
+        """Return the evidence, which says how many items the model read if not all."""
+        _, num_items = self._write_evidence(evidence, max_tokens)
+        if num_items == len(evidence.items):
+            return evidence
+        note = f"the language model read the first {num_items} of {len(evidence.items)} items, {max_tokens:,} tokens"
+        return replace(evidence, left_out=(*evidence.left_out, note))
 
     def answer_of(self, completed: Completed, evidence: Evidence[Item]) -> Answer:
         """Return the answer in a completion; raise `LLMError` if the completion is an error or cannot be read."""
@@ -89,6 +160,11 @@ class LLMAnswerer:
             return self.answer_of(completed, evidence)
         except LLMError as error:
             return make_failed_answer(evidence, error)
+
+
+def write_example(*, explained: bool) -> str:
+    """Return the example of a prompt, with the reason for its answers or without (ReG, appendix F; our own words)."""
+    return EXAMPLE.replace("{explanation}", EXPLANATION if explained else "")
 
 
 def list_choices(evidence: Evidence[Item]) -> tuple[str, ...]:

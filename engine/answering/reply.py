@@ -25,6 +25,8 @@ _ANSWER_LINE = re.compile(r"(?im)^[ \t]*ans(?:wers?)?[ \t]*:[ \t]*(\S.*)$")
 _NO_ANSWER = re.compile(r"(?i)(none|unknown|not available|no answer)")
 _LISTED_LINE = re.compile(r"(?m)^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+(\S.*)$")
 """The forms of a reply without JSON: ``ans: Sol``, as ReG asks for it (appendix F), and a list of lines."""
+_CUT_LIST = re.compile(r'"answers?"\s*:\s*\[(?P<names>(?:\s*"(?:[^"\\]|\\.)*"\s*,)+)[^\]]*\Z')
+"""A list of names whose end is missing: all but the last are whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +51,8 @@ def parse_reply(content: str) -> ParsedReply:
     Expected is ``{"answers": ["Sol", {"name": "Sol", "confidence": 0.9}], "text": "…"}``. Also accepted: a code fence,
     text around the object, a ``<think>`` section before it, "answer" for "answers", a single answer instead of a list,
     and a bare list. Of several objects the last counts. Without any of these, lines that begin with ``ans:`` are the
-    answers (``ans: none`` is no answer), else those of a list with bullets or numbers. Raises `LLMError` if there are
-    none either.
+    answers (``ans: none`` is no answer), else those of a list with bullets or numbers; of a list that was cut off all
+    names that are whole. Raises `LLMError` if there are none either.
     """
     content = re.sub(r"\A.*</think>", "", content, flags=re.DOTALL).strip()
     found = [value for value in find_json_objects(content) if "answers" in value or "answer" in value]
@@ -181,6 +183,8 @@ def _parse_without_object(content: str) -> list[Any]:
         value = None
     if isinstance(value, list):
         return value
+    if cut := _CUT_LIST.search(content):
+        return [name for name in json.loads(f"[{cut['names'].rstrip().removesuffix(',')}]") if name]
     lines = [line.rstrip(" \t\r.") for line in re.findall(_ANSWER_LINE, content)]
     if lines:
         return [line for line in lines if not re.fullmatch(_NO_ANSWER, line)]

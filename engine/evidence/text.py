@@ -149,8 +149,10 @@ def _unnamed(ends: Iterable[Entity]) -> str:
 
 Order = Literal["best-first", "ascending", "lost-in-the-middle"]
 
+EVIDENCE_TOKENS = 2_000
+"""The whole evidence of one question in a prompt."""
 MAX_CHARS = 12_000
-"""The whole evidence of one question, some 3,000 tokens of English."""
+"""The same without a language model: in a file or a chat."""
 
 T = TypeVar("T")
 
@@ -163,20 +165,32 @@ def evidence_text(
     max_names: int = MAX_NAMES,
     max_chars: int = MAX_CHARS,
 ) -> str:
-    """Return the items as numbered blocks of lines of at most `max_chars` characters in all.
+    """Return the text of `fit_evidence`."""
+    return fit_evidence(items, groups, order=order, max_names=max_names, max_chars=max_chars)[0]
+
+
+def fit_evidence(
+    items: Sequence[Scored[Item]],
+    groups: Sequence[int] = (),
+    *,
+    order: Order = "best-first",
+    max_names: int = MAX_NAMES,
+    max_chars: int = MAX_CHARS,
+) -> tuple[str, int]:
+    """Return the items as numbered blocks of lines of at most `max_chars` characters in all, and how many fit.
 
     The numbers are ranks from 1, whatever the `order`. With `groups`, those of the first stand before the others, each
     group under a line of its own. An item that does not fit whole is left out with all that are worse, and the text
     says so; the first is cut short instead. A triple that starts where the one before it ends continues its line.
     """
     if not items:
-        return "(no path was found)"[:max_chars]
+        return "(no path was found)"[:max_chars], 0
     ranks = sorted(range(len(items)), key=lambda rank: groups[rank]) if groups else list(range(len(items)))
     titles = {rank: _title(groups[rank]) for rank in _first_of_each(ranks, groups)} if groups else {}
     blocks = {rank: _block([rank], items, max_names) for rank in ranks}
     sizes = [len(blocks[rank]) + len(titles.get(rank, "")) + 1 for rank in ranks]
     if sum(sizes) - 1 <= max_chars:
-        return "\n".join(_arranged_blocks(ranks, items, groups, titles, order, max_names))
+        return "\n".join(_arranged_blocks(ranks, items, groups, titles, order, max_names)), len(items)
     room = max_chars - len(_left_out(len(items)))
     num_kept = sum(total <= room for total in accumulate(sizes))
     lines = _arranged_blocks(ranks[:num_kept], items, groups, titles, order, max_names)
@@ -184,7 +198,7 @@ def evidence_text(
         num_kept = 1
         lines = [(titles.get(ranks[0], "") + blocks[ranks[0]])[: max(room - 2, 0)] + "…"]
     left_out = [_left_out(len(items) - num_kept)] if num_kept < len(items) else []
-    return "\n".join([*lines, *left_out])[:max_chars]
+    return "\n".join([*lines, *left_out])[:max_chars], num_kept
 
 
 def arrange_ranks(best_first: Sequence[T], order: Order) -> list[T]:

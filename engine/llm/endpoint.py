@@ -19,7 +19,7 @@ from ..errors import LLMError
 from ..settings import is_loopback
 from .cache import key_of
 from .limits import BadResponseBodyError, completion_in
-from .prompts import Completion, Prompt
+from .prompts import Completion, Prompt, PromptTooLongError
 from .streaming import STREAM_OPTIONS, listen, merge_events
 
 SET_KEY = "set LODESTAR_LLM_API_KEY or OPENAI_API_KEY in the environment"
@@ -127,6 +127,8 @@ MAX_RETRIES = 2
 
 _REFUSABLE = (400, 422)
 """Status codes of endpoints that do not know an option."""
+_TOO_LONG = re.compile(r"context[_ ](?:length|size|window)|exceed_context")
+"""What endpoints say of a prompt beyond their context: OpenAI's code, and words of vLLM, llama.cpp and LM Studio."""
 
 SCHEMA = "json_schema"
 """The type of a response format; an endpoint may know JSON objects alone."""
@@ -161,7 +163,7 @@ def _is_schema(options: Mapping[str, Any]) -> bool:
 class ChatEndpoint:
     """A model at an endpoint, for a single event loop.
 
-    timeout_s: the deadline of a whole call, with all attempts and waits. temperature: None sends none.
+    timeout_s: the deadline of a whole call, with all attempts and waits. temperature, seed: None sends none.
     sends_openai_env: whether the client adds the OpenAI settings of the environment, such as an organisation.
     """
 
@@ -174,6 +176,7 @@ class ChatEndpoint:
         timeout_s: float = 60.0,
         max_retries: int = MAX_RETRIES,
         temperature: float | None = 0.0,
+        seed: int | None = None,
         sends_openai_env: bool = False,
     ) -> None:
         self.base_url = base_url or OPENAI_BASE_URL
@@ -183,6 +186,7 @@ class ChatEndpoint:
         self._timeout_s = timeout_s
         self._max_retries = max_retries
         self._temperature = temperature
+        self._seed = seed
         self._sends_openai_env = sends_openai_env
         if not model:
             raise LLMError("no language model is configured: set LODESTAR_LLM_MODEL, or llm_model in lodestar.toml")
@@ -237,6 +241,7 @@ class ChatEndpoint:
         wanted = {
             "response_format": _format_of(prompt),
             "temperature": self._temperature,
+            "seed": self._seed,
             "logprobs": prompt.logprobs or None,
             "max_tokens": prompt.max_tokens,
         }
@@ -305,7 +310,11 @@ class ChatEndpoint:
         if isinstance(error, openai.APIStatusError) and error.status_code in _REFUSABLE:
             if error.code == "content_filter":
                 return Completion("", refusal="its content filter stopped the prompt", model=self.model)
-            if options and error.code != "context_length_exceeded":
+            if _TOO_LONG.search(f"{error.code} {error.body}".lower()):
+                raise PromptTooLongError(
+                    f"the prompt exceeds the context of {self._name}: lower answerer.tokens, or raise its context"
+                ) from None
+            if options:
                 unwanted = next((name for name in options if name in str(error.body)), next(iter(options)))
                 if unwanted == "response_format" and _is_schema(options):
                     return _replace_schema(options)

@@ -63,27 +63,36 @@ def _stop(loop: asyncio.AbstractEventLoop) -> None:
 
 
 MAX_CONCURRENT = 8
+"""Prompts at a time, if nothing else is said."""
+UNLIMITED = 10_000
 
 
 class ChatGateway:
     """Send prompts to one endpoint, from any thread and event loop. It starts no thread before its first use.
 
     cache: completions are looked up there first. max_calls, max_tokens: the budget of this gateway, 0 for none. A
-    prompt beyond the budget is not sent. Tokens are only known after a reply, so up to `MAX_CONCURRENT` prompts may
-    exceed `max_tokens`.
+    prompt beyond the budget is not sent. concurrency: prompts under way at a time, 0 for no bound; tokens are only
+    known after a reply, so up to so many may exceed `max_tokens`.
     """
 
     def __init__(
-        self, endpoint: Endpoint, *, cache: ReplyCache | None = None, max_calls: int = 0, max_tokens: int = 0
+        self,
+        endpoint: Endpoint,
+        *,
+        cache: ReplyCache | None = None,
+        max_calls: int = 0,
+        max_tokens: int = 0,
+        concurrency: int = MAX_CONCURRENT,
     ) -> None:
         self.endpoint = endpoint
         self._cache = cache
         self._max_calls = max_calls
         self._max_tokens = max_tokens
+        self._concurrency = concurrency or UNLIMITED
         self._usage = ChatUsage()  # only the background loop's thread writes it
         self._under_way = 0
         self._loop = BackgroundLoop()
-        self._limit = asyncio.Semaphore(MAX_CONCURRENT)
+        self._limit = asyncio.Semaphore(self._concurrency)
 
     @classmethod
     def of(cls, settings: Settings, local: Callable[[str], CausalLM] = CausalLM) -> ChatGateway:
@@ -104,9 +113,16 @@ class ChatGateway:
                 api_key=settings.llm_api_key,
                 timeout_s=settings.llm_timeout_s,
                 sends_openai_env=sends_openai_env(settings),
+                seed=settings.llm_seed or None,
             )
         cache = ReplyCache(Path(settings.llm_cache)) if settings.llm_cache else None
-        return cls(endpoint, cache=cache, max_calls=settings.llm_max_calls, max_tokens=settings.llm_max_tokens)
+        return cls(
+            endpoint,
+            cache=cache,
+            max_calls=settings.llm_max_calls,
+            max_tokens=settings.llm_max_tokens,
+            concurrency=settings.llm_concurrency,
+        )
 
     @property
     def usage(self) -> ChatUsage:
@@ -114,7 +130,7 @@ class ChatGateway:
         return self._usage
 
     def complete(self, prompts: Sequence[Prompt]) -> list[Completed]:
-        """Return the outcome of each prompt, in order; at most `MAX_CONCURRENT` are sent at a time."""
+        """Return the outcome of each prompt, in order; at most `concurrency` are sent at a time."""
         future = self.submit(prompts)
         try:
             return future.result()
@@ -140,7 +156,7 @@ class ChatGateway:
             return
         self._loop.submit(self.endpoint.close()).result()
         self._loop.close()
-        self._limit = asyncio.Semaphore(MAX_CONCURRENT)  # for the next loop
+        self._limit = asyncio.Semaphore(self._concurrency)  # for the next loop
 
     async def _complete_all(self, prompts: Sequence[Prompt]) -> list[Completed]:
         return list(await asyncio.gather(*map(self._outcome, prompts)))

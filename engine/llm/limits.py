@@ -32,7 +32,7 @@ def completion_in(body: bytes, prompt: Prompt, model: str, name: str) -> Complet
     """Return the completion in a response body. Raises `UnusableReplyError`, whose message starts with the model's
     `name`.
 
-    A reply that was cut off is an error unless the prompt itself set the limit.
+    A reply that was cut off is an error unless the prompt itself set the limit and the caller can read it so.
     """
     try:
         reply = json.loads(body.decode("utf-8", "replace"))
@@ -50,7 +50,7 @@ def completion_in(body: bytes, prompt: Prompt, model: str, name: str) -> Complet
         return Completion("", refusal, usage, model=model)
     if finish == "content_filter":
         return Completion("", "its content filter stopped the reply", usage, model=model)
-    if finish == "length" and prompt.max_tokens is None:
+    if finish == "length" and (prompt.max_tokens is None or not prompt.is_read(content)):
         raise UnusableReplyError(
             f"{name} was cut off at its output limit: raise the limit on the server, or use another model", completion
         )

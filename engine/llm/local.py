@@ -11,11 +11,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...models.language import causal_lm
 from ...models.language.causal_lm import CausalLM, CausalLMError, Messages, StoppedError
 from ..errors import LLMError
 from ..values import TokenUsage
 from .cache import key_of
-from .prompts import Completion, Prompt
+from .prompts import Completion, Prompt, PromptTooLongError
 
 LOCAL = "local"
 """The value of `llm_base_url` for a model on this machine."""
@@ -112,6 +113,8 @@ class LocalEndpoint:
             (reply,) = self._model.replies([messages], prompt.max_tokens or MAX_TOKENS, goes_on=keep_going)
         except StoppedError:
             raise self._too_late() from None
+        except causal_lm.PromptTooLongError as error:
+            raise PromptTooLongError(str(error)) from error
         except CausalLMError as error:
             raise LLMError(str(error)) from error
         usage = TokenUsage(reply.num_prompt_tokens, len(reply.tokens))

@@ -79,6 +79,10 @@ class UnusableReplyError(LLMError):
         self.said = said
 
 
+class PromptTooLongError(LLMError):
+    """The prompt is longer than the model's context, so that a shorter one may do."""
+
+
 MAX_CHARS_PER_TOKEN = 20
 """Of a long text; an endpoint that reports fewer tokens reports a wrong count."""
 
@@ -133,6 +137,15 @@ def send_prompts(prompts: Sequence[Prompt]) -> Generator[Sequence[Prompt], Seque
         return []
     completed = yield tuple(prompts)
     return list(completed)
+
+
+BYTES_PER_TOKEN = 3
+"""Fewer than of English (about 4), so that an estimate is rather too high."""
+
+
+def estimate_tokens(text: str) -> int:
+    """Return about how many tokens a text has for most models, in any script: its bytes in UTF-8 over three."""
+    return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
 
 
 def _num_tokens(reported: int, *texts: str) -> int:

@@ -9,12 +9,13 @@ from typing import Annotated, ClassVar, Literal
 from ...models.ranges import Range, Share
 from ..answering.extractive import ExtractiveAnswerer
 from ..evidence.calibration import LEAST_PROBABILITY
-from ..evidence.text import Order
+from ..evidence.text import EVIDENCE_TOKENS, Order
 from ..resources import GraphResources
 from ..stages import Answerer
 from .part import AnswererPart, describe_field, option
 
 Choose = Literal["local", "always", "never"]
+ExampleKind = Literal["none", "answer", "explained"]
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,17 @@ class LanguageModel(AnswererPart):
         ),
     )
 
+    reads: Annotated[int, Range(0, 1_000)] = option(0, "items of a question that it reads; 0 for as many as top_k")
+    tokens: Annotated[int, Range(50, 1_000_000)] = option(
+        EVIDENCE_TOKENS,
+        "longest evidence of a prompt, in tokens (estimated); half of it if the model's context is too small",
+    )
+    example: ExampleKind = field(
+        default="none",
+        metadata=describe_field(
+            "an example in the default prompt: none, answer or explained", source="ReG, appendix F; our own wording"
+        ),
+    )
     choose: Choose = field(
         default="local",
         metadata=describe_field(
@@ -95,7 +107,7 @@ class LanguageModel(AnswererPart):
 
     def answerer(self, graph: GraphResources) -> Answerer:
         """Return the answerer. Raises `LLMError` if no model is configured, `InputError` for a bad prompt file."""
-        from ..answering.llm import LLMAnswerer, load_prompt
+        from ..answering.llm import LLMAnswerer, load_prompt, write_example
         from ..llm.local import LOCAL
 
         shared = graph.shared
@@ -103,7 +115,14 @@ class LanguageModel(AnswererPart):
         prompt = load_prompt(Path(path)) if path else None
         _ = shared.chat
         chooses = self.choose == "always" or (self.choose == "local" and shared.settings.llm_base_url == LOCAL)
-        return LLMAnswerer(prompt=prompt, order=self.order, chooses=chooses)
+        return LLMAnswerer(
+            prompt=prompt,
+            order=self.order,
+            reads=self.reads,
+            max_tokens=self.tokens,
+            example="" if self.example == "none" else write_example(explained=self.example == "explained"),
+            chooses=chooses,
+        )
 
 
 @dataclass(frozen=True)

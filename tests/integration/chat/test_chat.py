@@ -11,6 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.cache import ReplyCache
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import MAX_CONCURRENT, ChatGateway
-from lodestar.engine.llm.prompts import ChatUsage, Completed, Completion, Message, Prompt
+from lodestar.engine.llm.prompts import ChatUsage, Completed, Completion, Message, Prompt, PromptTooLongError
 from lodestar.engine.neo4j.templates import Request as DatabaseRequest
+from lodestar.engine.settings import Settings
 from lodestar.engine.steps import AsyncRunner, Runner, Steps
 from lodestar.engine.values import TokenUsage
 
@@ -88,6 +90,30 @@ def test_prompts_are_sent_at_the_same_time_but_not_all(complete: Complete) -> No
     with ScriptedLLM([slow] * len(texts)) as llm:
         assert contents(complete(gateway(llm), [Prompt(text) for text in texts])) == texts
     assert most == MAX_CONCURRENT
+
+
+def test_a_seed_is_sent_where_one_is_set_and_as_many_prompts_as_the_endpoint_takes() -> None:
+    with ScriptedLLM([echo] * 2) as llm:
+        for settings in (Settings(llm_seed=7, llm_concurrency=0), Settings()):
+            chat = ChatGateway.of(replace(settings, llm_base_url=llm.base_url, llm_model="scripted"))
+            assert contents(chat.complete([Prompt("a")])) == ["a"]
+            chat.close()
+    assert [asked.body.get("seed") for asked in llm.requests] == [7, None]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"code": "context_length_exceeded"},
+        {"message": "the request exceeds the available context size, try increasing it"},
+        {"type": "exceed_context_size_error"},
+        {"message": "This model's maximum context length is 4096 tokens."},
+    ],
+)
+def test_a_prompt_beyond_the_context_is_told_from_other_refusals(said: dict[str, Any]) -> None:
+    with ScriptedLLM([status(400, **said)]) as llm:
+        (outcome,) = gateway(llm).complete([Prompt("a", json=True)])
+    assert isinstance(outcome, PromptTooLongError)
 
 
 def test_one_gateway_serves_threads_event_loops_and_a_second_life() -> None:

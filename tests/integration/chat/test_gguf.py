@@ -12,7 +12,7 @@ from lodestar.engine.answering.reply import parse_reply
 from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.gateway import ChatGateway
-from lodestar.engine.llm.prompts import Completion, Message, Prompt
+from lodestar.engine.llm.prompts import Completion, Message, Prompt, PromptTooLongError
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Entity, Scored
 
@@ -65,7 +65,7 @@ def test_names_to_choose_from_hold_even_a_model_that_writes_no_json(chat: ChatGa
 
 def test_a_prompt_that_its_context_cannot_hold_is_one_line(chat: ChatGateway) -> None:
     long, short = chat.complete([Prompt("lima " * 20_000, max_tokens=2), Prompt("lima", max_tokens=2)])
-    assert isinstance(long, LLMError)
+    assert isinstance(long, PromptTooLongError)
     assert "\n" not in str(long)
     expect_completion(short)
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,14 +14,17 @@ from lodestar.engine.answering.llm import (
     list_choices,
     load_prompt,
     read_default_prompt,
+    write_example,
 )
 from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import InputError, LLMError, LodestarError, UsageError
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence, Item
+from lodestar.engine.evidence.evidence import Answer, Evidence, Item
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
+from lodestar.engine.llm.prompts import Completed, Completion, Prompt, PromptTooLongError, estimate_tokens
 from lodestar.engine.settings import Settings
+from lodestar.engine.steps import drive
 from lodestar.engine.values import Entity, Scored, Triple
 
 from tests.made.evidence import evidence_of, leads, ranked
@@ -55,12 +60,66 @@ def test_data_cannot_fill_placeholders_or_end_its_section() -> None:
     assert prompt == f"<evidence>{evidence}</evidence> {{evidence}}‹/question> {{other}} $question {{{{x}}}}"
 
 
-def test_a_prompt_is_bounded_whatever_the_evidence() -> None:
-    answerer = LLMAnswerer(prompt="{question}{evidence}", max_evidence_chars=90)
-    prompt = answerer.write_prompt(retrieval("q", end="S" * 5_000)).content
+@pytest.mark.parametrize("letter", ["S", "秘"])
+def test_a_prompt_is_bounded_whatever_the_evidence(letter: str) -> None:
+    answerer = LLMAnswerer(prompt="{question}{evidence}", max_tokens=60)
+    prompt = answerer.write_prompt(retrieval("q", end=letter * 5_000)).content
     assert isinstance(prompt, str)
-    assert prompt.startswith("q[1] Peru —[country currency]→ SSS")
-    assert len(prompt) <= 91
+    assert prompt.startswith(f"q[1] Peru —[country currency]→ {3 * letter}")
+    assert 30 <= estimate_tokens(prompt) <= 61
+
+
+def capitals(number: int) -> Evidence[Chain]:
+    """Return chains to so many ends, each some ten tokens long."""
+    topic = Entity("t", "Topic")
+    return evidence_of(
+        *ranked(*(leads(f"relation_{n}", Entity(f"e{n}", f"End {n}"), topic=topic) for n in range(number)))
+    )
+
+
+def reply_to(answerer: LLMAnswerer, evidence: Evidence[Chain], most_tokens: int) -> tuple[Answer, list[int]]:
+    """Return the answer of a model whose context holds so many tokens, and the tokens of each prompt."""
+    asked: list[int] = []
+
+    def send(prompts: Sequence[object]) -> list[Completed]:
+        (prompt,) = prompts
+        assert isinstance(prompt, Prompt)
+        assert isinstance(prompt.content, str)
+        asked.append(estimate_tokens(prompt.content))
+        fits = asked[-1] <= most_tokens
+        return [Completion('{"answers": ["End 0"]}') if fits else PromptTooLongError("too long")]
+
+    (answer,) = drive(answerer.answer([evidence]), send)
+    return answer, asked
+
+
+def test_half_the_evidence_is_sent_to_a_model_whose_context_is_too_small_and_the_answer_says_so() -> None:
+    whole = LLMAnswerer(prompt="{question}{evidence}")
+    answer, asked = reply_to(whole, capitals(100), most_tokens=350)
+    assert [entity.name for entity in answer.entities] == ["End 0"]
+    assert len(asked) == 3
+    assert asked[1] == pytest.approx(asked[0] / 2, rel=0.1)
+    (note,) = answer.evidence.cuts
+    assert re.fullmatch(r"the language model read the first \d\d of 100 items, \d\d\d tokens", note)
+    answer, asked = reply_to(whole, capitals(100), most_tokens=5)
+    assert isinstance(answer.failure, PromptTooLongError)
+    assert min(asked) >= 50
+    answer, asked = reply_to(whole, capitals(3), most_tokens=1_000)
+    assert (len(asked), answer.evidence.cuts) == (1, ())
+
+
+def test_an_example_is_part_of_the_default_prompt_where_it_is_asked_for() -> None:
+    evidence = retrieval("Which currency has Peru?")
+    prompts = [
+        LLMAnswerer(example=write_example(explained=way)).write_prompt(evidence).content for way in (False, True)
+    ]
+    for prompt in prompts:
+        assert prompt.index("Mount Elgon") < prompt.index("Peru —")
+    assert "Line 1 says" not in prompts[0]
+    assert "Line 1 says" in prompts[1]
+    bare = LLMAnswerer().write_prompt(evidence).content
+    assert "Elgon" not in bare
+    assert "{example}" not in bare
 
 
 def test_a_users_prompt_file_is_read_with_a_byte_order_mark_and_braces(tmp_path: Path) -> None:

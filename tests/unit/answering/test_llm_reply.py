@@ -53,6 +53,11 @@ def test_one_answer_is_read_in_many_forms(content: str) -> None:
     assert parse_reply(content).claims == (Claim("Sol"),)
 
 
+@pytest.mark.parametrize("end", [', "Int', ', "Inti', ",", ', "In\\"ti'])
+def test_of_a_list_that_was_cut_off_the_whole_names_count(end: str) -> None:
+    assert [claim.name for claim in parse_reply(f'{{"answers": ["Sol", "A \\"B\\""{end}').claims] == ["Sol", 'A "B"']
+
+
 def test_text_confidences_and_order_are_kept() -> None:
     reply = parse_reply(
         '{"answers": [{"name": "B", "confidence": 0.4}, {"name": "A", "confidence": 1}], "text": "B\\n or A."}'
