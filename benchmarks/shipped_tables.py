@@ -24,7 +24,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lodestar.engine.writing.names import search_name
+from lodestar.engine.writing.names import normalise_search_name
 from lodestar.models.words import fold
 
 ROOT = Path(__file__).parents[1]
@@ -130,7 +130,7 @@ COUNTRY_ALIASES = {
 
 def folded_name(name: str) -> str:
     """Return a name without accents, case and punctuation, as the full-text index compares it."""
-    return " ".join(re.findall(r"\w+", fold(search_name(name))))
+    return " ".join(re.findall(r"\w+", fold(normalise_search_name(name))))
 
 
 def aliases(name: str, others: Iterable[str], taken: Collection[str] = ()) -> list[str]:

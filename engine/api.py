@@ -11,16 +11,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from .errors import UnknownRelationError, UsageError
+from .errors import StaleCatalogueError, UsageError
 from .evidence.evidence import Answer, Evidence, Item
 from .evidence.extras import Quotes, collect_snippets
 from .extras import translate_import_errors
-from .faults import count_chars, raise_fault, read_question, read_question_or_fault
+from .faults import count_chars, raise_fault, validate_question, validate_question_or_fault
 from .linking.topics import rerank_candidates
-from .neo4j.catalogue import ORIGINS, Edition, RelationInfo, read_catalogue, read_edition, read_full_state
+from .neo4j.catalogue import ORIGINS, Edition, RelationInfo, read_catalogue, read_full_state, read_graph_revision
 from .neo4j.connection import Connection
 from .neo4j.gateways import Gateways
-from .neo4j.instance import connection_of
+from .neo4j.instance import make_connection
 from .neo4j.templates import split_into_requests
 from .pipeline import Pipeline
 from .recipes.part import Expression, Part
@@ -28,7 +28,7 @@ from .recipes.recipe import MAX_TOP_K, Recipe, read_recipe
 from .resources import GraphResources, Resources
 from .settings import Settings, resolve
 from .stages import Answerer, Linker, RerankingLinker, Retriever
-from .steps import AsyncRunner, Runner, Steps, run_alongside, send_one
+from .steps import AsyncStepRunner, StepRunner, Steps, run_alongside, send_one
 from .values import Question, Scored, Topic
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Engine:
         )
         if retriever is None:
             self.recipe.check()
-        self.connection = connection or connection_of(self.settings)
+        self.connection = connection or make_connection(self.settings)
         self.resources = resources or Resources(self.settings, self.connection)
         self._own: dict[str, Any] = {"linker": linker, "retriever": retriever, "answerer": answerer}
         self._opening = threading.Lock()
@@ -151,13 +151,13 @@ class Engine:
     # One question or many, blocking
 
     def retrieve(self, question: str | Question, *, top_k: int | None = None, **options: Any) -> Evidence[Item]:
-        """Return the ranked evidence for a question; raise its fault (`fault_of`), as where it names no entity."""
+        """Return the ranked evidence for a question; raise its fault (`find_fault`), as where it names no entity."""
         return raise_fault(self.retrieve_batch([question], top_k=top_k, **options)[0])
 
     def retrieve_batch(
         self, questions: Sequence[str | Question], *, top_k: int | None = None, **options: Any
     ) -> list[Evidence[Item]]:
-        """Return the ranked evidence for each question; of one with a fault (`fault_of`) the note says which."""
+        """Return the ranked evidence for each question; of one with a fault (`find_fault`) the note says which."""
         return self._run(self._retrieval_steps(questions, top_k, options))
 
     def ask(self, question: str | Question, *, top_k: int | None = None, **options: Any) -> Answer:
@@ -207,11 +207,11 @@ class Engine:
 
     def link(self, text: str) -> tuple[Topic, ...]:
         """Return the entities that a text mentions, best first."""
-        return self._run(self._link_steps(read_question(text)))
+        return self._run(self._link_steps(validate_question(text)))
 
     def relations(self, text: str, *, top_k: int = 10) -> list[Scored[RelationInfo]]:
         """Return the relations nearest to a text by cosine."""
-        return self._run(self._relation_steps(read_question(text), top_k))
+        return self._run(self._relation_steps(validate_question(text), top_k))
 
     def describe_interpretation(self, evidence: Evidence[Item]) -> str:
         """Return in one line how the question was understood: the kind it asks for, what its best path leads to, and
@@ -226,10 +226,10 @@ class Engine:
 
     def read_relations(self, relation: str | None = None) -> list[RelationInfo]:
         """Return the relations of the graph, or one by its name or label, with what is known of their meaning."""
-        from .relations.describing import relation_named
+        from .relations.describing import find_relation
 
         catalogue = self.gateway().fetch(read_catalogue())
-        return [relation_named(catalogue, relation)[0]] if relation else list(catalogue.relations)
+        return [find_relation(catalogue, relation)[0]] if relation else list(catalogue.relations)
 
     def describe(self, words: Mapping[str, Sequence[str]]) -> DescriptionReport:
         """Say by which phrases people ask for relations: ``{"owned_by": ["who looks after"], "^owned_by": […]}``.
@@ -245,10 +245,10 @@ class Engine:
 
     def describe_file(self, path: str | Path) -> DescriptionReport:
         """Say it by a file: lines of a relation and phrases, parted by tabs; see `relations.describing.read_words`."""
-        from .relations.describing import describe_relations, read_words
+        from .relations.describing import describe_relations, read_descriptions
 
         catalogue = self.gateway().fetch(read_catalogue())
-        return describe_relations(self.gateway(), catalogue, read_words(Path(path), catalogue))
+        return describe_relations(self.gateway(), catalogue, read_descriptions(Path(path), catalogue))
 
     def describe_by_llm(
         self, *, max_calls: int | None = None, say: Callable[[str], None] = lambda _line: None
@@ -328,16 +328,16 @@ class Engine:
 
     def _run(self, steps: Steps[T]) -> T:
         with translate_import_errors(f"recipe {self.recipe.name}"):
-            return Runner(self.gateway(), lambda: self.resources.chat_opened).run(steps)
+            return StepRunner(self.gateway(), lambda: self.resources.chat_opened).run(steps)
 
     async def _arun(self, steps: Steps[T]) -> T:
         with translate_import_errors(f"recipe {self.recipe.name}"):
-            return await AsyncRunner(await self._gateways.of_loop(), lambda: self.resources.chat_opened).run(steps)
+            return await AsyncStepRunner(await self._gateways.of_loop(), lambda: self.resources.chat_opened).run(steps)
 
     def _retrieval_steps(
         self, questions: Sequence[str | Question], top_k: int | None, options: Mapping[str, Any]
     ) -> Steps[list[Evidence[Item]]]:
-        given = [read_question_or_fault(question) for question in questions]
+        given = [validate_question_or_fault(question) for question in questions]
         asked = [each for each in given if isinstance(each, Question)]
         all_found: list[Evidence[Item]] = []
         for together in split_into_requests(asked, MAX_TOGETHER, count_chars, MAX_CHARS_TOGETHER):
@@ -353,10 +353,10 @@ class Engine:
         edition, recipe, pipeline = yield from self._prepare(options)
         kept = max(recipe.top_k, min(pipeline.reads, MAX_TOP_K)) if top_k is None else top_k
         try:
-            found, now = yield from run_alongside(pipeline.retrieve(asked, kept), read_edition())
+            found, now = yield from run_alongside(pipeline.retrieve(asked, kept), read_graph_revision())
             if now in (None, edition):
                 return found
-        except UnknownRelationError:
+        except StaleCatalogueError:
             pass  # a load is on its way: the graph has more than the catalogue as it was read
         _, _, pipeline = yield from self._prepare(options, anew=True)
         return (yield from pipeline.retrieve(asked, kept))
@@ -387,7 +387,7 @@ class Engine:
 
     def _relation_steps(self, question: Question, top_k: int) -> Steps[list[Scored[RelationInfo]]]:
         opened = self._opened
-        if opened is None or (yield from send_one(read_edition())) != opened.edition:
+        if opened is None or (yield from send_one(read_graph_revision())) != opened.edition:
             opened = yield from self._graph_read(anew=True)
         return opened.graph.index.search(self.encoder.encode([question.text]), top_k)[0]
 
@@ -418,7 +418,7 @@ class Engine:
     def _graph_read(self, *, anew: bool = False) -> Steps[_Opened]:
         opened = None if anew else self._opened
         if opened is None:
-            edition = yield from send_one(read_edition())
+            edition = yield from send_one(read_graph_revision())
             state = yield from read_full_state()
             state.check()
             self._warn(state.warnings)

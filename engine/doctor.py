@@ -82,10 +82,10 @@ def _jvm(settings: Settings) -> Finding:
 def _database(settings: Settings) -> Iterator[Finding]:
     from .neo4j.catalogue import read_catalogue, read_full_state
     from .neo4j.gateway import Gateway
-    from .neo4j.instance import connection_of
+    from .neo4j.instance import make_connection
 
     try:
-        with Gateway(connection_of(settings)) as gateway:
+        with Gateway(make_connection(settings)) as gateway:
             yield Finding("database", "ok", f"Neo4j {gateway.version()} at {gateway.connection.where}")
             state = gateway.run(read_full_state())
             catalogue = gateway.fetch(read_catalogue())
@@ -143,13 +143,13 @@ def _encoder(settings: Settings) -> Finding:
 def _checkpoint(settings: Settings, folder: str) -> Finding:
     from ..models.training.checkpoint import check_checkpoint
     from ..models.training.description import load_description
-    from ..models.training.kind import kind_in
+    from ..models.training.kind import find_checkpoint_kind
     from .neo4j.catalogue import read_catalogue
     from .neo4j.gateway import Gateway
-    from .neo4j.instance import connection_of
+    from .neo4j.instance import make_connection
 
     try:
-        kind = kind_in(Path(folder))
+        kind = find_checkpoint_kind(Path(folder))
         description, hashes = load_description(Path(folder), kind.description)
         check_checkpoint(Path(folder), kind.description, lambda _: ())
     except BadCheckpointError as error:
@@ -158,7 +158,7 @@ def _checkpoint(settings: Settings, folder: str) -> Finding:
     files = _number(len(hashes), "file", "files")
     graphs = _number(len(description.graphs), "graph", "graphs")
     found = f"{kind.name}, {files} as written, trained on {graphs} ({sets})"
-    with Gateway(connection_of(settings)) as gateway:
+    with Gateway(make_connection(settings)) as gateway:
         seen = gateway.fetch(read_catalogue()).vocabulary in description.graphs
     if seen:
         return Finding("checkpoint", "ok", f"{found}, this one among them")

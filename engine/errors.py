@@ -11,8 +11,8 @@
     │   └── LoadInProgressError        4   another load is running on this graph
     ├── GraphError                     5   the graph lacks something that is needed (empty, no index, unknown relation)
     │   ├── EntityNotFoundError        5   no entity has this id, or the question mentions no known entity
-    │   └── UnknownRelationError       5   the graph has a relation that is not in the catalogue read earlier
-    ├── ServerError                    6   the embedded Neo4j could not be started, stopped or reset
+    │   └── StaleCatalogueError        5   the graph has a relation that is not in the catalogue read earlier
+    ├── EmbeddedServerError            6   the embedded Neo4j could not be started, stopped or reset
     │   └── PortTakenError             6   another process listens at the port
     ├── DownloadError                  7   a file could not be fetched or is not the pinned one
     ├── EncoderError                   8   the sentence encoder could not be loaded
@@ -82,17 +82,17 @@ class EntityNotFoundError(GraphError):
     """No entity has this id, or the question mentions no known entity."""
 
 
-class UnknownRelationError(GraphError):
+class StaleCatalogueError(GraphError):
     """The graph has a relation that is not in the catalogue read earlier: more was loaded since then."""
 
 
-class ServerError(LodestarError):
+class EmbeddedServerError(LodestarError):
     """The embedded Neo4j could not be started, stopped or reset."""
 
     exit_code = 6
 
 
-class PortTakenError(ServerError):
+class PortTakenError(EmbeddedServerError):
     """Another process listens at the requested port."""
 
 

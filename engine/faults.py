@@ -12,7 +12,7 @@ from .values import Question
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a question cannot be asked: an `Extra` of its evidence."""
+    """Why a question cannot be asked: an `EvidenceExtra` of its evidence."""
 
     error: LodestarError
 
@@ -21,7 +21,7 @@ class Fault:
         return {}
 
 
-def read_question(question: str | Question) -> Question:
+def validate_question(question: str | Question) -> Question:
     """Return the question; raise `UsageError` for what is none."""
     if not isinstance(question, str | Question):
         raise UsageError(f"expected a question as text or a Question, found {question!r}")
@@ -33,15 +33,15 @@ def count_chars(question: Question) -> int:
     return len(question.text) + sum(map(len, question.topic_entities))
 
 
-def read_question_or_fault(question: str | Question) -> Question | Evidence[Item]:
+def validate_question_or_fault(question: str | Question) -> Question | Evidence[Item]:
     """Return the question, or evidence that says why it cannot be asked: no other of its batch is lost."""
     try:
-        return read_question(question)
+        return validate_question(question)
     except UsageError as error:
         return Evidence(Question(_shorten(repr(question))), (), "chain", note=str(error), extras=(Fault(error),))
 
 
-def fault_of(evidence: Evidence[Item]) -> LodestarError | None:
+def find_fault(evidence: Evidence[Item]) -> LodestarError | None:
     """Return why a question could not be asked: it is none, or no entity of it is known; None where it was asked.
 
     It is what `Engine.ask` and `Engine.retrieve` raise for a question alone; in a batch no other question is lost.
@@ -56,7 +56,7 @@ def fault_of(evidence: Evidence[Item]) -> LodestarError | None:
 
 def raise_fault(evidence: Evidence[Item]) -> Evidence[Item]:
     """Return the evidence; raise its fault where it has one."""
-    if (fault := fault_of(evidence)) is not None:
+    if (fault := find_fault(evidence)) is not None:
         raise fault
     return evidence
 

@@ -91,7 +91,7 @@ MAX_SHOWN_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
-class KnownAnswers:
+class ResolvedGoldQuestions:
     """Questions whose gold answers were looked up in the graph.
 
     num_answers: distinct gold answers with an id. num_unknown: those whose id is no entity of the graph; they are
@@ -119,7 +119,7 @@ class KnownAnswers:
         )
 
 
-def look_up_answers(questions: Sequence[GoldQuestion], gateway: Gateway) -> KnownAnswers:
+def look_up_answers(questions: Sequence[GoldQuestion], gateway: Gateway) -> ResolvedGoldQuestions:
     """Look gold answers up in the graph.
 
     An answer without a name gets the graph's name. An answer whose id is no entity of the graph is matched by that
@@ -131,7 +131,7 @@ def look_up_answers(questions: Sequence[GoldQuestion], gateway: Gateway) -> Know
         names = gateway.fetch(_names_by_id(some))
         known |= names
     found = (replace(each, answers=tuple(_answer(answer, known) for answer in each.answers)) for each in questions)
-    return KnownAnswers(tuple(found), len(ids), len(ids) - len(known))
+    return ResolvedGoldQuestions(tuple(found), len(ids), len(ids) - len(known))
 
 
 def look_up_topic_ids(questions: Sequence[GoldQuestion], gateway: Gateway) -> tuple[GoldQuestion, ...]:

@@ -167,12 +167,12 @@ class _Hand:
         """Return the function where this node has the same code and the folder."""
         import ray
 
-        check_node(self._folder, self._code)
+        prepare_ray_worker(self._folder, self._code)
         found: Callable[[Any], Any] = ray.get(work)
         return found
 
 
-def check_node(folder: str, code: str) -> None:
+def prepare_ray_worker(folder: str, code: str) -> None:
     """Go to the folder of the command in a process of Ray; raise `UsageError` for other code, or without the folder."""
     from .provenance import code_sha256
 

@@ -1,7 +1,7 @@
 """Combine stages, and run a pipeline of them: link, retrieve, reorganise and answer a batch of questions.
 
-``ReorganisedRetriever(retriever, reorganiser, …)`` is ``a + b`` of a recipe, ``Union(retriever, retriever)`` is
-``a | b``. All are retrievers themselves, and so can be combined again.
+``ReorganisedRetriever(retriever, reorganiser, …)`` is ``a + b`` of a recipe, ``UnionRetriever(retriever, retriever)``
+is ``a | b``. All are retrievers themselves, and so can be combined again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from .evidence.bridges import convert_item_kind
 from .evidence.chain import Chain
-from .evidence.evidence import Answer, Evidence, Item, Kind, item_order
+from .evidence.evidence import Answer, Evidence, Item, Kind, item_sort_key
 from .evidence.extras import DidYouMean
 from .linking.topics import find_nearest_names, look_up_topics
 from .stages import Answerer, Linker, ReadingAnswerer, Reorganiser, RerankingLinker, Retriever
@@ -49,7 +49,7 @@ class ReorganisedRetriever:
         return found
 
 
-class Union:
+class UnionRetriever:
     """What two retrievers find, together; a `Retriever` of the first one's kind.
 
     The second one's evidence is bridged where it is of the other kind. An item has the sum of 1 / (`RANK_CONSTANT` +
@@ -68,7 +68,7 @@ class Union:
         left, right = yield from gather_steps(*(side.retrieve(questions, top_k) for side in self._sides))
         found = []
         for one, two in zip(left, right, strict=True):
-            sources = (*sources_of(one, self._names[0]), *sources_of(two, self._names[1]))
+            sources = (*evidence_by_retriever(one, self._names[0]), *evidence_by_retriever(two, self._names[1]))
             found.append(replace(unite_evidence(one, convert_item_kind(two, one.kind)), sources=_number_names(sources)))
         return found
 
@@ -106,17 +106,17 @@ class TracedReorganiser:
 
 
 def unite_evidence(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item]:
-    """Return the union of two pieces of evidence of one kind for one question. See `Union`."""
+    """Return the union of two pieces of evidence of one kind for one question. See `UnionRetriever`."""
     scores: dict[Any, float] = {}
     items: dict[Any, Item] = {}
     groups: dict[Any, int] = {}
     for side in (left, right):
         for index, scored in enumerate(side.items):
-            key = identity_of(scored.value)
+            key = deduplication_key(scored.value)
             items.setdefault(key, scored.value)
             groups[key] = min(groups.get(key, side.group(index)), side.group(index))
             scores[key] = scores.get(key, 0.0) + 1 / (RANK_CONSTANT + index + 1)
-    order = sorted(items, key=lambda key: item_order(Scored(items[key], scores[key])))
+    order = sorted(items, key=lambda key: item_sort_key(Scored(items[key], scores[key])))
     return replace(
         left,
         items=tuple(Scored(items[key], scores[key]) for key in order),
@@ -131,7 +131,7 @@ def unite_evidence(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item
     )
 
 
-def sources_of(evidence: Evidence[Item], name: str) -> tuple[tuple[str, Evidence[Item]], ...]:
+def evidence_by_retriever(evidence: Evidence[Item], name: str) -> tuple[tuple[str, Evidence[Item]], ...]:
     """Return the evidence of each retriever behind evidence, by name; its own under `name` where one alone found it."""
     return evidence.sources or ((name, evidence),)
 
@@ -148,7 +148,7 @@ def _number_names(sources: Sequence[tuple[str, Evidence[Item]]]) -> tuple[tuple[
     return tuple(found.items())
 
 
-def identity_of(item: Item) -> object:
+def deduplication_key(item: Item) -> object:
     """Return what items of two retrievers are the same by: a chain's topic and relation path, or the triple."""
     return (item.topic, item.relation_path) if isinstance(item, Chain) else item
 

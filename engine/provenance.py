@@ -84,7 +84,7 @@ def provenance(
             "commit": commit(),
             "neo4j": gateway.version(),
             "python": platform.python_version(),
-            "machine": machine(),
+            "machine": describe_machine(),
         },
     }
 
@@ -105,7 +105,7 @@ def _other_recipes(recipe: Recipe) -> dict[str, Any]:
     return {name: other.as_json() for name, other in others.items() if other}
 
 
-def machine() -> dict[str, Any]:
+def describe_machine() -> dict[str, Any]:
     """Return processor, cores, memory and GPU."""
     import psutil
 

@@ -109,10 +109,12 @@ class Resources:
         """
 
         from ..models.training.description import load_description
-        from ..models.training.kind import ModelKind, kind_in, load_kind
+        from ..models.training.kind import ModelKind, find_checkpoint_kind, load_kind
 
         def read() -> tuple[AnyKind, ModelDescription]:
-            kind = kind_in(Path(folder), [each if isinstance(each, ModelKind) else load_kind(each) for each in kinds])
+            kind = find_checkpoint_kind(
+                Path(folder), [each if isinstance(each, ModelKind) else load_kind(each) for each in kinds]
+            )
             return kind, load_description(Path(folder), kind.description)[0]
 
         return self._checkpoint(("description", folder, *kinds), read)
@@ -123,11 +125,11 @@ class Resources:
         kinds: the expected kinds. language_model: for a LoRA, the place of its language model if it has moved since
         training. Raises `CheckpointError` if the checkpoint cannot be read or is of another kind.
         """
-        from ..models.training.kind import Opening
+        from ..models.training.kind import CheckpointOpenOptions
 
         kind, _ = self.describe(folder, *kinds)
         with translate_import_errors(f"the checkpoint {folder}, of kind {kind.name},"):
-            opening = Opening(self.device, self.placement.dtype, self.vectors_for, language_model)
+            opening = CheckpointOpenOptions(self.device, self.placement.dtype, self.vectors_for, language_model)
             key = ("model", kind.name, folder, language_model)
             return self._checkpoint(key, lambda: kind.open(Path(folder), opening))
 
@@ -307,8 +309,8 @@ class GraphResources:
 
     @cached_property
     def _index(self) -> RelationIndex:
-        from .indexes.relation_index import index_folder, open_index  # FAISS is slow to import
+        from .indexes.relation_index import index_folder, load_or_build_index  # FAISS is slow to import
 
         shared = self.shared
         folder = index_folder(shared.settings, shared.connection)
-        return open_index(folder, self.catalogue, shared.encoder, shared.device)
+        return load_or_build_index(folder, self.catalogue, shared.encoder, shared.device)

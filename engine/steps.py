@@ -1,12 +1,12 @@
 """Define steps: generators that yield database requests and prompts, and the runners that send them.
 
 A stage is written once, as a generator that yields a group of calls (database requests and prompts, sent together) and
-gets their answers back: a request's decoded rows, a prompt's completion or `LLMError`. `drive` does it on a blocking
-gateway, `drive_async` on an asyncio one.
+gets their answers back: a request's decoded rows, a prompt's completion or `LLMError`. `run_steps` does it on a
+blocking gateway, `run_steps_async` on an asyncio one.
 
 A stage that has others work for it hands their steps to the driver (`run_stage`, `gather_steps`, `measure_costs`),
 which runs them on a stack of its own: a group climbs the frames of one stage alone. The driver sends all groups, so
-that it alone counts requests, times stages and charges prompts (`Cost`).
+that it alone counts requests, times stages and charges prompts (`StageCost`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Call = Request[Any] | Prompt
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class StageCost:
     """What a stage took, without what it had other stages do. It belongs to the batch that a question was asked in."""
 
     stage: str
@@ -41,14 +41,14 @@ class Cost:
     round_trips: int = 0
     llm: ChatUsage = field(default_factory=ChatUsage)
 
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(
+    def __add__(self, other: StageCost) -> StageCost:
+        return StageCost(
             self.stage, self.seconds + other.seconds, self.round_trips + other.round_trips, self.llm + other.llm
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
+class CostAttribution:
     """Tells the driver what to charge from here on to `stage`, "" for the own one of these steps; with `seconds`, so
     much of what was counted last."""
 
@@ -57,7 +57,7 @@ class Charge:
 
 
 @dataclass(frozen=True, slots=True)
-class Branches:
+class ParallelSteps:
     """Tells the driver to run other steps, side by side where they are several, and to return their results in order.
 
     stage: what they are charged to, "" for what the one that yields them is; with `is_whole` whatever they say. Where
@@ -71,10 +71,10 @@ class Branches:
     beside: Request[Any] | None = None
 
 
-Steps = Generator[Sequence[Call] | Branches | Charge, Any, T]
+Steps = Generator[Sequence[Call] | ParallelSteps | CostAttribution, Any, T]
 
 
-def drive(steps: Steps[T], send: Callable[[Sequence[Call]], Sequence[Any]]) -> T:
+def run_steps(steps: Steps[T], send: Callable[[Sequence[Call]], Sequence[Any]]) -> T:
     """Run the steps to their end and return what they return."""
     run = _Run(steps)
     while (group := run.advance()) is not None:
@@ -82,7 +82,7 @@ def drive(steps: Steps[T], send: Callable[[Sequence[Call]], Sequence[Any]]) -> T
     return run.result
 
 
-async def drive_async(steps: Steps[T], send: Callable[[Sequence[Call]], Awaitable[Sequence[Any]]]) -> T:
+async def run_steps_async(steps: Steps[T], send: Callable[[Sequence[Call]], Awaitable[Sequence[Any]]]) -> T:
     """Do the same without blocking the event loop: what the steps compute between groups runs in a thread."""
     run = _Run(steps)
     while (group := await asyncio.to_thread(run.advance)) is not None:
@@ -107,25 +107,25 @@ def send_all(requests: Sequence[Request[T]]) -> Steps[list[T]]:
 
 def run_stage(name: str, steps: Steps[T], *, is_whole: bool = False) -> Steps[T]:
     """Run the steps of a stage, charged to its name; with `is_whole` those of the stages within it, too."""
-    (result,) = yield Branches((steps,), name, is_whole)
+    (result,) = yield ParallelSteps((steps,), name, is_whole)
     found: T = result
     return found
 
 
-def charge(name: str, seconds: float | None = None) -> Steps[None]:
+def attribute_costs(name: str, seconds: float | None = None) -> Steps[None]:
     """Charge what follows in these steps to `name`, "" for their own; with `seconds`, so much of what was last."""
-    yield Charge(name, seconds)
+    yield CostAttribution(name, seconds)
 
 
-def measure_costs(steps: Steps[T]) -> Steps[tuple[T, tuple[Cost, ...]]]:
+def measure_costs(steps: Steps[T]) -> Steps[tuple[T, tuple[StageCost, ...]]]:
     """Run the steps and return their result with what their stages took, in the order in which they began."""
-    (result,), costs = yield Branches((steps,), has_costs=True)
+    (result,), costs = yield ParallelSteps((steps,), has_costs=True)
     return result, costs
 
 
 def gather_steps(*many: Steps[Any]) -> Steps[list[Any]]:
     """Run several steps side by side, what they ask at the same time sent together; return their results in order."""
-    results = yield Branches(many)
+    results = yield ParallelSteps(many)
     return list(results)
 
 
@@ -134,21 +134,21 @@ def run_alongside(steps: Steps[T], request: Request[S]) -> Steps[tuple[T, S | No
 
     It is charged to nobody.
     """
-    (result,), answer = yield Branches((steps,), beside=request)
+    (result,), answer = yield ParallelSteps((steps,), beside=request)
     return result, answer
 
 
-def requests_in(group: Sequence[Call]) -> list[Request[Any]]:
+def check_database_requests(group: Sequence[Call]) -> list[Request[Any]]:
     """Return a group that holds database requests alone; raises `TypeError` where a prompt is among them."""
     requests = [call for call in group if isinstance(call, Request)]
     if len(requests) < len(group):
-        raise TypeError("these steps ask a language model: run them with a Runner, which has a chat gateway")
+        raise TypeError("these steps ask a language model: run them with a StepRunner, which has a chat gateway")
     return requests
 
 
-def merge_costs(costs: Iterable[Cost]) -> tuple[Cost, ...]:
+def merge_costs(costs: Iterable[StageCost]) -> tuple[StageCost, ...]:
     """Return one cost for each stage, in the order in which stages first come."""
-    by_stage: dict[str, Cost] = {}
+    by_stage: dict[str, StageCost] = {}
     for cost in costs:
         by_stage[cost.stage] = by_stage[cost.stage] + cost if cost.stage in by_stage else cost
     return tuple(by_stage.values())
@@ -158,9 +158,9 @@ class _Ledger:
     """What stages took, by name; what has no name is not kept."""
 
     def __init__(self) -> None:
-        self._costs: dict[str, Cost] = {}
+        self._costs: dict[str, StageCost] = {}
 
-    def add(self, cost: Cost) -> None:
+    def add(self, cost: StageCost) -> None:
         if cost.stage:
             known = self._costs.get(cost.stage)
             self._costs[cost.stage] = cost if known is None else known + cost
@@ -169,10 +169,10 @@ class _Ledger:
         known = self._costs.get(source)
         moved = min(max(seconds, 0.0), known.seconds) if known else max(seconds, 0.0)
         if known:
-            self.add(Cost(source, -moved))
-        self.add(Cost(target, moved))
+            self.add(StageCost(source, -moved))
+        self.add(StageCost(target, moved))
 
-    def costs(self) -> tuple[Cost, ...]:
+    def costs(self) -> tuple[StageCost, ...]:
         return tuple(self._costs.values())
 
 
@@ -186,7 +186,7 @@ class _Task:
     is_whole: bool = False
     parent: _Task | None = None
     place: int = 0
-    branches: Branches | None = None
+    branches: ParallelSteps | None = None
     """What it waits for."""
     results: list[Any] = field(default_factory=list)
     num_running: int = 0
@@ -243,7 +243,7 @@ class _Run(Generic[T]):
             for call, answer in zip(group, own, strict=True):
                 if isinstance(call, Prompt):
                     llm += usage_of(call, answer)
-            task.ledger.add(Cost(task.stage, seconds, sum(isinstance(call, Request) for call in group), llm))
+            task.ledger.add(StageCost(task.stage, seconds, sum(isinstance(call, Request) for call in group), llm))
             self._ready.append((task, own, None))
         for task in self._riding:
             if not task.is_beside_sent:
@@ -268,21 +268,21 @@ class _Run(Generic[T]):
             self._hear(task, said)
 
     def _charge(self, task: _Task, started_s: float) -> None:
-        task.ledger.add(Cost(task.stage, time.perf_counter() - started_s))
+        task.ledger.add(StageCost(task.stage, time.perf_counter() - started_s))
 
-    def _hear(self, task: _Task, said: Sequence[Call] | Branches | Charge) -> None:
-        if isinstance(said, Charge):
+    def _hear(self, task: _Task, said: Sequence[Call] | ParallelSteps | CostAttribution) -> None:
+        if isinstance(said, CostAttribution):
             if not task.is_whole and said.seconds is None:
                 task.stage = said.stage or task.own_stage
             elif not task.is_whole and said.seconds is not None:
                 task.ledger.move(task.stage, said.stage, said.seconds)
             self._ready.appendleft((task, None, None))
-        elif isinstance(said, Branches):
+        elif isinstance(said, ParallelSteps):
             self._branch(task, said)
         else:
             self._waiting.append((task, said))
 
-    def _branch(self, task: _Task, branches: Branches) -> None:
+    def _branch(self, task: _Task, branches: ParallelSteps) -> None:
         task.branches, task.results, task.num_running = branches, [None] * len(branches.steps), len(branches.steps)
         task.is_beside_sent, task.beside = False, None
         if branches.beside is not None:
@@ -343,7 +343,7 @@ class AsyncDatabase(Protocol):
         ...
 
 
-class Runner:
+class StepRunner:
     """Drives steps on a blocking database gateway and a chat gateway; without one every prompt is an `LLMError`.
 
     chat: the gateway, or what returns it once there is a prompt to send.
@@ -355,7 +355,7 @@ class Runner:
 
     def run(self, steps: Steps[T]) -> T:
         """Drive the steps to their end and return what they return."""
-        return drive(steps, self._send)
+        return run_steps(steps, self._send)
 
     def _send(self, group: Sequence[Call]) -> list[Any]:
         requests, prompts = _by_kind(group)
@@ -373,7 +373,7 @@ class Runner:
             raise
 
 
-class AsyncRunner:
+class AsyncStepRunner:
     """The same for asyncio."""
 
     def __init__(self, database: AsyncDatabase, chat: Chat = None) -> None:
@@ -382,7 +382,7 @@ class AsyncRunner:
 
     async def run(self, steps: Steps[T]) -> T:
         """Drive the steps to their end and return what they return."""
-        return await drive_async(steps, self._send)
+        return await run_steps_async(steps, self._send)
 
     async def _send(self, group: Sequence[Call]) -> list[Any]:
         requests, prompts = _by_kind(group)

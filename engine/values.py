@@ -95,7 +95,7 @@ class Triple:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RelationStep:
     """One relation of a relation path; `inverse` if walked from tail to head."""
 
     relation: str
@@ -111,7 +111,7 @@ class Step:
 class RelationPath:
     """The relations of a path in walking order."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[RelationStep, ...]
 
     @property
     def num_hops(self) -> int:

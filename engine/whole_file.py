@@ -50,7 +50,7 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("it has too many brackets") from error
 
 
-def check_output(option: str, file: Path, *, reads: Iterable[str | Path] = (), force: bool = False) -> None:
+def check_output_file(option: str, file: Path, *, reads: Iterable[str | Path] = (), force: bool = False) -> None:
     """Raise an error unless a file may be written: the rule of every verb that writes.
 
     option: what names the file, for messages. reads: what the verb reads, which no file takes the place of. force:

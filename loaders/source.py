@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ..engine.writing.relations import RelationFacts
-from .reading.byte_file import ByteFile
+from .reading.byte_file import RereadableFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class LinePart:
+class LineFile:
     """A file of lines, and the parser (`parsers/NAME.sql`) that reads them."""
 
     file: LineReader
@@ -46,7 +46,7 @@ class RowSpan:
 
 
 @dataclass(frozen=True, slots=True)
-class RowPart:
+class SourceRowBatches:
     """Rows that the source reads itself: batches of `rows.ROWS`, read once, and the name of their unit.
 
     spans: the same rows for others to read, in order, with the file that has them; none where only the source can."""
@@ -54,10 +54,10 @@ class RowPart:
     shown: str
     batches: Iterator[pa.RecordBatch]
     spans: Sequence[RowSpan] = ()
-    file: ByteFile | None = None
+    file: RereadableFile | None = None
 
 
-Part = LinePart | RowPart
+Part = LineFile | SourceRowBatches
 
 
 class Source(Protocol):
@@ -141,7 +141,7 @@ class FileSource:
 
     kind: str
 
-    def __init__(self, files: Sequence[ByteFile], name: str | None = None) -> None:
+    def __init__(self, files: Sequence[RereadableFile], name: str | None = None) -> None:
         self._read_files = tuple(files)
         self.name = name or self._read_files[0].name
 

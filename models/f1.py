@@ -45,7 +45,7 @@ def expected_f1(probabilities: Floats) -> Floats:
     return found
 
 
-def choose_set(probabilities: Floats, *, one: bool = False) -> int:
+def choose_answer_count(probabilities: Floats, *, one: bool = False) -> int:
     """Return how many of the candidates, whose probabilities fall, are the answer; 0 where there is none.
 
     one: the question asks for one thing.

@@ -218,7 +218,7 @@ MAX_CANDIDATES = 101
 
 
 @dataclass(frozen=True, slots=True)
-class AnsweredQuestion:
+class ThresholdExample:
     """A question's claims with and without the graph, its right keys (one per gold answer), and the number of gold
     answers.
     """
@@ -242,7 +242,7 @@ class FittedThresholds:
     f1_merged: float
 
 
-def best_thresholds(questions: Sequence[AnsweredQuestion]) -> FittedThresholds:
+def best_thresholds(questions: Sequence[ThresholdExample]) -> FittedThresholds:
     """Return the thresholds with the highest mean F1. Every question counts; its F1 is 0 when no answer is kept.
 
         F1(q) = 2 · |kept ∩ right| / (|kept| + |gold|),  kept = {a | ℓ_G(a) ≥ τ_G or ℓ_L(a) ≥ τ_L}
@@ -276,7 +276,7 @@ def _candidates(confidences: Sequence[float | None]) -> Floats:
     return np.concatenate([[0.0], known[known > 0], [np.inf]])
 
 
-def _f1(question: AnsweredQuestion, of_graph: Floats, of_model: Floats) -> Floats:
+def _f1(question: ThresholdExample, of_graph: Floats, of_model: Floats) -> Floats:
     """Return F1 for each pair of thresholds, (num_graph, num_model)."""
     keys = list(dict.fromkeys(claim.key for claim in (*question.graph, *question.model)))
     in_graph = _reaches(question.graph, keys, of_graph, unknown=np.inf)

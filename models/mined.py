@@ -20,7 +20,7 @@ from typing import IO, Any, Literal, Protocol, TypeVar, cast
 
 from .message_text import one_line
 from .ranges import Count
-from .training.description import QuestionKey, TrainedOn, decode_dataclass
+from .training.description import QuestionKey, TrainingDataRecord, decode_dataclass
 from .whole_file import atomic_write
 
 FORMAT = 1
@@ -32,7 +32,7 @@ FREE_BYTES = 1 << 26
 
 
 class MinedFileError(Exception):
-    """The file is not what `write_lines` writes; the message says where."""
+    """The file is not what `write_mined_records` writes; the message says where."""
 
 
 class Header(Protocol):
@@ -48,7 +48,7 @@ HeaderT = TypeVar("HeaderT", bound=Header)
 RecordT = TypeVar("RecordT")
 
 
-def write_lines(path: Path, header: Mapping[str, Any], records: Iterable[Any]) -> None:
+def write_mined_records(path: Path, header: Mapping[str, Any], records: Iterable[Any]) -> None:
     """Write a file atomically; the same header and records give the same bytes."""
     contents = ({"format": FORMAT, **header}, *map(asdict, records))
     lines = (json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in contents)
@@ -207,7 +207,7 @@ class PoolHeader:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class PoolFile:
     """A file of candidate pools in memory. sha256: of its unpacked content."""
 
     header: PoolHeader
@@ -215,10 +215,10 @@ class Pool:
     sha256: str = ""
 
     @property
-    def trained_on(self) -> TrainedOn:
+    def trained_on(self) -> TrainingDataRecord:
         """The training data's description in a checkpoint."""
         header = self.header
-        return TrainedOn(
+        return TrainingDataRecord(
             header.questions, header.questions_sha256, self.sha256, header.graph, len(self.questions), MAX_STEPS
         )
 
@@ -227,26 +227,28 @@ class Pool:
         """Id, text and topics of each question."""
         return [(each.id, each.text, frozenset(each.topics)) for each in self.questions]
 
-    def apply_refinement(self, questions: Sequence[PooledQuestion], refiner: str, counts: Mapping[str, int]) -> Pool:
+    def apply_refinement(
+        self, questions: Sequence[PooledQuestion], refiner: str, counts: Mapping[str, int]
+    ) -> PoolFile:
         """Return the pool with the chosen chains and the counts of the refinement."""
         header = replace(self.header, refiner=refiner, counts={**self.header.counts, **counts})
-        return Pool(header, tuple(questions))
+        return PoolFile(header, tuple(questions))
 
 
-def supervision_of(pools: Sequence[Pool]) -> str:
+def supervision_of(pools: Sequence[PoolFile]) -> str:
     """Return, in words, what chose the right chains of these pools."""
     names = (f"refined by {pool.header.refiner}" if pool.header.refiner else "weak" for pool in pools)
     return ", ".join(dict.fromkeys(names))
 
 
-def write_pool(path: Path, pool: Pool) -> None:
+def write_pool(path: Path, pool: PoolFile) -> None:
     """Write the file atomically."""
-    write_lines(path, {"kind": KIND, **asdict(pool.header)}, pool.questions)
+    write_mined_records(path, {"kind": KIND, **asdict(pool.header)}, pool.questions)
 
 
-def read_pool(path: Path) -> Pool:
+def read_pool(path: Path) -> PoolFile:
     """Return what `write_pool` wrote; raise `MinedFileError` for a missing, damaged or other file."""
-    return Pool(*read_lines(path, _header, PooledQuestion, _check_question, what="candidate pool", again=AGAIN))
+    return PoolFile(*read_lines(path, _header, PooledQuestion, _check_question, what="candidate pool", again=AGAIN))
 
 
 def _header(fields: Mapping[str, Any]) -> PoolHeader:

@@ -171,7 +171,7 @@ UNREACHED = -2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trees:
+class ShortestPathTrees:
     """The edges of shortest paths in copies of the questions' graphs, two copies per topic.
 
     The first copy is rooted at the topic. The second reverses all triples, so that paths to the topic become paths from
@@ -193,12 +193,12 @@ class Trees:
         """The number of depths, including the roots' 0."""
         return len(self.state_starts) - 1
 
-    def select(self, is_taken: Bools) -> Trees:
+    def select(self, is_taken: Bools) -> ShortestPathTrees:
         """Return the trees with only these edges; the states stay."""
         edges = np.flatnonzero(is_taken)
         starts = np.searchsorted(edges, self.edge_starts)
         columns = self.sources[edges], self.targets[edges], self.triples[edges]
-        return Trees(*columns, self.state_starts, starts, self.is_turned)
+        return ShortestPathTrees(*columns, self.state_starts, starts, self.is_turned)
 
 
 def pool_on_trees(triples: ScoredTriples, bonuses: Floats, *, use_maximum: bool) -> Floats:
@@ -218,7 +218,7 @@ def pool_on_trees(triples: ScoredTriples, bonuses: Floats, *, use_maximum: bool)
     return best
 
 
-def build_shortest_path_trees(triples: ScoredTriples) -> Trees:
+def build_shortest_path_trees(triples: ScoredTriples) -> ShortestPathTrees:
     """Return the trees of every edge that leads one hop further from its root."""
     questions = triples.topic_questions
     num_nodes = np.diff(triples.node_starts)[questions]
@@ -237,7 +237,7 @@ def build_shortest_path_trees(triples: ScoredTriples) -> Trees:
     edges, before = edges[order], before[order]
     state_of = np.zeros(2 * half, np.int64)
     state_of[states] = np.arange(len(states))
-    return Trees(
+    return ShortestPathTrees(
         state_of[sources[edges]],
         state_of[targets[edges]],
         copied[edges],
@@ -284,7 +284,7 @@ def _copy_triples(triples: ScoredTriples, starts: Ints, ends: Ints, shifts: Ints
     return starts[copied] + shift, ends[copied] + shift, copied
 
 
-def _best_ways(trees: Trees, scores: Floats, use_maximum: bool) -> tuple[Trees, Floats]:
+def _best_ways(trees: ShortestPathTrees, scores: Floats, use_maximum: bool) -> tuple[ShortestPathTrees, Floats]:
     """Return the trees of the best shortest paths, and s_p of the path to each state, (num_states,)."""
     pooled = np.full(len(trees.is_turned), -np.inf)
     num_roots = trees.state_starts[1]
@@ -301,7 +301,7 @@ def _best_ways(trees: Trees, scores: Floats, use_maximum: bool) -> tuple[Trees, 
     return trees.select(is_best), pooled
 
 
-def _best_beneath(trees: Trees, pooled: Floats, bonuses: Floats) -> Floats:
+def _best_beneath(trees: ShortestPathTrees, pooled: Floats, bonuses: Floats) -> Floats:
     """Return the best s_p + bonus / i of the edges into each state, over the paths through them, (num_states,).
 
     In step k each state holds the best s_p of the paths that end k triples below it. On a path from the topic the
@@ -320,7 +320,7 @@ def _best_beneath(trees: Trees, pooled: Floats, bonuses: Floats) -> Floats:
     return best
 
 
-def _depths(trees: Trees) -> Ints:
+def _depths(trees: ShortestPathTrees) -> Ints:
     return np.repeat(np.arange(trees.num_levels), np.diff(trees.state_starts))
 
 

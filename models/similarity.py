@@ -103,7 +103,7 @@ def mask_topic(question: str, topic: str) -> str:
     return rest if WORD.search(rest) else question
 
 
-def type_phrase(question: str) -> str:
+def find_asked_type(question: str) -> str:
     """Return what is asked for: person, location or date by the question word, else two words after which or what."""
     tokens = [m.group().lower() for m in WORD.finditer(question)]
     for at, token in enumerate(tokens):
@@ -120,7 +120,7 @@ def list_content_words(question: str) -> list[str]:
     return [m.group() for m in WORD.finditer(question) if m.group().lower() not in STOP_WORDS]
 
 
-def select_content_words(question: str) -> str:
+def content_words_or_question(question: str) -> str:
     """Return the words of a question that say what is asked for; the question itself where it has none."""
     return " ".join(list_content_words(question)) or question
 
@@ -187,22 +187,22 @@ def score_paths(
 
 
 def find_asked_noun(question: str) -> str:
-    """Return what is asked for as `type_phrase` does, but of which or what the noun alone: "country" of "in what
+    """Return what is asked for as `find_asked_type` does, but of which or what the noun alone: "country" of "in what
     country
     was it filmed"."""
     tokens = [m.group().lower() for m in WORD.finditer(question)]
     at = next((at for at, token in enumerate(tokens) if token in ("which", "what")), None)
     if at is None or any(token in _ASKED_FOR for token in tokens[:at]):
-        return type_phrase(question)
+        return find_asked_type(question)
     noun: list[str] = []
     for token in tokens[at + 1 :]:
         if token in NOUN_ENDS and not noun:
-            return type_phrase(question)
+            return find_asked_type(question)
         if token in NOUN_ENDS or len(noun) == 2:
             break
         if token not in EMPTY_WORDS:
             noun.append(token)
-    return " ".join(noun) or type_phrase(question)
+    return " ".join(noun) or find_asked_type(question)
 
 
 def word_match(cosines: Floats) -> Floats:
@@ -279,7 +279,7 @@ class PathSimilarity:
         self.vectors.encode_tokens(sorted(map(verbalise_hop, hops)), lasting=True)
         kinds = {text for hop in hops for text in self._reached(hop)}
         self.vectors.encode(sorted(kinds), lasting=True)
-        texts = masked | {select_content_words(text) for text in masked} if self.weights.cover else masked
+        texts = masked | {content_words_or_question(text) for text in masked} if self.weights.cover else masked
         self.vectors.encode_tokens(sorted(texts))
         self.vectors.encode(sorted(map(self._asked_for, masked)))
         if self.weights.reads_places:
@@ -294,7 +294,7 @@ class PathSimilarity:
             self.vectors.encode_tokens(sorted(chosen), lasting=True)
 
     def _asked_for(self, masked: str) -> str:
-        return find_asked_noun(masked) if self.weights.phrases else type_phrase(masked)
+        return find_asked_noun(masked) if self.weights.phrases else find_asked_type(masked)
 
     def _reached(self, hop: Hop) -> tuple[str, ...]:
         """Return words for what a hop reaches."""
@@ -431,7 +431,7 @@ class _Prepared:
         cover = None
         if weights.cover:
             cosines = np.maximum.reduceat(
-                hop_tokens @ vectors.tokens(select_content_words(paths.masked)).T, starts, axis=0
+                hop_tokens @ vectors.tokens(content_words_or_question(paths.masked)).T, starts, axis=0
             )
             cover = word_match(cosines)
         asked = find_wanted_kind(paths.masked)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 
-class Batch(Protocol):
+class SliceableBatch(Protocol):
     """Anything with rows: a list, a tensor, a batch of texts."""
 
     def __len__(self) -> int:
@@ -22,7 +22,7 @@ class Batch(Protocol):
         ...
 
 
-BatchT = TypeVar("BatchT", bound=Batch)
+BatchT = TypeVar("BatchT", bound=SliceableBatch)
 
 
 class BatchSplitter:

@@ -18,8 +18,8 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from .message_text import one_line
-from .mined import Pool, PoolChain, PooledQuestion
-from .training.description import QuestionKey, TrainedOn, decode_dataclass
+from .mined import PoolChain, PooledQuestion, PoolFile
+from .training.description import QuestionKey, TrainingDataRecord, decode_dataclass
 from .whole_file import atomic_write, file_sha256
 
 Ints = npt.NDArray[np.int64]
@@ -112,11 +112,13 @@ class QuestionGraphs:
         return str(self.texts.options.get("supervision", WEAK))
 
     @property
-    def trained_on(self) -> TrainedOn:
+    def trained_on(self) -> TrainingDataRecord:
         """The training data's description in a checkpoint."""
         texts = self.texts
         hops = int(texts.options.get("num_hops", 0))
-        return TrainedOn(texts.questions_name, texts.questions_sha256, self.sha256, texts.graph, len(self), hops)
+        return TrainingDataRecord(
+            texts.questions_name, texts.questions_sha256, self.sha256, texts.graph, len(self), hops
+        )
 
     @property
     def question_keys(self) -> list[QuestionKey]:
@@ -256,7 +258,7 @@ INVERSE = "^"
 REFINED = "refined by"
 
 
-def relabel_graphs(graphs: QuestionGraphs, pool: Pool) -> tuple[QuestionGraphs, int]:
+def relabel_graphs(graphs: QuestionGraphs, pool: PoolFile) -> tuple[QuestionGraphs, int]:
     """Return the subgraphs with a pool's supervision, and how many questions keep their old supervision.
 
     Those are the questions that the pool lacks, and those whose chains have no walk in the subgraph. Pool and subgraphs

@@ -30,7 +30,7 @@ def atomic_write(file: Path, *, private: bool = False) -> Iterator[Path]:
                 draft.unlink()
     draft = _draft(file, private=private)
     try:
-        with storage_errors():
+        with translate_safetensors_errors():
             yield draft
         draft.replace(file)
     finally:
@@ -38,7 +38,7 @@ def atomic_write(file: Path, *, private: bool = False) -> Iterator[Path]:
 
 
 @contextmanager
-def storage_errors() -> Iterator[None]:
+def translate_safetensors_errors() -> Iterator[None]:
     """Raise `OSError` where safetensors raises its own error for a failed write."""
     try:
         yield

@@ -160,7 +160,7 @@ def _take_noun(content: Set[int], start: int) -> list[int]:
     return list(range(start, end))
 
 
-def compute_order(hop_words: Floats, distances: Floats, paths: Ints) -> Floats:
+def score_word_order(hop_words: Floats, distances: Floats, paths: Ints) -> Floats:
     """Return how well the words of a question come in the order of each path's hops, −1 to 1; 0 for one hop.
 
     hop_words: (D, num_words), how much of each word each hop means; distances: (num_words,), from the topic; paths:
@@ -203,13 +203,13 @@ class WordPlaces:
 
     def score(self, paths: Ints, *, order: float, between: float, noun: float, back: float) -> Floats:
         """Return what the places of words add to the score of each path, by a weight each; back: of a path that goes
-        straight back over a relation. paths: see `compute_order`. Returns (num_paths,)."""
+        straight back over a relation. paths: see `score_word_order`. Returns (num_paths,)."""
         last = (paths >= 0).sum(axis=1) - 1
         on_the_way = np.where(np.arange(paths.shape[1]) < last[:, None], self.between[paths], np.float32(0.0)).max(
             axis=1
         )
         scores: Floats = (
-            order * compute_order(self.hop_words, self.distances, paths)
+            order * score_word_order(self.hop_words, self.distances, paths)
             + between * on_the_way
             + noun * self.asked[paths[np.arange(len(paths)), last]]
             + back * (self.reverse[paths[:, :-1]] == paths[:, 1:]).any(axis=1)

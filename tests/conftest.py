@@ -20,7 +20,7 @@ import pytest
 from lodestar import Engine
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.instance import Instance
+from lodestar.engine.neo4j.instance import ServerPair
 from lodestar.engine.settings import Settings
 
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
@@ -78,9 +78,9 @@ def home_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def server(home_dir: Path, cache_dir: Path) -> Iterator[Instance]:
+def server(home_dir: Path, cache_dir: Path) -> Iterator[ServerPair]:
     """An embedded Neo4j called ``default`` in this run's home, stopped and deleted at the end."""
-    instance = Instance("default", home_dir, cache_dir)
+    instance = ServerPair("default", home_dir, cache_dir)
     instance.start(heap_mb=HEAP_MB, pagecache_mb=PAGECACHE_MB, progress=False)
     try:
         yield instance
@@ -119,9 +119,9 @@ def environment(settings: Settings) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def connection(settings: Settings) -> Connection:
     """The connection to the test server."""
-    from lodestar.engine.neo4j.instance import connection_of
+    from lodestar.engine.neo4j.instance import make_connection
 
-    return connection_of(settings)
+    return make_connection(settings)
 
 
 @pytest.fixture(scope="session")
@@ -171,9 +171,9 @@ def engine(gateway: Gateway, driver: neo4j.Driver, connection: Connection, setti
 
 
 @pytest.fixture(scope="session")
-def source_server(home_dir: Path, cache_dir: Path) -> Iterator[Instance]:
+def source_server(home_dir: Path, cache_dir: Path) -> Iterator[ServerPair]:
     """A second embedded Neo4j, which `lodestar load neo4j` reads."""
-    instance = Instance("source", home_dir, cache_dir)
+    instance = ServerPair("source", home_dir, cache_dir)
     instance.start(heap_mb=HEAP_MB, pagecache_mb=PAGECACHE_MB, progress=False)
     try:
         yield instance

@@ -23,10 +23,10 @@ from typing import Any
 import torch
 from lodestar.models.star.backbone import open_pretrained
 from lodestar.models.star.config import PoolTrainingOptions
-from lodestar.models.star.cross_training import CrossReader, PoolObjective
+from lodestar.models.star.cross_training import CrossCandidateScorer, PoolObjective
 from lodestar.models.star.examples import ExampleSet, Floats, examples_of
 from lodestar.models.star.mined import read_mined_file
-from lodestar.models.star.mixing import mix_scores
+from lodestar.models.star.mixing import mix_shortlist_scores
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.scoring import read_checkpoint
 from lodestar.models.star.texts import CachedTokenizer
@@ -114,7 +114,7 @@ def errors_of(
     network.precision = training.dtype
     objective = PoolObjective(
         network,
-        CrossReader() if variant.is_cross else DualReader(),
+        CrossCandidateScorer() if variant.is_cross else DualReader(),
         CachedTokenizer(backbone.tokenizer),
         [data.train],
         [data.dev],
@@ -127,7 +127,9 @@ def errors_of(
     state = arguments.work / f"{variant.name}-{seed}.safetensors"
     train(objective, training, state, {"variant": variant.name, "seed": seed, **about})
     state.unlink(missing_ok=True)
-    ranked = ((e, mix_scores(stop, own, rows, 1.0)) for e, stop, own, rows in objective.iterate_shortlist_scores())
+    ranked = (
+        (e, mix_shortlist_scores(stop, own, rows, 1.0)) for e, stop, own, rows in objective.iterate_shortlist_scores()
+    )
     return error_shares(ranked, data.dev, data.vectors, data.known)
 
 

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from lodestar.engine.api import Engine
-from lodestar.engine.evaluation.judging import GoldIds
+from lodestar.engine.evaluation.judging import GoldIdResolver
 from lodestar.engine.evaluation.unanswerable import exclude_relations
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.bridges import to_chains
@@ -97,7 +97,7 @@ def ask_set(path: str, limit: int | None, max_hop: int) -> Iterator[Row | None]:
         gateway = engine.gateway()
         golds = look_up_answers(read_questions(path).sample(limit, 3), gateway).questions
         golds = look_up_topic_ids(golds, gateway)
-        ids = GoldIds(WholeGraph.read(gateway))
+        ids = GoldIdResolver(WholeGraph.read(gateway))
         name = Path(path).name.split(".")[0]
         for gold in golds:
             found = engine.retrieve_batch([gold.as_question(gold.topic_ids)])[0]

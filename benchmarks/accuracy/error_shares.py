@@ -10,7 +10,7 @@ import numpy as np
 from lodestar.models.star.backbone import device_of
 from lodestar.models.star.batches import dual_batch
 from lodestar.models.star.cross_training import ExampleCandidates
-from lodestar.models.star.examples import Example, ExampleSet, Floats
+from lodestar.models.star.examples import ExampleSet, Floats, QuestionExample
 from lodestar.models.star.mined import Hops
 from lodestar.models.star.texts import CachedTokenizer
 from lodestar.models.text.vectors import TextVectors
@@ -59,7 +59,7 @@ def frequencies(examples: ExampleSet) -> Frequencies:
 
 
 def error_shares(
-    ranked: Iterable[tuple[Example, Floats]], examples: ExampleSet, vectors: TextVectors, known: Frequencies
+    ranked: Iterable[tuple[QuestionExample, Floats]], examples: ExampleSet, vectors: TextVectors, known: Frequencies
 ) -> ErrorShares:
     """Return the error shares, given the scores of each example's reachable paths.
 
@@ -83,7 +83,7 @@ def error_shares(
     return ErrorShares(*(float(share) for share in shares))
 
 
-def _cosine(example: Example, row: int, examples: ExampleSet, vectors: TextVectors) -> float:
+def _cosine(example: QuestionExample, row: int, examples: ExampleSet, vectors: TextVectors) -> float:
     path = verbalise_path(examples.table.path_hops(int(example.reachable.paths[row])))
     question = example.masked[int(example.reachable.topics[row])]
     vectors.encode([question, path])

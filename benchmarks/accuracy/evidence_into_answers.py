@@ -23,7 +23,7 @@ from typing import Any
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.answering.integrating import AnswerIntegrator
 from lodestar.engine.api import Engine
-from lodestar.engine.evaluation.judging import GoldIds, judge_answer
+from lodestar.engine.evaluation.judging import GoldIdResolver, judge_answer
 from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, compare_pairs
 from lodestar.engine.evaluation.noise import NoiseInjector
 from lodestar.engine.evaluation.whole_graph import WholeGraph
@@ -31,14 +31,14 @@ from lodestar.engine.evidence.bridges import convert_item_kind
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.gold_questions import GoldQuestion, look_up_answers, look_up_topic_ids
 from lodestar.engine.neo4j.catalogue import read_catalogue
-from lodestar.engine.neo4j.instance import connection_of
+from lodestar.engine.neo4j.instance import make_connection
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.recipes.reorganising import Filter
-from lodestar.engine.reorganising.pooling import PathSmoothing
+from lodestar.engine.reorganising.pooling import PathPoolingReorganiser
 from lodestar.engine.resources import GraphResources, Resources
 from lodestar.engine.settings import resolve
 from lodestar.engine.stages import Reorganiser
-from lodestar.engine.steps import drive
+from lodestar.engine.steps import run_steps
 from lodestar.engine.training.fi_thresholds import judge_claims
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.graphrag_fi import Thresholds, best_thresholds
@@ -70,13 +70,13 @@ def answers(evidence: Found) -> list[Answer]:
 
 def staged(stage: Reorganiser, evidence: Found) -> Found:
     """Return what a stage without requests makes of evidence."""
-    return drive(stage.reorganise(evidence), lambda _: [])
+    return run_steps(stage.reorganise(evidence), lambda _: [])
 
 
 def pooled(evidence: Found) -> Found:
     """Return the reselected triples."""
     triples = [convert_item_kind(each, "triple") for each in evidence]
-    return staged(PathSmoothing(PoolingOptions(), keep=KEPT_TRIPLES, coarse=500), triples)
+    return staged(PathPoolingReorganiser(PoolingOptions(), keep=KEPT_TRIPLES, coarse=500), triples)
 
 
 def f1_of(questions: Sequence[GoldQuestion], given: Sequence[Answer]) -> list[float]:
@@ -102,10 +102,10 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=150, help="a sample of so many of each (default: %(default)s)")
     given = parser.parse_args()
     settings = resolve()
-    resources = Resources(settings, connection_of(settings))
+    resources = Resources(settings, make_connection(settings))
     recipe, other = read_recipe(given.recipe, given.changes), read_recipe(given.against)
     with Engine(settings, recipe=recipe, resources=resources) as engine:
-        graph = GoldIds(WholeGraph.read(engine.gateway()))
+        graph = GoldIdResolver(WholeGraph.read(engine.gateway()))
         sets = [
             look_up_topic_ids(
                 look_up_answers(read_questions(file).sample(given.limit, SEED), engine.gateway()).questions,
@@ -159,7 +159,7 @@ def integrated(pairs: Sequence[tuple[Answer, Answer]], thresholds: Sequence[Thre
 
 
 def table_of_noise(
-    dev: Sequence[GoldQuestion], evidence: Found, graph: GoldIds, ways: Sequence[tuple[str, Reorganiser | None]]
+    dev: Sequence[GoldQuestion], evidence: Found, graph: GoldIdResolver, ways: Sequence[tuple[str, Reorganiser | None]]
 ) -> None:
     """Print F1 by noise for each filter, the first of which is none."""
     gold = {question.id: graph.answers(question) for question in dev}

@@ -35,9 +35,9 @@ from lodestar.engine.linking.topics import add_signature
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import NamedEntity, find_entity_candidates, read_signatures
-from lodestar.engine.neo4j.instance import connection_of
+from lodestar.engine.neo4j.instance import make_connection
 from lodestar.engine.neo4j.mining import find_entities_by_name
-from lodestar.engine.recipes.linking import nearest_entities, relation_evidence
+from lodestar.engine.recipes.linking import open_entity_search, relation_evidence
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import resolve
 from lodestar.engine.values import Topic
@@ -255,12 +255,12 @@ def main() -> None:
     )
     args = parser.parse_args()
     settings = resolve()
-    connection = connection_of(settings)
+    connection = make_connection(settings)
     words, both = np.array(MENTION_WEIGHTS), np.array(reranking.WEIGHTS)
     with Gateway(connection) as gateway:
         graph = Resources(settings, connection).of_graph(gateway.fetch(read_catalogue()))
         evidence = relation_evidence(graph, graph.shared.vectors)
-        linker = FullTextLinker(type_words=graph.type_words, evidence=evidence, nearest=nearest_entities(graph))
+        linker = FullTextLinker(type_words=graph.type_words, evidence=evidence, nearest=open_entity_search(graph))
         for number, file in enumerate(args.questions):
             every = read_questions(str(file))
             asked = every.sample(args.sample, args.seed)

@@ -22,16 +22,16 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 from lodestar.engine.api import Engine
-from lodestar.engine.evaluation.judging import GoldIds
+from lodestar.engine.evaluation.judging import GoldIdResolver
 from lodestar.engine.evaluation.metrics.uncertainty import compare_pairs
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.bridges import convert_item_kind
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.gold_questions import look_up_topic_ids
 from lodestar.engine.recipes.recipe import read_recipe
-from lodestar.engine.reorganising.pooling import PathSmoothing
+from lodestar.engine.reorganising.pooling import PathPoolingReorganiser
 from lodestar.engine.settings import resolve
-from lodestar.engine.steps import drive
+from lodestar.engine.steps import run_steps
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.path_pooling import Kernel, PoolingOptions, PoolMode
 
@@ -73,7 +73,7 @@ def row(name: str, figures: npt.NDArray[np.float64]) -> str:
 
 def smoothed(evidence: Sequence[Evidence[Any]], pooling: PoolingOptions, *, coarse: int) -> list[Evidence[Any]]:
     """Return the evidence with the order of its pooled scores."""
-    return drive(PathSmoothing(pooling, keep=None, coarse=coarse).reorganise(evidence), lambda _: [])
+    return run_steps(PathPoolingReorganiser(pooling, keep=None, coarse=coarse).reorganise(evidence), lambda _: [])
 
 
 def main() -> None:
@@ -90,7 +90,7 @@ def main() -> None:
     totals: list[int] = []
     sizes: list[int] = []
     with Engine(resolve(), recipe=recipe) as engine:
-        gold_ids = GoldIds(WholeGraph.read(engine.gateway()))
+        gold_ids = GoldIdResolver(WholeGraph.read(engine.gateway()))
         known = look_up_topic_ids(given.sample(arguments.limit or None, SEED), engine.gateway())
         asked = [each for each in known if each.topic_ids and gold_ids.answers(each)]
         golds = [frozenset(gold_ids.answers(each)) for each in asked]

@@ -29,13 +29,13 @@ from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.judging import judge_answer
 from lodestar.engine.evaluation.metrics.uncertainty import compare_pairs
 from lodestar.engine.evidence.bridges import to_chains
-from lodestar.engine.neo4j.instance import connection_of
+from lodestar.engine.neo4j.instance import make_connection
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import resolve
-from lodestar.engine.training.readings import make_readings, retrieve_for_reader
+from lodestar.engine.training.readings import build_reader_training_set, retrieve_for_reader
 from lodestar.loaders.questions.question_sets import read_questions
-from lodestar.models.reader.fitting import Readings, figures, figures_of_questions, fit_reader
+from lodestar.models.reader.fitting import ReaderTrainingSet, figures, figures_of_questions, fit_reader
 from lodestar.models.reader.model import READS, shipped_reader
 
 TOP_K = 10
@@ -47,7 +47,7 @@ Floats = npt.NDArray[np.float64]
 class Asked:
     """What a recipe found for a sample: the readings, and F1 and Hits@1 of best-chain, (num_questions,)."""
 
-    readings: Readings
+    readings: ReaderTrainingSet
     f1: Floats
     hits: Floats
 
@@ -70,7 +70,7 @@ def ask(
     parts = [each for each in changes if each.partition(".")[0] in recipe]
     with Engine(settings, recipe=read_recipe(recipe, parts), resources=resources) as engine:
         asked, evidence = retrieve_for_reader(given, engine, reads=reads)
-        readings = make_readings(given, asked, evidence, engine, resources.vectors)
+        readings = build_reader_training_set(given, asked, evidence, engine, resources.vectors)
     answers = [answerer.answer_of(to_chains(each.cut_to(TOP_K))) for each in evidence]
     judged = [judge_answer(question, answer).scores for question, answer in zip(asked, answers, strict=True)]
     f1, hits = (np.array([each[name] for each in judged]) for name in ("strict/f1", "strict/hits_at_1"))
@@ -113,7 +113,7 @@ def main() -> None:
     parser.add_argument("--reads", type=int, default=READS, help="items that the reader reads (default: %(default)s)")
     given = parser.parse_args()
     settings = resolve()
-    resources = Resources(settings, connection_of(settings))
+    resources = Resources(settings, make_connection(settings))
     print(
         "| recipe | questions | n | best-chain F1 / Hits@1 | shipped | own | own − best-chain, p | ECE | perfect F1 |"
     )

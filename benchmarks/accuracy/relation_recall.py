@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval
-from lodestar.engine.indexes.relation_index import RelationIndex, open_index
+from lodestar.engine.indexes.relation_index import RelationIndex, load_or_build_index
 from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, RelationInfo, read_catalogue
 from lodestar.engine.progress import progress_bar
 from lodestar.engine.relations.by_llm import phrases_by_llm
@@ -81,7 +81,7 @@ def open_in_memory(
     """Return the index of the relations with these phrases; nothing of it is kept."""
     catalogue = Catalogue(tuple(replace(each, phrases=phrases.get(each.name, ())) for each in relations))
     with tempfile.TemporaryDirectory() as folder:
-        return open_index(Path(folder), catalogue, encoder)
+        return load_or_build_index(Path(folder), catalogue, encoder)
 
 
 def recall(asked: Sequence[tuple[str, frozenset[str]]], found: Sequence[frozenset[str]]) -> npt.NDArray[np.float64]:

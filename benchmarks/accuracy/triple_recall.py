@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.api import Engine
-from lodestar.engine.evaluation.judging import GoldIds
+from lodestar.engine.evaluation.judging import GoldIdResolver
 from lodestar.engine.evaluation.metrics.answers import Prediction, strict_scores
 from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, compare_pairs
 from lodestar.engine.evaluation.whole_graph import WholeGraph
@@ -63,7 +63,7 @@ class Right:
 
     def __init__(self, graph: WholeGraph) -> None:
         self._graph = graph
-        self._answers = GoldIds(graph)
+        self._answers = GoldIdResolver(graph)
         self._may_pass = ~graph.is_literal
 
     def of(self, question: GoldQuestion) -> tuple[set[Key], set[tuple[str, ...]], set[str]]:

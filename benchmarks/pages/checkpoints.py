@@ -16,22 +16,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lodestar.engine.api import Engine
-from lodestar.engine.neo4j.instance import Instance
+from lodestar.engine.neo4j.instance import ServerPair
 from lodestar.engine.settings import Settings, resolve
-from lodestar.engine.supervision.mine_file import mine_file
+from lodestar.engine.supervision.mine_file import mine_to_file
 from lodestar.engine.supervision.miner import MiningOptions
-from lodestar.engine.training.path_sets import read_mined, relation_pairs
+from lodestar.engine.training.path_sets import collect_relation_examples, read_mined
 from lodestar.engine.training.running import train_in_folder, training_config
 from lodestar.loaders.loads.loading import LoadOptions, load_embedded
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.placement import Placement
-from lodestar.models.star.examples import RelationPairs
+from lodestar.models.star.examples import RelationExampleSet
 from lodestar.models.star.kind import KIND
-from lodestar.models.star.mined import Mined
+from lodestar.models.star.mined import MinedFile
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.kind import Inputs
-from lodestar.models.training.trainer import Watcher
+from lodestar.models.training.trainer import TrainingCallbacks
 
 from .results import AskedGraph, graphs
 
@@ -50,8 +50,8 @@ LIMITS = {"metaqa": {2: (1_500, 300), 3: (1_000, 200)}}
 class Sets:
     """What a checkpoint learns from, and what chooses its epoch."""
 
-    train: list[Mined]
-    dev: list[Mined]
+    train: list[MinedFile]
+    dev: list[MinedFile]
 
 
 def mined(asked: AskedGraph, settings: Settings, work: Path) -> Sets:
@@ -67,7 +67,7 @@ def mined(asked: AskedGraph, settings: Settings, work: Path) -> Sets:
     missing = [(split, path, hops, file) for split, path, hops, file in files if not file.exists()]
     if missing:
         (work / "mined").mkdir(parents=True, exist_ok=True)
-        server = Instance.of(replace(settings, name=asked.name))
+        server = ServerPair.of(replace(settings, name=asked.name))
         load_embedded(asked.source, server, LoadOptions(staging=work / "staging"))
         server.start(progress=False)
         try:
@@ -76,7 +76,7 @@ def mined(asked: AskedGraph, settings: Settings, work: Path) -> Sets:
                     questions = read_questions(str(path))
                     limit = LIMITS.get(asked.name, {}).get(hops, (None, None))[split == "dev"]
                     questions = replace(questions, questions=questions.sample(limit, 0))
-                    mine_file(
+                    mine_to_file(
                         questions, engine, file, MiningOptions(max_hop=hops, return_to_topic=asked.return_to_topic)
                     )
                     print(f"{file} is mined", file=sys.stderr)
@@ -87,7 +87,7 @@ def mined(asked: AskedGraph, settings: Settings, work: Path) -> Sets:
     return found
 
 
-def pairs_beside(asked: AskedGraph, data: Path, sets: Sets) -> RelationPairs | None:
+def pairs_beside(asked: AskedGraph, data: Path, sets: Sets) -> RelationExampleSet | None:
     """Return question-relation pairs of the other Freebase question sets, for the graph that is Freebase's."""
     if asked.name != "fb237":
         return None
@@ -97,7 +97,7 @@ def pairs_beside(asked: AskedGraph, data: Path, sets: Sets) -> RelationPairs | N
     for split in ("dev", "test"):
         left_out = read_questions(str(data / "fb237" / f"questions-{split}.jsonl.gz"))
         apart += [(question.id, question.text) for question in left_out.questions]
-    return relation_pairs(others, apart)
+    return collect_relation_examples(others, apart)
 
 
 def train_one(asked: AskedGraph, arguments: argparse.Namespace, settings: Settings, changes: Sequence[str]) -> None:
@@ -112,7 +112,9 @@ def train_one(asked: AskedGraph, arguments: argparse.Namespace, settings: Settin
         precision="bf16",
         seed=arguments.seed,
     )
-    watcher = Watcher(epoch=lambda name, epoch, figures: print(asked.name, name, epoch + 1, figures, flush=True))
+    watcher = TrainingCallbacks(
+        epoch=lambda name, epoch, figures: print(asked.name, name, epoch + 1, figures, flush=True)
+    )
     encoders: dict[str, TextVectors] = {}
     inputs = Inputs(
         sets.train,

@@ -19,9 +19,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lodestar.engine.evaluation.report import report_of, write_report
-from lodestar.engine.evaluation.runs import RunOptions, run_all
-from lodestar.engine.neo4j.instance import Instance
+from lodestar.engine.evaluation.report import make_report, write_report
+from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
+from lodestar.engine.neo4j.instance import ServerPair
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.settings import Settings, resolve
 from lodestar.loaders.formats.delimited import MetaqaSource, PathquestionSource, TsvSource
@@ -79,7 +79,7 @@ def ask(
     link: bool,
 ) -> Iterator[Path]:
     """Load a graph unless it is loaded, ask its questions by every recipe, and yield the folders of the runs."""
-    server = Instance.of(replace(settings, name=asked.name))
+    server = ServerPair.of(replace(settings, name=asked.name))
     load_embedded(asked.source, server, LoadOptions(staging=work / "staging"))
     server.start(progress=False)
     try:
@@ -93,9 +93,9 @@ def ask(
                 for kind in kinds(link=link):
                     folder = folder_of(asked, path, f"{name}{kind}", work)
                     options = RunOptions(folder, limit=sample, link=bool(kind))
-                    made = run_all(questions, recipe, replace(settings, name=asked.name), options)
+                    made = ask_remaining_questions(questions, recipe, replace(settings, name=asked.name), options)
                     again = {"dataset": str(path.resolve()), "format": None}
-                    write_report(folder, {**report_of(made), "again": again})
+                    write_report(folder, {**make_report(made), "again": again})
                     yield folder
     finally:
         server.stop()

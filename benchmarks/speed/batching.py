@@ -10,12 +10,12 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from statistics import median
 
-from lodestar.engine.serving.batches import BatchLimits, MicroBatches
+from lodestar.engine.serving.batches import BatchLimits, MicroBatcher
 
 FIXED_S, EACH_S = 0.002, 0.0003
 RUNS = 3
 Submit = Callable[[int], Awaitable[int]]
-_made: list[MicroBatches[int, int]] = []
+_made: list[MicroBatcher[int, int]] = []
 
 
 async def ask(items: Sequence[int]) -> list[int]:
@@ -45,7 +45,7 @@ def ours() -> Submit:
     async def called(_key: object, items: Sequence[int]) -> list[int]:
         return await ask(items)
 
-    batches: MicroBatches[int, int] = MicroBatches(called, BatchLimits(max_batch=16, max_wait_s=0.010))
+    batches: MicroBatcher[int, int] = MicroBatcher(called, BatchLimits(max_batch=16, max_wait_s=0.010))
     _made.append(batches)
     return lambda item: batches.submit("", item, client=item % 64, deadline_s=60)
 

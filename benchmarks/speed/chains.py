@@ -22,9 +22,9 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.neo4j.graph import ExpansionBounds
 from lodestar.engine.recipes.reorganising import Reorganise
-from lodestar.engine.relations.words import words_of_name
-from lodestar.engine.reorganising.chaining import ChainExpansion, columns_of, expand_triples
-from lodestar.engine.steps import drive
+from lodestar.engine.relations.words import split_relation_name
+from lodestar.engine.reorganising.chaining import ChainExpander, chain_triples, columns_of
+from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.verbalise import DirectedRelation, verbalise_hop
@@ -57,7 +57,7 @@ def ranked_questions(path: Path) -> list[Ranked]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
             relations = sorted({relation for _, relation, _ in row["graph"]})
-            texts = [verbalise_hop((DirectedRelation(words_of_name(name)),)) for name in relations]
+            texts = [verbalise_hop((DirectedRelation(split_relation_name(name)),)) for name in relations]
             cosines = encoder.encode(texts) @ encoder.encode([row["question"]])[0]
             score = dict(zip(relations, cosines.tolist(), strict=True))
             triples = dict.fromkeys((h, r, t) for h, r, t in row["graph"])
@@ -71,15 +71,15 @@ def ranked_questions(path: Path) -> list[Ranked]:
 def row(questions: list[Ranked], size: int, bounds: ExpansionBounds, repeats: int) -> tuple[str, float]:
     """Return a row of the table, and the mean number of chains."""
     evidence = [question.best(size) for question in questions]
-    stage = ChainExpansion(bounds, keep=Reorganise().keep)
+    stage = ChainExpander(bounds, keep=Reorganise().keep)
     before = [
-        sum(len(level) for levels in expand_triples(_columns(each), bounds) for level in levels) for each in evidence
+        sum(len(level) for levels in chain_triples(_columns(each), bounds) for level in levels) for each in evidence
     ]
     times: list[float] = []
     chained: list[Evidence[Chain]] = []
     for _ in range(repeats):
         started = time.process_time()
-        chained = drive(stage.reorganise(evidence), lambda _: [])
+        chained = run_steps(stage.reorganise(evidence), lambda _: [])
         times.append(1_000 * (time.process_time() - started) / len(evidence))
     after = mean(len(each.items) for each in chained)
     cut = mean(bool(each.left_out) for each in chained)

@@ -22,7 +22,7 @@ from statistics import median
 import torch
 from lodestar.models.star.backbone import open_pretrained
 from lodestar.models.star.config import PoolTrainingOptions, StarConfig
-from lodestar.models.star.cross_training import CrossReader, PoolObjective
+from lodestar.models.star.cross_training import CrossCandidateScorer, PoolObjective
 from lodestar.models.star.examples import ExampleSet, Floats, examples_of
 from lodestar.models.star.mined import read_mined_file
 from lodestar.models.star.networks import CrossAttentiveScorer
@@ -43,7 +43,7 @@ def seconds_of_steps(data: ExampleSet, stop: Sequence[Floats], folder: Path, *, 
     training = TrainingOptions(epochs=1, compile=compiled)
     objective = PoolObjective(
         CrossAttentiveScorer(backbone),
-        CrossReader(),
+        CrossCandidateScorer(),
         CachedTokenizer(backbone.tokenizer),
         [data],
         [replace(data, examples=data.examples[:1])],

@@ -26,7 +26,7 @@ import psutil
 from lodestar.engine.linking.full_text import FullTextLinker
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import find_entity_candidates
-from lodestar.engine.neo4j.instance import connection_of
+from lodestar.engine.neo4j.instance import make_connection
 from lodestar.engine.settings import resolve
 
 CHUNK = 100_000
@@ -151,7 +151,7 @@ def ask(num_names: int, num_equal: int, num_questions: int, seed: int) -> None:
     names = drawn(num_names, num_equal, num_questions, seed)
     texts = [TEMPLATES[at % len(TEMPLATES)].format(name) for at, name in enumerate(names)]
     linker = FullTextLinker()
-    with Gateway(connection_of(resolve())) as gateway:
+    with Gateway(make_connection(resolve())) as gateway:
         warm = drawn(num_names, num_equal, num_questions, seed + 1)
         for at, name in enumerate(warm):
             gateway.fetch(find_entity_candidates([linker.write_queries(TEMPLATES[at % len(TEMPLATES)].format(name))]))

@@ -30,15 +30,15 @@ import neo4j
 import pyarrow as pa
 from isal import igzip
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.instance import Instance
+from lodestar.engine.neo4j.instance import ServerPair
 from lodestar.engine.settings import Settings
 from lodestar.engine.writing.relations import relation_rows
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.formats.freebase import FreebaseSource
 from lodestar.loaders.loads.loading import LoadOptions, load, load_embedded
-from lodestar.loaders.parsers.parser import parser
+from lodestar.loaders.parsers.parser import read_parser
 from lodestar.loaders.reading.lines import LINES, LineReader
-from lodestar.loaders.source import LinePart, Source
+from lodestar.loaders.source import LineFile, Source
 from lodestar.loaders.stage.stage import Stage
 from lodestar.loaders.subset import Subset
 from lodestar.loaders.writing.bulk_writer import BulkWriter, relation_table
@@ -163,8 +163,8 @@ def read_lines(path: Path) -> int:
 def parse_lines(path: Path) -> int:
     """Parse as Lodestar does: with checks, escapes and categories."""
     (part,) = FreebaseSource(str(path)).parts()
-    assert isinstance(part, LinePart)
-    found = parser(part.parser)
+    assert isinstance(part, LineFile)
+    found = read_parser(part.parser)
     with duckdb.connect() as connection:
         found.prepare(connection, part.parameters)
         lines = part.file.batches(lambda *_: None)
@@ -239,7 +239,7 @@ def raw_files(staged: Stage, folder: Path) -> tuple[Path, Path]:
 
 def load_bulk(path: Path, home: Path, cache: Path) -> int:
     """Load a dump with the bulk writer, end to end."""
-    instance = Instance("bulk", home, cache)
+    instance = ServerPair("bulk", home, cache)
     options = LoadOptions(staging=home / "staging", writer="bulk", mode="replace")
     return load_embedded(FreebaseSource(str(path)), instance, options).num_triples
 
@@ -272,7 +272,7 @@ def bulk(data: Path, copies: list[int], repeat: int, folder: Path, cache: Path) 
 
     Every round loads every size both ways, the constant too: the speed of a machine changes within minutes.
     """
-    target = Instance("bulk", folder / "home", cache)
+    target = ServerPair("bulk", folder / "home", cache)
     target.reset()
     constant = sized(tiny(folder), folder / "tiny")
     sizes = [sized(copies_of(data, number, folder), folder / f"raw-{number}") for number in copies]
@@ -310,7 +310,7 @@ def raw_import(nodes: Path, relationships: Path, folder: Path, cache: Path) -> f
     """Return the seconds of neo4j-admin's import of CSV files into a new database."""
     from lodestar.engine.neo4j.admin_tool import run_admin
 
-    instance = Instance("raw", folder / "home", cache)
+    instance = ServerPair("raw", folder / "home", cache)
     class_path = instance.jars.ensure(progress=False)
     instance.home.create()
     arguments = ["database", "import", "full", "neo4j", "--overwrite-destination", f"--nodes=Entity={nodes}"]
@@ -345,7 +345,7 @@ def load_naively(data: Path, driver: neo4j.Driver) -> None:
 def online(data: Path, folder: Path, cache: Path) -> None:
     """Print the table of the online writer beside a naive one, over FB15k-237, each into an empty server."""
     row("writer", "s", "triples/s", "ratio to naive")
-    instance = Instance("online", folder / "home", cache)
+    instance = ServerPair("online", folder / "home", cache)
     seconds = {}
     for name in ("naive", "Lodestar online", "Lodestar online, --append of the same triples by another name"):
         if not name.endswith("name"):

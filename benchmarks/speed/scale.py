@@ -27,7 +27,7 @@ import numpy as np
 from lodestar import Engine
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.instance import Instance, loading_connection
+from lodestar.engine.neo4j.instance import ServerPair, loading_connection
 from lodestar.engine.settings import Settings, resolve
 from lodestar.engine.values import Question
 from lodestar.loaders.formats.delimited import TsvSource
@@ -65,7 +65,7 @@ def settings_of(name: str) -> Settings:
 
 def describe(name: str) -> Figures:
     """Return how large a server's graph and its files are."""
-    instance = Instance.of(settings_of(name))
+    instance = ServerPair.of(settings_of(name))
     data = instance.home.data
     with Gateway(instance.connection()) as gateway:
         state = gateway.fetch(read_graph_state())
@@ -124,7 +124,7 @@ def change(name: str, repeat: int) -> Figures:
 
 def start_cold(name: str, question: Question) -> Figures:
     """Return how long a start takes with nothing in the system's cache, and then the first and the second question."""
-    instance = Instance.of(settings_of(name))
+    instance = ServerPair.of(settings_of(name))
     instance.stop()
     for path in instance.home.data.rglob("*"):
         if path.is_file():

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from lodestar.models.star.batches import path_words
-from lodestar.models.star.examples import Example, ExampleSet, examples_of
+from lodestar.models.star.examples import ExampleSet, QuestionExample, examples_of
 from lodestar.models.star.mined import read_mined_file
 from lodestar.models.star.scoring import Checkpoint, StarModel, read_checkpoint
 from lodestar.models.star.texts import CachedTokenizer, PairBatch
@@ -50,7 +50,7 @@ def padded(batch: PairBatch) -> PairBatch:
     )
 
 
-def best_pairs(model: StarModel, examples: ExampleSet, example: Example, num_paths: int) -> list[Pair]:
+def best_pairs(model: StarModel, examples: ExampleSet, example: QuestionExample, num_paths: int) -> list[Pair]:
     """Return the best paths of a question by the dual encoder."""
     paths = [examples.table.path_hops(number) for number in example.reachable.paths.tolist()]
     stop, _ = model.dual(example.masked[0], paths)

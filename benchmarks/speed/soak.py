@@ -20,7 +20,7 @@ from typing import Any
 import httpx
 import psutil
 from lodestar.engine.api import Engine
-from lodestar.engine.neo4j.instance import Instance
+from lodestar.engine.neo4j.instance import ServerPair
 from lodestar.engine.settings import resolve
 
 from ..question_sets import gold_questions
@@ -59,7 +59,7 @@ async def ask_for(
     return took
 
 
-async def restart_database(instance: Instance, times: Sequence[float]) -> None:
+async def restart_database(instance: ServerPair, times: Sequence[float]) -> None:
     """Stop the database at each of the times, counted in seconds from now, and start it again."""
     began = time.perf_counter()
     for at in times:
@@ -89,7 +89,7 @@ async def soak(url: str, server: psutil.Process, asked: Sequence[tuple[dict[str,
     seen: Counter[str] = Counter()
     samples: list[tuple[float, float]] = []
     watching = asyncio.create_task(watch_memory(server, samples))
-    instance = Instance.of(resolve())
+    instance = ServerPair.of(resolve())
     took, _ = await asyncio.gather(
         ask_for(url, asked, arguments.clients, seconds, seen),
         restart_database(instance, [seconds / 3, 2 * seconds / 3]),

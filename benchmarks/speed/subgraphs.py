@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.instance import connection_of
-from lodestar.engine.neo4j.neighbours import read_signature_counts
+from lodestar.engine.neo4j.instance import make_connection
+from lodestar.engine.neo4j.neighbours import read_entity_signatures
 from lodestar.engine.relations.words import words_of_relation
 from lodestar.engine.retrieval.subgraph.batch import Subgraph
 from lodestar.engine.retrieval.subgraph.proposing import SimilarityProposer
-from lodestar.engine.retrieval.subgraph.walking import QuestionSubgraphs, SubgraphQuery
+from lodestar.engine.retrieval.subgraph.walking import SubgraphExtractor, SubgraphQuery
 from lodestar.engine.settings import resolve
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
@@ -34,7 +34,7 @@ REPEATS = 20
 class Timed:
     """Extracts batches and notes the seconds and the round trips of each."""
 
-    def __init__(self, gateway: Gateway, extractor: QuestionSubgraphs) -> None:
+    def __init__(self, gateway: Gateway, extractor: SubgraphExtractor) -> None:
         self.gateway = gateway
         self.extractor = extractor
         self.seconds: list[float] = []
@@ -72,7 +72,7 @@ def share_reached(graphs: Sequence[Subgraph], golds: Sequence[GoldQuestion]) -> 
     return f"{np.mean([bool(gold.answers & set(graph.ids)) for graph, gold in zip(graphs, golds, strict=True)]):.3f}"
 
 
-def print_questions(gateway: Gateway, extractors: dict[str, QuestionSubgraphs], golds: Sequence[GoldQuestion]) -> None:
+def print_questions(gateway: Gateway, extractors: dict[str, SubgraphExtractor], golds: Sequence[GoldQuestion]) -> None:
     """Time each way of extraction over the questions, in batches and one by one."""
     golds = golds[: len(golds) // BATCH * BATCH]
     queries = [SubgraphQuery(gold.question.text, gold.question.topic_entities) for gold in golds]
@@ -90,13 +90,13 @@ def print_questions(gateway: Gateway, extractors: dict[str, QuestionSubgraphs], 
             print_row(label, size, run, reference_s, share_reached(run.subgraphs, golds))
 
 
-def print_topic(gateway: Gateway, extractors: dict[str, QuestionSubgraphs], query: SubgraphQuery) -> None:
+def print_topic(gateway: Gateway, extractors: dict[str, SubgraphExtractor], query: SubgraphQuery) -> None:
     """Time each way of extraction from one topic."""
-    found = gateway.fetch(read_signature_counts(query.topics))
+    found = gateway.fetch(read_entity_signatures(query.topics))
     lookups = []
     for _ in range(REPEATS):
         started = time.perf_counter()
-        gateway.fetch(read_signature_counts(query.topics))
+        gateway.fetch(read_entity_signatures(query.topics))
         lookups.append(time.perf_counter() - started)
     counts = found.signatures.counts
     print(f"{found.names[0]}: {counts.sum():,} triples of {len(counts)} relations and directions\n")
@@ -119,14 +119,14 @@ def main() -> None:
     parser.add_argument("--num-relations", type=int, default=20, help="relations walked in a step, where proposed")
     arguments = parser.parse_args()
     settings = resolve()
-    with Gateway(connection_of(settings)) as gateway:
+    with Gateway(make_connection(settings)) as gateway:
         catalogue = gateway.fetch(read_catalogue())
         names = {relation.number: relation.name for relation in catalogue.relations}
         words = {relation.number: words_of_relation(relation) for relation in catalogue.relations}
         proposer = SimilarityProposer(words, TextVectors(SentenceEncoder(settings.encoder)))
         extractors = {
-            "all": QuestionSubgraphs(names, stored_as=catalogue.stored_as),
-            f"best {arguments.num_relations}": QuestionSubgraphs(
+            "all": SubgraphExtractor(names, stored_as=catalogue.stored_as),
+            f"best {arguments.num_relations}": SubgraphExtractor(
                 names, stored_as=catalogue.stored_as, proposer=proposer, num_relations=arguments.num_relations
             ),
         }

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from ..evidence.calibration import Calibration
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
-from ..evidence.relation_paths import BatchTriples, PathsOfLength, grow_paths
-from ..values import Entity, Step, Triple
+from ..evidence.relation_paths import BatchTriples, PathsOfLength, enumerate_relation_paths
+from ..values import Entity, RelationStep, Triple
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -30,7 +30,7 @@ NO_CHAIN = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Chains:
+class ChainColumns:
     """The chains of one source, for a batch: (num_chains,) each, questions one after another.
 
     question, topic: places of the question in the batch and of the topic in the question. steps: in walking order.
@@ -41,7 +41,7 @@ class Chains:
 
     question: Ints
     topic: Ints
-    steps: tuple[tuple[Step, ...], ...]
+    steps: tuple[tuple[RelationStep, ...], ...]
     hops: Ints
     length: Ints
     score: Floats
@@ -63,7 +63,7 @@ class CandidateSource:
 
     name: str
     kind: str
-    chains: Chains
+    chains: ChainColumns
     candidate: Ints
     chain: Ints
     last: Floats
@@ -142,7 +142,7 @@ class _UnnumberedSource:
 
     name: str
     kind: str
-    chains: Chains
+    chains: ChainColumns
     question: list[int]
     entity: list[Entity]
     chain: Ints
@@ -170,7 +170,7 @@ class _UnnumberedSource:
 def _read_chains(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _UnnumberedSource:
     question: list[int] = []
     topic: list[int] = []
-    steps: list[tuple[Step, ...]] = []
+    steps: list[tuple[RelationStep, ...]] = []
     score: list[float] = []
     num_ends: list[int] = []
     item: list[int] = []
@@ -179,7 +179,7 @@ def _read_chains(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Unn
     for place, evidence in found:
         values = compute_log_odds([each.score for each in evidence.items], evidence.calibration)
         topics = {each.entity: number for number, each in reversed(list(enumerate(evidence.topics)))}
-        longer: dict[tuple[int, tuple[Step, ...]], float] = {}
+        longer: dict[tuple[int, tuple[RelationStep, ...]], float] = {}
         keys = []
         for each, value in zip(evidence.items, values.tolist(), strict=True):
             chain = each.value
@@ -204,7 +204,7 @@ def _read_chains(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Unn
             item.append(number)
     scores = np.array(score, dtype=np.float64)
     none = np.full(len(scores), -1, dtype=np.int64)
-    chains = Chains(
+    chains = ChainColumns(
         np.array(question, dtype=np.int64),
         np.array(topic, dtype=np.int64),
         tuple(steps),
@@ -231,7 +231,7 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Un
         triples = [each.value for each in evidence.items if isinstance(each.value, Triple)]
         given.append((triples, values, [topic.entity for topic in evidence.topics]))
     columns = BatchTriples.of(given)
-    levels = grow_paths(columns)
+    levels = enumerate_relation_paths(columns)
     places = np.array([place for place, _ in found], dtype=np.int64)
     may_answer = ~np.array([each.is_mediator for each in columns.entities], dtype=np.bool_)
     may_answer[columns.topics] = False
@@ -239,8 +239,8 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Un
     topic_place = _number_within_groups(columns.question_of[columns.topics])
 
     parts: list[list[Numbers]] = [[] for _ in range(10)]
-    steps: list[tuple[Step, ...]] = []
-    before: list[tuple[Step, ...]] = [()] * len(columns.topics)
+    steps: list[tuple[RelationStep, ...]] = []
+    before: list[tuple[RelationStep, ...]] = [()] * len(columns.topics)
     way_parts: list[list[Numbers]] = [[] for _ in range(5)]
     reached = np.zeros(len(columns.entities), dtype=np.bool_)
     passed = np.zeros(len(columns.topics), dtype=np.int64)
@@ -249,7 +249,7 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Un
         through = np.ones(level.num_paths, dtype=np.bool_)
         np.logical_and.at(through, level.link_path, is_mediator[level.link_target])
         made = [
-            (*before[p], Step(s.relation, s.inverse, to_mediator=bool(m)))
+            (*before[p], RelationStep(s.relation, s.inverse, to_mediator=bool(m)))
             for p, s, m in zip(
                 level.parent.tolist(), map(columns.step, level.code.tolist()), through.tolist(), strict=True
             )
@@ -294,7 +294,7 @@ def _add_loose(
     loose: npt.NDArray[np.bool_],
     parts: list[list[Numbers]],
     way_parts: list[list[Numbers]],
-    steps: list[tuple[Step, ...]],
+    steps: list[tuple[RelationStep, ...]],
     offset: int,
 ) -> None:
     """Add entities that triples name but no chain reaches, as one chain without steps per question."""
@@ -317,11 +317,13 @@ def _add_loose(
         part.append(values)
 
 
-def _make_chains(columns: Sequence[Numbers], steps: tuple[tuple[Step, ...], ...]) -> Chains:
+def _make_chains(columns: Sequence[Numbers], steps: tuple[tuple[RelationStep, ...], ...]) -> ChainColumns:
     question, topic, hops, length, score, mean, num_ends, item, level, path = columns
     whole = [each.astype(np.int64) for each in (question, topic, hops, length, num_ends, item, level, path)]
     score, mean = (np.clip(each.astype(np.float64), -LIMIT, LIMIT) for each in (score, mean))
-    return Chains(whole[0], whole[1], steps, whole[2], whole[3], score, mean, whole[4], whole[5], whole[6], whole[7])
+    return ChainColumns(
+        whole[0], whole[1], steps, whole[2], whole[3], score, mean, whole[4], whole[5], whole[6], whole[7]
+    )
 
 
 def _concatenate(parts: Sequence[Numbers]) -> Numbers:

@@ -15,7 +15,7 @@ from ...models.words import fold_spelling
 from ..errors import UsageError
 from ..evidence.bridges import to_triples
 from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item
-from ..evidence.extras import token_of
+from ..evidence.extras import graph_token
 from ..reorganising.filtering import predict_hops
 from ..steps import Steps
 from ..values import AnswerEntity, Entity, Triple, check_finite
@@ -42,7 +42,7 @@ class PassageWriter:
         hops = [] if said.num_triples else predict_hops(self._hops, [each.question.text for each in evidence])
         numbers = [said.num_triples] * len(evidence) if said.num_triples else [TRIPLES_PER_HOP * c for c in hops]
         found = [to_triples(each).cut_to(number) for each, number in zip(evidence, numbers, strict=True)]
-        if said.token and not all(token_of(each) for each in found):
+        if said.token and not all(graph_token(each) for each in found):
             raise UsageError(
                 "answerer gril: expected evidence with a graph token, found none: use it with the recipe gril and the "
                 "same checkpoint, or train with --set joint.token=false for evidence of any retriever"
@@ -126,7 +126,7 @@ class MultipleChoiceAnswerer(GrilAnswerer):
         self, evidence: Sequence[Evidence[Triple]], passages: Sequence[Passage], _: Sequence[Sequence[Entity]], /
     ) -> list[Answer]:
         options = [each.question.options for each in evidence]
-        said = self._reader.choose(passages, options, [token_of(each) for each in evidence])
+        said = self._reader.choose(passages, options, [graph_token(each) for each in evidence])
         found = []
         for each, some, scores in zip(evidence, options, said, strict=True):
             _check_scores(scores)
@@ -152,7 +152,7 @@ class PointerAnswerer(GrilAnswerer):
         passages: Sequence[Passage],
         candidates: Sequence[Sequence[Entity]],
     ) -> list[Answer]:
-        said = self._reader.read(passages, [token_of(each) for each in evidence])
+        said = self._reader.read(passages, [graph_token(each) for each in evidence])
         found: list[Answer] = []
         for each, some, (scores, is_answer) in zip(evidence, candidates, said, strict=True):
             _check_scores(scores)
@@ -192,7 +192,7 @@ class GenerativeAnswerer(GrilAnswerer):
         self, evidence: Sequence[Evidence[Triple]], passages: Sequence[Passage], _: Sequence[Sequence[Entity]], /
     ) -> list[Answer]:
         found = []
-        replies = self._reader.write(passages, [token_of(each) for each in evidence])
+        replies = self._reader.write(passages, [graph_token(each) for each in evidence])
         for each, reply in zip(evidence, replies, strict=True):
             _check_scores(reply.probability)
             entities = cite_claims(tuple(Claim(name, reply.probability) for name in reply.names), each)

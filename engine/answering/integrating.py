@@ -16,7 +16,7 @@ from ..stages import Answerer, Integrator, Retriever
 from ..steps import Steps, gather_steps
 from ..values import AnswerEntity, LinkedQuestion, TokenUsage
 from .llm import escape_data
-from .reply import MAX_TEXT_CHARS, add_token_confidence, is_reply, normalise_name, parse_reply
+from .reply import MAX_TEXT_CHARS, add_token_confidence, is_parseable_reply, normalise_name, parse_reply
 
 PROMPT = "closed-book.txt"
 
@@ -37,7 +37,9 @@ class ClosedBookAnswerer:
 
     def _write_prompt(self, evidence: Evidence[Item]) -> Prompt:
         question = escape_data(evidence.question.text.strip())
-        return Prompt(self._template.replace("{question}", question), json=True, logprobs=True, is_read=is_reply)
+        return Prompt(
+            self._template.replace("{question}", question), json=True, logprobs=True, is_read=is_parseable_reply
+        )
 
     def _outcome(self, evidence: Evidence[Item], completed: Completed) -> Answer:
         bare = replace(evidence, items=(), groups=(), walked=())
@@ -101,7 +103,7 @@ class AnswerIntegrator:
 
     def integrate_pair(self, graph: Answer, model: Answer) -> Answer:
         """Return the merged answer of two to the same question."""
-        kept = integrate_answers(list_claims(graph), list_claims(model), self._thresholds)
+        kept = integrate_answers(key_entities_by_name(graph), key_entities_by_name(model), self._thresholds)
         entities = tuple(
             _merge_entity(
                 None if answer.graph is None else graph.entities[answer.graph],
@@ -135,7 +137,7 @@ class IntegratingAnswerer:
         return (yield from self._integrator.integrate(graph, model))
 
 
-def list_claims(answer: Answer) -> list[KeyedAnswer]:
+def key_entities_by_name(answer: Answer) -> list[KeyedAnswer]:
     """Return an answer's entities as claims, keyed by name; entities that share a name are keyed by id as well."""
     ids: dict[str, str | None] = {}
     claims: list[KeyedAnswer] = []

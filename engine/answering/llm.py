@@ -23,7 +23,7 @@ from ..llm.prompts import (
 from ..steps import Steps
 from ..whole_file import read_text
 from .candidates import list_ends
-from .reply import MAX_TEXT_CHARS, add_token_confidence, cite_claims, is_reply, parse_reply
+from .reply import MAX_TEXT_CHARS, add_token_confidence, cite_claims, is_parseable_reply, parse_reply
 
 PLACEHOLDERS = ("question", "evidence")
 MAX_CHOICES = 20
@@ -120,7 +120,7 @@ class LLMAnswerer:
             max_tokens=MAX_REPLY_TOKENS,
             choices=choices,
             unseen=unseen,
-            is_read=is_reply,
+            is_read=is_parseable_reply,
         )
 
     def _write_evidence(self, evidence: Evidence[Item], max_tokens: int) -> tuple[str, int]:

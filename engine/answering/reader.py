@@ -8,24 +8,24 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from ...models.f1 import choose_set
-from ...models.reader.features import NAMES, WayColumns, asks_for_one
-from ...models.reader.model import READS, Reader, ReaderScores, add_plan, answer_features
+from ...models.f1 import choose_answer_count
+from ...models.reader.features import NAMES, SourceChainColumns, asks_for_one
+from ...models.reader.model import READS, Reader, ReaderScores, add_plan_scores, answer_features
 from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, PathsOfTopic, SimilarityWeights, mask_topic
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import Hop, RelationWords, verbalise_hop
 from ..errors import UsageError
-from ..evidence.bridges import chain_of, make_step, to_chains
+from ..evidence.bridges import chain_of, make_last_step, to_chains
 from ..evidence.chain import Chain, ChainStep
-from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, item_order
+from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, item_sort_key
 from ..evidence.extras import FormResult
-from ..retrieval.scoring import hops_of, mask_mention
+from ..retrieval.scoring import mask_mention, merge_mediator_hops
 from ..steps import Steps
-from ..values import AnswerEntity, RelationPath, Scored, Step
-from .candidates import AnswerCandidates, CandidateSource, Chains, find_candidates
+from ..values import AnswerEntity, RelationPath, RelationStep, Scored
+from .candidates import AnswerCandidates, CandidateSource, ChainColumns, find_candidates
 from .extractive import ExtractiveAnswerer
 
-Columns = tuple[str, str, WayColumns]
+Columns = tuple[str, str, SourceChainColumns]
 
 SHOWN = 10
 """Chains that an answer shows, where they were made of triples."""
@@ -99,7 +99,7 @@ class ReaderAnswerer:
         candidates = find_candidates(evidence)
         columns = make_reader_columns(candidates, evidence, self._words, self._vectors)
         if self._reader.plan is not None:
-            columns = add_plan(columns, self._reader.plan, encode_questions(evidence, self._vectors))
+            columns = add_plan_scores(columns, self._reader.plan, encode_questions(evidence, self._vectors))
         try:
             read = self._reader.read(columns)
         except LookupError as error:
@@ -125,7 +125,7 @@ class ReaderAnswerer:
         sources = [(source.name, source.kind) for source in candidates.sources]
         sure = self._reader.confidence(answer_features(read, order), sources)
         probabilities = read.probabilities[order]
-        chosen = order[: choose_set(probabilities, one=asks_for_one(evidence.question.text))]
+        chosen = order[: choose_answer_count(probabilities, one=asks_for_one(evidence.question.text))]
         if sure < self._least:
             shown, _ = _select_shown_chains(evidence, order[:1], candidates, read)
             reason = evidence.note or "no path fits the question"
@@ -177,11 +177,11 @@ def make_reader_columns(
     similarity = PathSimilarity(vectors, SimilarityWeights(hop=0.0))
     found = []
     for source in candidates.sources:
-        hops = {path: hops_of(RelationPath(path), words) for path in dict.fromkeys(source.chains.steps)}
+        hops = {path: merge_mediator_hops(RelationPath(path), words) for path in dict.fromkeys(source.chains.steps)}
         fits, kinds = _compute_similarities(source.chains, evidence, hops, similarity)
         path, hop_vectors = _make_paths(source.chains, hops, vectors)
         chains = source.chains
-        ways = WayColumns(
+        ways = SourceChainColumns(
             question=chains.question,
             topic=chains.topic,
             hops=chains.hops,
@@ -218,7 +218,7 @@ def encode_questions(evidence: Sequence[Evidence[Item]], vectors: TextVectors) -
 
 
 def _make_paths(
-    chains: Chains, hops: Mapping[tuple[Step, ...], tuple[Hop, ...]], vectors: TextVectors
+    chains: ChainColumns, hops: Mapping[tuple[RelationStep, ...], tuple[Hop, ...]], vectors: TextVectors
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
     """Return the hops of each chain as rows of vectors, −1 after the last, and the vectors of hops (`PathPlan`)."""
     numbers: dict[tuple[str, bool], int] = {}
@@ -236,9 +236,9 @@ def _make_paths(
 
 
 def _compute_similarities(
-    chains: Chains,
+    chains: ChainColumns,
     evidence: Sequence[Evidence[Item]],
-    hops: Mapping[tuple[Step, ...], tuple[Hop, ...]],
+    hops: Mapping[tuple[RelationStep, ...], tuple[Hop, ...]],
     similarity: PathSimilarity,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return S and the type evidence of each chain; without a chain, S is 0 and the type evidence unknown."""
@@ -284,7 +284,7 @@ def _select_shown_chains(
         chain = _make_chain(source, number, evidence)
         if chain is not None:
             made[number] = Scored(chain, _compute_score(source, number, evidence))
-    order = sorted(made, key=lambda number: (list(wanted).index(number), item_order(made[number])))
+    order = sorted(made, key=lambda number: (list(wanted).index(number), item_sort_key(made[number])))
     place = {number: index for index, number in enumerate(order)}
     shown = replace(evidence, kind="chain", items=tuple(made[number] for number in order), groups=())
     rests = {row: place.get(int(source.chain[best[row]])) if best[row] >= 0 else None for row in chosen.tolist()}
@@ -308,7 +308,7 @@ def _make_chain(source: CandidateSource, number: int, evidence: Evidence[Item]) 
     steps: list[ChainStep] = []
     path, topic = int(source.chains.path[number]), 0
     for level in range(int(source.chains.level[number]), -1, -1):
-        steps.append(make_step(columns, levels[level], path))
+        steps.append(make_last_step(columns, levels[level], path))
         topic, path = int(levels[level].topic[path]), int(levels[level].parent[path])
     topics = frozenset(each.entity for each in evidence.topics)
     return chain_of(columns.entities[columns.topics[topic]], steps[::-1], topics)

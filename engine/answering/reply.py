@@ -69,7 +69,7 @@ def parse_reply(content: str) -> ParsedReply:
     return ParsedReply(tuple(claims.values()), one_line(text, MAX_TEXT_CHARS) if isinstance(text, str) else "")
 
 
-def is_reply(content: str) -> bool:
+def is_parseable_reply(content: str) -> bool:
     """Return whether `parse_reply` can read it."""
     try:
         parse_reply(content)

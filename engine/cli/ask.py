@@ -73,7 +73,7 @@ def command(
     """
     from ..api import Engine
     from ..evidence.plain import answer_data
-    from ..faults import fault_of
+    from ..faults import find_fault
     from ..parallel import PerProcess
     from .options import questions_from
     from .render import answer_lines
@@ -95,7 +95,7 @@ def command(
                     echo("\n".join(answer_lines(answer, max_paths, len(part), quotes)))
                     if reading:
                         echo(click.style(f"  {printable(reading)}", dim=True))
-                failed = failed or answer.failure or fault_of(answer.evidence)
+                failed = failed or answer.failure or find_fault(answer.evidence)
                 if browse:
                     found.append(answer.evidence)
         if browse:

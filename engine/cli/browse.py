@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..api import Engine
     from ..evidence.evidence import Evidence, Item
     from ..neo4j.embedded import Status
-    from ..show.browser import BrowserView
+    from ..show.browser import BrowserPictureWriter
     from ..values import Question
 
 
@@ -116,7 +116,7 @@ def _show_in_source(
 
 
 def _show_growth(
-    engine: Engine, view: BrowserView, questions: Sequence[Question], *, as_json: bool, no_open: bool
+    engine: Engine, view: BrowserPictureWriter, questions: Sequence[Question], *, as_json: bool, no_open: bool
 ) -> None:
     links = [(question, view.show_growth(engine.growth(question))) for question in questions]
     style_link = view.style_link()
@@ -134,24 +134,26 @@ def open_in_browser(engine: Engine, found: Sequence[Evidence[Item]]) -> None:
     _open(engine, links, view.style_link(), no_open=False)
 
 
-def _view(engine: Engine, browser_url: str | None, **bounds: int | None) -> BrowserView:
-    from ..show.browser import BrowserView, browser_url_at
+def _view(engine: Engine, browser_url: str | None, **bounds: int | None) -> BrowserPictureWriter:
+    from ..show.browser import BrowserPictureWriter, default_browser_url
 
     if not browser_url:
         browser_url = (
-            browser_url_at(engine.connection.uri) if engine.settings.uri else _show_embedded_status(engine).browser_url
+            default_browser_url(engine.connection.uri)
+            if engine.settings.uri
+            else _show_embedded_status(engine).browser_url
         )
     given = {name: value for name, value in bounds.items() if value is not None}
-    return BrowserView(engine.gateway(), browser_url, **given)
+    return BrowserPictureWriter(engine.gateway(), browser_url, **given)
 
 
 def _show_embedded_status(engine: Engine) -> Status:
-    from ..neo4j.instance import Instance
+    from ..neo4j.instance import ServerPair
 
-    return Instance.of(engine.settings).status()
+    return ServerPair.of(engine.settings).status()
 
 
-def _show(view: BrowserView, found: Sequence[Evidence[Item]]) -> list[tuple[Evidence[Item], str]]:
+def _show(view: BrowserPictureWriter, found: Sequence[Evidence[Item]]) -> list[tuple[Evidence[Item], str]]:
     """Write evidence that has items, and print why the rest has nothing to show."""
     links = []
     for evidence in found:
@@ -181,7 +183,7 @@ def _open(engine: Engine, links: Sequence[str], style_link: str | None, *, no_op
         echo("no web browser found here: open the link yourself", err=True)
 
 
-def _clear(view: BrowserView, *, as_json: bool) -> None:
+def _clear(view: BrowserPictureWriter, *, as_json: bool) -> None:
     report = view.clear()
     if as_json:
         removed = {

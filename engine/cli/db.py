@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import UsageError
-from .options import HOME, json_option, server_options, settings_from
+from .options import HOME, embedded_server_options, json_option, settings_from
 from .terminal import echo
 
 if TYPE_CHECKING:
     from ..neo4j.embedded import EmbeddedServer
-    from ..neo4j.instance import Instance
+    from ..neo4j.instance import ServerPair
 
 
 @click.group()
@@ -41,7 +41,7 @@ def command() -> None:
     type=click.IntRange(16),
     help="Page cache in MB (default: a sixth of the memory; up to a third for a larger graph).",
 )
-@server_options
+@embedded_server_options
 @json_option
 def start(
     name: str | None,
@@ -65,7 +65,7 @@ def start(
 
 
 @command.command()
-@server_options
+@embedded_server_options
 @json_option
 def stop(name: str | None, home: str | None, as_json: bool) -> None:
     """Stop the server; its graph stays. Does nothing if it is not running.
@@ -83,7 +83,7 @@ def stop(name: str | None, home: str | None, as_json: bool) -> None:
 
 @command.command()
 @click.option("--all", "with_others", is_flag=True, help="Show every server under the same home.")
-@server_options
+@embedded_server_options
 @json_option
 def status(name: str | None, home: str | None, as_json: bool, with_others: bool) -> None:
     """Show whether the server runs, where it answers, and where its files are.
@@ -102,7 +102,7 @@ def status(name: str | None, home: str | None, as_json: bool, with_others: bool)
 
 @command.command()
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@server_options
+@embedded_server_options
 @json_option
 @click.pass_context
 def reset(ctx: click.Context, name: str | None, home: str | None, as_json: bool, yes: bool) -> None:
@@ -150,10 +150,10 @@ def copy(name: str, new: str, home: str | None, as_json: bool) -> None:
     _show(made, as_json)
 
 
-def _instance(name: str | None, home: str | None) -> Instance:
-    from ..neo4j.instance import Instance
+def _instance(name: str | None, home: str | None) -> ServerPair:
+    from ..neo4j.instance import ServerPair
 
-    return Instance.of(settings_from(name=name, home=home))
+    return ServerPair.of(settings_from(name=name, home=home))
 
 
 def _show(server: EmbeddedServer, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import json_option, server_options, settings_from
+from .options import embedded_server_options, json_option, settings_from
 from .terminal import echo, say
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ FORMS = (
 
 @click.command()
 @json_option
-@server_options
+@embedded_server_options
 def command(as_json: bool, **flags: Any) -> None:
     """Load a small world into a separate Neo4j, ask five questions and ten of other forms, and show the answers.
 
@@ -62,14 +62,14 @@ def command(as_json: bool, **flags: Any) -> None:
     from ..api import Engine
     from ..evidence.plain import answer_data
     from ..neo4j.gateway import Gateway
-    from ..neo4j.instance import Instance, loading_connection
+    from ..neo4j.instance import ServerPair, loading_connection
     from ..progress import progress_bar
-    from ..show.browser import BrowserView
+    from ..show.browser import BrowserPictureWriter
     from ..values import Question
     from .render import answer_lines
 
     say(f"1. Neo4j, embedded, called {settings.name!r}")
-    instance = Instance.of(settings)
+    instance = ServerPair.of(settings)
     status = instance.start()
     say(f"   {status.version} at {status.bolt_uri}")
 
@@ -92,7 +92,7 @@ def command(as_json: bool, **flags: Any) -> None:
                 echo(json.dumps(answer_data(answers[-1]), ensure_ascii=False))
             else:
                 echo("\n".join(answer_lines(answers[-1], max_items=3)) + "\n")
-        link = BrowserView(engine.gateway(), status.browser_url).show(answers[1].evidence)
+        link = BrowserPictureWriter(engine.gateway(), status.browser_url).show(answers[1].evidence)
     echo(f"See the second one in Neo4j Browser: {link}", err=as_json)
     echo(f"  user neo4j, password in {status.password_file}", err=as_json)
     say(f'\nAsk your own:  lodestar ask --name {settings.name} "…"    Stop:  lodestar db stop --name {settings.name}')

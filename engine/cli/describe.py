@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options import database_options, json_option, settings_from
-from .relations import print_collisions, print_relation, relation_row
+from .relations import print_ambiguous_phrases, print_relation, relation_row
 from .terminal import echo, say
 
 if TYPE_CHECKING:
@@ -116,4 +116,4 @@ def _report(done: DescriptionReport, *, undo: bool, as_json: bool) -> None:
     echo(f"{done.num_relations:,} relations changed, {done.num_phrases:,} phrases {verb}")
     for reason, number in done.left_out.items():
         echo(f"  left out: {number:,} {reason}", err=True)
-    print_collisions(done.collisions, 10)
+    print_ambiguous_phrases(done.collisions, 10)

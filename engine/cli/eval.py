@@ -11,12 +11,12 @@ import click
 
 from .options import (
     ALLOW_PARTS,
-    FiniteNumber,
+    NonNegativeNumber,
     database_options,
     json_option,
+    recipe_shortcut_options,
     settings_and_recipe,
     settings_from,
-    walking_options,
     worker_options,
     workers_from,
 )
@@ -64,7 +64,7 @@ def command() -> None:
 
 @command.command()
 @click.argument("dataset")
-@walking_options
+@recipe_shortcut_options
 @click.option("--split", help="The split to ask, such as dev, if the set is a folder.")
 @click.option("--format", "format_name", help="The set's format, if it cannot be detected.")
 @click.option("--limit", type=click.IntRange(1), help="Ask a random sample of this size; it is always the same.")
@@ -74,7 +74,9 @@ def command() -> None:
 @click.option("--no-diagnosis", is_flag=True, help="Do not diagnose wrong answers; saves reading the whole graph.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the run (default: runs/SET-RECIPE).")
 @click.option("--fresh", is_flag=True, help="Start again if the folder has a run.")
-@click.option("--prices", nargs=2, type=FiniteNumber(), metavar="PROMPT COMPLETION", help="Price of a million tokens.")
+@click.option(
+    "--prices", nargs=2, type=NonNegativeNumber(), metavar="PROMPT COMPLETION", help="Price of a million tokens."
+)
 @click.option(
     "--noise", metavar="10,20,30", help="Also ask with these amounts of noise, with and without the recipe's filter."
 )
@@ -307,13 +309,15 @@ def _make_run(
     settings: Settings,
 ) -> dict[str, Any]:
     """Start or continue a run, and write its report."""
-    from ..evaluation.report import report_of, write_report
-    from ..evaluation.runs import run_all
+    from ..evaluation.report import make_report, write_report
+    from ..evaluation.runs import ask_remaining_questions
     from ..progress import progress_bar
 
     with progress_bar(questions.name, "asking") as (progress, _):
-        made = run_all(questions, recipe, settings, options, lambda done, total: progress("questions", done, total))
-    report = {**report_of(made, prices=prices), "again": again}
+        made = ask_remaining_questions(
+            questions, recipe, settings, options, lambda done, total: progress("questions", done, total)
+        )
+    report = {**make_report(made, prices=prices), "again": again}
     write_report(options.folder, report)
     return report
 
@@ -323,11 +327,11 @@ def _check_folder(folder: Path, dataset: str, *, is_noise: bool = False, fresh: 
     from ..errors import UsageError
     from ..evaluation.noise_curve import PAGE, REPORT
     from ..evaluation.runs import OUTPUTS
-    from ..whole_file import check_output
+    from ..whole_file import check_output_file
 
     there = [file for file in (folder / name for name in (*OUTPUTS, "run.json", REPORT, PAGE)) if file.exists()]
     for file in there:
-        check_output("--out", file, reads=[dataset], force=True)
+        check_output_file("--out", file, reads=[dataset], force=True)
     if is_noise and not fresh and not list(folder.glob("*/run.json")):
         for file in there:
             if file.name in (REPORT, PAGE):
@@ -359,15 +363,15 @@ def _print_noise(
         HEADER,
         PAGE,
         format_noise_heading,
-        noise_curves,
         noise_report,
         noise_rows,
+        run_noise_curves,
         write_noise_report,
     )
     from ..progress import progress_bar
 
     with progress_bar(questions.name, "asking") as (progress, _):
-        report = noise_report(noise_curves(questions, recipe, nums, settings, options, progress))
+        report = noise_report(run_noise_curves(questions, recipe, nums, settings, options, progress))
     write_noise_report(options.folder, report)
     if as_json:
         echo(json.dumps(report, ensure_ascii=False))

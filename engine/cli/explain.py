@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import FORCE, database_options, json_option, list_recipe_files, settings_and_recipe, walking_options
+from .options import (
+    FORCE,
+    database_options,
+    json_option,
+    list_recipe_files,
+    recipe_shortcut_options,
+    settings_and_recipe,
+)
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
-    from ..show.explanation import Explanation, Word
+    from ..show.explanation import Explanation, WeightedWord
 
 QUESTION_SHADES = (None, 195, 153, 117, 75, 33)
 PATH_SHADES = (None, 230, 223, 216, 215, 208)
@@ -43,13 +50,13 @@ def explanation_lines(explanation: Explanation, *, colour: bool) -> Iterator[str
     yield from _legend(explanation, colour=colour)
 
 
-def _shade_word(word: Word, most: float, shades: Sequence[int | None]) -> str:
+def _shade_word(word: WeightedWord, most: float, shades: Sequence[int | None]) -> str:
     shade = shades[_step(word.weight / most, len(shades))]
     text = printable(word.text)
     return text if shade is None else click.style(f" {text} ", fg=BLACK, bg=shade)
 
 
-def _number_word(word: Word) -> str:
+def _number_word(word: WeightedWord) -> str:
     from ..show.explanation import percent
 
     return f"{printable(word.text)}({percent(word.weight)})"
@@ -91,7 +98,7 @@ def _legend(explanation: Explanation, *, colour: bool) -> Iterator[str]:
 @click.option("--top-k", type=int, default=5, show_default=True, help="Paths to explain.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page that needs nothing else.")
 @FORCE
-@walking_options
+@recipe_shortcut_options
 @json_option
 @database_options
 def command(
@@ -121,20 +128,20 @@ def command(
       lodestar explain "Which currency is used in Peru?" --recipe gril --checkpoint gril --html growth.html
     """
     from ..api import Engine
-    from ..show.explanation import explanation_data, has_path_scores
+    from ..show.explanation import explanation_data, is_explainable
     from ..show.growth import find_growing_part, growth_data, growth_lines
     from ..show.page import explanation_page, growth_page, reasons_page
     from ..show.reasons import explain_answer, reasons_data
     from ..values import Question
-    from ..whole_file import check_output, write_text_file
+    from ..whole_file import check_output_file, write_text_file
     from .render import answer_lines
     from .terminal import supports_colour
 
     if html is not None:
-        check_output("--html", html, reads=list_recipe_files(flags), force=force)
+        check_output_file("--html", html, reads=list_recipe_files(flags), force=force)
     settings, recipe = settings_and_recipe(flags)
     query = Question(question, topics)
-    scored = has_path_scores(recipe)
+    scored = is_explainable(recipe)
     num_parts = sum(part.role != "wrapper" for part in recipe.parts.values())
     reasons = explanation = growth = None
     with Engine(settings, recipe=recipe) as engine:

@@ -64,17 +64,17 @@ def command(
     from ...loaders.export.exporting import ExportRequest, export
     from ...loaders.formats.freebase import FREEBASE
     from ..neo4j.gateway import Gateway
-    from ..neo4j.instance import connection_of
+    from ..neo4j.instance import make_connection
     from ..progress import progress_bar
-    from ..whole_file import check_output
+    from ..whole_file import check_output_file
     from .terminal import printable
 
     request = ExportRequest(path, format_, names_path, phrases_path, base or FREEBASE, id_names, load)
     _check(request, as_json=as_json)
     for option, file in (("", path), ("--names", names_path), ("--phrases", phrases_path)):
         if file and file != "-":
-            check_output(option, Path(file), force=force)
-    with Gateway(connection_of(settings_from(**flags))) as gateway:
+            check_output_file(option, Path(file), force=force)
+    with Gateway(make_connection(settings_from(**flags))) as gateway:
         gateway.version()
         with progress_bar("the graph", "exporting") as (progress, _):
             report = export(request, gateway, progress)

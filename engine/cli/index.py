@@ -69,11 +69,11 @@ def entities(max_entities: int, as_json: bool, **flags: Any) -> None:
     from ..indexes.entity_building import index_entities
     from ..indexes.relation_index import index_folder
     from ..neo4j.gateway import Gateway
-    from ..neo4j.instance import connection_of
+    from ..neo4j.instance import make_connection
     from ..progress import progress_bar
 
     settings = settings_from(**flags)
-    with Gateway(connection_of(settings)) as gateway:
+    with Gateway(make_connection(settings)) as gateway:
         gateway.version()
         folder = index_folder(settings, gateway.connection)
         with progress_bar("the entities of the graph", "indexing") as (progress, _):

@@ -10,7 +10,7 @@ import click
 
 from ..errors import UsageError
 from .load_neo4j import neo4j
-from .load_options import DATABASE_FLAGS, load_options, load_options_from, load_source, split_names
+from .load_options import DATABASE_FLAGS, add_load_options, load_source, pop_load_options, split_names
 from .options import database_options, json_option, settings_from
 from .terminal import echo
 
@@ -101,7 +101,7 @@ _languages = click.option(
 @click.option("--separator", default="\t", help="What separates the columns (default: a tab).")
 @_literals
 @_values
-@load_options
+@add_load_options
 def tsv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
     """Load triples from a TSV file: head, relation, tail; gzip or plain; - is standard input.
 
@@ -126,7 +126,7 @@ def tsv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
 @click.option("--separator", default=",", show_default=True, help="What separates the columns.")
 @_literals
 @_values
-@load_options
+@add_load_options
 def csv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
     """Load triples from a CSV file, with quotes around a column that has a comma; one triple a line.
 
@@ -142,7 +142,7 @@ def csv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
 @click.argument("kg")
 @click.option("--names", metavar="FILE", help="Names: parquet with the columns id, name, language and is_alias.")
 @_values
-@load_options
+@add_load_options
 def parquet(kg: str, names: str | None, **flags: Any) -> None:
     """Load triples from parquet as `lodestar export` writes it: head, relation, tail, is_literal, datatype, language.
 
@@ -157,7 +157,7 @@ def parquet(kg: str, names: str | None, **flags: Any) -> None:
 @click.argument("kg")
 @_languages
 @click.option("--noise", metavar="FILE", help="Rules for what to leave out, instead of the default ones.")
-@load_options
+@add_load_options
 def freebase(kg: str, languages: str, noise: str | None, **flags: Any) -> None:
     """Load the raw Freebase RDF dump or a part of it: gzip or plain; - is standard input.
 
@@ -182,7 +182,7 @@ def freebase(kg: str, languages: str, noise: str | None, **flags: Any) -> None:
 )
 @click.option("--alias-relation", multiple=True, metavar="IRI", help="Relation of aliases (default: skos:altLabel …).")
 @_languages
-@load_options
+@add_load_options
 def ntriples(
     kg: str,
     base: tuple[str, ...],
@@ -204,7 +204,7 @@ def ntriples(
 
 @command.command()
 @click.argument("kg")
-@load_options
+@add_load_options
 def metaqa(kg: str, **flags: Any) -> None:
     """Load MetaQA's kb.txt: head|relation|tail, where ids are names.
 
@@ -217,7 +217,7 @@ def metaqa(kg: str, **flags: Any) -> None:
 
 @command.command()
 @click.argument("kg")
-@load_options
+@add_load_options
 def pathquestion(kg: str, **flags: Any) -> None:
     """Load PathQuestion's kb.txt: head, relation and tail separated by tabs, where ids are names.
 
@@ -230,7 +230,7 @@ def pathquestion(kg: str, **flags: Any) -> None:
 
 @command.command()
 @click.argument("kg")
-@load_options
+@add_load_options
 def rog(kg: str, **flags: Any) -> None:
     """Load the union of the questions' subgraphs of a RoG or NSM file: JSON lines or parquet.
 
@@ -246,7 +246,7 @@ def rog(kg: str, **flags: Any) -> None:
 
 @command.command()
 @click.argument("kg")
-@load_options
+@add_load_options
 def graphml(kg: str, **flags: Any) -> None:
     """Load a GraphML file, as NetworkX writes it.
 
@@ -278,7 +278,7 @@ def graphml(kg: str, **flags: Any) -> None:
     help="Characters that a snippet may share with the one before.",
 )
 @click.option("--follow-links", is_flag=True, help="Follow links in the folder that lead out of it.")
-@load_options
+@add_load_options
 def text(
     documents: str, pipeline: str | None, gliner: str | None, labels: str | None, concepts: str | None, **flags: Any
 ) -> None:
@@ -300,7 +300,7 @@ def text(
 
 
 @command.command()
-@load_options
+@add_load_options
 def geonames(**flags: Any) -> None:
     """Load countries, capitals, cities, currencies, languages and neighbours, in Freebase's vocabulary.
 
@@ -369,14 +369,14 @@ def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str
     """Load a source of this kind; `own` are the options of the format, which not every load has."""
     from ...loaders.formats.by_name import source_class
     from ...loaders.loads.preview import preview
-    from ...loaders.reading.byte_file import spool_in
+    from ...loaders.reading.byte_file import use_spool_folder
     from ..progress import progress_bar
 
     own_arguments = {name: flags.pop(name) for name in own}
     as_json, dry_run = flags.pop("as_json"), flags.pop("dry_run")
     settings = settings_from(**{name: flags.pop(name) for name in DATABASE_FLAGS})
-    options = load_options_from(flags, settings)
-    with spool_in(options.staging):
+    options = pop_load_options(flags, settings)
+    with use_spool_folder(options.staging):
         source = source_class(kind)(**arguments, **own_arguments)
     if dry_run:
         shown = preview(source, options, online_only=bool(settings.uri))

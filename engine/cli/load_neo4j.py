@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .load_options import DATABASE_FLAGS, load_options, load_options_from, load_source, split_names
+from .load_options import DATABASE_FLAGS, add_load_options, load_source, pop_load_options, split_names
 from .options import settings_from
 from .terminal import echo, printable
 
@@ -56,7 +56,7 @@ PASSWORD = "LODESTAR_FROM_PASSWORD"  # noqa: S105 - its name
 @click.option(
     "--save-mapping", "saved_file", type=click.Path(dir_okay=False), help="Write the mapping to this TOML file."
 )
-@load_options
+@add_load_options
 def neo4j(
     from_uri: str,
     from_user: str,
@@ -86,15 +86,15 @@ def neo4j(
     """
     from ...loaders.formats.property_graph.mapping import Choices
     from ..neo4j.gateway import Gateway
-    from ..neo4j.property_graph import Where
-    from ..whole_file import check_output, write_text_file
+    from ..neo4j.property_graph import ElementFilter
+    from ..whole_file import check_output_file, write_text_file
 
     as_json, dry_run, force = flags.pop("as_json"), flags.pop("dry_run"), flags["force"]
     settings = settings_from(**{name: flags.pop(name) for name in DATABASE_FLAGS})
-    options = load_options_from(flags, settings)
+    options = pop_load_options(flags, settings)
     if saved_file:
-        check_output("--save-mapping", Path(saved_file), reads=[mapping_file] if mapping_file else [], force=force)
-    conditions = Where(where or "", where_relationship or "")
+        check_output_file("--save-mapping", Path(saved_file), reads=[mapping_file] if mapping_file else [], force=force)
+    conditions = ElementFilter(where or "", where_relationship or "")
     choices = Choices(split_names(labels), split_names(relationships), names, leave_out, types, conditions)
     with Gateway(_connection_from(settings, from_uri, from_user, from_database)) as gateway:
         with _name_options_of_source(gateway.connection):
@@ -205,11 +205,11 @@ def _refuse_itself(gateway: Gateway, settings: Settings) -> None:
     """Raise `UsageError` if the database that is read is the one that is loaded into."""
     from ..errors import DatabaseUnavailableError, UsageError
     from ..neo4j.gateway import Gateway
-    from ..neo4j.instance import connection_of
+    from ..neo4j.instance import make_connection
     from ..neo4j.property_graph import read_database_id
 
     try:
-        with Gateway(connection_of(settings)) as other:
+        with Gateway(make_connection(settings)) as other:
             is_itself = other.fetch(read_database_id()) == gateway.fetch(read_database_id())
     except DatabaseUnavailableError:
         return  # an embedded server that does not run yet is another one

@@ -87,7 +87,7 @@ _SUBSET = (
 )
 
 
-def load_options(function: F) -> F:
+def add_load_options(function: F) -> F:
     """Add the options that every format shares, those of the database, and --json."""
     function = worker_options(json_option(database_options(function)))
     for option in reversed(_MODE + _PHRASES + _REJECTS + _SUBSET):
@@ -95,23 +95,23 @@ def load_options(function: F) -> F:
     return function
 
 
-def load_options_from(flags: dict[str, Any], settings: Settings) -> LoadOptions:
+def pop_load_options(flags: dict[str, Any], settings: Settings) -> LoadOptions:
     """Remove the shared options from `flags` and return them."""
     from ...loaders.loads.loading import LoadOptions
-    from ...loaders.reading.byte_file import ByteFile
+    from ...loaders.reading.byte_file import RereadableFile
     from ...loaders.stage.rejects import check_place
     from ..neo4j.catalogue import Catalogue
-    from ..relations.describing import read_words
+    from ..relations.describing import read_descriptions
 
     append, replaces = flags.pop("append"), flags.pop("replace")
     if append and replaces:
         raise UsageError("--append and --replace exclude each other: give one of them")
     phrases = flags.pop("phrases")
     if phrases:
-        read_words(Path(phrases), Catalogue(()), Counter())  # a fault is found before anything is written
+        read_descriptions(Path(phrases), Catalogue(()), Counter())  # a fault is found before anything is written
     rejects = flags.pop("rejects")
     if rejects and flags["relations"]:
-        check_place(Path(rejects), ByteFile(flags["relations"]).is_at)
+        check_place(Path(rejects), RereadableFile(flags["relations"]).is_at)
     return LoadOptions(
         staging=settings.home_dir / "staging",
         mode="append" if append else "replace" if replaces else "new",
@@ -155,10 +155,10 @@ def load_source(source: Source, settings: Settings, options: LoadOptions, progre
     """Load a source into the database that the settings name, and return the report."""
     from ...loaders.loads.loading import load, load_embedded
     from ..neo4j.gateway import Gateway
-    from ..neo4j.instance import Instance, loading_connection
+    from ..neo4j.instance import ServerPair, loading_connection
 
     if not settings.uri:
-        return load_embedded(source, Instance.of(settings), options, progress, say)
+        return load_embedded(source, ServerPair.of(settings), options, progress, say)
     with Gateway(loading_connection(settings)) as gateway:
         gateway.version()
         return load(source, gateway, options, progress)

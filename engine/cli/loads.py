@@ -35,13 +35,13 @@ def list_(as_json: bool, **flags: Any) -> None:
     Example:
       lodestar loads list --json
     """
-    from ..neo4j.catalogue import read_loads, read_running_load
+    from ..neo4j.catalogue import check_load_running, read_loads
     from ..neo4j.gateway import Gateway
-    from ..neo4j.instance import connection_of
+    from ..neo4j.instance import make_connection
 
-    with Gateway(connection_of(settings_from(**flags))) as gateway:
+    with Gateway(make_connection(settings_from(**flags))) as gateway:
         loads = gateway.fetch(read_loads())
-        under_way = any(not load.finished for load in loads) and gateway.fetch(read_running_load())
+        under_way = any(not load.finished for load in loads) and gateway.fetch(check_load_running())
     if as_json:
         echo(json.dumps([asdict(load) for load in loads]))
         return

@@ -49,7 +49,7 @@ VERBS = {
 """The module and purpose of each verb."""
 
 
-class VerbGroup(click.Group):
+class LazyGroup(click.Group):
     """Import a verb's module when the verb is used, so that --help is fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -70,7 +70,7 @@ class VerbGroup(click.Group):
             formatter.write_dl([(verb, purpose) for verb, (_, purpose) in sorted(VERBS.items())])
 
 
-@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lodestar-kg", prog_name="lodestar")
 def main() -> None:
     """Reasoning paths from a knowledge graph in Neo4j, ranked and explained.

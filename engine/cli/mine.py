@@ -106,13 +106,13 @@ def command(
     from ..api import Engine
     from ..progress import progress_bar
     from ..supervision.made_set import make_questions
-    from ..supervision.mine_file import mine_file
+    from ..supervision.mine_file import mine_to_file
     from ..supervision.miner import MiningOptions
-    from ..supervision.path_sampling import DEFAULT_QUESTIONS, MakingOptions
+    from ..supervision.path_sampling import DEFAULT_QUESTIONS, QuestionGenerationOptions
     from ..supervision.path_sampling import LENGTHS as DEFAULT_LENGTHS
-    from ..whole_file import check_output
+    from ..whole_file import check_output_file
 
-    check_source(
+    check_mine_options(
         dataset,
         from_graph=from_graph,
         questions=questions,
@@ -122,7 +122,7 @@ def command(
         pool=pool,
     )
     options = MiningOptions(max_hop=max_hop, num_negatives=negatives, return_to_topic=return_to_topic, seed=seed)
-    making = MakingOptions(
+    making = QuestionGenerationOptions(
         questions or DEFAULT_QUESTIONS,
         max_hop=max_hop,
         seed=seed,
@@ -131,7 +131,7 @@ def command(
     )
     workers = workers_from(flags)
     path = dataset and choose_file(dataset, split)
-    check_output("--out", out, reads=[path] if path else (), force=force)
+    check_output_file("--out", out, reads=[path] if path else (), force=force)
     source_set = _sample_questions(path, format_name, limit, seed) if path else None
     if source_set and pool:
         _pool(source_set, out, batch_size, workers, settings_from(**flags), as_json=as_json)
@@ -140,7 +140,9 @@ def command(
     name = source_set.name if source_set else "the graph"
     with Engine(settings_from(**flags)) as engine, progress_bar(name, "mining") as (progress, say):
         source_set = source_set or make_questions(engine, making, workers=workers, progress=progress, say=say)
-        mining = mine_file(source_set, engine, out, options, batch_size=batch_size, workers=workers, progress=progress)
+        mining = mine_to_file(
+            source_set, engine, out, options, batch_size=batch_size, workers=workers, progress=progress
+        )
     seconds = time.perf_counter() - started_s
     if as_json:
         echo(json.dumps({"out": str(out), "seconds": round(seconds, 1), "counts": dict(mining.counts)}))
@@ -162,7 +164,7 @@ def _pool(
 
     from ..api import Engine
     from ..progress import progress_bar
-    from ..supervision.pools import PAPER, PoolBounds, mine_pool, pool_figures
+    from ..supervision.pools import PAPER, PoolBounds, compute_pool_sizes, mine_pool
 
     started_s = time.perf_counter()
     with Engine(settings) as engine, progress_bar(questions.name, "mining") as (progress, _):
@@ -170,7 +172,7 @@ def _pool(
             questions, engine, out, PoolBounds(), batch_size=batch_size, workers=workers, progress=progress
         )
     seconds = time.perf_counter() - started_s
-    counts, figures = pool.header.counts, pool_figures(pool.questions)
+    counts, figures = pool.header.counts, compute_pool_sizes(pool.questions)
     if as_json:
         shown = {name: round(value, 2) for name, value in figures.items()}
         echo(json.dumps({"out": str(out), "seconds": round(seconds, 1), "counts": dict(counts), "candidates": shown}))
@@ -181,7 +183,7 @@ def _pool(
     echo(f"{counts['questions']:,} questions to {out} in {seconds:.1f} s", err=True)
 
 
-def check_source(
+def check_mine_options(
     dataset: str | None,
     *,
     from_graph: bool,

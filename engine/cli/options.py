@@ -54,7 +54,7 @@ PARAPHRASE = click.option(
 )
 
 
-class FiniteNumber(click.FloatRange):
+class NonNegativeNumber(click.FloatRange):
     """A finite number that is not negative."""
 
     def __init__(self) -> None:
@@ -162,11 +162,11 @@ def recipe_options(function: F) -> F:
 
 
 def search_options(function: F) -> F:
-    """Add --top-k and the options of `walking_options`."""
+    """Add --top-k and the options of `recipe_shortcut_options`."""
     return _add(function, _TOP_K + _RECIPE + _WALKING)
 
 
-def walking_options(function: F) -> F:
+def recipe_shortcut_options(function: F) -> F:
     """Add the recipe options and their shortcuts: --beam-width, --max-hop, --return-to-topic, --checkpoint,
     --any-graph.
     """
@@ -206,7 +206,7 @@ def list_recipe_files(flags: dict[str, Any]) -> list[str]:
     return [name for name in names if name and "\0" not in name and len(name) < MAX_PATH_CHARS]
 
 
-def server_options(function: F) -> F:
+def embedded_server_options(function: F) -> F:
     """Add --name and --home."""
     return _add(function, _SERVER)
 

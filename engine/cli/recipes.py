@@ -29,9 +29,9 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
       lodestar ask --recipe "similarity + merge" --set merge.bonus=1 "Who directed Alien?"
     """
     from ..errors import UsageError
-    from ..recipes.recipe import file_contents, list_parts, list_recipes
+    from ..recipes.recipe import list_parts, list_recipes, read_recipe_file
 
-    files = [file_contents(name) for name in names if name.endswith(".toml")]
+    files = [read_recipe_file(name) for name in names if name.endswith(".toml")]
     names = tuple(name for name in names if not name.endswith(".toml"))
     if files and not names:
         if as_json:

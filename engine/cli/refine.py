@@ -13,7 +13,7 @@ from .options import FORCE, database_options, json_option, settings_from, worker
 from .terminal import echo
 
 if TYPE_CHECKING:
-    from ...models.mined import Pool
+    from ...models.mined import PoolFile
     from ..supervision.pools import How
 
 
@@ -77,8 +77,8 @@ def command(
     from ..parallel import HERE, PerProcess
     from ..progress import progress_bar
     from ..supervision.pools import join_pools
-    from ..supervision.refine import compute_chosen_figures, pool_of, refine_by_llm, refine_by_scorer
-    from ..whole_file import check_output, translate_storage_errors
+    from ..supervision.refine import compute_supervision_sizes, pool_of, refine_by_llm, refine_by_scorer
+    from ..whole_file import check_output_file, translate_storage_errors
 
     if join and len(pools) < 2:
         raise UsageError("--join: expected two pools or more")
@@ -90,7 +90,7 @@ def command(
             "--workers, --ray: expected --by with a scorer; one process asks a language model many things at a time, "
             "within one budget"
         )
-    check_output("--out", out, reads=pools, force=force)
+    check_output_file("--out", out, reads=pools, force=force)
     read = [pool_of(path) for path in pools]
     settings = settings_from(**flags, llm_max_calls=max_calls, llm_max_tokens=max_tokens)
     with progress_bar(out.name, "refining") as (progress, _):
@@ -107,11 +107,11 @@ def command(
                 pool = refine_by_scorer(read[0], opened, name, workers=workers, progress=progress)
     with translate_storage_errors(out):
         write_pool(out, pool)
-    _print(pool, compute_chosen_figures(pool), as_json=as_json)
+    _print(pool, compute_supervision_sizes(pool), as_json=as_json)
     echo(f"{len(pool.questions):,} questions to {out}, refined by {pool.header.refiner}", err=True)
 
 
-def _print(pool: Pool, figures: dict[str, float], *, as_json: bool) -> None:
+def _print(pool: PoolFile, figures: dict[str, float], *, as_json: bool) -> None:
     counts = dict(pool.header.counts)
     if as_json:
         shown = {name: round(value, 3) for name, value in figures.items()}

@@ -13,7 +13,7 @@ from .terminal import echo
 
 if TYPE_CHECKING:
     from ..neo4j.catalogue import RelationInfo
-    from ..relations.describing import Collision
+    from ..relations.describing import AmbiguousPhrase
     from ..values import Scored
 
 
@@ -36,7 +36,7 @@ def command(text: str | None, top_k: int, as_json: bool, **flags: Any) -> None:
       lodestar relations
     """
     from ..api import Engine
-    from ..relations.describing import collisions
+    from ..relations.describing import find_ambiguous_phrases
     from ..values import Scored
 
     with Engine(settings_from(**flags)) as engine:
@@ -44,13 +44,13 @@ def command(text: str | None, top_k: int, as_json: bool, **flags: Any) -> None:
             shown = [Scored(relation, 0.0) for relation in engine.read_relations()]
         else:
             shown = engine.relations(text, top_k=top_k)
-    found = collisions([each.value for each in shown], lexicon=True) if text is None else ()
+    found = find_ambiguous_phrases([each.value for each in shown], lexicon=True) if text is None else ()
     if as_json:
         echo(json.dumps([_row(each, scored_by_text=text is not None) for each in shown], ensure_ascii=False))
         return
     for each in shown:
         print_relation(each.value, f"{each.score:6.3f}  " if text is not None else "")
-    print_collisions(found, len(found))
+    print_ambiguous_phrases(found, len(found))
 
 
 def relation_row(relation: RelationInfo) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def print_relation(relation: RelationInfo, before: str = "") -> None:
         echo(printable(f"  {'←' if inverse else '→'} {origin}: {'; '.join(some)}"))
 
 
-def print_collisions(found: Sequence[Collision], most: int) -> None:
+def print_ambiguous_phrases(found: Sequence[AmbiguousPhrase], most: int) -> None:
     """Print, to standard error, the phrases that ask for several relations."""
     from .terminal import printable
 

@@ -29,7 +29,7 @@ def format_topics(evidence: Evidence[Item]) -> str:
     return ", ".join(dict.fromkeys(_name_topic(topic) for topic in topics_of(evidence)))
 
 
-def list_other_entities(evidence: Evidence[Item]) -> str:
+def list_link_alternatives(evidence: Evidence[Item]) -> str:
     """Return other entities that the topics' words may mean, most likely first; empty if none is close."""
     topics = topics_of(evidence)
     ids = {topic.entity.id for topic in topics}
@@ -121,7 +121,7 @@ def evidence_lines(
         + (f" for all {num_asked:,} questions" if num_asked > 1 else ""),
         dim=True,
     )
-    if others := printable(list_other_entities(evidence)):
+    if others := printable(list_link_alternatives(evidence)):
         yield click.style(f"  not {others}: --topic to choose", dim=True)
 
 

@@ -26,7 +26,7 @@ def command(texts: tuple[str, ...], file: str | None, topics: tuple[str, ...], a
     """
     from ..api import Engine
     from ..evidence.plain import evidence_data
-    from ..faults import fault_of
+    from ..faults import find_fault
     from .options import questions_from
     from .render import evidence_lines
     from .terminal import printable
@@ -41,5 +41,5 @@ def command(texts: tuple[str, ...], file: str | None, topics: tuple[str, ...], a
         else:
             echo(click.style(printable(evidence.question.text), bold=True))
             echo("\n".join(evidence_lines(evidence, recipe.top_k, len(questions))))
-    if error := next((error for evidence in found if (error := fault_of(evidence))), None):
+    if error := next((error for evidence in found if (error := find_fault(evidence))), None):
         raise error

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import UsageError
-from .options import RAY, database_options, settings_and_recipe, walking_options
+from .options import RAY, database_options, recipe_shortcut_options, settings_and_recipe
 from .terminal import say
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @RAY
 @click.option("--replicas", type=click.IntRange(1, 1024), help="Replicas on Ray (default: one for each CPU of it).")
 @click.option("--demo", is_flag=True, help="Start a separate Neo4j with a small world first.")
-@walking_options
+@recipe_shortcut_options
 @database_options
 def command(
     host: str,
@@ -97,7 +97,7 @@ def command(
     )
     options.check()
     if demo:
-        load_world(settings)
+        start_demo_server(settings)
     if ray:
         from ..parallel import Workers
         from ..serving.on_ray import run_on_ray
@@ -107,15 +107,15 @@ def command(
         run_server(settings, recipes, options, say=say)
 
 
-def load_world(settings: Settings) -> None:
+def start_demo_server(settings: Settings) -> None:
     """Start the embedded server, and load the demonstration's world unless it is there."""
     from ...loaders.formats.by_name import source_class
     from ...loaders.loads.loading import LoadOptions, load
     from ..neo4j.gateway import Gateway
-    from ..neo4j.instance import Instance, loading_connection
+    from ..neo4j.instance import ServerPair, loading_connection
     from ..progress import progress_bar
 
-    Instance.of(settings).start()
+    ServerPair.of(settings).start()
     with Gateway(loading_connection(settings)) as gateway:
         source = source_class("geonames")()
         with progress_bar(source.name) as (progress, _):

@@ -21,7 +21,7 @@ from ...models.training.kind import (
     SUBGRAPHS,
     AnyKind,
     LearnsFrom,
-    TrainingOption,
+    TrainCommandOption,
     list_installed_kinds,
     load_kind,
 )
@@ -40,7 +40,7 @@ from .train_fi import command as fi
 
 if TYPE_CHECKING:
     from ...models.training.description import ModelDescription
-    from ...models.training.trainer import Watcher
+    from ...models.training.trainer import TrainingCallbacks
 
 Options = Sequence[Callable[[Any], Any]]
 
@@ -165,14 +165,14 @@ def _common(kind: AnyKind) -> Options:
     ]
 
 
-def _option_of_kind(option: TrainingOption) -> Callable[[Any], Any]:
+def _option_of_kind(option: TrainCommandOption) -> Callable[[Any], Any]:
     if not isinstance(option.sets, str):
         return click.option(option.flag, is_flag=True, help=option.help)
     kind = click.Choice(option.choices) if option.choices else option.type
     return click.option(option.flag, type=kind, help=option.help)
 
 
-def _other_options(kind: AnyKind) -> list[TrainingOption]:
+def _other_options(kind: AnyKind) -> list[TrainCommandOption]:
     """Return the options with which the command line selects another kind."""
     others = [load_kind(name) for name in dict.fromkeys(kind.with_option.values())]
     return [option for other in others for option in other.options if option.flag in kind.with_option]
@@ -277,7 +277,7 @@ def _select_kind(kind: AnyKind, given: dict[str, Any], encoder: str | None) -> t
     return kind, values
 
 
-def _name(option: TrainingOption) -> str:
+def _name(option: TrainCommandOption) -> str:
     return option.flag.removeprefix("--").replace("-", "_")
 
 
@@ -297,9 +297,9 @@ def _with(options: Options) -> Callable[..., None]:
 
 
 @contextmanager
-def _watch(out: Path, figures: Sequence[str]) -> Iterator[Watcher]:
+def _watch(out: Path, figures: Sequence[str]) -> Iterator[TrainingCallbacks]:
     """Show the progress of a training, and print `figures` after each epoch."""
-    from ...models.training.trainer import Watcher
+    from ...models.training.trainer import TrainingCallbacks
     from ..progress import progress_bar
 
     with progress_bar(out.name, "training") as (progress, say):
@@ -310,7 +310,7 @@ def _watch(out: Path, figures: Sequence[str]) -> Iterator[Watcher]:
         def epoch_done(name: str, epoch: int, values: Mapping[str, float]) -> None:
             say(_tell_epoch(figures, name, epoch, values))
 
-        yield Watcher(step, epoch_done)
+        yield TrainingCallbacks(step, epoch_done)
 
 
 def _tell_epoch(figures: Sequence[str], name: str, epoch: int, values: Mapping[str, float]) -> str:

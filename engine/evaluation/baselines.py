@@ -19,10 +19,10 @@ from ..gold_questions import GoldQuestion
 from ..recipes.part import ReorganiserPart, RetrieverPart, option
 from ..resources import GraphResources
 from ..stages import Reorganiser, Retriever
-from ..steps import Steps, charge
-from ..values import LinkedQuestion, Question, RelationPath, Scored, Step
+from ..steps import Steps, attribute_costs
+from ..values import LinkedQuestion, Question, RelationPath, RelationStep, Scored
 from .diagnosis import find_reachable_paths
-from .judging import GoldIds
+from .judging import GoldIdResolver
 from .noise import NoiseInjector, chain_of, distances_from, shortest_path
 from .whole_graph import Nodes, WholeGraph
 
@@ -42,7 +42,7 @@ class WholeGraphRetriever(ABC):
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Chain]]]:
         """Return the chains of each question."""
-        yield from charge("search")
+        yield from attribute_costs("search")
         found: list[Evidence[Chain]] = []
         for linked in questions:
             nodes = [self.graph.numbers[t.entity.id] for t in linked.topics if t.entity.id in self.graph.numbers]
@@ -86,7 +86,7 @@ class RandomWalkRetriever(WholeGraphRetriever):
 
     def _walk(self, random_state: random.Random, topic: int, num_hops: int) -> tuple[RelationPath | None, Nodes]:
         frontier = np.array([topic], dtype=np.int64)
-        steps: list[Step] = []
+        steps: list[RelationStep] = []
         while sum(not step.to_mediator for step in steps) < num_hops:
             _, numbers, targets = self.graph.steps_from(frontier[~self.graph.is_literal[frontier]])
             if not len(numbers):
@@ -94,7 +94,7 @@ class RandomWalkRetriever(WholeGraphRetriever):
             number = random_state.choice(np.unique(numbers).tolist())
             frontier = np.unique(targets[numbers == number])
             to_mediator = bool(self.graph.is_mediator[frontier].all())
-            steps.append(Step(self.graph.relations[abs(number)], number < 0, to_mediator))
+            steps.append(RelationStep(self.graph.relations[abs(number)], number < 0, to_mediator))
             if len(steps) > 2 * self.max_hop:
                 return None, frontier
         return RelationPath(tuple(steps)), frontier
@@ -190,7 +190,7 @@ MAX_NOISE = 1_000
 class BaselineInput:
     """The input of baselines: the graph in memory, and the questions of the evaluation."""
 
-    gold: GoldIds
+    gold: GoldIdResolver
     questions: tuple[GoldQuestion, ...]
 
     @property
@@ -200,7 +200,7 @@ class BaselineInput:
 
 
 @dataclass(frozen=True)
-class Baseline(RetrieverPart):
+class BaselinePart(RetrieverPart):
     """A retriever over the whole graph in memory."""
 
     gives: ClassVar[Kind] = "chain"
@@ -217,7 +217,7 @@ class Baseline(RetrieverPart):
 
 
 @dataclass(frozen=True)
-class Oracle(Baseline):
+class Oracle(BaselinePart):
     """The relation paths within reach whose ends agree best with the gold answers: the upper bound."""
 
     name: ClassVar[str] = "oracle"
@@ -231,7 +231,7 @@ class Oracle(Baseline):
 
 
 @dataclass(frozen=True)
-class PageRank(Baseline):
+class PageRank(BaselinePart):
     """Personalised PageRank from the topic entities (Haveliwala 2002)."""
 
     name: ClassVar[str] = "pagerank"
@@ -242,7 +242,7 @@ class PageRank(Baseline):
 
 
 @dataclass(frozen=True)
-class Random(Baseline):
+class Random(BaselinePart):
     """Random relation paths: the lower bound."""
 
     name: ClassVar[str] = "random"
@@ -255,7 +255,7 @@ class Random(Baseline):
 
 
 @dataclass(frozen=True)
-class Shortest(Baseline):
+class Shortest(BaselinePart):
     """Shortest paths to the entities nearest to the topic entities."""
 
     name: ClassVar[str] = "shortest"
@@ -283,5 +283,5 @@ class Noise(ReorganiserPart):
         return NoiseInjector(given.graph, gold, self.num, self.seed)
 
 
-OVER_THE_WHOLE_GRAPH = (Baseline, Noise)
+OVER_THE_WHOLE_GRAPH = (BaselinePart, Noise)
 """Parts that need a `BaselineInput`."""

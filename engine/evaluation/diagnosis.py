@@ -17,8 +17,8 @@ from ..evidence.bridges import to_chains
 from ..evidence.evidence import Answer
 from ..gold_questions import GoldQuestion
 from ..retrieval.frontier import is_return_path
-from ..values import Entity, RelationPath, Step
-from .judging import GoldIds
+from ..values import Entity, RelationPath, RelationStep
+from .judging import GoldIdResolver
 from .metrics.answers import Prediction, match_predictions
 from .record import Miss
 from .whole_graph import Nodes, WholeGraph
@@ -78,13 +78,13 @@ def _walk_paths(
 ) -> Iterator[ReachablePath]:
     """Walk relation paths from one topic, depth first, while a gold node is near enough."""
     start = np.array([topic], dtype=np.int64)
-    stack: list[tuple[Nodes, tuple[Step, ...]]] = [(start, ())]
+    stack: list[tuple[Nodes, tuple[RelationStep, ...]]] = [(start, ())]
     while stack:
         frontier, steps = stack.pop()
         steps_left = len(near) - 1 - (len(steps) + 1)  # after this one
         for number, reached in _extend_frontier(graph, frontier, steps, near[steps_left]):
             to_mediator = bool(graph.is_mediator[reached].all())
-            step = Step(graph.relations[abs(number)], inverse=number < 0, to_mediator=to_mediator)
+            step = RelationStep(graph.relations[abs(number)], inverse=number < 0, to_mediator=to_mediator)
             path = RelationPath((*steps, step))
             hops_left = max_hop - path.num_hops
             ends = reached[~graph.is_mediator[reached]]
@@ -99,7 +99,7 @@ def _walk_paths(
 
 
 def _extend_frontier(
-    graph: WholeGraph, frontier: Nodes, steps: tuple[Step, ...], near_enough: npt.NDArray[np.bool_]
+    graph: WholeGraph, frontier: Nodes, steps: tuple[RelationStep, ...], near_enough: npt.NDArray[np.bool_]
 ) -> Iterator[tuple[int, Nodes]]:
     """Yield every step from a frontier towards nodes that are near enough, with all its targets."""
     _, numbers, targets = graph.steps_from(frontier[~graph.is_literal[frontier]])
@@ -112,7 +112,11 @@ def _extend_frontier(
     first = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
     for begin, end in zip(first, np.append(first[1:], len(numbers)), strict=True):
         number = int(numbers[begin])
-        if steps and steps[-1].to_mediator and steps[-1] == Step(graph.relations[abs(number)], number > 0, True):
+        if (
+            steps
+            and steps[-1].to_mediator
+            and steps[-1] == RelationStep(graph.relations[abs(number)], number > 0, True)
+        ):
             continue  # straight back from a mediator
         yield number, np.unique(targets[begin:end])
 
@@ -135,10 +139,10 @@ was returned, but not first. lost by the answerer: the first path has a gold ans
 """
 
 
-class Diagnosis:
+class MissDiagnoser:
     """Determine the kinds of misses, exactly over the whole graph."""
 
-    def __init__(self, gold: GoldIds, max_hop: int, *, return_to_topic: bool = False) -> None:
+    def __init__(self, gold: GoldIdResolver, max_hop: int, *, return_to_topic: bool = False) -> None:
         self.gold = gold
         self._graph = gold.graph
         self._max_hop = max_hop

@@ -39,7 +39,7 @@ from .record import AnswerRecord, PathRecord, Record
 from .whole_graph import WholeGraph
 
 
-class GoldIds:
+class GoldIdResolver:
     """Find the ids of gold answers in the whole graph."""
 
     def __init__(self, graph: WholeGraph) -> None:

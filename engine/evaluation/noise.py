@@ -18,7 +18,7 @@ import numpy as np
 from ..evidence.chain import Chain, ChainStep
 from ..evidence.evidence import Evidence, Item, Kind
 from ..steps import Steps
-from ..values import Entity, RelationPath, Scored, Step, Triple
+from ..values import Entity, RelationPath, RelationStep, Scored, Triple
 from .whole_graph import Nodes, WholeGraph
 
 MAX_LINKED_ENDS = 2_000
@@ -47,7 +47,7 @@ def chain_of(graph: WholeGraph, topic: int, relation_path: RelationPath, ends: S
 
 def shortest_path(graph: WholeGraph, topic: int, end: int, distances: Nodes) -> RelationPath:
     """Return the relations of a shortest path, given all nodes' distances from the topic; ties: smallest number."""
-    steps: list[Step] = []
+    steps: list[RelationStep] = []
     node = end
     while node != topic:
         _, numbers, targets = graph.steps_from(np.array([node], dtype=np.int64))
@@ -55,7 +55,7 @@ def shortest_path(graph: WholeGraph, topic: int, end: int, distances: Nodes) -> 
         order = np.lexsort((numbers[nearer], targets[nearer]))
         at = nearer[order[0]]
         number = -int(numbers[at])
-        steps.append(Step(graph.relations[abs(number)], number < 0, bool(graph.is_mediator[node])))
+        steps.append(RelationStep(graph.relations[abs(number)], number < 0, bool(graph.is_mediator[node])))
         node = int(targets[at])
     return RelationPath(tuple(reversed(steps)))
 
@@ -67,7 +67,7 @@ def distances_from(graph: WholeGraph, node: int, farthest: int) -> Nodes:
     return distances
 
 
-def _number(graph: WholeGraph, step: Step) -> int:
+def _number(graph: WholeGraph, step: RelationStep) -> int:
     number = graph.relation_numbers[step.relation]
     return -number if step.inverse else number
 
@@ -165,7 +165,7 @@ class NoiseInjector:
         ends = [graph.entities[node] for node in reached if not graph.is_mediator[node]]
         if not ends or gold.intersection(reached):
             return None
-        relation_path = RelationPath((Step(graph.relations[abs(step)], step < 0),))
+        relation_path = RelationPath((RelationStep(graph.relations[abs(step)], step < 0),))
         return chain_of(graph, start, relation_path, ends[:MAX_ENDS])
 
 

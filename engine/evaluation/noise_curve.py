@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ..gold_questions import QuestionSet
-from ..neo4j.instance import connection_of
-from ..recipes.part import JoinExpression, Leaf, Node
+from ..neo4j.instance import make_connection
+from ..recipes.part import JoinExpression, NamedPart, Node
 from ..recipes.recipe import Recipe
 from ..recipes.reorganising import FI, Filter
 from ..resources import Resources
@@ -21,7 +21,7 @@ from ..whole_file import write_text_file
 from . import page as plots
 from .baselines import Noise
 from .metrics.uncertainty import bootstrap_interval, compare_pairs
-from .runs import Run, RunOptions, run_all
+from .runs import Run, RunOptions, ask_remaining_questions
 
 NOISE = "noise"
 
@@ -46,7 +46,7 @@ class NoiseCurve:
     runs: tuple[NoiseRun, ...]
 
 
-def noise_curves(
+def run_noise_curves(
     questions: QuestionSet,
     recipe: Recipe,
     nums: Sequence[int],
@@ -58,13 +58,13 @@ def noise_curves(
 
     Each run has its own folder inside that of the options, and continues after an interruption.
     """
-    resources = Resources(settings, connection_of(settings))
+    resources = Resources(settings, make_connection(settings))
 
     def run_variant(variant: Recipe, folder: str, num: int) -> Run:
         name = f"{folder}-{num}"
         own = replace(options, folder=options.folder / name)
         shown = partial(progress, name)
-        return run_all(questions, add_noise(variant, num), settings, own, shown, resources)
+        return ask_remaining_questions(questions, add_noise(variant, num), settings, own, shown, resources)
 
     return [
         NoiseCurve(
@@ -122,7 +122,7 @@ def _after(node: Node) -> Iterator[str]:
 
 
 def _leaves(node: Node) -> Iterator[str]:
-    if isinstance(node, Leaf):
+    if isinstance(node, NamedPart):
         yield node.name
     else:
         yield from _leaves(node.left)
@@ -134,7 +134,7 @@ def _line(node: Node, names: Sequence[str]) -> Node:
     while isinstance(node, JoinExpression) and node.sign == "+":
         node = node.left
     for name in names:
-        node = JoinExpression("+", node, Leaf(name))
+        node = JoinExpression("+", node, NamedPart(name))
     return node
 
 

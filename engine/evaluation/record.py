@@ -104,7 +104,7 @@ class Record:
         return dataclasses.asdict(self)
 
 
-class RecordsFile:
+class RecordWriter:
     """Appends records to a file. A line that a kill cut short is removed first."""
 
     def __init__(self, path: Path) -> None:

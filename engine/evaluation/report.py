@@ -42,7 +42,7 @@ from .metrics.uncertainty import (
     means_by,
 )
 from .page import report_page
-from .record import Record, RecordsFile
+from .record import Record, RecordWriter
 from .runs import Run
 
 FORMAT = 1
@@ -55,7 +55,7 @@ _TOTAL = "total"
 Figure = dict[str, Any]
 
 
-def report_of(run: Run, *, prices: tuple[float, float] | None = None) -> dict[str, Any]:
+def make_report(run: Run, *, prices: tuple[float, float] | None = None) -> dict[str, Any]:
     """Return the report; `prices` are per million tokens of prompt and of completion, in any currency."""
     asked = [pair for pair in zip(run.questions, run.records, strict=True) if not pair[0].excluded_relations]
     questions, records = [question for question, _ in asked], [record for _, record in asked]
@@ -314,7 +314,7 @@ def read_records(path: str) -> list[Record]:
     file = _file(path, RECORDS)
     if not file.exists():
         raise InputError(f"{file}: there are no records: `lodestar eval` writes them")
-    return RecordsFile(file).read()
+    return RecordWriter(file).read()
 
 
 def _file(path: str, name: str) -> Path:

@@ -23,9 +23,9 @@ from ..resources import Resources
 from ..settings import Settings
 from ..whole_file import lock_file, parse_json, translate_storage_errors, write_text_file
 from .baselines import OVER_THE_WHOLE_GRAPH, BaselineInput
-from .diagnosis import Diagnosis
-from .judging import GoldIds, judge_answer, record_failure
-from .record import Miss, Record, RecordsFile
+from .diagnosis import MissDiagnoser
+from .judging import GoldIdResolver, judge_answer, record_failure
+from .record import Miss, Record, RecordWriter
 from .unanswerable import check_excluded, exclude_relations
 from .whole_graph import MAX_TRIPLES, WholeGraph
 
@@ -36,12 +36,12 @@ class EvaluationSetup:
 
     engine: Engine
     questions: tuple[GoldQuestion, ...]
-    diagnosis: Diagnosis | None
+    diagnosis: MissDiagnoser | None
     warning: str
 
 
 @contextmanager
-def open_recipe(
+def set_up_evaluation(
     asked: Sequence[GoldQuestion],
     recipe: Recipe,
     settings: Settings,
@@ -63,11 +63,11 @@ def open_recipe(
         fits = gateway.fetch(read_graph_state()).num_triples <= MAX_TRIPLES
         diagnosis = None
         if needed or unanswerable or (diagnose and fits):
-            gold = engine.resources.get_or_make("whole graph", lambda: GoldIds(WholeGraph.read(gateway)))
+            gold = engine.resources.get_or_make("whole graph", lambda: GoldIdResolver(WholeGraph.read(gateway)))
             if unanswerable:
                 questions += exclude_relations(questions, gold, _max_hop(recipe), return_to_topic=_returns(recipe))
             engine.resources.provide(BaselineInput(gold, questions))
-            diagnosis = Diagnosis(gold, _max_hop(recipe), return_to_topic=_returns(recipe))
+            diagnosis = MissDiagnoser(gold, _max_hop(recipe), return_to_topic=_returns(recipe))
         engine.prepare()
         yield EvaluationSetup(engine, questions, diagnosis, known.warning)
 
@@ -146,7 +146,7 @@ class Run:
     provenance: dict[str, Any] = field(default_factory=dict)
 
 
-def run_all(
+def ask_remaining_questions(
     questions: QuestionSet,
     recipe: Recipe,
     settings: Settings,
@@ -160,7 +160,7 @@ def run_all(
     no question can be asked.
     """
     opening = partial(
-        open_recipe,
+        set_up_evaluation,
         questions.sample(options.limit, recipe.seed),
         recipe,
         settings,
@@ -177,7 +177,7 @@ def run_all(
         stated = provenance(run.engine, recipe, questions, options.limit, topics, unanswerable=options.unanswerable)
         records_path = options.folder / "records.jsonl"
         _take_folder(options, stated)
-        file = RecordsFile(records_path)
+        file = RecordWriter(records_path)
         done = {record.id: record for record in file.read()}
         left = [question for question in asked if question.id not in done]
         asker = Asker(setup, link=options.link)

@@ -19,7 +19,7 @@ from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
 from ..gold_questions import GoldQuestion
 from .diagnosis import find_reachable_paths
-from .judging import GoldIds
+from .judging import GoldIdResolver
 
 ENOUGH_F1 = 0.5
 """From this F1 of its ends on, a path counts as right."""
@@ -29,7 +29,7 @@ MARK = " without its relations"
 
 
 def exclude_relations(
-    questions: Sequence[GoldQuestion], gold: GoldIds, max_hop: int, *, return_to_topic: bool = False
+    questions: Sequence[GoldQuestion], gold: GoldIdResolver, max_hop: int, *, return_to_topic: bool = False
 ) -> tuple[GoldQuestion, ...]:
     """Return the questions with their relations excluded, in order.
 
@@ -46,7 +46,7 @@ def exclude_relations(
 
 
 def _ask_without_answers(
-    questions: Sequence[GoldQuestion], gold: GoldIds, max_hop: int, *, return_to_topic: bool
+    questions: Sequence[GoldQuestion], gold: GoldIdResolver, max_hop: int, *, return_to_topic: bool
 ) -> Iterator[GoldQuestion]:
     graph = gold.graph
     for question in questions:

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..values import Entity, Scored, Triple
 from .chain import Chain, ChainStep
-from .evidence import Evidence, Item, Kind, item_order
-from .relation_paths import MAX_HOP, BatchTriples, PathsOfLength, grow_paths
+from .evidence import Evidence, Item, Kind, item_sort_key
+from .relation_paths import MAX_HOP, BatchTriples, PathsOfLength, enumerate_relation_paths
 
 ItemT = TypeVar("ItemT", Triple, Chain)
 
@@ -33,7 +33,7 @@ def to_triples(evidence: Evidence[Item]) -> Evidence[Triple]:
         for triple in triples_of(scored.value):
             score, group = best.get(triple, (float("-inf"), evidence.group(index)))
             best[triple] = (max(score, scored.score), min(group, evidence.group(index)))
-    ranked = sorted((Scored(triple, score) for triple, (score, _) in best.items()), key=item_order)
+    ranked = sorted((Scored(triple, score) for triple, (score, _) in best.items()), key=item_sort_key)
     groups = tuple(best[each.value][1] for each in ranked) if evidence.groups else ()
     chains = (each.value for each in evidence.items if isinstance(each.value, Chain))
     retrieved = tuple((chain.topic.id, str(chain.relation_path)) for chain in chains)
@@ -56,9 +56,9 @@ def to_chains(evidence: Evidence[Item]) -> Evidence[Chain]:
     columns = BatchTriples.of([(triples, [each.score for each in evidence.items], topics)])
     grown: list[Scored[Chain]] = []
     before: list[tuple[ChainStep, ...]] = [()] * len(columns.topics)
-    for level in grow_paths(columns, MAX_HOP, MAX_CHAINS):
+    for level in enumerate_relation_paths(columns, MAX_HOP, MAX_CHAINS):
         before = [
-            (*before[parent], make_step(columns, level, path)) for path, parent in enumerate(level.parent.tolist())
+            (*before[parent], make_last_step(columns, level, path)) for path, parent in enumerate(level.parent.tolist())
         ]
         for steps, topic in zip(before, level.topic.tolist(), strict=True):
             if chain := chain_of(columns.entities[columns.topics[topic]], steps, frozenset(topics)):
@@ -71,7 +71,7 @@ def to_chains(evidence: Evidence[Item]) -> Evidence[Chain]:
     return replace(chains, left_out=(*chains.left_out, left_out)) if left_out else chains
 
 
-def make_step(columns: BatchTriples, level: PathsOfLength, path: int) -> ChainStep:
+def make_last_step(columns: BatchTriples, level: PathsOfLength, path: int) -> ChainStep:
     """Return the last step of a relation path, with all of its triples."""
     first, after = np.searchsorted(level.link_path, [path, path + 1])
     links = tuple(

@@ -81,7 +81,8 @@ USUAL_RELATIONS = 25
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
-    """How sure it is that the first answer is right, and by what: an `Extra` of evidence about one path with one score.
+    """How sure it is that the first answer is right, and by what: an `EvidenceExtra` of evidence about one path with
+    one score.
 
     margin: how far the score is above that of the best path that leads elsewhere, at most `MOST_MARGIN`. lacking: how
     far the relation that fits best of those that the topic does not have is above (or below) the score, within

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ..values import Entity, Path, RelationPath, Step, Triple
+from ..values import Entity, Path, RelationPath, RelationStep, Triple
 
 MAX_INSTANCES = 100
 """Of a chain that leads to thousands of entities nobody reads every entity path."""
@@ -18,7 +18,7 @@ Link = tuple[Entity, Entity]
 class ChainStep:
     """One step of a chain with the triples that were read on it, in reading order, as links."""
 
-    step: Step
+    step: RelationStep
     links: tuple[Link, ...]
 
     def head_and_tail(self, link: Link) -> Link:

@@ -82,7 +82,7 @@ class Drawing:
         return 1 + max((node.row for node in self.nodes), default=0.0)
 
 
-def drawing_of(
+def make_drawing(
     evidence: Evidence[Item],
     answers: Iterable[str] = (),
     *,
@@ -147,7 +147,7 @@ def drawing_data(drawing: Drawing) -> dict[str, Any]:
 
 def answer_drawing(answer: Answer) -> Drawing:
     """Return the drawing of an answer's evidence, its entities drawn as the answer."""
-    return drawing_of(answer.evidence, (entity.id for entity in answer.entities if entity.id))
+    return make_drawing(answer.evidence, (entity.id for entity in answer.entities if entity.id))
 
 
 def drawing_svg(drawing: Drawing, title: str) -> str:
@@ -170,7 +170,7 @@ def drawing_svg(drawing: Drawing, title: str) -> str:
 
 def evidence_html(evidence: Evidence[Item], answer: Answer | None = None) -> str:
     """Return evidence, or an answer, as a notebook shows it: what was asked and found, the drawing, a line a path."""
-    drawing = drawing_of(evidence) if answer is None else answer_drawing(answer)
+    drawing = make_drawing(evidence) if answer is None else answer_drawing(answer)
     head = [f"<strong>{_markup(evidence.question.text)}</strong>"]
     if answer is not None:
         sure = "" if answer.confidence is None else f" <small>confidence {answer.confidence:.2f}</small>"

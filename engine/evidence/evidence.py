@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from ..errors import LodestarError
-from ..steps import Cost, merge_costs
+from ..steps import StageCost, merge_costs
 from ..values import AnswerEntity, Question, RelationPath, Scored, TokenUsage, Topic, Triple
 from .calibration import Calibration, Certainty
 from .chain import Chain
@@ -20,7 +20,7 @@ Reason = Literal["nothing linked", "no relation fits", "no triple"]
 the graph has no triple of it there."""
 
 
-class Extra(Protocol):
+class EvidenceExtra(Protocol):
     """What one feature adds to evidence: the result of a form, the names that are nearest to an unknown one, …."""
 
     def as_json(self) -> dict[str, Any]:
@@ -56,10 +56,10 @@ class Evidence(Generic[ItemT_co]):
     left_out: tuple[str, ...] = ()
     note: str = ""
     reason: Reason | None = None
-    trace: tuple[Cost, ...] = field(default=(), compare=False)
+    trace: tuple[StageCost, ...] = field(default=(), compare=False)
     walked: tuple[tuple[str, RelationPath], ...] = field(default=(), compare=False)
     retrieved: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
-    extras: tuple[Extra, ...] = ()
+    extras: tuple[EvidenceExtra, ...] = ()
     sources: tuple[tuple[str, Evidence[Item]], ...] = field(default=(), compare=False, repr=False)
     stages: tuple[tuple[str, Kind, int], ...] = field(default=(), compare=False, repr=False)
     changes: tuple[tuple[str, Evidence[Item], Evidence[Item]], ...] = field(default=(), compare=False, repr=False)
@@ -138,14 +138,14 @@ class Evidence(Generic[ItemT_co]):
         """Return what chains made of its triples are sorted by: among equal scores those first that were retrieved."""
         key = (scored.value.topic.id, str(scored.value.relation_path))
         place = self.retrieved.index(key) if key in self.retrieved else len(self.retrieved)
-        score, length, topic, path = item_order(scored)
+        score, length, topic, path = item_sort_key(scored)
         return (score, place, length, topic, path)
 
     def add_stage(self, name: str) -> Evidence[ItemT_co]:
         """Return the evidence as it stands after a stage."""
         return replace(self, stages=(*self.stages, (name, self.kind, len(self.items))))
 
-    def add_costs(self, costs: Iterable[Cost]) -> Evidence[ItemT_co]:
+    def add_costs(self, costs: Iterable[StageCost]) -> Evidence[ItemT_co]:
         """Return the evidence with more costs, added to those of the same stage."""
         return replace(self, trace=merge_costs((*self.trace, *costs)))
 
@@ -157,7 +157,7 @@ class Evidence(Generic[ItemT_co]):
 
     def __repr__(self) -> str:
         best = f", best {self.items[0].value!r}" if self.items else f", {self.note}" if self.note else ""
-        return f"<Evidence for {self.question.text!r}: {write_count(len(self.items), self.kind)}{best}>"
+        return f"<Evidence for {self.question.text!r}: {format_count(len(self.items), self.kind)}{best}>"
 
     def _repr_html_(self) -> str:
         """Return the evidence as a notebook shows it."""
@@ -166,7 +166,7 @@ class Evidence(Generic[ItemT_co]):
         return evidence_html(self)
 
 
-def item_order(scored: Scored[Item]) -> tuple[float, int, str, str]:
+def item_sort_key(scored: Scored[Item]) -> tuple[float, int, str, str]:
     """Return what items are sorted by: best score first; of equal ones the shorter, then by ids and names."""
     item = scored.value
     if isinstance(item, Chain):
@@ -252,7 +252,7 @@ class Answer:
 
     def __repr__(self) -> str:
         sure = "" if self.confidence is None else f", confidence {self.confidence:.2f}"
-        return f"<Answer {self.text!r}{sure}, from {write_count(len(self.evidence.items), self.evidence.kind)}>"
+        return f"<Answer {self.text!r}{sure}, from {format_count(len(self.evidence.items), self.evidence.kind)}>"
 
     def _repr_html_(self) -> str:
         """Return the answer with its evidence as a notebook shows it."""
@@ -261,7 +261,7 @@ class Answer:
         return evidence_html(self.evidence, self)
 
 
-def write_count(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """Return a number of things in words: 1 chain, 2 chains."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 

@@ -26,7 +26,7 @@ class FormAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FormResult:
-    """The result of a form, an `Extra` of the evidence that it rests on.
+    """The result of a form, an `EvidenceExtra` of the evidence that it rests on.
 
     forms: what was recognised, outermost first. rule: in words. parts: the plain questions that were asked, each with
     the relation path it rests on, "" where nothing was found. probability: that all of these paths are right, None
@@ -70,7 +70,8 @@ class FormResult:
 
 @dataclass(frozen=True, slots=True)
 class DidYouMean:
-    """The entities with the nearest names where none is known by what was asked about: an `Extra` of evidence."""
+    """The entities with the nearest names where none is known by what was asked about: an `EvidenceExtra` of
+    evidence."""
 
     entities: tuple[Entity, ...]
 
@@ -81,7 +82,8 @@ class DidYouMean:
 
 @dataclass(frozen=True, slots=True)
 class GraphToken:
-    """What GRIL has to tell a reader that learned with it beside the triples, (dimension,): an `Extra` of evidence."""
+    """What GRIL has to tell a reader that learned with it beside the triples, (dimension,): an `EvidenceExtra` of
+    evidence."""
 
     values: tuple[float, ...] = field(compare=False, repr=False)
 
@@ -90,7 +92,7 @@ class GraphToken:
         return {}
 
 
-def token_of(evidence: Evidence[Item]) -> tuple[float, ...]:
+def graph_token(evidence: Evidence[Item]) -> tuple[float, ...]:
     """Return the graph token of evidence; empty where it has none."""
     token = evidence.extra_of(GraphToken)
     return () if token is None else token.values

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ..steps import Cost
+from ..steps import StageCost
 from ..values import Entity, Topic, Triple
 from .chain import Chain
 from .evidence import Answer, Evidence, Item
@@ -111,7 +111,7 @@ def item_data(evidence: Evidence[Item], index: int) -> dict[str, Any]:
     }
 
 
-def cost_data(cost: Cost) -> dict[str, Any]:
+def cost_data(cost: StageCost) -> dict[str, Any]:
     """Return what a stage took; of a language model only where it was asked."""
     asked = cost.llm.calls + cost.llm.cached
     return {

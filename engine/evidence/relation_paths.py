@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..values import Entity, Step, Triple
+from ..values import Entity, RelationStep, Triple
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -69,9 +69,9 @@ class BatchTriples:
             tuple(names),
         )
 
-    def step(self, code: int) -> Step:
+    def step(self, code: int) -> RelationStep:
         """Return the step of a code: twice the relation's number, and one more where it is walked backwards."""
-        return Step(self.relation_names[code >> 1], inverse=bool(code & 1))
+        return RelationStep(self.relation_names[code >> 1], inverse=bool(code & 1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +109,9 @@ class PathsOfLength:
         return len(self.code)
 
 
-def grow_paths(triples: BatchTriples, max_length: int = MAX_HOP, max_paths: int = MAX_PATHS) -> list[PathsOfLength]:
+def enumerate_relation_paths(
+    triples: BatchTriples, max_length: int = MAX_HOP, max_paths: int = MAX_PATHS
+) -> list[PathsOfLength]:
     """Return the relation paths from each topic, the shorter first; a literal is only ever an end."""
     edges = _Edges.of(triples)
     num = len(triples.topics)
@@ -191,7 +193,7 @@ class _Links:
 
 
 def _next_links(edges: _Edges, level: _Growing) -> _Links:
-    edge, end = rows_between(edges.starts[level.end_node], edges.starts[level.end_node + 1])
+    edge, end = expand_ranges(edges.starts[level.end_node], edges.starts[level.end_node + 1])
     path = level.end_path[end]
     new = ~np.isin(path * max(edges.num_triples, 1) + edges.triple[edge], level.walked)
     end, edge, path = end[new], edge[new], path[new]
@@ -236,13 +238,13 @@ def _next_level(edges: _Edges, level: _Growing, links: _Links, max_paths: int) -
     own = path * num_triples + links.triple
     old_path, old_triple = level.walked // num_triples, level.walked % num_triples
     first, after = np.searchsorted(old_path, made.parent), np.searchsorted(old_path, made.parent, side="right")
-    at, of = rows_between(first, after)
+    at, of = expand_ranges(first, after)
     walked = np.unique(np.concatenate([own, of * num_triples + old_triple[at]]))
     growing = _Growing(made.topic, made.weakest, made.total, end_path, end_node, made.end_way, walked)
     return made, growing
 
 
-def rows_between(first: Ints, after: Ints) -> tuple[Ints, Ints]:
+def expand_ranges(first: Ints, after: Ints) -> tuple[Ints, Ints]:
     """Return the rows of several ranges end to end, and the range that each is in."""
     sizes = after - first
     of = np.repeat(np.arange(len(sizes)), sizes)

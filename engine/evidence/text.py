@@ -37,10 +37,10 @@ _Hop = tuple[_Relations, Entity]
 
 def item_text(item: Item, *, max_names: int = MAX_NAMES) -> str:
     """Return a chain or a triple as lines; see `chain_text`."""
-    return run_text([item]) if isinstance(item, Triple) else chain_text(item, max_names=max_names)
+    return consecutive_triples_text([item]) if isinstance(item, Triple) else chain_text(item, max_names=max_names)
 
 
-def run_text(triples: Sequence[Triple]) -> str:
+def consecutive_triples_text(triples: Sequence[Triple]) -> str:
     """Return triples of which each starts where the one before it ended as one line, an entity between two once.
 
     The steps into and out of an unnamed mediator between two of them stand in a single bracket.
@@ -201,7 +201,7 @@ def fit_evidence(
     return "\n".join([*lines, *left_out])[:max_chars], num_kept
 
 
-def arrange_ranks(best_first: Sequence[T], order: Order) -> list[T]:
+def order_for_prompt(best_first: Sequence[T], order: Order) -> list[T]:
     """Return what is ranked in the order of a prompt (Path Pooling, sections 3.4 and 4.3.3).
 
     ascending: the best last, next to the question. lost-in-the-middle: the best alternately at the beginning and at the
@@ -239,14 +239,16 @@ def _arranged_blocks(
     blocks: list[str] = []
     for _, of_group in groupby(ranks, key=lambda rank: groups[rank] if groups else 0):
         members = list(of_group)
-        own = [_block(run, items, max_names) for run in join_consecutive_triples(arrange_ranks(members, order), items)]
+        own = [
+            _block(run, items, max_names) for run in join_consecutive_triples(order_for_prompt(members, order), items)
+        ]
         blocks += [titles.get(members[0], "") + own[0], *own[1:]]
     return blocks
 
 
 def _block(run: Sequence[int], items: Sequence[Scored[Item]], max_names: int) -> str:
     triples = [value for rank in run if isinstance(value := items[rank].value, Triple)]
-    text = run_text(triples) if triples else item_text(items[run[0]].value, max_names=max_names)
+    text = consecutive_triples_text(triples) if triples else item_text(items[run[0]].value, max_names=max_names)
     numbers = ", ".join(str(rank + 1) for rank in run)
     return f"[{numbers}] " + text.replace("\n", "\n    ")
 

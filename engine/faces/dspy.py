@@ -6,18 +6,18 @@ from typing import Any
 
 import dspy
 
-from .finding import Finder, FoundItem
+from .finding import EvidenceFinder, EvidenceItem
 
 
 class LodestarRetriever(dspy.Module):  # type: ignore[misc, unused-ignore]
     """Retrieves reasoning paths: ``retriever(question=…).passages``, best first, with `scores`, `ids` and `metadata`.
 
-    engine, top_k, leave_out_abstained: see `Finder`. `acall` is native asyncio.
+    engine, top_k, leave_out_abstained: see `EvidenceFinder`. `acall` is native asyncio.
     """
 
     def __init__(self, engine: Any, *, top_k: int = 10, leave_out_abstained: bool = False) -> None:
         super().__init__()
-        self.finder = Finder(engine, top_k, leave_out_abstained)
+        self.finder = EvidenceFinder(engine, top_k, leave_out_abstained)
 
     def forward(self, question: str) -> Any:
         """Return a `dspy.Prediction` with the passages for a question."""
@@ -28,7 +28,7 @@ class LodestarRetriever(dspy.Module):  # type: ignore[misc, unused-ignore]
         return _prediction(await self.finder.afind(question))
 
 
-def _prediction(found: list[FoundItem]) -> Any:
+def _prediction(found: list[EvidenceItem]) -> Any:
     return dspy.Prediction(
         passages=[each.text for each in found],
         scores=[each.score for each in found],

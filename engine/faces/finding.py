@@ -16,7 +16,7 @@ MAX_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class FoundItem:
+class EvidenceItem:
     """An item of evidence for a framework.
 
     id: the same for every question. text: the chain, or the triple, in words. score: None for the result of a form.
@@ -30,7 +30,7 @@ class FoundItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Finder:
+class EvidenceFinder:
     """Finds the best items for a question, at most `top_k`.
 
     engine: an `Engine`, or anything with its `retrieve` and `aretrieve`. A question without a known entity has no
@@ -46,7 +46,7 @@ class Finder:
         if self.top_k < 1:
             raise UsageError(f"expected at least 1 item, found {self.top_k}")
 
-    def find(self, question: str) -> list[FoundItem]:
+    def find(self, question: str) -> list[EvidenceItem]:
         """Return the items, best first; the result of a form before them."""
         try:
             evidence = self.engine.retrieve(question, top_k=self.top_k)
@@ -55,7 +55,7 @@ class Finder:
         answers = self.engine.answer_evidence([evidence]) if self._answers_alone else None
         return self._items(evidence, None if answers is None else not answers[0].found)
 
-    async def afind(self, question: str) -> list[FoundItem]:
+    async def afind(self, question: str) -> list[EvidenceItem]:
         """Like `find`."""
         try:
             evidence = await self.engine.aretrieve(question, top_k=self.top_k)
@@ -70,7 +70,7 @@ class Finder:
         answerer = getattr(getattr(self.engine, "recipe", None), "answerer", None)
         return getattr(answerer, "name", "") == "extractive"
 
-    def _items(self, evidence: Evidence[Item], abstained: bool | None) -> list[FoundItem]:
+    def _items(self, evidence: Evidence[Item], abstained: bool | None) -> list[EvidenceItem]:
         if abstained and self.leave_out_abstained:
             return []
         found = items_of(evidence)[: self.top_k]
@@ -79,24 +79,24 @@ class Finder:
         return found
 
 
-def items_of(evidence: Evidence[Item]) -> list[FoundItem]:
+def items_of(evidence: Evidence[Item]) -> list[EvidenceItem]:
     """Return the items of evidence, best first; what came of a question of a form before the paths it rests on."""
     found = [_item(evidence, index) for index in range(len(evidence.items))]
     form = evidence.extra_of(FormResult)
     return found if form is None else [_form_item(evidence, form), *found]
 
 
-def _form_item(evidence: Evidence[Item], form: FormResult) -> FoundItem:
+def _form_item(evidence: Evidence[Item], form: FormResult) -> EvidenceItem:
     names = ", ".join(each.entity.label for each in form.found[:MAX_NAMED])
     said = form.reason or form.says or (str(form.total) if form.counted else names)
     metadata = {"source": "lodestar", "format": FORMAT, "kind": "form", **form.as_json()}
-    return FoundItem(f"form {evidence.question.text}", f"{said} ({form.text})", None, metadata)
+    return EvidenceItem(f"form {evidence.question.text}", f"{said} ({form.text})", None, metadata)
 
 
-def _item(evidence: Evidence[Item], index: int) -> FoundItem:
+def _item(evidence: Evidence[Item], index: int) -> EvidenceItem:
     item = evidence.items[index].value
     metadata = {"source": "lodestar", "format": FORMAT, "kind": evidence.kind, **item_data(evidence, index)}
-    return FoundItem(_identity(item), item_text(item), metadata["score"], metadata)
+    return EvidenceItem(_identity(item), item_text(item), metadata["score"], metadata)
 
 
 def _identity(item: Item) -> str:

@@ -8,7 +8,7 @@ from haystack import Document, component, default_from_dict, default_to_dict
 
 from ..errors import UsageError
 from ..settings import SECRETS
-from .finding import Finder, FoundItem
+from .finding import EvidenceFinder, EvidenceItem
 
 
 @component
@@ -18,7 +18,7 @@ class LodestarRetriever:
     settings: those of `Engine` that name the graph, as ``{"name": "geo"}`` or ``{"uri": …}``; secrets come from the
     environment, so that a saved pipeline has none. recipe, options: as of `Engine`. The engine is opened at
     `warm_up` or the first question and given back by `close`. Or give an `engine` of your own; such a component cannot
-    be saved. top_k, leave_out_abstained: see `Finder`.
+    be saved. top_k, leave_out_abstained: see `EvidenceFinder`.
 
     Load a saved pipeline with ``Pipeline.loads(text, allowed_modules=["lodestar"])``.
     """
@@ -86,10 +86,10 @@ class LodestarRetriever:
         """Return a component with these parameters."""
         return default_from_dict(cls, data)
 
-    def _finder_of(self, top_k: int | None, engine: Any) -> Finder:
+    def _finder_of(self, top_k: int | None, engine: Any) -> EvidenceFinder:
         kept = self._parameters["top_k"] if top_k is None else top_k
-        return Finder(engine, kept, self._parameters["leave_out_abstained"])
+        return EvidenceFinder(engine, kept, self._parameters["leave_out_abstained"])
 
 
-def _document(item: FoundItem) -> Document:
+def _document(item: EvidenceItem) -> Document:
     return Document(id=item.id, content=item.text, score=item.score, meta=item.metadata)

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field
 
 from ..evidence.text import answer_text
 from ..settings import resolve
-from .finding import Finder, FoundItem
+from .finding import EvidenceFinder, EvidenceItem
 
 if TYPE_CHECKING:
     from ..api import Engine
@@ -91,11 +91,11 @@ class LodestarRetriever(BaseRetriever):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _finder(self, k: int | None) -> Finder:
-        return Finder(self.engine, self.k if k is None else k, self.leave_out_abstained)
+    def _finder(self, k: int | None) -> EvidenceFinder:
+        return EvidenceFinder(self.engine, self.k if k is None else k, self.leave_out_abstained)
 
 
-def make_document(item: FoundItem) -> Document:
+def make_document(item: EvidenceItem) -> Document:
     """Return an item as a document."""
     return Document(id=item.id, page_content=item.text, metadata=item.metadata)
 

@@ -7,19 +7,19 @@ from typing import Any
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from .finding import Finder, FoundItem
+from .finding import EvidenceFinder, EvidenceItem
 
 
 class LodestarRetriever(BaseRetriever):
     """Retrieves reasoning paths as nodes with scores, best first; `aretrieve` is native asyncio.
 
-    engine, top_k, leave_out_abstained: see `Finder`. A node's metadata is that of `FoundItem`; it stands in no prompt
-    and no embedding. Other keyword arguments are those of LlamaIndex's retrievers.
+    engine, top_k, leave_out_abstained: see `EvidenceFinder`. A node's metadata is that of `EvidenceItem`; it stands in
+    no prompt and no embedding. Other keyword arguments are those of LlamaIndex's retrievers.
     """
 
     def __init__(self, engine: Any, *, top_k: int = 10, leave_out_abstained: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._finder = Finder(engine, top_k, leave_out_abstained)
+        self._finder = EvidenceFinder(engine, top_k, leave_out_abstained)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return [_node(each) for each in self._finder.find(query_bundle.query_str)]
@@ -28,7 +28,7 @@ class LodestarRetriever(BaseRetriever):
         return [_node(each) for each in await self._finder.afind(query_bundle.query_str)]
 
 
-def _node(item: FoundItem) -> NodeWithScore:
+def _node(item: EvidenceItem) -> NodeWithScore:
     hidden = list(item.metadata)
     node = TextNode(
         id_=item.id,

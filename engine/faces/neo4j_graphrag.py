@@ -8,14 +8,14 @@ from neo4j import Record
 from neo4j_graphrag.retrievers.base import Retriever
 from neo4j_graphrag.types import RawSearchResult, RetrieverResultItem
 
-from .finding import Finder
+from .finding import EvidenceFinder
 
 
 class LodestarRetriever(Retriever):
     """Retrieves reasoning paths, best first: ``search(query_text=question)``.
 
-    engine, top_k, leave_out_abstained: see `Finder`. ``retriever_config={"top_k": 5}`` of `GraphRAG.search` changes it
-    for one question. An item's metadata has `id`, `score` and what `FoundItem` says.
+    engine, top_k, leave_out_abstained: see `EvidenceFinder`. ``retriever_config={"top_k": 5}`` of `GraphRAG.search`
+    changes it for one question. An item's metadata has `id`, `score` and what `EvidenceItem` says.
     """
 
     def __init__(self, engine: Any, *, top_k: int = 10, leave_out_abstained: bool = False) -> None:
@@ -38,5 +38,5 @@ class LodestarRetriever(Retriever):
         metadata = record.data()
         return RetrieverResultItem(content=metadata.pop("text"), metadata=metadata)
 
-    def _finder(self, top_k: int) -> Finder:
-        return Finder(self._engine, top_k or self._top_k, self._leave_out_abstained)
+    def _finder(self, top_k: int) -> EvidenceFinder:
+        return EvidenceFinder(self._engine, top_k or self._top_k, self._leave_out_abstained)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..neo4j.templates import Request, Row, template
-from ..values import Entity, Step
+from ..values import Entity, RelationStep
 
 MAX_STEPS = 4
 MAX_ENDS = 10_000
@@ -19,13 +19,13 @@ class EndSet:
     """The ends of a relation path from a topic. only: the ends that count, None for all. negated: exclude them."""
 
     topic: str
-    steps: tuple[Step, ...]
+    steps: tuple[RelationStep, ...]
     negated: bool = False
     only: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class ValueBounds:
     """Bounds of numbers (least, most) and dates (first, last); see ``combine_ends.cypher``."""
 
     least: float | None = None
@@ -59,16 +59,16 @@ class Combination:
     sets: tuple[EndSet, ...]
     any_of: bool = False
     excluded: tuple[str, ...] = ()
-    value_steps: tuple[Step, ...] = ()
+    value_steps: tuple[RelationStep, ...] = ()
     by_count: bool = False
     order: str = ""
-    bound: Bound = field(default_factory=Bound)
+    bound: ValueBounds = field(default_factory=ValueBounds)
 
 
 def combine_ends(combination: Combination, stored_as: Mapping[str, str], limit: int) -> Request[CombinationResult]:
     """Combine the ends of the sets, and return the first `limit` of them."""
 
-    def steps(path: Sequence[Step]) -> list[dict[str, Any]]:
+    def steps(path: Sequence[RelationStep]) -> list[dict[str, Any]]:
         return [
             {"relation": s.relation, "type": stored_as.get(s.relation, s.relation), "inverse": s.inverse} for s in path
         ]

@@ -21,7 +21,7 @@ from ..linking.topics import look_up_topics
 from ..stages import Linker, RerankingLinker, Retriever
 from ..steps import Steps, send_all
 from ..values import LinkedQuestion, Question, Scored
-from .ends import MAX_STEPS, Bound, Combination, CombinationResult, EndSet, combine_ends
+from .ends import MAX_STEPS, Combination, CombinationResult, EndSet, ValueBounds, combine_ends
 from .part_chains import (
     SAMPLED,
     begins_with,
@@ -243,10 +243,10 @@ class FormRetriever:
             state.reason = f"a path of more than {MAX_STEPS} triples cannot be combined"
             return None
         within, dates = plan.within, plan.dates
-        bound = Bound()
+        bound = ValueBounds()
         if within is not None:
             span = dates or replace(within, least=None, most=None)
-            bound = Bound(within.least, within.most, span.least, span.most, within.with_least, within.with_most)
+            bound = ValueBounds(within.least, within.most, span.least, span.most, within.with_least, within.with_most)
         excluded = tuple(
             topic.entity.id
             for topic in state.linked.topics

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...models.forms.plan import is_value
+from ...models.forms.plan import is_number_or_date
 from ...models.wording.english import singular
 from ...models.wording.kinds import value_kind
 from ..evidence.chain import Chain
@@ -74,7 +74,7 @@ def take_back_last_hop(part: Scored[Chain], value: Scored[Chain]) -> tuple[Score
 
 def leads_to_values(chain: Chain) -> bool:
     """Return whether the ends are numbers or dates."""
-    return all(is_value(end.label) for end in chain.answers[:SAMPLED])
+    return all(is_number_or_date(end.label) for end in chain.answers[:SAMPLED])
 
 
 def leads_to_number(chain: Chain) -> bool:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from ...models.text.encoders import EncoderUnavailableError, FloatArray, SentenceEncoder
 from ...models.whole_file import atomic_write, file_sha256
 from ..errors import EncoderError, UsageError
-from ..neo4j.catalogue import Edition, read_catalogue, read_edition, read_graph_state
+from ..neo4j.catalogue import Edition, read_catalogue, read_graph_revision, read_graph_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.templates import Request, template
 from ..progress import Progress, ignore_progress
@@ -253,8 +253,9 @@ def index_entities(
 ) -> EntityIndexReport:
     """Build or update the entity index of a graph.
 
-    After an interruption the next call continues. Raises `GraphError` for an empty graph, `UsageError` for more than
-    `max_entities` entities, `EncoderError` without the encoder, `StorageError` if the folder cannot be written.
+    After an interruption the next call continues. Raises `GraphError` for an empty graph, `UsageError` for
+    more than `max_entities` entities, `EncoderError` without the encoder, `StorageError` if the folder cannot be
+    written.
     """
     state = gateway.fetch(read_graph_state())
     if state.is_empty:
@@ -264,7 +265,7 @@ def index_entities(
             f"the graph has {state.num_entities:,} entities, and their index takes much time and disk space "
             f"(docs/linking.md): expected at most {max_entities:,}; raise it with --max-entities"
         )
-    edition = gateway.fetch(read_edition())
+    edition = gateway.fetch(read_graph_revision())
     kinds = EntityTypes(gateway.fetch(read_catalogue()))
 
     def pages() -> Iterator[list[tuple[str, str]]]:

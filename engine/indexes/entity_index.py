@@ -69,7 +69,7 @@ class NearEntity:
     cosine: float
 
 
-class NearestEntities:
+class NearestEntitySearch:
     """Search spans of words in an entity index: `top_k` entities for each, with a cosine of at least `least`."""
 
     def __init__(self, index: EntityIndex, vectors: TextVectors, *, top_k: int = 5, least: float = 0.6) -> None:

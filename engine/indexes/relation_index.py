@@ -22,7 +22,7 @@ from ...models.text.encoders import FloatArray, SentenceEncoder
 from ...models.whole_file import atomic_write, file_sha256
 from ..neo4j.catalogue import Catalogue, RelationInfo
 from ..neo4j.connection import Connection
-from ..relations.words import index_text, words_of_relation
+from ..relations.words import relation_embedding_text, words_of_relation
 from ..settings import Settings
 from ..values import Scored
 
@@ -53,7 +53,7 @@ class _Meta:
 
 
 class RelationIndex:
-    """Nearest relations by cosine. `open_index` builds or loads it.
+    """Nearest relations by cosine. `load_or_build_index` builds or loads it.
 
     index: rows of unit vectors, the first of each relation its own words'. owners: the place of each row's relation in
     `relations`.
@@ -131,7 +131,9 @@ def index_state(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder) ->
     return IndexState(present=True, current=fits and _is_intact(folder, meta), num_relations=num_relations)
 
 
-def open_index(folder: Path, catalogue: Catalogue, encoder: SentenceEncoder, device: str = "cpu") -> RelationIndex:
+def load_or_build_index(
+    folder: Path, catalogue: Catalogue, encoder: SentenceEncoder, device: str = "cpu"
+) -> RelationIndex:
     """Return the index for the catalogue, read from `folder` if current, else built and stored there.
 
     device: where it is searched; CUDA needs faiss-gpu.
@@ -181,7 +183,7 @@ def _rows_of(relations: Sequence[RelationInfo]) -> list[tuple[int, str]]:
         for relation, meaning in zip(relations, meanings, strict=True)
         for phrase in dict.fromkeys((*meaning.forward, *meaning.inverse))
     ]
-    return [*((relation.number, index_text(relation)) for relation in relations), *phrases]
+    return [*((relation.number, relation_embedding_text(relation)) for relation in relations), *phrases]
 
 
 def _read_meta(folder: Path) -> _Meta | None:

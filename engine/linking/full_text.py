@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from ...models.words import FUNCTION_WORDS
-from ..indexes.entity_index import NearestEntities
+from ..indexes.entity_index import NearestEntitySearch
 from ..neo4j.graph import NamedEntity, NameQuery, find_entity_candidates, read_search_names
 from ..steps import Steps, send_one
 from ..values import Question, Topic
@@ -31,7 +31,7 @@ from .names import (
     mark_question_content,
     tokenise,
 )
-from .reranking import CandidateReranker, Floats, LogisticReranker, RelationFeatures
+from .reranking import CandidateReranker, Floats, LogisticReranker, RelationFeatureExtractor
 
 _NUMBERED = re.compile(rf"([a-z]{{2,5}}?)([1-9]|1\d|20|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})")
 MAX_CLAUSES = 400
@@ -126,10 +126,10 @@ class FullTextLinker:
     top_k: int = 10
     min_similarity: float = 0.8
     type_words: Collection[str] = frozenset()
-    evidence: RelationFeatures | None = None
+    evidence: RelationFeatureExtractor | None = None
     reranker: CandidateReranker = field(default_factory=LogisticReranker)
     considered: int = 20
-    nearest: NearestEntities | None = None
+    nearest: NearestEntitySearch | None = None
     nearest_below: float = 0.3
 
     def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Topic, ...]]]:

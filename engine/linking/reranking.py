@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...models.similarity import UNKNOWN_TYPE, SimilarityWeights, compute_support, mask_topic, type_phrase
+from ...models.similarity import UNKNOWN_TYPE, SimilarityWeights, compute_support, find_asked_type, mask_topic
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, find_end_type, hop_phrases, verbalise_hop
 from ...models.wording.kinds import find_which_noun
@@ -41,7 +41,7 @@ MAX_HOPS = 200
 BESIDE = 2
 
 
-class RelationFeatures:
+class RelationFeatureExtractor:
     """Makes features of candidates; `words` has those of each relation by catalogue number.
 
     A hop is read in its own words or in the phrase of its `words` that fits the question best.
@@ -60,7 +60,7 @@ class RelationFeatures:
         hops = {self._hop(n) for some in found for topic in some for n in self._list_hops(topic)}
         questions = dict.fromkeys(each for some in masked for each in some)
         self._vectors.encode_tokens([*questions, *sorted({text for texts, _ in hops for text in texts})])
-        self._vectors.encode([*map(type_phrase, questions), *sorted({kind for _, kind in hops if kind})])
+        self._vectors.encode([*map(find_asked_type, questions), *sorted({kind for _, kind in hops if kind})])
         return [self._of(text, some, q) for text, some, q in zip(texts, found, masked, strict=True)]
 
     def leave_out_asked_type(self, text: str, some: Sequence[Topic]) -> Sequence[Topic]:
@@ -107,7 +107,7 @@ class RelationFeatures:
         read = [self._choose_reading(texts, question) for texts, _ in hops]
         tokens = [vectors.tokens(text) for text in read]
         starts = np.cumsum([0, *(len(each) for each in tokens[:-1])]).astype(np.int64)
-        asked_for = vectors.sentence(type_phrase(question))
+        asked_for = vectors.sentence(find_asked_type(question))
         cosine = np.stack([vectors.sentence(text) for text in read]) @ vectors.sentence(question)
         supported = compute_support(np.concatenate(tokens), starts, vectors.tokens(question))
         reached = np.array([vectors.sentence(kind) @ asked_for if kind else UNKNOWN_TYPE for _, kind in hops])
@@ -181,7 +181,7 @@ def compute_features(found: Sequence[Topic], relations: Floats) -> Floats:
     return np.column_stack([np.ones(len(found)), compute_log_odds(found), relations])
 
 
-def compute_trained_features(found: Sequence[Topic], relations: Floats) -> Floats:
+def compute_linker_features(found: Sequence[Topic], relations: Floats) -> Floats:
     """Return the input of a trained linker, (num_candidates, num_features), in the order of `TRAINED_FEATURES`."""
     by_words = compute_log_odds(found)
     of_words = np.array([candidate.features[1:] for candidate in found])

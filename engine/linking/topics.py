@@ -10,9 +10,9 @@ from rapidfuzz.distance import DamerauLevenshtein
 
 from ...models.words import FUNCTION_WORDS, fold
 from ..neo4j.graph import (
+    EntitySignature,
     NamedEntity,
     NameQuery,
-    Signature,
     find_entity_candidates,
     read_signatures,
     read_value_signatures,
@@ -123,7 +123,7 @@ def look_up_topics(
     ]
 
 
-def _read_signatures(ids: Sequence[str]) -> Steps[dict[str, Signature]]:
+def _read_signatures(ids: Sequence[str]) -> Steps[dict[str, EntitySignature]]:
     """Read the signatures of the entities and literals with these ids; one round trip."""
     if not ids:
         return {}
@@ -157,7 +157,7 @@ def compute_link_penalties(topics: Sequence[Topic], link_weight: float) -> Mappi
     return {topic.entity.id: link_weight * (topic.score - best) for topic in topics}
 
 
-def _read_named_signatures(names: Sequence[str]) -> Steps[dict[str, Signature]]:
+def _read_named_signatures(names: Sequence[str]) -> Steps[dict[str, EntitySignature]]:
     """Read the signatures of the entities with these names, by name."""
     entities = yield from resolve_names(names)
     if not entities:
@@ -166,15 +166,15 @@ def _read_named_signatures(names: Sequence[str]) -> Steps[dict[str, Signature]]:
     return {name: signatures[entity.id] for name, entity in entities.items() if entity.id in signatures}
 
 
-def _make_given_topics(question: Question, signatures: Mapping[str, Signature]) -> tuple[Topic, ...]:
+def _make_given_topics(question: Question, signatures: Mapping[str, EntitySignature]) -> tuple[Topic, ...]:
     found = {s.entity.id: s for given in question.topic_entities if (s := signatures.get(given)) is not None}
     return tuple(Topic(s.entity, s.degree, s.relations) for s in found.values())
 
 
-def add_signature(topic: Topic, signature: Signature) -> Topic:
+def add_signature(topic: Topic, signature: EntitySignature) -> Topic:
     """Return a linker's candidate with its data from the graph."""
     return replace(topic, entity=signature.entity, degree=signature.degree, relations=signature.relations)
 
 
-def _add_signatures(found: Candidates, signatures: Mapping[str, Signature]) -> list[Topic]:
+def _add_signatures(found: Candidates, signatures: Mapping[str, EntitySignature]) -> list[Topic]:
     return [add_signature(each, signatures[i]) for each in found if (i := each.entity.id) in signatures]

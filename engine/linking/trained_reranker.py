@@ -11,7 +11,7 @@ from ...models.linker.config import LinkerDescription
 from ...models.linker.training import CandidateScorer
 from ..errors import CheckpointError
 from ..values import Topic, check_finite
-from .reranking import TRAINED_FEATURES, Floats, compute_trained_features
+from .reranking import TRAINED_FEATURES, Floats, compute_linker_features
 
 
 class TrainedReranker:
@@ -25,7 +25,7 @@ class TrainedReranker:
         """Return the calibrated probability of each candidate."""
         slope, intercept = self.description.calibration
         with torch.no_grad():
-            logits = self._network(torch.from_numpy(compute_trained_features(found, relations).astype(np.float32)))
+            logits = self._network(torch.from_numpy(compute_linker_features(found, relations).astype(np.float32)))
         check_finite(logits.numpy(), "a checkpoint of kind linker")
         probability: Floats = 1 / (1 + np.exp(-(slope * logits.numpy().astype(np.float64) + intercept)))
         return probability

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..neo4j.graph import find_values
+from ..neo4j.graph import find_literals_by_prefix
 from ..stages import RerankingLinker
 from ..steps import Steps, send_one
 from ..values import Entity, Question, Topic, literal_term
@@ -91,7 +91,7 @@ class ValueLinker:
         if not forms:
             return found
         wanted = [(at, form, term) for at, form in forms for term in _write_terms(form)]
-        literals = yield from send_one(find_values([term for *_, term in wanted], OF_A_VALUE))
+        literals = yield from send_one(find_literals_by_prefix([term for *_, term in wanted], OF_A_VALUE))
         added: list[dict[str, tuple[ValueMention, Entity]]] = [{} for _ in questions]
         for (at, form, _), some in zip(wanted, literals, strict=True):
             for literal in some:

@@ -29,7 +29,7 @@ CONTEXT = 8_192
 QUIET = -1
 
 
-class EmbeddedEndpoint:
+class GgufEndpoint:
     """A GGUF file, one prompt at a time; it is loaded at the first prompt.
 
     model: a file, or the name of one in `folder`, with or without ``.gguf``. Raises `LLMError` for a file that is not
@@ -74,7 +74,7 @@ class EmbeddedEndpoint:
             if self._endpoint is None:
                 key = secrets.token_hex(16)
                 with show_waiting(f"loading {self.path.name}"):
-                    self._server = start_server(self.path, key)
+                    self._server = start_llama_server(self.path, key)
                 self._endpoint = ChatEndpoint(
                     base_url=f"{self._server.listening_address}/v1",
                     model=self.model,
@@ -97,7 +97,7 @@ def find_gguf(model: str, folder: Path) -> Path:
     return path
 
 
-def start_server(path: Path, key: str) -> Any:
+def start_llama_server(path: Path, key: str) -> Any:
     """Return llama.cpp's server on a free port of this machine; raise `LLMError` if it cannot load the model."""
     with translate_import_errors("a GGUF model"):
         import xllamacpp

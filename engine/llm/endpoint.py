@@ -18,7 +18,7 @@ import openai
 from ..errors import LLMError
 from ..settings import is_loopback
 from .cache import key_of
-from .limits import BadResponseBodyError, completion_in
+from .limits import BadResponseBodyError, parse_completion
 from .prompts import Completion, Prompt, PromptTooLongError
 from .streaming import STREAM_OPTIONS, listen, merge_events
 
@@ -272,7 +272,7 @@ class ChatEndpoint:
                 self._unknown |= wanted.keys() - options.keys()
                 if _is_schema(wanted) and not _is_schema(options):
                     self._unknown |= {SCHEMA}
-                return completion_in(merge_events(raw.content), prompt, self.model, self._name)
+                return parse_completion(merge_events(raw.content), prompt, self.model, self._name)
 
     def _open_client(self) -> openai.AsyncOpenAI:
         """Return the client; the first call creates it, because importing it is slow."""

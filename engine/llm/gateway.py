@@ -14,7 +14,7 @@ from ...models.language.causal_lm import CausalLM
 from ..errors import LLMError, LodestarError
 from ..settings import Settings, sends_openai_env
 from .cache import ReplyCache
-from .embedded import GGUF, EmbeddedEndpoint
+from .embedded import GGUF, GgufEndpoint
 from .endpoint import ChatEndpoint
 from .local import LOCAL, Endpoint, LocalEndpoint
 from .prompts import ChatUsage, Completed, Completion, Prompt, usage_of
@@ -105,7 +105,7 @@ class ChatGateway:
         if settings.llm_base_url == LOCAL:
             endpoint = LocalEndpoint(local(settings.llm_model), settings.llm_timeout_s)
         elif settings.llm_base_url == GGUF:
-            endpoint = EmbeddedEndpoint(settings.llm_model, settings.home_dir / "models", settings.llm_timeout_s)
+            endpoint = GgufEndpoint(settings.llm_model, settings.home_dir / "models", settings.llm_timeout_s)
         else:
             endpoint = ChatEndpoint(
                 base_url=settings.llm_base_url,

@@ -28,7 +28,7 @@ MAX_REPLY_CHARS = 100_000
 """Of the text of a reply, so that parsing it takes little time."""
 
 
-def completion_in(body: bytes, prompt: Prompt, model: str, name: str) -> Completion:
+def parse_completion(body: bytes, prompt: Prompt, model: str, name: str) -> Completion:
     """Return the completion in a response body. Raises `UnusableReplyError`, whose message starts with the model's
     `name`.
 

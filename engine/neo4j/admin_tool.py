@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ServerError
+from ..errors import EmbeddedServerError
 from .home import ServerHome
 from .process import COLLECTOR, JVM_FLAGS, environment, failure_reason, hold_interrupt, is_alive, java, wait_for_end
 from .tied import tie_to_parent
@@ -42,10 +42,10 @@ class CommandResult:
 
 
 def run_admin(home: ServerHome, class_path: Iterable[Path], arguments: Iterable[str], *, heap_mb: int = 256) -> None:
-    """Run a command. Raises `ServerError` with the explaining line of the output if it fails."""
+    """Run a command. Raises `EmbeddedServerError` with the explaining line of the output if it fails."""
     ended = run(home, class_path, arguments, heap_mb=heap_mb)
     if ended.exit_code:
-        raise ServerError(f"Neo4j's admin tool failed: {ended.reason}")
+        raise EmbeddedServerError(f"Neo4j's admin tool failed: {ended.reason}")
 
 
 def run(
@@ -90,7 +90,7 @@ def run(
     return CommandResult("".join(lines), process.returncode)
 
 
-def end_leftovers(home: ServerHome) -> None:
+def kill_leftover_commands(home: ServerHome) -> None:
     """Kill the commands that a killed lodestar left running on this home."""
     import psutil
 
@@ -101,7 +101,7 @@ def end_leftovers(home: ServerHome) -> None:
         except psutil.NoSuchProcess:
             continue
         except (psutil.AccessDenied, psutil.TimeoutExpired) as error:
-            raise ServerError(
+            raise EmbeddedServerError(
                 f"process {process.pid} still writes {home.folder} for a lodestar that was killed: end it and try again"
             ) from error
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import ServerError, StorageError
+from ..errors import EmbeddedServerError, StorageError
 from ..progress import Progress, ignore_progress
 from . import admin_tool, graph_files, machine
 from .embedded import BOLT_PORT, HTTP_PORT, EmbeddedServer
@@ -66,7 +66,7 @@ class ImportCounts:
     num_properties: int
 
 
-class StageReader:
+class ImportProgressReader:
     """Read the output line by line and call `progress`; each stage ends at its total of nodes or relationships."""
 
     def __init__(self, num_nodes: int, num_relationships: int, progress: Progress) -> None:
@@ -106,7 +106,7 @@ def find_import_failure(output: str) -> str:
     return ""
 
 
-def lacks_room(output: str) -> bool:
+def reports_full_disk(output: str) -> bool:
     """Return whether the import failed because the disk is full."""
     return _NO_ROOM_MESSAGE.search(output) is not None
 
@@ -136,8 +136,8 @@ def import_graph(
 ) -> ImportCounts:
     """Build the graph of a stopped server from the files. The old graph is deleted first.
 
-    Returns the importer's counts. Raises `StorageError` if the disk is full, else `ServerError` with the importer's
-    reason; after an error or Ctrl-C the home has no graph. See ``logs/import.log`` for more.
+    Returns the importer's counts. Raises `StorageError` if the disk is full, else `EmbeddedServerError` with the
+    importer's reason; after an error or Ctrl-C the home has no graph. See ``logs/import.log`` for more.
     """
     total_mb = machine.memory_mb()
     heap_mb = heap_mb or machine.default_import_heap_mb(total_mb)
@@ -145,7 +145,7 @@ def import_graph(
     free_bytes = shutil.disk_usage(home.data).free
     if free_bytes < _least_bytes(files):
         raise _no_room(home, files, free_bytes)
-    reader = StageReader(files.num_nodes, files.num_relationships, progress)
+    reader = ImportProgressReader(files.num_nodes, files.num_relationships, progress)
     graph_files.begin_import(home)
     try:
         with (home.logs / LOG).open("w", encoding="utf-8") as log:
@@ -166,7 +166,7 @@ def import_graph(
                 folder=files.folder,
                 on_line=on_line,
             )
-        if ended.exit_code and lacks_room(ended.output):
+        if ended.exit_code and reports_full_disk(ended.output):
             raise _no_room(home, files, free_bytes)
         counts = _check_import(ended, home, files)
         graph_files.end_import(home)
@@ -211,17 +211,17 @@ def _no_room(home: ServerHome, files: ImportFiles, free_bytes: int) -> StorageEr
 def _check_import(ended: admin_tool.CommandResult, home: ServerHome, files: ImportFiles) -> ImportCounts:
     log = home.logs / LOG
     if ended.exit_code < 0:
-        raise ServerError(
+        raise EmbeddedServerError(
             f"Neo4j's importer was killed by signal {-ended.exit_code}: if the machine ran out of memory, close other "
             f"programs; its log is {log}"
         )
     if ended.exit_code:
-        raise ServerError(
+        raise EmbeddedServerError(
             f"Neo4j's importer failed: {find_import_failure(ended.output) or ended.reason}; its log is {log}"
         )
     counts = read_import_counts(ended.output)
     if (counts.num_nodes, counts.num_relationships) != (files.num_nodes, files.num_relationships):
-        raise ServerError(
+        raise EmbeddedServerError(
             f"Neo4j's importer made {counts.num_nodes:,} nodes and {counts.num_relationships:,} relationships: "
             f"expected {files.num_nodes:,} and {files.num_relationships:,}; its log is {log}"
         )
@@ -271,7 +271,7 @@ class ImportServer(EmbeddedServer):
             return
         with self._lock_server():
             self._stop()
-            admin_tool.end_leftovers(self.home)
+            admin_tool.kill_leftover_commands(self.home)
             graph_files.delete_graph(self.home)
 
     def _find_avoided_ports(self) -> set[int]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from ...models.wording.kinds import NO_KIND, EndKind
-from ..errors import GraphError, UnknownRelationError
+from ..errors import GraphError, StaleCatalogueError
 from ..steps import Steps, send_one
 from .templates import Request, Row, template
 
@@ -262,7 +262,7 @@ def read_graph_state() -> Request[GraphState]:
     return Request(template("read_graph_state"), {}, decode)
 
 
-def read_edition() -> Request[Edition]:
+def read_graph_revision() -> Request[Edition]:
     """Read the edition, which differs after every change of the graph by Lodestar."""
 
     def decode(rows: Sequence[Row]) -> Edition:
@@ -288,7 +288,7 @@ def read_relation_counts() -> Request[dict[str, int]]:
     return Request(template("read_relation_counts"), {}, dict)
 
 
-def check_signatures() -> Request[int]:
+def count_signature_mismatches() -> Request[int]:
     """Count the entities whose relation signature disagrees with the graph; reads every relationship."""
     return Request(template("check_signatures"), {}, lambda rows: int(rows[0][0]))
 
@@ -298,19 +298,19 @@ def read_full_state() -> Steps[GraphState]:
     state = yield from send_one(read_graph_state())
     if not state.unfinished_loads and not state.deleting_loads:
         return state
-    return replace(state, under_way=(yield from send_one(read_running_load())))
+    return replace(state, under_way=(yield from send_one(check_load_running())))
 
 
-def read_running_load() -> Request[bool]:
+def check_load_running() -> Request[bool]:
     """Read whether a load or a deletion of this user is running, by the lock that it holds."""
     return Request(template("count_lock_holders"), {}, lambda rows: bool(rows and rows[0][0]))
 
 
-def name_relation(number: int, relations: Mapping[int, str]) -> str:
-    """Return a relation's name by its catalogue number; raise `UnknownRelationError` where the catalogue lacks it."""
+def look_up_relation_name(number: int, relations: Mapping[int, str]) -> str:
+    """Return a relation's name by its catalogue number; raise `StaleCatalogueError` where the catalogue lacks it."""
     name = relations.get(number)
     if name is None:
-        raise UnknownRelationError(
+        raise StaleCatalogueError(
             f"relation number {number} of the graph is not in its catalogue: load the graph again with --force"
         )
     return name

@@ -34,7 +34,7 @@ class _Copy:
     why: str = ""
 
 
-class Copies:
+class ReplicaPool:
     """The copies of a connection, by number. Thread-safe; a connection with one address has one that is never left out.
 
     clock: seconds that only grow.

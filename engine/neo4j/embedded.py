@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal
 from ..errors import (
     AuthenticationError,
     DatabaseUnavailableError,
+    EmbeddedServerError,
     LodestarError,
     PortTakenError,
-    ServerError,
     UsageError,
 )
 from ..progress import show_waiting
@@ -99,8 +99,8 @@ class EmbeddedServer:
         """Start the server unless it runs, and return when Bolt and Browser answer.
 
         Omitted values are those given before, else defaults: free ports, and memory by the machine's and the size of
-        the store. Raises `UsageError`, `PortTakenError`, `DownloadError`, or `ServerError` with the reason from the
-        server's log. If the start fails or is interrupted by Ctrl-C, the server's process is ended too.
+        the store. Raises `UsageError`, `PortTakenError`, `DownloadError`, or `EmbeddedServerError` with the reason from
+        the server's log. If the start fails or is interrupted by Ctrl-C, the server's process is ended too.
         """
         given = {"bolt_port": bolt_port, "http_port": http_port, "heap_mb": heap_mb, "pagecache_mb": pagecache_mb}
         _check(given)
@@ -125,7 +125,7 @@ class EmbeddedServer:
     @property
     def store_mb(self) -> int:
         """The size of the graph's files that the page cache holds, in MB."""
-        return graph_files.store_bytes(self.home) >> 20
+        return graph_files.measure_store_size(self.home) >> 20
 
     def status(self) -> Status:
         """Return the state of the server."""
@@ -195,8 +195,8 @@ class EmbeddedServer:
     def _settle(self, *, sweep: bool = True) -> None:
         """End processes that a killed lodestar left behind, and finish its file operations; no server runs."""
         if self.home.folder.exists():
-            admin_tool.end_leftovers(self.home)
-            graph_files.finish_exchange(self.home)
+            admin_tool.kill_leftover_commands(self.home)
+            graph_files.finish_graph_swap(self.home)
             if sweep:
                 graph_files.delete_leftovers(self.home)
 
@@ -205,7 +205,7 @@ class EmbeddedServer:
         if self.home.folder.exists():
             with self._lock_server():
                 self._stop()
-                admin_tool.end_leftovers(self.home)
+                admin_tool.kill_leftover_commands(self.home)
                 self.home.delete()
 
     def _find_avoided_ports(self) -> set[int]:
@@ -273,14 +273,14 @@ class EmbeddedServer:
         state = self.home.read_state()
         server = process.find_server(self.home, state)
         if not state or not server:
-            raise ServerError(f"Neo4j ended while it started; its log is {self.home.console_log}")
+            raise EmbeddedServerError(f"Neo4j ended while it started; its log is {self.home.console_log}")
         with show_waiting(f"starting Neo4j {self.name!r}", shown=progress):
             process.wait_until_ready(server, self.home, state, START_TIMEOUT_S)
         try:
             with Gateway(self.connection()) as gateway:
                 gateway.version()
         except AuthenticationError as error:
-            raise ServerError(
+            raise EmbeddedServerError(
                 f"{self.home.password_file}: expected the password of user {USER}, which was changed in the server: "
                 "write the new one into this file"
             ) from error
@@ -322,10 +322,10 @@ def _check(given: Mapping[str, int | None]) -> None:
 
 
 def _refuse_changes(status: Status, given: Mapping[str, int | None]) -> None:
-    """Raise `ServerError` if the given options differ from those of the running server."""
+    """Raise `EmbeddedServerError` if the given options differ from those of the running server."""
     for name, value in given.items():
         if value is not None and value != getattr(status, name):
-            raise ServerError(
+            raise EmbeddedServerError(
                 f"the embedded Neo4j {status.name!r} already runs with {name} {getattr(status, name)}, not {value}: "
                 "stop it first, then start it with the new value"
             )

@@ -28,10 +28,10 @@ from ..errors import (
     QueryTimeoutError,
     UnsupportedVersionError,
 )
-from ..steps import Steps, drive, drive_async, requests_in
-from .catalogue import read_edition
+from ..steps import Steps, check_database_requests, run_steps, run_steps_async
+from .catalogue import read_graph_revision
 from .connection import GRACE_S, Connection
-from .copies import GONE, Copies
+from .copies import GONE, ReplicaPool
 from .load_lock import OpenTransaction, end_transactions, hold_load_lock
 from .templates import Request, Row
 
@@ -146,7 +146,7 @@ class Gateway:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.round_trips = 0
-        self._copies = Copies(connection)
+        self._copies = ReplicaPool(connection)
         with translate_errors(connection):
             self._drivers = [GraphDatabase.driver(uri, **connection.driver_options) for uri in connection.uris]
         self._pool = ThreadPoolExecutor(MAX_CONCURRENT, thread_name_prefix="lodestar-query")
@@ -188,11 +188,11 @@ class Gateway:
         """Get the bookmark of the server that takes writes: whichever server is read from then on waits until it has
         what others wrote, such as a load that has just ended. If no server takes writes, reads go on without."""
         with suppress(driver_errors.ServiceUnavailable, driver_errors.SessionExpired):
-            self._query(read_edition(), driver, RoutingControl.WRITE)
+            self._query(read_graph_revision(), driver, RoutingControl.WRITE)
 
     def run(self, steps: Steps[T]) -> T:
         """Run steps that only use the database, and return their result."""
-        return drive(steps, lambda group: self.send(requests_in(group)))
+        return run_steps(steps, lambda group: self.send(check_database_requests(group)))
 
     def send(self, requests: Sequence[Request[Any]]) -> list[Any]:
         """Run requests concurrently and return their decoded answers, in order."""
@@ -232,7 +232,7 @@ class Gateway:
             driver = self._drivers[number]
             try:
                 if self._copies.is_due(number):
-                    edition = read_edition().decode(self._query(read_edition(), driver))
+                    edition = read_graph_revision().decode(self._query(read_graph_revision(), driver))
                     if not self._copies.is_current(number, edition):
                         continue
                 return call(driver)
@@ -319,7 +319,9 @@ class Gateway:
             with translate_errors(self.connection):
                 try:
                     with self.hold_transaction(hold_load_lock()) as hold:
-                        answer = drive(steps(), lambda group: [hold.run(request) for request in requests_in(group)])
+                        answer = run_steps(
+                            steps(), lambda group: [hold.run(request) for request in check_database_requests(group)]
+                        )
                         hold.commit()
                         return answer
                 except driver_errors.TransientError:
@@ -353,7 +355,7 @@ class AsyncGateway:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.round_trips = 0
-        self._copies = Copies(connection)
+        self._copies = ReplicaPool(connection)
         with translate_errors(connection):
             self._drivers = [AsyncGraphDatabase.driver(uri, **connection.driver_options) for uri in connection.uris]
         self._limit = asyncio.Semaphore(MAX_CONCURRENT)
@@ -380,11 +382,11 @@ class AsyncGateway:
     async def _see_last_writes(self, driver: neo4j.AsyncDriver) -> None:
         """Like that of `Gateway`."""
         with suppress(driver_errors.ServiceUnavailable, driver_errors.SessionExpired):
-            await self._query(read_edition(), driver, RoutingControl.WRITE)
+            await self._query(read_graph_revision(), driver, RoutingControl.WRITE)
 
     async def run(self, steps: Steps[T]) -> T:
         """Run steps that only use the database, and return their result."""
-        return await drive_async(steps, lambda group: self.send(requests_in(group)))
+        return await run_steps_async(steps, lambda group: self.send(check_database_requests(group)))
 
     async def send(self, requests: Sequence[Request[Any]]) -> list[Any]:
         """Run requests concurrently and return their decoded answers, in order."""
@@ -416,7 +418,7 @@ class AsyncGateway:
             driver = self._drivers[number]
             try:
                 if self._copies.is_due(number):
-                    edition = read_edition().decode(await self._query(read_edition(), driver))
+                    edition = read_graph_revision().decode(await self._query(read_graph_revision(), driver))
                     if not self._copies.is_current(number, edition):
                         continue
                 return await call(driver)

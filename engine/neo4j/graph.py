@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from itertools import chain, repeat
 from typing import Any
 
-from ..values import Entity, Step
+from ..values import Entity, RelationStep
 from .templates import Request, Row, template
 
 RELATED = "RELATED"
@@ -30,7 +30,7 @@ class NamedEntity:
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class EntitySignature:
     """An entity with the catalogue numbers of the relations that leave (n) and enter (-n) it."""
 
     entity: Entity
@@ -47,7 +47,7 @@ class Expansion:
     """
 
     key: int
-    step: Step
+    step: RelationStep
     sources: tuple[str, ...]
     signatures: int
     last: bool
@@ -121,16 +121,18 @@ def read_search_names(ids: Sequence[str]) -> Request[dict[str, NamedEntity]]:
     return Request(template("read_search_names"), {"ids": list(ids)}, decode)
 
 
-def read_signatures(ids: Sequence[str]) -> Request[dict[str, Signature]]:
+def read_signatures(ids: Sequence[str]) -> Request[dict[str, EntitySignature]]:
     """Read the signatures of the existing entities among `ids`, by id."""
 
-    def decode(rows: Sequence[Row]) -> dict[str, Signature]:
-        return {id_: Signature(Entity(id_, name), degree, tuple(relations)) for id_, name, degree, relations in rows}
+    def decode(rows: Sequence[Row]) -> dict[str, EntitySignature]:
+        return {
+            id_: EntitySignature(Entity(id_, name), degree, tuple(relations)) for id_, name, degree, relations in rows
+        }
 
     return Request(template("read_signatures"), {"ids": list(ids)}, decode)
 
 
-def find_values(terms: Sequence[str], limit: int) -> Request[list[list[Entity]]]:
+def find_literals_by_prefix(terms: Sequence[str], limit: int) -> Request[list[list[Entity]]]:
     """Find for each id prefix the literals with this prefix, by id, at most `limit`."""
 
     def decode(rows: Sequence[Row]) -> list[list[Entity]]:
@@ -143,12 +145,12 @@ def find_values(terms: Sequence[str], limit: int) -> Request[list[list[Entity]]]
     return Request(template("find_values"), params, decode)
 
 
-def read_value_signatures(ids: Sequence[str]) -> Request[dict[str, Signature]]:
+def read_value_signatures(ids: Sequence[str]) -> Request[dict[str, EntitySignature]]:
     """Read the signatures of the existing literals among `ids`, by id: the relations that lead to them."""
 
-    def decode(rows: Sequence[Row]) -> dict[str, Signature]:
+    def decode(rows: Sequence[Row]) -> dict[str, EntitySignature]:
         return {
-            id_: Signature(Entity(id_, value, is_literal=True), degree, tuple(relations))
+            id_: EntitySignature(Entity(id_, value, is_literal=True), degree, tuple(relations))
             for id_, value, degree, relations in rows
         }
 

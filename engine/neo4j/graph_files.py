@@ -15,7 +15,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from ..errors import ServerError
+from ..errors import EmbeddedServerError
 from .home import ServerHome
 
 _GRAPH = "neo4j"
@@ -30,7 +30,7 @@ def has_graph(home: ServerHome) -> bool:
     return not _importing(home).exists() and any(store.is_file() for store in stores)
 
 
-def store_bytes(home: ServerHome) -> int:
+def measure_store_size(home: ServerHome) -> int:
     """Return the size of the graph's files, without the full-text indexes, which Neo4j's page cache does not hold."""
     num_bytes = 0
     for path in (home.data / "databases" / _GRAPH).rglob("*"):
@@ -61,34 +61,34 @@ def end_import(home: ServerHome) -> None:
 
 
 def require_whole(home: ServerHome) -> None:
-    """Raise `ServerError` unless the home has a complete graph of its own."""
+    """Raise `EmbeddedServerError` unless the home has a complete graph of its own."""
     if not has_graph(home) or not all((home.data / part / _GRAPH).is_dir() for part in _PARTS):
-        raise ServerError(f"{home.folder}: expected the loaded graph, found no complete one: load it again")
+        raise EmbeddedServerError(f"{home.folder}: expected the loaded graph, found no complete one: load it again")
 
 
 def require_same_disk(home: ServerHome, source: ServerHome) -> None:
-    """Raise `ServerError` unless a folder can be renamed from one home to the other."""
+    """Raise `EmbeddedServerError` unless a folder can be renamed from one home to the other."""
     here, there = _existing(home.data), _existing(source.data)
     if here.stat().st_dev != there.stat().st_dev:
-        raise ServerError(
+        raise EmbeddedServerError(
             f"{here} and {there} are on different disks: a bulk load needs both on one; name another home with --home"
         )
 
 
-def begin_exchange(home: ServerHome, source: ServerHome) -> None:
+def begin_graph_swap(home: ServerHome, source: ServerHome) -> None:
     """Begin to replace the graph by that of the source; this moves the source's data folder.
 
-    Raises `ServerError`, with nothing changed, if that folder cannot be renamed.
+    Raises `EmbeddedServerError`, with nothing changed, if that folder cannot be renamed.
     """
     try:
         source.data.rename(_arriving(home))
     except OSError as error:
-        raise ServerError(
+        raise EmbeddedServerError(
             f"{source.data} cannot be renamed to {_arriving(home)}: {error.strerror}; the graph stays as it was"
         ) from error
 
 
-def finish_exchange(home: ServerHome) -> None:
+def finish_graph_swap(home: ServerHome) -> None:
     """Finish an interrupted exchange and delete a partial import; afterwards a server may start."""
     if _importing(home).exists():
         delete_graph(home)
@@ -104,7 +104,7 @@ def finish_exchange(home: ServerHome) -> None:
                 graph.rename(replaced / part)
             arriving.rename(graph)
         except OSError as error:
-            raise ServerError(
+            raise EmbeddedServerError(
                 f"{arriving} cannot be renamed to {graph}: {error.strerror}: the next start of the server tries again"
             ) from error
 
@@ -132,4 +132,4 @@ def _delete(folder: Path) -> None:
         if folder.exists():
             shutil.rmtree(folder)
     except OSError as error:
-        raise ServerError(f"{error.filename or folder} cannot be deleted: {error.strerror}") from error
+        raise EmbeddedServerError(f"{error.filename or folder} cannot be deleted: {error.strerror}") from error

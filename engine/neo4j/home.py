@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from ...models.whole_file import atomic_write
-from ..errors import ServerError, StorageError, UsageError
+from ..errors import EmbeddedServerError, StorageError, UsageError
 
 LOOPBACK = "127.0.0.1"
 USER = "neo4j"
@@ -90,7 +90,7 @@ class ServerHome:
         return (self.data / "dbms" / "auth.ini").is_file() or (self.data / "databases" / "system").is_dir()
 
     def create(self) -> None:
-        """Create the folders, readable by their owner only. Raises `ServerError` if that fails."""
+        """Create the folders, readable by their owner only. Raises `EmbeddedServerError` if that fails."""
         try:
             shutil.rmtree(self._deleted_folder, ignore_errors=True)  # left by an interrupted deletion
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -127,11 +127,11 @@ class ServerHome:
         self.private_file("conf/neo4j.conf", text)
 
     def password(self) -> str:
-        """Return the password of user neo4j. Raises `ServerError` if its file is missing or unreadable."""
+        """Return the password of user neo4j. Raises `EmbeddedServerError` if its file is missing or unreadable."""
         try:
             return self.password_file.read_text(encoding="ascii").strip()
         except (OSError, ValueError) as error:
-            raise ServerError(
+            raise EmbeddedServerError(
                 f"{self.password_file}: expected the server's password, found no readable file: "
                 "put the password back, or start over with `lodestar db reset`"
             ) from error
@@ -150,18 +150,18 @@ class ServerHome:
             self.folder.rename(self._deleted_folder)
             shutil.rmtree(self._deleted_folder)
         except OSError as error:
-            raise ServerError(f"{error.filename or self.folder} cannot be deleted: {error.strerror}") from error
+            raise EmbeddedServerError(f"{error.filename or self.folder} cannot be deleted: {error.strerror}") from error
 
     @property
     def _deleted_folder(self) -> Path:
         return self.folder.with_name(f".{self.folder.name}.deleted")
 
     def _check_own_folder(self) -> None:
-        """Raise `ServerError` if the folder holds anything but a server."""
+        """Raise `EmbeddedServerError` if the folder holds anything but a server."""
         if (self.folder / "server.json").is_file():
             return
         if foreign := sorted({path.name for path in self.folder.iterdir()} - {*_FOLDERS, "password"}):
-            raise ServerError(
+            raise EmbeddedServerError(
                 f"{self.folder} holds {foreign[0]!r}: expected only a server of Lodestar; name another --home"
             )
 
@@ -232,6 +232,6 @@ def initial_heap_mb(heap_mb: int) -> int:
     return min(512, heap_mb)
 
 
-def make_unwritable_error(path: Path, error: OSError) -> ServerError:
+def make_unwritable_error(path: Path, error: OSError) -> EmbeddedServerError:
     """Return the error for a folder that cannot be written."""
-    return ServerError(f"{path} cannot be written ({error.strerror}): name another folder with --home")
+    return EmbeddedServerError(f"{path} cannot be written ({error.strerror}): name another folder with --home")

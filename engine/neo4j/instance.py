@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..errors import LoadInProgressError, ServerError
+from ..errors import EmbeddedServerError, LoadInProgressError
 from ..progress import show_waiting
 from ..settings import Settings, check_address
 from . import graph_files
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from .bulk_import import ImportServer
 
 
-class Instance(EmbeddedServer):
+class ServerPair(EmbeddedServer):
     """A server that answers questions, with the second server in which a bulk load builds a graph."""
 
     @classmethod
-    def of(cls, settings: Settings) -> Instance:
+    def of(cls, settings: Settings) -> ServerPair:
         """Return the instance that the settings name."""
         return cls(settings.name, settings.home_dir, settings.cache_dir)
 
@@ -48,8 +48,8 @@ class Instance(EmbeddedServer):
     def loading(self) -> Iterator[ImportServer]:
         """Yield a fresh incoming server; at the end stop it, and delete its graph unless it was adopted.
 
-        Raises `LoadInProgressError` if another bulk load is running, `ServerError` if the new graph could not be
-        adopted later.
+        Raises `LoadInProgressError` if another bulk load is running, `EmbeddedServerError` if the new graph could not
+        be adopted later.
         """
         incoming = self.incoming()
         refusal = LoadInProgressError(
@@ -70,7 +70,8 @@ class Instance(EmbeddedServer):
         """Replace the graph by that of `incoming`, which is deleted; users and password stay.
 
         A running server is stopped and then started again with the same options. After any interruption, even a kill,
-        the graph is either the complete old or the complete new one; a `ServerError` says when it is the old one.
+        the graph is either the complete old or the complete new one; an `EmbeddedServerError` says when it is the old
+        one.
         """
         from .bulk_import import keep_logs
 
@@ -85,8 +86,8 @@ class Instance(EmbeddedServer):
                 before_stop()
                 self._stop()
                 self._settle()
-                graph_files.begin_exchange(self.home, incoming.home)
-                graph_files.finish_exchange(self.home)
+                graph_files.begin_graph_swap(self.home, incoming.home)
+                graph_files.finish_graph_swap(self.home)
             finally:
                 if status.phase != "stopped":
                     self._start(self.status(), dict.fromkeys(LIMITS), progress=progress)
@@ -95,17 +96,18 @@ class Instance(EmbeddedServer):
             incoming.home.delete()
             return self.status()
 
-    def copy(self, name: str, *, progress: bool = True) -> Instance:
+    def copy(self, name: str, *, progress: bool = True) -> ServerPair:
         """Return a copy of this server under another name, not started: its graph, users and password.
 
         A running server is stopped while its files are copied, and then started again. Raises `LoadInProgressError`,
-        `StorageError` if the disk has no room, and `ServerError` if there is no graph or already a server of that name.
+        `StorageError` if the disk has no room, and `EmbeddedServerError` if there is no graph or already a server of
+        that name.
         """
-        copy = Instance(name, self.servers_dir.parent, self.jars.folder.parent)
+        copy = ServerPair(name, self.servers_dir.parent, self.jars.folder.parent)
         if not self.has_graph:
-            raise ServerError(f"{self.name!r} has no graph to copy: load one first")
+            raise EmbeddedServerError(f"{self.name!r} has no graph to copy: load one first")
         if copy.home.folder.exists():
-            raise ServerError(
+            raise EmbeddedServerError(
                 f"there is a server {name!r} already: give another name, or delete it with "
                 f"`lodestar db reset --name {name}`"
             )
@@ -128,17 +130,17 @@ class Instance(EmbeddedServer):
 
     def _is_written(self) -> bool:
         """Whether a load or a deletion is running in the server."""
-        from .catalogue import read_running_load
+        from .catalogue import check_load_running
         from .gateway import Gateway
 
         with Gateway(self.connection()) as gateway:
-            return gateway.fetch(read_running_load())
+            return gateway.fetch(check_load_running())
 
 
 LOAD_TIMEOUT_S = 3_600.0
 
 
-def connection_of(settings: Settings) -> Connection:
+def make_connection(settings: Settings) -> Connection:
     """Return the connection of the settings.
 
     Raises `DatabaseUnavailableError` if it is to the embedded server and that is not running.
@@ -156,9 +158,9 @@ def connection_of(settings: Settings) -> Connection:
             copies=tuple(copies),
         )
 
-    return Instance.of(settings).connection(settings.query_timeout_s)
+    return ServerPair.of(settings).connection(settings.query_timeout_s)
 
 
 def loading_connection(settings: Settings) -> Connection:
     """Return the connection for a load, with a longer timeout because its queries are large."""
-    return replace(connection_of(settings), timeout_s=LOAD_TIMEOUT_S)
+    return replace(make_connection(settings), timeout_s=LOAD_TIMEOUT_S)

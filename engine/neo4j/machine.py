@@ -9,7 +9,7 @@ from collections.abc import Container, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from ..errors import PortTakenError, ServerError
+from ..errors import EmbeddedServerError, PortTakenError
 from .home import LOOPBACK
 
 MIN_HEAP_MB = 512
@@ -108,7 +108,7 @@ def default_off_heap_mb(total_mb: int) -> int:
 def is_free(port: int) -> bool:
     """Return whether a server may listen at the port of the loopback address.
 
-    Raises `ServerError` if this user may not listen at the port.
+    Raises `EmbeddedServerError` if this user may not listen at the port.
     """
     with socket.socket() as probe:
         if os.name == "posix":  # on Windows the option would let two servers share the port
@@ -117,7 +117,9 @@ def is_free(port: int) -> bool:
             probe.bind((LOOPBACK, port))
         except OSError as error:
             if error.errno in (errno.EACCES, errno.EPERM):
-                raise ServerError(f"port {port}: this user may not listen there: give one above 1023") from error
+                raise EmbeddedServerError(
+                    f"port {port}: this user may not listen there: give one above 1023"
+                ) from error
             return False
     return True
 

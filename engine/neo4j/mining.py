@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..values import Entity, Step
-from .graph import Signature
+from ..values import Entity, RelationStep
+from .graph import EntitySignature
 from .templates import Request, Row, template
 
 MAX_NAMESAKES = 1_000
@@ -29,7 +29,7 @@ class AnswerPair:
 class AnswerSteps:
     """The relation paths of one or two steps of a pair; `cut` if there may be more."""
 
-    paths: tuple[tuple[Step, ...], ...] = ()
+    paths: tuple[tuple[RelationStep, ...], ...] = ()
     cut: bool = False
 
 
@@ -37,7 +37,7 @@ class AnswerSteps:
 class LastSteps:
     """The last steps to an answer, by the entity they start from; `cut` if there are more."""
 
-    steps: Mapping[str, frozenset[Step]] = field(default_factory=dict)
+    steps: Mapping[str, frozenset[RelationStep]] = field(default_factory=dict)
     cut: bool = False
 
 
@@ -62,7 +62,7 @@ def find_last_steps(answers: Sequence[str], max_degree: int) -> Request[dict[str
     """Find the last steps to each answer that has any."""
 
     def decode(rows: Sequence[Row]) -> dict[str, LastSteps]:
-        steps: dict[str, dict[str, set[Step]]] = {}
+        steps: dict[str, dict[str, set[RelationStep]]] = {}
         cuts: dict[str, bool] = {}
         for answer, step, sources, cut in rows:
             into = steps.setdefault(answer, {})
@@ -93,19 +93,19 @@ def stream_mediator_relations() -> Request[int]:
     return Request(template("stream_mediator_relations"), {}, lambda rows: int(rows[0][0]))
 
 
-def stream_named_signatures() -> Request[Signature]:
+def stream_named_signatures() -> Request[EntitySignature]:
     """Stream the named entities with the signed catalogue numbers of their relations, one a row."""
 
-    def decode(rows: Sequence[Row]) -> Signature:
+    def decode(rows: Sequence[Row]) -> EntitySignature:
         id_, name, degree, relations = rows[0]
-        return Signature(Entity(id_, name), degree, tuple(relations))
+        return EntitySignature(Entity(id_, name), degree, tuple(relations))
 
     return Request(template("stream_named_signatures"), {}, decode)
 
 
-def _step(returned: str) -> Step:
+def _step(returned: str) -> RelationStep:
     """Return the step of a query's text: a relation's name, with a leading ^ if it is inverse."""
-    return Step(returned[1:], inverse=True) if returned.startswith("^") else Step(returned)
+    return RelationStep(returned[1:], inverse=True) if returned.startswith("^") else RelationStep(returned)
 
 
 def _phrase(name: str) -> str:
@@ -127,7 +127,7 @@ VALUE_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class RelationChain:
+class RelationPathGroup:
     """Paths with the same relations, merged: their steps in `PoolChain`'s notation, the names on one of them, and their
     number; `cut` if there may be more from their start.
     """
@@ -138,13 +138,13 @@ class RelationChain:
     cut: bool
 
 
-def find_shortest_paths(pairs: Sequence[tuple[str, str]], max_paths: int) -> Request[list[list[RelationChain]]]:
+def find_shortest_paths(pairs: Sequence[tuple[str, str]], max_paths: int) -> Request[list[list[RelationPathGroup]]]:
     """Find the shortest paths of each pair of ids (topic, answer), from at most `max_paths` paths a pair."""
 
-    def decode(rows: Sequence[Row]) -> list[list[RelationChain]]:
-        found: list[list[RelationChain]] = [[] for _ in pairs]
+    def decode(rows: Sequence[Row]) -> list[list[RelationPathGroup]]:
+        found: list[list[RelationPathGroup]] = [[] for _ in pairs]
         for pair, steps, names, count, cut in rows:
-            found[pair].append(RelationChain(tuple(steps), tuple(names), count, cut))
+            found[pair].append(RelationPathGroup(tuple(steps), tuple(names), count, cut))
         return found
 
     params = {
@@ -155,15 +155,15 @@ def find_shortest_paths(pairs: Sequence[tuple[str, str]], max_paths: int) -> Req
     return Request(template("find_shortest_paths"), params, decode)
 
 
-def read_neighbourhoods(ids: Sequence[str], max_degree: int) -> Request[dict[str, list[RelationChain]]]:
+def read_neighbourhoods(ids: Sequence[str], max_degree: int) -> Request[dict[str, list[RelationPathGroup]]]:
     """Read the one-hop neighbourhoods of the entities among `ids` as chains of one step, from at most `max_degree`
     triples of each.
     """
 
-    def decode(rows: Sequence[Row]) -> dict[str, list[RelationChain]]:
-        found: dict[str, list[RelationChain]] = {}
+    def decode(rows: Sequence[Row]) -> dict[str, list[RelationPathGroup]]:
+        found: dict[str, list[RelationPathGroup]] = {}
         for id_, step, names, count, cut in rows:
-            found.setdefault(id_, []).append(RelationChain((step,), tuple(names), count, cut))
+            found.setdefault(id_, []).append(RelationPathGroup((step,), tuple(names), count, cut))
         return found
 
     params = {"ids": list(ids), "max_degree": max_degree, "value_chars": VALUE_CHARS}

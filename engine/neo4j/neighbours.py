@@ -17,7 +17,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Signatures:
+class SignatureColumns:
     """Relation signatures of entities, concatenated.
 
     Row i belongs to the entity with number `of[i]` in the same answer; its signature is ``relations[starts[i]:starts[i
@@ -31,7 +31,7 @@ class Signatures:
     counts: Ints
 
     @classmethod
-    def of_lists(cls, of: Sequence[int], lists: Sequence[Sequence[int]]) -> Signatures:
+    def of_lists(cls, of: Sequence[int], lists: Sequence[Sequence[int]]) -> SignatureColumns:
         """Return the signatures from the database's rows, each its relations followed by as many counts."""
         sizes = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists)) // 2
         values = np.fromiter(chain.from_iterable(lists), dtype=np.int64)
@@ -50,11 +50,11 @@ class NodeTable:
     ids: Sequence[str]
     names: Sequence[str | None]
     literals: frozenset[str]
-    signatures: Signatures
+    signatures: SignatureColumns
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
+class NeighbourTriples:
     """Triples at the requested entities, one row each, and their neighbours.
 
     sources: (num_rows,) index of the entity in the request. relations: (num_rows,) signed catalogue number, negative if
@@ -70,7 +70,7 @@ class Neighbours:
 
 
 @dataclass(frozen=True, slots=True)
-class PartialEntity:
+class EntityReadLimits:
     """Some triples of an entity: the most of each relation, by name, that leaves and that enters it."""
 
     id: str
@@ -78,19 +78,19 @@ class PartialEntity:
     entering: Mapping[str, int]
 
 
-def read_signature_counts(ids: Sequence[str]) -> Request[NodeTable]:
+def read_entity_signatures(ids: Sequence[str]) -> Request[NodeTable]:
     """Read the existing entities among `ids`, with their signatures."""
 
     def decode(rows: Sequence[Row]) -> NodeTable:
-        signatures = Signatures.of_lists(range(len(rows)), [signature or () for _, _, signature in rows])
+        signatures = SignatureColumns.of_lists(range(len(rows)), [signature or () for _, _, signature in rows])
         return NodeTable([row[0] for row in rows], [row[1] for row in rows], frozenset(), signatures)
 
     return Request(template("read_signature_counts"), {"ids": list(ids)}, decode)
 
 
 def read_neighbours(
-    whole: Sequence[str], parts: Sequence[PartialEntity], numbers: Mapping[str, int], *, last: bool
-) -> Request[Neighbours]:
+    whole: Sequence[str], parts: Sequence[EntityReadLimits], numbers: Mapping[str, int], *, last: bool
+) -> Request[NeighbourTriples]:
     """Read all triples of the entities `whole`, and some triples of `parts`; `sources` counts on from `whole` to
     `parts`.
 
@@ -101,12 +101,12 @@ def read_neighbours(
     signed = np.array([numbers[name] for name in order], dtype=np.int64)
     num_positions = max((n for part in parts for n in (*part.leaving.values(), *part.entering.values())), default=1)
 
-    def decode(rows: Sequence[Row]) -> Neighbours:
+    def decode(rows: Sequence[Row]) -> NeighbourTriples:
         codes, neighbours, nodes = _columns(rows)
         rest, positions = np.divmod(codes, num_positions)
         rest, relations = np.divmod(rest, len(order))
         sources, entering = np.divmod(rest, 2)
-        return Neighbours(sources, signed[relations] * (1 - 2 * entering), neighbours, positions, nodes)
+        return NeighbourTriples(sources, signed[relations] * (1 - 2 * entering), neighbours, positions, nodes)
 
     params: dict[str, Any] = {
         "whole": list(whole),
@@ -122,16 +122,16 @@ def read_neighbours(
 
 def read_hub_neighbours(
     hubs: Sequence[str], relation: str, number: int, limit: int, *, stored_as: str | None, last: bool
-) -> Request[Neighbours]:
+) -> Request[NeighbourTriples]:
     """Read the first `limit` triples of one relation at each hub; a negative `number` means that it enters them.
 
     `stored_as` is the relationship type of the relation if that differs from its name.
     """
 
-    def decode(rows: Sequence[Row]) -> Neighbours:
+    def decode(rows: Sequence[Row]) -> NeighbourTriples:
         codes, neighbours, nodes = _columns(rows)
         sources, positions = np.divmod(codes, limit)
-        return Neighbours(sources, np.full(len(codes), number, dtype=np.int64), neighbours, positions, nodes)
+        return NeighbourTriples(sources, np.full(len(codes), number, dtype=np.int64), neighbours, positions, nodes)
 
     type_ = stored_as or relation
     params: dict[str, Any] = {
@@ -151,7 +151,7 @@ def _columns(rows: Sequence[Row]) -> tuple[Ints, Ints, NodeTable]:
     sizes = np.fromiter(map(len, codes), dtype=np.int64, count=len(codes))
     given = [number for number, signature in enumerate(signatures) if signature is not None]
     nodes = NodeTable(
-        ids, names, frozenset(literals), Signatures.of_lists(given, [signatures[number] for number in given])
+        ids, names, frozenset(literals), SignatureColumns.of_lists(given, [signatures[number] for number in given])
     )
     flat = np.fromiter(chain.from_iterable(codes), dtype=np.int64)
     return flat, np.repeat(np.arange(len(codes)), sizes), nodes

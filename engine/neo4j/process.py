@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import PortTakenError, ServerError, StorageError
+from ..errors import EmbeddedServerError, PortTakenError, StorageError
 from .home import ServerHome, ServerState, initial_heap_mb
 from .tied import tie_to_parent
 
@@ -122,8 +122,8 @@ def find_server(home: ServerHome, state: ServerState | None) -> psutil.Process |
 def wait_until_ready(server: psutil.Process, home: ServerHome, state: ServerState, timeout_s: float) -> None:
     """Wait until the server listens at its Bolt port, and answers at its HTTP port.
 
-    Raises `PortTakenError` if another process has the port, `StorageError` if the disk is full, `ServerError` with the
-    reason from the log if the server ends for another reason or takes longer than `timeout_s`.
+    Raises `PortTakenError` if another process has the port, `StorageError` if the disk is full, `EmbeddedServerError`
+    with the reason from the log if the server ends for another reason or takes longer than `timeout_s`.
     """
     import psutil
 
@@ -141,9 +141,11 @@ def wait_until_ready(server: psutil.Process, home: ServerHome, state: ServerStat
                 f"{home.folder}: no room left on the disk to start Neo4j, {free_bytes / 1e6:,.0f} MB are free: "
                 "make room or name another --home"
             )
-        kind = PortTakenError if "Address already in use" in reason else ServerError
+        kind = PortTakenError if "Address already in use" in reason else EmbeddedServerError
         raise kind(f"Neo4j did not start: {reason or f'it ended with code {code}'}; its log is {home.console_log}")
-    raise ServerError(f"Neo4j did not answer within {timeout_s:.0f} s of its start; its log is {home.console_log}")
+    raise EmbeddedServerError(
+        f"Neo4j did not answer within {timeout_s:.0f} s of its start; its log is {home.console_log}"
+    )
 
 
 def is_listening(server: psutil.Process, state: ServerState) -> bool:
@@ -193,7 +195,9 @@ def end_process(process: psutil.Process) -> None:
         process.kill()
         wait_for_end(process, _STOP_TIMEOUT_S)
     except psutil.AccessDenied as error:
-        raise ServerError(f"the server is process {process.pid} of another user: stop it as that user") from error
+        raise EmbeddedServerError(
+            f"the server is process {process.pid} of another user: stop it as that user"
+        ) from error
 
 
 def wait_for_end(process: psutil.Process, timeout_s: float) -> None:

@@ -15,7 +15,7 @@ from .templates import Request, Row, template
 _ELEMENT_ID = re.compile(r"(\d+:[^:]+:)\d+")
 
 
-class Group(NamedTuple):
+class ElementGroup(NamedTuple):
     """How many elements to read have these labels, or this one type, and these properties; it may be none.
 
     `last` is the highest number in their element ids, `id` one of these.
@@ -70,7 +70,7 @@ class Relationship(NamedTuple):
     properties: list[tuple[str, Any]]
 
 
-class Where(NamedTuple):
+class ElementFilter(NamedTuple):
     """What is read: nodes and relationships that meet a condition in Cypher, on `n`, and on `r` from `s` to `t`.
 
     Empty is all. Of a relationship both ends must be read as well.
@@ -79,16 +79,16 @@ class Where(NamedTuple):
     nodes: str = ""
     relationships: str = ""
 
-    def over(self, other: Where) -> Where:
+    def over(self, other: ElementFilter) -> ElementFilter:
         """Return these conditions, and those of another where there are none here."""
-        return Where(self.nodes or other.nodes, self.relationships or other.relationships)
+        return ElementFilter(self.nodes or other.nodes, self.relationships or other.relationships)
 
     def fill(self, *names: str) -> dict[str, str]:
         """Return what a query has in the place of these names: a condition that all meet for an empty one."""
         return {name: getattr(self, name.lower()) or "true" for name in names}
 
 
-EVERYWHERE = Where()
+EVERYWHERE = ElementFilter()
 
 
 class Page(NamedTuple):
@@ -106,32 +106,32 @@ def element_prefix(element_id: str) -> str | None:
     return found[1] if found else None
 
 
-def check_nodes(where: Where) -> Request[None]:
+def check_node_condition(where: ElementFilter) -> Request[None]:
     """Return a request that is never run: the database plans it if the condition on nodes is one."""
     return Request(template("check_nodes"), {}, lambda _rows: None, where.fill("NODES"))
 
 
-def check_relationships(where: Where) -> Request[None]:
-    """Like `check_nodes` for the condition on relationships."""
+def check_relationship_condition(where: ElementFilter) -> Request[None]:
+    """Like `check_node_condition` for the condition on relationships."""
     return Request(template("check_relationships"), {}, lambda _rows: None, where.fill("RELATIONSHIPS"))
 
 
-def survey_nodes(where: Where = EVERYWHERE) -> Request[Group]:
+def survey_nodes(where: ElementFilter = EVERYWHERE) -> Request[ElementGroup]:
     """Stream the combinations of labels and properties of all nodes, each with the count of those to read."""
 
-    def decode(rows: Sequence[Row]) -> Group:
+    def decode(rows: Sequence[Row]) -> ElementGroup:
         labels, keys, num, last, id_ = rows[0]
-        return Group(tuple(labels), tuple(keys), num, last, id_)
+        return ElementGroup(tuple(labels), tuple(keys), num, last, id_)
 
     return Request(template("survey_nodes"), {}, decode, where.fill("NODES"))
 
 
-def survey_relationships(where: Where = EVERYWHERE) -> Request[Group]:
+def survey_relationships(where: ElementFilter = EVERYWHERE) -> Request[ElementGroup]:
     """Stream the combinations of type and properties of all relationships, each with the count of those to read."""
 
-    def decode(rows: Sequence[Row]) -> Group:
+    def decode(rows: Sequence[Row]) -> ElementGroup:
         type_, keys, num, last, id_ = rows[0]
-        return Group((type_,), tuple(keys), num, last, id_)
+        return ElementGroup((type_,), tuple(keys), num, last, id_)
 
     return Request(template("survey_relationships"), {}, decode, where.fill("NODES", "RELATIONSHIPS"))
 
@@ -157,12 +157,14 @@ def sample_ends(type_: str, limit: int) -> Request[list[EndsSample]]:
     return Request(template("sample_ends"), {"limit": limit}, decode, {"RELATION": type_})
 
 
-def read_nodes(page: Page, where: Where = EVERYWHERE) -> Request[Node]:
+def read_nodes(page: Page, where: ElementFilter = EVERYWHERE) -> Request[Node]:
     """Stream the nodes of a page."""
     return Request(template("read_nodes"), page._asdict(), lambda rows: Node(*rows[0]), where.fill("NODES"))
 
 
-def read_relationships(page: Page, labels: Sequence[str] | None, where: Where = EVERYWHERE) -> Request[Relationship]:
+def read_relationships(
+    page: Page, labels: Sequence[str] | None, where: ElementFilter = EVERYWHERE
+) -> Request[Relationship]:
     """Stream the relationships of a page; only nodes with one of `labels` are read, all if it is None."""
     params: Mapping[str, Any] = page._asdict() | {"labels": labels}
     names = where.fill("NODES", "RELATIONSHIPS")

@@ -41,19 +41,19 @@ class EntityNames(NamedTuple):
     name_tags: str | None
 
 
-class StatedTriples(NamedTuple):
+class HeadTriplesWithLoads(NamedTuple):
     """Some triples of one head, each with its loads as last item; more of the same head may follow."""
 
     head: str
     tails: tuple[tuple[str, str, bool, str | None, str | None, list[int]], ...]
 
 
-def stream_stated_triples(numbers: Mapping[str, int]) -> Request[StatedTriples]:
+def stream_triples_with_loads(numbers: Mapping[str, int]) -> Request[HeadTriplesWithLoads]:
     """Stream all triples with their loads, by head; `numbers` are the catalogue numbers of the relations."""
 
-    def decode(rows: Sequence[Row]) -> StatedTriples:
+    def decode(rows: Sequence[Row]) -> HeadTriplesWithLoads:
         head, triples = rows[0]
-        return StatedTriples(head, tuple(map(_triple_key, triples)))
+        return HeadTriplesWithLoads(head, tuple(map(_triple_key, triples)))
 
     return Request(template("stream_stated_triples"), {"numbers": dict(numbers), "chunk_size": CHUNK_SIZE}, decode)
 

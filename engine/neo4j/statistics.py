@@ -225,14 +225,14 @@ def graph_stats(gateway: Gateway, *, top: int = 10, components: bool | None = No
         num_relations=state.num_relations,
         num_triples=state.num_triples,
         loads=gateway.fetch(read_loads()),
-        degrees=degrees_of(degree_counts),
+        degrees=summarise_degrees(degree_counts),
         relations=tuple(sorted(catalogue.relations, key=lambda relation: (-relation.count, relation.name))[:top]),
         hubs=gateway.fetch(read_hubs(top)),
         components=_components(gateway) if wanted else None,
     )
 
 
-def degrees_of(counts: Sequence[DegreeCount]) -> Degrees:
+def summarise_degrees(counts: Sequence[DegreeCount]) -> Degrees:
     """Return the distribution of degrees from their counts, which are ascending and not empty."""
     total = sum(count.num_entities for count in counts)
     return Degrees(

@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar
 
 from ...models.ranges import Range, Share
 from ...models.text.vectors import TextVectors
-from ..indexes.entity_index import EntityTypes, NearestEntities
+from ..indexes.entity_index import EntityTypes, NearestEntitySearch
 from ..linking.full_text import FullTextLinker
-from ..linking.reranking import RelationFeatures
+from ..linking.reranking import RelationFeatureExtractor
 from ..linking.values import ValueLinker
 from ..relations.words import words_of_relation
 from ..resources import GraphResources
@@ -48,7 +48,7 @@ class FullText(NameSearchPart):
             self.min_similarity,
             graph.type_words,
             relation_evidence(graph, graph.shared.vectors, phrases=True) if self.relations else None,
-            nearest=nearest_entities(graph) if self.nearest else None,
+            nearest=open_entity_search(graph) if self.nearest else None,
         )
         return ValueLinker(linker) if self.values else linker
 
@@ -78,12 +78,14 @@ class TrainedLinker(NameSearchPart):
             evidence,
             model,
             model.description.candidates,
-            nearest_entities(graph),
+            open_entity_search(graph),
         )
         return ValueLinker(linker) if self.values else linker
 
 
-def relation_evidence(graph: GraphResources, vectors: TextVectors, *, phrases: bool = False) -> RelationFeatures:
+def relation_evidence(
+    graph: GraphResources, vectors: TextVectors, *, phrases: bool = False
+) -> RelationFeatureExtractor:
     """Return the evidence on whether the property that a question asks for exists at an entity of this graph.
 
     phrases: read relations also in what was said of them. Not in the lexicon's phrases, with which the weights of the
@@ -91,10 +93,10 @@ def relation_evidence(graph: GraphResources, vectors: TextVectors, *, phrases: b
     """
     relations = graph.catalogue.relations
     words = {r.number: words_of_relation(r, lambda p: phrases and p.origin != "lexicon") for r in relations}
-    return RelationFeatures(words, EntityTypes(graph.catalogue), vectors)
+    return RelationFeatureExtractor(words, EntityTypes(graph.catalogue), vectors)
 
 
-def nearest_entities(graph: GraphResources) -> NearestEntities | None:
+def open_entity_search(graph: GraphResources) -> NearestEntitySearch | None:
     """Return the search in the entity index of this graph; None if there is no usable index."""
     index = graph.entity_index
-    return None if index is None else NearestEntities(index, graph.shared.vectors)
+    return None if index is None else NearestEntitySearch(index, graph.shared.vectors)

@@ -20,14 +20,14 @@ from typing import Any, ClassVar, Literal, cast
 from ...models.message_text import one_line
 from ..errors import UsageError
 from ..evidence.evidence import Kind
-from ..pipeline import ReorganisedRetriever, TracedReorganiser, TracedRetriever, Union
+from ..pipeline import ReorganisedRetriever, TracedReorganiser, TracedRetriever, UnionRetriever
 from ..resolving import check_options
 from ..resources import GraphResources
 from ..stages import Answerer, Linker, Reorganiser, Retriever
 
 
 @dataclass(frozen=True)
-class Leaf:
+class NamedPart:
     """A part, by its name."""
 
     name: str
@@ -57,19 +57,19 @@ class JoinExpression:
         return f" {self.sign} ".join(sides)
 
 
-Node = Leaf | JoinExpression
+Node = NamedPart | JoinExpression
 
 
 def names_in(node: Node) -> list[str]:
     """Return the names of an expression from left to right, each once."""
-    found = [node.name] if isinstance(node, Leaf) else [*names_in(node.left), *names_in(node.right)]
+    found = [node.name] if isinstance(node, NamedPart) else [*names_in(node.left), *names_in(node.right)]
     return list(dict.fromkeys(found))
 
 
 def rename_parts(node: Node, names: Mapping[str, str]) -> Node:
     """Return the expression with other names."""
-    if isinstance(node, Leaf):
-        return Leaf(names[node.name])
+    if isinstance(node, NamedPart):
+        return NamedPart(names[node.name])
     return JoinExpression(node.sign, rename_parts(node.left, names), rename_parts(node.right, names))
 
 
@@ -142,7 +142,7 @@ class Expression:
 
 def expression_of(given: Part | Expression) -> Expression:
     """Return a single part as an expression."""
-    return given if isinstance(given, Expression) else Expression(Leaf(given.name), {given.name: given})
+    return given if isinstance(given, Expression) else Expression(NamedPart(given.name), {given.name: given})
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ MAX_TOKENS = 100
 """Names, signs and brackets of a line: the parser and the tree are as deep as these are many."""
 
 
-def parse_line(line: str) -> Node:
+def parse_expression(line: str) -> Node:
     """Parse an expression to a tree. Raises `UsageError` with the position of an error."""
     if len(line) > MAX_LINE_CHARS:
         raise UsageError(f"expected a line of parts of at most {MAX_LINE_CHARS:,} characters, found {len(line):,}")
@@ -233,20 +233,20 @@ def parse_line(line: str) -> Node:
     return node
 
 
-def check_fits(node: Node, parts: Mapping[str, Part]) -> list[str]:
+def resolve_stages(node: Node, parts: Mapping[str, Part]) -> list[str]:
     """Return the resolved list of stages with bridges. Raises `UsageError` if parts do not fit together."""
     resolved, _ = _check_node(node, parts, node)
     return resolved
 
 
-def join_parts(node: Node, parts: Mapping[str, Part], graph: GraphResources, linker: Linker) -> Retriever:
+def build_retriever(node: Node, parts: Mapping[str, Part], graph: GraphResources, linker: Linker) -> Retriever:
     """Return the retriever of a line that was checked."""
-    if isinstance(node, Leaf):
+    if isinstance(node, NamedPart):
         return TracedRetriever(node.name, cast(RetrieverPart, parts[node.name]).retriever(graph))
     if node.sign == "|":
-        sides = (join_parts(node.left, parts, graph, linker), join_parts(node.right, parts, graph, linker))
-        return Union(*sides, names=(str(node.left), str(node.right)))
-    retriever = join_parts(node.left, parts, graph, linker)
+        sides = (build_retriever(node.left, parts, graph, linker), build_retriever(node.right, parts, graph, linker))
+        return UnionRetriever(*sides, names=(str(node.left), str(node.right)))
+    retriever = build_retriever(node.left, parts, graph, linker)
     reorganisers: list[Reorganiser] = []
     for name in _chain(node.right):
         part = parts[name]
@@ -259,7 +259,7 @@ def join_parts(node: Node, parts: Mapping[str, Part], graph: GraphResources, lin
 
 
 def _check_node(node: Node, parts: Mapping[str, Part], whole: Node) -> tuple[list[str], Kind]:
-    if isinstance(node, Leaf):
+    if isinstance(node, NamedPart):
         part = parts[node.name]
         if not isinstance(part, RetrieverPart):
             raise UsageError(
@@ -292,13 +292,13 @@ def _check_node(node: Node, parts: Mapping[str, Part], whole: Node) -> tuple[lis
 
 def _last(node: Node, parts: Mapping[str, Part]) -> str:
     """Return the name of the reorganiser that all evidence passes last, empty where a line ends in a union."""
-    if isinstance(node, Leaf):
+    if isinstance(node, NamedPart):
         return "" if isinstance(parts[node.name], WrapperPart) else node.name
     return (_last(node.right, parts) or _last(node.left, parts)) if node.sign == "+" else ""
 
 
 def _chain(node: Node) -> Iterator[str]:
-    if isinstance(node, Leaf):
+    if isinstance(node, NamedPart):
         yield node.name
         return
     if node.sign == "|":
@@ -337,7 +337,7 @@ def _single(line: str, tokens: list[str]) -> tuple[Node, list[str]]:
     if not tokens or tokens[0] in "+|)":
         raise _wrong(line, "the name of a part", tokens[0] if tokens else "")
     if tokens[0] != "(":
-        return Leaf(tokens[0]), tokens[1:]
+        return NamedPart(tokens[0]), tokens[1:]
     node, rest = _join(line, tokens[1:])
     if not rest or rest[0] != ")":
         raise _wrong(line, "a )", rest[0] if rest else "")

@@ -25,18 +25,18 @@ from .part import (
     AnswererPart,
     Expression,
     JoinExpression,
-    Leaf,
     LinkerPart,
+    NamedPart,
     Node,
     Part,
     ReorganiserPart,
-    check_fits,
+    build_retriever,
     expression_of,
     foreign_code,
-    join_parts,
     names_in,
-    parse_line,
+    parse_expression,
     part_class,
+    resolve_stages,
 )
 
 MAX_TOP_K = 1_000
@@ -70,7 +70,7 @@ class Recipe:
     def __post_init__(self) -> None:
         if not 1 <= self.top_k <= MAX_TOP_K:
             raise UsageError(f"top_k: expected 1 to {MAX_TOP_K}, found {self.top_k}")
-        check_fits(self.stages, self.parts)
+        resolve_stages(self.stages, self.parts)
 
     def check(self) -> None:
         """Raise `UsageError` if a part lacks a required option, such as a checkpoint."""
@@ -89,7 +89,7 @@ class Recipe:
         linker = linker or self.linker.linker(graph)
         answerer = answerer or self._answerer(graph)
         if retriever is None:
-            retriever = join_parts(self.stages, self.parts, graph, linker)
+            retriever = build_retriever(self.stages, self.parts, graph, linker)
         return Pipeline(linker, retriever, answerer)
 
     def _answerer(self, graph: GraphResources) -> Answerer:
@@ -121,7 +121,7 @@ class Recipe:
             "name": self.name,
             "description": self.description,
             "stages": str(self.stages),
-            "resolved": check_fits(self.stages, self.parts),
+            "resolved": resolve_stages(self.stages, self.parts),
             "top_k": self.top_k,
             "seed": self.seed,
             **({"parts": dict(self.own)} if self.own else {}),
@@ -153,12 +153,12 @@ class Recipe:
                 "--allow-parts (in Python allow_parts=True) if you trust it; `lodestar recipes FILE.toml` shows what a "
                 "recipe would load"
             )
-        node = parse_line(line)
+        node = parse_expression(line)
         forms = data.get("forms")
         if not isinstance(forms, Mapping):
             mode = forms is not None and _forms(forms, where)
             if mode and "forms" not in names_in(node):
-                node = JoinExpression("+", node, Leaf("forms"))
+                node = JoinExpression("+", node, NamedPart("forms"))
             elif forms is False and str(node).endswith(" + forms"):
                 node = cast(JoinExpression, node).left
             data = {key: value for key, value in data.items() if key != "forms"}
@@ -229,7 +229,7 @@ def read_recipe(
     elif isinstance(given, Recipe):
         data = given.as_json()
     else:
-        data = read_plain(given)
+        data = read_recipe_data(given)
     for change in changes:
         _put(data, *key_and_value(change, EXAMPLE), f"--set {change}")
     for key, value in (options or {}).items():
@@ -245,7 +245,7 @@ def _put(data: dict[str, Any], key: str, value: Any, where: str) -> None:
     set_nested_value(data, key, value, where)
 
 
-def read_plain(given: str) -> dict[str, Any]:
+def read_recipe_data(given: str) -> dict[str, Any]:
     """Return a recipe by name, TOML file or expression as plain data, without loading its parts."""
     if given in recipe_names():
         text, shown = resources.files(recipes).joinpath(f"{given}.toml").read_text(encoding="utf-8"), given
@@ -284,7 +284,7 @@ def _own_parts(given: Any, where: str) -> dict[str, str]:
     if not isinstance(given, Mapping) or not all(isinstance(place, str) for place in given.values()):
         raise UsageError(f"{where}: expected parts to be a table of names and module:Class, found {given!r}")
     for name in given:
-        if name in PARTS or name in _OWN_OPTIONS or not isinstance(parse_line(name), Leaf):
+        if name in PARTS or name in _OWN_OPTIONS or not isinstance(parse_expression(name), NamedPart):
             raise UsageError(f"{where}: your own part cannot be called {name!r}: choose another name")
     return dict(given)
 
@@ -342,13 +342,13 @@ def list_recipes() -> list[dict[str, Any]]:
     return [read_recipe(name).as_json() for name in recipe_names()]
 
 
-def file_contents(path: str) -> dict[str, Any]:
+def read_recipe_file(path: str) -> dict[str, Any]:
     """Return the content of a recipe file as plain data, without loading any code or model.
 
     code: the file's own parts as ``module:Class``, which need consent. options: the options that it sets, such as a
     checkpoint's folder or a prompt's file. Raises `InputError` if the file is not TOML.
     """
-    content = read_plain(path)
+    content = read_recipe_data(path)
     tables = {name: table for name, table in content.items() if isinstance(table, dict) and name != "parts"}
     own = content.get("parts")
     own = {str(name): str(place) for name, place in own.items()} if isinstance(own, dict) else {}

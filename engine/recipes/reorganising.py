@@ -42,10 +42,10 @@ class Reorganise(ReorganiserPart):
 
     def reorganiser(self, _graph: GraphResources) -> Reorganiser:
         """Return the expansion."""
-        from ..reorganising.chaining import ChainExpansion
+        from ..reorganising.chaining import ChainExpander
 
         bounds = ExpansionBounds(self.max_length, self.max_chains, self.turning)
-        return ChainExpansion(bounds, self.keep, self.join, self.in_database)
+        return ChainExpander(bounds, self.keep, self.join, self.in_database)
 
 
 @dataclass(frozen=True)
@@ -94,10 +94,10 @@ class PathPooling(ReorganiserPart):
 
     def reorganiser(self, _graph: GraphResources) -> Reorganiser:
         """Return the pooling."""
-        from ..reorganising.pooling import PathSmoothing
+        from ..reorganising.pooling import PathPoolingReorganiser
 
         pooling = PoolingOptions(self.kernel, self.pool, self.position, self.max_length, self.num_walks, self.seed)
-        return PathSmoothing(pooling, keep=self.keep or None, coarse=self.coarse or None)
+        return PathPoolingReorganiser(pooling, keep=self.keep or None, coarse=self.coarse or None)
 
 
 FilterBy = Literal["similarity", "pagerank", "reranker", "star"]

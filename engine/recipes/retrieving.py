@@ -18,7 +18,7 @@ from ..reorganising.merging import ChainMerger
 from ..reorganising.no_answer import NoAnswerExplainer
 from ..resources import GraphResources
 from ..retrieval.beam import BeamSearch
-from ..retrieval.frontier import Bounds
+from ..retrieval.frontier import FrontierBounds
 from ..retrieval.scoring import Guide, PathScorer, RelationShortlist, SimilarityScorer
 from ..stages import Answerer, Reorganiser, Retriever
 from ..values import Topic
@@ -27,7 +27,7 @@ from .part import AnswererPart, ReorganiserPart, RetrieverPart, describe_field, 
 if TYPE_CHECKING:
     from ..retrieval.dual_encoder import StarScorer
     from ..retrieval.growing import GrowingRetriever
-    from ..retrieval.triples import GraphRelations, SubgraphScorer, TripleScoring
+    from ..retrieval.triples import GraphRelations, SubgraphScorer, TrainedTripleScorer
 
 
 MaxTopics = Annotated[int, Range(1, 20)]
@@ -48,7 +48,7 @@ class BeamSearchPart(RetrieverPart):
     return_to_topic: bool = option(False, "allow a topic entity as an answer")
     shortlist_from: Count = option(0, "shortlist relations if there are more steps than this; 0: never")
     shortlist_relations: Positive = option(100, "relations nearest to the question in the shortlist")
-    bounds: Bounds = field(default_factory=Bounds, metadata=describe_field("bounds of one expansion"))
+    bounds: FrontierBounds = field(default_factory=FrontierBounds, metadata=describe_field("bounds of one expansion"))
 
     def _search(
         self,
@@ -230,9 +230,9 @@ class RegPath(BeamSearchPart):
             raise UsageError(f"--set reg-path.model: {self.checkpoint} is no LoRA: leave it out")
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph, language_model=self.model)
         if is_language_model:
-            from ..retrieval.path_decoder import PathWriterScorer
+            from ..retrieval.path_decoder import GenerativePathScorer
 
-            return self._search(graph, PathWriterScorer(graph.words, model, self.beam_width), calibration)
+            return self._search(graph, GenerativePathScorer(graph.words, model, self.beam_width), calibration)
         from ..retrieval.path_decoder import PathDecoderScorer
 
         return self._search(graph, PathDecoderScorer(graph.words, model), calibration)
@@ -313,7 +313,7 @@ def subgraph_scorer(part: SubgraphPart | ChooseEnds, graph: GraphResources) -> S
     """Return the scorer of triples that a part's checkpoint has, over the subgraphs that the part reads."""
     from ..retrieval.triples import SubgraphScorer
 
-    model: TripleScoring = graph.model(part.checkpoint, *part.kinds, any_graph=part.any_graph)
+    model: TrainedTripleScorer = graph.model(part.checkpoint, *part.kinds, any_graph=part.any_graph)
     vectors = graph.shared.vectors_for(model.description)
     return SubgraphScorer(relations_of(graph), vectors, model, max_topics=part.max_topics, min_link=part.min_link)
 

@@ -41,7 +41,7 @@ class RelationDescription:
 
 
 @dataclass(frozen=True, slots=True)
-class Collision:
+class AmbiguousPhrase:
     """A phrase that asks for more than one relation, each as ``^name`` where it is for the heads."""
 
     phrase: str
@@ -54,7 +54,7 @@ class DescriptionReport:
 
     num_relations: int
     num_phrases: int
-    collisions: tuple[Collision, ...] = ()
+    collisions: tuple[AmbiguousPhrase, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Phrases that were not taken, by reason."""
 
@@ -74,7 +74,7 @@ def check_text(text: str, what: str = "phrase") -> str:
     return line
 
 
-def read_words(
+def read_descriptions(
     path: Path, catalogue: Catalogue, left_out: Counter[str] | None = None
 ) -> dict[str, RelationDescription]:
     """Return what a file says of relations: lines of a relation and phrases, separated by tabs.
@@ -123,8 +123,8 @@ def words_of(
     return words.by_name()
 
 
-def write_words_as_lines(relations: Iterable[RelationInfo]) -> Iterator[str]:
-    """Yield the lines from which `read_words` reads what is said of relations, without the lexicon's phrases."""
+def format_descriptions(relations: Iterable[RelationInfo]) -> Iterator[str]:
+    """Yield the lines from which `read_descriptions` reads what is said of relations, without the lexicon's phrases."""
     relations = sorted(relations, key=lambda relation: relation.name)
     for origin in ORIGINS[:-1]:
         lines = []
@@ -194,7 +194,7 @@ class _Names:
         raise UsageError(f"the graph has no relation {name[:80]!r}{hint}: `lodestar stats` lists them")
 
 
-def relation_named(catalogue: Catalogue, written: str) -> tuple[RelationInfo, bool]:
+def find_relation(catalogue: Catalogue, written: str) -> tuple[RelationInfo, bool]:
     """Return a relation by its name or its label, and whether ``^`` stands before it; raise `UsageError` for
     another."""
     return _Names(catalogue).find(written)
@@ -237,17 +237,17 @@ def describe_relations(
         if now != relation:
             changed.append(now)
             num_new += len(new)
-    write_words(gateway, changed)
+    store_descriptions(gateway, changed)
     after = {relation.name: relation for relation in changed}
     all_ = [after.get(relation.name, relation) for relation in catalogue.relations]
-    return DescriptionReport(len(changed), num_new, collisions(all_), left_out or {})
+    return DescriptionReport(len(changed), num_new, find_ambiguous_phrases(all_), left_out or {})
 
 
 def remove_descriptions(
     gateway: Gateway, catalogue: Catalogue, names: Sequence[str] = (), origin: Origin | None = None
 ) -> DescriptionReport:
     """Take back what was said of relations: of those named, or of all; of one origin, or of user and language model."""
-    chosen = {relation_named(catalogue, name)[0].name for name in names}
+    chosen = {find_relation(catalogue, name)[0].name for name in names}
     origins = {origin} if origin else {"user", "llm"}
     changed = []
     num_phrases = 0
@@ -265,11 +265,11 @@ def remove_descriptions(
         if now != relation:
             changed.append(now)
             num_phrases += len(relation.phrases) - len(kept)
-    write_words(gateway, changed)
+    store_descriptions(gateway, changed)
     return DescriptionReport(len(changed), num_phrases)
 
 
-def write_words(gateway: Gateway, relations: Sequence[RelationInfo]) -> None:
+def store_descriptions(gateway: Gateway, relations: Sequence[RelationInfo]) -> None:
     """Write what is said of these relations in place of what was; one of them that the graph has no more is left
     out."""
     if not relations:
@@ -287,7 +287,7 @@ def write_words(gateway: Gateway, relations: Sequence[RelationInfo]) -> None:
     gateway.fetch(Request(template("set_relation_phrases"), {"words": words}, lambda _: None))
 
 
-def collisions(relations: Sequence[RelationInfo], *, lexicon: bool = False) -> tuple[Collision, ...]:
+def find_ambiguous_phrases(relations: Sequence[RelationInfo], *, lexicon: bool = False) -> tuple[AmbiguousPhrase, ...]:
     """Return the phrases that ask for more than one relation, those of the lexicon only where they are wanted."""
     asked: defaultdict[str, dict[str, None]] = defaultdict(dict)
     shown: dict[str, str] = {}
@@ -297,14 +297,14 @@ def collisions(relations: Sequence[RelationInfo], *, lexicon: bool = False) -> t
                 key = phrase.text.casefold()
                 shown.setdefault(key, phrase.text)
                 asked[key]["^" * phrase.inverse + relation.name] = None
-    return tuple(Collision(shown[key], tuple(names)) for key, names in sorted(asked.items()) if len(names) > 1)
+    return tuple(AmbiguousPhrase(shown[key], tuple(names)) for key, names in sorted(asked.items()) if len(names) > 1)
 
 
 StatedWords = tuple[str, Sequence[str], str | None]
 """What a source says of a relation beside its triples: the relation, its names and aliases, a comment."""
 
 
-def read_stated_words(sha256: str) -> Request[list[StatedWords]]:
+def read_source_descriptions(sha256: str) -> Request[list[StatedWords]]:
     """Read what the sources of all loads but one state of relations beside their triples, load by load."""
 
     def decode(rows: Sequence[Row]) -> list[StatedWords]:
@@ -342,10 +342,11 @@ def describe_from_source(gateway: Gateway, stated: Iterable[StatedWords] = ()) -
 
 
 def describe_from_file(gateway: Gateway, path: Path) -> None:
-    """Add what a file says of relations (`read_words`); what does not fit the graph is left out, with a warning."""
+    """Add what a file says of relations (`read_descriptions`); what does not fit the graph is left out, with a
+    warning."""
     catalogue = gateway.fetch(read_catalogue())
     left_out: Counter[str] = Counter()
-    describe_relations(gateway, catalogue, read_words(path, catalogue, left_out), cut=True)
+    describe_relations(gateway, catalogue, read_descriptions(path, catalogue, left_out), cut=True)
     for reason, number in left_out.items():
         _log.warning("%s: left out %s %s", path, f"{number:,}", reason)
 

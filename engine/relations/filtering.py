@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ...models.similarity import select_content_words
+from ...models.similarity import content_words_or_question
 from ...models.text.vectors import TextVectors
 from ...models.wording.english import read_lexicon, singular, translate_label
 from ...models.words import FUNCTION_WORDS, PREPOSITIONS
@@ -107,7 +107,7 @@ def _judge(  # noqa: PLR0911 - a rule each
         return NAMED, line
     if not _scripts(line) <= {"LATIN", *_scripts(" ".join(label_words))}:
         return FOREIGN, line
-    content = set(_WORD.findall(select_content_words(line))) - FUNCTION_WORDS
+    content = set(_WORD.findall(content_words_or_question(line))) - FUNCTION_WORDS
     says_label = bool(set(words) & (label_words - PREPOSITIONS))
     if content and not says_label and all(translate_label(word) for word in content):
         return FOREIGN, line

@@ -24,7 +24,7 @@ from ..evidence.text import shorten_iris
 from ..neo4j.catalogue import LABEL_SEPARATOR, RelationInfo, read_catalogue
 from ..neo4j.gateway import Gateway
 from ..neo4j.templates import Request, Row, template
-from ..retrieval.scoring import hops_of, mask_mention
+from ..retrieval.scoring import mask_mention, merge_mediator_hops
 from .words import type_words
 
 NUM_ENTITIES = 6_000
@@ -55,7 +55,7 @@ class _End:
             self.others.update(signature)
 
 
-def find_kinds(gateway: Gateway) -> dict[str, tuple[EndKind, EndKind]]:
+def find_end_kinds(gateway: Gateway) -> dict[str, tuple[EndKind, EndKind]]:
     """Return the kinds at head and tail of each relation, by name."""
     relations = gateway.fetch(read_catalogue()).relations
     numbers = {relation.name: relation.number for relation in relations}
@@ -99,7 +99,7 @@ def _look_at(gateway: Gateway, relation: RelationInfo, ends: defaultdict[int, _E
         tail.add(tail_name, tail_signature or (-relation.number,), is_value=is_value)
 
 
-def refresh_kinds(gateway: Gateway) -> None:
+def refresh_end_kinds(gateway: Gateway) -> None:
     """Find the kinds at the ends of all relations and write them into the catalogue."""
     kinds = [
         {
@@ -107,7 +107,7 @@ def refresh_kinds(gateway: Gateway) -> None:
             **{f"head_{key}": value for key, value in _make_row(head).items()},
             **{f"tail_{key}": value for key, value in _make_row(tail).items()},
         }
-        for name, (head, tail) in find_kinds(gateway).items()
+        for name, (head, tail) in find_end_kinds(gateway).items()
     ]
     gateway.fetch(Request(template("set_relation_kinds"), {"kinds": kinds}, lambda _: None))
 
@@ -130,7 +130,7 @@ def describe_wanted_kind(evidence: Evidence[Item], words: Mapping[str, RelationW
     topic = next((each for each in evidence.topics if each.entity == chain.topic), None)
     asked_for = mask_mention(evidence.question.text, topic) if topic else evidence.question.text
     asked = find_wanted_kind(asked_for)
-    hops = hops_of(chain.relation_path, words)
+    hops = merge_mediator_hops(chain.relation_path, words)
     last = chain.steps[-1].step
     name = ("^" if last.inverse else "") + shorten_iris(last.relation)
     end = find_end_kind(hops[-1])

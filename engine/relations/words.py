@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...models.text.verbalise import Meaning, RelationWords, join_without_repeats, split_name
+from ...models.text.verbalise import RelationMeaning, RelationWords, join_without_repeats, split_name
 from ...models.wording.english import lexicon_phrases
 from ..neo4j.catalogue import LABEL_SEPARATOR, ORIGINS, Phrase, RelationInfo
 
@@ -26,7 +26,9 @@ def words_of_relation(relation: RelationInfo, choose: Callable[[Phrase], bool] =
         tuple(dict.fromkeys(p.text for p in phrases_of(relation) if p.inverse == way and choose(p)))[:MAX_PHRASES]
         for way in (False, True)
     )
-    return RelationWords(type_words(relation.domain), labels, Meaning(forward, inverse, relation.head, relation.tail))
+    return RelationWords(
+        type_words(relation.domain), labels, RelationMeaning(forward, inverse, relation.head, relation.tail)
+    )
 
 
 def words_of_relations(relations: Sequence[RelationInfo]) -> dict[str, RelationWords]:
@@ -64,7 +66,7 @@ def type_words(type_: str | None) -> str:
     return (type_ or "").rpartition(".")[2].replace("_", " ").lower()
 
 
-def words_of_name(name: str) -> RelationWords:
+def split_relation_name(name: str) -> RelationWords:
     """Return the words of a relation from its name alone, as in Freebase: ``domain.type.property``.
 
     A name without dots has no type; a compound one (``a.b.c|d.e.f``) has the type of its first part.
@@ -73,7 +75,7 @@ def words_of_name(name: str) -> RelationWords:
     return RelationWords(" ".join(parts[0][-2:-1]).lower(), tuple(part[-1].lower() for part in parts))
 
 
-def index_text(relation: RelationInfo) -> str:
+def relation_embedding_text(relation: RelationInfo) -> str:
     """Return the text that is embedded for a relation: its words, its domain and its range."""
     words = words_of_relation(relation)
     return join_without_repeats((words.domain, *words.properties, type_words(relation.range)))

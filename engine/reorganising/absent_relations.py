@@ -10,10 +10,10 @@ import numpy as np
 
 from ...models.similarity import PEOPLE
 from ...models.text.vectors import TextVectors
-from ...models.text.verbalise import Meaning, RelationWords
+from ...models.text.verbalise import RelationMeaning, RelationWords
 from ...models.wording.english import lexicon_phrases, list_common_relations
 from ..retrieval.scoring import PathQuery, SimilarityScorer, mask_mention
-from ..values import RelationPath, Scored, Step, Topic
+from ..values import RelationPath, RelationStep, Scored, Topic
 
 SAME = 0.8
 """Cosine of two texts from which on they name one relation."""
@@ -44,7 +44,7 @@ class AbsentRelations:
             PathQuery(
                 text,
                 (topic,) * len(some),
-                tuple(RelationPath((Step(name),)) for name in some),
+                tuple(RelationPath((RelationStep(name),)) for name in some),
                 (0.0,) * len(some),
             )
             for (text, topic), some in zip(asked, names, strict=True)
@@ -59,7 +59,7 @@ class AbsentRelations:
         there = {common for found in self._common.values() for common in found}
         return [name for name in list_common_relations() if name not in there]
 
-    def is_common(self, step: Step) -> bool:
+    def is_common(self, step: RelationStep) -> bool:
         """Whether a step is over a common relation, so that what is absent is another.
 
         Not the way back: the products of a category are what another graph has as its `product`.
@@ -82,5 +82,5 @@ class AbsentRelations:
 
     @cached_property
     def _scorer(self) -> SimilarityScorer:
-        words = {name: RelationWords("", (name,), Meaning(*lexicon_phrases(name))) for name in self.names}
+        words = {name: RelationWords("", (name,), RelationMeaning(*lexicon_phrases(name))) for name in self.names}
         return SimilarityScorer(words, self._vectors.encoder, weights=PEOPLE, shortlist=NEAREST, vectors=self._vectors)

@@ -11,8 +11,8 @@ from ..evidence.chain import Chain, ChainStep, Link
 from ..evidence.evidence import Evidence, Kind
 from ..neo4j.graph import ChainSteps, ExpansionBounds, Levels, QuestionTriples, expand_chains
 from ..steps import Steps, send_one
-from ..values import Entity, Scored, Step, Triple
-from .merging import add_targets, groups_of
+from ..values import Entity, RelationStep, Scored, Triple
+from .merging import add_targets, group_meeting_chains
 
 
 def columns_of(triples: Sequence[Triple], topics: Sequence[Entity]) -> QuestionTriples:
@@ -33,7 +33,7 @@ def columns_of(triples: Sequence[Triple], topics: Sequence[Entity]) -> QuestionT
     )
 
 
-def expand_triples(columns: QuestionTriples, bounds: ExpansionBounds) -> list[Levels]:
+def chain_triples(columns: QuestionTriples, bounds: ExpansionBounds) -> list[Levels]:
     """Return the chains from each topic: what the request `expand_chains` gives where the graph has all the triples."""
     leaving = _leaving(columns)
     return [tuple(_levels(topic, columns, leaving, bounds)) for topic in range(columns.topics)]
@@ -75,7 +75,7 @@ def _longer(
 
 
 @dataclass(frozen=True, slots=True)
-class ChainExpansion:
+class ChainExpander:
     """A `Reorganiser`: the chains that triples make from the topics, those of one relation path merged to one.
 
     Chains of different topics that lead to the same stand together, and share it as targets (`join`). The paper scores
@@ -101,7 +101,7 @@ class ChainExpansion:
         if self.in_database and any(each.heads and each.topics for each in columns):
             grown = yield from send_one(expand_chains(columns, self.bounds))
         else:
-            grown = [expand_triples(each, self.bounds) for each in columns]
+            grown = [chain_triples(each, self.bounds) for each in columns]
         return [self._chained(*each) for each in zip(evidence, grown, strict=True)]
 
     def _chained(self, evidence: Evidence[Triple], grown: Sequence[Levels]) -> Evidence[Chain]:
@@ -132,7 +132,7 @@ class ChainExpansion:
         mentions = {topic.entity.id: topic.mention for topic in evidence.topics}
         return [
             Scored(add_targets(chains[place].value, shared), chains[place].score)
-            for places, shared in groups_of(chains, mentions)
+            for places, shared in group_meeting_chains(chains, mentions)
             for place in places
         ]
 
@@ -145,7 +145,7 @@ def _merged(
     topics: frozenset[Entity],
 ) -> list[Chain]:
     """Return the chains from a topic, those of one relation path merged to one with all their ends."""
-    links: dict[tuple[Step, ...], list[dict[Link, None]]] = {}
+    links: dict[tuple[RelationStep, ...], list[dict[Link, None]]] = {}
     for level in levels:
         for chain in level[: bounds.max_chains]:
             walked = [_walked(triples[step >> 1], inverse=bool(step & 1)) for step in chain]
@@ -162,6 +162,6 @@ def _merged(
     return [replace(chain, cut=len(chain.steps) >= least) for chain in found if chain]
 
 
-def _walked(triple: Triple, *, inverse: bool) -> tuple[Step, Link]:
+def _walked(triple: Triple, *, inverse: bool) -> tuple[RelationStep, Link]:
     link = (triple.tail, triple.head) if inverse else (triple.head, triple.tail)
-    return Step(triple.relation, inverse), link
+    return RelationStep(triple.relation, inverse), link

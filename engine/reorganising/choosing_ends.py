@@ -16,7 +16,7 @@ from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Kind
 from ..retrieval.subgraph.batch import BOUNDS, EntityTable, Subgraph, SubgraphBatch
 from ..retrieval.triples import SubgraphScorer
-from ..steps import Steps, charge
+from ..steps import Steps, attribute_costs
 from ..values import Entity, LinkedQuestion, Scored, Triple
 
 
@@ -51,7 +51,7 @@ class EndSelector:
         table = _table(entities)
         whole = SubgraphBatch.of(table, [replace(subgraph, table=table) for subgraph, _ in joined])
         scores = self._scorer.score(questions, whole)
-        yield from charge("encode", self._scorer.encoding_s - encoding_s)
+        yield from attribute_costs("encode", self._scorer.encoding_s - encoding_s)
         chosen = []
         for each, (_, rows), start in zip(evidence, joined, whole.triple_starts.tolist(), strict=False):
             known = {triple: float(scores[start + row]) for triple, row in rows.items()}

@@ -18,9 +18,9 @@ from ..evidence.bridges import triples_of
 from ..evidence.evidence import Evidence, Item, Kind
 from ..evidence.text import one_line
 from ..llm.prompts import Completed, Message, Prompt, send_prompts
-from ..steps import Steps, charge
+from ..steps import Steps, attribute_costs
 from ..values import check_finite
-from .relevance import Relevance, texts_of
+from .relevance import Relevance, list_item_texts
 
 if TYPE_CHECKING:
     from ...models.gril.network import HopModel
@@ -37,17 +37,17 @@ _NUMBERS = re.compile(r"(?<![\w.])(\d{1,6})(?:\s*(?:-|–|\bto\b)\s*(\d{1,6}))?(
 _NONE = re.compile(r"\b(none|no|nothing|empty)\b|\[\s*\]", re.IGNORECASE)
 
 
-def useful_prompt(question: str, texts: Sequence[str]) -> Prompt:
+def usefulness_prompt(question: str, texts: Sequence[str]) -> Prompt:
     """Return what is asked about the items, numbered from 1."""
     paths = "\n".join(f"{number}. {text}" for number, text in enumerate(texts, start=1))
     user = re.sub(r"\{(question|paths)\}", lambda found: {"question": question, "paths": paths}[found[1]], USER)
     return Prompt(
         (Message("system", SYSTEM), Message("user", user)),
-        is_read=lambda said: useful_numbers(said, len(texts)) is not None,
+        is_read=lambda said: parse_item_numbers(said, len(texts)) is not None,
     )
 
 
-def useful_numbers(reply: str, count: int) -> frozenset[int] | None:
+def parse_item_numbers(reply: str, count: int) -> frozenset[int] | None:
     """Return the numbers that a reply names, from 1 to `count`; None where it says nothing of the kind.
 
     Expected is ``1, 4, 7``. Brackets, words around, ranges (``2-5``) and a ``<think>`` section are read as well;
@@ -102,7 +102,7 @@ class RelevanceFilter:
 
     def reorganise(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Evidence[Item]]]:
         """Return the evidence filtered and grouped."""
-        yield from charge(f"filter {self._relevance.name}")
+        yield from attribute_costs(f"filter {self._relevance.name}")
         coarse = [
             filter_coarsely(self._relevance.of(each), min(self._coarse, math.ceil(len(each.items) * self._share)))
             for each in evidence
@@ -113,11 +113,11 @@ class RelevanceFilter:
                 for each, kept in zip(evidence, coarse, strict=True)
             ]
             return [replace(each, left_out=(*each.left_out, self._note)) if self._note else each for each in taken]
-        yield from charge("")
+        yield from attribute_costs("")
         asked = [number for number, kept in enumerate(coarse) if kept]
         prompts = [
-            useful_prompt(
-                one_line(evidence[n].question.text, 10_000), texts_of([evidence[n].items[i] for i in coarse[n]])
+            usefulness_prompt(
+                one_line(evidence[n].question.text, 10_000), list_item_texts([evidence[n].items[i] for i in coarse[n]])
             )
             for n in asked
         ]
@@ -134,7 +134,7 @@ def _grouped(evidence: Evidence[Item], coarse: tuple[int, ...], reply: Completed
         return _unsorted(evidence, coarse, one_line(str(reply)))
     if reply.refusal is not None:
         return _unsorted(evidence, coarse, "the language model refused")
-    numbers = useful_numbers(reply.content, len(coarse))
+    numbers = parse_item_numbers(reply.content, len(coarse))
     if numbers is None:
         return _unsorted(evidence, coarse, f"expected numbers, the language model said {one_line(reply.content, 80)!r}")
     groups: Priorities = prioritise_items(coarse, {coarse[number - 1] for number in numbers})

@@ -38,7 +38,7 @@ class ChainMerger:
     def _merged(self, evidence: Evidence[Chain]) -> Evidence[Chain]:
         bonus = evidence.calibration.from_log_odds(self.bonus) if evidence.calibration else 0.0
         mentions = {topic.entity.id: topic.mention for topic in evidence.topics}
-        met = targets_of(evidence.items, mentions)
+        met = find_meeting_ends(evidence.items, mentions)
         items = [
             Scored(replace(each.value, targets=targets), each.score + bonus) if targets else each
             for each, targets in zip(evidence.items, met, strict=True)
@@ -48,7 +48,7 @@ class ChainMerger:
         return replace(evidence, items=tuple(items[i] for i in order), groups=groups)
 
 
-def targets_of(chains: Sequence[Scored[Chain]], mentions: Mapping[str, str]) -> list[tuple[Entity, ...]]:
+def find_meeting_ends(chains: Sequence[Scored[Chain]], mentions: Mapping[str, str]) -> list[tuple[Entity, ...]]:
     """Return for each chain the ends at which it meets a lead of another topic, none where it meets none.
 
     mentions: how the question mentions each topic, by the topic's id.
@@ -74,7 +74,7 @@ def are_distinct_mentions(left: Entity, right: Entity, mentions: Mapping[str, st
     return left.id != right.id and (not mention or mention != mentions.get(right.id, ""))
 
 
-def groups_of(
+def group_meeting_chains(
     chains: Sequence[Scored[Chain]], mentions: Mapping[str, str]
 ) -> list[tuple[list[int], frozenset[Entity]]]:
     """Return the chains, best first, in groups: places of chains of different topics, and the ends that they share.

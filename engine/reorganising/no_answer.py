@@ -21,7 +21,7 @@ from ..evidence.evidence import Evidence, Kind
 from ..evidence.text import shorten_iris
 from ..retrieval.scoring import PathQuery, PathScorer
 from ..steps import Steps
-from ..values import RelationPath, Scored, Step, Topic
+from ..values import RelationPath, RelationStep, Scored, Topic
 from .absent_relations import AbsentRelations
 
 FITS = 0.5
@@ -146,7 +146,7 @@ class NoAnswerExplainer:
         scores = iter(self._scorer.score(queries) if queries else [])
         return [_find_best(steps, next(scores).stop.tolist()) if steps else None for steps in offered]
 
-    def _offer(self, evidence: Evidence[Chain], start: Topic) -> list[Step]:
+    def _offer(self, evidence: Evidence[Chain], start: Topic) -> list[RelationStep]:
         """Return both directions of the relations that none of the topics has and that lie on no path found."""
         there = {abs(number) for topic in evidence.topics for number in topic.relations}
         used = evidence.question.excluded_relations.union(
@@ -156,7 +156,7 @@ class NoAnswerExplainer:
         if len(names) > MAX_RELATIONS:
             near = self._nearest(evidence.question.text, start, MAX_RELATIONS)
             names = [name for name in names if name in near]
-        return [Step(name, inverse) for name in names for inverse in (False, True)]
+        return [RelationStep(name, inverse) for name in names for inverse in (False, True)]
 
     def _explain(self, evidence: Evidence[Any], start: Topic, lacking: Lacking | None) -> Evidence[Any]:
         """Return the evidence with the reason why there is no answer."""
@@ -191,6 +191,6 @@ def _find_start(evidence: Evidence[Chain]) -> Topic:
     return next(of_first, evidence.topics[0])
 
 
-def _find_best(steps: Sequence[Step], scores: Sequence[float]) -> Lacking:
+def _find_best(steps: Sequence[RelationStep], scores: Sequence[float]) -> Lacking:
     best = max(range(len(steps)), key=lambda at: (scores[at], -at))
     return Scored(steps[best].relation, scores[best])

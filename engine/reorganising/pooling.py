@@ -14,7 +14,7 @@ from ..steps import Steps
 from ..values import Entity, Scored, Triple
 
 
-class PathSmoothing:
+class PathPoolingReorganiser:
     """A `Reorganiser`: of each question's `coarse` best triples the `keep` of the best pooled score (None: all).
 
     What is pooled are probabilities: those of the evidence's calibration; without one the scores as they are, or, where
@@ -33,7 +33,7 @@ class PathSmoothing:
     def reorganise(self, evidence: Sequence[Evidence[Triple]]) -> Steps[list[Evidence[Triple]]]:
         """Return the evidence with pooled scores, best first."""
         yield from ()
-        triples = scored_triples(evidence)
+        triples = make_triple_columns(evidence)
         places, scores = reselect_triples(triples, self._keep, self._pooling, coarse=self._coarse)
         ends = np.searchsorted(triples.questions[places], np.arange(len(evidence)), side="right")
         pooled = []
@@ -52,7 +52,7 @@ class PathSmoothing:
         return pooled
 
 
-def scored_triples(evidence: Sequence[Evidence[Triple]]) -> ScoredTriples:
+def make_triple_columns(evidence: Sequence[Evidence[Triple]]) -> ScoredTriples:
     """Return the triples of the questions as columns of one graph; a topic that none of them holds has no node."""
     heads: list[int] = []
     tails: list[int] = []

@@ -78,7 +78,7 @@ class AttentionRelevance:
 
     def of(self, evidence: Evidence[Item]) -> Floats:
         """Return â of each item; raises `LLMError` where the model cannot be had or cannot show its attention."""
-        texts = texts_of(evidence.items)
+        texts = list_item_texts(evidence.items)
         relevances = np.zeros(len(texts))
         num_read = len(texts)
         while num_read:
@@ -113,7 +113,7 @@ class RerankerRelevance:
 
     def of(self, evidence: Evidence[Item]) -> Floats:
         """Return the reranker's scores."""
-        pairs = [(evidence.question.text, text) for text in texts_of(evidence.items)]
+        pairs = [(evidence.question.text, text) for text in list_item_texts(evidence.items)]
         if not pairs:
             return np.zeros(0)
         scores = np.asarray(self._model.predict(pairs, show_progress_bar=False), dtype=np.float64)
@@ -121,12 +121,12 @@ class RerankerRelevance:
         return scores
 
 
-def texts_of(items: Sequence[Scored[Item]]) -> list[str]:
+def list_item_texts(items: Sequence[Scored[Item]]) -> list[str]:
     """Return each item on one line, as filters read them."""
     return [one_line(item_text(item.value, max_names=MAX_NAMES), MAX_ITEM_CHARS) for item in items]
 
 
-class PathReader(PathScorer, PairReader, Protocol):
+class StarNetworks(PathScorer, PairReader, Protocol):
     """Both networks of a checkpoint: `StarScorer`."""
 
 
@@ -138,7 +138,7 @@ class StarRelevance:
     little.
     """
 
-    def __init__(self, scorer: PathReader, *, is_cross: bool) -> None:
+    def __init__(self, scorer: StarNetworks, *, is_cross: bool) -> None:
         self._scorer = scorer
         self._is_cross = is_cross
 

@@ -11,10 +11,10 @@ import numpy as np
 from ...models.similarity import lower_other_scores
 from ...models.star.mixing import blend_scores
 from ..evidence.chain import Chain
-from ..evidence.evidence import Evidence, Kind, item_order
+from ..evidence.evidence import Evidence, Kind, item_sort_key
 from ..linking.topics import compute_link_penalties
 from ..retrieval.scoring import FloatArray
-from ..steps import Steps, charge
+from ..steps import Steps, attribute_costs
 from ..values import RelationPath, Scored, Topic
 
 
@@ -57,7 +57,7 @@ class ShortlistRescorer:
             for scored in each.items[: self._shortlist]
         ]
         read = self._reader.read(pairs)
-        yield from charge("encode", self._reader.encoding_s - encoding_s)
+        yield from attribute_costs("encode", self._reader.encoding_s - encoding_s)
         ends = np.cumsum([len(each.items[: self._shortlist]) for each in evidence], dtype=np.int64)
         parts = np.split(read, ends)
         return [self._rescored(each, part) for each, part in zip(evidence, parts, strict=False)]
@@ -70,6 +70,6 @@ class ShortlistRescorer:
         scores[: len(read)] = blend_scores(scores[: len(read)], linked, self._mix)
         lower_other_scores(scores, np.arange(len(read)))
         items = [Scored(each.value, score) for each, score in zip(evidence.items, scores.tolist(), strict=True)]
-        order = sorted(range(len(items)), key=lambda i: item_order(items[i]))
+        order = sorted(range(len(items)), key=lambda i: item_sort_key(items[i]))
         groups = tuple(evidence.groups[i] for i in order) if evidence.groups else ()
         return replace(evidence, items=tuple(items[i] for i in order), groups=groups)

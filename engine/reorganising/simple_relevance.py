@@ -12,12 +12,12 @@ import numpy.typing as npt
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
 from ..values import Triple
-from .relevance import Floats, texts_of
+from .relevance import Floats, list_item_texts
 
 DAMPING = 0.85
 
 
-class Vectors(Protocol):
+class TextVectorSource(Protocol):
     """Unit vectors of texts, each encoded once: `TextVectors`."""
 
     def encode(self, texts: Iterable[str], /) -> None:
@@ -34,12 +34,12 @@ class SimilarityRelevance:
 
     name = "by similarity"
 
-    def __init__(self, vectors: Vectors) -> None:
+    def __init__(self, vectors: TextVectorSource) -> None:
         self._vectors = vectors
 
     def of(self, evidence: Evidence[Item]) -> Floats:
         """Return the cosines, (num_items,)."""
-        texts = texts_of(evidence.items)
+        texts = list_item_texts(evidence.items)
         if not texts:
             return np.zeros(0)
         self._vectors.encode([evidence.question.text, *texts])

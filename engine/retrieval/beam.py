@@ -17,11 +17,11 @@ import numpy as np
 
 from ..evidence.calibration import Calibration
 from ..evidence.chain import Chain
-from ..evidence.evidence import Evidence, Kind, item_order
+from ..evidence.evidence import Evidence, Kind, item_sort_key
 from ..linking.topics import compute_link_penalties, select_start_topics
-from ..steps import Steps, charge
-from ..values import Entity, LinkedQuestion, RelationPath, Scored, Step, Topic, check_finite
-from .frontier import Bounds, Frontier, FrontierTree, select_answer_ends
+from ..steps import Steps, attribute_costs
+from ..values import Entity, LinkedQuestion, RelationPath, RelationStep, Scored, Topic, check_finite
+from .frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
 from .scoring import PathQuery, PathScorer, PathScores, RelationShortlist
 
 
@@ -31,7 +31,7 @@ class _Candidate:
 
     topic: Topic
     frontier: Frontier
-    step: Step
+    step: RelationStep
 
     @property
     def path(self) -> RelationPath:
@@ -99,7 +99,7 @@ class BeamSearch:
         link_weight: float = 0.5,
         slack: float = 0.0,
         return_to_topic: bool = False,
-        bounds: Bounds | None = None,
+        bounds: FrontierBounds | None = None,
         shortlist: RelationShortlist | None = None,
         stored_as: Mapping[str, str] | None = None,
     ) -> None:
@@ -114,13 +114,13 @@ class BeamSearch:
         self.link_weight = link_weight
         self.slack = slack
         self.return_to_topic = return_to_topic
-        self.bounds = bounds or Bounds()
+        self.bounds = bounds or FrontierBounds()
         self.shortlist = shortlist
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Chain]]]:
         """Return the chains found for each question, best first; `top_k` or more where there are so many.
 
-        Raises `UnknownRelationError` when the graph has a relation whose number is not in `relations`.
+        Raises `StaleCatalogueError` when the graph has a relation whose number is not in `relations`.
         """
         tree = FrontierTree(_topics(questions), self.bounds, self.max_hop, self.stored_as)
         searches = [self._begun(linked, tree) for linked in questions]
@@ -128,7 +128,7 @@ class BeamSearch:
         for hop in range(1, 2 * self.max_hop + 1):
             if not any(search.beams for search in searches):
                 break
-            yield from charge(f"score {hop}")
+            yield from attribute_costs(f"score {hop}")
             candidates_of = self._shortlisted(searches, [self._candidates(search) for search in searches])
             encoding_s = self.scorer.encoding_s
             scores = self.scorer.score([self._query(s, c) for s, c in zip(searches, candidates_of, strict=True)])
@@ -138,8 +138,8 @@ class BeamSearch:
                 self._choose(search, candidates, score, pool)
                 for search, candidates, score in zip(searches, candidates_of, scores, strict=True)
             ]
-            yield from charge("encode", self.scorer.encoding_s - encoding_s)
-            yield from charge(f"hop {hop}")
+            yield from attribute_costs("encode", self.scorer.encoding_s - encoding_s)
+            yield from attribute_costs(f"hop {hop}")
             steps = [(c.frontier, c.step) for picks in chosen for c, _, _ in picks]
             frontiers = iter((yield from tree.expand(steps)))
             for search, picks in zip(searches, chosen, strict=True):
@@ -151,7 +151,7 @@ class BeamSearch:
                         search.results.append(_Result(frontier, stop))
                     if carried or frontier.at_mediator:
                         search.beams.append((candidate.topic, frontier))
-        yield from charge("ground")
+        yield from attribute_costs("ground")
         return [self._evidence(search) for search in searches]
 
     def _begun(self, linked: LinkedQuestion, tree: FrontierTree) -> _Search:
@@ -221,7 +221,7 @@ class BeamSearch:
             search.linked.question,
             search.linked.topics,
             "chain",
-            tuple(sorted(items, key=item_order)),
+            tuple(sorted(items, key=item_sort_key)),
             self.calibration,
             walked=tuple(search.walked),
         )

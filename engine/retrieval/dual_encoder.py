@@ -19,7 +19,7 @@ from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import RelationWords
 from ...models.training.description import ModelDescription
 from ..values import RelationPath, Topic, check_finite
-from .scoring import Guide, PathQuery, PathScores, SimilarityScorer, hops_of, mask_mention, mention_of
+from .scoring import Guide, PathQuery, PathScores, SimilarityScorer, mask_mention, merge_mediator_hops, topic_mention
 
 
 def star_scorer(
@@ -70,7 +70,7 @@ class StarScorer:
             logits = self.read([(q.question, *pair) for q in queries for pair in zip(q.topics, q.paths, strict=True)])
             ends = np.cumsum([len(query.paths) for query in queries])[:-1]
             return [PathScores(each, each) for each in np.split(logits.astype(np.float32), ends)]
-        hops = [tuple(hops_of(path, self.words) for path in query.paths) for query in queries]
+        hops = [tuple(merge_mediator_hops(path, self.words) for path in query.paths) for query in queries]
         self.model.encode_ahead(
             [mask_mention(query.question, topic) for query in queries for topic in dict.fromkeys(query.topics)],
             [path for paths in hops for path in paths],
@@ -90,14 +90,14 @@ class StarScorer:
     def read(self, pairs: Sequence[tuple[str, Topic, RelationPath]]) -> Floats:
         """Return the logits of the cross-attentive scorer, (num_pairs,); equal pairs are read once."""
         scores = self.model.cross(
-            [(question, mention_of(topic), hops_of(path, self.words)) for question, topic, path in pairs]
+            [(question, topic_mention(topic), merge_mediator_hops(path, self.words)) for question, topic, path in pairs]
         )
         check_finite(scores, "a checkpoint of kind star")
         return scores
 
     def attention(self, question: str, topic: Topic, path: RelationPath) -> PairAttention:
         """Return what the cross-attentive scorer attends to; raise `ValueError` where the checkpoint has none."""
-        return self.model.attention(question, mention_of(topic), hops_of(path, self.words))
+        return self.model.attention(question, topic_mention(topic), merge_mediator_hops(path, self.words))
 
     def _dual(self, query: PathQuery, paths: Sequence[HopSequence]) -> PathScores:
         stop, extend = np.zeros(len(paths), dtype=np.float32), np.zeros(len(paths), dtype=np.float32)

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 
 from ...models.ranges import Count, Positive, Ranged
 from ..evidence.chain import Chain, ChainStep, Link
-from ..neo4j.catalogue import name_relation
+from ..neo4j.catalogue import look_up_relation_name
 from ..neo4j.graph import (
     HUB_DEGREE,
+    EntitySignature,
     Expansion,
     ExpansionResult,
-    Signature,
     Tail,
     expand_hub_step,
     expand_steps,
@@ -27,11 +27,11 @@ from ..neo4j.graph import (
 )
 from ..neo4j.templates import Request
 from ..steps import Steps, send_all
-from ..values import Entity, RelationPath, Step, Topic
+from ..values import Entity, RelationPath, RelationStep, Topic
 
 
 def select_answer_ends(
-    steps: Sequence[Step], ends: Sequence[Entity], topics: Container[str], *, return_to_topic: bool
+    steps: Sequence[RelationStep], ends: Sequence[Entity], topics: Container[str], *, return_to_topic: bool
 ) -> tuple[Entity, ...]:
     """Return the ends that may be answers: the question's own topics are none of them.
 
@@ -43,7 +43,7 @@ def select_answer_ends(
     return tuple(end for end in ends if end.id not in topics)
 
 
-def is_return_path(steps: Sequence[Step]) -> bool:
+def is_return_path(steps: Sequence[RelationStep]) -> bool:
     """Whether the second half of a path is its first half reversed."""
     return all(
         (out.relation, out.inverse) == (back.relation, not back.inverse)
@@ -52,7 +52,7 @@ def is_return_path(steps: Sequence[Step]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds(Ranged):
+class FrontierBounds(Ranged):
     """What one expansion may read. All are our own choices; what a bound leaves out is reported as a cut.
 
     fan_out: tails per source and relation. max_tails: tails per relation path. max_sources: entities of a frontier
@@ -72,7 +72,7 @@ class Frontier:
     """The entities that a relation path leads to from its topic, and how each was reached."""
 
     topic: Entity
-    steps: tuple[Step, ...]
+    steps: tuple[RelationStep, ...]
     parent: Frontier | None
     tails: dict[str, Tail] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
@@ -115,15 +115,15 @@ class Frontier:
         """The signed catalogue numbers of the relations that lead on."""
         return frozenset(n for tail in self.tails.values() if tail.signature for n in tail.signature)
 
-    def steps_on(self, relations: Mapping[int, str]) -> Iterator[tuple[int, Step]]:
+    def steps_on(self, relations: Mapping[int, str]) -> Iterator[tuple[int, RelationStep]]:
         """Yield the steps that lead on with their signed numbers, in catalogue order; `relations` has the names.
 
-        Out of a mediator over the relation it was entered by is none. Raises `UnknownRelationError` for a number
+        Out of a mediator over the relation it was entered by is none. Raises `StaleCatalogueError` for a number
         without a name.
         """
         entered = self.steps[-1] if self.at_mediator else None
         for number in sorted(self.proposals()):
-            step = Step(name_relation(abs(number), relations), inverse=number < 0)
+            step = RelationStep(look_up_relation_name(abs(number), relations), inverse=number < 0)
             if entered is None or (entered.relation, entered.inverse) != (step.relation, not step.inverse):
                 yield number, step
 
@@ -135,12 +135,16 @@ class FrontierTree:
     """
 
     def __init__(
-        self, signatures: Mapping[str, Signature | Topic], bounds: Bounds, max_hop: int, stored_as: Mapping[str, str]
+        self,
+        signatures: Mapping[str, EntitySignature | Topic],
+        bounds: FrontierBounds,
+        max_hop: int,
+        stored_as: Mapping[str, str],
     ) -> None:
         self.bounds = bounds
         self.max_hop = max_hop
         self.stored_as = stored_as
-        self._frontiers: dict[tuple[str, tuple[Step, ...]], Frontier] = {}
+        self._frontiers: dict[tuple[str, tuple[RelationStep, ...]], Frontier] = {}
         for signature in signatures.values():
             root = Frontier(signature.entity, (), None)
             root.tails[signature.entity.id] = Tail(signature.entity, signature.degree, signature.relations)
@@ -150,7 +154,7 @@ class FrontierTree:
         """The frontier that is the topic itself; None when the graph has no such entity."""
         return self._frontiers.get((topic.id, ()))
 
-    def expand(self, chosen: Iterable[tuple[Frontier, Step]]) -> Steps[list[Frontier]]:
+    def expand(self, chosen: Iterable[tuple[Frontier, RelationStep]]) -> Steps[list[Frontier]]:
         """Take the chosen steps and return the frontiers they lead to, in order; each is read at most once.
 
         Where a path has reached `max_hop`, only mediators come with signatures: it goes on from nowhere else.

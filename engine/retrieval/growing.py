@@ -15,10 +15,10 @@ from ...models.gril.scoring import GrilModel, GrownTriples
 from ...models.text.vectors import TextVectors
 from ..evidence.evidence import Evidence, Kind
 from ..evidence.extras import GraphToken
-from ..steps import Steps, charge
+from ..steps import Steps, attribute_costs
 from ..values import LinkedQuestion, Topic, Triple, check_finite
 from .subgraph.batch import SubgraphBatch
-from .triples import GraphRelations, SubgraphColumns
+from .triples import GraphRelations, SubgraphReader
 
 
 class GrowingRetriever:
@@ -36,7 +36,7 @@ class GrowingRetriever:
         max_topics: int,
         min_link: float,
     ) -> None:
-        self._columns = SubgraphColumns(
+        self._columns = SubgraphReader(
             relations, vectors, model.description.subgraph, max_topics=max_topics, min_link=min_link
         )
         self._model = model
@@ -46,7 +46,7 @@ class GrowingRetriever:
         """Return the triples, best first: at least `top_k` where pruning kept as many."""
         encoding_s = self._columns.encoding_s
         batch, found = yield from self.grow(questions)
-        yield from charge("encode", self._columns.encoding_s - encoding_s)
+        yield from attribute_costs("encode", self._columns.encoding_s - encoding_s)
         keep = max(self._keep, top_k)
         evidence: list[Evidence[Triple]] = []
         for number, question in enumerate(questions):

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...models.reg_path.network import PathModel, RelationTokens
-from ...models.reg_path_lm.writing import PlanModel, Prefix
+from ...models.reg_path_lm.writing import PathPrefix, PlanModel
 from ...models.text.verbalise import RelationWords
 from ..values import check_finite
 from .scoring import PathQuery, PathScores, mask_mention
@@ -58,7 +58,7 @@ def _masked(query: PathQuery) -> list[str]:
 Place = tuple[str, tuple[str, ...]]
 
 
-class PathWriterScorer:
+class GenerativePathScorer:
     """A `PathScorer` by a checkpoint; `words` has the words of every relation, `num_beams` are written of each prefix.
 
     extend: the log-probability of the path as the beginning of one; stop: of the path followed by END; minus infinity
@@ -76,7 +76,7 @@ class PathWriterScorer:
         """Return the scores for each query, in order; all of them are written together."""
         places = [_rows_by_place(query) for query in queries]
         prefixes = [
-            Prefix(query.question, topic, path, tuple(rows))
+            PathPrefix(query.question, topic, path, tuple(rows))
             for query, each in zip(queries, places, strict=True)
             for (topic, path), rows in each.items()
         ]

@@ -55,14 +55,14 @@ class PathScores:
     extend: FloatArray
 
 
-def mention_of(topic: Topic) -> str:
+def topic_mention(topic: Topic) -> str:
     """Return how the question mentions a topic, its name where that is not known."""
     return topic.mention or topic.entity.label
 
 
 def mask_mention(question: str, topic: Topic) -> str:
     """Return the question without the mention of a topic."""
-    return mask_topic(question, mention_of(topic))
+    return mask_topic(question, topic_mention(topic))
 
 
 class PathScorer(Protocol):
@@ -78,7 +78,7 @@ class PathScorer(Protocol):
         ...
 
 
-def hops_of(path: RelationPath, words: Mapping[str, RelationWords]) -> tuple[Hop, ...]:
+def merge_mediator_hops(path: RelationPath, words: Mapping[str, RelationWords]) -> tuple[Hop, ...]:
     """Return the path's hops: a step into a mediator and the step out of it are one."""
     hops: list[Hop] = []
     open_hop: Hop = ()
@@ -152,9 +152,9 @@ class SimilarityScorer:
             [
                 PathsOfTopic(
                     mask_mention(query.question, topic),
-                    [hops_of(query.paths[row], self.words) for row in some],
+                    [merge_mediator_hops(query.paths[row], self.words) for row in some],
                     [query.log_branching[row] for row in some],
-                    read_asked_words(query.question, mention_of(topic)),
+                    read_asked_words(query.question, topic_mention(topic)),
                 )
                 for topic, some in by_topic.items()
             ]

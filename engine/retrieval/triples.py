@@ -15,13 +15,13 @@ from ...models.reg_triple.network import TripleColumns
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, verbalise_hop
 from ..evidence.calibration import Calibration
-from ..evidence.evidence import Evidence, Kind, item_order
+from ..evidence.evidence import Evidence, Kind, item_sort_key
 from ..linking.topics import select_start_topics
-from ..steps import Steps, charge
+from ..steps import Steps, attribute_costs
 from ..values import Entity, LinkedQuestion, Scored, Topic, Triple, check_finite
 from .subgraph.batch import SubgraphBatch
 from .subgraph.proposing import SimilarityProposer
-from .subgraph.walking import QuestionSubgraphs, SubgraphBounds, SubgraphQuery
+from .subgraph.walking import SubgraphBounds, SubgraphExtractor, SubgraphQuery
 
 NOTHING = "no triple was found around the topic entities"
 CUT = "triples beyond the bounds of the question's subgraph"
@@ -40,10 +40,10 @@ class GraphRelations:
         return {number: verbalise_hop((DirectedRelation(words),), num_phrases) for number, words in self.words.items()}
 
 
-def subgraphs_of(relations: GraphRelations, vectors: TextVectors, options: SubgraphOptions) -> QuestionSubgraphs:
+def subgraphs_of(relations: GraphRelations, vectors: TextVectors, options: SubgraphOptions) -> SubgraphExtractor:
     """Return what reads subgraphs for a training and for a question alike."""
     proposer = SimilarityProposer(relations.words, vectors)
-    return QuestionSubgraphs(
+    return SubgraphExtractor(
         relations.names, proposer=proposer, num_relations=options.num_relations, stored_as=relations.stored_as
     )
 
@@ -61,7 +61,7 @@ def entity_text(entity: Entity) -> str | None:
     return None if entity.is_mediator else entity.label
 
 
-class TripleScoring(Protocol):
+class TrainedTripleScorer(Protocol):
     """A trained scorer of triples: `TripleModel`, `EntityModel`."""
 
     @property
@@ -74,7 +74,7 @@ class TripleScoring(Protocol):
         ...
 
 
-class SubgraphColumns:
+class SubgraphReader:
     """Reads the subgraphs of questions, all together, as a trained network gets to see them.
 
     max_topics, min_link: see `linking.topics.select_start_topics`.
@@ -159,18 +159,24 @@ class SubgraphColumns:
             linked.question,
             self.topics(linked),
             "triple",
-            tuple(sorted(items, key=item_order)),
+            tuple(sorted(items, key=item_sort_key)),
             Calibration("logit", *calibration, of="triple"),
             left_out=(CUT,) if batch[number].is_cut else (),
             note="" if items else NOTHING,
         )
 
 
-class SubgraphScorer(SubgraphColumns):
+class SubgraphScorer(SubgraphReader):
     """Scores the triples of questions' subgraphs with a trained network, all questions together."""
 
     def __init__(
-        self, relations: GraphRelations, vectors: TextVectors, model: TripleScoring, *, max_topics: int, min_link: float
+        self,
+        relations: GraphRelations,
+        vectors: TextVectors,
+        model: TrainedTripleScorer,
+        *,
+        max_topics: int,
+        min_link: float,
     ) -> None:
         super().__init__(relations, vectors, model.description.subgraph, max_topics=max_topics, min_link=min_link)
         self.model = model
@@ -201,7 +207,7 @@ class TripleRetriever:
         encoding_s = self._scorer.encoding_s
         batch = yield from self._scorer.extract(questions)
         scores = self._scorer.score(questions, batch)
-        yield from charge("encode", self._scorer.encoding_s - encoding_s)
+        yield from attribute_costs("encode", self._scorer.encoding_s - encoding_s)
         keep = max(self._keep, top_k)
         calibration = self._scorer.model.description.calibration
         found: list[Evidence[Triple]] = []

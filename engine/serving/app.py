@@ -27,7 +27,7 @@ from ..errors import (
     InputError,
     LodestarError,
     QueryTimeoutError,
-    UnknownRelationError,
+    StaleCatalogueError,
     UsageError,
 )
 from ..evidence.drawing import answer_drawing, drawing_data
@@ -340,7 +340,7 @@ def _add_lookups(app: FastAPI) -> None:
         ]
         return make_response({"in_graph": all(there), "triples": rows})
 
-    @app.post("/v1/browser", response_model=schemas.LinkReply, tags=["graph"])
+    @app.post("/v1/browser", response_model=schemas.BrowserLinkReply, tags=["graph"])
     async def browser(body: schemas.AskForm, request: Request) -> Response:
         """Write the evidence of a question under its own labels, and return a link to it in Neo4j Browser."""
         if body.question is None:
@@ -447,7 +447,7 @@ _STATUS: tuple[tuple[type[LodestarError], int], ...] = (
     (QueryTimeoutError, 504),
     (DatabaseError, 503),
     (EntityNotFoundError, 404),
-    (UnknownRelationError, 404),
+    (StaleCatalogueError, 404),
     (GraphError, 503),
 )
 """Of a kind of error and what derives from it; the first that fits."""

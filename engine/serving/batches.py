@@ -69,11 +69,11 @@ Ask = Callable[[Any, Sequence[Item]], Awaitable[Sequence[Result]]]
 
 
 @dataclass(eq=False, repr=False)
-class Batches(ABC, Generic[Item, Result]):
+class Batcher(ABC, Generic[Item, Result]):
     """Batches items with the same key, within limits; for use in one event loop.
 
     If `ask` fails for one item, the rest of the batch is asked again without it. While the database is away, items wait
-    for it until their deadlines. `MicroBatches` is the server's own, `on_ray.ServeBatches` that of a replica on Ray.
+    for it until their deadlines. `MicroBatcher` is the server's own, `on_ray.RayServeBatcher` that of a replica on Ray.
     """
 
     ask: Ask[Item, Result]
@@ -164,7 +164,7 @@ class _Waiting(Generic[Item, Result]):
     expiry: asyncio.TimerHandle | None = field(default=None, repr=False)
 
 
-class MicroBatches(Batches[Item, Result]):
+class MicroBatcher(Batcher[Item, Result]):
     """Sends a batch as soon as a worker is free: a queue for each client, whose items take turns."""
 
     def __post_init__(self) -> None:

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..errors import EntityNotFoundError, UnknownRelationError, UsageError
+from ..errors import EntityNotFoundError, StaleCatalogueError, UsageError
 from ..linking.topics import resolve_names
 from ..neo4j.catalogue import Catalogue, Edition
 from ..neo4j.graph import read_search_names
-from ..neo4j.neighbours import read_hub_neighbours, read_signature_counts
+from ..neo4j.neighbours import read_entity_signatures, read_hub_neighbours
 from ..neo4j.templates import Request, template
 from ..steps import Steps, send_all, send_one
 from ..values import Entity, Triple
@@ -77,13 +77,13 @@ def read_page(
 ) -> Steps[NeighbourPage]:
     """Return a page of at most `limit` triples at an entity, in the catalogue's order of their relations.
 
-    Raises `EntityNotFoundError`, `UnknownRelationError`, and `UsageError` for a cursor of another request or graph.
+    Raises `EntityNotFoundError`, `StaleCatalogueError`, and `UsageError` for a cursor of another request or graph.
     """
     by_number = {each.number: each for each in catalogue.relations}
     if relation is not None and relation not in {each.name for each in catalogue.relations}:
-        raise UnknownRelationError(f"the graph has no relation {relation[:80]!r}: look for it by /v1/relations")
+        raise StaleCatalogueError(f"the graph has no relation {relation[:80]!r}: look for it by /v1/relations")
     entity = yield from find_entity(id_or_name)
-    (described,) = yield from send_all([read_signature_counts([entity.id])])
+    (described,) = yield from send_all([read_entity_signatures([entity.id])])
     signatures = described.signatures
     sizes = [
         (int(number), int(count))
@@ -124,7 +124,7 @@ def read_page(
     )
 
 
-def find_triples(triples: Sequence[tuple[str, str, str]]) -> Request[list[bool]]:
+def check_triples_exist(triples: Sequence[tuple[str, str, str]]) -> Request[list[bool]]:
     """Find whether the graph has each triple, by the ids of head and tail and the relation's name."""
     ids = list(dict.fromkeys(id_ for head, _, tail in triples for id_ in (head, tail)))
     places = {id_: place for place, id_ in enumerate(ids)}
@@ -159,7 +159,7 @@ def check_path(triples: Sequence[tuple[str, str, str]]) -> Steps[tuple[list[Trip
         for head, relation, tail in triples
     ]
     ids = [(each.head.id, each.relation, each.tail.id) for each in found]
-    return found, (yield from send_one(find_triples(ids)))
+    return found, (yield from send_one(check_triples_exist(ids)))
 
 
 def _find_spans(sizes: Sequence[tuple[int, int]], at: int, limit: int) -> tuple[list[_Span], int]:

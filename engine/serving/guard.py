@@ -1,7 +1,7 @@
 """Refuse requests with a wrong host, origin or token, and bodies that are too large or too slow.
 
-`Guard` wraps the application (ASGI); `PatientProtocol` is uvicorn's HTTP/1.1 with time limits for clients that send or
-read nothing.
+`Guard` wraps the application (ASGI); `IdleTimeoutProtocol` is uvicorn's HTTP/1.1 with time limits for clients that send
+or read nothing.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class Guard:
         await self._app(scope, replay, send)
 
 
-class PatientProtocol(H11Protocol):
+class IdleTimeoutProtocol(H11Protocol):
     """HTTP/1.1 that closes a connection if no request begins in time or the client reads nothing."""
 
     _waiting: asyncio.TimerHandle | None = None

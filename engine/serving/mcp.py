@@ -18,10 +18,10 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ..errors import EntityNotFoundError, LodestarError, UnknownRelationError
+from ..errors import EntityNotFoundError, LodestarError, StaleCatalogueError
 from ..evidence.evidence import Answer, Evidence, Item
 from ..evidence.plain import result_data
-from ..evidence.text import item_text, one_line, run_text
+from ..evidence.text import consecutive_triples_text, item_text, one_line
 from ..values import Entity, Question
 from .schemas import ResultReply
 from .service import Service, keep
@@ -157,7 +157,7 @@ class TripleIn(BaseModel):
     tail: str = Field(min_length=1, max_length=1_000)
 
 
-class CheckedOut(BaseModel):
+class CheckedTripleOut(BaseModel):
     """A triple by id, and whether the graph has it."""
 
     head: str
@@ -172,7 +172,7 @@ class VerifyOut(BaseModel):
     status: Status
     in_graph: bool
     connected: bool
-    triples: list[CheckedOut]
+    triples: list[CheckedTripleOut]
 
 
 class McpTools:
@@ -351,7 +351,7 @@ class McpTools:
             )
         except EntityNotFoundError as error:
             return _say_missing(NeighboursOut, "nothing linked", str(error))
-        except UnknownRelationError as error:
+        except StaleCatalogueError as error:
             return _say_missing(NeighboursOut, "no relation fits", str(error))
         rows = [
             TripleOut(
@@ -371,7 +371,9 @@ class McpTools:
             cursor=page.cursor,
             left_out=[f"{page.total - len(rows):,} triples are on other pages"] if page.cursor else [],
         )
-        return _make_result(out, f"{out.status}: {page.total:,} triples", *(run_text([each]) for each in page.triples))
+        return _make_result(
+            out, f"{out.status}: {page.total:,} triples", *(consecutive_triples_text([each]) for each in page.triples)
+        )
 
     async def verify_path(
         self, path: Annotated[list[TripleIn], Field(min_length=1, max_length=50, description="Triples in order.")]
@@ -379,7 +381,7 @@ class McpTools:
         """Check whether a path is in the graph, triple by triple: call it before you state what you concluded."""
         triples, there = await self._require_service.verify([(each.head, each.relation, each.tail) for each in path])
         rows = [
-            CheckedOut(head=each.head.id, relation=each.relation, tail=each.tail.id, in_graph=is_there)
+            CheckedTripleOut(head=each.head.id, relation=each.relation, tail=each.tail.id, in_graph=is_there)
             for each, is_there in zip(triples, there, strict=True)
         ]
         meets = all({left.head, left.tail} & {right.head, right.tail} for left, right in pairwise(rows))
@@ -387,7 +389,7 @@ class McpTools:
             status="found" if all(there) else "not in the graph", in_graph=all(there), connected=meets, triples=rows
         )
         lines = [
-            f"{'in the graph' if is_there else 'NOT in the graph'}: {run_text([each])}"
+            f"{'in the graph' if is_there else 'NOT in the graph'}: {consecutive_triples_text([each])}"
             for each, is_there in zip(triples, there, strict=True)
         ]
         return _make_result(out, out.status if meets else f"{out.status}; the triples do not meet end to end", *lines)

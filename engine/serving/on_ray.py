@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import LodestarError, PortTakenError, UsageError
-from ..parallel import Workers, check_node, connect_to_ray
+from ..parallel import Workers, connect_to_ray, prepare_ray_worker
 from ..provenance import code_sha256
 from ..recipes.recipe import Recipe
 from ..settings import Settings
 from .batches import (
     FIRST_RETRY_S,
     LAST_RETRY_S,
-    Batches,
+    Batcher,
     is_database_away,
     make_deadline_error,
     make_shutdown_error,
@@ -39,7 +39,7 @@ from .server import (
     bind_socket,
     make_application,
     say_address,
-    share_interpreter,
+    tune_interpreter,
 )
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class _Waiting:
     is_waiting: bool = False
 
 
-class ServeBatches(Batches[Item, Result]):
+class RayServeBatcher(Batcher[Item, Result]):
     """Sends batches by `@serve.batch`, in the order in which items came; for use in a replica of Ray Serve."""
 
     def __post_init__(self) -> None:
@@ -252,10 +252,10 @@ def make_deployment(
     folder, code = str(Path.cwd()), code_sha256()
 
     def build_application() -> Any:
-        check_node(folder, code)
-        share_interpreter()
+        prepare_ray_worker(folder, code)
+        tune_interpreter()
         replica = serve.get_replica_context().replica_id.unique_id
-        return make_application(settings, recipes, options, make_batches=ServeBatches, replica=replica)
+        return make_application(settings, recipes, options, make_batches=RayServeBatcher, replica=replica)
 
     # More requests than wait and run, so that the application's own queue is what refuses.
     max_requests = options.limits.max_queue + MAX_CONNECTIONS

@@ -29,7 +29,7 @@ class QuestionForm(RequestModel):
     id: str = Field(default="", max_length=200)
 
 
-class Choice(RequestModel):
+class RecipeChoice(RequestModel):
     """The recipe and its options. options: top_k (1–100), max_hop (1–4), beam_width (1–50), forms, return_to_topic."""
 
     recipe: str | None = Field(default=None, max_length=200, description="One that is served: see /v1/models.")
@@ -37,7 +37,7 @@ class Choice(RequestModel):
     timeout_s: float = Field(default=DEADLINE_S, gt=0, le=MAX_DEADLINE_S, description="The deadline of this request.")
 
 
-class AskForm(Choice):
+class AskForm(RecipeChoice):
     """One question, or a list."""
 
     question: Text | None = Field(default=None, examples=["What is the capital of Peru?"])
@@ -54,7 +54,7 @@ class AskForm(Choice):
         return self
 
 
-class StreamForm(Choice):
+class StreamForm(RecipeChoice):
     """One question whose answer is streamed."""
 
     question: Text
@@ -205,7 +205,7 @@ class VerifyReply(BaseModel):
     triples: list[dict[str, Any]]
 
 
-class LinkReply(BaseModel):
+class BrowserLinkReply(BaseModel):
     """A link that shows evidence in Neo4j Browser, and one to its nodes in the Neo4j that they were loaded from."""
 
     link: str

@@ -18,8 +18,8 @@ from ..errors import PortTakenError, UsageError
 from ..recipes.recipe import Recipe
 from ..settings import Settings, is_loopback
 from .app import AppOptions, make_app
-from .batches import BatchLimits, MicroBatches
-from .guard import AccessRules, PatientProtocol
+from .batches import BatchLimits, MicroBatcher
+from .guard import AccessRules, IdleTimeoutProtocol
 from .service import MakeBatches, Service
 from .telemetry import Metrics, Telemetry
 
@@ -78,7 +78,7 @@ def run_server(
     app = make_application(settings, recipes, options)
     listening.listen(BACKLOG)  # whoever reads the address may connect at once
     say_address(replace(options, port=listening.getsockname()[1]), say)
-    share_interpreter()
+    tune_interpreter()
     make_server(app).run(sockets=[listening])
 
 
@@ -91,7 +91,7 @@ def say_address(options: ServerOptions, say: Callable[[str], None]) -> None:
         say(f"lodestar: others reach it; requests need the token in {TOKEN_VARIABLE}")
 
 
-def share_interpreter() -> None:
+def tune_interpreter() -> None:
     """Let the event loop run soon although batches compute in threads, and collect garbage more rarely.
 
     A thread holds the interpreter for `SWITCH_S` at most while another waits. Replies are large and made of plain data
@@ -106,7 +106,7 @@ def make_server(app: Any) -> uvicorn.Server:
     """Return uvicorn for an application, with limits for connections and slow clients."""
     config = uvicorn.Config(
         app,
-        http=PatientProtocol,
+        http=IdleTimeoutProtocol,
         ws="none",
         loop="asyncio",
         log_level="warning",
@@ -126,7 +126,7 @@ def make_application(
     recipes: Mapping[str, Recipe],
     options: ServerOptions,
     *,
-    make_batches: MakeBatches = MicroBatches,
+    make_batches: MakeBatches = MicroBatcher,
     replica: str = "",
 ) -> Any:
     """Return the complete application (ASGI): endpoints, pages, metrics and MCP.

@@ -17,16 +17,16 @@ from typing import Any, TypeVar
 from ..api import Engine
 from ..errors import DatabaseUnavailableError, LodestarError, UsageError
 from ..evidence.evidence import Answer
-from ..neo4j.catalogue import RelationInfo, read_catalogue, read_edition, read_full_state, read_loads
+from ..neo4j.catalogue import RelationInfo, read_catalogue, read_full_state, read_graph_revision, read_loads
 from ..neo4j.connection import Connection
 from ..neo4j.gateway import Gateway
-from ..neo4j.instance import connection_of
+from ..neo4j.instance import make_connection
 from ..recipes.recipe import Recipe, read_recipe
 from ..resources import Resources
 from ..settings import Settings
 from ..steps import Steps, send_one
 from ..values import Question, Scored, Topic, Triple
-from .batches import Ask, Batches, BatchLimits, MicroBatches, Observer, is_database_away
+from .batches import Ask, Batcher, BatchLimits, MicroBatcher, Observer, is_database_away
 from .graph_reads import Direction, NeighbourPage, check_path, read_page
 from .telemetry import Telemetry
 from .watchers import Watch, WatchedRecipe
@@ -77,7 +77,7 @@ class PendingQuestion:
     watch: Watch | None = field(default=None, compare=False)
 
 
-MakeBatches = Callable[[Ask[PendingQuestion, Any], BatchLimits, Observer | None], Batches[PendingQuestion, Any]]
+MakeBatches = Callable[[Ask[PendingQuestion, Any], BatchLimits, Observer | None], Batcher[PendingQuestion, Any]]
 
 
 class _SharingEngine(Engine):
@@ -112,7 +112,7 @@ class Service:
         telemetry: Telemetry | None = None,
         observer: Observer | None = None,
         connection: Connection | None = None,
-        make_batches: MakeBatches = MicroBatches,
+        make_batches: MakeBatches = MicroBatcher,
     ) -> None:
         if not recipes:
             raise UsageError("expected a recipe to serve, found none")
@@ -190,7 +190,7 @@ class Service:
         """Return a page of the triples of an entity, by id or name."""
 
         def steps() -> Steps[NeighbourPage]:
-            edition = yield from send_one(read_edition())
+            edition = yield from send_one(read_graph_revision())
             catalogue = yield from send_one(read_catalogue())
             return (
                 yield from read_page(
@@ -209,17 +209,17 @@ class Service:
 
         Beside it is the link to its nodes in the Neo4j that they were loaded from, None if there is none.
         """
-        from ..neo4j.instance import Instance
-        from ..show.browser import BrowserView, browser_url_at
+        from ..neo4j.instance import ServerPair
+        from ..show.browser import BrowserPictureWriter, default_browser_url
         from ..show.source_link import source_link
 
         def show(engine: Engine) -> tuple[str, str | None]:
             url = (
-                browser_url_at(self.settings.uris[0])
+                default_browser_url(self.settings.uris[0])
                 if self.settings.uri
-                else Instance.of(self.settings).status().browser_url
+                else ServerPair.of(self.settings).status().browser_url
             )
-            link = BrowserView(engine.gateway(), url).show(answer.evidence)
+            link = BrowserPictureWriter(engine.gateway(), url).show(answer.evidence)
             return link, source_link(answer.evidence, engine.gateway().fetch(read_loads()))
 
         return await self._look(show)
@@ -296,7 +296,7 @@ class Service:
         with self._turn:
             default = Variant(self.default)
             if self._opened is None:
-                connection = self._given or connection_of(self.settings)
+                connection = self._given or make_connection(self.settings)
                 first = self._make_engine(default, connection, Resources(self.settings, connection))
                 self._opened = _OpenEngines(first, {default: first})
             first, engines = self._opened.first, self._opened.engines
@@ -319,7 +319,7 @@ class Service:
             return
         with contextlib.suppress(LodestarError), self._turn:
             opened = self._opened
-            if opened is not None and connection_of(self.settings) != opened.first.connection:
+            if opened is not None and make_connection(self.settings) != opened.first.connection:
                 self._opened = None
                 threading.Thread(target=opened.first.close, daemon=True).start()
 

@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from ..evidence.evidence import Evidence, Item
-from ..steps import Cost
+from ..steps import StageCost
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -99,7 +99,7 @@ class Telemetry:
         with self._tracer.start_as_current_span("lodestar.ask", attributes=attributes) as span:
             yield BatchSpan(self, span, started_ns)
 
-    def _stage(self, stage: str, costs: Sequence[Cost], start_ns: int) -> int:
+    def _stage(self, stage: str, costs: Sequence[StageCost], start_ns: int) -> int:
         """Record a span for a stage; return its end."""
         seconds = sum(cost.seconds for cost in costs)
         end_ns = start_ns + int(seconds * 1e9)
@@ -112,7 +112,7 @@ class Telemetry:
 
     def _finish(self, span: Any, started_ns: int, evidence: Sequence[Evidence[Item]]) -> None:
         trace = evidence[0].trace if evidence else ()
-        by_stage: dict[str, list[Cost]] = {}
+        by_stage: dict[str, list[StageCost]] = {}
         for cost in trace:
             by_stage.setdefault(find_stage(cost.stage), []).append(cost)
         at = started_ns
@@ -157,7 +157,7 @@ def find_stage(name: str) -> str:
     return next((stage for pattern, stage in _STAGE_OF if pattern.fullmatch(name)), "rerank")
 
 
-def _make_attributes(stage: str, costs: Sequence[Cost]) -> Mapping[str, Any]:
+def _make_attributes(stage: str, costs: Sequence[StageCost]) -> Mapping[str, Any]:
     """Return the attributes of a stage's span by OpenTelemetry's conventions for databases and generative models."""
     found: dict[str, Any] = {"lodestar.costs": [f"{cost.stage} {cost.seconds * 1000:.1f} ms" for cost in costs]}
     if trips := sum(cost.round_trips for cost in costs):

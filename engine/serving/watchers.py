@@ -17,7 +17,7 @@ from ..pipeline import Pipeline
 from ..recipes.recipe import Recipe
 from ..resources import GraphResources
 from ..stages import Answerer, ReadingAnswerer, Retriever
-from ..steps import Branches, Charge, Steps, gather_steps
+from ..steps import CostAttribution, ParallelSteps, Steps, gather_steps
 from ..values import LinkedQuestion, Question, Topic
 
 T = TypeVar("T")
@@ -131,9 +131,9 @@ def _listen(steps: Steps[T], watches: Sequence[Watch]) -> Steps[T]:
     try:
         said = next(steps)
         while True:
-            if isinstance(said, Branches):
+            if isinstance(said, ParallelSteps):
                 said = replace(said, steps=tuple(_listen(each, watches) for each in said.steps))
-            elif not isinstance(said, Charge):
+            elif not isinstance(said, CostAttribution):
                 said = [replace(call, on_text=tell) if isinstance(call, Prompt) else call for call in said]
             try:
                 answers = yield said

@@ -85,7 +85,7 @@ _CLEAR_BATCH = 10_000
 _READ_ONLY_CODES = ("Forbidden", "AccessMode", "ReadOnly")
 
 
-class BrowserView:
+class BrowserPictureWriter:
     """Writes pictures of evidence into one database.
 
     `browser_url` is Browser's own address, such as ``http://127.0.0.1:7474/browser/``. A picture has at most
@@ -174,7 +174,7 @@ def browser_link(browser_url: str, connection: Connection, command: str) -> str:
     return f"{browser_url}?{urlencode(values, safe='', quote_via=quote)}"
 
 
-def browser_url_at(uri: str) -> str:
+def default_browser_url(uri: str) -> str:
     """Return the default address of Browser for a driver's address."""
     parts = urlsplit(uri)
     host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname or "localhost"

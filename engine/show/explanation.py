@@ -20,7 +20,7 @@ from ..evidence.plain import FORMAT, chain_data, round_score
 from ..recipes.recipe import Recipe
 from ..recipes.retrieving import Similarity, Star
 from ..resources import GraphResources
-from ..retrieval.scoring import PathQuery, PathScorer, hops_of, mention_of
+from ..retrieval.scoring import PathQuery, PathScorer, merge_mediator_hops, topic_mention
 from ..values import Question, Scored, Topic
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class WeightedWord:
     """A word as the scorer reads it; `weight` is the sum of its tokens' weights, `tokens` are as in the vocabulary."""
 
     text: str
@@ -48,8 +48,8 @@ class ExplainedPath:
     path: Chain
     score: float
     cross_score: float | None
-    question: tuple[Word, ...]
-    words: tuple[Word, ...]
+    question: tuple[WeightedWord, ...]
+    words: tuple[WeightedWord, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def percent(weight: float) -> str:
     return f"{100 * weight:.0f}"
 
 
-def _most(words: Iterable[Word]) -> float:
+def _most(words: Iterable[WeightedWord]) -> float:
     return max((word.weight for word in words), default=0.0) or 1.0
 
 
@@ -101,14 +101,14 @@ _BYTE_OF = {chr(byte): byte for byte in _OWN_BYTES} | {chr(256 + i): byte for i,
 """The byte of each character of a byte-level vocabulary (GPT-2's table)."""
 
 
-def spelling_of(tokens: Iterable[str]) -> Spelling:
+def detect_subword_marker(tokens: Iterable[str]) -> Spelling:
     """Return the mark that most tokens begin with, `##` if none has any."""
     marks: tuple[Spelling, ...] = ("##", "Ġ", "▁")
     seen = list(tokens)
     return max(marks, key=lambda mark: sum(token.startswith(mark) for token in seen))
 
 
-def join_tokens(tokens: Sequence[tuple[str, float]], spelling: Spelling) -> tuple[Word, ...]:
+def join_tokens(tokens: Sequence[tuple[str, float]], spelling: Spelling) -> tuple[WeightedWord, ...]:
     """Join weighted tokens to words, in order. Punctuation and special tokens are separate words."""
     words: list[list[tuple[str, float]]] = []
     for token, weight in tokens:
@@ -117,7 +117,7 @@ def join_tokens(tokens: Sequence[tuple[str, float]], spelling: Spelling) -> tupl
         else:
             words.append([(token, weight)])
     return tuple(
-        Word(_text([token for token, _ in word], spelling), sum(weight for _, weight in word), tuple(word))
+        WeightedWord(_text([token for token, _ in word], spelling), sum(weight for _, weight in word), tuple(word))
         for word in words
     )
 
@@ -152,7 +152,7 @@ NOT_USED = "the order is by the dual encoder alone: this checkpoint gives the cr
 OCCLUSION = "no attention to show: the weights are the loss of a path's score without a word"
 
 
-def has_path_scores(recipe: Recipe) -> bool:
+def is_explainable(recipe: Recipe) -> bool:
     """Return whether a recipe has a part whose scores can be explained."""
     return any(isinstance(part, Star | Similarity) for part in recipe.parts.values())
 
@@ -222,12 +222,14 @@ def explain_by_occlusion(
     scores = np.array([found.stop for found in scorer.score(queries)], dtype=np.float64)
     found = []
     for rank, (topic, chain) in enumerate(zip(topics, chains, strict=True)):
-        named = set(mention_of(topic).lower().split())
+        named = set(topic_mention(topic).lower().split())
         losses = [
             0.0 if word.lower().strip(PUNCTUATION) in named else max(0.0, scores[0, rank] - scores[at, rank])
             for at, word in enumerate(words, start=1)
         ]
-        path_words = " ".join(verbalise_hop(hop) for hop in hops_of(chain.value.relation_path, graph.words)).split()
+        path_words = " ".join(
+            verbalise_hop(hop) for hop in merge_mediator_hops(chain.value.relation_path, graph.words)
+        ).split()
         left_out = [" ".join(path_words[:at] + path_words[at + 1 :]) or "?" for at in range(len(path_words))]
         vectors = graph.shared.vectors.stack([question, " ".join(path_words), *left_out])
         similarity = vectors[1:] @ vectors[0]
@@ -243,16 +245,18 @@ def explain_by_occlusion(
     return tuple(found)
 
 
-def _weigh_words(words: Sequence[str], lost: npt.NDArray[np.floating]) -> tuple[Word, ...]:
+def _weigh_words(words: Sequence[str], lost: npt.NDArray[np.floating]) -> tuple[WeightedWord, ...]:
     """Return words with weights that sum to 1, equal ones if no word matters."""
     total = float(lost.sum())
     weights = lost / total if total > 0 else np.full(len(words), 1 / max(len(words), 1))
-    return tuple(Word(word, weight, ((word, weight),)) for word, weight in zip(words, weights.tolist(), strict=True))
+    return tuple(
+        WeightedWord(word, weight, ((word, weight),)) for word, weight in zip(words, weights.tolist(), strict=True)
+    )
 
 
 def _explain_path(question: str, topic: Topic, chain: Scored[Chain], scorer: StarScorer) -> ExplainedPath:
     read = scorer.attention(question, topic, chain.value.relation_path)
-    spelling = spelling_of(token for token, _ in (*read.question, *read.path))
+    spelling = detect_subword_marker(token for token, _ in (*read.question, *read.path))
     return ExplainedPath(
         chain.value,
         score=chain.score,
@@ -283,7 +287,7 @@ def explanation_data(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def _words_data(words: Sequence[Word]) -> list[dict[str, Any]]:
+def _words_data(words: Sequence[WeightedWord]) -> list[dict[str, Any]]:
     return [
         {
             "word": word.text,

@@ -56,7 +56,7 @@ class Growth:
         return wrap_for_notebook(growth_page(self))
 
 
-def show_layer(edges: list[GrownEdge], max_edges: int = MAX_EDGES) -> GrownLayer:
+def select_top_edges(edges: list[GrownEdge], max_edges: int = MAX_EDGES) -> GrownLayer:
     """Return a layer with the edges of highest attention; ties by name."""
     ranked = sorted(edges, key=lambda e: (-e.attention, e.source.id, e.relation, e.inverse, e.target.id))
     left_out = ranked[max_edges:]
@@ -131,5 +131,5 @@ def growth_of(evidence: Evidence[Item], retriever: GrowingRetriever) -> Steps[Gr
             source, target = (tail, head) if inverse else (head, tail)
             relation = retriever.names[int(batch.relations[row])]
             edges.append(GrownEdge(source, relation, target, inverse, attention, kept))
-        layers.append(show_layer(edges))
+        layers.append(select_top_edges(edges))
     return Growth(evidence.question, retriever.topics(linked), tuple(layers))

@@ -14,7 +14,7 @@ from string import Template
 from ..evidence.chain import Chain
 from ..evidence.text import item_text, shorten_iris
 from ..values import Entity
-from .explanation import ExplainedPath, Explanation, Word, percent
+from .explanation import ExplainedPath, Explanation, WeightedWord, percent
 from .growth import GrownEdge, GrownLayer, Growth
 from .reasons import AnswerReasons
 
@@ -124,7 +124,7 @@ def _cross(path: ExplainedPath) -> str:
     return "" if path.cross_score is None else f"<br>s(q, p) {path.cross_score:.2f}"
 
 
-def _word_spans(words: Sequence[Word], most: float) -> str:
+def _word_spans(words: Sequence[WeightedWord], most: float) -> str:
     return "".join(
         f'<span class="word" title="{100 * word.weight:.1f} %"><span style="--w:{word.weight / most:.3f}">'
         f"{escape_markup(word.text)}</span><small>{percent(word.weight)}</small></span>"

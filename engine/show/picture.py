@@ -52,7 +52,7 @@ class PictureArrow:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The picture of one question. `question_id` consists of hexadecimal digits."""
+    """The picture of one question. `question_picture_id` consists of hexadecimal digits."""
 
     question_id: str
     nodes: tuple[PictureNode, ...]
@@ -100,7 +100,7 @@ MAX_PATHS = 3
 MAX_INSTANCES = 5
 
 
-def question_id(question: Question) -> str:
+def question_picture_id(question: Question) -> str:
     """Return the id of a question's picture, from its text and topic entities."""
     key = "\n".join((question.text, *question.topic_entities))
     return hashlib.sha256(key.encode()).hexdigest()[:16]
@@ -121,7 +121,7 @@ def picture_of(evidence: Evidence[Item], max_paths: int = MAX_PATHS, max_instanc
     drawing.add_triples(shown)
     if left_out := len(chains.items) - len(shown):
         drawing.add_rest(0, f"and {left_out:,} more {'path' if left_out == 1 else 'paths'}")
-    return Picture(question_id(chains.question), tuple(drawing.nodes), tuple(drawing.arrows))
+    return Picture(question_picture_id(chains.question), tuple(drawing.nodes), tuple(drawing.arrows))
 
 
 class _Drawing:
@@ -193,13 +193,13 @@ WIDTHS = (0.1, 0.25, 0.5, 0.75)
 PRUNED = "LODESTAR_PRUNED"
 
 
-def growth_id(question: Question) -> str:
+def growth_picture_id(question: Question) -> str:
     """Return the id of the picture of a subgraph's growth, which differs from that of the paths."""
     key = "\n".join(("growth", question.text, *question.topic_entities))
     return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
-def width_type(attention: float) -> str:
+def attention_relationship_type(attention: float) -> str:
     """Return the relationship type of an edge with this attention."""
     return f"LODESTAR_GREW_{1 + sum(attention >= least for least in WIDTHS)}"
 
@@ -234,10 +234,12 @@ def picture_of_growth(growth: Growth) -> Picture:
             "layers": [number for number, _ in edges],
             "kept": is_kept,
         }
-        arrows.append(PictureArrow(start, end, width_type(attention) if is_kept else PRUNED, properties))
+        arrows.append(
+            PictureArrow(start, end, attention_relationship_type(attention) if is_kept else PRUNED, properties)
+        )
     for number, layer in enumerate(growth.layers, start=1):
         if more := layer.more_kept + layer.more_pruned:
             text = f"layer {number}: {more:,} more, {layer.more_pruned:,} of them pruned"
             arrows.append(PictureArrow(0, len(nodes), "LODESTAR_REST"))
             nodes.append(PictureNode("LodestarRest", text))
-    return Picture(growth_id(growth.question), tuple(nodes), tuple(arrows))
+    return Picture(growth_picture_id(growth.question), tuple(nodes), tuple(arrows))

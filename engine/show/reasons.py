@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..evidence.bridges import convert_item_kind, to_chains
-from ..evidence.evidence import Answer, Evidence, Item, Kind, write_count
+from ..evidence.evidence import Answer, Evidence, Item, Kind, format_count
 from ..evidence.plain import answer_data, round_score
 from ..evidence.text import item_text, one_line, relation_words
-from ..pipeline import identity_of
+from ..pipeline import deduplication_key
 from ..values import Question
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ MOST_DROPPED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class DroppedItems:
     """What a stage dropped: `number` of `num_given` items of a kind, and the first of them in words."""
 
     stage: str
@@ -57,7 +57,7 @@ class Dropped:
 
     def __str__(self) -> str:
         more = f" and {self.number - len(self.first):,} more" if self.number > len(self.first) else ""
-        return f"{self.stage} dropped {self.number:,} of {write_count(self.num_given, self.kind)}: " + (
+        return f"{self.stage} dropped {self.number:,} of {format_count(self.num_given, self.kind)}: " + (
             "; ".join(self.first) + more
         )
 
@@ -78,14 +78,14 @@ class AnswerReasons:
         return self.answer.evidence.add_stage("answer").stages
 
     @property
-    def dropped(self) -> tuple[Dropped, ...]:
+    def dropped(self) -> tuple[DroppedItems, ...]:
         """What each reorganiser dropped of what it was given; none for a stage that kept all."""
         return tuple(filter(None, (_find_dropped(*change) for change in self.answer.evidence.changes)))
 
     @property
     def stages_text(self) -> str:
         """The stages in words: "reg-triple 13 triples, reorganise 6 chains, answer 6 chains"."""
-        return ", ".join(f"{stage} {write_count(number, kind)}" for stage, kind, number in self.stages)
+        return ", ".join(f"{stage} {format_count(number, kind)}" for stage, kind, number in self.stages)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
@@ -101,7 +101,7 @@ def explain_answer(engine: Engine, question: str | Question, *, top_k: int = 5) 
     ranks = {name: _rank_items(source, evidence.kind) for name, source in evidence.sources}
     found = []
     for item in evidence.items[:top_k]:
-        key = identity_of(item.value)
+        key = deduplication_key(item.value)
         rankings = tuple(Ranking(name, *known[key]) for name, known in ranks.items() if key in known)
         found.append(ItemReasons(rankings, _describe_path(engine, replace(evidence, items=(item,), groups=()))))
     return AnswerReasons(answer, tuple(found))
@@ -117,17 +117,17 @@ def _describe_path(engine: Engine, evidence: Evidence[Item]) -> str:
     return engine.describe_interpretation(chains) or f"read by its own words: {own}"
 
 
-def _find_dropped(stage: str, before: Evidence[Item], after: Evidence[Item]) -> Dropped | None:
+def _find_dropped(stage: str, before: Evidence[Item], after: Evidence[Item]) -> DroppedItems | None:
     given = convert_item_kind(before, after.kind).items
-    kept = {identity_of(item.value) for item in after.items}
-    gone = [one_line(item_text(item.value, max_names=2)) for item in given if identity_of(item.value) not in kept]
-    return Dropped(stage, after.kind, len(gone), len(given), tuple(gone[:MOST_DROPPED])) if gone else None
+    kept = {deduplication_key(item.value) for item in after.items}
+    gone = [one_line(item_text(item.value, max_names=2)) for item in given if deduplication_key(item.value) not in kept]
+    return DroppedItems(stage, after.kind, len(gone), len(given), tuple(gone[:MOST_DROPPED])) if gone else None
 
 
 def _rank_items(source: Evidence[Item], kind: Kind) -> Mapping[object, tuple[int, float]]:
     """Return rank and score of each item of a source, as items of a kind."""
     items = convert_item_kind(source, kind).items
-    return {identity_of(item.value): (rank, item.score) for rank, item in enumerate(items, start=1)}
+    return {deduplication_key(item.value): (rank, item.score) for rank, item in enumerate(items, start=1)}
 
 
 def reasons_data(reasons: AnswerReasons) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from ..neo4j.catalogue import LoadManifest
 from ..neo4j.connection import Connection
 from ..neo4j.templates import template
 from ..settings import check_address
-from .browser import browser_link, browser_url_at
+from .browser import browser_link, default_browser_url
 from .picture import MAX_INSTANCES, MAX_PATHS
 
 _ELEMENT_ID = re.compile(r"\d+:[\w-]+:\d+")
@@ -35,7 +35,7 @@ def source_link(
         if ids := list(dict.fromkeys(_element_ids(evidence, options["elements"]))):
             connection = Connection(options["from"], options["from_user"], database=options["from_database"])
             check_address(connection.uri)
-            return browser_link(browser_url or browser_url_at(connection.uri), connection, _query(ids))
+            return browser_link(browser_url or default_browser_url(connection.uri), connection, _query(ids))
     return None
 
 

@@ -21,10 +21,10 @@ from ...models.star.mined import THROUGH
 from ..neo4j.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps
 from ..retrieval.frontier import Frontier, FrontierTree, select_answer_ends
 from ..steps import Steps, send_one
-from ..values import Entity, Step
-from .placing import PlacedQuestion
+from ..values import Entity, RelationStep
+from .placing import GroundedQuestion
 
-WalkedHop = tuple[Step, ...]
+WalkedHop = tuple[RelationStep, ...]
 """From one named entity to the next: one step, or the steps into unnamed mediators and out of them. The position in the
 hop alone tells that a step leads to a mediator.
 """
@@ -35,19 +35,19 @@ HopTrie = dict[WalkedHop, "HopTrie"]
 """The relation paths from a topic: each hop with the hops that can follow it."""
 
 
-def steps_of(hops: WalkedPath) -> tuple[Step, ...]:
+def steps_of(hops: WalkedPath) -> tuple[RelationStep, ...]:
     """Return all steps of a path."""
     return tuple(chain.from_iterable(hops))
 
 
-def write_hop(hop: WalkedHop) -> str:
+def serialise_hop(hop: WalkedHop) -> str:
     """Return a hop in the format of a mined file."""
     return THROUGH.join(map(str, hop))
 
 
-def write_trie(trie: HopTrie) -> Mapping[str, Any]:
+def serialise_trie(trie: HopTrie) -> Mapping[str, Any]:
     """Return a trie in the format of a mined file."""
-    return {write_hop(hop): write_trie(following) for hop, following in trie.items()}
+    return {serialise_hop(hop): serialise_trie(following) for hop, following in trie.items()}
 
 
 EXPANDED_TOGETHER = 128
@@ -68,11 +68,11 @@ class PartialPath:
     """The trie node of `hops`."""
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[RelationStep, ...]:
         """All steps walked so far."""
         return (*steps_of(self.hops), *self.under_way)
 
-    def hop(self, step: Step) -> WalkedHop:
+    def hop(self, step: RelationStep) -> WalkedHop:
         """Return the hop that this step completes."""
         return (*self.under_way, step)
 
@@ -130,7 +130,7 @@ class Explorer:
                     front.append(following)
         return reaches
 
-    def _leaving(self, way: PartialPath, reach: TopicPaths) -> Iterator[Step]:
+    def _leaving(self, way: PartialPath, reach: TopicPaths) -> Iterator[RelationStep]:
         """Record the last hops that extend a path, and yield the other steps, which must be walked."""
         is_last = len(way.hops) + 1 == self.tree.max_hop
         if is_last:
@@ -146,7 +146,7 @@ class Explorer:
                 way.following[way.hop(step)] = _END
 
 
-def expand_frontiers(tree: FrontierTree, chosen: Sequence[tuple[Frontier, Step]]) -> Steps[list[Frontier]]:
+def expand_frontiers(tree: FrontierTree, chosen: Sequence[tuple[Frontier, RelationStep]]) -> Steps[list[Frontier]]:
     """Take the steps in batches and return the frontiers they lead to, in order."""
     reached: list[Frontier] = []
     for start in range(0, len(chosen), EXPANDED_TOGETHER):
@@ -155,7 +155,7 @@ def expand_frontiers(tree: FrontierTree, chosen: Sequence[tuple[Frontier, Step]]
 
 
 @dataclass(frozen=True, slots=True)
-class RightPath:
+class TopicAnswerPath:
     """A relation path from a topic (by its index in the question) to at least one gold answer.
 
     precision: right ends / ends. recall: right ends / gold answers. gold: an annotator wrote its relations.
@@ -174,15 +174,15 @@ class RightPath:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPaths:
+class UnlabelledPaths:
     """The paths from one topic of a question to its answers, before labelling.
 
     reaching: all known paths to an answer, whether or not the search would offer them. cut: there may be more of them.
     num_cut: paths whose ends are not all known.
     """
 
-    paths: tuple[RightPath, ...]
-    reaching: frozenset[tuple[Step, ...]]
+    paths: tuple[TopicAnswerPath, ...]
+    reaching: frozenset[tuple[RelationStep, ...]]
     cut: bool
     num_cut: int
 
@@ -191,13 +191,13 @@ class FoundPaths:
 class TopicSearch:
     """One topic of a question, by its index, and the paths from it."""
 
-    question: PlacedQuestion
+    question: GroundedQuestion
     topic_number: int
     paths: TopicPaths
     return_to_topic: bool = False
 
 
-def find_paths(explorer: Explorer, searches: Sequence[TopicSearch], max_degree: int) -> Steps[list[FoundPaths]]:
+def find_paths(explorer: Explorer, searches: Sequence[TopicSearch], max_degree: int) -> Steps[list[UnlabelledPaths]]:
     """Return the paths from each topic to the answers of its question."""
     if not searches:
         return []
@@ -218,8 +218,8 @@ class _Met:
     reaching: all paths found to lead to an answer.
     """
 
-    steps: Mapping[PartialPath, AbstractSet[Step]]
-    reaching: AbstractSet[tuple[Step, ...]]
+    steps: Mapping[PartialPath, AbstractSet[RelationStep]]
+    reaching: AbstractSet[tuple[RelationStep, ...]]
     cut: bool
 
 
@@ -245,11 +245,11 @@ def _is_long(way: PartialPath) -> bool:
 
 
 def _meet_in_the_middle(search: TopicSearch, short: AnswerSteps, last: Mapping[str, LastSteps]) -> _Met:
-    following: dict[tuple[Step, ...], set[Step]] = {}
+    following: dict[tuple[RelationStep, ...], set[RelationStep]] = {}
     for *before, step in short.paths:
         following.setdefault(tuple(before), set()).add(step)
     into = [last[answer] for answer in sorted(search.question.answers) if answer in last]
-    steps: dict[PartialPath, AbstractSet[Step]] = {}
+    steps: dict[PartialPath, AbstractSet[RelationStep]] = {}
     for way in search.paths.last:
         if _is_long(way):
             steps[way] = {step for tail in way.frontier.tails for found in into for step in found.steps.get(tail, ())}
@@ -259,14 +259,14 @@ def _meet_in_the_middle(search: TopicSearch, short: AnswerSteps, last: Mapping[s
     return _Met(steps, {*short.paths, *long}, short.cut or any(found.cut for found in into))
 
 
-def _last_hops(explorer: Explorer, reach: TopicPaths, met: _Met) -> Iterator[tuple[PartialPath, Step]]:
+def _last_hops(explorer: Explorer, reach: TopicPaths, met: _Met) -> Iterator[tuple[PartialPath, RelationStep]]:
     """Yield the last steps to an answer among those that the search would offer."""
     for way in reach.last:
         if met.steps[way]:
             yield from ((way, step) for _, step in way.frontier.steps_on(explorer.relations) if step in met.steps[way])
 
 
-def evaluate_path(search: TopicSearch, hops: WalkedPath, frontier: Frontier) -> RightPath | None:
+def evaluate_path(search: TopicSearch, hops: WalkedPath, frontier: Frontier) -> TopicAnswerPath | None:
     """Return the path with precision and recall of its ends; None if no end is a gold answer."""
     topics = {topic.id for topic in search.question.topics}
     ends = select_answer_ends(frontier.steps, frontier.ends, topics, return_to_topic=search.return_to_topic)
@@ -274,7 +274,7 @@ def evaluate_path(search: TopicSearch, hops: WalkedPath, frontier: Frontier) -> 
     if not num_right:
         return None
     relations = tuple(step.relation for step in frontier.steps)
-    return RightPath(
+    return TopicAnswerPath(
         topic=search.topic_number,
         hops=hops,
         precision=num_right / len(ends),
@@ -283,13 +283,15 @@ def evaluate_path(search: TopicSearch, hops: WalkedPath, frontier: Frontier) -> 
     )
 
 
-def _collect_paths(search: TopicSearch, met: _Met, last: Sequence[tuple[PartialPath, Step, Frontier]]) -> FoundPaths:
+def _collect_paths(
+    search: TopicSearch, met: _Met, last: Sequence[tuple[PartialPath, RelationStep, Frontier]]
+) -> UnlabelledPaths:
     known = {way.hops: way.frontier for way in search.paths.walked}
     known |= {(*way.hops, way.hop(step)): frontier for way, step, frontier in last if not frontier.at_mediator}
     evaluated = [(evaluate_path(search, hops, frontier), frontier) for hops, frontier in known.items()]
     right = [path for path, _ in evaluated if path is not None]
-    return FoundPaths(
-        paths=tuple(sorted(right, key=lambda path: (len(path.hops), *map(write_hop, path.hops)))),
+    return UnlabelledPaths(
+        paths=tuple(sorted(right, key=lambda path: (len(path.hops), *map(serialise_hop, path.hops)))),
         reaching=frozenset({*met.reaching, *(steps_of(path.hops) for path in right)}),
         cut=met.cut,
         num_cut=sum(frontier.cut for path, frontier in evaluated if path is not None),

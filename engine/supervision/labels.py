@@ -31,8 +31,8 @@ from ...models.star.mined import AnswerPath, MinedQuestion, NegativePath
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, verbalise_path
 from ..indexes.relation_index import RelationIndex
-from ..values import Step
-from .answer_paths import HopTrie, RightPath, WalkedHop, WalkedPath, steps_of, write_hop, write_trie
+from ..values import RelationStep
+from .answer_paths import HopTrie, TopicAnswerPath, WalkedHop, WalkedPath, serialise_hop, serialise_trie, steps_of
 from .miner import MiningOptions, QuestionPaths
 
 TOLERANCE = 1e-9
@@ -51,7 +51,7 @@ class Label:
     gold: bool
 
 
-def label_paths(paths: Sequence[RightPath], similarities: Sequence[float], *, annotated: bool) -> list[Label]:
+def label_paths(paths: Sequence[TopicAnswerPath], similarities: Sequence[float], *, annotated: bool) -> list[Label]:
     """Return the label of each path of one question, over all its topics, by its similarity to the question.
 
     `annotated`: the question set has gold paths for it.
@@ -74,11 +74,11 @@ def label_paths(paths: Sequence[RightPath], similarities: Sequence[float], *, an
     return found
 
 
-def _drop_directions(path: RightPath) -> tuple[str, ...]:
+def _drop_directions(path: TopicAnswerPath) -> tuple[str, ...]:
     return tuple(step.relation for step in steps_of(path.hops))
 
 
-def _direction_fit(path: RightPath) -> tuple[float, int]:
+def _direction_fit(path: TopicAnswerPath) -> tuple[float, int]:
     """Return how well the directions fit an annotation: F1 of the ends, then minus the number of inverse steps."""
     return round(path.f1, ROUNDED), -sum(step.inverse for step in steps_of(path.hops))
 
@@ -93,7 +93,7 @@ Nearest = Callable[[str], Sequence[str]]
 
 
 def make_negatives(
-    positives: Sequence[RightPath],
+    positives: Sequence[TopicAnswerPath],
     reach: Sequence[HopTrie],
     is_answer: IsAnswer,
     *,
@@ -109,12 +109,12 @@ def make_negatives(
     for path in positives:
         for hops, kind in _corrupt(path, reach[path.topic], nearest, num_negatives, rng):
             if not is_answer(path.topic, hops):
-                found.setdefault((path.topic, hops), NegativePath(path.topic, tuple(map(write_hop, hops)), kind))
+                found.setdefault((path.topic, hops), NegativePath(path.topic, tuple(map(serialise_hop, hops)), kind))
     return tuple(found.values())
 
 
 def _corrupt(
-    path: RightPath, reach: HopTrie, nearest: Nearest, num_negatives: int, rng: random.Random
+    path: TopicAnswerPath, reach: HopTrie, nearest: Nearest, num_negatives: int, rng: random.Random
 ) -> Iterator[tuple[WalkedPath, str]]:
     for t, hop in enumerate(path.hops):
         before = path.hops[:t]
@@ -122,7 +122,7 @@ def _corrupt(
         place = {relation: at for at, relation in enumerate(ordered)}
         # The inverse of the relation itself is in no list, and counts as the nearest.
         others = (other for other in reach if other != hop)
-        walkable = sorted(others, key=lambda other: (place.get(other[-1].relation, -1), write_hop(other)))
+        walkable = sorted(others, key=lambda other: (place.get(other[-1].relation, -1), serialise_hop(other)))
         here = {other[-1].relation for other in reach if other == replace_relation(hop, other[-1].relation)}
         elsewhere = [relation for relation in ordered if relation not in here]
         for other in islice(
@@ -145,14 +145,14 @@ def _corrupt(
 
 def replace_relation(hop: WalkedHop, relation: str) -> WalkedHop:
     """Return the hop with another last relation in the same direction."""
-    return (*hop[:-1], Step(relation, hop[-1].inverse))
+    return (*hop[:-1], RelationStep(relation, hop[-1].inverse))
 
 
 DECIMALS = 4
 """Decimals of similarity, precision and recall in the file."""
 
 
-class Labeller:
+class TrainingExampleBuilder:
     """Makes training examples; `words` has the words of every relation of the graph."""
 
     def __init__(
@@ -200,7 +200,7 @@ class Labeller:
             paths=tuple(
                 AnswerPath(
                     topic=path.topic,
-                    hops=tuple(map(write_hop, path.hops)),
+                    hops=tuple(map(serialise_hop, path.hops)),
                     precision=path.precision,
                     recall=path.recall,
                     similarity=similarity,
@@ -216,7 +216,7 @@ class Labeller:
                 num_negatives=self.options.num_negatives,
                 rng=rng,
             ),
-            reach=tuple(map(write_trie, walked.reach)),
+            reach=tuple(map(serialise_trie, walked.reach)),
             num_hops=question.num_hops,
         )
 

@@ -17,7 +17,7 @@ from ...models.text.encoders import EncoderUnavailableError
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, hop_phrases
 from ...models.wording.english import NOTHING, property_of, read_lexicon, singular
-from ...models.wording.phrases import AskedHop
+from ...models.wording.phrases import HopWording
 from ...models.wording.questions import joint_question, question_of
 from ..api import Engine
 from ..errors import EncoderError, GraphError
@@ -28,9 +28,9 @@ from ..neo4j.mining import stream_named_signatures
 from ..parallel import HERE, PerProcess, Workers
 from ..progress import Progress, ignore_progress
 from ..relations.words import type_words, words_of_relation
-from ..values import Entity, Step
+from ..values import Entity, RelationStep
 from .paraphrasing import paraphrase_questions
-from .path_sampling import MakingOptions, PathSample, PathSampler, SampledPath, sample_topics
+from .path_sampling import PathConjunction, PathSampler, QuestionGenerationOptions, SampledPath, sample_topics
 
 LEAST_COSINE = 0.3
 """Lowest cosine between a noun and the words of an entity's relations."""
@@ -55,10 +55,10 @@ class HopVerbaliser:
         }
         self._tails = {r.name: _with_synonyms(type_words(r.range)) for r in catalogue.relations}
 
-    def verbalise_hops(self, path: SampledPath, held_out: bool | None = None) -> list[AskedHop]:
-        """Return the hops of a path with their words; held_out: see `AskedHop`."""
-        hops: list[AskedHop] = []
-        under_way: list[Step] = []
+    def verbalise_hops(self, path: SampledPath, held_out: bool | None = None) -> list[HopWording]:
+        """Return the hops of a path with their words; held_out: see `HopWording`."""
+        hops: list[HopWording] = []
+        under_way: list[RelationStep] = []
         for step in path.steps:
             under_way.append(step)
             if not step.to_mediator:
@@ -66,15 +66,15 @@ class HopVerbaliser:
                 under_way = []
         return hops
 
-    def _hop(self, steps: Sequence[Step], held_out: bool | None) -> AskedHop:
+    def _hop(self, steps: Sequence[RelationStep], held_out: bool | None) -> HopWording:
         parts = [self._properties(step) for step in steps]
         properties = tuple(dict.fromkeys(part for each in parts for part in each))
         last = steps[-1]
         reached = self._heads[last.relation] if last.inverse else self._tails[last.relation]
         directed = tuple(DirectedRelation(self._words[step.relation], step.inverse) for step in steps)
-        return AskedHop(properties, last.inverse, reached, hop_phrases(directed), held_out)
+        return HopWording(properties, last.inverse, reached, hop_phrases(directed), held_out)
 
-    def _properties(self, step: Step) -> tuple[str, ...]:
+    def _properties(self, step: RelationStep) -> tuple[str, ...]:
         words: RelationWords = self._words[step.relation]
         return words.properties[::-1] if step.inverse else words.properties
 
@@ -128,7 +128,7 @@ EVERY_DEV = 8
 
 def make_questions(
     engine: Engine,
-    options: MakingOptions,
+    options: QuestionGenerationOptions,
     *,
     hold_out: bool = False,
     workers: Workers = HERE,
@@ -140,13 +140,13 @@ def make_questions(
     hold_out: those that `split_train_dev` takes for dev are worded by the phrases that `is_held_out` chooses, the
     others without these.
 
-    say: receives warnings about the graph, also if it has fewer questions than requested. Raises `GraphError` if no
-    question can be generated, and the errors of `paraphrase_questions`.
+    say: receives warnings about the graph, also if it has fewer questions than requested. Raises `GraphError`
+    if no question can be generated, and the errors of `paraphrase_questions`.
     """
     gateway = engine.gateway()
     gateway.fetch(read_graph_state()).check()
     catalogue = gateway.fetch(read_catalogue())
-    for warning in warnings_of(catalogue):
+    for warning in list_non_english_warnings(catalogue):
         say(warning)
     starts = sample_topics(gateway.stream(stream_named_signatures()), options.seed, options.max_topics)
     if not starts.topics:
@@ -187,7 +187,7 @@ def make_questions(
     return QuestionSet("made from the graph", "lodestar", digest, tuple(made))
 
 
-def _sample(opened: PerProcess[Gateway], sampler: PathSampler, places: Sequence[int]) -> list[PathSample | None]:
+def _sample(opened: PerProcess[Gateway], sampler: PathSampler, places: Sequence[int]) -> list[PathConjunction | None]:
     return opened.value.run(sampler.sample(places))
 
 
@@ -209,7 +209,7 @@ def _is_dev(topic_ids: Sequence[str], paths: Sequence[Sequence[str]]) -> bool:
     return hashlib.sha256(json.dumps([topic_ids, paths]).encode()).digest()[0] % EVERY_DEV == 0
 
 
-def warnings_of(catalogue: Catalogue) -> list[str]:
+def list_non_english_warnings(catalogue: Catalogue) -> list[str]:
     """Return warnings about relations without English words; empty if there are none."""
     texts = {r.name: words_of_relation(r).properties[-1] for r in catalogue.relations}
     strange = [name for name, text in texts.items() if property_of(text).shape == "name"]
@@ -231,7 +231,7 @@ def _part(questions: QuestionSet, name: str, chosen: Sequence[GoldQuestion]) -> 
     return replace(questions, name=f"{questions.name}, to {name}", sha256=digest, questions=tuple(chosen))
 
 
-def _can_be_asked(drawn: PathSample) -> bool:
+def _can_be_asked(drawn: PathConjunction) -> bool:
     return all(_is_name(path.topic) for path in drawn.paths) and all(end.name for end in drawn.ends)
 
 
@@ -239,7 +239,7 @@ def _is_name(entity: Entity) -> bool:
     return bool(entity.name) and len(entity.label) <= MAX_NAME_CHARS and any(map(str.isalnum, entity.label))
 
 
-def _question(place: int, drawn: PathSample, naming: HopVerbaliser, seed: int, *, hold_out: bool) -> GoldQuestion:
+def _question(place: int, drawn: PathConjunction, naming: HopVerbaliser, seed: int, *, hold_out: bool) -> GoldQuestion:
     chance = random.Random(f"{seed}/{place}/words")  # noqa: S311 - examples, no secret
     topics = [path.topic.label for path in drawn.paths]
     topic_ids = tuple(path.topic.id for path in drawn.paths)

@@ -9,14 +9,14 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from ...models.star.mined import MinedQuestion, Mining, write_mined_file
+from ...models.star.mined import MinedFileOrigin, MinedQuestion, write_mined_file
 from ...models.text.encoders import EncoderUnavailableError
 from ...models.text.vectors import TextVectors
 from ...models.wording.english import is_held_out
 from ..api import Engine
 from ..errors import EncoderError, GraphError, QueryTimeoutError
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers
-from ..indexes.relation_index import index_folder, open_index
+from ..indexes.relation_index import index_folder, load_or_build_index
 from ..neo4j.catalogue import read_catalogue, read_full_state
 from ..neo4j.connection import Connection
 from ..neo4j.gateway import Gateway
@@ -25,8 +25,8 @@ from ..parallel import HERE, PerProcess, Workers
 from ..progress import Progress, ignore_progress
 from ..relations.words import words_of_relation
 from ..steps import Steps
-from ..whole_file import check_output, translate_storage_errors
-from .labels import KINDS, Labeller
+from ..whole_file import check_output_file, translate_storage_errors
+from .labels import KINDS, TrainingExampleBuilder
 from .miner import CUTS, Miner, MiningOptions, QuestionPaths
 from .placing import REASONS, SkippedQuestion
 
@@ -36,7 +36,7 @@ LABELLED_TOGETHER = 256
 """Questions labelled together; independent of the database's batch size, so that this does not change the file."""
 
 
-def mine_file(
+def mine_to_file(
     questions: QuestionSet,
     engine: Engine,
     out: Path,
@@ -46,15 +46,15 @@ def mine_file(
     batch_size: int | None = None,
     workers: Workers = HERE,
     progress: Progress = ignore_progress,
-) -> Mining:
+) -> MinedFileOrigin:
     """Mine the questions in the engine's graph in batches, which `workers` share, write the file and return its header.
 
-    Longer paths need smaller batches, because a batch is held in memory; without `batch_size` it is `default_batch`.
-    hold_out: leave out the phrases of relations that `is_held_out` chooses.
+    Longer paths need smaller batches, because a batch is held in memory; without `batch_size` it is
+    `default_batch_size`. hold_out: leave out the phrases of relations that `is_held_out` chooses.
 
     Raises `GraphError` if no question can be mined, `StorageError` if `out` cannot be written.
     """
-    check_output("", out, force=True)  # fail before the work, not after it
+    check_output_file("", out, force=True)  # fail before the work, not after it
     gateway = engine.gateway()
     gateway.run(read_full_state()).check()
     asked = look_up_answers(questions.questions, gateway).questions
@@ -62,9 +62,9 @@ def mine_file(
     relations = catalogue.relations
     words = {r.name: words_of_relation(r, lambda p: not (hold_out and is_held_out(p.text))) for r in relations}
     try:
-        index = open_index(index_folder(engine.settings, engine.connection), catalogue, engine.encoder)
-        labeller = Labeller(words, index, TextVectors(engine.encoder), options)
-        size = batch_size or default_batch(options.max_hop)
+        index = load_or_build_index(index_folder(engine.settings, engine.connection), catalogue, engine.encoder)
+        labeller = TrainingExampleBuilder(words, index, TextVectors(engine.encoder), options)
+        size = batch_size or default_batch_size(options.max_hop)
         found = _mine_batches(asked, engine.connection, options, size, workers, progress)
         walked = [each for each in found if isinstance(each, QuestionPaths)]
         if not walked:
@@ -72,7 +72,7 @@ def mine_file(
         mined = _label_questions(walked, labeller, progress)
     except EncoderUnavailableError as error:
         raise EncoderError(str(error)) from error
-    mining = Mining(
+    mining = MinedFileOrigin(
         questions=questions.name,
         questions_sha256=questions.sha256,
         graph=catalogue.vocabulary,
@@ -88,7 +88,7 @@ def mine_file(
     return mining
 
 
-def default_batch(max_hop: int) -> int:
+def default_batch_size(max_hop: int) -> int:
     """Return the number of questions per batch: 32 for one or two hops, 8 for three, 2 for four."""
     return 32 >> 2 * max(0, max_hop - 2)
 
@@ -137,7 +137,9 @@ def mine_batch(miner: Miner, questions: Sequence[GoldQuestion], run: Callable[[S
     return mine_batch(miner, questions[:half], run) + mine_batch(miner, questions[half:], run)
 
 
-def _label_questions(walked: Sequence[QuestionPaths], labeller: Labeller, progress: Progress) -> list[MinedQuestion]:
+def _label_questions(
+    walked: Sequence[QuestionPaths], labeller: TrainingExampleBuilder, progress: Progress
+) -> list[MinedQuestion]:
     mined: list[MinedQuestion] = []
     for start in range(0, len(walked), LABELLED_TOGETHER):
         mined += labeller.label(walked[start : start + LABELLED_TOGETHER])

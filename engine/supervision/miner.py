@@ -11,11 +11,20 @@ from ...models.star.mined import MinedTopic
 from ..gold_questions import GoldQuestion
 from ..neo4j.catalogue import Catalogue
 from ..resolving import check_options
-from ..retrieval.frontier import Bounds, FrontierTree
+from ..retrieval.frontier import FrontierBounds, FrontierTree
 from ..steps import Steps
-from ..values import Step
-from .answer_paths import Explorer, FoundPaths, HopTrie, RightPath, TopicPaths, TopicSearch, WalkedPath, find_paths
-from .placing import NO_PATH, PlacedQuestion, SkippedQuestion, place_questions
+from ..values import RelationStep
+from .answer_paths import (
+    Explorer,
+    HopTrie,
+    TopicAnswerPath,
+    TopicPaths,
+    TopicSearch,
+    UnlabelledPaths,
+    WalkedPath,
+    find_paths,
+)
+from .placing import NO_PATH, GroundedQuestion, SkippedQuestion, ground_questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +42,7 @@ class MiningOptions:
     seed: int = 0
     max_paths: Positive = 2_000
     max_degree: Positive = 20_000
-    bounds: Bounds = field(default_factory=Bounds)
+    bounds: FrontierBounds = field(default_factory=FrontierBounds)
 
     def __post_init__(self) -> None:
         check_options(self, "mining")
@@ -52,9 +61,9 @@ class QuestionPaths:
 
     question: GoldQuestion
     topics: tuple[MinedTopic, ...]
-    paths: tuple[RightPath, ...]
+    paths: tuple[TopicAnswerPath, ...]
     reach: tuple[HopTrie, ...]
-    reaching: tuple[frozenset[tuple[Step, ...]], ...]
+    reaching: tuple[frozenset[tuple[RelationStep, ...]], ...]
     num_cut: Mapping[str, int]
 
 
@@ -73,7 +82,7 @@ class Miner:
     def mine(self, questions: Sequence[GoldQuestion]) -> Steps[list[QuestionPaths | SkippedQuestion]]:
         """Return the paths of each question, or why it is left out; all questions share each round trip."""
         options = self.options
-        places, signatures = yield from place_questions(questions, return_to_topic=options.return_to_topic)
+        places, signatures = yield from ground_questions(questions, return_to_topic=options.return_to_topic)
         tree = FrontierTree(signatures, options.bounds, options.max_hop, self.stored_as)
         explorer = Explorer(tree, self.relations, self.mediating, options.max_paths)
         roots = [root for signature in signatures.values() if (root := tree.root(signature.entity))]
@@ -81,7 +90,7 @@ class Miner:
         searches = [
             TopicSearch(place, number, reaches[topic.id], options.return_to_topic)
             for place in places
-            if isinstance(place, PlacedQuestion)
+            if isinstance(place, GroundedQuestion)
             for number, topic in enumerate(place.topics)
         ]
         found = iter((yield from find_paths(explorer, searches, options.max_degree)))
@@ -96,7 +105,7 @@ class Miner:
 
 
 def _walk_question(
-    place: PlacedQuestion, reaches: Sequence[TopicPaths], found: Sequence[FoundPaths]
+    place: GroundedQuestion, reaches: Sequence[TopicPaths], found: Sequence[UnlabelledPaths]
 ) -> QuestionPaths | SkippedQuestion:
     paths = tuple(path for of_topic in found for path in of_topic.paths)
     if not paths:
@@ -106,7 +115,7 @@ def _walk_question(
         topics=place.topics,
         paths=paths,
         reach=tuple(
-            add_paths(reach.trie, (path.hops for path in of_topic.paths)) if reach.cut else reach.trie
+            extend_trie(reach.trie, (path.hops for path in of_topic.paths)) if reach.cut else reach.trie
             for reach, of_topic in zip(reaches, found, strict=True)
         ),
         reaching=tuple(of_topic.reaching for of_topic in found),
@@ -124,7 +133,7 @@ def _walk_question(
     )
 
 
-def add_paths(reach: HopTrie, paths: Iterable[WalkedPath]) -> HopTrie:
+def extend_trie(reach: HopTrie, paths: Iterable[WalkedPath]) -> HopTrie:
     """Return a copy of a trie with these paths added."""
     copied = _copy_trie(reach)
     for path in paths:

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 from ...models.ranges import Hops, Positive, Share, Weight
 from ..errors import UsageError
 from ..neo4j.catalogue import Catalogue
-from ..neo4j.graph import Signature
+from ..neo4j.graph import EntitySignature
 from ..resolving import check_options
-from ..retrieval.frontier import Bounds, Frontier, FrontierTree
+from ..retrieval.frontier import Frontier, FrontierBounds, FrontierTree
 from ..steps import Steps
-from ..values import Entity, Step
+from ..values import Entity, RelationStep
 from .answer_paths import expand_frontiers
 
 DEFAULT_QUESTIONS = 3_000
@@ -30,7 +30,7 @@ MAX_WEIGHT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class MakingOptions:
+class QuestionGenerationOptions:
     """Options for generating questions; all are our own choices.
 
     lengths: weights of the questions with one hop, two, …; long paths are dropped more often, when nothing or too much
@@ -47,7 +47,7 @@ class MakingOptions:
     temper: Weight = 0.5
     max_ends: Positive = 200
     max_topics: Positive = 200
-    bounds: Bounds = field(default_factory=Bounds)
+    bounds: FrontierBounds = field(default_factory=FrontierBounds)
     paraphrase: bool = False
 
     def __post_init__(self) -> None:
@@ -69,15 +69,15 @@ class TopicsByRelation:
     together: for each outgoing relation, how often each other one leaves the same entities.
     """
 
-    topics: dict[int, list[Signature]] = field(default_factory=dict)
+    topics: dict[int, list[EntitySignature]] = field(default_factory=dict)
     together: dict[int, Counter[int]] = field(default_factory=dict)
     num_entities: int = 0
 
 
-def sample_topics(entities: Iterable[Signature], seed: int, max_topics: int) -> TopicsByRelation:
+def sample_topics(entities: Iterable[EntitySignature], seed: int, max_topics: int) -> TopicsByRelation:
     """Return `max_topics` entities of each signed number: those with the smallest hashes of their ids."""
     starts = TopicsByRelation()
-    kept: dict[int, list[tuple[int, str, Signature]]] = {}
+    kept: dict[int, list[tuple[int, str, EntitySignature]]] = {}
     for entity in entities:
         starts.num_entities += 1
         digest = hashlib.blake2b(f"{seed}\n{entity.entity.id}".encode(), digest_size=8).digest()
@@ -105,7 +105,7 @@ class SampledPath:
     """A relation path from a topic."""
 
     topic: Entity
-    steps: tuple[Step, ...]
+    steps: tuple[RelationStep, ...]
 
     @property
     def num_hops(self) -> int:
@@ -114,7 +114,7 @@ class SampledPath:
 
 
 @dataclass(frozen=True, slots=True)
-class PathSample:
+class PathConjunction:
     """One path, or two that meet, with the common ends."""
 
     paths: tuple[SampledPath, ...]
@@ -134,7 +134,9 @@ class _Walk:
 class PathSampler:
     """Draws paths from the graph with this catalogue; `topics` are `TopicsByRelation.topics`."""
 
-    def __init__(self, catalogue: Catalogue, topics: Mapping[int, Sequence[Signature]], options: MakingOptions) -> None:
+    def __init__(
+        self, catalogue: Catalogue, topics: Mapping[int, Sequence[EntitySignature]], options: QuestionGenerationOptions
+    ) -> None:
         self.options = options
         self.relations = {relation.number: relation.name for relation in catalogue.relations}
         self.stored_as = catalogue.stored_as
@@ -143,19 +145,19 @@ class PathSampler:
         self._weights = {r.number: max(r.count, 1) ** options.temper for r in catalogue.relations}
         self._firsts = sorted(number for number in topics if abs(number) in self.relations)
 
-    def sample(self, places: Iterable[int]) -> Steps[list[PathSample | None]]:
+    def sample(self, places: Iterable[int]) -> Steps[list[PathConjunction | None]]:
         """Return sampled paths for each question number, None for a failed walk; number and seed decide them."""
         begun = [self._begin(place) for place in places]
         tree = self._tree(topic for _, topic, _ in begun)
         walks: list[_Walk] = []
-        taken: list[tuple[_Walk, Step]] = []
+        taken: list[tuple[_Walk, RelationStep]] = []
         for walk, topic, step in begun:
             walk.frontier = tree.root(topic.entity)
             walks.append(walk)
             taken.append((walk, step))
         while taken:
             reached = yield from expand_frontiers(tree, [(_at(walk), step) for walk, step in taken])
-            following: list[tuple[_Walk, Step]] = []
+            following: list[tuple[_Walk, RelationStep]] = []
             for (walk, _), frontier in zip(taken, reached, strict=True):
                 walk.frontier = frontier if 0 < len(frontier.tails) <= self.options.max_ends else None
                 if walk.frontier is not None and not self._is_done(walk):
@@ -169,12 +171,12 @@ class PathSampler:
         yield from self._add_second_topics(walks, found)
         return found
 
-    def _tree(self, topics: Iterable[Signature]) -> FrontierTree:
+    def _tree(self, topics: Iterable[EntitySignature]) -> FrontierTree:
         by_id = {topic.entity.id: topic for topic in topics}
         # With one more hop than is walked, the ends have signatures.
         return FrontierTree(by_id, self.options.bounds, self.options.max_hop + 1, self.stored_as)
 
-    def _begin(self, place: int) -> tuple[_Walk, Signature, Step]:
+    def _begin(self, place: int) -> tuple[_Walk, EntitySignature, RelationStep]:
         chance = random.Random(f"{self.options.seed}/{place}")  # noqa: S311 - examples, no secret
         lengths = self.options.lengths[: self.options.max_hop]
         (num_hops,) = chance.choices(range(1, len(lengths) + 1), weights=lengths)
@@ -183,14 +185,14 @@ class PathSampler:
         joint = chance.random() < self.options.joint
         return _Walk(chance, min(num_hops, 2) if joint else num_hops, joint, None), topic, self._step(number)
 
-    def _step(self, number: int) -> Step:
-        return Step(self.relations[abs(number)], inverse=number < 0)
+    def _step(self, number: int) -> RelationStep:
+        return RelationStep(self.relations[abs(number)], inverse=number < 0)
 
     def _is_done(self, walk: _Walk) -> bool:
         frontier = _at(walk)
         return not frontier.at_mediator and frontier.relation_path.num_hops >= walk.num_hops
 
-    def _next(self, walk: _Walk) -> Step | None:
+    def _next(self, walk: _Walk) -> RelationStep | None:
         """Return a random next step; None if there is none, or too many mediators in a row."""
         frontier = _at(walk)
         steps = list(frontier.steps_on(self.relations))
@@ -199,16 +201,16 @@ class PathSampler:
         (step,) = walk.chance.choices(steps, weights=[self._weights[abs(number)] for number, _ in steps])
         return step[1]
 
-    def _to_drawn(self, walk: _Walk) -> PathSample | None:
+    def _to_drawn(self, walk: _Walk) -> PathConjunction | None:
         frontier = walk.frontier
         if frontier is None or frontier.cut:
             return None
         ends = tuple(end for end in frontier.ends if end.id != frontier.topic.id and end.name)
-        return PathSample((SampledPath(frontier.topic, frontier.steps),), ends) if ends else None
+        return PathConjunction((SampledPath(frontier.topic, frontier.steps),), ends) if ends else None
 
-    def _add_second_topics(self, walks: Sequence[_Walk], found: list[PathSample | None]) -> Steps[None]:
+    def _add_second_topics(self, walks: Sequence[_Walk], found: list[PathConjunction | None]) -> Steps[None]:
         """Add a second topic to the joint questions: another neighbour of one of their ends."""
-        chosen: list[tuple[int, Signature, Step]] = []
+        chosen: list[tuple[int, EntitySignature, RelationStep]] = []
         for place, (walk, drawn) in enumerate(zip(walks, found, strict=True)):
             if walk.joint and drawn is not None and len(drawn.ends) > 1:
                 end = self._end(walk)
@@ -220,11 +222,11 @@ class PathSampler:
             return
         tree = self._tree(end for _, end, _ in chosen)
         partners = yield from expand_frontiers(tree, [(_root(tree, end), step) for _, end, step in chosen])
-        backs: list[tuple[int, Signature, Step]] = []
+        backs: list[tuple[int, EntitySignature, RelationStep]] = []
         for (place, _, step), frontier in zip(chosen, partners, strict=True):
             topic = _at(walks[place]).topic
             tails = [
-                Signature(tail.entity, tail.degree, tail.signature)
+                EntitySignature(tail.entity, tail.degree, tail.signature)
                 for tail in frontier.tails.values()
                 if tail.signature and tail.entity.name and tail.entity.id != topic.id
             ]
@@ -242,15 +244,15 @@ class PathSampler:
             both = {end.id for end in frontier.ends}
             ends = tuple(end for end in drawn.ends if end.id in both and end.id != partner.entity.id)
             if 0 < len(ends) < len(drawn.ends) and not frontier.cut:
-                found[place] = PathSample((*drawn.paths, SampledPath(partner.entity, (step,))), ends)
+                found[place] = PathConjunction((*drawn.paths, SampledPath(partner.entity, (step,))), ends)
 
-    def _end(self, walk: _Walk) -> Signature | None:
+    def _end(self, walk: _Walk) -> EntitySignature | None:
         """Return a random end of a walk whose relations are known."""
         tails = [tail for tail in _at(walk).tails.values() if tail.signature and tail.entity.name]
         if not tails:
             return None
         tail = walk.chance.choice(tails)
-        return Signature(tail.entity, tail.degree, tail.signature or ())
+        return EntitySignature(tail.entity, tail.degree, tail.signature or ())
 
 
 def _at(walk: _Walk) -> Frontier:
@@ -258,7 +260,7 @@ def _at(walk: _Walk) -> Frontier:
     return walk.frontier
 
 
-def _root(tree: FrontierTree, topic: Signature) -> Frontier:
+def _root(tree: FrontierTree, topic: EntitySignature) -> Frontier:
     root = tree.root(topic.entity)
     assert root is not None
     return root

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...models.star.mined import MinedTopic
 from ...models.words import fold_spelling
 from ..gold_questions import A_REQUEST, GoldAnswer, GoldQuestion
-from ..neo4j.graph import Signature, read_signatures
+from ..neo4j.graph import EntitySignature, read_signatures
 from ..neo4j.mining import find_entities_by_name
 from ..neo4j.templates import split_into_requests
 from ..steps import Steps, send_all
@@ -29,7 +29,7 @@ class SkippedQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedQuestion:
+class GroundedQuestion:
     """A question with those of its topics and gold answers that are in the graph."""
 
     question: GoldQuestion
@@ -37,9 +37,9 @@ class PlacedQuestion:
     answers: frozenset[str]
 
 
-def place_questions(
+def ground_questions(
     questions: Sequence[GoldQuestion], *, return_to_topic: bool = False, open_domain: bool = False
-) -> Steps[tuple[list[PlacedQuestion | SkippedQuestion], dict[str, Signature]]]:
+) -> Steps[tuple[list[GroundedQuestion | SkippedQuestion], dict[str, EntitySignature]]]:
     """Look the questions up; return them with the signatures of their topics. return_to_topic: topics may be answers.
 
     open_domain: also take questions whose answers are not in the graph.
@@ -63,7 +63,7 @@ def place_questions(
         for question in questions
     ]
     topics = {
-        topic.id: signatures[topic.id] for each in found if isinstance(each, PlacedQuestion) for topic in each.topics
+        topic.id: signatures[topic.id] for each in found if isinstance(each, GroundedQuestion) for topic in each.topics
     }
     return found, topics
 
@@ -71,11 +71,11 @@ def place_questions(
 def _place_question(
     question: GoldQuestion,
     named: Mapping[str, Sequence[str]],
-    signatures: Mapping[str, Signature],
+    signatures: Mapping[str, EntitySignature],
     *,
     return_to_topic: bool,
     open_domain: bool,
-) -> PlacedQuestion | SkippedQuestion:
+) -> GroundedQuestion | SkippedQuestion:
     topics = tuple(
         MinedTopic(id_, _mention(question, id_, named, signatures[id_]))
         for id_ in _topic_ids(question, named)
@@ -87,12 +87,12 @@ def _place_question(
         return SkippedQuestion(question.id, NO_TOPIC)
     answers = frozenset(id_ for id_ in by_id | by_name if id_)
     if open_domain:
-        return PlacedQuestion(question, topics, answers)
+        return GroundedQuestion(question, topics, answers)
     if not answers:
         return SkippedQuestion(question.id, NO_ANSWER)
     if not return_to_topic and answers <= {topic.id for topic in topics}:
         return SkippedQuestion(question.id, NO_OTHER)
-    return PlacedQuestion(question, topics, answers)
+    return GroundedQuestion(question, topics, answers)
 
 
 def _topic_names(question: GoldQuestion) -> tuple[str, ...]:
@@ -108,7 +108,7 @@ def _names(answer: GoldAnswer) -> tuple[str, ...]:
     return () if answer.id else answer.names
 
 
-def _mention(question: GoldQuestion, id_: str, named: Mapping[str, Sequence[str]], signature: Signature) -> str:
+def _mention(question: GoldQuestion, id_: str, named: Mapping[str, Sequence[str]], signature: EntitySignature) -> str:
     """Return the set's name for a topic if the question contains it, else its label in the graph."""
     label = signature.entity.label
     if question.topic_ids:

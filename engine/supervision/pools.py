@@ -18,20 +18,20 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
-from ...models.mined import ChainKind, Pool, PoolChain, PooledQuestion, PoolHeader, write_pool
+from ...models.mined import ChainKind, PoolChain, PooledQuestion, PoolFile, PoolHeader, write_pool
 from ...models.ranges import Positive
 from ..api import Engine
 from ..errors import GraphError, QueryTimeoutError, UsageError
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers
 from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..neo4j.gateway import Gateway
-from ..neo4j.mining import RelationChain, find_shortest_paths, read_neighbourhoods
+from ..neo4j.mining import RelationPathGroup, find_shortest_paths, read_neighbourhoods
 from ..parallel import HERE, PerProcess, Workers
 from ..progress import Progress, ignore_progress
 from ..resolving import check_options
 from ..steps import Steps
-from ..whole_file import check_output, translate_storage_errors
-from .placing import NO_PATH, REASONS, PlacedQuestion, SkippedQuestion, place_questions
+from ..whole_file import check_output_file, translate_storage_errors
+from .placing import NO_PATH, REASONS, GroundedQuestion, SkippedQuestion, ground_questions
 
 CUT_ANSWERS = "answers"
 CUT_PATHS = "paths"
@@ -60,8 +60,8 @@ def collect_pools(
     questions: Sequence[GoldQuestion], options: PoolBounds
 ) -> Steps[list[PooledQuestion | SkippedQuestion]]:
     """Return the pool of each question, or why it is left out; one round trip for all after the look-up."""
-    places, _ = yield from place_questions(questions)
-    kept = [each for each in places if isinstance(each, PlacedQuestion)]
+    places, _ = yield from ground_questions(questions)
+    kept = [each for each in places if isinstance(each, GroundedQuestion)]
     if not kept:
         return [each for each in places if isinstance(each, SkippedQuestion)]
     asked = [_topics_and_answers(each, options) for each in kept]
@@ -79,18 +79,18 @@ def collect_pools(
     return [each if isinstance(each, SkippedQuestion) else next(found) for each in places]
 
 
-def _topics_and_answers(placed: PlacedQuestion, options: PoolBounds) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _topics_and_answers(placed: GroundedQuestion, options: PoolBounds) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return topics and answers; no topic is an answer."""
     topics = tuple(topic.id for topic in placed.topics)
     return topics, tuple(sorted(placed.answers - set(topics))[: options.max_answers])
 
 
 def _pool(
-    placed: PlacedQuestion,
+    placed: GroundedQuestion,
     topics: tuple[str, ...],
     answers: tuple[str, ...],
-    paths: Mapping[tuple[str, str], Sequence[RelationChain]],
-    around: Mapping[str, Sequence[RelationChain]],
+    paths: Mapping[tuple[str, str], Sequence[RelationPathGroup]],
+    around: Mapping[str, Sequence[RelationPathGroup]],
     options: PoolBounds,
 ) -> PooledQuestion | SkippedQuestion:
     led_to = [answer for answer in answers if any(paths[topic, answer] for topic in topics)]
@@ -99,7 +99,7 @@ def _pool(
     answer = min(led_to, key=lambda each: (*_near([paths[topic, each] for topic in topics]), each))
     chains: dict[tuple[str, tuple[str, ...]], PoolChain] = {}
 
-    def add(kind: ChainKind, start: str, found: Sequence[RelationChain]) -> None:
+    def add(kind: ChainKind, start: str, found: Sequence[RelationPathGroup]) -> None:
         for chain in found:
             chains.setdefault((start, chain.steps), PoolChain(kind, start, chain.steps, chain.names, chain.count))
 
@@ -127,7 +127,7 @@ def _pool(
     )
 
 
-def _near(of_topics: Sequence[Sequence[RelationChain]]) -> tuple[int, int]:
+def _near(of_topics: Sequence[Sequence[RelationPathGroup]]) -> tuple[int, int]:
     """Return the length of the shortest path to an answer, and minus the number of paths."""
     chains = [chain for found in of_topics for chain in found]
     return min(len(chain.steps) for chain in chains), -sum(chain.count for chain in chains)
@@ -137,7 +137,7 @@ How = Literal["union", "intersection"]
 DISJOINT = "without a chain that all chose, so their union"
 
 
-def join_pools(pools: Sequence[Pool], how: How) -> Pool:
+def join_pools(pools: Sequence[PoolFile], how: How) -> PoolFile:
     """Join pools: the chains that any refiner chose (union), or that all chose (intersection).
 
     A refiner that left a question unrefined does not count for it. If the intersection is empty, the union replaces it
@@ -152,7 +152,7 @@ def join_pools(pools: Sequence[Pool], how: How) -> Pool:
     questions = [_join_questions(many, how, counts) for many in zip(*(pool.questions for pool in pools), strict=True)]
     name = f"{how} of {', '.join(dict.fromkeys(pool.header.refiner for pool in pools))}"
     plain = {key: value for key, value in first.header.counts.items() if not key.startswith(("refined", "unrefined"))}
-    return Pool(replace(first.header, refiner=name, counts={**plain, **counts}), tuple(questions))
+    return PoolFile(replace(first.header, refiner=name, counts={**plain, **counts}), tuple(questions))
 
 
 def _join_questions(many: Sequence[PooledQuestion], how: How, counts: Counter[str]) -> PooledQuestion:
@@ -189,12 +189,12 @@ def mine_pool(
     batch_size: int | None = None,
     workers: Workers = HERE,
     progress: Progress = ignore_progress,
-) -> Pool:
+) -> PoolFile:
     """Mine the pools from the engine's graph in batches, which `workers` share, write the file and return the pool.
 
     Raises `GraphError` if no question has a path to an answer, `StorageError` if `out` cannot be written.
     """
-    check_output("", out, force=True)
+    check_output_file("", out, force=True)
     gateway = engine.gateway()
     gateway.fetch(read_graph_state()).check()
     catalogue = gateway.fetch(read_catalogue())
@@ -218,7 +218,7 @@ def mine_pool(
     header = PoolHeader(
         questions.name, questions.sha256, catalogue.vocabulary, options=asdict(options), counts=counts_of(found)
     )
-    pool = Pool(header, kept)
+    pool = PoolFile(header, kept)
     with translate_storage_errors(out):
         write_pool(out, pool)
     return pool
@@ -250,7 +250,7 @@ def _count_kinds(found: Sequence[Found]) -> Iterator[str]:
             yield from (f"cut {what}" for what in each.cut)
 
 
-def pool_figures(questions: Sequence[PooledQuestion]) -> dict[str, float]:
+def compute_pool_sizes(questions: Sequence[PooledQuestion]) -> dict[str, float]:
     """Return mean and maximum of a question's candidates, before and after merging (ReG, table 1), for at least one
     question. After a cut the true number before merging is larger.
     """

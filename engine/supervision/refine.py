@@ -18,7 +18,7 @@ from statistics import fmean
 from typing import Any
 
 from ...models.message_text import one_line
-from ...models.mined import MinedFileError, Pool, PoolChain, PooledQuestion, read_pool
+from ...models.mined import MinedFileError, PoolChain, PooledQuestion, PoolFile, read_pool
 from ..answering.llm import fill_placeholders
 from ..answering.reply import find_json_objects
 from ..errors import InputError, LLMError
@@ -29,8 +29,8 @@ from ..parallel import HERE, PerProcess, Workers
 from ..progress import Progress, ignore_progress
 from ..retrieval.scoring import PathQuery, PathScorer
 from ..settings import Settings
-from ..steps import Steps, drive
-from ..values import Entity, RelationPath, Step, Topic
+from ..steps import Steps, run_steps
+from ..values import Entity, RelationPath, RelationStep, Topic
 
 _KEYS = ("chains", "chain", "numbers", "selected", "chosen", "answer", "answers")
 _NUMBER = re.compile(r"(?<![\w.-])\d{1,6}(?![\w.]|-\w)")
@@ -129,7 +129,7 @@ def _query(question: PooledQuestion) -> PathQuery:
 def _path(chain: PoolChain) -> RelationPath:
     return RelationPath(
         tuple(
-            Step(step.removeprefix(INVERSE), inverse=step.startswith(INVERSE), to_mediator=not name)
+            RelationStep(step.removeprefix(INVERSE), inverse=step.startswith(INVERSE), to_mediator=not name)
             for step, name in zip(chain.steps, chain.names[1:], strict=True)
         )
     )
@@ -245,7 +245,7 @@ def _retry_messages(said: Completion, error: LLMError, num_chains: int) -> tuple
 BATCH = 64
 
 
-def pool_of(path: Path) -> Pool:
+def pool_of(path: Path) -> PoolFile:
     """Read a candidate pool. Raises `InputError` if the file is no pool, or damaged."""
     try:
         return read_pool(path)
@@ -254,8 +254,8 @@ def pool_of(path: Path) -> Pool:
 
 
 def refine_by_llm(
-    pool: Pool, settings: Settings, cache: Path, *, max_retries: int = 2, progress: Progress = ignore_progress
-) -> Pool:
+    pool: PoolFile, settings: Settings, cache: Path, *, max_retries: int = 2, progress: Progress = ignore_progress
+) -> PoolFile:
     """Return the pool as refined by the language model of the settings.
 
     Replies are stored in the settings' cache, else in `cache`, so that they are paid for once. Raises `LLMError` if no
@@ -281,13 +281,13 @@ Scoring = tuple[PathScorer, Collection[str], float]
 
 
 def refine_by_scorer(
-    pool: Pool,
+    pool: PoolFile,
     opened: PerProcess[Scoring],
     name: str,
     *,
     workers: Workers = HERE,
     progress: Progress = ignore_progress,
-) -> Pool:
+) -> PoolFile:
     """Return the pool with the shortest paths that score best for the question; see `ScorerRefiner`.
 
     Raises `InputError` for a pool of a graph with other relations than the scorer knows.
@@ -313,7 +313,7 @@ def _refine_by_scorer(opened: PerProcess[Scoring], questions: Sequence[PooledQue
     return ScorerRefiner(scorer, margin).refine(questions)
 
 
-def compute_chosen_figures(pool: Pool) -> dict[str, float]:
+def compute_supervision_sizes(pool: PoolFile) -> dict[str, float]:
     """Return the means per question of shortest paths and of supervision chains."""
     return {
         "shortest paths": fmean(len(question.weak) for question in pool.questions),
@@ -326,4 +326,4 @@ def _drive_steps(steps: Steps[list[PooledQuestion]], chat: ChatGateway) -> list[
         assert isinstance(group, tuple)
         return chat.complete([call for call in group if isinstance(call, Prompt)])
 
-    return drive(steps, send)
+    return run_steps(steps, send)

@@ -19,7 +19,7 @@ from ..relations.words import words_of_relation
 from ..retrieval.subgraph.batch import Subgraph
 from ..retrieval.triples import GraphRelations, entity_text, subgraph_query, subgraphs_of
 from ..whole_file import translate_storage_errors
-from .placing import PlacedQuestion, SkippedQuestion, place_questions
+from .placing import GroundedQuestion, SkippedQuestion, ground_questions
 
 BATCH = 32
 
@@ -46,8 +46,8 @@ def write_question_graphs(
     """Read the subgraphs of the questions from the engine's graph and write the file; `vectors` select relations.
 
     Positives are the triples on shortest paths from topics to answers (weak supervision). Questions whose topics or
-    answers are not in the graph are left out; with `open_domain` the answers may be missing. Raises `GraphError` if no
-    question is left.
+    answers are not in the graph are left out; with `open_domain` the answers may be missing. Raises
+    `GraphError` if no question is left.
     """
     gateway = engine.gateway()
     gateway.run(read_full_state()).check()
@@ -58,7 +58,7 @@ def write_question_graphs(
     made = _Columns(relations, options.phrases)
     progress("walking", 0, len(asked))
     for start in range(0, len(asked), BATCH):
-        placed, _ = gateway.run(place_questions(asked[start : start + BATCH], open_domain=open_domain))
+        placed, _ = gateway.run(ground_questions(asked[start : start + BATCH], open_domain=open_domain))
         kept = [each for each in placed if not isinstance(each, SkippedQuestion)]
         queries = [subgraph_query(each.question.text, [topic.id for topic in each.topics], options) for each in kept]
         for each, subgraph in zip(kept, gateway.run(extractor.extract(queries)), strict=True):
@@ -76,7 +76,7 @@ class _Columns:
     """Builder of the columns of a file."""
 
     def __init__(self, relations: GraphRelations, num_phrases: int) -> None:
-        self.questions: list[PlacedQuestion] = []
+        self.questions: list[GroundedQuestion] = []
         self._texts = relations.texts(num_phrases)
         self._names = relations.names
         self._relations: dict[int, int] = {}
@@ -87,7 +87,7 @@ class _Columns:
         self._topics: list[dict[str, int]] = []
         self._answers: list[dict[str, int]] = []
 
-    def add(self, placed: PlacedQuestion, subgraph: Subgraph) -> None:
+    def add(self, placed: GroundedQuestion, subgraph: Subgraph) -> None:
         """Add a question with its subgraph."""
         ids = subgraph.ids
         topics = {topic.id for topic in placed.topics}

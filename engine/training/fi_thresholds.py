@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import cast
 
-from ...models.graphrag_fi import AnsweredQuestion, FittedThresholds, best_thresholds
-from ..answering.integrating import ClosedBookAnswerer, list_claims
+from ...models.graphrag_fi import FittedThresholds, ThresholdExample, best_thresholds
+from ..answering.integrating import ClosedBookAnswerer, key_entities_by_name
 from ..answering.reply import normalise_name
 from ..api import Engine
 from ..errors import UsageError
@@ -18,7 +18,7 @@ from ..gold_questions import GoldAnswer, GoldQuestion, look_up_answers, look_up_
 from ..recipes.recipe import Recipe, read_recipe
 from ..recipes.reorganising import FI
 from ..settings import Settings
-from ..steps import Runner
+from ..steps import StepRunner
 
 BATCH = 16
 NEVER = 2.0
@@ -44,7 +44,7 @@ def fit_thresholds(
         raise UsageError(f"recipe {recipe.name}: expected the part fi, such as {recipe.stages} + fi")
     against = against or cast(FI, recipe.parts[named]).other_recipe()
     graph_side = read_recipe(recipe, options={f"{named}.integrate": False})
-    answered: list[AnsweredQuestion] = []
+    answered: list[ThresholdExample] = []
     with ExitStack() as opened:
         engine = opened.enter_context(Engine(settings, recipe=graph_side))
         other = opened.enter_context(Engine(settings, recipe=against)) if against else None
@@ -67,13 +67,13 @@ def fit_thresholds(
 
 
 def _answer_closed_book(engine: Engine, answers: Sequence[Answer]) -> list[Answer]:
-    runner = Runner(engine.gateway(), lambda: engine.resources.chat)
+    runner = StepRunner(engine.gateway(), lambda: engine.resources.chat)
     return runner.run(ClosedBookAnswerer().answer([answer.evidence for answer in answers]))
 
 
-def judge_claims(question: GoldQuestion, graph: Answer, model: Answer) -> AnsweredQuestion:
+def judge_claims(question: GoldQuestion, graph: Answer, model: Answer) -> ThresholdExample:
     """Return what both sides claim, and which claims are right: for each gold answer the first that is it."""
-    sides = list_claims(graph), list_claims(model)
+    sides = key_entities_by_name(graph), key_entities_by_name(model)
     keyed = [
         (claim.key, entity)
         for claims, answer in zip(sides, (graph, model), strict=True)
@@ -81,7 +81,7 @@ def judge_claims(question: GoldQuestion, graph: Answer, model: Answer) -> Answer
     ]
     found = (next((key for key, e in keyed if _matches(gold, e.id, e.name)), None) for gold in question.answers)
     right = frozenset(key for key in found if key is not None)
-    return AnsweredQuestion(tuple(sides[0]), tuple(sides[1]), right, len(question.answers))
+    return ThresholdExample(tuple(sides[0]), tuple(sides[1]), right, len(question.answers))
 
 
 def _matches(gold: GoldAnswer, id_: str | None, name: str) -> bool:

@@ -9,7 +9,7 @@ from ..api import Engine
 from ..errors import UsageError
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_topic_ids
 from ..linking.full_text import FullTextLinker
-from ..linking.reranking import TRAINED_FEATURES, compute_trained_features
+from ..linking.reranking import TRAINED_FEATURES, compute_linker_features
 from ..linking.topics import add_signature
 from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..neo4j.graph import read_signatures
@@ -45,7 +45,7 @@ def collect_link_candidates(
         for each, some, x in zip(batch, linked, relations, strict=True):
             topics = {topic for topic in each.topic_ids if topic in signatures}
             if topics:
-                columns = compute_trained_features(some, x) if some else np.zeros((0, len(TRAINED_FEATURES)))
+                columns = compute_linker_features(some, x) if some else np.zeros((0, len(TRAINED_FEATURES)))
                 builder.add(each, columns, [c.entity.id in topics for c in some], len(topics))
         progress("linking", min(start + BATCH, len(asked)), len(asked))
     if not builder.texts:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ...models.training.description import ModelDescription, load_description
 from ...models.training.kind import AnyKind
 from ...models.training.loop import is_first_process
-from ...models.training.trainer import Watcher
+from ...models.training.trainer import TrainingCallbacks
 from ..errors import LodestarError
 from ..parallel import Workers, connect_to_ray
 from .running import train_kind
@@ -107,7 +107,7 @@ def _train_rank(
     """Train as one rank, in the folder of the process that asked for it."""
     os.chdir(folder)
     say = said.put if is_first_process() else _say_nothing
-    watcher = Watcher(epoch=lambda *epoch: say(tell_epoch(*epoch)))
+    watcher = TrainingCallbacks(epoch=lambda *epoch: say(tell_epoch(*epoch)))
     try:
         train_kind(kind, config, replace(request, say=say), lambda: nullcontext(watcher))
     except LodestarError as error:

@@ -20,7 +20,7 @@ DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class GraphDataFile:
+class GraphFileSpec:
     """A file to make: name and suffix, with the graph's fingerprint between them. busy: message while another process
     makes it. done, do: the verb, such as mined and mine.
     """
@@ -34,7 +34,7 @@ class GraphDataFile:
 
 def make_once_per_graph(
     folder: Path,
-    made: GraphDataFile,
+    made: GraphFileSpec,
     settings: Settings,
     make: Callable[[Engine, Path], None],
     *,
@@ -68,7 +68,7 @@ def make_once_per_graph(
     return wanted
 
 
-def _delete_outdated(others: Sequence[Path], made: GraphDataFile, *, fresh: bool) -> None:
+def _delete_outdated(others: Sequence[Path], made: GraphFileSpec, *, fresh: bool) -> None:
     """Delete files made from another graph, if `fresh`."""
     if others and not fresh:
         raise UsageError(

@@ -13,22 +13,22 @@ from pathlib import Path
 
 from ...models.mined import MinedFileError
 from ...models.similarity import mask_topic
-from ...models.star.examples import RelationPair, RelationPairs
-from ...models.star.mined import Mined, MinedQuestion, read_mined_file
+from ...models.star.examples import RelationExample, RelationExampleSet
+from ...models.star.mined import MinedFile, MinedQuestion, read_mined_file
 from ..api import Engine
 from ..errors import InputError
 from ..evidence.calibration import SIMILARITY, Calibration
 from ..gold_questions import GoldQuestion, QuestionSet
 from ..neo4j.catalogue import read_catalogue
 from ..progress import Progress
-from ..relations.words import words_of_name
+from ..relations.words import split_relation_name
 from ..retrieval.scoring import PathScorer
 from ..settings import Settings
 from ..supervision.made_set import EVERY_DEV, make_questions, split_train_dev
-from ..supervision.mine_file import mine_file
+from ..supervision.mine_file import mine_to_file
 from ..supervision.miner import MiningOptions
-from ..supervision.path_sampling import LENGTHS, MakingOptions
-from .once_per_graph import GraphDataFile, Say, make_once_per_graph
+from ..supervision.path_sampling import LENGTHS, QuestionGenerationOptions
+from .once_per_graph import GraphFileSpec, Say, make_once_per_graph
 
 MAX_PATHS = 2
 MAX_RELATIONS = 4
@@ -37,7 +37,7 @@ _WORDS = re.compile(r"\W+")
 _WEBQSP_ID = re.compile(r"WebQ\w+?-\d+")
 
 
-def relation_pairs(sets: Sequence[QuestionSet], left_out: Iterable[tuple[str, str]]) -> RelationPairs:
+def collect_relation_examples(sets: Sequence[QuestionSet], left_out: Iterable[tuple[str, str]]) -> RelationExampleSet:
     """Return the pairs of all questions that have relations, except those in `left_out`, (id, text) each.
 
     The relations are those of the first gold paths, else of the relevant triples. A question is left out if its words
@@ -48,17 +48,17 @@ def relation_pairs(sets: Sequence[QuestionSet], left_out: Iterable[tuple[str, st
     roots = {root for id_, _ in left_out if (root := _root(id_))}
     numbers: dict[str, int] = {}
     pairs = [
-        RelationPair(mask_topics(question), tuple(numbers.setdefault(name, len(numbers)) for name in relations))
+        RelationExample(mask_topics(question), tuple(numbers.setdefault(name, len(numbers)) for name in relations))
         for each in sets
         for question in each.questions
         if normalise_text(question.text) not in texts and _root(question.id) not in roots
         if (relations := list(_relations(question)))
     ]
     digest = hashlib.sha256(json.dumps([[each.sha256 for each in sets], sorted(texts), sorted(roots)]).encode())
-    return RelationPairs(
+    return RelationExampleSet(
         name=", ".join(each.name for each in sets),
         sha256=digest.hexdigest(),
-        relations=tuple(map(words_of_name, numbers)),
+        relations=tuple(map(split_relation_name, numbers)),
         pairs=tuple(pairs),
     )
 
@@ -87,7 +87,7 @@ def _root(id_: str) -> str:
     return found.group() if found else ""
 
 
-def read_mined(path: str) -> Mined:
+def read_mined(path: str) -> MinedFile:
     """Read a mined file. Raises `InputError` if it is missing or damaged."""
     try:
         return read_mined_file(Path(path))
@@ -104,7 +104,7 @@ def mine_set(
     fresh: bool,
     mining: Callable[[], AbstractContextManager[tuple[Progress, Say]]],
     say: Say,
-) -> Mined:
+) -> MinedFile:
     """Return the mined paths of a question set, mined now or by an earlier run; one process mines for all.
 
     mining: shows the progress. say: receives messages. Errors: `make_once_per_graph`.
@@ -114,26 +114,27 @@ def mine_set(
 
     def mine(engine: Engine, wanted: Path) -> None:
         with mining() as (progress, _):
-            mine_file(questions, engine, wanted, options, progress=progress)
+            mine_to_file(questions, engine, wanted, options, progress=progress)
 
-    made = GraphDataFile(name, ".jsonl.gz", f"another process mines {questions.name}", "mined", "mine")
+    made = GraphFileSpec(name, ".jsonl.gz", f"another process mines {questions.name}", "mined", "mine")
     return read_mined(str(make_once_per_graph(folder, made, settings, mine, fresh=fresh, say=say)))
 
 
-def make_sets(
+def generate_mined_sets(
     folder: Path,
-    making: MakingOptions,
+    making: QuestionGenerationOptions,
     options: MiningOptions,
     settings: Settings,
     *,
     fresh: bool,
     mining: Callable[[], AbstractContextManager[tuple[Progress, Say]]],
     say: Say,
-) -> tuple[Mined, Mined]:
+) -> tuple[MinedFile, MinedFile]:
     """Return the mined paths of questions generated from the graph: training set and dev.
 
     The dev questions are worded by phrases that nothing else contains: neither the training questions nor the words of
-    relations in both files. See `mine_set`. Raises `GraphError` if no questions can be generated from the graph.
+    relations in both files. See `mine_set`. Raises `GraphError` if no questions can be generated from the
+    graph.
     """
     returning = "-returning" if options.return_to_topic else ""
     reworded = "-reworded" if making.paraphrase else ""
@@ -141,7 +142,7 @@ def make_sets(
         "" if making.lengths == LENGTHS else "".join(f"-{weight:g}" for weight in making.lengths[: options.max_hop])
     )
     asked: list[QuestionSet] = []
-    found: list[Mined] = []
+    found: list[MinedFile] = []
     for place, part in enumerate(("learn", "choose")):
         name = f"mined-worded-{part}-{making.num_questions}{reworded}{returning}{lengths}"
         name += f"-{options.max_hop}-{making.seed}"
@@ -151,16 +152,16 @@ def make_sets(
                 if not asked:
                     made = make_questions(engine, making, hold_out=True, progress=progress, say=say)
                     asked.extend(split_train_dev(made))
-                mine_file(asked[place], engine, wanted, options, hold_out=True, progress=progress)
+                mine_to_file(asked[place], engine, wanted, options, hold_out=True, progress=progress)
 
-        file = GraphDataFile(
+        file = GraphFileSpec(
             name, ".jsonl.gz", "another process makes questions from the graph", "made", "make questions"
         )
         found.append(read_mined(str(make_once_per_graph(folder, file, settings, mine, fresh=fresh, say=say))))
     return found[0], found[1]
 
 
-def sample_mined(mined: Mined, limit: int | None, seed: int) -> Mined:
+def sample_mined(mined: MinedFile, limit: int | None, seed: int) -> MinedFile:
     """Return a random sample of the questions of a mined file, in its order; all without a limit."""
     if limit is None or limit >= len(mined.questions):
         return mined
@@ -168,7 +169,7 @@ def sample_mined(mined: Mined, limit: int | None, seed: int) -> Mined:
     return _part(mined, f"sample of {limit}, seed {seed}", [mined.questions[place] for place in places])
 
 
-def split_mined(mined: Mined) -> tuple[Mined, Mined]:
+def split_mined(mined: MinedFile) -> tuple[MinedFile, MinedFile]:
     """Split a mined file into training set and dev (every eighth question).
 
     Questions with the same topics and positive paths stay together. Raises `InputError` if there are too few.
@@ -187,13 +188,13 @@ def split_mined(mined: Mined) -> tuple[Mined, Mined]:
     return _part(mined, "learn", learn), _part(mined, "choose", choose)
 
 
-def _part(mined: Mined, name: str, questions: Sequence[MinedQuestion]) -> Mined:
+def _part(mined: MinedFile, name: str, questions: Sequence[MinedQuestion]) -> MinedFile:
     mining = mined.mining
     text = f"{mining.questions}, to {name}"
     digest, of_set = (
         hashlib.sha256(f"{of}/{name}".encode()).hexdigest() for of in (mined.sha256, mining.questions_sha256)
     )
-    return Mined(replace(mining, questions=text, questions_sha256=of_set), tuple(questions), digest)
+    return MinedFile(replace(mining, questions=text, questions_sha256=of_set), tuple(questions), digest)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from ...models.mined import Pool
+from ...models.mined import PoolFile
 from ...models.reg_path.network import RelationTokens
 from ..api import Engine
 from ..errors import UsageError
@@ -17,7 +17,7 @@ from ..relations.words import words_of_relations
 from ..settings import Settings
 from ..supervision.pools import PoolBounds, mine_pool
 from ..supervision.refine import pool_of
-from .once_per_graph import GraphDataFile, Say, make_once_per_graph
+from .once_per_graph import GraphFileSpec, Say, make_once_per_graph
 from .subgraph_sets import WEAK
 
 
@@ -29,7 +29,7 @@ def pool_set(
     fresh: bool,
     mining: Callable[[], AbstractContextManager[tuple[Progress, Say]]],
     say: Say,
-) -> Pool:
+) -> PoolFile:
     """Return the candidate pools of a question set, mined now or by an earlier run.
 
     See `make_once_per_graph`.
@@ -40,11 +40,11 @@ def pool_set(
             mine_pool(questions, engine, wanted, PoolBounds(), progress=progress)
 
     name = f"pool-{questions.name}-{questions.sha256[:8]}"
-    made = GraphDataFile(name, ".jsonl.gz", f"another process mines {questions.name}", "mined", "mine")
+    made = GraphFileSpec(name, ".jsonl.gz", f"another process mines {questions.name}", "mined", "mine")
     return pool_of(make_once_per_graph(folder, made, settings, mine, fresh=fresh, say=say))
 
 
-def match_refined_pools(pools: Sequence[Pool], supervision: Sequence[str]) -> list[Pool]:
+def match_refined_pools(pools: Sequence[PoolFile], supervision: Sequence[str]) -> list[PoolFile]:
     """Return the pools, each replaced by its version from `lodestar refine` if one of these files is of its questions.
 
     Raises `UsageError` for a file of none of the sets.
@@ -60,7 +60,7 @@ def match_refined_pools(pools: Sequence[Pool], supervision: Sequence[str]) -> li
     return [refined.get(pool.header.questions_sha256, pool) for pool in pools]
 
 
-def graph_vocabulary(settings: Settings, num_phrases: int = 0) -> RelationTokens:
+def read_relation_tokens(settings: Settings, num_phrases: int = 0) -> RelationTokens:
     """Return the tokens of the graph's relations, with so many phrases of each."""
     with Engine(settings) as engine:
         catalogue = engine.gateway().fetch(read_catalogue())

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...models.reader.fitting import Readings
+from ...models.reader.fitting import ReaderTrainingSet
 from ...models.reader.model import READS
 from ...models.text.vectors import TextVectors
 from ...models.words import fold_spelling
@@ -26,18 +26,18 @@ from ..values import Entity
 BATCH = 16
 
 
-def read_questions_with(
+def collect_reader_training_set(
     questions: QuestionSet,
     engine: Engine,
     vectors: TextVectors,
     *,
     reads: int = READS,
     progress: Progress = ignore_progress,
-) -> Readings:
+) -> ReaderTrainingSet:
     """Ask the engine's recipe for evidence of every question with answers, topics as the set gives them, and return the
     candidates among the first `reads` items; raise `UsageError` where no question has a right answer in the graph."""
     asked, found = retrieve_for_reader(questions, engine, reads=reads, progress=progress)
-    return make_readings(questions, asked, found, engine, vectors)
+    return build_reader_training_set(questions, asked, found, engine, vectors)
 
 
 def retrieve_for_reader(
@@ -58,20 +58,20 @@ def retrieve_for_reader(
     return list(asked), [replace(each, trace=()) for each in found]
 
 
-def make_readings(
+def build_reader_training_set(
     questions: QuestionSet,
     asked: Sequence[GoldQuestion],
     found: Sequence[Evidence[Any]],
     engine: Engine,
     vectors: TextVectors,
-) -> Readings:
+) -> ReaderTrainingSet:
     """Return the candidates of evidence, and which are right."""
     catalogue = engine.gateway().fetch(read_catalogue())
     words = words_of_relations(catalogue.relations)
     candidates = find_candidates(found)
     columns = make_reader_columns(candidates, found, words, vectors)
     right = [_Right.of(each) for each in asked]
-    return Readings(
+    return ReaderTrainingSet(
         questions.name,
         questions.sha256,
         catalogue.vocabulary,

@@ -16,7 +16,7 @@ from ...models.training.description import ModelDescription
 from ...models.training.kind import AnyKind, Inputs, LearningSet
 from ...models.training.loop import process_group, wait_for_all_processes
 from ...models.training.objective import NotBetterError, NothingToLearnError
-from ...models.training.trainer import Watcher, delete_training, train_model
+from ...models.training.trainer import TrainingCallbacks, delete_training, train_model
 from ..errors import EncoderError, LodestarError, UsageError
 from ..extras import translate_import_errors
 from ..provenance import code_sha256
@@ -25,7 +25,7 @@ from ..whole_file import lock_file, translate_storage_errors
 from .path_sets import normalise_text
 from .sources import TrainingRequest, read_inputs
 
-Watching = Callable[[], AbstractContextManager[Watcher | None]]
+Watching = Callable[[], AbstractContextManager[TrainingCallbacks | None]]
 
 PRECISIONS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 """The training's precision by that of the settings; with ``auto`` the configuration decides."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...models.placement import Placement, PlacementError
-from ...models.star.mined import Mined, is_mined
+from ...models.star.mined import MinedFile, is_mined
 from ...models.subgraphs import QuestionGraphs, QuestionLabels
 from ...models.text.encoders import SentenceEncoder
 from ...models.text.vectors import TextVectors
@@ -23,12 +23,12 @@ from ..progress import Progress, progress_bar
 from ..recipes.recipe import Recipe, read_recipe
 from ..settings import Settings
 from ..supervision.miner import MiningOptions
-from ..supervision.path_sampling import DEFAULT_QUESTIONS, LENGTHS, MakingOptions
+from ..supervision.path_sampling import DEFAULT_QUESTIONS, LENGTHS, QuestionGenerationOptions
 from .link_sets import collect_link_candidates
 from .once_per_graph import Say
-from .path_sets import make_sets, mine_set, read_mined, relation_pairs, sample_mined, split_mined
-from .pool_sets import graph_vocabulary, match_refined_pools, pool_set
-from .readings import read_questions_with
+from .path_sets import collect_relation_examples, generate_mined_sets, mine_set, read_mined, sample_mined, split_mined
+from .pool_sets import match_refined_pools, pool_set, read_relation_tokens
+from .readings import collect_reader_training_set
 from .subgraph_sets import WEAK, graph_set, supervise_subgraphs
 
 
@@ -91,7 +91,7 @@ def read_inputs(kind: AnyKind, config: Any, request: TrainingRequest) -> Inputs[
     return _READERS[kind.learns_from](config, request, inputs)
 
 
-def _read_paths(_config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[Mined]:
+def _read_paths(_config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[MinedFile]:
     options = request.options
     any_graph, from_graph = bool(options.get("any_graph")), bool(options.get("from_graph"))
     for name in ("questions", "lengths", "paraphrase"):
@@ -104,7 +104,7 @@ def _read_paths(_config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> 
         max_hop=options.get("max_hop", 2), return_to_topic=bool(options.get("return_to_topic")), seed=request.seed
     )
 
-    def mined(file: str) -> Mined:
+    def mined(file: str) -> MinedFile:
         if is_mined(Path(file)):
             return sample_mined(read_mined(file), request.limit, request.seed)
         questions = request.questions(file)
@@ -123,9 +123,9 @@ def _read_paths(_config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> 
         parts = [split_mined(each) for each in train]
         train, dev = [learn for learn, _ in parts], [select for _, select in parts]
     if from_graph:
-        learn, select = make_sets(
+        learn, select = generate_mined_sets(
             request.folder,
-            MakingOptions(
+            QuestionGenerationOptions(
                 options.get("questions") or DEFAULT_QUESTIONS,
                 max_hop=mining.max_hop,
                 seed=request.seed,
@@ -149,7 +149,7 @@ def _read_paths(_config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> 
             for file in options.get("leave_out", ())
             for question in request.read_questions(file).questions
         ]
-        pairs = relation_pairs(list(map(request.read_questions, options["pairs"])), apart)
+        pairs = collect_relation_examples(list(map(request.read_questions, options["pairs"])), apart)
     return replace(
         inputs, train=train, dev=dev, beside=pairs, any_graph=any_graph, keep_worse=bool(options.get("force"))
     )
@@ -210,7 +210,7 @@ def _read_pools(config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> I
         inputs,
         train=pools[:train],
         dev=pools[train:],
-        beside=graph_vocabulary(request.settings, getattr(config, "phrases", 0)),
+        beside=read_relation_tokens(request.settings, getattr(config, "phrases", 0)),
     )
 
 
@@ -232,7 +232,7 @@ def _read_readings(config: Any, request: TrainingRequest, inputs: Inputs[Any]) -
         progress_bar("the questions", "reading") as (progress, _),
     ):
         train, dev = (
-            [read_questions_with(each, engine, vectors, reads=config.reads, progress=progress) for each in some]
+            [collect_reader_training_set(each, engine, vectors, reads=config.reads, progress=progress) for each in some]
             for some in sets
         )
     return replace(inputs, train=train, dev=dev)

@@ -19,7 +19,7 @@ from ..progress import Progress
 from ..settings import Settings
 from ..supervision.refine import pool_of
 from ..supervision.subgraphs import write_question_graphs
-from .once_per_graph import GraphDataFile, Say, make_once_per_graph
+from .once_per_graph import GraphFileSpec, Say, make_once_per_graph
 
 WEAK = "weak"
 
@@ -50,7 +50,7 @@ def graph_set(
                 questions, engine, vectors, wanted, subgraph, open_domain=open_domain, progress=progress
             )
 
-    made = GraphDataFile(
+    made = GraphFileSpec(
         name, ".safetensors", f"another process reads the subgraphs of {questions.name}", "read", "read"
     )
     try:

@@ -19,24 +19,24 @@ from ..errors import EntityNotFoundError, GraphError, InputError, UsageError
 from ..neo4j.catalogue import GRAPH_VERSION, LoadManifest, read_catalogue, read_graph_state, read_loads
 from ..neo4j.gateway import Gateway
 from ..neo4j.templates import Request, template
-from ..relations.kinds import refresh_kinds
+from ..relations.kinds import refresh_end_kinds
 from ..steps import Steps, send_one
 from ..values import Entity
 from .lookup import (
+    EntityLookup,
     KnownRelation,
-    Lookup,
+    default_entity_name,
     find_literals,
-    find_relations,
-    own_name,
     read_signatures,
-    read_stating,
+    read_triple_loads,
+    resolve_relations,
     send_batches,
     tail_label,
 )
-from .manifest import Manifest, check_own, ensure_schema, labels_of, make_write_request
-from .names import BASE_LOAD, Name, add_load, write_names
+from .manifest import Manifest, check_graph_was_loaded, ensure_schema, labels_of, make_write_request
+from .names import BASE_LOAD, Name, add_load_names, format_name_properties
 from .relations import relation_rows
-from .stated import CHECKSUM_MODULUS, LANGUAGE, End, LiteralValue, Stated, TripleKey, fault_of_id, read_stated
+from .stated import CHECKSUM_MODULUS, LANGUAGE, End, LiteralValue, Stated, TripleKey, fault_of_id, parse_stated_triples
 
 SOURCE = "changes"
 """The name of the load that added triples belong to, and its kind."""
@@ -100,14 +100,14 @@ def add_triples(gateway: Gateway, triples: Iterable[Stated], names: Names | None
     Raises `InputError` for what cannot be a triple or a name, `UsageError` for a name that several have and for more
     than `MAX_TRIPLES`, `GraphError` for a graph that is not whole, `LoadInProgressError` while a load runs.
     """
-    stated = _check_number(read_stated(triples))
+    stated = _check_number(parse_stated_triples(triples))
     said = {text: _check_names(text, given) for text, given in (names or {}).items()}
     if not (loads := gateway.fetch(read_loads())):
-        check_own(gateway.fetch(read_graph_state()), loads)
+        check_graph_was_loaded(gateway.fetch(read_graph_state()), loads)
     ensure_schema(gateway)
     report = gateway.write(lambda: _add(stated, said))
     if report.new_relations:
-        refresh_kinds(gateway)
+        refresh_end_kinds(gateway)
     return report
 
 
@@ -116,10 +116,10 @@ def remove_triples(gateway: Gateway, triples: Iterable[Stated], *, missing_ok: b
 
     A text is the id or the exact name of an entity, at the end of a triple also the value of a literal.
 
-    Raises `EntityNotFoundError` for an entity, `GraphError` for a triple that is not there, unless `missing_ok`;
-    otherwise as `add_triples`.
+    Raises `EntityNotFoundError` for an entity, `GraphError` for a triple that is not there, unless
+    `missing_ok`; otherwise as `add_triples`.
     """
-    stated = _check_number(read_stated(triples))
+    stated = _check_number(parse_stated_triples(triples))
     ensure_schema(gateway)
     return gateway.write(lambda: _remove(stated, missing_ok))
 
@@ -150,7 +150,7 @@ def _check_names(id_: str, given: str | Name | Sequence[str | Name]) -> tuple[Na
     return tuple(names)
 
 
-def check_whole(loads: Sequence[LoadManifest]) -> None:
+def check_loads_complete(loads: Sequence[LoadManifest]) -> None:
     """Raise `GraphError` unless all loads are finished and of this version."""
     for load in loads:
         if not load.finished:
@@ -162,9 +162,9 @@ def check_whole(loads: Sequence[LoadManifest]) -> None:
 
 def _add(stated: Sequence[_Read], said: Mapping[str, Sequence[Name]]) -> Steps[ChangeReport]:
     changes = yield from _read_changes()
-    lookup = Lookup()
+    lookup = EntityLookup()
     yield from lookup.read([*_texts(stated), *said], _ids(stated))
-    meant, relations = yield from find_relations(relation for _, relation, _ in stated)
+    meant, relations = yield from resolve_relations(relation for _, relation, _ in stated)
     ends: dict[str, End] = {}
     literals: dict[str, LiteralValue] = {}
     triples: dict[TripleKey, None] = {}
@@ -178,7 +178,7 @@ def _add(stated: Sequence[_Read], said: Mapping[str, Sequence[Name]]) -> Steps[C
                 ids.append(lookup.resolve(end))
                 ends[ids[-1]] = end
         triples[TripleKey(ids[0], meant[relation], ids[1], isinstance(tail, LiteralValue))] = None
-    stating = yield from read_stating(triples)
+    stating = yield from read_triple_loads(triples)
     stated_now = [triple for triple in triples if changes.number not in stating.get(triple, ())]
     created = [triple for triple in triples if triple not in stating]
     named = {lookup.resolve(text): names for text, names in said.items()}
@@ -189,10 +189,12 @@ def _add(stated: Sequence[_Read], said: Mapping[str, Sequence[Name]]) -> Steps[C
     entities, num_names = [], 0
     for id_ in dict.fromkeys((*touched, *named)):
         known = lookup.names.get(id_, ())
-        names = add_load(known, named.get(id_) or (() if id_ in lookup.names else own_name(ends[id_])), changes.number)
+        names = add_load_names(
+            known, named.get(id_) or (() if id_ in lookup.names else default_entity_name(ends[id_])), changes.number
+        )
         num_names += len(names) - len(known)
         if id_ in touched or names != known:
-            entities.append(write_names(names).as_row(id_))
+            entities.append(format_name_properties(names).as_row(id_))
     num_known = len(triples) - len(created)
     if not entities:
         return ChangeReport(num_known=num_known)
@@ -227,7 +229,7 @@ def _ids(stated: Iterable[_Read]) -> list[str]:
 def _read_changes() -> Steps[LoadManifest]:
     """Return the manifest of the load of changes; an unfinished one where there is none yet."""
     loads = yield from send_one(read_loads())
-    check_whole(loads)
+    check_loads_complete(loads)
     number = max((load.number for load in loads), default=BASE_LOAD - 1) + 1
     new = LoadManifest(CHANGES_SHA256, number, SOURCE, SOURCE, checksum="0")
     return next((load for load in loads if load.sha256 == CHANGES_SHA256), new)
@@ -306,13 +308,13 @@ def _write(
 
 def _remove(stated: Sequence[_Read], missing_ok: bool) -> Steps[ChangeReport]:
     loads = yield from send_one(read_loads())
-    check_whole(loads)
-    lookup = Lookup()
+    check_loads_complete(loads)
+    lookup = EntityLookup()
     values = [tail for _, _, tail in stated if isinstance(tail, str)]
     yield from lookup.read(_texts(stated), _ids(stated), values)
-    meant, relations = yield from find_relations(relation for _, relation, _ in stated)
+    meant, relations = yield from resolve_relations(relation for _, relation, _ in stated)
     choices = [_choices(lookup, head, meant[relation], tail) for head, relation, tail in stated]
-    stating = yield from read_stating(dict.fromkeys(triple for some in choices for triple in some))
+    stating = yield from read_triple_loads(dict.fromkeys(triple for some in choices for triple in some))
     removed: dict[TripleKey, None] = {}
     num_missing = 0
     for place, (triple, some) in enumerate(zip(stated, choices, strict=True), start=1):
@@ -351,7 +353,7 @@ def _remove(stated: Sequence[_Read], missing_ok: bool) -> Steps[ChangeReport]:
     )
 
 
-def _choices(lookup: Lookup, head: End, relation: str, tail: End | LiteralValue) -> list[TripleKey]:
+def _choices(lookup: EntityLookup, head: End, relation: str, tail: End | LiteralValue) -> list[TripleKey]:
     """Return the triples that may be meant."""
     heads = lookup.candidates(head)
     if isinstance(tail, LiteralValue):
@@ -361,7 +363,7 @@ def _choices(lookup: Lookup, head: End, relation: str, tail: End | LiteralValue)
     return found + [TripleKey(ids[0], relation, ids[1], True) for ids in product(heads, values)]
 
 
-def _absence(lookup: Lookup, place: int, head: End, relation: str, tail: End | LiteralValue) -> GraphError:
+def _absence(lookup: EntityLookup, place: int, head: End, relation: str, tail: End | LiteralValue) -> GraphError:
     """Return the error about a triple that is not there."""
     for end in (head, tail):
         if not isinstance(end, LiteralValue) and not lookup.candidates(end):

@@ -15,7 +15,7 @@ from ..neo4j.mining import find_entities_by_name
 from ..neo4j.templates import Request, split_into_requests, template
 from ..steps import Steps, send_all, send_one
 from ..values import Entity
-from .names import Name, read_names
+from .names import Name, parse_name_properties
 from .relations import RelationRow
 from .stated import End, TripleKey
 
@@ -36,7 +36,7 @@ def send_batches(items: Iterable[S], make: Callable[[list[S]], Request[T]], size
     return answers
 
 
-class Lookup:
+class EntityLookup:
     """The entities that texts mean, with their names: an id, else an exact name."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Lookup:
         return found[0] if found else end.id if isinstance(end, Entity) else end
 
 
-def own_name(end: End) -> tuple[Name, ...]:
+def default_entity_name(end: End) -> tuple[Name, ...]:
     """Return the name of a new entity that none is given for: what it is called by, unless that is but an id."""
     text = end.name if isinstance(end, Entity) else None if _NO_NAME.fullmatch(end) else end
     return (Name(text),) if text and text.strip() else ()
@@ -102,7 +102,7 @@ class KnownRelation:
         return cls(row.number, 0, row.stored_as)
 
 
-def find_relations(names: Iterable[str]) -> Steps[tuple[dict[str, str], dict[str, KnownRelation]]]:
+def resolve_relations(names: Iterable[str]) -> Steps[tuple[dict[str, str], dict[str, KnownRelation]]]:
     """Return the relation that each text means, itself where it is new, and those that the catalogue has.
 
     Raises `UsageError` for a label that several have.
@@ -128,7 +128,7 @@ def find_relations(names: Iterable[str]) -> Steps[tuple[dict[str, str], dict[str
     return meant, known
 
 
-def read_stating(triples: Iterable[TripleKey]) -> Steps[dict[TripleKey, tuple[int, ...]]]:
+def read_triple_loads(triples: Iterable[TripleKey]) -> Steps[dict[TripleKey, tuple[int, ...]]]:
     """Return the numbers of the loads that state each triple of the graph among these."""
     found: dict[TripleKey, tuple[int, ...]] = {}
     triples = list(triples)
@@ -157,7 +157,7 @@ def _read_names(ids: Sequence[str]) -> Request[dict[str, tuple[Name, ...]]]:
     return Request(
         template("read_names"),
         {"ids": list(ids)},
-        lambda rows: {id_: read_names(name, aliases, tags) for id_, name, aliases, tags in rows},
+        lambda rows: {id_: parse_name_properties(name, aliases, tags) for id_, name, aliases, tags in rows},
     )
 
 

@@ -30,7 +30,8 @@ _OF_A_LOAD = ("entity_id", "literal_id", "relation_name", "relation_number", "lo
 
 
 def check_schema(gateway: Gateway) -> set[str]:
-    """Return the names of the indexes; raise `GraphError` if another has one of our names, which would block ours."""
+    """Return the names of the indexes; raise `GraphError` if another has one of our names, which would block
+    ours."""
     indexes = gateway.fetch(_read_indexes())
     for name, labels, properties in indexes:
         if name in _PLACES and (labels, properties) != tuple([part] for part in _PLACES[name]):
@@ -46,13 +47,13 @@ def ensure_schema(gateway: Gateway) -> None:
     """Create the constraints and the index that a graph needs, where one is missing."""
     missing = set(_PLACES) - check_schema(gateway)
     if "load_lock" in missing:
-        ensure_lock(gateway)
+        ensure_lock_constraint(gateway)
     if missing - {"load_lock"}:
         ensure_constraints(gateway)
-        ensure_names(gateway)
+        ensure_name_index(gateway)
 
 
-def check_own(state: GraphState, loads: Sequence[LoadManifest]) -> None:
+def check_graph_was_loaded(state: GraphState, loads: Sequence[LoadManifest]) -> None:
     """Raise `UsageError` for a graph that no load wrote."""
     if not loads and (num_foreign := state.num_entities + state.num_literals):
         raise UsageError(
@@ -61,7 +62,7 @@ def check_own(state: GraphState, loads: Sequence[LoadManifest]) -> None:
         )
 
 
-def ensure_lock(gateway: Gateway) -> None:
+def ensure_lock_constraint(gateway: Gateway) -> None:
     """Create the constraint behind the load lock."""
     gateway.execute(_request("ensure_load_lock"))
 
@@ -72,7 +73,7 @@ def ensure_constraints(gateway: Gateway) -> None:
         gateway.execute(_request(f"ensure_{name}"))
 
 
-def ensure_names(gateway: Gateway) -> None:
+def ensure_name_index(gateway: Gateway) -> None:
     """Create the name index, and wait until all indexes are filled."""
     gateway.execute(_request("ensure_entity_names"))
     gateway.execute(Request(template("await_indexes"), {"timeout_s": INDEX_TIMEOUT_S}, _no_rows))
@@ -153,7 +154,7 @@ def write_relations(gateway: Gateway, rows: Sequence[RelationRow]) -> None:
 
 def finish_load(gateway: Gateway, manifest: Manifest) -> None:
     """Create the name index, wait until all indexes are filled, and mark the load as finished."""
-    ensure_names(gateway)
+    ensure_name_index(gateway)
     options = json.dumps(manifest.options, sort_keys=True)
     gateway.fetch(make_write_request("finish_load", sha256=manifest.sha256, options=options))
 

@@ -49,7 +49,7 @@ class NameProperties:
         }
 
 
-def read_names(name: str | None, aliases: Sequence[str] | None, tags: str | None) -> tuple[Name, ...]:
+def parse_name_properties(name: str | None, aliases: Sequence[str] | None, tags: str | None) -> tuple[Name, ...]:
     """Return the names in an entity's properties."""
     if name is None:
         return ()
@@ -58,8 +58,8 @@ def read_names(name: str | None, aliases: Sequence[str] | None, tags: str | None
     return tuple(_read(text, tag, position) for position, (text, tag) in enumerate(zip(texts, tag_list, strict=True)))
 
 
-def write_names(names: Sequence[Name]) -> NameProperties:
-    """Return the properties of these names; `read_names` inverts it."""
+def format_name_properties(names: Sequence[Name]) -> NameProperties:
+    """Return the properties of these names; `parse_name_properties` inverts it."""
     if not names:
         return NameProperties(None, None, None, None)
     tags = [_tag(name, position) for position, name in enumerate(names)]
@@ -67,18 +67,18 @@ def write_names(names: Sequence[Name]) -> NameProperties:
     return NameProperties(
         name=texts[0],
         aliases=texts[1:] or None,
-        search_names=search_names(texts),
+        search_names=build_search_terms(texts),
         name_tags=" ".join(tags) if set(tags) != {"-"} else None,
     )
 
 
-def search_names(texts: Iterable[str]) -> list[str] | None:
+def build_search_terms(texts: Iterable[str]) -> list[str] | None:
     """Return the search terms of an entity with these names: their search forms, then their initials."""
-    whole = list(filter(None, map(search_name, texts)))
+    whole = list(filter(None, map(normalise_search_name, texts)))
     return list(dict.fromkeys([*whole, *(short for name in whole for short in find_initials(name))])) or None
 
 
-def add_load(known: Sequence[Name], stated: Iterable[Name], load: int) -> tuple[Name, ...]:
+def add_load_names(known: Sequence[Name], stated: Iterable[Name], load: int) -> tuple[Name, ...]:
     """Return the names after a load has stated some: known ones keep their place, new ones follow."""
     merged = {(name.text, name.language): name for name in known}
     for name in stated:
@@ -90,7 +90,7 @@ def add_load(known: Sequence[Name], stated: Iterable[Name], load: int) -> tuple[
     return tuple(merged.values())
 
 
-def remove_load(known: Sequence[Name], load: int) -> tuple[Name, ...]:
+def remove_load_names(known: Sequence[Name], load: int) -> tuple[Name, ...]:
     """Return the names that remain without this load."""
     rest = (replace(name, loads=tuple(number for number in name.loads if number != load)) for name in known)
     return tuple(name for name in rest if name.loads)
@@ -115,7 +115,7 @@ def _tag(name: Name, position: int) -> str:
     return f"{name.language}{kind}{loads}" or "-"
 
 
-def search_name(name: str) -> str:
+def normalise_search_name(name: str) -> str:
     """Return the search form of a name: composed (NFC), underscores as blanks, trimmed."""
     return unicodedata.normalize("NFC", name).replace("_", " ").strip()
 

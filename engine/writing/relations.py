@@ -56,7 +56,7 @@ class RelationRow:
         return asdict(self)
 
 
-def num_related(rows: Iterable[RelationRow]) -> int:
+def count_untyped_relations(rows: Iterable[RelationRow]) -> int:
     """Return how many relations have no type of their own."""
     return sum(row.stored_as is not None for row in rows)
 

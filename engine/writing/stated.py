@@ -93,7 +93,7 @@ def _hash(text: str) -> int:
     return int.from_bytes(hashlib.md5(text.encode(), usedforsecurity=False).digest()[8:], "little") % _PRIME
 
 
-def read_stated(triples: Iterable[Sequence[object]]) -> list[tuple[End, str, End | LiteralValue]]:
+def parse_stated_triples(triples: Iterable[Sequence[object]]) -> list[tuple[End, str, End | LiteralValue]]:
     """Return the triples with their literals as such; raise `InputError` with the place of one that cannot be."""
     if isinstance(triples, str | bytes):
         raise InputError(f"expected triples (head, relation, tail), found {quote_line(str(triples))}")

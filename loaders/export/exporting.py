@@ -23,11 +23,11 @@ from ...engine.neo4j.statements import (
     stream_triples,
 )
 from ...engine.progress import Progress, ignore_progress
-from ...engine.relations.describing import write_words_as_lines
-from ...engine.writing.names import Name, read_names
+from ...engine.relations.describing import format_descriptions
+from ...engine.writing.names import Name, parse_name_properties
 from ..formats.freebase import FREEBASE
 from ..loads.report import number_of
-from .output import STDOUT, Output, publish_all
+from .output import STDOUT, Output, open_atomic_outputs
 from .writers import NTriplesWriter, TsvNameWriter, TsvTripleWriter, is_absolute_iri
 
 FORMATS = ("tsv", "ntriples", "parquet")
@@ -138,8 +138,8 @@ def format_of(path: str) -> str:
 def export(request: ExportRequest, gateway: Gateway, progress: Progress = ignore_progress) -> ExportReport:
     """Write the graph, or one load of it, to files atomically.
 
-    Raises `GraphError` if there is no complete graph, `InputError` for content that the format cannot express,
-    `UsageError` for contradicting options, `StorageError` for a file that cannot be written.
+    Raises `GraphError` if there is no complete graph, `InputError` for content that the format cannot
+    express, `UsageError` for contradicting options, `StorageError` for a file that cannot be written.
     """
     started_s = time.monotonic()
     format_ = request.resolve_format()
@@ -149,17 +149,17 @@ def export(request: ExportRequest, gateway: Gateway, progress: Progress = ignore
     triples = gateway.stream(stream_triples(ranks, request.load), fetch_size=CHUNK_SIZE)
     paths = [path for path in (request.path, request.names_path, request.phrases_path) if path is not None]
     num_triples = num_names = 0
-    with publish_all(*paths) as outputs:
+    with open_atomic_outputs(*paths) as outputs:
         triple_writer, name_writer = _writers(format_, outputs, request)
         if request.phrases_path is not None:
-            outputs[-1].stream.write("".join(write_words_as_lines(relations)).encode())
+            outputs[-1].stream.write("".join(format_descriptions(relations)).encode())
         for statement in _in_order(triples, gateway, format_, with_names=name_writer is not None):
             if isinstance(statement, HeadTriples):
                 triple_writer.add_triples(statement)
                 num_triples += len(statement.tails)
                 progress("triples", num_triples, total)
             elif name_writer:
-                names = read_names(statement.name, statement.aliases, statement.name_tags)
+                names = parse_name_properties(statement.name, statement.aliases, statement.name_tags)
                 stated = [name for name in names if request.load is None or request.load in name.loads]
                 num_names += name_writer.add_names(statement.id, stated) if stated else 0
         triple_writer.close()

@@ -90,7 +90,7 @@ class Output:
 
 
 @contextmanager
-def publish_all(*paths: str) -> Iterator[list[Output]]:
+def open_atomic_outputs(*paths: str) -> Iterator[list[Output]]:
     """Open files; if the block succeeds all get their names, else none.
 
     Raises `StorageError` when they cannot be written, `BrokenPipeError` when their reader has gone.

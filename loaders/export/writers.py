@@ -44,7 +44,7 @@ def is_absolute_iri(id_: str) -> bool:
     return _ABSOLUTE_IRI.fullmatch(id_) is not None
 
 
-class Iris:
+class IriMapper:
     """Ids as IRIs; `base` is put before ids that are not IRIs.
 
     Raises `InputError` if other ids already begin with the base: a reader would remove it from all of them.
@@ -93,7 +93,7 @@ def ntriples_literal(value: str, datatype: str | None = None, language: str | No
     return literal_term(value, datatype, language)
 
 
-def tsv_text(text: str) -> str:
+def check_tsv_text(text: str) -> str:
     """Return a relation or a name; raise `InputError` if it does not fit into a column."""
     if _NOT_IN_A_CELL.search(text):
         raise InputError(
@@ -102,11 +102,11 @@ def tsv_text(text: str) -> str:
     return text
 
 
-def tsv_id(id_: str) -> str:
+def check_tsv_id(id_: str) -> str:
     """Return an entity's id; raise `InputError` if a reader would take it for a literal."""
     if _LIKE_A_LITERAL.fullmatch(id_):
         raise InputError(f"TSV would make a literal of the entity {_quote_term(id_)}: use --format ntriples or parquet")
-    return tsv_text(id_)
+    return check_tsv_text(id_)
 
 
 def tsv_literal(value: str, datatype: str | None = None, language: str | None = None) -> str:
@@ -141,7 +141,7 @@ class NTriplesWriter:
 
     def __init__(self, stream: IO[bytes], base: str = FREEBASE, *, id_names: bool = False) -> None:
         self._stream = stream
-        self._iris = Iris(base)
+        self._iris = IriMapper(base)
         self._id_names = id_names
         self._relation = lru_cache(_KNOWN_RELATIONS)(self._iris.iri)
         self._named = ""
@@ -201,9 +201,10 @@ class TsvTripleWriter:
 
     def add_triples(self, triples: HeadTriples) -> None:
         """Write the triples of a head; raise `InputError` for one that TSV cannot express."""
-        head = tsv_id(triples.head)
+        head = check_tsv_id(triples.head)
         self._lines.write(
-            f"{head}\t{tsv_text(relation)}\t{tsv_literal(tail, datatype, language) if is_literal else tsv_id(tail)}\n"
+            f"{head}\t{check_tsv_text(relation)}\t"
+            f"{tsv_literal(tail, datatype, language) if is_literal else check_tsv_id(tail)}\n"
             for relation, tail, is_literal, datatype, language in triples.tails
         )
 
@@ -220,7 +221,7 @@ class TsvNameWriter:
     def add_names(self, id_: str, names: Sequence[Name]) -> int:
         """Write the names of an entity, each text once; raise `InputError` for one that TSV cannot express."""
         texts = dict.fromkeys(name.text for name in names)
-        self._lines.write(["\t".join(map(tsv_text, (id_, *texts))) + "\n"])
+        self._lines.write(["\t".join(map(check_tsv_text, (id_, *texts))) + "\n"])
         return len(texts)
 
     def close(self) -> None:

@@ -47,7 +47,7 @@ def detect_format(path: str) -> str:
 
     Raises `InputError` if that is unclear.
     """
-    from ..reading.byte_file import ByteFile
+    from ..reading.byte_file import RereadableFile
     from ..reading.file_lists import list_files
     from ..reading.records import PARQUET
 
@@ -56,7 +56,7 @@ def detect_format(path: str) -> str:
             f"{'stdin' if path == '-' else path}: the format of a stream cannot be detected: {_name_one()}"
         )
     path = list_files(path)[0]
-    file = ByteFile(path)
+    file = RereadableFile(path)
     with file.translate_faults(), file.open_unpacked() as stream:
         start = stream.read(_LOOKED_AT_BYTES) or b""
     if not start:

@@ -17,9 +17,9 @@ from typing import ClassVar, Literal
 
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
-from ..reading.file_lists import list_files, name_of
+from ..reading.file_lists import derive_source_name, list_files
 from ..reading.lines import LineReader
-from ..source import NO_ID, FileSource, LinePart, Part
+from ..source import NO_ID, FileSource, LineFile, Part
 
 Values = Literal["auto", "all", "none"]
 
@@ -198,7 +198,7 @@ class DelimitedSource(FileSource):
         files = list_files(path)
         self._files = [LineReader(each) for each in files]
         self._names = LineReader(names_path) if names_path is not None else None
-        super().__init__([*self._files, *([self._names] if self._names else [])], name_of(path, files))
+        super().__init__([*self._files, *([self._names] if self._names else [])], derive_source_name(path, files))
 
     def options(self) -> Mapping[str, object]:
         """Return the separator, which columns, whether there are a header, literals and names, and what are values."""
@@ -228,9 +228,9 @@ class DelimitedSource(FileSource):
                 "literals": self._literals,
                 "value_pattern": pattern,
             }
-            yield LinePart(file, "delimited", parameters)
+            yield LineFile(file, "delimited", parameters)
         if self._names:
-            yield LinePart(self._names, "names", {})
+            yield LineFile(self._names, "names", {})
 
     def _value_pattern(self) -> str | None:
         if self._names is None or not self._literals:

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
-from ..reading.byte_file import ByteFile
-from ..reading.file_lists import list_files, name_of
+from ..reading.byte_file import RereadableFile
+from ..reading.file_lists import derive_source_name, list_files
 from ..reading.lines import LineReader
-from ..source import FileSource, LinePart, Part
+from ..source import FileSource, LineFile, Part
 from .ntriples import DEFAULT_LANGUAGES, Languages
 
 FREEBASE = "http://rdf.freebase.com/ns/"
@@ -44,7 +44,7 @@ class NoiseRule:
         return not self.noise or self.tail != "*"
 
 
-def read_noise_rules(file: ByteFile | None = None) -> list[NoiseRule]:
+def read_noise_rules(file: RereadableFile | None = None) -> list[NoiseRule]:
     """Return the rules of a file, by default Lodestar's own; raise `InputError` for a line that is not a rule."""
     if file is None:
         text, place = Path(__file__).with_name(DEFAULT_FILE).read_text(encoding="utf-8"), DEFAULT_FILE
@@ -128,11 +128,11 @@ class FreebaseSource(FileSource):
         self.max_rejects = MAX_REJECTS
         self._chosen = Languages.of(languages)
         self.languages = self._chosen.preferred
-        self._noise = None if noise_path is None else ByteFile(noise_path)
+        self._noise = None if noise_path is None else RereadableFile(noise_path)
         self._rules = read_noise_rules(self._noise)
         files = list_files(path)
         self._files = [LineReader(each) for each in files]
-        super().__init__(self._files, name_of(path, files))
+        super().__init__(self._files, derive_source_name(path, files))
 
     def reads(self, path: Path) -> bool:
         """Return whether this is the dump or the file of rules."""
@@ -146,4 +146,4 @@ class FreebaseSource(FileSource):
         """Yield the files of the dump."""
         noise = noise_parameters(self._rules)
         for file in self._files:
-            yield LinePart(file, "freebase", {**self._chosen.parameters(), **noise})
+            yield LineFile(file, "freebase", {**self._chosen.parameters(), **noise})

@@ -17,9 +17,9 @@ from xml.parsers import expat
 
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
-from ..reading.byte_file import ByteFile
+from ..reading.byte_file import RereadableFile
 from ..rows import StatementRow, alias_row, comment_row, name_row, reject_row, row_batches, triple_row
-from ..source import NO_ID, FileSource, Part, RowPart
+from ..source import NO_ID, FileSource, Part, SourceRowBatches
 
 RELATION_KEYS = ("relation", "predicate", "type", "label")
 NAME_KEYS = ("name", "label")
@@ -40,12 +40,12 @@ class GraphmlSource(FileSource):
     def __init__(self, path: str) -> None:
         self.max_rejects = 0
         self.languages: Sequence[str] = ()
-        self._file = ByteFile(path)
+        self._file = RereadableFile(path)
         super().__init__([self._file])
 
     def parts(self) -> Iterator[Part]:
         """Yield nodes and edges as they come."""
-        yield RowPart(self._file.shown, row_batches(self._rows()))
+        yield SourceRowBatches(self._file.shown, row_batches(self._rows()))
 
     def _rows(self) -> Iterator[StatementRow]:
         reading = _Reading()

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
-from ..reading.file_lists import list_files, name_of
+from ..reading.file_lists import derive_source_name, list_files
 from ..reading.lines import LineReader
-from ..source import FileSource, LinePart, Part
+from ..source import FileSource, LineFile, Part
 
 DEFAULT_LANGUAGES = ("en",)
 ALL = "*"
@@ -72,7 +72,7 @@ class NtriplesSource(FileSource):
         self.languages = self._chosen.preferred
         files = list_files(path)
         self._files = [LineReader(each) for each in files]
-        super().__init__(self._files, name_of(path, files))
+        super().__init__(self._files, derive_source_name(path, files))
 
     def options(self) -> Mapping[str, object]:
         """Return bases, name relations and languages."""
@@ -89,4 +89,4 @@ class NtriplesSource(FileSource):
         bases = f"^(?:{any_base})((?s:.+))$" if any_base else None
         parameters = {"bases": bases, "names": self._names, "aliases": self._aliases, **self._chosen.parameters()}
         for file in self._files:
-            yield LinePart(file, "ntriples", parameters)
+            yield LineFile(file, "ntriples", parameters)

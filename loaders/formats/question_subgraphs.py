@@ -13,10 +13,10 @@ from typing import Any, cast
 
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
-from ..reading.byte_file import ByteFile
+from ..reading.byte_file import RereadableFile
 from ..reading.records import PARQUET, UnreadableError, format_columns, parquet_records, parse_record, record_lines
 from ..rows import StatementRow, reject_row, row_batches, triple_row
-from ..source import FileSource, Part, RowPart
+from ..source import FileSource, Part, SourceRowBatches
 from .freebase import FREEBASE_ID
 
 _FIELDS = ("graph", "subgraph")
@@ -33,13 +33,13 @@ class RogSource(FileSource):
     def __init__(self, path: str) -> None:
         self.max_rejects = 0
         self.languages: Sequence[str] = ()
-        self._file = ByteFile(path)
+        self._file = RereadableFile(path)
         self._line = 0
         super().__init__([self._file])
 
     def parts(self) -> Iterator[Part]:
         """Yield the triples of all records; a record's line is its number."""
-        yield RowPart(self._file.shown, row_batches(self._rows()))
+        yield SourceRowBatches(self._file.shown, row_batches(self._rows()))
 
     def _rows(self) -> Iterator[StatementRow]:
         self._line = 0

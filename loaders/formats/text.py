@@ -18,15 +18,15 @@ from ...engine.errors import InputError, UsageError
 from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
 from ...engine.writing.relations import RelationFacts
 from ...models.message_text import quote_line
-from ..reading.byte_file import ByteFile
+from ..reading.byte_file import RereadableFile
 from ..reading.records import MAX_RECORD_BYTES, UnreadableError, parse_record, record_lines
 from ..rows import StatementRow, name_row, reject_row, row_batches, triple_row
-from ..source import NO_ID, FileSource, Part, RowPart
+from ..source import NO_ID, FileSource, Part, SourceRowBatches
 from .text_concepts import (
     LABELS,
     ConceptFinder,
+    GazetteerConceptFinder,
     GlinerConcepts,
-    ListedConcepts,
     RecurringPhraseFinder,
     SpacyConcepts,
     concept_id,
@@ -53,14 +53,14 @@ class Document(NamedTuple):
     fault: str = ""
 
 
-def files_of(path: str, *, follow_links: bool = False) -> list[ByteFile]:
+def files_of(path: str, *, follow_links: bool = False) -> list[RereadableFile]:
     """Return the file, or the documents of a folder and its subfolders by their suffix, in order.
 
     follow_links: whether to follow links that lead out of the folder; skipped ones are counted in the log. Raises
     `InputError` if there is no document, or a folder is unreadable.
     """
     if path == "-" or not Path(path).is_dir():
-        return [ByteFile(path)]
+        return [RereadableFile(path)]
     root, found, left_out = _real(path), [], []
     entered: set[Path] = set()
     for folder, folders, names in os.walk(path, onerror=_refuse, followlinks=follow_links):
@@ -86,7 +86,7 @@ def files_of(path: str, *, follow_links: bool = False) -> list[ByteFile]:
     if not found:
         endings = ", ".join(sorted(_ENDINGS))
         raise InputError(f"{path}: expected documents ({endings}, each also with {_PACKED}), found none in the folder")
-    return [ByteFile(str(each)) for each in found]
+    return [RereadableFile(str(each)) for each in found]
 
 
 def _real(path: str | Path) -> Path:
@@ -97,7 +97,7 @@ def _refuse(error: OSError) -> None:
     raise InputError(f"{error.filename}: cannot be read: {error.strerror or error}")
 
 
-def documents(file: ByteFile) -> Iterator[Document]:
+def documents(file: RereadableFile) -> Iterator[Document]:
     """Yield the documents of a file: one per line of JSON lines, otherwise the file is one."""
     line = 0
     with file.translate_faults(lambda: line), file.open_unpacked() as stream:
@@ -265,9 +265,9 @@ class TextSource(FileSource):
         if self._concepts.learns:
             self._concepts.learn(text for file in self._files for _, text in self._snippets(file, []))
         for file in self._files:
-            yield RowPart(file.shown, row_batches(self._rows(file)))
+            yield SourceRowBatches(file.shown, row_batches(self._rows(file)))
 
-    def _snippets(self, file: ByteFile, faults: list[StatementRow]) -> Iterator[Snippet]:
+    def _snippets(self, file: RereadableFile, faults: list[StatementRow]) -> Iterator[Snippet]:
         """Yield the snippets of a file; unreadable documents, and those without words, go to `faults`."""
         for document in documents(file):
             if document.fault:
@@ -280,7 +280,7 @@ class TextSource(FileSource):
             if empty:
                 faults.append(StatementRow(document.line, "empty document"))
 
-    def _rows(self, file: ByteFile) -> Iterator[StatementRow]:
+    def _rows(self, file: RereadableFile) -> Iterator[StatementRow]:
         faults: list[StatementRow] = []
         places, texts = tee(self._snippets(file, faults))
         for (line, text), found in zip(places, self._concepts.find(each for _, each in texts), strict=True):
@@ -313,7 +313,7 @@ def _finder(
     if gliner:
         return GlinerConcepts(gliner, labels or LABELS)
     if concepts_path:
-        file = ByteFile(concepts_path)
+        file = RereadableFile(concepts_path)
         names = [line for document in documents(file) for line in document.text.splitlines()]
-        return ListedConcepts(names, file.digest())
+        return GazetteerConceptFinder(names, file.digest())
     return RecurringPhraseFinder()

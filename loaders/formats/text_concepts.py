@@ -212,7 +212,7 @@ def _fetch_model(name: str) -> str:
     return str(snapshot_download(name, allow_patterns=_FILES))
 
 
-class ListedConcepts:
+class GazetteerConceptFinder:
     """The names of a list, wherever their words occur, the longest first; case and accents are ignored."""
 
     learns = False

@@ -18,13 +18,13 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from ...engine.errors import InputError
-from ..reading.byte_file import ByteFile
-from ..reading.file_lists import list_files, name_of
+from ..reading.byte_file import RereadableFile
+from ..reading.file_lists import derive_source_name, list_files
 from ..reading.lines import FIRST_LINES
 from ..reading.records import format_columns
 from ..reading.spans import SPAN_BYTES
 from ..rows import BATCH_ROWS, ROWS
-from ..source import NO_ID, FileSource, Part, RowPart, RowSpan
+from ..source import NO_ID, FileSource, Part, RowSpan, SourceRowBatches
 from .delimited import Values, value_pattern
 
 RowColumns = Callable[[Mapping[str, pa.Array]], dict[str, pa.Array]]
@@ -46,9 +46,9 @@ class ParquetSource(FileSource):
         self.unnamed_ids = NO_ID if names_path is None else None
         self._values: Values = values
         files = list_files(path)
-        self._files = [ByteFile(each) for each in files]
-        self._names = ByteFile(names_path) if names_path is not None else None
-        super().__init__([*self._files, *([self._names] if self._names else [])], name_of(path, files))
+        self._files = [RereadableFile(each) for each in files]
+        self._names = RereadableFile(names_path) if names_path is not None else None
+        super().__init__([*self._files, *([self._names] if self._names else [])], derive_source_name(path, files))
 
     def options(self) -> Mapping[str, object]:
         """Return whether there are names, and which tails are values."""
@@ -78,11 +78,11 @@ def has_triples(path: str) -> bool:
         return False
 
 
-def _make_part(file: ByteFile, wanted: Sequence[str], row_columns: RowColumns) -> RowPart:
-    return RowPart(file.shown, _batches(file, wanted, row_columns), _cut(file, wanted, row_columns), file)
+def _make_part(file: RereadableFile, wanted: Sequence[str], row_columns: RowColumns) -> SourceRowBatches:
+    return SourceRowBatches(file.shown, _batches(file, wanted, row_columns), _cut(file, wanted, row_columns), file)
 
 
-def _cut(file: ByteFile, wanted: Sequence[str], row_columns: RowColumns) -> list[RowSpan]:
+def _cut(file: RereadableFile, wanted: Sequence[str], row_columns: RowColumns) -> list[RowSpan]:
     """Return spans of row groups, of about `SPAN_BYTES` each; none of a file that others cannot open."""
     if file.path is None:
         return []
@@ -107,11 +107,11 @@ def _cut(file: ByteFile, wanted: Sequence[str], row_columns: RowColumns) -> list
 def _read_groups(
     path: str, wanted: Sequence[str], row_columns: RowColumns, groups: Sequence[int]
 ) -> Iterator[pa.RecordBatch]:
-    return _batches(ByteFile(path), wanted, row_columns, groups)
+    return _batches(RereadableFile(path), wanted, row_columns, groups)
 
 
 def _batches(
-    file: ByteFile, wanted: Sequence[str], row_columns: RowColumns, groups: Sequence[int] | None = None
+    file: RereadableFile, wanted: Sequence[str], row_columns: RowColumns, groups: Sequence[int] | None = None
 ) -> Generator[pa.RecordBatch, None, None]:
     with file.translate_faults(), file.open_unpacked() as stream:
         try:

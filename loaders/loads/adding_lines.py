@@ -14,9 +14,9 @@ from ...engine.neo4j.gateway import Gateway
 from ...engine.writing.changing import MAX_TRIPLES, ChangeReport, add_triples, remove_triples
 from ...engine.writing.names import Name
 from ...engine.writing.stated import LiteralValue, Stated
-from ..parsers.parser import parser
+from ..parsers.parser import read_parser
 from ..reading.lines import LINES
-from ..source import LinePart, Source
+from ..source import LineFile, Source
 
 
 def add_lines(source: Source, gateway: Gateway) -> ChangeReport:
@@ -64,7 +64,7 @@ def _order_names(rows: list[dict[str, Any]], languages: Sequence[str]) -> list[N
 
 def _rows(part: Any) -> Iterator[dict[str, Any]]:
     """Yield the rows of a part, in the order of the lines."""
-    if not isinstance(part, LinePart):
+    if not isinstance(part, LineFile):
         raise InputError(f"{part.shown}: expected lines of a format that has a triple each")
     rejects: list[dict[str, Any]] = []
 
@@ -72,7 +72,7 @@ def _rows(part: Any) -> Iterator[dict[str, Any]]:
         rejects.append({"line": line, "category": "reject", "reason": reason})
 
     with duckdb.connect(config={"threads": 1}) as connection:
-        found = parser(part.parser)
+        found = read_parser(part.parser)
         found.prepare(connection, part.parameters)
         connection.register("lines", pa.Table.from_batches(list(part.file.batches(reject)), LINES))
         rows = connection.sql(found.text).to_arrow_table().to_pylist()

@@ -10,8 +10,8 @@ from ...engine.neo4j.catalogue import read_graph_state
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.templates import Request, Row, split_into_requests, template
 from ...engine.progress import Progress, ignore_progress
-from ...engine.writing.manifest import ensure_names, make_write_request
-from ...engine.writing.names import Name, NameProperties, search_names, write_names
+from ...engine.writing.manifest import ensure_name_index, make_write_request
+from ...engine.writing.names import Name, NameProperties, build_search_terms, format_name_properties
 from ..writing.online_writer import BATCH_SIZE
 from .loading import load_lock
 
@@ -27,8 +27,8 @@ class NamesReport:
 def index_names(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progress = ignore_progress) -> NamesReport:
     """Bring the search names of all entities and the name index in line with their names.
 
-    Safe to run again after an interruption. Raises `LoadInProgressError` while a load runs, `GraphError` if there is no
-    graph.
+    Safe to run again after an interruption. Raises `LoadInProgressError` while a load runs, `GraphError` if
+    there is no graph.
     """
     with load_lock(gateway) as lock:
         state = gateway.fetch(read_graph_state())
@@ -36,7 +36,7 @@ def index_names(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Pro
             state.check()
         report = rewrite_names(gateway, batch_size, lambda done: progress("names", done, state.num_entities))
         lock.check()
-        ensure_names(gateway)
+        ensure_name_index(gateway)
     return report
 
 
@@ -53,7 +53,7 @@ def rewrite_names(
         after = page[-1][0]
         sound = [(id_, names) for id_, names in page if names.are_written]
         rows: Iterable[dict[str, object]]
-        rows = ({"id": id_, "search_names": search_names(names.texts)} for id_, names in sound)
+        rows = ({"id": id_, "search_names": build_search_terms(names.texts)} for id_, names in sound)
         for some in split_into_requests(rows, batch_size, lambda row: len(str(row))):
             num_written += gateway.fetch(_write(some))
         rows = (_mend(names).as_row(id_) for id_, names in page if not names.are_written)
@@ -89,7 +89,7 @@ def _read_stored(name: object, aliases: object, tags: str | None) -> _Stored:
 
 
 def _mend(names: _Stored) -> NameProperties:
-    return write_names(tuple(Name(text, is_alias=place > 0) for place, text in enumerate(names.texts)))
+    return format_name_properties(tuple(Name(text, is_alias=place > 0) for place, text in enumerate(names.texts)))
 
 
 def _write(rows: Sequence[Mapping[str, object]]) -> Request[int]:

@@ -28,15 +28,15 @@ from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.instance import LOAD_TIMEOUT_S
 from ...engine.neo4j.load_lock import OpenTransaction, hold_load_lock
 from ...engine.progress import Progress, ignore_progress
-from ...engine.relations.describing import StatedWords, describe_from_file, describe_from_source, write_words
-from ...engine.relations.kinds import refresh_kinds
+from ...engine.relations.describing import StatedWords, describe_from_file, describe_from_source, store_descriptions
+from ...engine.relations.kinds import refresh_end_kinds
 from ...engine.settings import Settings
 from ...engine.whole_file import lock_file
-from ...engine.writing.manifest import Manifest, check_own, check_schema, ensure_lock
+from ...engine.writing.manifest import Manifest, check_graph_was_loaded, check_schema, ensure_lock_constraint
 from ...engine.writing.names import BASE_LOAD
 from ..source import Source
 from ..stage.processes import MapInOrder
-from ..stage.rejects import check_free, check_place
+from ..stage.rejects import check_no_overwrite, check_place
 from ..stage.stage import Stage, StageCounts, delete_abandoned_stages
 from ..subset import Subset
 from ..writing.bulk_writer import BulkWriter
@@ -44,7 +44,7 @@ from ..writing.online_writer import BATCH_SIZE, OnlineWriter
 from .report import LoadReport
 
 if TYPE_CHECKING:
-    from ...engine.neo4j.instance import Instance
+    from ...engine.neo4j.instance import ServerPair
 
 
 STAGE_BYTES_A_BYTE = 4
@@ -123,7 +123,7 @@ def load(
 
 def load_embedded(
     source: Source,
-    instance: Instance,
+    instance: ServerPair,
     options: LoadOptions,
     progress: Progress = ignore_progress,
     say: Callable[[str], None] = lambda _: None,
@@ -176,10 +176,10 @@ def content_sha256(source: Source, subset: Subset) -> str:
 def plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple[LoadManifest, ...]) -> LoadPlan:
     """Return what this load does to a graph in this state.
 
-    Raises `UsageError` if the graph holds something else and the mode does not say what to do with it, `GraphError` if
-    an earlier load did not finish.
+    Raises `UsageError` if the graph holds something else and the mode does not say what to do with it,
+    `GraphError` if an earlier load did not finish.
     """
-    check_own(state, loads)
+    check_graph_was_loaded(state, loads)
     mine = next((load for load in loads if load.sha256 == sha256), None)
     others = [load for load in loads if load.sha256 != sha256]
     replaces = options.mode == "replace" or (mine is not None and not mine.finished and _was_replacing(mine))
@@ -242,7 +242,7 @@ def load_lock(gateway: Gateway) -> Iterator[OpenTransaction]:
     Raises `LoadInProgressError` if another load has it, `GraphError` if the database has no room for it.
     """
     check_schema(gateway)
-    ensure_lock(gateway)
+    ensure_lock_constraint(gateway)
     with gateway.hold_transaction(hold_load_lock()) as hold:
         yield hold
 
@@ -253,7 +253,7 @@ class _LockedGraph(NamedTuple):
 
 
 @contextmanager
-def _lock_graph(instance: Instance) -> Iterator[_LockedGraph]:
+def _lock_graph(instance: ServerPair) -> Iterator[_LockedGraph]:
     """Start the server where it does not run, and keep other loads from its graph."""
     instance.start(progress=False)
     with Gateway(instance.connection(LOAD_TIMEOUT_S)) as gateway, load_lock(gateway) as lock:
@@ -282,7 +282,7 @@ def _stage_source(
         counts = stage.find_completed(sha256)
         if counts is None:
             if options.rejects_file:
-                check_free(options.rejects_file, force=options.force)
+                check_no_overwrite(options.rejects_file, force=options.force)
             check_room_for_stage(folder, source.size_bytes)
             limit = source.max_rejects if options.max_rejects is None else options.max_rejects
             counts = stage.fill(
@@ -327,11 +327,11 @@ def _give_meaning(
 ) -> None:
     """Bring in line what is known of what relations mean: kinds at their ends, words of the source, and what was
     said."""
-    write_words(gateway, said)
+    store_descriptions(gateway, said)
     if options.phrases_file:
         describe_from_file(gateway, options.phrases_file)
     describe_from_source(gateway, stated)
-    refresh_kinds(gateway)
+    refresh_end_kinds(gateway)
 
 
 def _manifest(

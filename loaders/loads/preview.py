@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..source import Source
-from ..stage.rejects import check_free, check_place
+from ..stage.rejects import check_no_overwrite, check_place
 from ..stage.stage import Stage
 from .loading import BULK_FROM_TRIPLES, STAGE_BYTES_A_BYTE, LoadOptions, graph_bytes, make_folder_within
 
@@ -68,7 +68,7 @@ def preview(source: Source, options: LoadOptions, *, online_only: bool = False) 
     """
     if options.rejects_file:
         check_place(options.rejects_file, source.reads)
-        check_free(options.rejects_file, force=options.force)
+        check_no_overwrite(options.rejects_file, force=options.force)
     folder = make_folder_within(options.staging, "preview-")
     limit = source.max_rejects if options.max_rejects is None else options.max_rejects
     with Stage(folder, memory_mb=options.memory_mb) as stage:

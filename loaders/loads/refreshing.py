@@ -8,25 +8,31 @@ from dataclasses import dataclass
 from ...engine.neo4j.catalogue import (
     LoadManifest,
     RelationInfo,
-    check_signatures,
+    count_signature_mismatches,
     read_catalogue,
     read_graph_state,
     read_loads,
     read_relation_counts,
 )
 from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.statements import stream_stated_triples
+from ...engine.neo4j.statements import stream_triples_with_loads
 from ...engine.progress import Progress, ignore_progress
 from ...engine.relations.describing import describe_from_source
-from ...engine.relations.kinds import refresh_kinds
-from ...engine.writing.changing import check_whole
-from ...engine.writing.manifest import check_own, ensure_constraints, ensure_names, make_write_request, write_relations
+from ...engine.relations.kinds import refresh_end_kinds
+from ...engine.writing.changing import check_loads_complete
+from ...engine.writing.manifest import (
+    check_graph_was_loaded,
+    ensure_constraints,
+    ensure_name_index,
+    make_write_request,
+    write_relations,
+)
 from ...engine.writing.relations import relation_rows
 from ..writing.online_writer import BATCH_SIZE
 from .indexing_names import rewrite_names
 from .loading import load_lock
 from .report import number_of
-from .verifying import measure_loads
+from .verifying import checksum_loads
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +73,8 @@ def refresh(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progres
     """
     with load_lock(gateway) as lock:
         loads, state = gateway.fetch(read_loads()), gateway.fetch(read_graph_state())
-        check_own(state, loads)
-        check_whole(loads)
+        check_graph_was_loaded(state, loads)
+        check_loads_complete(loads)
         if not loads:
             state.check()
         ensure_constraints(gateway)
@@ -78,7 +84,7 @@ def refresh(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progres
         new = _add_relations(gateway, counts, before)
         gateway.execute(make_write_request("adopt_entities", batch_size=batch_size))
         progress("refreshing", 1, _STEPS)
-        num_signatures = gateway.execute(check_signatures())
+        num_signatures = gateway.execute(count_signature_mismatches())
         known = {relation.name: relation.number for relation in gateway.fetch(read_catalogue()).relations}
         gateway.execute(
             make_write_request("refresh_signatures", {"LABEL": "Entity"}, numbers=known, batch_size=batch_size)
@@ -92,9 +98,9 @@ def refresh(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progres
         numbers = {relation.name: relation.number for relation in gateway.fetch(read_catalogue()).relations}
         changed = _refresh_manifests(gateway, loads, numbers)
         describe_from_source(gateway)
-        refresh_kinds(gateway)
+        refresh_end_kinds(gateway)
         lock.check()
-        ensure_names(gateway)
+        ensure_name_index(gateway)
         progress("refreshing", _STEPS, _STEPS)
     return RefreshReport(
         num_triples=sum(counts.values()),
@@ -120,7 +126,7 @@ def _add_relations(gateway: Gateway, counts: dict[str, int], known: Sequence[Rel
 
 def _refresh_manifests(gateway: Gateway, loads: Sequence[LoadManifest], numbers: dict[str, int]) -> tuple[str, ...]:
     """Write what the loads state now; every manifest counts the change, so that readers see it."""
-    stated = measure_loads(gateway.stream(stream_stated_triples(numbers)))
+    stated = checksum_loads(gateway.stream(stream_triples_with_loads(numbers)))
     rows, changed = [], []
     for load in loads:
         num_triples, checksum = stated.get(load.number, (0, 0))

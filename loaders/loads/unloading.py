@@ -11,10 +11,10 @@ from ...engine.neo4j.catalogue import LoadManifest, read_catalogue, read_graph_s
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.templates import Request, Row, split_into_requests, template
 from ...engine.progress import Progress, ignore_progress
-from ...engine.relations.describing import describe_from_source, read_stated_words, remove_descriptions
-from ...engine.relations.kinds import refresh_kinds
+from ...engine.relations.describing import describe_from_source, read_source_descriptions, remove_descriptions
+from ...engine.relations.kinds import refresh_end_kinds
 from ...engine.writing.manifest import labels_of, make_write_request
-from ...engine.writing.names import Name, read_names, remove_load, write_names
+from ...engine.writing.names import Name, format_name_properties, parse_name_properties, remove_load_names
 from ...engine.writing.relations import refresh_counts
 from ..writing.online_writer import BATCH_SIZE
 from .loading import load_lock
@@ -36,8 +36,8 @@ def unload(
 ) -> UnloadReport:
     """Delete the load with this number, source name or beginning of the SHA-256.
 
-    If interrupted, the load stays listed as unfinished until it is deleted again. Raises `GraphError` if none or
-    several match.
+    If interrupted, the load stays listed as unfinished until it is deleted again. Raises `GraphError` if none
+    or several match.
     """
     with load_lock(gateway) as lock:
         loads = gateway.fetch(read_loads())
@@ -63,9 +63,9 @@ def unload(
         )
         gateway.fetch(make_write_request("delete_unused_relations"))
         remove_descriptions(gateway, gateway.fetch(read_catalogue()), (), "source")  # what the deleted load said
-        stated = gateway.fetch(read_stated_words(manifest.sha256))
+        stated = gateway.fetch(read_source_descriptions(manifest.sha256))
         describe_from_source(gateway, stated)
-        refresh_kinds(gateway)
+        refresh_end_kinds(gateway)
         if mark:
             gateway.execute(make_write_request("unmark_load", {"LABEL": mark}, batch_size=batch_size))
         lock.check()
@@ -102,7 +102,11 @@ def _mark(gateway: Gateway, load: int) -> str | None:
 
 def _unload_names(gateway: Gateway, load: int, label: str, batch_size: int) -> None:
     names = gateway.stream(_stream_names_of(label))
-    changed = (write_names(rest).as_row(id_) for id_, known in names if (rest := remove_load(known, load)) != known)
+    changed = (
+        format_name_properties(rest).as_row(id_)
+        for id_, known in names
+        if (rest := remove_load_names(known, load)) != known
+    )
     for batch in split_into_requests(changed, batch_size, lambda row: len(str(row))):
         gateway.fetch(make_write_request("write_entities", entities=batch, labels=[]))
 
@@ -114,6 +118,6 @@ def _count_marked(label: str) -> Request[int]:
 def _stream_names_of(label: str) -> Request[tuple[str, tuple[Name, ...]]]:
     def decode(rows: Sequence[Row]) -> tuple[str, tuple[Name, ...]]:
         id_, name, aliases, tags = rows[0]
-        return id_, read_names(name, aliases, tags)
+        return id_, parse_name_properties(name, aliases, tags)
 
     return Request(template("stream_names_of"), {}, decode, {"LABEL": label})

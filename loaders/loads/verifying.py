@@ -11,14 +11,14 @@ import pyarrow as pa
 from ...engine.neo4j.catalogue import (
     GRAPH_VERSION,
     LoadManifest,
-    check_signatures,
+    count_signature_mismatches,
     read_catalogue,
     read_full_state,
     read_loads,
     read_relation_counts,
 )
 from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.statements import StatedTriples, stream_stated_triples
+from ...engine.neo4j.statements import HeadTriplesWithLoads, stream_triples_with_loads
 from ...engine.progress import Progress, ignore_progress
 from ..rows import ROWS, record_batches
 from ..stage.sql import query
@@ -53,12 +53,12 @@ def verify(gateway: Gateway, progress: Progress = ignore_progress) -> Verificati
         if (found := counts.pop(relation.name, 0)) != relation.count
     )
     faults.extend(f"{name} has {found:,} triples and is not in the catalogue" for name, found in counts.items())
-    if wrong := gateway.execute(check_signatures()):
+    if wrong := gateway.execute(count_signature_mismatches()):
         faults.append(f"{wrong:,} entities have a relation signature that disagrees with their triples")
     progress("checking", 0, state.num_triples)
     numbers = {relation.name: relation.number for relation in catalogue.relations}
-    stated = measure_loads(
-        _report_progress(gateway.stream(stream_stated_triples(numbers)), state.num_triples, progress)
+    stated = checksum_loads(
+        _report_progress(gateway.stream(stream_triples_with_loads(numbers)), state.num_triples, progress)
     )
     for load in loads:
         if not load.finished and state.under_way:
@@ -80,7 +80,7 @@ def _faults_of_load(load: LoadManifest, num_triples: int, checksum: int) -> Iter
         yield f"{name} has as many triples as its manifest says, but not the same ones"
 
 
-def measure_loads(heads: Iterable[StatedTriples]) -> dict[int, tuple[int, int]]:
+def checksum_loads(heads: Iterable[HeadTriplesWithLoads]) -> dict[int, tuple[int, int]]:
     """Return the number and the checksum of each load's triples."""
     with duckdb.connect() as connection:
         connection.execute(query("reading/macros"))
@@ -90,7 +90,9 @@ def measure_loads(heads: Iterable[StatedTriples]) -> dict[int, tuple[int, int]]:
         return {load: (count, sum_) for load, count, sum_ in connection.execute(query("numbering/checksum")).fetchall()}
 
 
-def _report_progress(heads: Iterable[StatedTriples], total: int, progress: Progress) -> Iterator[StatedTriples]:
+def _report_progress(
+    heads: Iterable[HeadTriplesWithLoads], total: int, progress: Progress
+) -> Iterator[HeadTriplesWithLoads]:
     """Yield the input, and report progress now and then."""
     done = reported = 0
     for stated in heads:

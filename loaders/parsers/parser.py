@@ -33,7 +33,7 @@ class ParserError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Parser:
+class ParserScript:
     """One SQL file of this folder."""
 
     name: str
@@ -52,14 +52,14 @@ class Parser:
 
 
 @cache
-def parser(name: str) -> Parser:
+def read_parser(name: str) -> ParserScript:
     """Return a parser by its name; raise `ParserError` if its header and its text differ."""
     text = _text(name)
     header = [line for line in text.split("\n") if line.startswith(_PARAMS)]
     declared = dict(pair for line in header for pair in _PARAMETER.findall(line.removeprefix(_PARAMS)))
     if set(declared) != set(_USED.findall(text)):
         raise ParserError(f"{name}.sql: declares {sorted(declared)}, uses {sorted(set(_USED.findall(text)))}")
-    return Parser(name, text, declared)
+    return ParserScript(name, text, declared)
 
 
 def _text(name: str) -> str:

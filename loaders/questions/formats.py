@@ -12,7 +12,7 @@ from ..formats.freebase import FREEBASE_ID
 from ..formats.text_concepts import concept_id
 from ..reading.records import format_value
 from .lines import Line
-from .record import QuestionFields, distinct_answers, distinct_texts, entity_id, freebase_answers, name_answer
+from .record import RecordFields, answer_from_name, distinct_answers, distinct_texts, entity_id, freebase_answers
 
 
 class LodestarQuestions:
@@ -26,11 +26,11 @@ class LodestarQuestions:
 
     shape = "JSON with id, question, topic_entities, answers"
 
-    def recognises(self, item: QuestionFields) -> bool:
+    def recognises(self, item: RecordFields) -> bool:
         """Return whether it has a question and answers."""
         return item.has("question", "answers")
 
-    def question(self, item: QuestionFields) -> GoldQuestion:
+    def question(self, item: RecordFields) -> GoldQuestion:
         """Return the question; raise `InputError` for an answer without id and name."""
         item.demand("answers")
         num_hops = item.whole_number("num_hops")
@@ -47,7 +47,7 @@ class LodestarQuestions:
         )
 
 
-def _lodestar_answers(item: QuestionFields) -> Iterator[GoldAnswer]:
+def _lodestar_answers(item: RecordFields) -> Iterator[GoldAnswer]:
     for value in item.values("answers"):
         written = item.inner("answers", value)
         entity = written if isinstance(written, str) else written.text("id")
@@ -57,9 +57,9 @@ def _lodestar_answers(item: QuestionFields) -> Iterator[GoldAnswer]:
         yield GoldAnswer(entity or None, names)
 
 
-def _paths(item: QuestionFields) -> Iterator[GoldPath]:
+def _paths(item: RecordFields) -> Iterator[GoldPath]:
     for value in item.values("paths"):
-        path = QuestionFields(
+        path = RecordFields(
             value if isinstance(value, dict) else {"relations": value}, item.number, f"{item.where}, paths"
         )
         relations, entities = path.texts("relations"), path.texts("entities")
@@ -97,7 +97,7 @@ class MetaqaQuestions:
         return GoldQuestion(
             "",
             text,
-            tuple(map(name_answer, distinct_texts(answers.split("|")))),
+            tuple(map(answer_from_name, distinct_texts(answers.split("|")))),
             topics,
             topics,
             _num_hops(item.path),
@@ -159,7 +159,7 @@ class PathquestionQuestions:
             raise item.fault(_PATHQUESTION_LINE)
         topics = path.entities[:1]
         return GoldQuestion(
-            "", fields[0], tuple(map(name_answer, answers)), topics, topics, len(path.relations), (path,)
+            "", fields[0], tuple(map(answer_from_name, answers)), topics, topics, len(path.relations), (path,)
         )
 
 
@@ -193,11 +193,11 @@ class RogQuestions:
 
     shape = "JSON with id, question, q_entity, answer"
 
-    def recognises(self, item: QuestionFields) -> bool:
+    def recognises(self, item: RecordFields) -> bool:
         """Return whether it has topics in the fields of RoG or NSM."""
         return item.has("question") and (item.has("q_entity", "answer") or item.has("entities", "answers"))
 
-    def question(self, item: QuestionFields) -> GoldQuestion:
+    def question(self, item: RecordFields) -> GoldQuestion:
         """Return the question; raise `InputError` without answers, or with ids for only some of them."""
         topics = _topics(item)
         ids = [entity_id(topic) for topic in topics]
@@ -212,14 +212,14 @@ class RogQuestions:
         )
 
 
-def _topics(item: QuestionFields) -> list[str]:
+def _topics(item: RecordFields) -> list[str]:
     if item.has("q_entity"):
         return list(item.texts("q_entity"))
     found = [item.inner("entities", value) for value in item.values("entities") if not isinstance(value, int)]
     return [topic if isinstance(topic, str) else topic.text("kb_id") or topic.text("text") for topic in found]
 
 
-def _rog_answers(item: QuestionFields) -> list[tuple[str, list[str]]]:
+def _rog_answers(item: RecordFields) -> list[tuple[str, list[str]]]:
     if not item.has("answer"):
         item.demand("answers")
         return [(answer.text("kb_id"), [answer.text("text")]) for answer in item.records("answers")]
@@ -241,11 +241,11 @@ class WebqspQuestions:
 
     shape = "JSON with QuestionId, RawQuestion, Parses"
 
-    def recognises(self, item: QuestionFields) -> bool:
+    def recognises(self, item: RecordFields) -> bool:
         """Return whether it has parses."""
         return item.has("Parses")
 
-    def question(self, item: QuestionFields) -> GoldQuestion:
+    def question(self, item: RecordFields) -> GoldQuestion:
         """Return the question as asked (`RawQuestion`), else as processed."""
         item.demand("Parses")
         parses = item.records("Parses")
@@ -278,11 +278,11 @@ class CwqQuestions:
 
     shape = "JSON with ID, question, answers, sparql"
 
-    def recognises(self, item: QuestionFields) -> bool:
+    def recognises(self, item: RecordFields) -> bool:
         """Return whether it has an `ID` in capitals and a question."""
         return item.has("ID", "question")
 
-    def question(self, item: QuestionFields) -> GoldQuestion:
+    def question(self, item: RecordFields) -> GoldQuestion:
         """Return the question; raise `InputError` without a list of answers, as in sets that withhold them."""
         item.demand("answers")
         return GoldQuestion(
@@ -310,16 +310,16 @@ class GrailqaQuestions:
 
     shape = "JSON with qid, question, answer, graph_query (or id, question, relations, topic_entities, answers)"
 
-    def recognises(self, item: QuestionFields) -> bool:
+    def recognises(self, item: RecordFields) -> bool:
         """Return whether it has a `qid` or relations."""
         return item.has("question") and (item.has("qid") or item.has("relations", "answers"))
 
-    def question(self, item: QuestionFields) -> GoldQuestion:
+    def question(self, item: RecordFields) -> GoldQuestion:
         """Return the question; `InputError` without a list of answers, as where they are held back."""
         return _flat(item) if item.has("relations") else _read_published(item)
 
 
-def _read_published(item: QuestionFields) -> GoldQuestion:
+def _read_published(item: RecordFields) -> GoldQuestion:
     item.demand("answer")
     query = item.record("graph_query")
     topics = [node for node in query.records("nodes") if node.text("node_type") == "entity"]
@@ -335,7 +335,7 @@ def _read_published(item: QuestionFields) -> GoldQuestion:
     )
 
 
-def _flat(item: QuestionFields) -> GoldQuestion:
+def _flat(item: RecordFields) -> GoldQuestion:
     item.demand("answers")
     topics = _pairs(item, "topic_entities")
     relations = distinct_texts(item.texts("relations"))
@@ -349,7 +349,7 @@ def _flat(item: QuestionFields) -> GoldQuestion:
     )
 
 
-def _pairs(item: QuestionFields, name: str) -> list[tuple[str, str]]:
+def _pairs(item: RecordFields, name: str) -> list[tuple[str, str]]:
     rows = item.rows(name)
     for row in rows:
         if len(row) != _PAIR:
@@ -357,7 +357,7 @@ def _pairs(item: QuestionFields, name: str) -> list[tuple[str, str]]:
     return [(row[0], row[1]) for row in rows]
 
 
-def _walks(query: QuestionFields, topics: list[QuestionFields]) -> Iterator[GoldPath]:
+def _walks(query: RecordFields, topics: list[RecordFields]) -> Iterator[GoldPath]:
     """Yield the shortest walk from each topic to the question node, with edges in either direction."""
     edges = [(edge.text("start"), edge.text("relation"), edge.text("end")) for edge in query.records("edges")]
     goals = {node.text("nid") for node in query.records("nodes") if node.whole_number("question_node")}
@@ -382,11 +382,11 @@ class MedqaQuestions:
 
     shape = "JSON with question, options, answer_idx"
 
-    def recognises(self, item: QuestionFields) -> bool:
+    def recognises(self, item: RecordFields) -> bool:
         """Return whether it has options and the letter of one."""
         return item.has("question", "options", "answer_idx")
 
-    def question(self, item: QuestionFields) -> GoldQuestion:
+    def question(self, item: RecordFields) -> GoldQuestion:
         """Return the question; raise `InputError` if the letter belongs to no option."""
         options = item.record("options")
         letter = item.text("answer_idx")

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar, cast
 from ...engine.errors import InputError
 from ...engine.gold_questions import GoldQuestion
 from ...models.message_text import quote_line
-from ..reading.byte_file import ByteFile
+from ..reading.byte_file import RereadableFile
 from ..reading.records import (
     PARQUET,
     UTF8_MARK,
@@ -23,7 +23,7 @@ from ..reading.records import (
     parse_record,
     record_lines,
 )
-from .record import QuestionFields
+from .record import RecordFields
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Line:
 
 
 ItemT_contra = TypeVar("ItemT_contra", contravariant=True)
-"""The input of one question: `QuestionFields` or a `Line`."""
+"""The input of one question: `RecordFields` or a `Line`."""
 
 
 class QuestionFormat(Protocol[ItemT_contra]):
@@ -73,7 +73,7 @@ _GRAPHS = {"graph", "subgraph"}
 _CONTAINER = "Questions"
 
 
-def holds_records(file: ByteFile) -> bool:
+def is_json_or_parquet(file: RereadableFile) -> bool:
     """Return whether the file starts as JSON or parquet, and not as text; raise `InputError` for an empty file."""
     with file.translate_faults(), _open_file(file) as reader:
         start = reader.peek(1).removeprefix(UTF8_MARK)
@@ -84,7 +84,7 @@ def holds_records(file: ByteFile) -> bool:
     return start.startswith(PARQUET) or _JSON.match(start) is not None
 
 
-def lines(file: ByteFile) -> Iterator[Line]:
+def lines(file: RereadableFile) -> Iterator[Line]:
     """Yield the lines that are not blank; raise `InputError` for one that is not UTF-8."""
     number = 0
     with file.translate_faults(lambda: number), _open_file(file) as reader:
@@ -97,7 +97,7 @@ def lines(file: ByteFile) -> Iterator[Line]:
                 yield Line(text, number, f"{file.shown}:{number}", file.shown)
 
 
-def records(file: ByteFile) -> Iterator[QuestionFields]:
+def records(file: RereadableFile) -> Iterator[RecordFields]:
     """Yield the questions one by one: rows of parquet, or JSON objects, one per line, in an array, or in `Questions`.
 
     Lines and parquet are streamed, and parquet's graphs are skipped; other JSON is read whole. Raises `InputError`,
@@ -125,7 +125,7 @@ def records(file: ByteFile) -> Iterator[QuestionFields]:
             is_first = False
 
 
-def _json(file: ByteFile, number: int, raw: bytes, reader: BufferedReader[Any]) -> Any:
+def _json(file: RereadableFile, number: int, raw: bytes, reader: BufferedReader[Any]) -> Any:
     """Return the JSON of the line or, if it only starts there, of the line and the rest of the file."""
     try:
         return parse_record(raw)
@@ -139,19 +139,19 @@ def _json(file: ByteFile, number: int, raw: bytes, reader: BufferedReader[Any]) 
         raise _unreadable(file, number, error) from error
 
 
-def _unreadable(file: ByteFile, number: int, error: UnreadableError) -> InputError:
+def _unreadable(file: RereadableFile, number: int, error: UnreadableError) -> InputError:
     return InputError(f"{file.shown}:{number + error.line - 1}: {error}: correct the file or fetch it again")
 
 
-def _number_records(file: ByteFile, values: Iterable[object]) -> Iterator[QuestionFields]:
+def _number_records(file: RereadableFile, values: Iterable[object]) -> Iterator[RecordFields]:
     for number, value in enumerate(values, start=1):
         yield _record(value, number, f"{file.shown}: question {number}")
 
 
-def _record(value: object, number: int, where: str) -> QuestionFields:
+def _record(value: object, number: int, where: str) -> RecordFields:
     if not isinstance(value, dict):
         raise InputError(f"{where}: expected a JSON object, found {format_value(value)}: correct the file")
-    return QuestionFields(value, number, where)
+    return RecordFields(value, number, where)
 
 
 def _without_graphs(names: Sequence[str]) -> list[str]:
@@ -159,6 +159,6 @@ def _without_graphs(names: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def _open_file(file: ByteFile) -> Iterator[BufferedReader[Any]]:
+def _open_file(file: RereadableFile) -> Iterator[BufferedReader[Any]]:
     with file.open_unpacked() as stream:
         yield BufferedReader(cast(Any, stream), _BUFFER_BYTES)

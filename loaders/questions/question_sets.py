@@ -12,7 +12,7 @@ from typing import TypeVar
 from ...engine.errors import InputError, UsageError
 from ...engine.gold_questions import GoldQuestion, QuestionSet
 from ...engine.values import MAX_QUESTION_CHARS, MAX_TOPICS_CHARS
-from ..reading.byte_file import ByteFile
+from ..reading.byte_file import RereadableFile
 from .formats import (
     CwqQuestions,
     GrailqaQuestions,
@@ -23,8 +23,8 @@ from .formats import (
     RogQuestions,
     WebqspQuestions,
 )
-from .lines import Line, QuestionFormat, holds_records, lines, records
-from .record import QuestionFields, QuestionIds
+from .lines import Line, QuestionFormat, is_json_or_parquet, lines, records
+from .record import QuestionIds, RecordFields
 
 
 def choose_file(path: str, split: str | None) -> str:
@@ -45,7 +45,7 @@ def choose_file(path: str, split: str | None) -> str:
     return str(folder / found[0])
 
 
-_OF_RECORDS: Mapping[str, QuestionFormat[QuestionFields]] = {
+_OF_RECORDS: Mapping[str, QuestionFormat[RecordFields]] = {
     "webqsp": WebqspQuestions(),
     "cwq": CwqQuestions(),
     "grailqa": GrailqaQuestions(),
@@ -66,7 +66,7 @@ MAX_ANSWER_CHARS = 20_000
 FORMATS = tuple(sorted([*_OF_RECORDS, *_OF_LINES]))
 """The names of the formats."""
 
-ItemT = TypeVar("ItemT", QuestionFields, Line)
+ItemT = TypeVar("ItemT", RecordFields, Line)
 
 
 def read_questions(path: str, format_name: str | None = None) -> QuestionSet:
@@ -78,10 +78,10 @@ def read_questions(path: str, format_name: str | None = None) -> QuestionSet:
     """
     if format_name is not None and format_name not in FORMATS:
         raise UsageError(f"expected a format of questions, one of {', '.join(FORMATS)}: found {format_name!r}")
-    file = ByteFile(path, MAX_PIPED_BYTES)
+    file = RereadableFile(path, MAX_PIPED_BYTES)
     name = file.name.removesuffix(_PACKED)
     ids = QuestionIds(name)
-    if holds_records(file):
+    if is_json_or_parquet(file):
         found, questions = _read(file, records(file), _OF_RECORDS, format_name, ids)
     else:
         found, questions = _read(file, lines(file), _OF_LINES, format_name, ids)
@@ -89,7 +89,7 @@ def read_questions(path: str, format_name: str | None = None) -> QuestionSet:
 
 
 def _read(
-    file: ByteFile,
+    file: RereadableFile,
     items: Iterator[ItemT],
     formats: Mapping[str, QuestionFormat[ItemT]],
     wanted: str | None,
@@ -106,7 +106,7 @@ def _read(
     return name, tuple(_check_question(formats[name].question(item), item, ids) for item in chain([first], items))
 
 
-def _unknown(first: QuestionFields | Line, wanted: str | None, recognised: str | None) -> InputError:
+def _unknown(first: RecordFields | Line, wanted: str | None, recognised: str | None) -> InputError:
     shapes = {name: format_.shape for formats in (_OF_RECORDS, _OF_LINES) for name, format_ in formats.items()}
     expected = f"{wanted} ({shapes[wanted]})" if wanted else f"one of {', '.join(FORMATS)}"
     found = f"{first.found}, which looks like {recognised}" if recognised else first.found
@@ -114,7 +114,7 @@ def _unknown(first: QuestionFields | Line, wanted: str | None, recognised: str |
     return InputError(f"{first.where}: expected a question as {expected}, found {found}: {advice}")
 
 
-def _check_question(question: GoldQuestion, item: QuestionFields | Line, ids: QuestionIds) -> GoldQuestion:
+def _check_question(question: GoldQuestion, item: RecordFields | Line, ids: QuestionIds) -> GoldQuestion:
     """Return the question with trimmed id and text; raise `InputError` if a text is missing or too long."""
     text = question.text.strip()
     if not text:

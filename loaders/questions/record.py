@@ -63,7 +63,7 @@ def freebase_answers(written: Iterable[tuple[str, Iterable[str]]]) -> tuple[Gold
 
 
 @lru_cache(_MAX_SHARED)
-def name_answer(name: str) -> GoldAnswer:
+def answer_from_name(name: str) -> GoldAnswer:
     """Return the answer whose id is its name; many questions share one object, as a set has millions."""
     return GoldAnswer(name, (name,))
 
@@ -86,7 +86,7 @@ _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionFields:
+class RecordFields:
     """The fields of an object, and its place for messages; a null field counts as absent.
 
     Every method that reads a field raises `InputError`, with the place, if its type is wrong.
@@ -139,12 +139,12 @@ class QuestionFields:
             return value
         raise self.fault(f"a whole number as {name}", format_value(value))
 
-    def record(self, name: str) -> QuestionFields:
+    def record(self, name: str) -> RecordFields:
         """Return the object in the field; one without fields if absent."""
         value = self.fields.get(name)
         return self._inner(name, {} if value is None else value)
 
-    def records(self, name: str) -> tuple[QuestionFields, ...]:
+    def records(self, name: str) -> tuple[RecordFields, ...]:
         """Return a list of objects; none if absent."""
         return tuple(self._inner(f"{name} {i}", value) for i, value in enumerate(self.values(name), start=1))
 
@@ -157,7 +157,7 @@ class QuestionFields:
             raise self.fault(f"a list as {name}", format_value(value))
         return value
 
-    def inner(self, name: str, value: object) -> QuestionFields | str:
+    def inner(self, name: str, value: object) -> RecordFields | str:
         """Return an item of a list of this name: an object or a text."""
         return self._inner(name, value) if isinstance(value, dict) else self._text(name, value)
 
@@ -165,10 +165,10 @@ class QuestionFields:
         """Return the error that says what was expected and what was found."""
         return InputError(f"{self.where}: expected {expected}, found {found}: correct the question or remove it")
 
-    def _inner(self, name: str, value: object) -> QuestionFields:
+    def _inner(self, name: str, value: object) -> RecordFields:
         if not isinstance(value, dict):
             raise self.fault(f"an object as {name}", format_value(value))
-        return QuestionFields(value, self.number, f"{self.where}, {name}")
+        return RecordFields(value, self.number, f"{self.where}, {name}")
 
     def _texts(self, name: str, value: object) -> tuple[str, ...]:
         if not isinstance(value, list):

@@ -29,7 +29,7 @@ _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
 
 
 @contextmanager
-def spool_in(folder: Path) -> Iterator[None]:
+def use_spool_folder(folder: Path) -> Iterator[None]:
     """Keep spooled files within the block in this folder instead of the system's temporary folder."""
     token = _folder.set(folder)
     try:
@@ -83,7 +83,7 @@ GZIP = b"\x1f\x8b"
 _log = logging.getLogger(__name__)
 
 
-class ByteFile:
+class RereadableFile:
     """A file that can be read again; ``-`` is standard input, which is spooled to a temporary file, as pipes are.
 
     Raises `InputError` at once if there is nothing to read.

@@ -33,6 +33,6 @@ def list_files(path: str) -> list[str]:
     return files
 
 
-def name_of(path: str, files: list[str]) -> str | None:
+def derive_source_name(path: str, files: list[str]) -> str | None:
     """Return how the source of these files is called: as the folder or the pattern; None for one file."""
     return Path(path).name if files != [path] else None

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ...engine.errors import InputError
 from ...models.message_text import SHOWN_CHARS, quote_line
-from .byte_file import ByteFile
+from .byte_file import RereadableFile
 
 LINES = pa.schema([("line", pa.int64()), ("text", pa.string_view())])
 
@@ -77,7 +77,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _UTF8_MARK = b"\xef\xbb\xbf"
 
 
-class LineReader(ByteFile):
+class LineReader(RereadableFile):
     """A UTF-8 file of lines that end in LF or CRLF; an initial byte order mark is skipped."""
 
     num_before = 0

@@ -25,7 +25,7 @@ OUTER_BLANKS = f"^[{_BLANKS}]+|[{_BLANKS}]+$"
 """What a searched name is trimmed of: a pattern, since DuckDB's trim of many characters takes seven times as long."""
 
 
-class Numbering:
+class TermNumbering:
     """Numbers what the statements of a source have in them. `threads`: those of the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, source: Source, threads: int) -> None:

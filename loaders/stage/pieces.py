@@ -15,11 +15,11 @@ import duckdb
 from pyarrow import parquet
 
 from ...engine.errors import InputError
-from ..parsers.parser import parser
+from ..parsers.parser import read_parser
 from ..reading.lines import LINES, Reject
 from ..reading.spans import SPAN_BYTES, UNKNOWN_LINE, Span, SpanReader, find_spans
 from ..rows import ROWS
-from ..source import LinePart, Part, RowPart, RowSpan
+from ..source import LineFile, Part, RowSpan, SourceRowBatches
 from .processes import MapInOrder
 from .sql import query, run_on_batches
 
@@ -60,7 +60,7 @@ class RowPiece:
 
 
 @dataclass(frozen=True, slots=True)
-class ParsedPiece:
+class PieceReport:
     """How many lines begin in a piece, and those that are unreadable, by their numbers in its rows."""
 
     num_lines: int
@@ -69,7 +69,7 @@ class ParsedPiece:
 
 def cut_into_pieces(part: Part, number: int, folder: Path) -> list[Piece | RowPiece]:
     """Return the pieces of a part; none of one that only its source can read."""
-    if isinstance(part, RowPart):
+    if isinstance(part, SourceRowBatches):
         return [RowPiece(span, folder / f"{number}-{place}.parquet") for place, span in enumerate(part.spans)]
     path = str(part.file.path)
     return [
@@ -78,22 +78,22 @@ def cut_into_pieces(part: Part, number: int, folder: Path) -> list[Piece | RowPi
     ]
 
 
-def parse_piece(piece: Piece | RowPiece) -> ParsedPiece | None:
+def parse_piece(piece: Piece | RowPiece) -> PieceReport | None:
     """Write the rows of a piece; return None where it cannot be read by itself, to be read with what follows."""
     return _write_rows(piece) if isinstance(piece, RowPiece) else _parse_lines(piece)
 
 
-def _write_rows(piece: RowPiece) -> ParsedPiece:
+def _write_rows(piece: RowPiece) -> PieceReport:
     num_rows = 0
     with parquet.ParquetWriter(piece.rows, ROWS, compression="lz4") as file:
         for batch in piece.span.read():
             file.write_batch(batch)
             num_rows += batch.num_rows
-    return ParsedPiece(num_rows, ())
+    return PieceReport(num_rows, ())
 
 
-def _parse_lines(piece: Piece) -> ParsedPiece | None:
-    found = parser(piece.parser)
+def _parse_lines(piece: Piece) -> PieceReport | None:
+    found = read_parser(piece.parser)
     rejects: list[Reject] = []
     reader = SpanReader(piece.path, piece.span)
     with duckdb.connect(
@@ -108,22 +108,22 @@ def _parse_lines(piece: Piece) -> ParsedPiece | None:
             run_on_batches(connection, text, "lines", LINES, lines)
         except InputError:
             return None
-    return ParsedPiece(reader.num_lines, tuple(rejects))
+    return PieceReport(reader.num_lines, tuple(rejects))
 
 
-def rest_of(piece: Piece, num_before: int) -> LinePart:
+def rest_of(piece: Piece, num_before: int) -> LineFile:
     """Return a part with the lines of a piece and all that follow in its file, numbered after those before."""
     reader = SpanReader(piece.path, Span(piece.span.start, Path(piece.path).stat().st_size))
     reader.num_before = num_before
-    return LinePart(reader, piece.parser, piece.parameters)
+    return LineFile(reader, piece.parser, piece.parameters)
 
 
 def is_cuttable(part: Part) -> bool:
     """Return whether others can read pieces of a part."""
-    return bool(part.spans) if isinstance(part, RowPart) else part.file.path is not None
+    return bool(part.spans) if isinstance(part, SourceRowBatches) else part.file.path is not None
 
 
-class ApartReading:
+class ParallelPieceReader:
     """The pieces of some parts, parsed apart. Use it as a context manager, and take each part's in its turn."""
 
     def __init__(self, parts: Sequence[Part], folder: Path, map_in_order: MapInOrder) -> None:
@@ -139,7 +139,7 @@ class ApartReading:
             return None
         return cls(parts, folder, map_in_order)
 
-    def take(self, number: int) -> Iterator[tuple[Piece | RowPiece, ParsedPiece | None]]:
+    def take(self, number: int) -> Iterator[tuple[Piece | RowPiece, PieceReport | None]]:
         """Yield the pieces of a part with what became of them; each part must be taken to its end."""
         for piece in self._pieces[number]:
             yield piece, next(self._parsed)

@@ -20,7 +20,7 @@ def check_place(path: Path, is_read: Callable[[Path], bool]) -> None:
         raise UsageError(f"--rejects {path}: this load reads that file: name another one for the rejected lines")
 
 
-def check_free(path: Path, *, force: bool) -> None:
+def check_no_overwrite(path: Path, *, force: bool) -> None:
     """Raise `UsageError` where there is a file already that was not to be overwritten."""
     if path.exists() and not force:
         raise UsageError(

@@ -27,11 +27,11 @@ from ...engine.errors import InputError, LoadInProgressError, StorageError
 from ...engine.neo4j import machine
 from ...engine.progress import Progress, ignore_progress
 from ...engine.whole_file import lock_file
-from ..parsers.parser import parser
-from ..source import LinePart, Part, RowPart, Source
+from ..parsers.parser import read_parser
+from ..source import LineFile, Part, Source, SourceRowBatches
 from ..subset import Subset
-from .numbering import Numbering
-from .pieces import MIN_PROCESSES, PIECE_MB, ApartReading, ParsedPiece, Piece, RowPiece, is_cuttable, rest_of
+from .numbering import TermNumbering
+from .pieces import MIN_PROCESSES, PIECE_MB, ParallelPieceReader, Piece, PieceReport, RowPiece, is_cuttable, rest_of
 from .processes import MapInOrder, MapOnProcesses
 from .rejects import Rejects
 from .sql import query, run_on_batches, set_variables
@@ -277,7 +277,7 @@ class Stage:
                         "%s is read in sequence: workers can read pieces of files of lines and of parquet alone",
                         source.name,
                     )
-                if apart := ApartReading.of(ready, self.folder, self._map_in_order):
+                if apart := ParallelPieceReader.of(ready, self.folder, self._map_in_order):
                     opened.enter_context(apart)
             for number, part in enumerate(chain(ready, parts)):
                 set_variables(self._open_database(), {"part": number})
@@ -293,9 +293,12 @@ class Stage:
 
     def _take(self, part: Part, rejects: Rejects, report: Callable[[], None], sample_batches: int | None) -> None:
         """Take over the statements of a part."""
-        text, batches = _PASSED_THROUGH, part.batches if isinstance(part, RowPart) else part.file.batches(rejects.add)
-        if isinstance(part, LinePart):
-            found = parser(part.parser)
+        text, batches = (
+            _PASSED_THROUGH,
+            part.batches if isinstance(part, SourceRowBatches) else part.file.batches(rejects.add),
+        )
+        if isinstance(part, LineFile):
+            found = read_parser(part.parser)
             found.prepare(self._open_database(), part.parameters)
             text = found.text
         text = query("reading/take").replace("{{parser}}", text)
@@ -308,12 +311,12 @@ class Stage:
     def _take_apart(
         self,
         part: Part,
-        pieces: Iterable[tuple[Piece | RowPiece, ParsedPiece | None]],
+        pieces: Iterable[tuple[Piece | RowPiece, PieceReport | None]],
         rejects: Rejects,
         report: Callable[[], None],
-    ) -> LinePart | None:
+    ) -> LineFile | None:
         """Take over what was parsed apart, in the order of the pieces; return what is left of the part to read."""
-        rest: LinePart | None = None
+        rest: LineFile | None = None
         text = query("reading/take").replace("{{parser}}", query("reading/piece_rows"))
         num_lines = 0
         for piece, parsed in pieces:
@@ -373,7 +376,7 @@ class Stage:
 
     def _number(self, source: Source, rejects: Rejects, progress: Progress) -> StageCounts:
         connection = self._open_database()
-        numbering = Numbering(connection, source, self._threads)
+        numbering = TermNumbering(connection, source, self._threads)
         numbering.number(rejects, progress, side_by_side=not self.is_short_of_memory)
         categories = dict(connection.execute(query("numbering/categories")).fetchall())
         counted = next(self.rows("numbering/counts", 1)).to_pylist()[0]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from ...engine.errors import ServerError
+from ...engine.errors import EmbeddedServerError
 from ...engine.neo4j.catalogue import read_graph_state
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.import_files import LIST_DELIMITER, ImportFile, ImportFiles, ImportFileWriter
@@ -23,16 +23,16 @@ from ...engine.neo4j.instance import LOAD_TIMEOUT_S
 from ...engine.neo4j.load_lock import OpenTransaction
 from ...engine.progress import Progress, ignore_progress
 from ...engine.writing.manifest import Manifest, begin_load, finish_load, make_write_request, write_relations
-from ...engine.writing.relations import RelationFacts, RelationRow, num_related, relation_rows
+from ...engine.writing.relations import RelationFacts, RelationRow, count_untyped_relations, relation_rows
 from ..rows import RowStream
 from ..stage.stage import Stage
 
 if TYPE_CHECKING:
     from ...engine.neo4j.bulk_import import ImportServer
-    from ...engine.neo4j.instance import Instance
+    from ...engine.neo4j.instance import ServerPair
 
 
-def signatures(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+def build_signature_tables(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Yield tables (node, signature_relations, signature_counts, degree) from rows (node, relation, num_triples).
 
     Rows are sorted by node, then relation, which is a catalogue number: positive for triples that leave the node,
@@ -99,16 +99,16 @@ class BulkWriter:
         stage: Stage,
         manifest: Manifest,
         facts: Mapping[str, RelationFacts],
-        instance: Instance,
+        instance: ServerPair,
         incoming: ImportServer,
         old: OpenTransaction | None,
         complete: Callable[[Gateway], None] = lambda _: None,
     ) -> int:
         """Write everything; at every moment the instance has either its old graph or the whole new one.
 
-        `incoming` comes from `Instance.loading`; `old` is the lock of the instance's graph, held until its server stops
-        for the exchange. `complete` is called with all triples imported, before the load counts as finished. Returns
-        how many relations have no type of their own.
+        `incoming` comes from `ServerPair.loading`; `old` is the lock of the instance's graph, held until its server
+        stops for the exchange. `complete` is called with all triples imported, before the load counts as finished.
+        Returns how many relations have no type of their own.
         """
         staged = stage.relations()
         rows = relation_rows(staged, (), facts)
@@ -116,7 +116,7 @@ class BulkWriter:
         stage.close()  # its memory is for the importer now
         imported = incoming.import_graph(files, self._progress)
         if imported.num_relationships != manifest.num_triples:
-            raise ServerError(
+            raise EmbeddedServerError(
                 f"the importer made {imported.num_relationships:,} triples of {manifest.num_triples:,} of "
                 f"{manifest.source}: the graph is left as it was; run the same command again"
             )
@@ -136,12 +136,12 @@ class BulkWriter:
         if old:
             old.check()
         elif instance.has_graph:
-            raise ServerError(
+            raise EmbeddedServerError(
                 f"the server {instance.name!r} got a graph while {manifest.source} was loaded, and keeps it: run the "
                 "same command again"
             )
         instance.adopt(incoming, progress=False, before_stop=old.release if old else lambda: None)
-        return num_related(rows)
+        return count_untyped_relations(rows)
 
     def write_files(self, stage: Stage, relations: pa.Table, *, has_literals: bool) -> ImportFiles:
         """Write the import files."""
@@ -177,7 +177,7 @@ class BulkWriter:
         names = stage.rows("results/entity_names", NODES_A_BATCH)
         rows = stage.rows("results/signature_rows", SIGNATURE_ROWS_A_BATCH, tables={"relation_row": relations})
         with ImportFileWriter(path, delimiter) as writer:
-            for table in _join_columns(names, signatures(rows)):
+            for table in _join_columns(names, build_signature_tables(rows)):
                 writer.write(table)
         return writer.written
 
@@ -223,11 +223,11 @@ def _join_columns(names: Iterator[pa.RecordBatch], signed: Iterator[pa.Table]) -
 
 
 def _check(gateway: Gateway, manifest: Manifest) -> None:
-    """Raise `ServerError` if the import does not match the stage."""
+    """Raise `EmbeddedServerError` if the import does not match the stage."""
     state = gateway.fetch(read_graph_state())
     found, expected = (state.num_entities, state.num_literals), (manifest.num_entities, manifest.num_literals)
     if found != expected:
-        raise ServerError(
+        raise EmbeddedServerError(
             f"the import of {manifest.source} has {found} entities and literals, expected {expected}: "
             "the graph is left as it was; run the same command again"
         )

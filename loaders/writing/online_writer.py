@@ -14,12 +14,12 @@ from ...engine.neo4j.load_lock import OpenTransaction
 from ...engine.neo4j.templates import Request, split_into_requests, template
 from ...engine.progress import Progress, ignore_progress
 from ...engine.writing.manifest import Manifest, begin_load, finish_load, labels_of, make_write_request, write_relations
-from ...engine.writing.names import BASE_LOAD, Name, add_load, read_names, write_names
+from ...engine.writing.names import BASE_LOAD, Name, add_load_names, format_name_properties, parse_name_properties
 from ...engine.writing.relations import (
     RelationFacts,
     RelationRow,
     count_in_graph,
-    num_related,
+    count_untyped_relations,
     refresh_counts,
     relation_rows,
 )
@@ -66,7 +66,7 @@ class OnlineWriter:
         complete(self._gateway)
         lock.check()
         finish_load(self._gateway, manifest)
-        return num_related(rows)
+        return count_untyped_relations(rows)
 
     def _clear(self, manifest: Manifest, known: Sequence[RelationInfo]) -> None:
         """Delete other loads' content; their manifests first, so that nobody takes the rest for a graph."""
@@ -94,8 +94,10 @@ class OnlineWriter:
         known = self._gateway.fetch(_read_names([row["id"] for row in rows]))
         merged = []
         for row in rows:
-            stated = read_names(row["name"], row["aliases"], row["name_tags"])
-            merged.append(write_names(add_load(known.get(row["id"], ()), stated, load)).as_row(row["id"]))
+            stated = parse_name_properties(row["name"], row["aliases"], row["name_tags"])
+            merged.append(
+                format_name_properties(add_load_names(known.get(row["id"], ()), stated, load)).as_row(row["id"])
+            )
         return merged
 
     def _write_literals(self, stage: Stage, manifest: Manifest) -> None:
@@ -157,5 +159,5 @@ def _read_names(ids: Sequence[str]) -> Request[dict[str, tuple[Name, ...]]]:
     return Request(
         template("read_names"),
         {"ids": list(ids)},
-        lambda rows: {id_: read_names(name, aliases, tags) for id_, name, aliases, tags in rows},
+        lambda rows: {id_: parse_name_properties(name, aliases, tags) for id_, name, aliases, tags in rows},
     )

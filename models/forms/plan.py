@@ -95,6 +95,6 @@ def date_range(text: str) -> tuple[float, float]:
     return float(first), float(year * DATE_PLACES + (month or 12) * 100 + (day or 31))
 
 
-def is_value(text: str) -> bool:
+def is_number_or_date(text: str) -> bool:
     """Return whether a graph value is a number, with or without a unit, or a date."""
     return bool(_DATE.fullmatch(text.strip()) or _READ.fullmatch(text.strip().split(" ")[0] if text.strip() else ""))

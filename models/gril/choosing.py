@@ -1,8 +1,8 @@
 """Answer with an encoder that was trained with GRIL: it chooses an option, or points at an entity.
 
-`ChoosingReader` reads [graph token; question; option; triples] once per option, and scores the mean of the last hidden
-states with a perceptron; softmax runs over a question's options. Ours: the paper asks a causal language model for the
-option's letter; this variant can be measured without one. Triples with the option as an end come first.
+`MultipleChoiceReader` reads [graph token; question; option; triples] once per option, and scores the mean of the last
+hidden states with a perceptron; softmax runs over a question's options. Ours: the paper asks a causal language model
+for the option's letter; this variant can be measured without one. Triples with the option as an end come first.
 
 `PointingReader` is ours, too: the paper does not say how a masked language model answers. A mention is the mean of its
 tokens' last hidden states, scored by a perceptron; softmax runs over all mentions of a question, and an entity's
@@ -52,7 +52,7 @@ class EncoderReader(nn.Module):
         return self.state_dict()
 
 
-class ChoosingReader(EncoderReader):
+class MultipleChoiceReader(EncoderReader):
     """Chooses among the options of a question by the mean state of the passage and each option."""
 
     def forward(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..subgraphs import QuestionGraphs
-from ..training.kind import SUBGRAPHS, Inputs, ModelKind, Opening, Training, TrainingOption
+from ..training.kind import SUBGRAPHS, CheckpointOpenOptions, Inputs, ModelKind, TrainCommandOption, Training
 from .config import FIGURES, GrilConfig, GrilDescription
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def _train(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Training:
     return gril_training(config, inputs)
 
 
-def _open(folder: Path, opening: Opening) -> GrilCheckpoint:
+def _open(folder: Path, opening: CheckpointOpenOptions) -> GrilCheckpoint:
     from .training import GrilCheckpoint
 
     return GrilCheckpoint(folder, opening)
@@ -55,17 +55,17 @@ KIND: ModelKind[GrilConfig, GrilDescription, QuestionGraphs, GrilCheckpoint] = M
     figures=FIGURES,
     epochs_of=("training", "joint_training"),
     options=(
-        TrainingOption(
+        TrainCommandOption(
             "--reader", "Reader to train with it, by name or path, for example all-MiniLM-L6-v2.", "joint.reader"
         ),
-        TrainingOption(
+        TrainCommandOption(
             "--reads",
             "What the reader does: an encoder points at answers (the default) or chooses among options; a causal "
             "language model writes them, with a LoRA.",
             "joint.reads",
             choices=("pointing", "choosing", "writing"),
         ),
-        TrainingOption(
+        TrainCommandOption(
             "--open-domain",
             "Train without graph supervision, for questions whose answers are in no graph.",
             OPEN_DOMAIN,

@@ -70,7 +70,7 @@ class GrowInputs:
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class SubgraphLayer:
     """The edges of one layer, (num_edges,) each: the triple, whether it is an inverse step, its attention, and whether
     pruning kept it.
     """
@@ -94,7 +94,7 @@ class GrownSubgraph:
     entity_probability: Tensor
     is_grown: Tensor
     entities: Tensor
-    layers: tuple[Layer, ...]
+    layers: tuple[SubgraphLayer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class GraphRetriever(nn.Module):
         path_probability = entities.new_zeros(num_triples)
         is_seen = torch.zeros_like(inputs.heads, dtype=torch.bool)
         is_kept = torch.zeros_like(is_seen)
-        layers: list[Layer] = []
+        layers: list[SubgraphLayer] = []
         for _ in range(self.options.num_layers):
             edges = self._neighbours(inputs, is_grown)
             scores = self._scores(inputs, edges, entities)
@@ -160,7 +160,7 @@ class GraphRetriever(nn.Module):
             if inputs.grown_anyway is not None:
                 seen = torch.zeros_like(is_grown).index_fill(0, edges.targets, True)
                 is_grown = is_grown | (seen & inputs.grown_anyway)
-            layers.append(Layer(edges.triples, edges.is_inverse, attention, kept))
+            layers.append(SubgraphLayer(edges.triples, edges.is_inverse, attention, kept))
         return GrownSubgraph(path_probability, is_seen, is_kept, entity_probability, is_grown, entities, tuple(layers))
 
     def _neighbours(self, inputs: GrowInputs, is_grown: Tensor) -> _Edges:
@@ -272,7 +272,7 @@ def concrete_mask(probabilities: Tensor, temperature: float, noise: Tensor | Non
     return torch.sigmoid((drawn + logit(probabilities)) / temperature)
 
 
-class EncodedQuestions:
+class EncodedSubgraphs:
     """A set of subgraphs with the vectors of all their texts."""
 
     def __init__(self, graphs: QuestionGraphs, encode: Encode, device: torch.device) -> None:
@@ -282,7 +282,7 @@ class EncodedQuestions:
         self._questions = encode(texts.questions)
         self._relations = encode(texts.relations)
         self._entities = encode(texts.entities) if texts.entities else np.zeros((1, self._questions.shape[1]), "f4")
-        self._on_path = mark_right_paths(graphs)
+        self._on_path = mark_answer_path_nodes(graphs)
 
     @property
     def dimension(self) -> int:
@@ -335,7 +335,7 @@ class EncodedQuestions:
         return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)
 
 
-def mark_right_paths(graphs: QuestionGraphs) -> Bools:
+def mark_answer_path_nodes(graphs: QuestionGraphs) -> Bools:
     """Return which nodes are on a shortest path from a topic to an answer, (num_nodes,): the ends of right triples."""
     found = np.zeros(len(graphs.text_of), dtype=np.bool_)
     found[graphs.heads[graphs.is_positive]] = True
@@ -411,8 +411,8 @@ class HopObjective(ShuffledObjective[HopPredictor, int]):
     def __init__(
         self,
         network: HopPredictor,
-        train: Sequence[EncodedQuestions],
-        dev: Sequence[EncodedQuestions],
+        train: Sequence[EncodedSubgraphs],
+        dev: Sequence[EncodedSubgraphs],
         options: TrainingOptions,
         batch_size: int,
     ) -> None:
@@ -441,7 +441,7 @@ class HopObjective(ShuffledObjective[HopPredictor, int]):
         return {ACCURACY: accuracy, MAJORITY: majority, "selection_metric": accuracy - TIE_BREAK * loss}
 
 
-def _select_known_hops(sets: Sequence[EncodedQuestions], max_hops: int) -> tuple[Tensor, Tensor]:
+def _select_known_hops(sets: Sequence[EncodedSubgraphs], max_hops: int) -> tuple[Tensor, Tensor]:
     """Return the vectors of the questions with known hops, and their hops."""
     hops = [torch.from_numpy(hops_to_answers(each.graphs, max_hops)) for each in sets]
     questions = torch.cat([each.questions[of != NO_HOPS] for each, of in zip(sets, hops, strict=True)])

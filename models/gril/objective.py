@@ -17,7 +17,7 @@ from torch.nn.functional import binary_cross_entropy
 from ..training.loop import ShuffledObjective
 from ..training.objective import Figures, NothingToLearnError
 from .config import CHOOSE_AT, RECALL_AT, RETRIEVER_FIGURES, GrilConfig
-from .network import CLAMP, EncodedQuestions, GraphRetriever, GrowInputs, GrownSubgraph, logit
+from .network import CLAMP, EncodedSubgraphs, GraphRetriever, GrowInputs, GrownSubgraph, logit
 
 TIE_BREAK = 1e-3
 
@@ -45,8 +45,8 @@ class RetrieverObjective(ShuffledObjective[GraphRetriever, tuple[int, int]]):
     def __init__(
         self,
         network: GraphRetriever,
-        train: Sequence[EncodedQuestions],
-        dev: Sequence[EncodedQuestions],
+        train: Sequence[EncodedSubgraphs],
+        dev: Sequence[EncodedSubgraphs],
         config: GrilConfig,
     ) -> None:
         questions = [
@@ -83,7 +83,7 @@ class RetrieverObjective(ShuffledObjective[GraphRetriever, tuple[int, int]]):
 
 
 def score_triples(
-    network: GraphRetriever, sets: Sequence[EncodedQuestions]
+    network: GraphRetriever, sets: Sequence[EncodedSubgraphs]
 ) -> Iterator[tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]]:
     """Yield the logits of each question's triples, −∞ of pruned ones, and which are right."""
     with torch.no_grad():

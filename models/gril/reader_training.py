@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from ..training.loop import ShuffledObjective
 from ..training.objective import Figures, ParameterGroup
 from .config import F1, HITS, GrilConfig, JointOptions
-from .network import CLAMP, TRIPLES_PER_HOP, EncodedQuestions, GraphRetriever, GrowInputs, GrownSubgraph, HopPredictor
+from .network import CLAMP, TRIPLES_PER_HOP, EncodedSubgraphs, GraphRetriever, GrowInputs, GrownSubgraph, HopPredictor
 from .objective import graph_supervision
 from .passages import Bools, Floats, JointReader, Passage, ReaderOutput, ReaderQuestion, ReaderTarget
 from .scoring import Bridge, mask_of
@@ -67,7 +67,7 @@ class JointNetwork(nn.Module):
 
     def forward(
         self,
-        encoded: EncodedQuestions,
+        encoded: EncodedSubgraphs,
         questions: Sequence[int],
         num_triples: Sequence[int],
         precision: torch.dtype | None = None,
@@ -87,7 +87,7 @@ class JointNetwork(nn.Module):
 
     def outputs(
         self,
-        encoded: EncodedQuestions,
+        encoded: EncodedSubgraphs,
         questions: Sequence[int],
         num_triples: Sequence[int],
         precision: torch.dtype | None = None,
@@ -104,7 +104,7 @@ class JointNetwork(nn.Module):
         return {f"{name}.{key}": weight for name, part in parts.items() for key, weight in part.items()}
 
     def _build_questions(
-        self, encoded: EncodedQuestions, questions: Sequence[int], num_triples: Sequence[int]
+        self, encoded: EncodedSubgraphs, questions: Sequence[int], num_triples: Sequence[int]
     ) -> tuple[GrownSubgraph, GrowInputs, list[ReaderQuestion], Tensor | None, list[Ints]]:
         inputs = encoded.inputs(questions, supervised=self.training and self.options.graph_supervision)
         grown = self.retriever(inputs)
@@ -118,7 +118,7 @@ class JointNetwork(nn.Module):
         ]
         return grown, inputs, reader_questions, tokens, given_rows
 
-    def build_question(self, encoded: EncodedQuestions, question: int, rows: Ints) -> ReaderQuestion:
+    def build_question(self, encoded: EncodedSubgraphs, question: int, rows: Ints) -> ReaderQuestion:
         """Return a question with the passage its reader gets."""
         graphs = encoded.graphs
         passage, nodes = build_passage(encoded, question, rows)
@@ -131,7 +131,7 @@ class JointNetwork(nn.Module):
 
 
 def choose_triples(
-    grown: GrownSubgraph, encoded: EncodedQuestions, questions: Sequence[int], num_triples: Sequence[int]
+    grown: GrownSubgraph, encoded: EncodedSubgraphs, questions: Sequence[int], num_triples: Sequence[int]
 ) -> list[Ints]:
     """Return, for each question, the rows of the triples that the reader gets: the most probable that were kept."""
     probabilities = grown.path_probability.detach().cpu().numpy()
@@ -148,7 +148,7 @@ def choose_triples(
     return given
 
 
-def build_passage(encoded: EncodedQuestions, question: int, rows: Ints) -> tuple[Passage, Ints]:
+def build_passage(encoded: EncodedSubgraphs, question: int, rows: Ints) -> tuple[Passage, Ints]:
     """Return a question's passage, and the node of each candidate: the named ends of the triples except topics."""
     graphs = encoded.graphs
     texts = graphs.texts
@@ -176,8 +176,8 @@ class JointObjective(ShuffledObjective[JointNetwork, tuple[int, int]]):
         self,
         network: JointNetwork,
         hops: HopPredictor,
-        train: Sequence[EncodedQuestions],
-        dev: Sequence[EncodedQuestions],
+        train: Sequence[EncodedSubgraphs],
+        dev: Sequence[EncodedSubgraphs],
         config: GrilConfig,
     ) -> None:
         self._train, self._dev, self._config = train, dev, config
@@ -234,20 +234,20 @@ class JointObjective(ShuffledObjective[JointNetwork, tuple[int, int]]):
                     found += self.network.outputs(encoded, batch, numbers, self.training.dtype)
         return found
 
-    def _select_questions(self, encoded: EncodedQuestions) -> list[int]:
+    def _select_questions(self, encoded: EncodedSubgraphs) -> list[int]:
         """Return the questions to train and evaluate on: multiple-choice ones, and those with an answer in their
         subgraph.
         """
         return list(range(len(encoded.graphs))) if self._config.joint.open_domain else answerable_questions(encoded)
 
 
-def answerable_questions(encoded: EncodedQuestions) -> list[int]:
+def answerable_questions(encoded: EncodedSubgraphs) -> list[int]:
     """Return the questions that have an answer in their subgraph."""
     graphs = encoded.graphs
     return [each for each in range(len(graphs)) if graphs.is_answer[graphs.nodes_of(each)].any()]
 
 
-def numbers_of_triples(hops: HopPredictor, encoded: EncodedQuestions, config: GrilConfig) -> list[int]:
+def numbers_of_triples(hops: HopPredictor, encoded: EncodedSubgraphs, config: GrilConfig) -> list[int]:
     """Return how many triples the reader gets for each question."""
     if config.joint.num_triples:
         return [config.joint.num_triples] * len(encoded.graphs)

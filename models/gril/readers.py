@@ -12,17 +12,17 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ..star.backbone import describe_backbone, open_pretrained, open_stored_backbone
+from ..star.backbone import open_pretrained, open_stored_backbone, write_backbone_description
 from ..training.checkpoint import read_weights, write_weights
-from .choosing import ChoosingReader, PointingReader
+from .choosing import MultipleChoiceReader, PointingReader
 from .config import GrilDescription, GrilReaderDescription, JointOptions, Reads
 from .passages import JointReader, Passage
 from .reader_training import is_answer
-from .writing import WritingReader, WrittenReply
+from .writing import GenerativeReader, WrittenReply
 
-OF_BACKBONE: dict[Reads, type[PointingReader] | type[ChoosingReader]] = {
+OF_BACKBONE: dict[Reads, type[PointingReader] | type[MultipleChoiceReader]] = {
     "pointing": PointingReader,
-    "choosing": ChoosingReader,
+    "choosing": MultipleChoiceReader,
 }
 
 
@@ -30,10 +30,10 @@ def new_reader(options: JointOptions, device: str = "cpu") -> JointReader:
     """Return an untrained reader; raise `EncoderUnavailableError` or `CausalLMError` if its model is unavailable."""
     if options.reads == "writing":
         from ..language.lora import load_language_model
-        from .writing import WritingReader
+        from .writing import GenerativeReader
 
         model = load_language_model(options.reader, device=device)
-        writer = WritingReader(model, options.lora, options.max_tokens, has_text=options.text)
+        writer = GenerativeReader(model, options.lora, options.max_tokens, has_text=options.text)
         if options.checkpointing:
             writer.recompute()
         return writer
@@ -49,9 +49,9 @@ def open_reader(description: GrilReaderDescription, folder: Path, device: str = 
     weights: dict[str, Tensor] = read_weights(folder)
     if description.reads == "writing":
         from ..language.lora import load_language_model, restore_adapter
-        from .writing import WritingReader
+        from .writing import GenerativeReader
 
-        writer = WritingReader(
+        writer = GenerativeReader(
             load_language_model(description.name, device=device, fetch=False),
             description.lora,
             description.max_tokens,
@@ -69,8 +69,8 @@ def open_reader(description: GrilReaderDescription, folder: Path, device: str = 
 
 def write_reader(reader: JointReader, part: Path) -> None:
     """Write a reader into the folder of its part."""
-    if isinstance(reader, PointingReader | ChoosingReader):
-        describe_backbone(reader.backbone, part)
+    if isinstance(reader, PointingReader | MultipleChoiceReader):
+        write_backbone_description(reader.backbone, part)
     write_weights(reader.trained_weights(), part)
 
 
@@ -106,7 +106,7 @@ class ReaderModel:
         """Return, for each passage, the probability of each of its options; every passage has options."""
         if not passages:
             return []
-        assert isinstance(self._reader, ChoosingReader)
+        assert isinstance(self._reader, MultipleChoiceReader)
         with self._turn, torch.no_grad():
             found: list[Tensor] = self._reader(passages, options, self._tensor(tokens))
         return [each.exp().cpu().numpy() for each in found]
@@ -115,7 +115,7 @@ class ReaderModel:
         """Return the text written for each passage."""
         if not passages:
             return []
-        assert isinstance(self._reader, WritingReader)
+        assert isinstance(self._reader, GenerativeReader)
         with self._turn:
             return self._reader.replies(passages, self._tensor(tokens))
 

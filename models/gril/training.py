@@ -15,12 +15,12 @@ from ..subgraphs import QuestionGraphs, QuestionLabels
 from ..text.vectors import encode_each_once
 from ..training.checkpoint import Writer, check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..training.description import BadCheckpointError
-from ..training.kind import Inputs, Opening, Outcome, Phase, Training
+from ..training.kind import CheckpointOpenOptions, Inputs, Outcome, Phase, Training
 from ..training.loop import TrainingResult
 from ..training.objective import NothingToLearnError
 from ..training.trainer import fit_calibration
 from .config import BRIDGE, HOPS, READER, RETRIEVER, GrilConfig, GrilDescription, GrilReaderDescription
-from .network import EncodedQuestions, GraphRetriever, HopModel, HopObjective, HopPredictor
+from .network import EncodedSubgraphs, GraphRetriever, HopModel, HopObjective, HopPredictor
 from .objective import RetrieverObjective, score_triples
 from .passages import JointReader, ReaderTarget
 from .reader_training import JointNetwork, JointObjective
@@ -48,8 +48,8 @@ def gril_training(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Trainin
     wanted = reader_targets(inputs.beside, config) if config.joint.reader else {}
 
     @cache
-    def encoded() -> list[list[EncodedQuestions]]:
-        return [[EncodedQuestions(graphs, encode, device) for graphs in sets] for sets in (inputs.train, inputs.dev)]
+    def encoded() -> list[list[EncodedSubgraphs]]:
+        return [[EncodedSubgraphs(graphs, encode, device) for graphs in sets] for sets in (inputs.train, inputs.dev)]
 
     def new_retriever() -> GraphRetriever:
         return GraphRetriever(encoded()[0][0].dimension, config.hidden, config.score, config.grow)
@@ -129,7 +129,7 @@ def reader_targets(labels: Iterable[QuestionLabels], config: GrilConfig) -> dict
     return found
 
 
-def _best(network: GraphRetriever, dev: Sequence[EncodedQuestions]) -> list[tuple[float, float]]:
+def _best(network: GraphRetriever, dev: Sequence[EncodedSubgraphs]) -> list[tuple[float, float]]:
     found: list[tuple[float, float]] = []
     for scores, right in score_triples(network, dev):
         best = np.argsort(-scores, kind="stable")[: min(CALIBRATED, int(np.isfinite(scores).sum()))]
@@ -159,7 +159,7 @@ class GrilCheckpoint:
     Each raises `BadCheckpointError` for a damaged file; `reader` also for a checkpoint without one.
     """
 
-    def __init__(self, folder: Path, opening: Opening) -> None:
+    def __init__(self, folder: Path, opening: CheckpointOpenOptions) -> None:
         self._folder = folder
         self._opening = opening
         self.description = check_checkpoint(folder, GrilDescription, _parts)

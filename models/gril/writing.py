@@ -41,7 +41,7 @@ class WrittenReply:
     probability: float
 
 
-class WritingReader(nn.Module):
+class GenerativeReader(nn.Module):
     """model: as loaded; the constructor adds the LoRA. has_text: whether the prompt contains triples."""
 
     def __init__(self, model: ModelAndTokenizer, lora: LoraOptions, max_tokens: int, *, has_text: bool) -> None:

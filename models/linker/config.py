@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..ranges import Positive, Range, Ranged
-from ..training.description import ModelDescription, QuestionKey, TrainedOn
+from ..training.description import ModelDescription, QuestionKey, TrainingDataRecord
 from ..training.objective import TrainingOptions
 
 Floats = npt.NDArray[np.float32]
@@ -55,9 +55,9 @@ class LinkedCandidates:
         return digest.hexdigest()
 
     @property
-    def trained_on(self) -> TrainedOn:
+    def trained_on(self) -> TrainingDataRecord:
         """The training data's description in a checkpoint."""
-        return TrainedOn(self.name, self.questions_sha256, self.sha256, self.graph, len(self), 0)
+        return TrainingDataRecord(self.name, self.questions_sha256, self.sha256, self.graph, len(self), 0)
 
     @property
     def question_keys(self) -> list[QuestionKey]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..training.kind import LINKS, Inputs, ModelKind, Opening, Training
+from ..training.kind import LINKS, CheckpointOpenOptions, Inputs, ModelKind, Training
 from .config import FIGURES, LinkedCandidates, LinkerConfig, LinkerDescription
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def _train(config: LinkerConfig, inputs: Inputs[LinkedCandidates]) -> Training:
     return linker_training(config, inputs)
 
 
-def _open(folder: Path, _opening: Opening) -> tuple[LinkerDescription, CandidateScorer]:
+def _open(folder: Path, _opening: CheckpointOpenOptions) -> tuple[LinkerDescription, CandidateScorer]:
     from .training import read_linker
 
     return read_linker(folder)

@@ -52,7 +52,7 @@ _ONE = re.compile(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WayColumns:
+class SourceChainColumns:
     """One source of a batch. question, topic, hops, score, mean, num_ends, similarity, kind: (num_chains,).
 
     path: (num_chains, most hops), the hops of each as rows of `hop_vectors`, then −1. hop_vectors: see `plan`.
@@ -86,7 +86,7 @@ def asks_for_one(question: str) -> bool:
     return bool(_ONE.search(question))
 
 
-def way_features(ways: WayColumns) -> Floats:
+def way_features(ways: SourceChainColumns) -> Floats:
     """Return the features of each way, (num_ways, len(NAMES)), see above."""
     chain, question = ways.chain, ways.question
     num_questions = len(ways.num_topics)
@@ -125,7 +125,7 @@ def way_features(ways: WayColumns) -> Floats:
     return np.stack([np.asarray(each, dtype=np.float64) for each in columns], axis=1)
 
 
-def _plan(ways: WayColumns) -> tuple[Floats, Floats]:
+def _plan(ways: SourceChainColumns) -> tuple[Floats, Floats]:
     if not len(ways.plan):
         return np.zeros(len(ways.chain)), np.zeros(len(ways.chain))
     best = _largest(ways.plan, ways.question, len(ways.num_topics))
@@ -135,7 +135,7 @@ def _plan(ways: WayColumns) -> tuple[Floats, Floats]:
     return np.maximum(log, -SPAN)[ways.chain], np.maximum(behind, -SPAN)[ways.chain]
 
 
-def _met(ways: WayColumns) -> Floats:
+def _met(ways: SourceChainColumns) -> Floats:
     most = int(ways.topic.max(initial=0)) + 1
     pairs = np.unique(ways.candidate * most + ways.topic[ways.chain])
     topics = np.bincount(pairs // most, minlength=ways.num_candidates)

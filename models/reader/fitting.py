@@ -14,15 +14,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..f1 import choose_set
-from ..training.description import QuestionKey, TrainedOn
-from .features import NAMES, WayColumns, way_features
+from ..f1 import choose_answer_count
+from ..training.description import QuestionKey, TrainingDataRecord
+from .features import NAMES, SourceChainColumns, way_features
 from .model import (
     ABSENT,
     ANSWER_FEATURES,
     Reader,
     SourceWeights,
-    add_plan,
+    add_plan_scores,
     answer_features,
     best_ways,
     sigmoid,
@@ -39,7 +39,7 @@ FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Readings:
+class ReaderTrainingSet:
     """The candidates of a question set as the reader sees them: what it learns from (a `LearningSet`).
 
     texts, topics: of the questions. vectors: (num_questions, dimension), of the questions without their topics.
@@ -56,7 +56,7 @@ class Readings:
     starts: Ints
     is_right: Bools
     num_right: Ints
-    sources: tuple[tuple[str, str, WayColumns], ...]
+    sources: tuple[tuple[str, str, SourceChainColumns], ...]
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -70,16 +70,16 @@ class Readings:
         return digest.hexdigest()
 
     @property
-    def trained_on(self) -> TrainedOn:
+    def trained_on(self) -> TrainingDataRecord:
         """What a checkpoint says of it."""
-        return TrainedOn(self.name, self.questions_sha256, self.sha256, self.graph, len(self), 0)
+        return TrainingDataRecord(self.name, self.questions_sha256, self.sha256, self.graph, len(self), 0)
 
     @property
     def question_keys(self) -> list[QuestionKey]:
         """Id, text and topics of each question."""
         return [(text, text, topics) for text, topics in zip(self.texts, self.topics, strict=True)]
 
-    def set_plan(self, plans: Sequence[PathPlan]) -> Readings:
+    def set_plan(self, plans: Sequence[PathPlan]) -> ReaderTrainingSet:
         """Return the readings with what plans say of the chains: of question q the plan at q modulo their number."""
         found = []
         for name, kind, ways in self.sources:
@@ -89,14 +89,14 @@ class Readings:
             )
         return replace(self, sources=tuple(found))
 
-    def agreement(self, ways: WayColumns) -> Floats:
+    def agreement(self, ways: SourceChainColumns) -> Floats:
         """Return how right each chain is, (num_chains,): F1 of its ends against the right answers."""
         right = np.bincount(ways.chain, weights=self.is_right[ways.candidate], minlength=len(ways.question))
         found: Floats = 2 * right / (ways.num_ends + self.num_right[ways.question])
         return found
 
 
-def fit_reader(sets: Sequence[Readings], *, power: float = 1.0, learn_paths: bool = True) -> Reader:
+def fit_reader(sets: Sequence[ReaderTrainingSet], *, power: float = 1.0, learn_paths: bool = True) -> Reader:
     """Return the reader that is fitted on question sets with the same sources.
 
     power: candidates of a question weigh 1 / n^power of n, so that with 1 each question weighs the same. The plan that
@@ -115,7 +115,7 @@ def fit_reader(sets: Sequence[Readings], *, power: float = 1.0, learn_paths: boo
     return replace(fitted, plan=plan, calibration=calibration)
 
 
-def figures(readings: Readings, reader: Reader) -> dict[str, float]:
+def figures(readings: ReaderTrainingSet, reader: Reader) -> dict[str, float]:
     """Return F1, Hits@1 and expected calibration error over ten bins of confidence, of questions and the best that
     these candidates allow (``oracle``)."""
     found = figures_of_questions(readings, reader)
@@ -126,10 +126,10 @@ def figures(readings: Readings, reader: Reader) -> dict[str, float]:
     return {"f1": means["f1"], "hits_at_1": means["hits_at_1"], "ece": float(sum(gaps)), "oracle": means["oracle"]}
 
 
-def figures_of_questions(readings: Readings, reader: Reader) -> dict[str, Floats]:
+def figures_of_questions(readings: ReaderTrainingSet, reader: Reader) -> dict[str, Floats]:
     """Return F1, Hits@1 and confidence of the answer to each question, (num_questions,) each, and the highest F1 of
     any set of its candidates (``oracle``)."""
-    read = reader.read(add_plan(readings.sources, reader.plan, readings.vectors))
+    read = reader.read(add_plan_scores(readings.sources, reader.plan, readings.vectors))
     f1, best, first, sure = (np.zeros(len(readings)) for _ in range(4))
     for question in range(len(readings)):
         rows = np.arange(readings.starts[question], readings.starts[question + 1])
@@ -137,7 +137,7 @@ def figures_of_questions(readings: Readings, reader: Reader) -> dict[str, Floats
             continue
         order = rows[np.argsort(-read.logits[rows], kind="stable")]
         one = any(bool(ways.wants_one[question]) for _, _, ways in readings.sources)
-        number = choose_set(read.probabilities[order], one=one)
+        number = choose_answer_count(read.probabilities[order], one=one)
         right = readings.is_right[order]
         f1[question] = 2 * right[:number].sum() / (number + readings.num_right[question])
         best[question] = 2 * right.sum() / (right.sum() + readings.num_right[question])
@@ -174,7 +174,9 @@ def fit_logistic_regression(
     return np.append(slopes, beta[-1] - slopes @ mean)
 
 
-def _fit_weights(sets: Sequence[Readings], power: float, leave_out: int = -1, start: Reader | None = None) -> Reader:
+def _fit_weights(
+    sets: Sequence[ReaderTrainingSet], power: float, leave_out: int = -1, start: Reader | None = None
+) -> Reader:
     """Fit w and b of each source, then v over all; without one question in `FOLDS` where one is left out, which is
     fitted in a single round from `start`."""
     rows, candidate_weights = [], []
@@ -205,7 +207,7 @@ def _fit_weights(sets: Sequence[Readings], power: float, leave_out: int = -1, st
 
 
 def _fit_source(
-    sets: Sequence[WayColumns], right: Floats, weights: Floats, start: Floats | None
+    sets: Sequence[SourceChainColumns], right: Floats, weights: Floats, start: Floats | None
 ) -> tuple[Floats, Floats]:
     """Return w and b of a source, (len(NAMES) + 1,), and what they say of each candidate."""
     shifts = np.cumsum([0, *(each.num_candidates for each in sets)])
@@ -231,7 +233,7 @@ def _fit_source(
     return beta, np.maximum(best_ways(x @ beta[:-1] + beta[-1], candidate, len(right))[0], ABSENT)
 
 
-def _firsts(readings: Readings, reader: Reader, asked: Bools) -> tuple[Floats, Floats]:
+def _firsts(readings: ReaderTrainingSet, reader: Reader, asked: Bools) -> tuple[Floats, Floats]:
     """Return `ANSWER_FEATURES` of the questions `asked` that have a candidate, and whether their first one is right."""
     read = reader.read(readings.sources)
     answers, right = [], []
@@ -244,7 +246,7 @@ def _firsts(readings: Readings, reader: Reader, asked: Bools) -> tuple[Floats, F
     return np.array(answers).reshape(-1, len(ANSWER_FEATURES)), np.array(right)
 
 
-def _fit_plan(sets: Sequence[Readings]) -> tuple[PathPlan, list[Readings]]:
+def _fit_plan(sets: Sequence[ReaderTrainingSet]) -> tuple[PathPlan, list[ReaderTrainingSet]]:
     """Return the plan, and the sets with what a plan that was fitted without each question says of its chains."""
 
     def fit(left_out: int) -> PathPlan:

@@ -13,10 +13,10 @@ from pydantic import Field
 
 from ..ranges import Range, Ranged, Share
 from ..training.description import ModelDescription
-from ..training.kind import READINGS, Inputs, ModelKind, Opening, Outcome, Training
+from ..training.kind import READINGS, CheckpointOpenOptions, Inputs, ModelKind, Outcome, Training
 from ..training.objective import NothingToLearnError
 from .features import NAMES
-from .fitting import Readings, figures, fit_reader
+from .fitting import ReaderTrainingSet, figures, fit_reader
 from .model import ANSWER_FEATURES, READS, Reader, SourceWeights
 from .plan import PathPlan
 
@@ -52,7 +52,7 @@ class ReaderDescription(ModelDescription):
     reads: Reads = READS
 
 
-def _train(config: ReaderConfig, inputs: Inputs[Readings]) -> Training:
+def _train(config: ReaderConfig, inputs: Inputs[ReaderTrainingSet]) -> Training:
     def outcome(_: Mapping[str, Any]) -> Outcome:
         if not any(each.is_right.any() for each in inputs.train):
             raise NothingToLearnError("no question to learn from has a right answer among its candidates")
@@ -82,7 +82,7 @@ def _write(reader: Reader, part: Path) -> None:
     write_weights({name: torch.from_numpy(column.copy()) for name, column in columns.items()}, part)
 
 
-def _open(folder: Path, _opening: Opening) -> tuple[ReaderDescription, Reader]:
+def _open(folder: Path, _opening: CheckpointOpenOptions) -> tuple[ReaderDescription, Reader]:
     from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors
 
     description = check_checkpoint(folder, ReaderDescription, lambda said: said.parts)
@@ -114,7 +114,7 @@ def _about(description: ReaderDescription) -> tuple[str, str]:
     )
 
 
-KIND: ModelKind[ReaderConfig, ReaderDescription, Readings, tuple[ReaderDescription, Reader]] = ModelKind(
+KIND: ModelKind[ReaderConfig, ReaderDescription, ReaderTrainingSet, tuple[ReaderDescription, Reader]] = ModelKind(
     name="reader",
     title="Reader",
     summary="Train what chooses answers from the evidence of a recipe, without a language model.",

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .features import NAMES, SPAN, WayColumns, way_features
+from .features import NAMES, SPAN, SourceChainColumns, way_features
 from .plan import PathPlan
 
 Floats = npt.NDArray[np.float64]
@@ -84,7 +84,7 @@ class Reader:
             raise LookupError(f"it has weights of {', '.join(self.sources)}, and none of {name} ({kind})")
         return found
 
-    def read(self, sources: Sequence[tuple[str, str, WayColumns]]) -> ReaderScores:
+    def read(self, sources: Sequence[tuple[str, str, SourceChainColumns]]) -> ReaderScores:
         """Return what the weights say of candidates. sources: name, kind and columns of each.
 
         Shipped weights of several sources count alike; a reader of your own says how much each counts, and a source
@@ -156,9 +156,11 @@ def shipped_reader() -> Reader:
     return Reader.from_json(json.loads(text))
 
 
-def add_plan(
-    sources: Sequence[tuple[str, str, WayColumns]], plan: PathPlan | None, vectors: npt.NDArray[np.floating[Any]]
-) -> list[tuple[str, str, WayColumns]]:
+def add_plan_scores(
+    sources: Sequence[tuple[str, str, SourceChainColumns]],
+    plan: PathPlan | None,
+    vectors: npt.NDArray[np.floating[Any]],
+) -> list[tuple[str, str, SourceChainColumns]]:
     """Return the columns with what a plan says of each chain. vectors: (num_questions, dimension)."""
     if plan is None:
         return list(sources)

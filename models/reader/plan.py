@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .features import Floats, Ints, WayColumns
+from .features import Floats, Ints, SourceChainColumns
 
 Single = npt.NDArray[np.floating[Any]]
 MAX_HOPS = 4
@@ -34,7 +34,7 @@ class PathPlan:
     steps: Single
     length: Single
 
-    def score(self, vectors: npt.NDArray[np.floating[Any]], ways: WayColumns) -> Floats:
+    def score(self, vectors: npt.NDArray[np.floating[Any]], ways: SourceChainColumns) -> Floats:
         """Return the logit of each chain's path, (num_chains,). vectors: of questions, (num_questions, dimension)."""
         exact = PathPlan(*(each.astype(np.float64) for each in (self.last, self.steps, self.length)))
         return _score(exact, _Paths.of([(vectors, ways)])).round(5)  # the same alone and in a batch
@@ -51,7 +51,7 @@ class _Paths:
     length: Ints
 
     @classmethod
-    def of(cls, sets: Sequence[tuple[npt.NDArray[np.floating[Any]], WayColumns]]) -> _Paths:
+    def of(cls, sets: Sequence[tuple[npt.NDArray[np.floating[Any]], SourceChainColumns]]) -> _Paths:
         dimension = sets[0][0].shape[1]
         groups = np.cumsum([0, *(len(vectors) for vectors, _ in sets)])
         tables = np.cumsum([0, *(len(ways.hop_vectors) if len(ways.path) else 0 for _, ways in sets)])
@@ -73,7 +73,7 @@ class _Paths:
         )
 
 
-def fit_plan(sets: Sequence[tuple[npt.NDArray[np.floating[Any]], WayColumns, Floats]]) -> PathPlan:
+def fit_plan(sets: Sequence[tuple[npt.NDArray[np.floating[Any]], SourceChainColumns, Floats]]) -> PathPlan:
     """Return the plan fitted on sets: vectors of the questions, columns, and how right each chain is, (num_chains,).
 
     Of a question's chains those are wanted that are the rightest; a question without a right one teaches nothing.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..reg_triple.config import FIGURES
 from ..subgraphs import QuestionGraphs
-from ..training.kind import SUBGRAPHS, Inputs, ModelKind, Opening, Training
+from ..training.kind import SUBGRAPHS, CheckpointOpenOptions, Inputs, ModelKind, Training
 from .config import PART, EntityConfig, EntityDescription
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _train(config: EntityConfig, inputs: Inputs[QuestionGraphs]) -> Training:
     return scorer_training(config, inputs, "entity scorer", PART, objective, own_fields)
 
 
-def _open(folder: Path, opening: Opening) -> EntityModel:
+def _open(folder: Path, opening: CheckpointOpenOptions) -> EntityModel:
     from .network import EntityModel
     from .training import read_entity_scorer
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..mined import Pool
-from ..training.kind import POOLS, Inputs, ModelKind, Opening, Training
+from ..mined import PoolFile
+from ..training.kind import POOLS, CheckpointOpenOptions, Inputs, ModelKind, Training
 from .config import FIGURES, PathConfig, PathDescription
 
 if TYPE_CHECKING:
     from .network import PathModel
 
 
-def _train(config: PathConfig, inputs: Inputs[Pool]) -> Training:
+def _train(config: PathConfig, inputs: Inputs[PoolFile]) -> Training:
     from .training import decoder_training
 
     return decoder_training(config, inputs)
 
 
-def _open(folder: Path, opening: Opening) -> PathModel:
+def _open(folder: Path, opening: CheckpointOpenOptions) -> PathModel:
     from .network import PathModel
     from .training import read_path_decoder
 
@@ -38,7 +38,7 @@ def _about(description: PathDescription) -> tuple[str, str]:
     )
 
 
-KIND: ModelKind[PathConfig, PathDescription, Pool, PathModel] = ModelKind(
+KIND: ModelKind[PathConfig, PathDescription, PoolFile, PathModel] = ModelKind(
     name="reg-path",
     title="ReG path decoder",
     summary="Train ReG's relation path generator on the candidate pools of questions: a small decoder, or with "

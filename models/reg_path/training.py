@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..mined import Pool, PooledQuestion, supervision_of
+from ..mined import PooledQuestion, PoolFile, supervision_of
 from ..reg_triple.network import Encode
 from ..similarity import mask_topic
 from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
@@ -50,7 +50,7 @@ Pair = tuple[PathExample, tuple[str, ...]]
 """A path for a question."""
 
 
-def examples_of(pools: Sequence[Pool], vocabulary: RelationTokens) -> list[PathExample]:
+def examples_of(pools: Sequence[PoolFile], vocabulary: RelationTokens) -> list[PathExample]:
     """Return the training examples of pools: for each question and topic, the chains that leave it."""
     return [
         example
@@ -164,7 +164,7 @@ class DecoderObjective(PathObjective):
 PHASE = "path decoder"
 
 
-def decoder_training(config: PathConfig, inputs: Inputs[Pool]) -> Training:
+def decoder_training(config: PathConfig, inputs: Inputs[PoolFile]) -> Training:
     """Return the training of the decoder. `inputs.beside`: the `RelationTokens` of the graph's relations."""
     vocabulary: RelationTokens = inputs.beside
     encode = inputs.vectors_of(config.encoder).encoder.encode

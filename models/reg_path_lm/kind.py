@@ -5,22 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..mined import Pool
+from ..mined import PoolFile
 from ..reg_path.config import FIGURES
-from ..training.kind import POOLS, Inputs, ModelKind, Opening, Training, TrainingOption
+from ..training.kind import POOLS, CheckpointOpenOptions, Inputs, ModelKind, TrainCommandOption, Training
 from .config import PlanConfig, PlanDescription
 
 if TYPE_CHECKING:
     from .writing import PlanModel
 
 
-def _train(config: PlanConfig, inputs: Inputs[Pool]) -> Training:
+def _train(config: PlanConfig, inputs: Inputs[PoolFile]) -> Training:
     from .training import writer_training
 
     return writer_training(config, inputs)
 
 
-def _open(folder: Path, opening: Opening) -> PlanModel:
+def _open(folder: Path, opening: CheckpointOpenOptions) -> PlanModel:
     from .training import read_plan_writer
     from .writing import PlanModel
 
@@ -38,7 +38,7 @@ def _about(description: PlanDescription) -> tuple[str, str]:
     )
 
 
-KIND: ModelKind[PlanConfig, PlanDescription, Pool, PlanModel] = ModelKind(
+KIND: ModelKind[PlanConfig, PlanDescription, PoolFile, PlanModel] = ModelKind(
     name="reg-path-lm",
     title="ReG path writer",
     summary="Train a language model's LoRA to write relation paths, on the candidate pools of questions.",
@@ -50,8 +50,10 @@ KIND: ModelKind[PlanConfig, PlanDescription, Pool, PlanModel] = ModelKind(
     about=_about,
     figures=FIGURES,
     options=(
-        TrainingOption("--model", "Causal language model to train a LoRA on, by Hugging Face name or folder.", "model"),
-        TrainingOption("--lora-rank", "Rank of the LoRA (default: 8).", "lora.rank", int),
+        TrainCommandOption(
+            "--model", "Causal language model to train a LoRA on, by Hugging Face name or folder.", "model"
+        ),
+        TrainCommandOption("--lora-rank", "Rank of the LoRA (default: 8).", "lora.rank", int),
     ),
     examples=("lodestar train reg-path-lm --dataset train.jsonl.gz --dev dev.jsonl.gz --out writer --model FOLDER",),
 )

@@ -18,7 +18,7 @@ from ..language.lora import (
     load_language_model,
     restore_adapter,
 )
-from ..mined import Pool, supervision_of
+from ..mined import PoolFile, supervision_of
 from ..reg_path.network import RelationTokens
 from ..reg_path.training import Pair, PathExample, PathObjective, examples_of
 from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
@@ -27,7 +27,7 @@ from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import TrainingResult
 from ..training.trainer import fit_calibration
 from .config import PART, PlanConfig, PlanDescription
-from .writing import PlanText, log_probabilities
+from .writing import PlanTokenizer, log_probabilities
 
 
 def read_plan_writer(
@@ -62,7 +62,7 @@ class PlanObjective(PathObjective):
         network: nn.Module,
         train: Sequence[PathExample],
         dev: Sequence[PathExample],
-        text: PlanText,
+        text: PlanTokenizer,
         config: PlanConfig,
     ) -> None:
         super().__init__(
@@ -106,7 +106,7 @@ def limit_candidates(example: PathExample, most: int) -> PathExample:
 PHASE = "path writer"
 
 
-def writer_training(config: PlanConfig, inputs: Inputs[Pool]) -> Training:
+def writer_training(config: PlanConfig, inputs: Inputs[PoolFile]) -> Training:
     """Return the training of the LoRA. `inputs.beside`: the `RelationTokens` of the graph's relations.
 
     Its objective raises `CausalLMError` if the language model cannot be loaded.
@@ -117,7 +117,7 @@ def writer_training(config: PlanConfig, inputs: Inputs[Pool]) -> Training:
     def objective() -> PlanObjective:
         model = load_language_model(config.model, device=inputs.device)
         known = fingerprint(model)
-        text = PlanText(model.tokenizer, vocabulary)
+        text = PlanTokenizer(model.tokenizer, vocabulary)
         train, dev = (examples_of(pools, vocabulary) for pools in (inputs.train, inputs.dev))
         torch.manual_seed(config.training.seed)
         learned.append((PlanObjective(add_lora(model, config.lora), train, dev, text, config), known))

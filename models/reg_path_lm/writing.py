@@ -27,7 +27,7 @@ PROMPT = "Question: {question}\nTopic: {topic}\nRelations that lead from the top
 SEPARATOR = " <SEP>"
 
 
-class PlanText:
+class PlanTokenizer:
     """Prompts and paths as tokens. Raises `CausalLMError` for a tokenizer without an end token."""
 
     def __init__(self, tokenizer: Any, vocabulary: RelationTokens) -> None:
@@ -110,7 +110,7 @@ AT_A_TIME = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Prefix:
+class PathPrefix:
     """A prefix to expand: the relations from a topic of a question. offered: the relations that can follow."""
 
     question: str
@@ -132,11 +132,11 @@ class PlanModel:
         self._network: Any = network
         self._turn = threading.RLock()
 
-    def text(self, vocabulary: RelationTokens) -> PlanText:
+    def text(self, vocabulary: RelationTokens) -> PlanTokenizer:
         """Return the tokens of paths over these relations."""
-        return PlanText(self._tokenizer, vocabulary)
+        return PlanTokenizer(self._tokenizer, vocabulary)
 
-    def write(self, prefixes: Sequence[Prefix], text: PlanText, num_beams: int) -> list[ScoredRelations]:
+    def write(self, prefixes: Sequence[PathPrefix], text: PlanTokenizer, num_beams: int) -> list[ScoredRelations]:
         """Return, for each prefix, the `num_beams` offered relations that a beam search writes, with scores.
 
         A trie of the offered relations constrains the search: it can write no other relation, and none if none is
@@ -152,7 +152,7 @@ class PlanModel:
                     found[number] = self._score(prefixes[number], steps, text)
         return found
 
-    def _beam_search(self, prefixes: Sequence[Prefix], text: PlanText, num_beams: int) -> list[list[str]]:
+    def _beam_search(self, prefixes: Sequence[PathPrefix], text: PlanTokenizer, num_beams: int) -> list[list[str]]:
         """Return what a constrained beam search writes."""
         from transformers import GenerationConfig
 
@@ -192,7 +192,7 @@ class PlanModel:
             for place, each in enumerate(of_tokens)
         ]
 
-    def _score(self, prefix: Prefix, steps: Sequence[str], text: PlanText) -> ScoredRelations:
+    def _score(self, prefix: PathPrefix, steps: Sequence[str], text: PlanTokenizer) -> ScoredRelations:
         prompt = text.prompt(prefix.question, prefix.topic)
         distinct = {text.path((*prefix.path, step)): None for step in steps}
         if not distinct:
@@ -202,19 +202,19 @@ class PlanModel:
         return {step: both[text.path((*prefix.path, step))] for step in steps}
 
 
-def _beginning(prefix: Prefix, text: PlanText) -> Tokens:
+def _beginning(prefix: PathPrefix, text: PlanTokenizer) -> Tokens:
     walked = text.path(prefix.path)
     return text.prompt(prefix.question, prefix.topic) + walked + (text.separator if walked else ())
 
 
-def _by_tokens(prefix: Prefix, text: PlanText) -> dict[Tokens, list[str]]:
+def _by_tokens(prefix: PathPrefix, text: PlanTokenizer) -> dict[Tokens, list[str]]:
     found: dict[Tokens, list[str]] = {}
     for step in prefix.offered:
         found.setdefault(text.step(step), []).append(step)
     return found
 
 
-def _steps(rows: Sequence[Sequence[int]], of_tokens: Mapping[Tokens, list[str]], text: PlanText) -> list[str]:
+def _steps(rows: Sequence[Sequence[int]], of_tokens: Mapping[Tokens, list[str]], text: PlanTokenizer) -> list[str]:
     """Return the written relations in beam order, without duplicates."""
     found: dict[str, None] = {}
     for row in rows:

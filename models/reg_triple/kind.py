@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..subgraphs import QuestionGraphs
-from ..training.kind import SUBGRAPHS, Inputs, ModelKind, Opening, Training
+from ..training.kind import SUBGRAPHS, CheckpointOpenOptions, Inputs, ModelKind, Training
 from .config import FIGURES, PART, TripleConfig, TripleDescription
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def _train(config: TripleConfig, inputs: Inputs[QuestionGraphs]) -> Training:
     return scorer_training(config, inputs, "triple scorer", PART, objective)
 
 
-def _open(folder: Path, opening: Opening) -> TripleModel:
+def _open(folder: Path, opening: CheckpointOpenOptions) -> TripleModel:
     from .network import TripleModel
     from .training import read_triple_scorer
 

@@ -273,7 +273,7 @@ def _model(config: Any) -> nn.Module:
     return made
 
 
-def describe_backbone(backbone: Backbone, folder: Path) -> None:
+def write_backbone_description(backbone: Backbone, folder: Path) -> None:
     """Write the files that `open_stored_backbone` needs beside the weights into `folder`."""
     model: Any = backbone.model
     model.config.save_pretrained(folder)

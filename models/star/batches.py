@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ..text.verbalise import Hop, verbalise_hop
 from ..training.objective import ParameterGroup, TrainingOptions, encoder_and_heads, select_trained_weights
-from .examples import Candidates, Example, Ints, PathTable
+from .examples import Candidates, Ints, PathTable, QuestionExample
 from .networks import CrossBatch, DualBatch
 from .texts import CachedTokenizer, TextBatch
 
@@ -24,7 +24,7 @@ KeyT = TypeVar("KeyT")
 NetworkT = TypeVar("NetworkT", bound=nn.Module)
 
 
-class FileBatches(Generic[NetworkT]):
+class FileBatchObjective(Generic[NetworkT]):
     """An `Objective` except for `loss` and `evaluate`; each batch comes from one mined file."""
 
     def __init__(self, network: NetworkT, keys: Collection[Key], batch_size: int, training: TrainingOptions) -> None:
@@ -61,7 +61,7 @@ class FileBatches(Generic[NetworkT]):
     def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
         """Shuffle as `begin` did."""
         del state
-        FileBatches.begin(self, epoch)
+        FileBatchObjective.begin(self, epoch)
 
 
 def split_batches(texts: CachedTokenizer, many: Sequence[str], parts: int = PARTS) -> tuple[list[TextBatch], Ints]:
@@ -115,7 +115,7 @@ def _by_length(lengths: Sequence[int], parts: int) -> tuple[list[Ints], Ints]:
 
 
 def dual_batch(
-    texts: CachedTokenizer, table: PathTable, examples: Sequence[Example], candidates: Sequence[Candidates]
+    texts: CachedTokenizer, table: PathTable, examples: Sequence[QuestionExample], candidates: Sequence[Candidates]
 ) -> DualBatch:
     """Return the candidates of several questions as one batch, question after question."""
     starts = np.cumsum([0, *(len(example.masked) for example in examples)])

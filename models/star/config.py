@@ -82,7 +82,7 @@ class StarConfig(Ranged):
     """scorer: `cross`, the cross-attentive scorer over the dual encoder's shortlist, or `similarity`, the dual encoder
     alone. encoder: the backbone of both, by name or path. phrases: how many of what people say for a hop both networks
     read after its own words. mix: the weight of the cross-attentive scorer against the
-    dual encoder (see `mix_scores`); None to choose it on the dev questions.
+    dual encoder (see `mix_shortlist_scores`); None to choose it on the dev questions.
     """
 
     scorer: Scorer = "cross"
@@ -114,9 +114,9 @@ PAPER = StarConfig(mix=1.0)
 class StarDescription(ModelDescription):
     """The fields of ``star.json``.
 
-    mix: weight of the cross-attentive scorer, see `mix_scores`. pairs: number of pairs of question and relation by
-    source. similarity: weight of the untrained similarity in the dual encoder's score. phrases, meaning: as in its
-    configuration; checkpoints of earlier versions read neither.
+    mix: weight of the cross-attentive scorer, see `mix_shortlist_scores`. pairs: number of pairs of question and
+    relation by source. similarity: weight of the untrained similarity in the dual encoder's score. phrases, meaning: as
+    in its configuration; checkpoints of earlier versions read neither.
     """
 
     kind: ClassVar[str] = STAR

@@ -13,18 +13,18 @@ from torch import Tensor, nn
 
 from ..training.objective import Figures, TrainingOptions
 from .backbone import device_of
-from .batches import FileBatches, Key, cross_batch, part_of, path_words
+from .batches import FileBatchObjective, Key, cross_batch, part_of, path_words
 from .config import Negatives, PoolTrainingOptions
-from .examples import Candidates, Example, ExampleSet, Floats, Ints
-from .mixing import MIXES, best_mix, first_path_figures, mix_scores, path_weights, shares_of
-from .networks import listwise, path_weighted_contrastive
+from .examples import Candidates, ExampleSet, Floats, Ints, QuestionExample
+from .mixing import MIXES, best_mix, compute_target_shares, first_path_figures, mix_shortlist_scores, path_weights
+from .networks import listwise_loss, path_weighted_contrastive_loss
 from .texts import CachedTokenizer
 
-ExampleCandidates = Sequence[tuple[Example, Candidates]]
+ExampleCandidates = Sequence[tuple[QuestionExample, Candidates]]
 """Examples of one file, each with some of its candidates."""
 
 
-class CandidateReader(Protocol):
+class PoolCandidateScorer(Protocol):
     """Scores candidates with a network."""
 
     def logits(
@@ -38,7 +38,7 @@ class CandidateReader(Protocol):
         ...
 
 
-class CrossReader:
+class CrossCandidateScorer:
     """Encodes question and path together; s is the sigmoid of the logit."""
 
     def logits(
@@ -54,7 +54,7 @@ class CrossReader:
         return logits.sigmoid()
 
 
-def pairs_of(examples: ExampleSet, example: Example, candidates: Candidates) -> list[tuple[str, str]]:
+def pairs_of(examples: ExampleSet, example: QuestionExample, candidates: Candidates) -> list[tuple[str, str]]:
     """Return the question with the words of each path."""
     return [
         (example.text, path_words(example.mentions[topic], examples.table.path_hops(path), examples.table.num_phrases))
@@ -77,7 +77,7 @@ class TrainingPool:
 
 
 def pool_of(
-    example: Example,
+    example: QuestionExample,
     shares: Floats,
     negatives: Negatives,
     shortlist: Floats,
@@ -105,18 +105,18 @@ def pool_of(
 EXAMPLES_AT_ONCE = 16
 
 
-class PoolObjective(FileBatches[nn.Module]):
+class PoolObjective(FileBatchObjective[nn.Module]):
     """Trains a network to score positives above the negatives of a pool (see `PoolTrainingOptions`); `reader` computes
     its scores.
 
     `train_stop` and `dev_stop` are the dual encoder's scores of the reachable paths, per file and example. `mix` is the
-    network's weight against them (see `mix_scores`); None to choose it at each evaluation.
+    network's weight against them (see `mix_shortlist_scores`); None to choose it at each evaluation.
     """
 
     def __init__(
         self,
         network: nn.Module,
-        reader: CandidateReader,
+        reader: PoolCandidateScorer,
         texts: CachedTokenizer,
         train: Sequence[ExampleSet],
         dev: Sequence[ExampleSet],
@@ -143,7 +143,7 @@ class PoolObjective(FileBatches[nn.Module]):
         pools: dict[Key, TrainingPool] = {}
         for number, examples in enumerate(self.train):
             for at, example in enumerate(examples.examples):
-                shares = shares_of(example, options.positives, options.any_weight)
+                shares = compute_target_shares(example, options.positives, options.any_weight)
                 if shares.any():
                     pools[number, at] = pool_of(
                         example,
@@ -228,14 +228,14 @@ class PoolObjective(FileBatches[nn.Module]):
         shares = torch.zeros_like(logits)
         shares[:num_positives] = torch.from_numpy(pool.shares).to(logits.device)
         if self.options.loss == "listwise":
-            return listwise(logits, shares)
+            return listwise_loss(logits, shares)
         weights = torch.ones_like(logits)
         if self._weights:
             rows = [(path, True) for path in pool.positives.paths] + [(path, False) for path in negatives.paths]
             weights = torch.tensor([self._weights[key[0], int(p), right] for p, right in rows]).to(logits)
         is_positive = torch.arange(len(logits), device=logits.device) < num_positives
         scores = self.reader.score(logits, self.options.temperature)
-        return path_weighted_contrastive(scores, is_positive, weights, self.options.temperature, shares)
+        return path_weighted_contrastive_loss(scores, is_positive, weights, self.options.temperature, shares)
 
     def score(self, examples: ExampleSet, selected: ExampleCandidates) -> list[Floats]:
         """Return the logits of each example's candidates, (num_candidates,) each."""
@@ -255,10 +255,10 @@ class PoolObjective(FileBatches[nn.Module]):
         """Return the figures of the first path: both networks' scores order the dual encoder's shortlist."""
         ranked = list(self.iterate_shortlist_scores())
         mix, figures = best_mix(ranked, MIXES if self.mix is None else (self.mix,))
-        alone = first_path_figures((e, mix_scores(stop, own, rows, 1.0)) for e, stop, own, rows in ranked)
+        alone = first_path_figures((e, mix_shortlist_scores(stop, own, rows, 1.0)) for e, stop, own, rows in ranked)
         return {**figures, "mix": mix, **{f"alone_{name}": value for name, value in alone.items()}}
 
-    def iterate_shortlist_scores(self) -> Iterator[tuple[Example, Floats, Floats, Ints]]:
+    def iterate_shortlist_scores(self) -> Iterator[tuple[QuestionExample, Floats, Floats, Ints]]:
         """Yield each dev example with the dual encoder's scores, and the network's scores of the shortlisted rows."""
         for examples, stops in zip(self.dev, self.dev_stop, strict=True):
             best = [np.argsort(-stop, kind="stable")[: self.options.shortlist] for stop in stops]

@@ -16,12 +16,21 @@ from ..text.vectors import TextVectors
 from ..training.objective import Figures, TrainingOptions
 from ..word_places import read_asked_words
 from .backbone import device_of
-from .batches import FileBatches, dual_batch, part_of, split_batches
+from .batches import FileBatchObjective, dual_batch, part_of, split_batches
 from .config import DualOptions
-from .examples import Candidates, Example, ExampleSet, Floats, Ints, PathTable, RelationPairs, sample_pairs
+from .examples import (
+    Candidates,
+    ExampleSet,
+    Floats,
+    Ints,
+    PathTable,
+    QuestionExample,
+    RelationExampleSet,
+    sample_relation_examples,
+)
 from .mined import MinedQuestion, PathTrie
-from .mixing import first_path_figures, shares_of
-from .networks import DualEncoder, listwise
+from .mixing import compute_target_shares, first_path_figures
+from .networks import DualEncoder, listwise_loss
 from .texts import CachedTokenizer
 
 AT_ONCE = 64
@@ -38,7 +47,7 @@ def add_similarity(examples: ExampleSet, vectors: TextVectors, weights: Similari
     search counts relations; and all paths of a length are compared, where a search compares those in its beam.
     """
     similarity = PathSimilarity(vectors, weights)
-    found: list[Example] = []
+    found: list[QuestionExample] = []
     pairs = list(zip(examples.examples, examples.mined.questions, strict=True))
     for start in range(0, len(pairs), AT_ONCE):
         some = pairs[start : start + AT_ONCE]
@@ -53,12 +62,12 @@ def add_similarity(examples: ExampleSet, vectors: TextVectors, weights: Similari
     return replace(examples, examples=tuple(found))
 
 
-def _num_lengths(example: Example, table: PathTable) -> int:
+def _num_lengths(example: QuestionExample, table: PathTable) -> int:
     return len(np.unique(table.depths(example.reachable.paths)))
 
 
 def _by_length(
-    example: Example, question: MinedQuestion, table: PathTable
+    example: QuestionExample, question: MinedQuestion, table: PathTable
 ) -> Iterator[tuple[Ints, list[PathsOfTopic]]]:
     """Yield the paths of each length: their rows among the reachable ones, and the paths, topic by topic."""
     branching = np.array([value for reach in question.reach for value in _log_branching(reach)])
@@ -99,7 +108,7 @@ class _Targets:
     promises: tuple[tuple[Ints, Floats], ...]
 
 
-class DualObjective(FileBatches[DualEncoder]):
+class DualObjective(FileBatchObjective[DualEncoder]):
     """Listwise: the softmax over all reachable paths of a question against the target shares.
 
     stop: each path followed by END. extend: among the paths of each length that can continue, the part of the shares
@@ -114,7 +123,7 @@ class DualObjective(FileBatches[DualEncoder]):
         dev: Sequence[ExampleSet],
         options: DualOptions,
         training: TrainingOptions,
-        pairs: RelationPairs | None = None,
+        pairs: RelationExampleSet | None = None,
     ) -> None:
         self.texts = texts
         self.dev = dev
@@ -125,7 +134,7 @@ class DualObjective(FileBatches[DualEncoder]):
             (number, at): _Targets(shares, tuple(iterate_continuations(examples.table, example.reachable, shares)))
             for number, examples in enumerate(train)
             for at, example in enumerate(examples.examples)
-            if (shares := shares_of(example, options.positives, options.any_weight)).any()
+            if (shares := compute_target_shares(example, options.positives, options.any_weight)).any()
         }
         super().__init__(network, self._targets, options.batch_size, training)
 
@@ -157,10 +166,10 @@ class DualObjective(FileBatches[DualEncoder]):
             similar = self.options.similarity * torch.from_numpy(np.stack(beside)).to(stop.device)
             stop, extend = stop + similar[0], extend + similar[1]
         targets = self._targets[key]
-        total = listwise(stop, torch.from_numpy(targets.shares).to(stop.device))
+        total = listwise_loss(stop, torch.from_numpy(targets.shares).to(stop.device))
         for beginnings, beyond in targets.promises:
             chosen = torch.from_numpy(beginnings).to(stop.device)
-            part = listwise(extend[chosen], torch.from_numpy(beyond).to(stop.device))
+            part = listwise_loss(extend[chosen], torch.from_numpy(beyond).to(stop.device))
             total = total + self.options.extend_weight * part
         return total
 
@@ -168,7 +177,7 @@ class DualObjective(FileBatches[DualEncoder]):
         """Return the cross-entropy of each pair's relations, in the direction that fits better."""
         assert self.pairs
         chance = random.Random(seed)  # noqa: S311 - a sample, no secret
-        sample = sample_pairs(self.pairs, self.options.pair_batch, self.options.pair_others, chance)
+        sample = sample_relation_examples(self.pairs, self.options.pair_batch, self.options.pair_others, chance)
         dual = self.network
         device = device_of(network)
         questions = dual.encode(self.texts.batch([self.texts.encode_single(text) for text in sample.texts]).to(device))
@@ -185,7 +194,7 @@ class DualObjective(FileBatches[DualEncoder]):
             (example, stop) for examples in self.dev for example, stop in self.iterate_stop_scores(examples)
         )
 
-    def iterate_stop_scores(self, examples: ExampleSet) -> Iterator[tuple[Example, Floats]]:
+    def iterate_stop_scores(self, examples: ExampleSet) -> Iterator[tuple[QuestionExample, Floats]]:
         """Yield each example with the stop scores of its reachable paths."""
         device = device_of(self.network)
         for start in range(0, len(examples.examples), EVALUATION_BATCH):

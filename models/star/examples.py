@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..similarity import mask_topic
 from ..text.verbalise import DirectedRelation, Hop, RelationWords, verbalise_hop
-from .mined import INVERSE, THROUGH, Hops, Mined, MinedQuestion, hop_of, iterate_paths, words_of
+from .mined import INVERSE, THROUGH, Hops, MinedFile, MinedQuestion, hop_of, iterate_paths, words_of
 
 Ints = npt.NDArray[np.int64]
 
@@ -142,7 +142,7 @@ class PathSlice:
 
 
 @dataclass(frozen=True, slots=True)
-class RelationPair:
+class RelationExample:
     """A question without its topics' mentions, and the numbers of the relations that lead to its answers."""
 
     text: str
@@ -150,17 +150,17 @@ class RelationPair:
 
 
 @dataclass(frozen=True, slots=True)
-class RelationPairs:
+class RelationExampleSet:
     """Pairs over one list of relations, with their words. `name` and `sha256` describe their source."""
 
     name: str
     sha256: str
     relations: tuple[RelationWords, ...]
-    pairs: tuple[RelationPair, ...]
+    pairs: tuple[RelationExample, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class PairSample:
+class RelationExampleSample:
     """A sample of pairs with relations to distinguish: the questions' texts; the relations' words, forwards and
     inverse; and, for each question, the rows of its right relations.
     """
@@ -171,14 +171,16 @@ class PairSample:
     right: tuple[tuple[int, ...], ...]
 
 
-def sample_pairs(pairs: RelationPairs, num_pairs: int, num_others: int, chance: random.Random) -> PairSample:
+def sample_relation_examples(
+    pairs: RelationExampleSet, num_pairs: int, num_others: int, chance: random.Random
+) -> RelationExampleSample:
     """Return `num_pairs` of the pairs, with their relations and up to `num_others` wrong ones."""
     chosen = chance.sample(pairs.pairs, min(num_pairs, len(pairs.pairs)))
     others = chance.sample(range(len(pairs.relations)), min(num_others, len(pairs.relations)))
     numbers = list(dict.fromkeys([number for pair in chosen for number in pair.relations] + others))
     row = {number: at for at, number in enumerate(numbers)}
     words = [pairs.relations[number] for number in numbers]
-    return PairSample(
+    return RelationExampleSample(
         tuple(pair.text for pair in chosen),
         _verbalise_steps(words, inverse=False),
         _verbalise_steps(words, inverse=True),
@@ -193,7 +195,7 @@ def _verbalise_steps(words: Sequence[RelationWords], *, inverse: bool) -> tuple[
 ENOUGH_F1 = 0.5
 
 
-def mark_remaining_paths(example: Example, table: PathTable) -> Bools:
+def mark_remaining_paths(example: QuestionExample, table: PathTable) -> Bools:
     """Return which of the reachable paths do not use these relations, (num_reachable,)."""
     least = min(ENOUGH_F1, float(example.f1.max(initial=0.0)))
     right = example.positive | ((example.f1 >= least) & example.is_right)
@@ -233,7 +235,7 @@ class Candidates:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class QuestionExample:
     """One question with every path reachable from its topics, and how good each is.
 
     masked: the question without each topic's mention. reachable: all paths in the graph. precision, recall and f1: of
@@ -269,17 +271,17 @@ class ExampleSet:
     """The examples of one mined file."""
 
     table: PathTable
-    examples: tuple[Example, ...]
-    mined: Mined
+    examples: tuple[QuestionExample, ...]
+    mined: MinedFile
 
 
-def examples_of(mined: Mined, num_phrases: int = 0) -> ExampleSet:
+def examples_of(mined: MinedFile, num_phrases: int = 0) -> ExampleSet:
     """Return the examples of a mined file, in its order; num_phrases: see `verbalise_hop`."""
     table = PathTable(words_of(mined.mining), num_phrases)
     return ExampleSet(table, tuple(_example(question, table) for question in mined.questions), mined)
 
 
-def _example(question: MinedQuestion, table: PathTable) -> Example:
+def _example(question: MinedQuestion, table: PathTable) -> QuestionExample:
     found = [(table.number(hops), topic) for topic, reach in enumerate(question.reach) for hops in iterate_paths(reach)]
     row = {key: at for at, key in enumerate(found)}
     values = np.zeros((3, len(found)), dtype=np.float32)
@@ -293,7 +295,7 @@ def _example(question: MinedQuestion, table: PathTable) -> Example:
         positive[at] = path.positive
         if path.shortest and first_shortest < 0:
             first_shortest = at
-    return Example(
+    return QuestionExample(
         id=question.id,
         text=question.text,
         topic_ids=tuple(topic.id for topic in question.topics),

@@ -6,21 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..training.description import STAR
-from ..training.kind import PATHS, Inputs, ModelKind, Opening, Training, TrainingOption
+from ..training.kind import PATHS, CheckpointOpenOptions, Inputs, ModelKind, TrainCommandOption, Training
 from .config import PAPER, StarConfig, StarDescription
-from .mined import Mined
+from .mined import MinedFile
 
 if TYPE_CHECKING:
     from .scoring import StarModel
 
 
-def _train(config: StarConfig, inputs: Inputs[Mined]) -> Training:
+def _train(config: StarConfig, inputs: Inputs[MinedFile]) -> Training:
     from .training import star_training
 
     return star_training(config, inputs)
 
 
-def _open(folder: Path, opening: Opening) -> StarModel:
+def _open(folder: Path, opening: CheckpointOpenOptions) -> StarModel:
     from .scoring import StarModel, read_checkpoint
 
     return StarModel(read_checkpoint(folder, opening.device, opening.dtype))
@@ -52,7 +52,7 @@ def _use(description: StarDescription) -> str:
     )
 
 
-KIND: ModelKind[StarConfig, StarDescription, Mined, StarModel] = ModelKind(
+KIND: ModelKind[StarConfig, StarDescription, MinedFile, StarModel] = ModelKind(
     name=STAR,
     title="STAR path scorer",
     summary="Train STAR's path scorer, and the dual encoder that shortlists for it.",
@@ -65,7 +65,7 @@ KIND: ModelKind[StarConfig, StarDescription, Mined, StarModel] = ModelKind(
     figures=("hits_at_1_any", "hits_at_1_expected", "f1"),
     presets={"best": StarConfig, "paper": lambda: PAPER},
     options=(
-        TrainingOption(
+        TrainCommandOption(
             "--scorer",
             "similarity: the dual encoder alone, quicker (default: cross).",
             "scorer",

@@ -1,8 +1,8 @@
 """Read and write mined training data: the paths that hard path mining found for each question.
 
-The file format is that of `models.mined`: the first line describes the file (`Mining`), every other line is a question
-(`MinedQuestion`). Paths are written in walking order. A hop is a relation, with ``^`` before it if it is inverse (tail
-to head), or the relations into an unnamed mediator and out of it with `THROUGH` between them.
+The file format is that of `models.mined`: the first line describes the file (`MinedFileOrigin`), every other line is a
+question (`MinedQuestion`). Paths are written in walking order. A hop is a relation, with ``^`` before it if it is
+inverse (tail to head), or the relations into an unnamed mediator and out of it with `THROUGH` between them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pydantic import Field, FiniteFloat
 from typing_extensions import TypeAliasType
 
 from ..f1 import f1_of
-from ..mined import header_of, read_lines, write_lines
+from ..mined import header_of, read_lines, write_mined_records
 from ..ranges import Range, Share
-from ..text.verbalise import NO_MEANING, DirectedRelation, Hop, Meaning, RelationWords
-from ..training.description import QuestionKey, TrainedOn, decode_dataclass
+from ..text.verbalise import NO_MEANING, DirectedRelation, Hop, RelationMeaning, RelationWords
+from ..training.description import QuestionKey, TrainingDataRecord, decode_dataclass
 
 THROUGH = " → "
 INVERSE = "^"
@@ -102,7 +102,7 @@ class MinedQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Mining:
+class MinedFileOrigin:
     """The origin of a mined file: the question set, the graph, the encoder and the options.
 
     relations: the words of every relation of the graph: the type it leads from ("" if unknown), then its properties.
@@ -118,23 +118,23 @@ class Mining:
     options: Mapping[str, Any] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     """The number of questions, paths and negatives of each kind."""
-    meanings: Mapping[str, Meaning] = field(default_factory=dict)
+    meanings: Mapping[str, RelationMeaning] = field(default_factory=dict)
     """What relations mean to people, by name; empty in files of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mined:
+class MinedFile:
     """A mined file in memory. `sha256` is of its unpacked content."""
 
-    mining: Mining
+    mining: MinedFileOrigin
     questions: tuple[MinedQuestion, ...]
     sha256: str
 
     @property
-    def trained_on(self) -> TrainedOn:
+    def trained_on(self) -> TrainingDataRecord:
         """The training data's description in a checkpoint."""
         mining = self.mining
-        return TrainedOn(
+        return TrainingDataRecord(
             mining.questions, mining.questions_sha256, self.sha256, mining.graph, len(self.questions), mining.max_hop
         )
 
@@ -151,7 +151,7 @@ def hop_of(written: str, words: Mapping[str, RelationWords]) -> Hop:
     )
 
 
-def words_of(mining: Mining) -> dict[str, RelationWords]:
+def words_of(mining: MinedFileOrigin) -> dict[str, RelationWords]:
     """Return the words of every relation of the graph."""
     return {
         name: RelationWords(domain, tuple(rest), mining.meanings.get(name, NO_MEANING))
@@ -166,12 +166,12 @@ def iterate_paths(reach: PathTrie, before: Hops = ()) -> Iterator[Hops]:
         yield from iterate_paths(following, (*before, hop))
 
 
-def write_mined_file(path: Path, mining: Mining, questions: Iterable[MinedQuestion]) -> None:
+def write_mined_file(path: Path, mining: MinedFileOrigin, questions: Iterable[MinedQuestion]) -> None:
     """Write a mined file atomically; the same questions give the same bytes."""
     header = asdict(mining)
     if not mining.meanings:
         del header["meanings"]
-    write_lines(path, header, questions)
+    write_mined_records(path, header, questions)
 
 
 def is_mined(path: Path) -> bool:
@@ -179,13 +179,13 @@ def is_mined(path: Path) -> bool:
     return {"questions_sha256", "relations", "max_hop"} <= header_of(path).keys()
 
 
-def read_mined_file(path: Path) -> Mined:
+def read_mined_file(path: Path) -> MinedFile:
     """Return a mined file; raise `MinedFileError` if it is missing, damaged or of another format."""
     known: set[str] = set()
-    return Mined(
+    return MinedFile(
         *read_lines(
             path,
-            lambda fields: decode_dataclass(Mining, json.dumps(fields)),
+            lambda fields: decode_dataclass(MinedFileOrigin, json.dumps(fields)),
             MinedQuestion,
             lambda question, mining: _check_question(question, mining, known),
             what="mined paths",
@@ -194,7 +194,7 @@ def read_mined_file(path: Path) -> Mined:
     )
 
 
-def _check_question(question: MinedQuestion, mining: Mining, known: set[str]) -> MinedQuestion:
+def _check_question(question: MinedQuestion, mining: MinedFileOrigin, known: set[str]) -> MinedQuestion:
     """Return the question; raise `ValueError` if its parts, or it and the first line, do not fit together.
 
     known: hops already found to have words; this call adds its own.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..similarity import lower_other_scores
 from ..training.objective import Figures
 from .config import Positives
-from .examples import Example, Floats
+from .examples import Floats, QuestionExample
 
 PathT = TypeVar("PathT", bound=Hashable)
 
@@ -38,7 +38,7 @@ section 4.1). single: one shortest path (STAR without hard path mining).
 """
 
 
-def shares_of(example: Example, positives: Positives, any_weight: float) -> Floats:
+def compute_target_shares(example: QuestionExample, positives: Positives, any_weight: float) -> Floats:
     """Return the share of each reachable path, (num_reachable,), summing to 1; all 0 without positives.
 
     `any_weight` is a bonus on F1 for reaching a right answer at all, with the positives `f1`. If an annotator wrote the
@@ -62,7 +62,7 @@ def shares_of(example: Example, positives: Positives, any_weight: float) -> Floa
 NAMES = ("hits_at_1_any", "hits_at_1_expected", "f1")
 
 
-def first_path_figures(ranked: Iterable[tuple[Example, Floats]]) -> Figures:
+def first_path_figures(ranked: Iterable[tuple[QuestionExample, Floats]]) -> Figures:
     """Return the figures of the best path of each question, given the scores of its reachable paths.
 
     hits_at_1_any: it leads to a right answer. hits_at_1_expected: the share of its ends that are right. f1: of its
@@ -95,7 +95,7 @@ def blend_scores(stop: Floats, cross: Floats, mix: float) -> Floats:
     return np.asarray((1 - mix) * stop + mix * cross, dtype=np.float32)
 
 
-def mix_scores(stop: Floats, cross: Floats, rows: Rows, mix: float) -> Floats:
+def mix_shortlist_scores(stop: Floats, cross: Floats, rows: Rows, mix: float) -> Floats:
     """Return the scores of all paths. stop: (num_paths,). cross: (num_shortlisted,), of the paths at `rows`. mix: λ."""
     scores = np.asarray(stop, dtype=np.float32).copy()
     scores[rows] = blend_scores(stop[rows], cross, mix)
@@ -104,11 +104,13 @@ def mix_scores(stop: Floats, cross: Floats, rows: Rows, mix: float) -> Floats:
 
 
 def best_mix(
-    ranked: Sequence[tuple[Example, Floats, Floats, Rows]], mixes: Sequence[float] = MIXES
+    ranked: Sequence[tuple[QuestionExample, Floats, Floats, Rows]], mixes: Sequence[float] = MIXES
 ) -> tuple[float, Figures]:
     """Return the λ with the best figures on these dev examples, and the figures; ties go to the smallest λ."""
     figures = {
-        mix: first_path_figures((example, mix_scores(stop, cross, rows, mix)) for example, stop, cross, rows in ranked)
+        mix: first_path_figures(
+            (example, mix_shortlist_scores(stop, cross, rows, mix)) for example, stop, cross, rows in ranked
+        )
         for mix in mixes
     }
     best = max(mixes, key=lambda mix: (figures[mix]["selection_metric"], -mix))

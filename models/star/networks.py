@@ -132,7 +132,7 @@ def _mlp(inputs: int, outputs: int) -> nn.Sequential:
 
 
 @dataclass(frozen=True, slots=True)
-class Attention:
+class SpecialTokenAttention:
     """The special tokens' attention: question, of `[QSP]` over the question's tokens, and path, of `[PSP]` over the
     path's; (num_pairs, length) each, 0 outside, rows sum to 1.
     """
@@ -183,7 +183,7 @@ class CrossAttentiveScorer(nn.Module):
         """Return the logits of s, (num_pairs,)."""
         return torch.cat([self.read(part)[0] for part in batch.parts])[batch.rows]
 
-    def read(self, batch: PairBatch) -> tuple[Tensor, Attention]:
+    def read(self, batch: PairBatch) -> tuple[Tensor, SpecialTokenAttention]:
         """Return the logits of s, (num_pairs,), and the attention behind them."""
         text = batch.text
         hidden = hidden_states(self.encoder, text.ids, text.mask, self.precision)
@@ -193,10 +193,10 @@ class CrossAttentiveScorer(nn.Module):
         from_path, path_weights = attend(path, hidden, batch.is_path, self.query_map, self.key_map)
         joined = torch.cat([hidden[:, 0], question + from_question, path + from_path], dim=-1)
         logits = self.feed_forward(joined)[:, 0].float()
-        return logits, Attention(question_weights, path_weights)
+        return logits, SpecialTokenAttention(question_weights, path_weights)
 
 
-def path_weighted_contrastive(
+def path_weighted_contrastive_loss(
     scores: Tensor, is_positive: Tensor, weights: Tensor, temperature: float, shares: Tensor | None = None
 ) -> Tensor:
     """Return STAR's loss (section 4.2); our reading, as the text has no formula.
@@ -217,7 +217,7 @@ def path_weighted_contrastive(
     return (each * weights * shares)[is_positive].sum()
 
 
-def listwise(scores: Tensor, shares: Tensor) -> Tensor:
+def listwise_loss(scores: Tensor, shares: Tensor) -> Tensor:
     """Return the cross-entropy of the softmax over all candidates with their target shares; ours, not from a paper.
 
         L = −Σ_p t(p) · log( e^{s(p)} / Σ_p' e^{s(p')} )

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from ..splitting import BatchSplitter
 from ..text.verbalise import Hop, verbalise_hop
 from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
-from .backbone import Backbone, describe_backbone, device_of, open_stored_backbone
+from .backbone import Backbone, device_of, open_stored_backbone, write_backbone_description
 from .batches import cross_batch, path_words, split_batches
 from .config import StarDescription
 from .examples import Floats
@@ -47,7 +47,7 @@ class Network:
 
     def write(self, part: Path) -> None:
         """Write the files of a part."""
-        describe_backbone(self.backbone, part)
+        write_backbone_description(self.backbone, part)
         write_weights(self.network.state_dict(), part)
 
 

@@ -14,11 +14,11 @@ from ..training.objective import Figures
 from ..training.trainer import fit_calibration
 from .backbone import open_pretrained
 from .config import StarConfig
-from .cross_training import CrossReader, PoolObjective
+from .cross_training import CrossCandidateScorer, PoolObjective
 from .dual_training import DualObjective, add_similarity
-from .examples import Example, ExampleSet, Floats, RelationPairs, examples_of, mark_remaining_paths
-from .mined import Mined
-from .mixing import first_path_figures, mix_scores
+from .examples import ExampleSet, Floats, QuestionExample, RelationExampleSet, examples_of, mark_remaining_paths
+from .mined import MinedFile
+from .mixing import first_path_figures, mix_shortlist_scores
 from .networks import INITIAL_HOP_COST, CrossAttentiveScorer, DualEncoder
 from .scoring import Network
 from .texts import CachedTokenizer
@@ -29,12 +29,12 @@ DUAL, CROSS = "dual encoder", "cross-attentive scorer"
 """The phases, by their display names."""
 
 
-def star_training(config: StarConfig, inputs: Inputs[Mined]) -> Training:
+def star_training(config: StarConfig, inputs: Inputs[MinedFile]) -> Training:
     """Return the training: the dual encoder, then the cross-attentive scorer if `config` asks for it.
 
     `inputs.beside`: additional pairs of question and relation for the dual encoder, or None.
     """
-    pairs: RelationPairs | None = inputs.beside
+    pairs: RelationExampleSet | None = inputs.beside
     star = _Star(config, inputs, pairs)
     options = config.as_json()
     before: dict[str, Any] = {key: options[key] for key in ("encoder", "mix", "dual", "phrases") if key in options}
@@ -73,7 +73,7 @@ def star_training(config: StarConfig, inputs: Inputs[Mined]) -> Training:
 class _Star:
     """Both networks and their data: the dual encoder makes the cross-attentive scorer's shortlists."""
 
-    def __init__(self, config: StarConfig, inputs: Inputs[Mined], pairs: RelationPairs | None) -> None:
+    def __init__(self, config: StarConfig, inputs: Inputs[MinedFile], pairs: RelationExampleSet | None) -> None:
         self.networks: dict[str, Network] = {}
         self._config = config
         self._inputs = inputs
@@ -116,7 +116,7 @@ class _Star:
         self.networks["cross"] = Network(backbone, network)
         self._cross = PoolObjective(
             network,
-            CrossReader(),
+            CrossCandidateScorer(),
             CachedTokenizer(backbone.tokenizer),
             self._train,
             self._dev,
@@ -139,11 +139,11 @@ class _Star:
             if example.similarity is not None
         )
 
-    def iterate_scores(self, mix: float) -> Iterator[tuple[Example, Floats]]:
+    def iterate_scores(self, mix: float) -> Iterator[tuple[QuestionExample, Floats]]:
         """Yield each dev example with the scores of its paths by all trained networks."""
         if self._cross:
             for example, stop, scores, rows in self._cross.iterate_shortlist_scores():
-                yield example, mix_scores(stop, scores, rows, mix)
+                yield example, mix_shortlist_scores(stop, scores, rows, mix)
         else:
             for examples in self._dev:
                 yield from self._dual.iterate_stop_scores(examples)

@@ -25,7 +25,7 @@ from torch import Tensor
 
 from ..message_text import one_line
 from ..ranges import Count
-from ..whole_file import atomic_write, file_sha256, storage_errors
+from ..whole_file import atomic_write, file_sha256, translate_safetensors_errors
 from .description import FORMAT, BadCheckpointError, DescriptionT, ModelDescription, decode_dataclass, load_description
 
 CARD = "README.md"
@@ -36,7 +36,7 @@ Writer = Callable[[Path], None]
 """Writes the files of a part into its folder."""
 
 
-def write_folder(folder: Path, description: ModelDescription, parts: Mapping[str, Writer], card: str) -> None:
+def write_checkpoint(folder: Path, description: ModelDescription, parts: Mapping[str, Writer], card: str) -> None:
     """Write a checkpoint atomically in place of the one before: its description, its parts, its card.
 
     Raises `OSError` if it cannot be written, `ValueError` for a description with NaN or infinity.
@@ -47,7 +47,7 @@ def write_folder(folder: Path, description: ModelDescription, parts: Mapping[str
         draft.mkdir(parents=True)
         for name, writer in parts.items():
             (draft / name).mkdir()
-            with storage_errors():
+            with translate_safetensors_errors():
                 writer(draft / name)
         written = sorted(path for path in draft.rglob("*") if path.is_file())
         hashes = {path.relative_to(draft).as_posix(): file_sha256(path) for path in written}

@@ -51,7 +51,7 @@ class BadCheckpointError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class TrainedOn:
+class TrainingDataRecord:
     """A file that a checkpoint was trained or selected on: the question set, its hash, the graph."""
 
     questions: str
@@ -77,8 +77,8 @@ class ModelDescription:
 
     calibration: tuple[Coefficient, Coefficient]
     config: Mapping[str, Any]
-    train: tuple[TrainedOn, ...]
-    dev: tuple[TrainedOn, ...]
+    train: tuple[TrainingDataRecord, ...]
+    dev: tuple[TrainingDataRecord, ...]
     figures: Mapping[str, Mapping[str, FiniteFloat]]
     seconds: Mapping[str, FiniteFloat] = field(default_factory=dict)
     revision: str = ""
@@ -95,7 +95,7 @@ class ModelDescription:
 DescriptionT = TypeVar("DescriptionT", bound=ModelDescription)
 
 
-def kind_of(folder: Path, kinds: Collection[str]) -> str:
+def read_checkpoint_kind(folder: Path, kinds: Collection[str]) -> str:
     """Return the kind of the checkpoint in a folder; raise `BadCheckpointError` if there is none."""
     try:
         for kind in kinds:

@@ -15,7 +15,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
-from .description import BadCheckpointError, ModelDescription, QuestionKey, TrainedOn, kind_of
+from .description import BadCheckpointError, ModelDescription, QuestionKey, TrainingDataRecord, read_checkpoint_kind
 from .objective import TrainingOptions
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LearnsFrom = Literal["paths", "subgraphs", "pools", "links", "readings"]
 PATHS: LearnsFrom = "paths"
-"""Paths that `lodestar mine` found: `models.star.mined.Mined`."""
+"""Paths that `lodestar mine` found: `models.star.mined.MinedFile`."""
 SUBGRAPHS: LearnsFrom = "subgraphs"
 """Subgraphs around the topics of questions: `models.subgraphs.QuestionGraphs`."""
 POOLS: LearnsFrom = "pools"
@@ -36,14 +36,14 @@ POOLS: LearnsFrom = "pools"
 LINKS: LearnsFrom = "links"
 """Entities that the words of questions may name: `models.linker.config.LinkedCandidates`."""
 READINGS: LearnsFrom = "readings"
-"""Candidates that the evidence of a recipe names: `models.reader.fitting.Readings`."""
+"""Candidates that the evidence of a recipe names: `models.reader.fitting.ReaderTrainingSet`."""
 
 
 class LearningSet(Protocol):
     """A question set that a model is trained on, or its epoch is selected on."""
 
     @property
-    def trained_on(self) -> TrainedOn:
+    def trained_on(self) -> TrainingDataRecord:
         """The training data's description in a checkpoint."""
         ...
 
@@ -137,7 +137,7 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class CheckpointOpenOptions:
     """What a checkpoint is opened with: a device, the type of its encoders' weights, and the vectors of its encoder.
 
     language_model: where the language model of a LoRA is, if it has moved since training.
@@ -150,7 +150,7 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingOption:
+class TrainCommandOption:
     """An option of `lodestar train KIND` beside the common ones.
 
     sets: the configuration key that takes its value; of a flag, the values that it sets.
@@ -182,12 +182,12 @@ class ModelKind(Generic[ConfigT, DescriptionT, SetT, ModelT_co]):
     config: type[ConfigT]
     description: type[DescriptionT]
     train: Callable[[ConfigT, Inputs[SetT]], Training]
-    open: Callable[[Path, Opening], ModelT_co]
+    open: Callable[[Path, CheckpointOpenOptions], ModelT_co]
     about: Callable[[DescriptionT], Sequence[str]]
     figures: tuple[str, ...]
     examples: tuple[str, ...] = ()
     presets: Mapping[str, Callable[[], ConfigT]] = field(default_factory=dict)
-    options: tuple[TrainingOption, ...] = ()
+    options: tuple[TrainCommandOption, ...] = ()
     with_option: Mapping[str, str] = field(default_factory=dict)
     from_graph: Mapping[str, Any] = field(default_factory=dict)
     epochs_of: tuple[str, ...] = ()
@@ -260,13 +260,13 @@ def load_kind(name: str) -> AnyKind:
     return found
 
 
-def kind_in(folder: Path, kinds: Sequence[AnyKind] = ()) -> AnyKind:
+def find_checkpoint_kind(folder: Path, kinds: Sequence[AnyKind] = ()) -> AnyKind:
     """Return the kind of the checkpoint in a folder: one of `kinds`, or of all installed kinds.
 
     Raises `BadCheckpointError` if the folder has no such checkpoint.
     """
     by_name = {kind.name: kind for kind in kinds}
-    name = kind_of(folder, by_name or list_installed_kinds())
+    name = read_checkpoint_kind(folder, by_name or list_installed_kinds())
     try:
         return by_name.get(name) or load_kind(name)
     except LookupError as error:

@@ -112,7 +112,7 @@ def is_first_process() -> bool:
     return int(os.environ.get("RANK", "0")) == 0
 
 
-def shard() -> tuple[int, int]:
+def rank_and_world_size() -> tuple[int, int]:
     """Return this process's rank and the number of ranks; (0, 1) outside of a process group."""
     distributed = torch.distributed
     if distributed.is_available() and distributed.is_initialized():
@@ -122,7 +122,7 @@ def shard() -> tuple[int, int]:
 
 def wait_for_all_processes() -> None:
     """Return when every process of the group is here; at once outside of a group."""
-    if shard()[1] > 1:
+    if rank_and_world_size()[1] > 1:
         torch.distributed.barrier()
 
 
@@ -180,7 +180,7 @@ class _Training:
         self.report = report
         self.report_epoch = report_epoch
         self.network = objective.network
-        self.shard = shard()
+        self.shard = rank_and_world_size()
         self.optimizer = torch.optim.AdamW(
             [{"params": list(group.parameters), "lr": group.learning_rate} for group in objective.groups()],
             weight_decay=options.weight_decay,

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from .checkpoint import CARD, DRAFT, TrainingStateError, remove_checkpoint, write_folder
-from .description import BadCheckpointError, ModelDescription, TrainedOn, load_description
+from .checkpoint import CARD, DRAFT, TrainingStateError, remove_checkpoint, write_checkpoint
+from .description import BadCheckpointError, ModelDescription, TrainingDataRecord, load_description
 from .kind import Config, ConfigT, DescriptionT, Inputs, ModelKind, ModelT_co, SetT
-from .loop import TrainingResult, shard, train
+from .loop import TrainingResult, rank_and_world_size, train
 from .objective import Figures, NotBetterError
 
 MAX_ITERATIONS = 200
@@ -85,7 +85,7 @@ def _sources(description: ModelDescription, beside: Mapping[str, int]) -> Iterat
         yield f"| pairs | {name} | {number:,} | | | |"
 
 
-def _source(split: str, part: TrainedOn) -> str:
+def _source(split: str, part: TrainingDataRecord) -> str:
     return (
         f"| {split} | {part.questions} | {part.num_questions:,} | {part.max_hop} | `{part.questions_sha256[:12]}` "
         f"| `{part.graph[:12]}` |"
@@ -111,7 +111,7 @@ OTHERWISE = "name another --out, or give --fresh to begin anew"
 
 
 @dataclass(frozen=True, slots=True)
-class Watcher:
+class TrainingCallbacks:
     """Callbacks of a running training.
 
     step: the phase's name, the epoch, steps done and in total, the mean loss. epoch: the phase's name, the epoch, its
@@ -129,7 +129,7 @@ def train_model(
     folder: Path,
     *,
     revision: str = "",
-    watcher: Watcher | None = None,
+    watcher: TrainingCallbacks | None = None,
 ) -> DescriptionT:
     """Train, write the checkpoint to `folder`, and return its description.
 
@@ -137,7 +137,7 @@ def train_model(
     code. Raises `TrainingStateError` if the folder has another training or its checkpoint, or files that a checkpoint
     would replace, `NotBetterError` if the baseline is at least as good.
     """
-    watcher = watcher or Watcher()
+    watcher = watcher or TrainingCallbacks()
     training = kind.train(config, inputs)
     identity: dict[str, Any] = {
         "config": config.as_json(),
@@ -181,9 +181,9 @@ def train_model(
         revision=revision,
         encoder_digest=_encoder_digest(config, inputs),
     )
-    if shard()[0] == 0:
+    if rank_and_world_size()[0] == 0:
         card = model_card(kind.title, kind.about(description), description, trained, kind.figures, training.sources)
-        write_folder(folder, description, outcome.parts, card)
+        write_checkpoint(folder, description, outcome.parts, card)
         delete_states(folder)
     return description
 

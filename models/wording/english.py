@@ -50,7 +50,7 @@ _NOT_WORDS = re.compile(r"[^A-Za-z0-9 '\-/&().]|://")
 
 
 @dataclass(frozen=True, slots=True)
-class Property:
+class RelationProperty:
     """A relation's property: its shape, its words, and of a verb its base form and who does it.
 
     noun: the words as a noun phrase, of "has genre" and "in language" what they have. particle: the preposition that
@@ -66,31 +66,33 @@ class Property:
     particle: str = ""
 
 
-def property_of(text: str) -> Property:  # noqa: PLR0911 - a rule each
+def property_of(text: str) -> RelationProperty:  # noqa: PLR0911 - a rule each
     """Return what a property's text is."""
     words = " ".join(text.replace("_", " ").split())
     tokens = words.lower().split()
     if not tokens or not _LETTERS.search(words) or _NOT_WORDS.search(words):
-        return Property("name", words, words)
+        return RelationProperty("name", words, words)
     while len(tokens) > 1 and tokens[0] in PERFECT_WORDS:
         tokens = tokens[1:]
     first, last = tokens[0], tokens[-1]
     plain = " ".join(tokens)
     if len(tokens) > 1 and last == "by" and _is_participle(first):
         agent = _AGENTS.get(first) or _agent(first)
-        return Property("by", plain, agent, verb=_past(first), base=base_of(first), agent=agent, particle="by")
+        return RelationProperty("by", plain, agent, verb=_past(first), base=base_of(first), agent=agent, particle="by")
     if len(tokens) > 1 and last in PREPOSITIONS and _is_participle(first):
-        return Property("participle", plain, plain, verb=" ".join(tokens[:-1]), particle=last)
+        return RelationProperty("participle", plain, plain, verb=" ".join(tokens[:-1]), particle=last)
     if first in _VERBS and (len(tokens) == 1 or last in PREPOSITIONS or len(tokens) > 2):
         rest = " ".join(tokens[1:])
-        return Property("verb", plain, plain, verb=first, base=f"{base_of(first)} {rest}".strip(), particle=rest)
+        return RelationProperty(
+            "verb", plain, plain, verb=first, base=f"{base_of(first)} {rest}".strip(), particle=rest
+        )
     if len(tokens) == 1 and _is_participle(first) and len(first) > 4:
-        return Property("verb", plain, plain, verb=first, base=base_of(first))
+        return RelationProperty("verb", plain, plain, verb=first, base=base_of(first))
     if len(tokens) > 1 and last == "of":
-        return Property("of", plain, " ".join(tokens[:-1]), particle="of")
+        return RelationProperty("of", plain, " ".join(tokens[:-1]), particle="of")
     if len(tokens) > 1 and first in PREPOSITIONS:
-        return Property("noun", plain, " ".join(tokens[1:]), particle=first)
-    return Property("noun", plain, plain)
+        return RelationProperty("noun", plain, " ".join(tokens[1:]), particle=first)
+    return RelationProperty("noun", plain, plain)
 
 
 def is_verb(word: str) -> bool:

@@ -10,14 +10,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..words import PREPOSITIONS
-from .english import Entry, Kind, Property, bare_phrase, is_held_out, plural, property_of, read_lexicon, singular
+from .english import (
+    Entry,
+    Kind,
+    RelationProperty,
+    bare_phrase,
+    is_held_out,
+    plural,
+    property_of,
+    read_lexicon,
+    singular,
+)
 
 _WH: dict[Kind, str] = {"person": "who", "place": "where", "time": "when", "number": "how much", "thing": "what"}
 _THINGS = ("thing", "one")
 
 
 @dataclass(frozen=True, slots=True)
-class AskedHop:
+class HopWording:
     """A hop as its words: the properties on the way, whether the last is walked from tail to head, what it reaches.
 
     reached: names of the kind of thing it leads to, several for one that go by several words; empty where not known.
@@ -37,7 +47,7 @@ class AskedHop:
 
 
 @dataclass(frozen=True, slots=True)
-class Phrases:
+class HopPhraseSet:
     """Noun phrases for what a hop leads to, and questions for it; kind: what sort of thing that is.
 
     own: how many of each, from the front, use the relation's own words. others: use only the rest, where there are any.
@@ -50,7 +60,7 @@ class Phrases:
     others: bool = False
 
 
-def phrases_of(hop: AskedHop) -> Phrases:
+def phrases_of(hop: HopWording) -> HopPhraseSet:
     """Return what can be said of a hop, in its own words and then in others that people use for such relations."""
     lexicon = read_lexicon()
     last = property_of(hop.properties[-1])
@@ -65,7 +75,7 @@ def phrases_of(hop: AskedHop) -> Phrases:
     own = (len(nouns), len(asks))
     more_nouns, more_asks = _other_words(entry, hop, types)
     kind = _kind(hop, last)
-    return Phrases((*nouns, *more_nouns), (*asks, *more_asks), kind, own, others=hop.held_out is True)
+    return HopPhraseSet((*nouns, *more_nouns), (*asks, *more_asks), kind, own, others=hop.held_out is True)
 
 
 def wh_word(kind: Kind) -> str:
@@ -73,7 +83,7 @@ def wh_word(kind: Kind) -> str:
     return _WH[kind]
 
 
-def _kind(hop: AskedHop, last: Property) -> Kind:
+def _kind(hop: HopWording, last: RelationProperty) -> Kind:
     lexicon = read_lexicon()
     of_types: list[Kind] = [kind for each in hop.reached if (kind := lexicon.kind(each)) != "thing"]
     if of_types:
@@ -87,7 +97,7 @@ def _kind(hop: AskedHop, last: Property) -> Kind:
     return lexicon.kind(last.noun)
 
 
-def _forwards(p: Property, types: tuple[str, ...]) -> tuple[list[str], list[str]]:
+def _forwards(p: RelationProperty, types: tuple[str, ...]) -> tuple[list[str], list[str]]:
     t = types[0]
     if p.shape == "by":
         return (
@@ -168,7 +178,7 @@ def _forwards(p: Property, types: tuple[str, ...]) -> tuple[list[str], list[str]
     )
 
 
-def _backwards(p: Property, types: tuple[str, ...]) -> tuple[list[str], list[str]]:
+def _backwards(p: RelationProperty, types: tuple[str, ...]) -> tuple[list[str], list[str]]:
     nouns: list[str] = []
     asks: list[str] = []
     for t in types[:3]:
@@ -228,7 +238,7 @@ def _backwards(p: Property, types: tuple[str, ...]) -> tuple[list[str], list[str
     return nouns, asks
 
 
-def _of_compound(parts: list[Property], hop: AskedHop, types: tuple[str, ...]) -> tuple[list[str], list[str]]:
+def _of_compound(parts: list[RelationProperty], hop: HopWording, types: tuple[str, ...]) -> tuple[list[str], list[str]]:
     """A hop through a mediator: its properties in walking order."""
     names = list(dict.fromkeys(each.noun for each in parts))
     first, last = names[0], names[-1]
@@ -268,7 +278,7 @@ def _of_compound(parts: list[Property], hop: AskedHop, types: tuple[str, ...]) -
     )
 
 
-def _other_words(entry: Entry, hop: AskedHop, types: tuple[str, ...]) -> Iterator[list[str]]:
+def _other_words(entry: Entry, hop: HopWording, types: tuple[str, ...]) -> Iterator[list[str]]:
     """Yield noun phrases, then questions: people's own, and the lexicon's."""
     t = types[0]
     said = [_word_phrase(phrase) for phrase in hop.said if hop.may_say(phrase) and not {"{", "}"} & set(phrase)]

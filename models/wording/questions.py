@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 from .english import Kind, plural, property_of, singular
-from .phrases import AskedHop, Phrases, phrases_of, wh_word
+from .phrases import HopPhraseSet, HopWording, phrases_of, wh_word
 
 OTHER_WORDS = 0.4
 """How often a relation goes by other words than its own, where it has some."""
@@ -21,7 +21,7 @@ _FRAMES = (
 _BEFORE = ("", "", "", "", "", "", "", "", "tell me ", "do you know ", "please say ", "can you say ", "i wonder ")
 
 
-def question_of(path: Sequence[AskedHop], topic: str, chance: random.Random) -> str:
+def question_of(path: Sequence[HopWording], topic: str, chance: random.Random) -> str:
     """Return a question for what a path leads to from a topic of this name."""
     phrase, rest = _beginning(path, topic, chance)
     for hop in rest[:-1]:
@@ -37,7 +37,7 @@ def question_of(path: Sequence[AskedHop], topic: str, chance: random.Random) -> 
 
 
 def joint_question(
-    paths: tuple[Sequence[AskedHop], Sequence[AskedHop]], topics: tuple[str, str], chance: random.Random
+    paths: tuple[Sequence[HopWording], Sequence[HopWording]], topics: tuple[str, str], chance: random.Random
 ) -> str:
     """Return a question for what two paths from two topics have in common."""
     reached = next((hop.reached[0] for hop in (paths[0][-1], paths[1][-1]) if hop.reached), "")
@@ -64,7 +64,7 @@ def joint_question(
     return _finish_text(text, topics[0], chance)
 
 
-def _beginning(path: Sequence[AskedHop], topic: str, chance: random.Random) -> tuple[str, Sequence[AskedHop]]:
+def _beginning(path: Sequence[HopWording], topic: str, chance: random.Random) -> tuple[str, Sequence[HopWording]]:
     """Return the noun phrase of the first hops where they go there and back, else the topic, and the hops left."""
     if len(path) > 1 and _way_back(path[0], path[1]):
         noun = singular(property_of(path[0].properties[-1]).noun)
@@ -83,15 +83,15 @@ def _beginning(path: Sequence[AskedHop], topic: str, chance: random.Random) -> t
     return topic, path
 
 
-def _way_back(one: AskedHop, two: AskedHop) -> bool:
+def _way_back(one: HopWording, two: HopWording) -> bool:
     return one.properties == tuple(reversed(two.properties)) and one.inverse != two.inverse
 
 
-def _noun(phrases: Phrases, chance: random.Random) -> str:
+def _noun(phrases: HopPhraseSet, chance: random.Random) -> str:
     return _draw_form(phrases.nouns, phrases.own[0], phrases.others, chance)
 
 
-def _ask(phrases: Phrases, chance: random.Random) -> str:
+def _ask(phrases: HopPhraseSet, chance: random.Random) -> str:
     return _draw_form(phrases.asks, phrases.own[1], phrases.others, chance)
 
 
@@ -100,7 +100,7 @@ def _draw_form(forms: Sequence[str], own: int, others_only: bool, chance: random
     return chance.choice(others if others and (chance.random() < OTHER_WORDS or others_only) else forms[:own])
 
 
-def _frame_phrase(phrase: str, kind: Kind, hop: AskedHop, chance: random.Random) -> str:
+def _frame_phrase(phrase: str, kind: Kind, hop: HopWording, chance: random.Random) -> str:
     """Return a question for a noun phrase."""
     if hop.reached and chance.random() < 0.2:
         type_ = chance.choice(hop.reached)

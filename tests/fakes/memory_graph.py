@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from lodestar.engine.neo4j.templates import Request, Row
-from lodestar.engine.steps import Steps, drive, requests_in
+from lodestar.engine.steps import Steps, check_database_requests, run_steps
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ class MemoryGraph:
         return {number: name for name, number in self.relations.items()}
 
     def run(self, steps: Steps[T]) -> T:
-        return drive(steps, lambda group: self.send(requests_in(group)))
+        return run_steps(steps, lambda group: self.send(check_database_requests(group)))
 
     def send(self, requests: Sequence[Request[Any]]) -> list[Any]:
         return [self._answer(request) for request in requests]

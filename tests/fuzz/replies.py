@@ -12,7 +12,7 @@ from unittest.mock import patch
 from lodestar.engine.answering.reply import parse_reply
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm import limits as bounded
-from lodestar.engine.llm.limits import BadResponseBodyError, completion_in, unpack_body
+from lodestar.engine.llm.limits import BadResponseBodyError, parse_completion, unpack_body
 from lodestar.engine.llm.prompts import Prompt, usage_of
 
 PLAIN = Prompt("q")
@@ -44,7 +44,7 @@ def check_replies(data: bytes, folder: Path) -> None:
 
 
 def check_body(body: bytes, prompt: Prompt) -> None:
-    completion = completion_in(body, prompt, "m", "the model")
+    completion = parse_completion(body, prompt, "m", "the model")
     said = completion.content if completion.refusal is None else completion.refusal
     assert said.strip()
     said.encode()

@@ -18,11 +18,11 @@ import numpy as np
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.evaluation.page import report_page
 from lodestar.engine.evaluation.record import Record
-from lodestar.engine.evaluation.report import read_records, read_report, report_of, translate_report_errors
+from lodestar.engine.evaluation.report import make_report, read_records, read_report, translate_report_errors
 from lodestar.engine.evaluation.table import compare_runs, results_table
 from lodestar.engine.indexes.entity_building import build_entity_index
 from lodestar.engine.indexes.entity_index import open_entity_index
-from lodestar.engine.indexes.relation_index import index_state, open_index
+from lodestar.engine.indexes.relation_index import index_state, load_or_build_index
 from lodestar.engine.recipes.recipe import Recipe
 from lodestar.models.text.vectors import TextVectors, VectorStore
 
@@ -94,7 +94,7 @@ def changed(content: bytes, fields: bytes) -> bytes:
 
 @cache
 def _report() -> Mapping[str, Any]:
-    return report_of(four())
+    return make_report(four())
 
 
 @cache
@@ -154,7 +154,7 @@ def _check_relations(place: Path) -> None:
     encoder = LetterEncoder()
     state = index_state(place, CATALOGUE, encoder)
     assert state.num_relations >= 0
-    index = open_index(place, CATALOGUE, encoder)
+    index = load_or_build_index(place, CATALOGUE, encoder)
     assert index.vectors().shape == (len(NAMES), encoder.dimension)
     assert index.search(encoder.encode(["capital"]), 3)
 
@@ -168,7 +168,7 @@ def _stored() -> Path:
     TextVectors(encoder, store=store).stack(TEXTS, lasting=True)
     store.close()
     build_entity_index(place, lambda: iter([ENTITIES]), len(ENTITIES), EDITION, encoder)
-    open_index(place, CATALOGUE, encoder)
+    load_or_build_index(place, CATALOGUE, encoder)
     return place
 
 

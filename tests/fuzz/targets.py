@@ -23,9 +23,9 @@ from lodestar.loaders.formats.graphml import GraphmlSource
 from lodestar.loaders.formats.ntriples import ALIASES, NAMES
 from lodestar.loaders.formats.question_subgraphs import RogSource
 from lodestar.loaders.reading import lines as lines_module
-from lodestar.loaders.reading.byte_file import ByteFile
+from lodestar.loaders.reading.byte_file import RereadableFile
 from lodestar.loaders.reading.lines import LineReader
-from lodestar.loaders.source import RowPart
+from lodestar.loaders.source import SourceRowBatches
 
 from tests.fuzz.replies import check_replies
 from tests.fuzz.settings import check_settings
@@ -149,7 +149,7 @@ def check_sources(data: bytes, folder: Path) -> None:
             case 1:
                 read_rows(GraphmlSource(str(path)))
             case 2:
-                noise_parameters(read_noise_rules(ByteFile(str(path))))
+                noise_parameters(read_noise_rules(RereadableFile(str(path))))
             case 3:
                 detect_format(str(path))
             case 4:
@@ -163,7 +163,7 @@ def check_sources(data: bytes, folder: Path) -> None:
 
 def read_rows(source: RogSource | GraphmlSource) -> None:
     for part in source.parts():
-        assert isinstance(part, RowPart)
+        assert isinstance(part, SourceRowBatches)
         for batch in part.batches:
             batch.validate(full=True)
 

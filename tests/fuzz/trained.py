@@ -14,7 +14,7 @@ from lodestar.models.star.config import StarDescription
 from lodestar.models.star.examples import examples_of
 from lodestar.models.star.mined import is_mined, read_mined_file
 from lodestar.models.training.checkpoint import TrainingStateError, read_state, read_weights, translate_read_errors
-from lodestar.models.training.description import FORMAT, BadCheckpointError, TrainedOn, load_description
+from lodestar.models.training.description import FORMAT, BadCheckpointError, TrainingDataRecord, load_description
 
 from tests.made.mined_examples import MINING, questions
 
@@ -29,7 +29,7 @@ GOOD = {
             shortlist=8,
             calibration=(1.5, -2.0),
             config={"scorer": "cross", "dual": {"batch_size": 3}},
-            train=(TrainedOn("questions", "1" * 64, "2" * 64, "3" * 64, num_questions=3, max_hop=2),),
+            train=(TrainingDataRecord("questions", "1" * 64, "2" * 64, "3" * 64, num_questions=3, max_hop=2),),
             dev=(),
             figures={"dual encoder": {"f1": 0.5}},
             seconds={"dual encoder": 1.5},

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from lodestar.engine.errors import DatabaseUnavailableError
-from lodestar.engine.neo4j.catalogue import read_edition
+from lodestar.engine.neo4j.catalogue import read_graph_revision
 from lodestar.engine.neo4j.connection import GRACE_S, Connection
 from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
 
@@ -81,7 +81,7 @@ def test_so_does_asyncio(connection: Connection) -> None:
     async def ask(uri: str) -> None:
         gateway = AsyncGateway(replace(connection, uri=uri, timeout_s=TIMEOUT_S))
         try:
-            await gateway.fetch(read_edition())
+            await gateway.fetch(read_graph_revision())
         finally:
             await asyncio.wait_for(gateway.close(), 10)
 
@@ -98,9 +98,9 @@ def test_a_gateway_to_it_is_closed_at_once(connection: Connection) -> None:
     with stalling(connection.uri, 700) as uri:
         gateway = Gateway(replace(connection, uri=uri, timeout_s=TIMEOUT_S))
         with pytest.raises(DatabaseUnavailableError):
-            gateway.fetch(read_edition())
-            gateway.fetch(read_edition())
-            gateway.fetch(read_edition())
+            gateway.fetch(read_graph_revision())
+            gateway.fetch(read_graph_revision())
+            gateway.fetch(read_graph_revision())
         started_s = time.monotonic()
         gateway.close()
         assert time.monotonic() - started_s < 1

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from lodestar.models.mined import Pool, PoolChain, PooledQuestion, PoolHeader
-from lodestar.models.star.mined import AnswerPath, Mined, MinedQuestion, MinedTopic, Mining, PathTrie
+from lodestar.models.mined import PoolChain, PooledQuestion, PoolFile, PoolHeader
+from lodestar.models.star.mined import AnswerPath, MinedFile, MinedFileOrigin, MinedQuestion, MinedTopic, PathTrie
 from lodestar.models.subgraphs import GraphTexts, QuestionGraphs
 
 NUM_ENTITIES, NUM_RELATIONS = 480, 8
@@ -118,7 +118,7 @@ def subgraphs_of(questions: Sequence[Asked]) -> QuestionGraphs:
     )  # fmt: skip
 
 
-def pool_of(questions: Sequence[Asked]) -> Pool:
+def pool_of(questions: Sequence[Asked]) -> PoolFile:
     """Return every path of one or two steps from each topic as a candidate; right is the question's own."""
     found = []
     for asked in questions:
@@ -131,13 +131,15 @@ def pool_of(questions: Sequence[Asked]) -> Pool:
         )  # fmt: skip
         found.append(PooledQuestion(asked.id, asked.text, (str(asked.topic),), str(asked.answer), chains, len(chains)))
     header = PoolHeader("made", f"{questions[0].topic:064}", GRAPH, counts={"questions": len(found)})
-    return Pool(header, tuple(found), f"{questions[0].topic:064}")
+    return PoolFile(header, tuple(found), f"{questions[0].topic:064}")
 
 
-def mine(questions: Sequence[Asked]) -> Mined:
+def mine(questions: Sequence[Asked]) -> MinedFile:
     """Return what mining finds: the question's own path is right, and any of one or two steps is within reach."""
     reach: PathTrie = {one: {two: {} for two in NAMES} for one in NAMES}
-    mining = Mining("made", f"{questions[0].topic:064}", GRAPH, "tiny", 2, {name: ("", name) for name in NAMES})
+    mining = MinedFileOrigin(
+        "made", f"{questions[0].topic:064}", GRAPH, "tiny", 2, {name: ("", name) for name in NAMES}
+    )
     found = [
         MinedQuestion(
             asked.id, asked.text, (MinedTopic(str(asked.topic), ENTITIES[asked.topic]),),
@@ -146,4 +148,4 @@ def mine(questions: Sequence[Asked]) -> Mined:
         )
         for asked in questions
     ]  # fmt: skip
-    return Mined(mining, tuple(found), f"{questions[0].topic:064}")
+    return MinedFile(mining, tuple(found), f"{questions[0].topic:064}")

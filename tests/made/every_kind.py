@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from lodestar.models.gril.config import GrilConfig, GrowOptions, JointOptions
 from lodestar.models.linker.config import LinkedCandidates, LinkerConfig
-from lodestar.models.reader.fitting import Readings
+from lodestar.models.reader.fitting import ReaderTrainingSet
 from lodestar.models.reader.kind import ReaderConfig
 from lodestar.models.reg_entity.config import EntityConfig
 from lodestar.models.reg_path.config import PathConfig
 from lodestar.models.reg_path_lm.config import PlanConfig
 from lodestar.models.reg_triple.config import TripleConfig
 from lodestar.models.star.config import StarConfig
-from lodestar.models.star.mined import Mined
+from lodestar.models.star.mined import MinedFile
 from lodestar.models.subgraphs import QuestionGraphs
 from lodestar.models.training.kind import AnyKind, load_kind
 from lodestar.models.training.objective import LoraOptions, TrainingOptions
@@ -85,7 +85,7 @@ def lesson(name: str, graph: str = "2" * 64) -> Lesson:
     match kind.learns_from:
         case "paths":
             mining = replace(MINING, graph=graph)
-            sets = [Mined(mining, tuple(questions(*span)), str(span[0]) * 64) for span in ((0, 3), (3, 5))]
+            sets = [MinedFile(mining, tuple(questions(*span)), str(span[0]) * 64) for span in ((0, 3), (3, 5))]
             return Lesson(kind, CONFIGS[name], sets[:1], sets[1:])
         case "subgraphs":
             graphs = [_with_graph(question_graphs(*span), graph) for span in ((0, 9), (9, 12))]
@@ -133,7 +133,7 @@ def _candidates(graph: str, first: int) -> LinkedCandidates:
     )
 
 
-def _readings(name: str, number: int) -> Readings:
+def _readings(name: str, number: int) -> ReaderTrainingSet:
     evidence = [made_readings.one_hop(), made_readings.two_hops()] * (number // 2)
     found = made_readings.readings(evidence, [made_readings.BY, made_readings.OTHER] * (number // 2))
     return replace(found, name=name, topics=tuple(frozenset({f"{name} {each}"}) for each in range(number)))

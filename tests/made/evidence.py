@@ -11,7 +11,7 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.linking.topics import Candidates, look_up_topics
 from lodestar.engine.stages import Retriever
 from lodestar.engine.steps import Steps
-from lodestar.engine.values import Entity, Path, Question, Scored, Step, Topic, Triple
+from lodestar.engine.values import Entity, Path, Question, RelationStep, Scored, Topic, Triple
 
 from tests.fakes.memory_graph import MemoryGraph
 
@@ -26,7 +26,7 @@ def chain_of(*instances: Path, targets: tuple[Entity, ...] = (), cut: bool = Fal
     for at, (triple, inverse) in enumerate(zip(first.triples, first.inverses, strict=True)):
         links = dict.fromkeys((i.entities_before[at], i.entities_after[at]) for i in instances)
         to_mediator = first.entities_after[at].is_mediator and at + 1 < len(first.triples)
-        steps.append(ChainStep(Step(triple.relation, inverse, to_mediator), tuple(links)))
+        steps.append(ChainStep(RelationStep(triple.relation, inverse, to_mediator), tuple(links)))
     return Chain(first.start, tuple(steps), tuple(dict.fromkeys(i.end for i in instances)), targets, cut)
 
 

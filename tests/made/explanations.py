@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lodestar.engine.show.explanation import ExplainedPath, Explanation, Word
+from lodestar.engine.show.explanation import ExplainedPath, Explanation, WeightedWord
 from lodestar.engine.values import Entity, Path, Question, Triple
 
 from tests.made.evidence import chain_of
 
 
-def words(*weighted: tuple[str, float]) -> tuple[Word, ...]:
-    return tuple(Word(text, weight, ((text, weight),)) for text, weight in weighted)
+def words(*weighted: tuple[str, float]) -> tuple[WeightedWord, ...]:
+    return tuple(WeightedWord(text, weight, ((text, weight),)) for text, weight in weighted)
 
 
 def explained_path(

@@ -16,7 +16,7 @@ from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.loading import load as load_source
 from lodestar.loaders.loads.report import LoadReport
 from lodestar.loaders.rows import StatementRow, name_row, row_batches, triple_row
-from lodestar.loaders.source import Part, RowPart, Source
+from lodestar.loaders.source import Part, Source, SourceRowBatches
 
 COUNTRIES: tuple[tuple[str, str, str], ...] = (
     ("m.peru", "location.country.capital", "m.lima"),
@@ -72,9 +72,9 @@ class TripleSource:
 
     def parts(self) -> Iterator[Part]:
         triples = (triple_row(line, *triple) for line, triple in enumerate(self.all_triples, start=1))
-        yield RowPart(self.name, row_batches(triples))
+        yield SourceRowBatches(self.name, row_batches(triples))
         names = (name_row(line, *name) for line, name in enumerate(self.all_names.items(), start=1))
-        yield RowPart("test names", row_batches(names))
+        yield SourceRowBatches("test names", row_batches(names))
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
         return {}
@@ -93,7 +93,7 @@ class RowSource(TripleSource):
         return hashlib.sha256(repr((list(self.rows), self.unnamed_ids, self.languages)).encode()).hexdigest()
 
     def parts(self) -> Iterator[Part]:
-        yield RowPart("test rows", row_batches(self.rows))
+        yield SourceRowBatches("test rows", row_batches(self.rows))
 
 
 def load(source: Source, gateway: Gateway, *, progress: Progress = ignore_progress, **options: Any) -> LoadReport:

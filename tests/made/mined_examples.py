@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from lodestar.models.star.backbone import describe_backbone
-from lodestar.models.star.examples import Example, ExampleSet, examples_of
+from lodestar.models.star.backbone import write_backbone_description
+from lodestar.models.star.examples import ExampleSet, QuestionExample, examples_of
 from lodestar.models.star.mined import (
     AnswerPath,
     Hops,
-    Mined,
+    MinedFile,
+    MinedFileOrigin,
     MinedQuestion,
     MinedTopic,
-    Mining,
     NegativePath,
     PathTrie,
     read_mined_file,
@@ -30,7 +30,7 @@ REACH: PathTrie = {
     "borders": {"capital": {}, "borders": {}},
     "treaty → ^signed": {},
 }
-MINING = Mining(
+MINING = MinedFileOrigin(
     questions="countries",
     questions_sha256="1" * 64,
     graph=GRAPH,
@@ -76,15 +76,15 @@ def mined_file(path: Path, first: int = 0, last: int = len(COUNTRIES)) -> Path:
     return path
 
 
-def mined(folder: Path, first: int = 0, last: int = len(COUNTRIES)) -> Mined:
+def mined(folder: Path, first: int = 0, last: int = len(COUNTRIES)) -> MinedFile:
     return read_mined_file(mined_file(folder / f"mined-{first}-{last}.jsonl", first, last))
 
 
 def example_set(first: int = 0, last: int = len(COUNTRIES)) -> ExampleSet:
-    return examples_of(Mined(MINING, tuple(questions(first, last)), "3" * 64))
+    return examples_of(MinedFile(MINING, tuple(questions(first, last)), "3" * 64))
 
 
-def example() -> Example:
+def example() -> QuestionExample:
     """What is the capital of Peru? Nine paths are reachable, in the order of `REACH`; rows 0 and 7 lead to an answer."""
     return example_set(0, 1).examples[0]
 
@@ -93,7 +93,7 @@ def tiny_encoder(folder: Path, words: Sequence[str] = WORDS) -> Path:
     """Write an encoder that a training can begin with, without dropout, and return its folder."""
     backbone = tiny_backbone(words=words)
     without_dropout(backbone.model)
-    describe_backbone(backbone, folder)
+    write_backbone_description(backbone, folder)
     backbone.model.save_pretrained(folder)  # type: ignore[operator]
     return folder
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
 from lodestar.engine.supervision.answer_paths import WalkedHop, WalkedPath
-from lodestar.engine.values import Step
+from lodestar.engine.values import RelationStep
 from lodestar.models.star.mined import INVERSE, THROUGH
 
 from tests.fakes.memory_graph import MemoryGraph
@@ -24,8 +24,8 @@ def mediating_of(graph: MemoryGraph) -> frozenset[int]:
     return frozenset(number for id_, name in graph.names.items() if name is None for number in graph.signature(id_))
 
 
-def step(written: str) -> Step:
-    return Step(written.removeprefix(INVERSE), written.startswith(INVERSE))
+def step(written: str) -> RelationStep:
+    return RelationStep(written.removeprefix(INVERSE), written.startswith(INVERSE))
 
 
 def hop(written: str) -> WalkedHop:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lodestar.models.mined import Pool, PoolChain, PooledQuestion, PoolHeader
+from lodestar.models.mined import PoolChain, PooledQuestion, PoolFile, PoolHeader
 
 CHAINS = (
     PoolChain("path", "peru", ("capital",), ("Peru", "Lima")),
@@ -17,6 +17,6 @@ def pooled_question(number: int = 0) -> PooledQuestion:
     return PooledQuestion(f"q{number}", text, ("peru",), "lima", CHAINS, 16)
 
 
-def candidate_pool(size: int = 3) -> Pool:
+def candidate_pool(size: int = 3) -> PoolFile:
     header = PoolHeader("questions", "1" * 64, "2" * 64, counts={"questions": size})
-    return Pool(header, tuple(map(pooled_question, range(size))))
+    return PoolFile(header, tuple(map(pooled_question, range(size))))

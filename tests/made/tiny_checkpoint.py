@@ -12,8 +12,8 @@ from lodestar.models.star.backbone import Backbone
 from lodestar.models.star.config import SPECIAL_TOKENS, Scorer, StarConfig, StarDescription
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.scoring import Network
-from lodestar.models.training.checkpoint import write_folder
-from lodestar.models.training.description import TrainedOn
+from lodestar.models.training.checkpoint import write_checkpoint
+from lodestar.models.training.description import TrainingDataRecord
 from transformers import BertConfig, BertModel, BertTokenizer
 
 GRAPH = "0" * 64
@@ -62,7 +62,7 @@ def write_tiny_checkpoint(
         cross = tiny_backbone(seed=2)
         torch.manual_seed(3)
         networks["cross"] = Network(cross, CrossAttentiveScorer(cross))
-    trained = TrainedOn("tiny questions", "1" * 64, "2" * 64, graph, num_questions=3, max_hop=2)
+    trained = TrainingDataRecord("tiny questions", "1" * 64, "2" * 64, graph, num_questions=3, max_hop=2)
     description = StarDescription(
         scorer=scorer,
         encoder="tiny",
@@ -75,5 +75,7 @@ def write_tiny_checkpoint(
         figures={},
         any_graph=any_graph,
     )
-    write_folder(folder, description, {name: each.write for name, each in networks.items()}, "# A tiny checkpoint\n")
+    write_checkpoint(
+        folder, description, {name: each.write for name, each in networks.items()}, "# A tiny checkpoint\n"
+    )
     return folder

@@ -16,7 +16,7 @@ from lodestar.models.subgraphs import QuestionLabels
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.kind import AnyKind, DescriptionT, Inputs, ModelKind
-from lodestar.models.training.trainer import Watcher, train_model
+from lodestar.models.training.trainer import TrainingCallbacks, train_model
 from lodestar.models.whole_file import file_sha256
 from safetensors.torch import load_file, save_file
 
@@ -64,7 +64,7 @@ def train_sets(
     beside: Any = None,
     any_graph: bool = False,
     keep_worse: bool = False,
-    watcher: Watcher | None = None,
+    watcher: TrainingCallbacks | None = None,
 ) -> DescriptionT:
     """Train a model in a folder."""
     vectors = None if encode is None else Encoding(encode)
@@ -82,7 +82,7 @@ def train_in(
     vectors: TextVectors | None = None,
     beside: Any = None,
     fresh: bool = False,
-    watcher: Watcher | None = None,
+    watcher: TrainingCallbacks | None = None,
 ) -> Any:
     """Train as the command line does: one training at a time in a folder, errors in one line."""
     return train_in_folder(

@@ -12,7 +12,7 @@ from lodestar.engine.answering.candidates import LIMIT, AnswerCandidates, find_c
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.evidence.relation_paths import BatchTriples, grow_paths
+from lodestar.engine.evidence.relation_paths import BatchTriples, enumerate_relation_paths
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
 NAMED = [Entity(name, name) for name in "abcde"]
@@ -90,7 +90,7 @@ def test_a_batch_says_what_single_questions_say(asked: list[tuple[list[Triple], 
 def test_relation_paths_are_those_that_the_bridge_makes(facts: list[Triple], starts: list[Entity]) -> None:
     evidence = evidence_of(facts, starts)
     columns = BatchTriples.of([(facts, [each.score for each in evidence.items], starts)])
-    levels = grow_paths(columns)
+    levels = enumerate_relation_paths(columns)
     found = set()
     for number, level in enumerate(levels):
         for place in range(level.num_paths):

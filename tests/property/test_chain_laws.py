@@ -10,8 +10,8 @@ from lodestar.engine.evidence.bridges import triples_of
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.neo4j.graph import ExpansionBounds
-from lodestar.engine.reorganising.chaining import ChainExpansion, columns_of, expand_triples
-from lodestar.engine.steps import drive
+from lodestar.engine.reorganising.chaining import ChainExpander, chain_triples, columns_of
+from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
 ENTITIES = [Entity(name, name) for name in "abcde"]
@@ -50,7 +50,7 @@ def written_out(facts: list[Triple], topic: Entity, bounds: ExpansionBounds) -> 
 def test_every_chain_is_there_once_and_shorter_ones_come_first(
     facts: list[Triple], start: list[Entity], bounds: ExpansionBounds
 ) -> None:
-    for topic, levels in zip(start, expand_triples(columns_of(facts, start), bounds), strict=True):
+    for topic, levels in zip(start, chain_triples(columns_of(facts, start), bounds), strict=True):
         chains = [chain for level in levels for chain in level]
         assert len(set(chains)) == len(chains)
         assert set(chains) == written_out(facts, topic, bounds)
@@ -62,8 +62,8 @@ def test_a_bound_keeps_the_first(
     facts: list[Triple], start: list[Entity], length: int, most: int, turning: bool
 ) -> None:
     columns = columns_of(facts, start)
-    whole = expand_triples(columns, ExpansionBounds(length, 10_000, turning))
-    cut = expand_triples(columns, ExpansionBounds(length, most, turning))
+    whole = chain_triples(columns, ExpansionBounds(length, 10_000, turning))
+    cut = chain_triples(columns, ExpansionBounds(length, most, turning))
     for levels, some in zip(whole, cut, strict=True):
         assert some[0] == levels[0][: most + 1]
         assert all(set(few) <= set(level) and len(few) <= most + 1 for few, level in zip(some, levels, strict=True))
@@ -74,7 +74,7 @@ def reorganised(
 ) -> Evidence[Chain]:
     items = tuple(Scored(fact, 1 - place / 10) for place, fact in enumerate(facts))
     evidence = Evidence(Question("?"), tuple(map(Topic, start)), "triple", items)
-    (chained,) = drive(ChainExpansion(bounds, keep=10_000, join=join).reorganise([evidence]), lambda _: [])
+    (chained,) = run_steps(ChainExpander(bounds, keep=10_000, join=join).reorganise([evidence]), lambda _: [])
     return chained
 
 

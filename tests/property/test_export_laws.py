@@ -16,11 +16,11 @@ from lodestar.engine.errors import InputError
 from lodestar.engine.neo4j.statements import HeadTriples, StatedTail
 from lodestar.engine.writing.names import Name
 from lodestar.engine.writing.stated import fault_of_id, fault_of_relation
-from lodestar.loaders.export.output import publish_all
+from lodestar.loaders.export.output import open_atomic_outputs
 from lodestar.loaders.export.writers import NTriplesWriter, TsvNameWriter, TsvTripleWriter
 from lodestar.loaders.formats.by_name import source_class
-from lodestar.loaders.parsers.parser import parser
-from lodestar.loaders.source import LinePart, Source
+from lodestar.loaders.parsers.parser import read_parser
+from lodestar.loaders.source import LineFile, Source
 
 from tests.conftest import examples
 from tests.property.test_term_laws import datatypes, ids, languages, texts
@@ -67,11 +67,11 @@ def rows_of(found: Source) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     rejects: list[str] = []
     for part in found.parts():
-        assert isinstance(part, LinePart)
+        assert isinstance(part, LineFile)
         batches = list(part.file.batches(lambda _, reason, text: rejects.append(f"{reason}: {text}")))
-        parser(part.parser).prepare(connection, part.parameters)
+        read_parser(part.parser).prepare(connection, part.parameters)
         connection.register("lines", pa.Table.from_batches(batches))
-        rows += connection.sql(parser(part.parser).text).to_arrow_table().to_pylist()
+        rows += connection.sql(read_parser(part.parser).text).to_arrow_table().to_pylist()
     assert not rejects
     return rows
 
@@ -95,7 +95,7 @@ def test_tsv_is_read_back(tmp_path: Path, graph: list[tuple[str, StatedTail]]) -
     assume(not is_plain_string(graph))
     path = tmp_path / "kg.tsv"
     try:
-        with publish_all(str(path)) as (output,):
+        with open_atomic_outputs(str(path)) as (output,):
             writer = TsvTripleWriter(output.stream)
             for triples in heads(graph):
                 writer.add_triples(triples)
@@ -114,7 +114,7 @@ def test_ntriples_are_read_back(
     assume(not is_plain_string(graph))
     path = tmp_path / "kg.nt.gz"
     try:
-        with publish_all(str(path)) as (output,):
+        with open_atomic_outputs(str(path)) as (output,):
             writer = NTriplesWriter(output.stream, id_names=True)
             for id_, several in named.items():
                 writer.add_names(id_, several)
@@ -142,7 +142,7 @@ def test_names_in_tsv_are_read_back(tmp_path: Path, named: dict[str, list[Name]]
     kg.write_text("a\tr\tb\n")
     assume(named)
     try:
-        with publish_all(str(path)) as (output,):
+        with open_atomic_outputs(str(path)) as (output,):
             writer = TsvNameWriter(output.stream)
             for id_, several in sorted(named.items()):
                 writer.add_names(id_, several)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from lodestar.engine.writing.names import search_name
+from lodestar.engine.writing.names import normalise_search_name
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
 from lodestar.loaders.reading import lines as lines_module
 from lodestar.loaders.reading.lines import LineReader
@@ -67,4 +67,4 @@ def test_lines_are_the_same_wherever_a_block_ends(
 
 @given(text)
 def test_search_names_are_stable(name: str) -> None:
-    assert search_name(search_name(name)) == search_name(name)
+    assert normalise_search_name(normalise_search_name(name)) == normalise_search_name(name)

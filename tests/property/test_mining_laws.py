@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from lodestar.engine.evaluation.diagnosis import find_reachable_paths
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
-from lodestar.engine.indexes.relation_index import open_index
+from lodestar.engine.indexes.relation_index import load_or_build_index
 from lodestar.engine.relations.words import words_of_relation
-from lodestar.engine.retrieval.frontier import Bounds
-from lodestar.engine.supervision.answer_paths import write_hop, write_trie
-from lodestar.engine.supervision.labels import Labeller
+from lodestar.engine.retrieval.frontier import FrontierBounds
+from lodestar.engine.supervision.answer_paths import serialise_hop, serialise_trie
+from lodestar.engine.supervision.labels import TrainingExampleBuilder
 from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths
 from lodestar.engine.supervision.placing import SkippedQuestion
 from lodestar.engine.values import Entity
@@ -51,7 +51,7 @@ questions = st.lists(
     ]
 )
 hops = st.integers(1, 3)
-ALL = Bounds(proposers=1_000)
+ALL = FrontierBounds(proposers=1_000)
 
 
 def graph_of(edges: Triples, without_name: set[str]) -> MemoryGraph:
@@ -62,7 +62,7 @@ def mined(
     graph: MemoryGraph,
     asked: Sequence[GoldQuestion],
     max_hop: int,
-    bounds: Bounds = ALL,
+    bounds: FrontierBounds = ALL,
     *,
     return_to_topic: bool = False,
 ) -> list[QuestionPaths | SkippedQuestion]:
@@ -72,12 +72,12 @@ def mined(
 
 
 @cache
-def labeller(relations: tuple[str, ...]) -> Labeller:
+def labeller(relations: tuple[str, ...]) -> TrainingExampleBuilder:
     catalogue = catalogue_of(MemoryGraph([("x", relation, "y") for relation in relations]))
     words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
     with tempfile.TemporaryDirectory() as folder:
-        index = open_index(Path(folder), catalogue, LetterEncoder())
-    return Labeller(words, index, TextVectors(LetterEncoder()), MiningOptions(num_negatives=2))
+        index = load_or_build_index(Path(folder), catalogue, LetterEncoder())
+    return TrainingExampleBuilder(words, index, TextVectors(LetterEncoder()), MiningOptions(num_negatives=2))
 
 
 def labelled(graph: MemoryGraph, found: Sequence[QuestionPaths | SkippedQuestion]) -> list[MinedQuestion]:
@@ -86,7 +86,7 @@ def labelled(graph: MemoryGraph, found: Sequence[QuestionPaths | SkippedQuestion
 
 
 def reach(found: QuestionPaths, topic: int) -> set[tuple[str, ...]]:
-    return set(iterate_paths(write_trie(found.reach[topic])))
+    return set(iterate_paths(serialise_trie(found.reach[topic])))
 
 
 def ends(graph: MemoryGraph, topic: str, path: Sequence[str]) -> set[str]:
@@ -133,13 +133,13 @@ def test_the_answer_paths_are_those_of_the_whole_graph(
             assert not expected
         else:
             paths = {
-                (found.topics[p.topic].id, THROUGH.join(map(write_hop, p.hops)), p.precision, p.recall)
+                (found.topics[p.topic].id, THROUGH.join(map(serialise_hop, p.hops)), p.precision, p.recall)
                 for p in found.paths
                 if all(len(hop) < 3 for hop in p.hops)
             }
             assert paths == expected
             for path in found.paths:
-                assert tuple(map(write_hop, path.hops)) in reach(found, path.topic)
+                assert tuple(map(serialise_hop, path.hops)) in reach(found, path.topic)
 
 
 @settings(max_examples=examples(50))
@@ -165,7 +165,7 @@ def test_a_batch_is_mined_as_its_questions_are_one_by_one(
     edges: Triples, bare: set[str], asked: list[GoldQuestion], max_hop: int
 ) -> None:
     graph = graph_of(edges, bare)
-    narrow = Bounds(fan_out=2, max_tails=3, max_sources=2, proposers=2)
+    narrow = FrontierBounds(fan_out=2, max_tails=3, max_sources=2, proposers=2)
     for bounds in (ALL, narrow):
         together = mined(graph, asked, max_hop, bounds)
         assert together == [found for question in asked for found in mined(graph, [question], max_hop, bounds)]

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.reorganising.pooling import PathSmoothing
-from lodestar.engine.steps import drive
+from lodestar.engine.reorganising.pooling import PathPoolingReorganiser
+from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.path_pooling import Kernel, PoolingOptions, ScoredTriples, pool_triple_scores, reselect_triples
 
@@ -134,7 +134,7 @@ def stage_of(
     )
     given_topics = tuple(Topic(entities[topic]) for topic in topics)
     evidence = Evidence(Question("?"), given_topics, "triple", items, Calibration("probability"))
-    (kept,) = drive(PathSmoothing(pooling, keep=keep, coarse=None).reorganise([evidence]), lambda _: [])
+    (kept,) = run_steps(PathPoolingReorganiser(pooling, keep=keep, coarse=None).reorganise([evidence]), lambda _: [])
     return [(int(item.value.relation[1:]), item.score) for item in kept.items]
 
 

@@ -11,12 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.linking.names import find_initials
-from lodestar.engine.writing.names import Name, add_load, read_names, remove_load, search_name, write_names
+from lodestar.engine.writing.names import (
+    Name,
+    add_load_names,
+    format_name_properties,
+    normalise_search_name,
+    parse_name_properties,
+    remove_load_names,
+)
 from lodestar.loaders.rows import StatementRow, name_row, triple_row
 from lodestar.loaders.source import NO_ID, Source
 from lodestar.loaders.stage.stage import Stage, StageCounts
 from lodestar.loaders.subset import Subset
-from lodestar.loaders.writing.bulk_writer import signatures
+from lodestar.loaders.writing.bulk_writer import build_signature_tables
 
 from tests.conftest import examples
 from tests.made.graphs import RowSource, TripleSource
@@ -112,7 +119,7 @@ def test_names_are_stated_in_order_and_written_as_python_writes_them(
         stage.close()
     for id_ in entities:
         names = [Name(name, is_alias=position > 0) for position, name in enumerate(expected.get(id_, ()))]
-        assert found[id_] == write_names(names).as_row(id_)
+        assert found[id_] == format_name_properties(names).as_row(id_)
 
 
 @settings(max_examples=examples(15))
@@ -177,7 +184,7 @@ def test_signatures_are_those_of_the_definition(rows: list[tuple[str, str, str]]
     counted = Counter(pair for h, r, t in distinct for pair in ((nodes[h], numbers[r]), (nodes[t], -numbers[r])))
     columns = [(node, relation, number) for (node, relation), number in sorted(counted.items())]
     table = pa.table(dict(zip(("node", "relation", "num_triples"), map(list, zip(*columns, strict=True)), strict=True)))
-    found = [row for t in signatures(table.to_batches(max_chunksize=size)) for row in t.to_pylist()]
+    found = [row for t in build_signature_tables(table.to_batches(max_chunksize=size)) for row in t.to_pylist()]
     for row in found:
         mine = {relation: n for (node, relation), n in counted.items() if node == row["node"]}
         assert row["signature_relations"] == sorted(mine)
@@ -195,18 +202,18 @@ names = st.lists(
 
 @given(names)
 def test_names_are_read_back_as_they_were_written(stated: list[Name]) -> None:
-    written = write_names(stated)
-    assert list(read_names(written.name, written.aliases, written.name_tags)) == stated
-    whole = list(dict.fromkeys(filter(None, (search_name(n.text) for n in stated))))
+    written = format_name_properties(stated)
+    assert list(parse_name_properties(written.name, written.aliases, written.name_tags)) == stated
+    whole = list(dict.fromkeys(filter(None, (normalise_search_name(n.text) for n in stated))))
     assert written.search_names == (list(dict.fromkeys([*whole, *chain(*map(find_initials, whole))])) or None)
 
 
 @given(names, names)
 def test_a_load_that_goes_leaves_the_names_as_they_were(known: list[Name], stated: list[Name]) -> None:
-    both = add_load(known, stated, 2)
-    assert add_load(both, stated, 2) == both
-    assert list(remove_load(both, 2)) == known
-    rest = remove_load(both, 1)
+    both = add_load_names(known, stated, 2)
+    assert add_load_names(both, stated, 2) == both
+    assert list(remove_load_names(both, 2)) == known
+    rest = remove_load_names(both, 1)
     assert {(n.text, n.language) for n in rest} == {(n.text, n.language) for n in stated}
-    written = write_names(both)
-    assert read_names(written.name, written.aliases, written.name_tags) == both
+    written = format_name_properties(both)
+    assert parse_name_properties(written.name, written.aliases, written.name_tags) == both

@@ -17,9 +17,9 @@ from lodestar.models.star.batches import part_of
 from lodestar.models.star.examples import ROOT, PathTable
 from lodestar.models.star.mined import (
     AnswerPath,
+    MinedFileOrigin,
     MinedQuestion,
     MinedTopic,
-    Mining,
     NegativePath,
     PathTrie,
     is_mined,
@@ -27,8 +27,8 @@ from lodestar.models.star.mined import (
     read_mined_file,
     write_mined_file,
 )
-from lodestar.models.star.mixing import mix_scores, path_weights
-from lodestar.models.star.networks import listwise, path_weighted_contrastive
+from lodestar.models.star.mixing import mix_shortlist_scores, path_weights
+from lodestar.models.star.networks import listwise_loss, path_weighted_contrastive_loss
 from lodestar.models.text.verbalise import RelationWords
 
 from tests.conftest import examples
@@ -68,7 +68,7 @@ def questions(draw: st.DrawFn) -> MinedQuestion:
 
 
 MINING = st.builds(
-    Mining,
+    MinedFileOrigin,
     questions=TEXT,
     questions_sha256=TEXT,
     graph=TEXT,
@@ -81,7 +81,7 @@ MINING = st.builds(
 
 @settings(max_examples=examples(50))
 @given(mining=MINING, many=st.lists(questions(), max_size=4), packed=st.booleans())
-def test_what_is_written_is_read(mining: Mining, many: list[MinedQuestion], packed: bool) -> None:
+def test_what_is_written_is_read(mining: MinedFileOrigin, many: list[MinedQuestion], packed: bool) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / ("mined.jsonl.gz" if packed else "mined.jsonl")
         write_mined_file(path, mining, many)
@@ -99,7 +99,7 @@ def test_what_is_written_is_read(mining: Mining, many: list[MinedQuestion], pack
 def test_a_damaged_file_is_refused_or_read_and_never_anything_else(
     many: list[MinedQuestion], place: float, packed: bool, cut: bool
 ) -> None:
-    mining = Mining("some", "1", "2", "3", 2, RELATIONS, counts={"questions": len(many)})
+    mining = MinedFileOrigin("some", "1", "2", "3", 2, RELATIONS, counts={"questions": len(many)})
     with TemporaryDirectory() as folder:
         path = Path(folder) / ("mined.jsonl.gz" if packed else "mined.jsonl")
         write_mined_file(path, mining, many)
@@ -154,7 +154,7 @@ SCORES = npst.arrays(np.float32, st.integers(1, 12), elements=st.floats(-50, 50,
 def test_the_shortlist_stays_above_all_others(stop: np.ndarray, data: st.DataObject, mix: float) -> None:
     rows = np.argsort(-stop, kind="stable")[: data.draw(st.integers(1, len(stop)))]
     cross = data.draw(npst.arrays(np.float32, len(rows), elements=st.floats(-50, 50, width=32)))
-    found = mix_scores(stop, cross, rows, mix)
+    found = mix_shortlist_scores(stop, cross, rows, mix)
     rest = np.setdiff1d(np.arange(len(stop)), rows)
     assert found[rows] == pytest.approx((1 - mix) * stop[rows] + mix * cross, abs=1e-3)
     if len(rest):
@@ -183,13 +183,13 @@ def test_losses_do_not_depend_on_the_order_and_are_not_negative(scores: np.ndarr
     order = np.array(data.draw(st.permutations(range(len(scores)))))
     given_scores, is_positive, weighed = (torch.from_numpy(each) for each in (scores, positive, weights))
     shares = is_positive / is_positive.sum().clamp(min=1)
-    contrast = path_weighted_contrastive(given_scores, is_positive, weighed, 0.5).item()
+    contrast = path_weighted_contrastive_loss(given_scores, is_positive, weighed, 0.5).item()
     assert contrast >= -1e-4
-    again = path_weighted_contrastive(given_scores[order], is_positive[order], weighed[order], 0.5).item()
+    again = path_weighted_contrastive_loss(given_scores[order], is_positive[order], weighed[order], 0.5).item()
     assert again == pytest.approx(contrast, rel=1e-3, abs=1e-3)
-    cross_entropy = listwise(given_scores, shares).item()
+    cross_entropy = listwise_loss(given_scores, shares).item()
     assert cross_entropy >= -1e-4
-    assert listwise(given_scores[order], shares[order]).item() == pytest.approx(cross_entropy, rel=1e-3, abs=1e-3)
+    assert listwise_loss(given_scores[order], shares[order]).item() == pytest.approx(cross_entropy, rel=1e-3, abs=1e-3)
 
 
 @given(batch=st.lists(st.integers(), min_size=1, max_size=9, unique=True), num_ranks=st.integers(1, 8))

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
 from lodestar.engine.retrieval.subgraph.walking import (
-    QuestionSubgraphs,
     SubgraphBounds,
+    SubgraphExtractor,
     SubgraphQuery,
     compute_even_limit,
     limit_reads,
@@ -69,7 +69,7 @@ def graph_of(edges: list[tuple[str, str, str]], bare: set[str], shared: set[str]
 def extract(
     graph: MemoryGraph, asked: list[SubgraphQuery], hub_degree: int, proposer: NumberProposer | None = None
 ) -> SubgraphBatch:
-    subgraphs = QuestionSubgraphs(
+    subgraphs = SubgraphExtractor(
         graph.numbered,
         proposer=proposer,
         num_relations=NumberProposer.num_relations,

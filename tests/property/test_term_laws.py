@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
 from lodestar.loaders.export.writers import (
     XSD_STRING,
-    Iris,
+    IriMapper,
+    check_tsv_id,
+    check_tsv_text,
     is_absolute_iri,
     ntriples_literal,
-    tsv_id,
     tsv_literal,
-    tsv_text,
 )
 from lodestar.loaders.formats.freebase import FREEBASE
 
@@ -82,7 +82,7 @@ def read_tsv_literal(cell: str) -> tuple[str, str | None, str | None] | None:
 @example(["_:b0", "_:b.", "_:"], FREEBASE)
 @example(["people.person.parents|people.person.children"], FREEBASE)
 def test_ids_in_ntriples_come_back_or_are_refused(several: list[str], base: str) -> None:
-    iris = Iris(base)
+    iris = IriMapper(base)
     try:
         nodes = [iris.node(id_) for id_ in several]
         relations = [iris.iri(id_) for id_ in several]
@@ -118,7 +118,7 @@ def test_literals_in_tsv_come_back_and_fit_into_a_cell(literal: tuple[str, str |
 @given(st.one_of(ids, literals.map(lambda literal: tsv_literal(*literal))))
 def test_an_id_in_tsv_comes_back_or_is_refused(id_: str) -> None:
     try:
-        cell = tsv_id(id_)
+        cell = check_tsv_id(id_)
     except InputError as error:
         assert "--format ntriples or parquet" in str(error)
         assert re.search("[\t\n\r]", id_) or read_tsv_literal(id_) is not None
@@ -129,20 +129,20 @@ def test_an_id_in_tsv_comes_back_or_is_refused(id_: str) -> None:
 
 
 def test_what_is_written_for_what() -> None:
-    freebase, other = Iris(FREEBASE), Iris("http://e.x/")
+    freebase, other = IriMapper(FREEBASE), IriMapper("http://e.x/")
     assert freebase.iri("m.0d05w3") == "<http://rdf.freebase.com/ns/m.0d05w3>"
     assert other.iri("a.b|c.d") == r"<http://e.x/a.b\u007Cc.d>"
     assert freebase.iri("http://e.x/a") == "<http://e.x/a>"
     assert other.iri("Alien: Resurrection") == r"<http://e.x/Alien:\u0020Resurrection>"
     assert freebase.node("_:b0") == "_:b0"
     assert other.iri("_:b0") == "<http://e.x/_:b0>"
-    assert Iris("http://e.x/").iri("http://e.x/a") == "<http://e.x/a>"
+    assert IriMapper("http://e.x/").iri("http://e.x/a") == "<http://e.x/a>"
     assert ntriples_literal('a "b"\n', language="en") == r'"a \"b\"\n"@en'
     assert tsv_literal("1983-01-04", "http://www.w3.org/2001/XMLSchema#date") == (
         "1983-01-04^^http://www.w3.org/2001/XMLSchema#date"
     )
     assert tsv_literal("true") == f"true^^{XSD_STRING}"
-    assert tsv_text("a b") == "a b"
+    assert check_tsv_text("a b") == "a b"
 
 
 @pytest.mark.parametrize("language", ["e n", "12", "en-", "en\n"])

@@ -8,7 +8,7 @@ from functools import cache
 import duckdb
 import pyarrow as pa
 from lodestar.loaders.formats.freebase import NoiseRule, noise_parameters
-from lodestar.loaders.parsers.parser import parser
+from lodestar.loaders.parsers.parser import read_parser
 from lodestar.loaders.reading.lines import LINES
 
 from tests.references.parsers import Parsed
@@ -33,7 +33,7 @@ def parsed(name: str, parameters: Mapping[str, object], lines: Sequence[str]) ->
 
 def rows_of(name: str, parameters: Mapping[str, object], lines: pa.Table) -> list[tuple[int, Parsed]]:
     con = connection()
-    found = parser(name)
+    found = read_parser(name)
     found.prepare(con, parameters)
     con.register("lines", lines)
     rows = con.sql(found.text).to_arrow_table().to_pylist()

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-from lodestar.loaders.parsers.parser import parser
+from lodestar.loaders.parsers.parser import read_parser
 from lodestar.loaders.reading.lines import LINES
 from lodestar.loaders.rows import ROWS
-from lodestar.loaders.source import LinePart, Part, Source
+from lodestar.loaders.source import LineFile, Part, Source
 
 from tests.references.parsed import connection
 
@@ -52,8 +52,8 @@ def counts_of(source: Source) -> Counter[str]:
     counts: Counter[str] = Counter()
     for part in source.parts():
         con = connection()
-        if isinstance(part, LinePart):
-            found = parser(part.parser)
+        if isinstance(part, LineFile):
+            found = read_parser(part.parser)
             found.prepare(con, part.parameters)
             lines, text = list(part.file.batches(lambda *_: counts.update(["reject"]))), found.text
         else:
@@ -66,7 +66,7 @@ def counts_of(source: Source) -> Counter[str]:
 
 
 def part_rows(part: Part, read: ReadSource) -> list[dict[str, Any]]:
-    if not isinstance(part, LinePart):
+    if not isinstance(part, LineFile):
         return [row for batch in part.batches for row in batch.to_pylist()]
 
     def reject(line: int, reason: str, text: str) -> None:
@@ -74,7 +74,7 @@ def part_rows(part: Part, read: ReadSource) -> list[dict[str, Any]]:
         read.counts["reject"] += 1
 
     con = connection()
-    found = parser(part.parser)
+    found = read_parser(part.parser)
     found.prepare(con, part.parameters)
     con.register("lines", pa.Table.from_batches(list(part.file.batches(reject)), LINES))
     table = con.sql(found.text).to_arrow_table()

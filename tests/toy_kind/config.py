@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from lodestar.models.reg_triple.config import FIGURES, SubgraphOptions
 from lodestar.models.subgraphs import QuestionGraphs
 from lodestar.models.training.description import ModelDescription
-from lodestar.models.training.kind import SUBGRAPHS, Inputs, ModelKind, Opening, Training
+from lodestar.models.training.kind import SUBGRAPHS, CheckpointOpenOptions, Inputs, ModelKind, Training
 from lodestar.models.training.objective import TrainingOptions
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _train(config: ToyConfig, inputs: Inputs[QuestionGraphs]) -> Training:
     return toy_training(config, inputs)
 
 
-def _open(folder: Path, opening: Opening) -> ToyModel:
+def _open(folder: Path, opening: CheckpointOpenOptions) -> ToyModel:
     from tests.toy_kind.network import read_toy
 
     return read_toy(folder, opening)

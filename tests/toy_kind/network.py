@@ -10,7 +10,7 @@ import torch
 from lodestar.models.reg_triple.network import TripleColumns, TripleInputs
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.checkpoint import check_checkpoint, read_weights
-from lodestar.models.training.kind import Opening
+from lodestar.models.training.kind import CheckpointOpenOptions
 from torch import Tensor, nn
 
 from tests.toy_kind.config import ToyDescription
@@ -43,7 +43,7 @@ class ToyModel:
         return scores
 
 
-def read_toy(folder: Path, opening: Opening) -> ToyModel:
+def read_toy(folder: Path, opening: CheckpointOpenOptions) -> ToyModel:
     description = check_checkpoint(folder, ToyDescription, lambda _: ToyDescription.parts)
     network = ToyScorer(description.dimension)
     network.load_state_dict(read_weights(folder / "weights"))

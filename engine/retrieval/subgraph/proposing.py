@@ -9,7 +9,14 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ....models.similarity import UNKNOWN_TYPE, SimilarityWeights, compute_support, mask_topic, score_paths, type_phrase
+from ....models.similarity import (
+    UNKNOWN_TYPE,
+    SimilarityWeights,
+    compute_support,
+    find_asked_type,
+    mask_topic,
+    score_paths,
+)
 from ....models.text.vectors import TextVectors
 from ....models.text.verbalise import DirectedRelation, Hop, RelationWords, find_end_type, verbalise_hop
 
@@ -64,7 +71,7 @@ class SimilarityProposer:
         masked = [_masked(query) for query in queries]
         self._learn({int(number) for query in queries for number in query.relations} - self._hops.keys())
         self.vectors.encode_tokens(sorted(set(masked)))
-        self.vectors.encode(sorted(set(map(type_phrase, masked))))
+        self.vectors.encode(sorted(set(map(find_asked_type, masked))))
         return [self._scores(text, query.relations) for text, query in zip(masked, queries, strict=True)]
 
     def _learn(self, numbers: set[int]) -> None:
@@ -81,7 +88,7 @@ class SimilarityProposer:
         if not len(relations):
             return np.zeros(0, dtype=np.float32)
         hops = [self._hops[int(number)] for number in relations]
-        asked_for = self.vectors.sentence(type_phrase(masked))
+        asked_for = self.vectors.sentence(find_asked_type(masked))
         tokens = self.vectors.tokens(masked)
         starts = np.cumsum([0, *(len(hop.tokens) for hop in hops[:-1])], dtype=np.int64)
         return score_paths(

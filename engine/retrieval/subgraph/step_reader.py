@@ -8,10 +8,17 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ...evidence.relation_paths import rows_between
-from ...neo4j.catalogue import name_relation
+from ...evidence.relation_paths import expand_ranges
+from ...neo4j.catalogue import look_up_relation_name
 from ...neo4j.graph import HUB_DEGREE
-from ...neo4j.neighbours import Neighbours, NodeTable, PartialEntity, Signatures, read_hub_neighbours, read_neighbours
+from ...neo4j.neighbours import (
+    EntityReadLimits,
+    NeighbourTriples,
+    NodeTable,
+    SignatureColumns,
+    read_hub_neighbours,
+    read_neighbours,
+)
 from ...neo4j.templates import Request
 from ...steps import Steps, send_all
 from .batch import Bools, EntityTable
@@ -60,7 +67,7 @@ class EntityRegistry:
         self._add_signatures(found, nodes.signatures, len(names))
         return found
 
-    def _add_signatures(self, found: Ints, signatures: Signatures, num_new: int) -> None:
+    def _add_signatures(self, found: Ints, signatures: SignatureColumns, num_new: int) -> None:
         self._first, self._after = (np.pad(ends, (0, num_new)) for ends in (self._first, self._after))
         numbers = found[signatures.of]
         self._first[numbers] = signatures.starts[:-1] + len(self._relations)
@@ -70,7 +77,7 @@ class EntityRegistry:
 
     def groups(self, numbers: Ints) -> tuple[Ints, Ints, Ints]:
         """Return what the signatures of these entities say, (num_groups,) each: entity, signed relation, count."""
-        at, of = rows_between(self._first[numbers], self._after[numbers])
+        at, of = expand_ranges(self._first[numbers], self._after[numbers])
         return numbers[of], self._relations[at], self._counts[at]
 
     def ranks(self) -> Ints:
@@ -117,7 +124,7 @@ class StepTriples:
     def of(self, plan: ReadPlan) -> tuple[Ints, Ints, Ints]:
         """Return source, signed relation and neighbour of the triples that a plan wants."""
         entities = np.unique(plan.entities)
-        rows, _ = rows_between(*(np.searchsorted(self.sources, entities, side) for side in ("left", "right")))
+        rows, _ = expand_ranges(*(np.searchsorted(self.sources, entities, side) for side in ("left", "right")))
         rows = rows[self._is_wanted(rows, plan)]
         return self.sources[rows], self.relations[rows], self.neighbours[rows]
 
@@ -154,7 +161,7 @@ class StepReader:
         wholes, wanted = _unite_plans(plans)
         hubs = self._hubs(wanted)
         light = {entity: limits for entity, limits in wanted.items() if entity not in hubs}
-        requests: list[Request[Neighbours]] = []
+        requests: list[Request[NeighbourTriples]] = []
         sources: list[Ints] = []
         if len(wholes) or light:
             requests.append(self._request(wholes, light, last=last))
@@ -173,13 +180,15 @@ class StepReader:
         answers = yield from send_all(requests)
         return self._join_answers(answers, sources, wholes)
 
-    def _request(self, wholes: Ints, parts: Mapping[int, Mapping[int, int]], *, last: bool) -> Request[Neighbours]:
+    def _request(
+        self, wholes: Ints, parts: Mapping[int, Mapping[int, int]], *, last: bool
+    ) -> Request[NeighbourTriples]:
         _, relations, _ = self.entities.groups(wholes)
         numbers = {abs(int(n)) for n in np.unique(relations)} | {abs(n) for part in parts.values() for n in part}
         return read_neighbours(
             [self.entities.ids[entity] for entity in wholes],
             [
-                PartialEntity(
+                EntityReadLimits(
                     self.entities.ids[entity],
                     {self._name(n): limit for n, limit in limits.items() if n > 0},
                     {self._name(n): limit for n, limit in limits.items() if n < 0},
@@ -190,7 +199,7 @@ class StepReader:
             last=last,
         )
 
-    def _join_answers(self, answers: Sequence[Neighbours], sources: Sequence[Ints], wholes: Ints) -> StepTriples:
+    def _join_answers(self, answers: Sequence[NeighbourTriples], sources: Sequence[Ints], wholes: Ints) -> StepTriples:
         none = np.zeros(0, dtype=np.int64)
         numbers = [self.entities.add(answer.nodes) for answer in answers]
         source = np.concatenate([none, *(s[a.sources] for s, a in zip(sources, answers, strict=True))])
@@ -212,7 +221,7 @@ class StepReader:
         }
 
     def _name(self, number: int) -> str:
-        return name_relation(abs(number), self.relations)
+        return look_up_relation_name(abs(number), self.relations)
 
 
 def _unite_plans(plans: Sequence[ReadPlan]) -> tuple[Ints, dict[int, dict[int, int]]]:

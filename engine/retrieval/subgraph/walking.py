@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...neo4j.graph import HUB_DEGREE
-from ...neo4j.neighbours import read_signature_counts
+from ...neo4j.neighbours import read_entity_signatures
 from ...steps import Steps, send_one
 from .batch import BOUNDS, Bools, EntityTable, Subgraph, SubgraphBatch
 from .proposing import RelationProposer, RelationQuery, best_relations
@@ -94,7 +94,7 @@ class SubgraphQuery:
     excluded_relations: frozenset[str] = frozenset()
 
 
-class QuestionSubgraphs:
+class SubgraphExtractor:
     """Extracts question subgraphs from the graph.
 
     `relations` maps catalogue numbers to names, `stored_as` names to relationship types where the two differ. With a
@@ -125,12 +125,12 @@ class QuestionSubgraphs:
     def extract(self, queries: Sequence[SubgraphQuery]) -> Steps[SubgraphBatch]:
         """Return the subgraphs of the questions, in order.
 
-        Raises `UnknownRelationError` when the graph has a relation whose number is not in `relations`.
+        Raises `StaleCatalogueError` when the graph has a relation whose number is not in `relations`.
         """
         reader = StepReader(self.relations, self.stored_as, self.hub_degree)
         ids = list(dict.fromkeys(id_ for query in queries for id_ in query.topics))
         if ids:
-            reader.entities.add((yield from send_one(read_signature_counts(ids))))
+            reader.entities.add((yield from send_one(read_entity_signatures(ids))))
         growing = [_Growing(query, reader.entities) for query in queries]
         num_hops = max((query.num_hops for query in queries), default=0)
         for hop in range(1, num_hops + 1):

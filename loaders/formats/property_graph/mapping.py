@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from ....engine.errors import InputError, LodestarError, UsageError
-from ....engine.neo4j.property_graph import EVERYWHERE, Where
+from ....engine.neo4j.property_graph import EVERYWHERE, ElementFilter
 from ....engine.whole_file import read_text
 from ....models.message_text import quote_line
 from .naming import guess_aliases, guess_names, is_key
@@ -62,7 +62,7 @@ class GraphMapping:
     labels: Mapping[str, LabelMapping]
     relationships: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     types: bool = True
-    where: Where = EVERYWHERE
+    where: ElementFilter = EVERYWHERE
 
     def as_json(self) -> dict[str, Any]:
         """Return the mapping as plain data for JSON; conditions are in it where there are some."""
@@ -108,7 +108,7 @@ class Choices:
     names: Sequence[str] = ()
     leave_out: Sequence[str] = ()
     types: bool | None = None
-    where: Where = EVERYWHERE
+    where: ElementFilter = EVERYWHERE
 
 
 def guess_mapping(survey: Survey) -> GraphMapping:
@@ -204,12 +204,12 @@ def read_mapping(path: Path) -> GraphMapping:
     return GraphMapping(labels, relationships, types, _read_where(path, _table(path, content, "where")))
 
 
-def _read_where(path: Path, found: Mapping[str, Any]) -> Where:
+def _read_where(path: Path, found: Mapping[str, Any]) -> ElementFilter:
     for name, condition in found.items():
-        if name not in Where._fields or not isinstance(condition, str):
-            wrong = quote_line(str(condition if name in Where._fields else name))
+        if name not in ElementFilter._fields or not isinstance(condition, str):
+            wrong = quote_line(str(condition if name in ElementFilter._fields else name))
             raise InputError(f"{path}: where: expected nodes or relationships with a condition, found {wrong}")
-    return Where(**found)
+    return ElementFilter(**found)
 
 
 def _read_label(path: Path, label: str, found: object) -> LabelMapping:

@@ -21,10 +21,10 @@ from ....engine.neo4j.property_graph import Node, Page, Relationship, read_nodes
 from ....engine.progress import Progress, ignore_progress
 from ....engine.writing.relations import RelationFacts
 from ...rows import StatementRow, alias_row, name_row, triple_row
-from ...source import Part, RowPart, digest_of
+from ...source import Part, SourceRowBatches, digest_of
 from .mapping import GraphMapping, LabelMapping
 from .spool import Spool
-from .survey import NO_LABEL, Extent, Survey
+from .survey import NO_LABEL, ElementIdRange, Survey
 from .values import literals_of
 
 PAGE_SIZE = 20_000
@@ -109,7 +109,7 @@ class Neo4jSource:
             ) from error
         progress("fetching", total, total)
 
-    def _fetch_page(self, part: str, extent: Extent, first: int, last: int) -> None:
+    def _fetch_page(self, part: str, extent: ElementIdRange, first: int, last: int) -> None:
         left_out: Counter[str] = Counter()
         page = Page(extent.prefix, first, last, self._without)
         rows = self._node_rows(page, left_out) if part == _NODES else self._relationship_rows(page, left_out)
@@ -131,7 +131,7 @@ class Neo4jSource:
         """Yield the nodes, then the relationships."""
         self._position_bytes = 0
         for part in (_NODES, _RELATIONSHIPS):
-            yield RowPart(f"{self.name} {part}", self._batches(part))
+            yield SourceRowBatches(f"{self.name} {part}", self._batches(part))
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
         """Return the label that most ends of each relationship type have."""

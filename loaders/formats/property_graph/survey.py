@@ -17,11 +17,11 @@ from ....engine.errors import (
 from ....engine.neo4j.gateway import Gateway
 from ....engine.neo4j.property_graph import (
     EVERYWHERE,
-    Group,
+    ElementFilter,
+    ElementGroup,
     PropertySample,
-    Where,
-    check_nodes,
-    check_relationships,
+    check_node_condition,
+    check_relationship_condition,
     element_prefix,
     sample_ends,
     sample_properties,
@@ -63,7 +63,7 @@ class TypeFacts:
 
 
 @dataclass(slots=True)
-class Extent:
+class ElementIdRange:
     """The element ids of nodes or relationships: what they begin with, and the highest number."""
 
     prefix: str = ""
@@ -78,21 +78,21 @@ class Survey:
     relationships: Mapping[str, TypeFacts]
     num_nodes: int
     num_relationships: int
-    nodes: Extent
+    nodes: ElementIdRange
     """Where the ids of nodes end; an id is never beyond it unless it is younger than this survey."""
-    edges: Extent
+    edges: ElementIdRange
     keys: Mapping[str, int]
     """How many nodes and relationships have each property."""
 
 
-def check_where(gateway: Gateway, where: Where, place: str = "") -> None:
+def check_where(gateway: Gateway, where: ElementFilter, place: str = "") -> None:
     """Have the database plan conditions without reading anything; raise an error for what is none.
 
     place: the file that says them (`InputError`); options without (`UsageError`).
     """
     checks = (
-        ("nodes", "--where", where.nodes, check_nodes(where)),
-        ("relationships", "--where-relationship", where.relationships, check_relationships(where)),
+        ("nodes", "--where", where.nodes, check_node_condition(where)),
+        ("relationships", "--where-relationship", where.relationships, check_relationship_condition(where)),
     )
     for name, option, condition, request in checks:
         if condition:
@@ -112,14 +112,14 @@ _PLACE = re.compile(r"\s*\(line \d+, column|\n")
 """What follows in Neo4j's messages is about the text of the query."""
 
 
-def survey(gateway: Gateway, where: Where = EVERYWHERE) -> Survey:
+def survey(gateway: Gateway, where: ElementFilter = EVERYWHERE) -> Survey:
     """Survey a database in one pass over its nodes and one over its relationships, and sample what may be a name.
 
     Counts are of what meets the conditions; labels and types are all. Raises `InputError` for a database without such
     nodes, or with element ids of an unknown form.
     """
     labels: dict[str, LabelFacts] = {}
-    nodes, edges = Extent(), Extent()
+    nodes, edges = ElementIdRange(), ElementIdRange()
     keys: Counter[str] = Counter()
     num_nodes = num_relationships = 0
     for group in gateway.stream(survey_nodes(where)):
@@ -157,7 +157,7 @@ def survey(gateway: Gateway, where: Where = EVERYWHERE) -> Survey:
     return Survey(labels, types, num_nodes, num_relationships, nodes, edges, keys)
 
 
-def _extend(extent: Extent, group: Group) -> None:
+def _extend(extent: ElementIdRange, group: ElementGroup) -> None:
     prefix = element_prefix(group.id)
     if prefix is None or extent.prefix not in ("", prefix):
         raise InputError(

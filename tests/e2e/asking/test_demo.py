@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from lodestar.engine.neo4j.instance import Instance
+from lodestar.engine.neo4j.instance import ServerPair
 
 from tests.e2e.conftest import Lodestar
 
@@ -29,7 +29,7 @@ ANSWERS = [
 
 
 @pytest.mark.usefixtures("empty_graph")
-def test_questions_of_each_form_twice(lodestar: Lodestar, server: Instance) -> None:
+def test_questions_of_each_form_twice(lodestar: Lodestar, server: ServerPair) -> None:
     first = lodestar("demo", "--json", "--name", server.name)
     assert first.code == 0, first.err
     records = [json.loads(line) for line in first.out.splitlines()]

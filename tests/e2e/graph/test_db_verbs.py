@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from lodestar.engine.neo4j.instance import Instance
+from lodestar.engine.neo4j.instance import ServerPair
 
 from tests.e2e.conftest import Lodestar
 
@@ -61,7 +61,7 @@ def alone(tmp_path: Path, cache_dir: Path) -> dict[str, str]:
     return kept | {"LODESTAR_HOME": str(tmp_path / "home"), "LODESTAR_CACHE": str(cache_dir)}
 
 
-def test_status_and_start_of_a_running_server_agree(server: Instance, home_dir: Path, alone: dict[str, str]) -> None:
+def test_status_and_start_of_a_running_server_agree(server: ServerPair, home_dir: Path, alone: dict[str, str]) -> None:
     status = lodestar_db("status", "--json", "--home", str(home_dir), environment=alone)
     start = lodestar_db("start", "--json", "--home", str(home_dir), environment=alone)
     assert status.returncode == start.returncode == 0
@@ -76,7 +76,7 @@ def test_status_and_start_of_a_running_server_agree(server: Instance, home_dir: 
 
 
 def test_ports_that_a_running_server_does_not_have_are_refused(
-    server: Instance, home_dir: Path, alone: dict[str, str]
+    server: ServerPair, home_dir: Path, alone: dict[str, str]
 ) -> None:
     ports = {"--bolt-port": server.status().bolt_port, "--http-port": server.status().http_port}
     for flag, port in ports.items():
@@ -86,7 +86,7 @@ def test_ports_that_a_running_server_does_not_have_are_refused(
         assert f"already runs with {flag[2:].replace('-', '_')}" in refused(other, 6)
 
 
-def test_status_of_all_servers(server: Instance, home_dir: Path, alone: dict[str, str]) -> None:
+def test_status_of_all_servers(server: ServerPair, home_dir: Path, alone: dict[str, str]) -> None:
     done = lodestar_db("status", "--all", "--json", "--home", str(home_dir), "--name", "none", environment=alone)
     assert [status["name"] for status in json.loads(done.stdout)] == ["none", server.name]
 
@@ -109,7 +109,7 @@ def test_a_bad_name_is_refused(verb: list[str], name: str, lodestar: Lodestar, t
     assert not (tmp_path / "home").exists()
 
 
-def test_reset_asks_first(server: Instance, home_dir: Path, alone: dict[str, str]) -> None:
+def test_reset_asks_first(server: ServerPair, home_dir: Path, alone: dict[str, str]) -> None:
     assert "--yes" in refused(lodestar_db("reset", "--home", str(home_dir), environment=alone), 2)
     assert server.status().running
 
@@ -129,7 +129,7 @@ def test_no_network_and_no_jars(tmp_path: Path, alone: dict[str, str]) -> None:
     assert list(tmp_path.rglob("server.json")) == []
 
 
-def test_a_given_port_that_is_taken(server: Instance, alone: dict[str, str]) -> None:
+def test_a_given_port_that_is_taken(server: ServerPair, alone: dict[str, str]) -> None:
     port = str(server.status().bolt_port)
     assert f"port {port} is taken" in refused(lodestar_db("start", "--bolt-port", port, environment=alone), 6)
 

@@ -16,7 +16,7 @@ import neo4j
 import pytest
 from lodestar.engine.neo4j import home
 from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.neo4j.instance import Instance
+from lodestar.engine.neo4j.instance import ServerPair
 from lodestar.loaders.formats.property_graph.spool import Spool
 
 from tests.e2e.conftest import Lodestar
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("empty_graph")
 
 
 @pytest.fixture
-def source(source_server: Instance, monkeypatch: pytest.MonkeyPatch) -> Connection:
+def source(source_server: ServerPair, monkeypatch: pytest.MonkeyPatch) -> Connection:
     """The server that is read, whose password is in the environment."""
     connection = source_server.connection()
     monkeypatch.setenv("LODESTAR_FROM_PASSWORD", connection.password)
@@ -82,7 +82,7 @@ def test_the_page(lodestar: Lodestar, source: Connection, theirs: neo4j.Driver) 
 
 
 def test_a_server_that_refuses_every_write_is_read_over_tls(
-    lodestar: Lodestar, source_server: Instance, source: Connection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    lodestar: Lodestar, source_server: ServerPair, source: Connection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with neo4j.GraphDatabase.driver(source.uri, **source.driver_options) as driver:
         write_graph(driver, MOVIES)
@@ -126,7 +126,7 @@ def test_a_server_that_refuses_every_write_is_read_over_tls(
 @pytest.mark.long
 def test_a_source_that_is_killed_in_the_middle_is_read_on_when_it_is_back(
     lodestar: Lodestar,
-    source_server: Instance,
+    source_server: ServerPair,
     source: Connection,
     theirs: neo4j.Driver,
     driver: neo4j.Driver,

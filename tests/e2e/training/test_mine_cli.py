@@ -11,7 +11,7 @@ import pytest
 from lodestar.engine.gold_questions import GoldQuestion
 from lodestar.engine.supervision import mine_file as mining
 from lodestar.engine.supervision.miner import Miner
-from lodestar.models.star.mined import Mined, read_mined_file
+from lodestar.models.star.mined import MinedFile, read_mined_file
 
 from tests.e2e.conftest import Lodestar
 
@@ -113,7 +113,7 @@ def test_how_many_negatives_and_how_many_questions_at_a_time(
 
     monkeypatch.setattr(mining, "mine_batch", watch)
 
-    def mined(name: str, *options: str) -> Mined:
+    def mined(name: str, *options: str) -> MinedFile:
         assert lodestar("mine", str(questions), "--out", str(tmp_path / name), *options).code == 0
         return read_mined_file(tmp_path / name)
 

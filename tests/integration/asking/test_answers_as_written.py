@@ -10,13 +10,13 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar.engine.api import Engine
-from lodestar.engine.evaluation.report import report_of
-from lodestar.engine.evaluation.runs import RunOptions, run_all
+from lodestar.engine.evaluation.report import make_report
+from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.mine_file import mine_file
+from lodestar.engine.supervision.mine_file import mine_to_file
 from lodestar.engine.supervision.miner import MiningOptions
 from lodestar.loaders.formats.ntriples import NtriplesSource
 from lodestar.loaders.questions.question_sets import read_questions
@@ -80,7 +80,9 @@ def literal_questions(folder: Path) -> str:
 
 
 def evaluated(path: str, recipe: str, settings: Settings, folder: Path, **options: Any) -> dict[str, Any]:
-    return report_of(run_all(read_questions(path), read_recipe(recipe), settings, RunOptions(folder, **options)))
+    return make_report(
+        ask_remaining_questions(read_questions(path), read_recipe(recipe), settings, RunOptions(folder, **options))
+    )
 
 
 def test_the_oracle_finds_literals_however_they_are_written(graph: Settings, tmp_path: Path) -> None:
@@ -96,7 +98,7 @@ def test_literals_are_answered_alike_and_diagnosed_alike(graph: Settings, tmp_pa
     path = literal_questions(tmp_path)
     # One path of one hop a question: what is wrong then is known to be in the graph.
     changed = read_recipe("random", ["top_k=1", "random.max_hop=1"])
-    run = run_all(read_questions(path), changed, graph, RunOptions(tmp_path / "chance"))
+    run = ask_remaining_questions(read_questions(path), changed, graph, RunOptions(tmp_path / "chance"))
     kinds = {record.miss.kind if record.miss else "right" for record in run.records}
     assert "pruned" in kinds <= {"right", "pruned"}
     found = evaluated(path, "similarity", graph, tmp_path / "run")
@@ -106,7 +108,7 @@ def test_literals_are_answered_alike_and_diagnosed_alike(graph: Settings, tmp_pa
 def test_what_leads_to_literals_is_mined_however_they_are_written(graph: Settings, tmp_path: Path) -> None:
     out = tmp_path / "mined.jsonl"
     with Engine(graph) as engine:
-        counts = mine_file(read_questions(literal_questions(tmp_path)), engine, out, MiningOptions(max_hop=1)).counts
+        counts = mine_to_file(read_questions(literal_questions(tmp_path)), engine, out, MiningOptions(max_hop=1)).counts
     assert counts["questions"] == counts["positive paths"] == 9
     assert not any(number for name, number in counts.items() if name.startswith("left out"))
     positive = [path.hops for question in read_mined_file(out).questions for path in question.paths if path.positive]
@@ -133,7 +135,7 @@ def test_answers_that_are_names_are_matched_by_name(
         found = evaluated(path, "similarity", graph, tmp_path / f"run-{diagnose}", diagnose=diagnose)
         assert found["figures"]["path/answer_recall@10"]["mean"] == 1.0
     with Engine(graph) as engine:
-        counts = mine_file(read_questions(path), engine, tmp_path / "mined.jsonl", MiningOptions(max_hop=1)).counts
+        counts = mine_to_file(read_questions(path), engine, tmp_path / "mined.jsonl", MiningOptions(max_hop=1)).counts
     # A training takes names as they stand: one of them is not so in the graph, and is counted.
     assert (counts["questions"], counts["left out: no answer in the graph"]) == (1, 1)
 
@@ -149,7 +151,7 @@ def test_topics_by_name_are_given_where_the_graph_has_the_name_and_linked_elsewh
         path = written(tmp_path, *lines, name="rog.jsonl")
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
         options = RunOptions(folder, diagnose=diagnose)
-        run = run_all(read_questions(path, "rog"), read_recipe("similarity"), graph, options)
+        run = ask_remaining_questions(read_questions(path, "rog"), read_recipe("similarity"), graph, options)
         return run.provenance["what"]["topics"], [record.topics for record in run.records]
 
     assert topics(asked("a", "Peru")) == ("given", [("peru",)])

@@ -13,8 +13,8 @@ from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import Request, template
-from lodestar.engine.show.browser import BrowserView
-from lodestar.engine.show.picture import ClearReport, picture_of, picture_query, question_id
+from lodestar.engine.show.browser import BrowserPictureWriter
+from lodestar.engine.show.picture import ClearReport, picture_of, picture_query, question_picture_id
 from lodestar.engine.values import Entity, Path, Question, Triple
 
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
@@ -40,8 +40,8 @@ def session(
 
 
 @pytest.fixture
-def view(gateway: Gateway) -> BrowserView:
-    return BrowserView(gateway, BROWSER_URL)
+def view(gateway: Gateway) -> BrowserPictureWriter:
+    return BrowserPictureWriter(gateway, BROWSER_URL)
 
 
 def state(session: neo4j.Session) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def num_nodes(session: neo4j.Session) -> int:
 
 def shown(session: neo4j.Session, evidence: Evidence[Chain]) -> tuple[list[str], set[tuple[str, str, str]]]:
     """The names and the arrows that the link's query gives, as Browser runs it and completes it."""
-    result = session.run(picture_query(question_id(evidence.question)))  # pyright: ignore[reportArgumentType]
+    result = session.run(picture_query(question_picture_id(evidence.question)))  # pyright: ignore[reportArgumentType]
     graph = result.graph()
     ids = [node.element_id for node in graph.nodes]
     completed = session.run(
@@ -83,7 +83,7 @@ def expected(evidence: Evidence[Chain]) -> tuple[list[str], set[tuple[str, str, 
 
 
 def test_the_link_shows_exactly_the_retrieval_and_none_of_the_hubs_other_edges(
-    session: neo4j.Session, view: BrowserView
+    session: neo4j.Session, view: BrowserPictureWriter
 ) -> None:
     evidence = country_retrieval()
     view.show(evidence)
@@ -92,14 +92,16 @@ def test_the_link_shows_exactly_the_retrieval_and_none_of_the_hubs_other_edges(
     assert not {type_ for _, type_, _ in arrows} & {"hub.a", "hub.b"}
 
 
-def test_from_every_entity_shown_a_reader_can_walk_on(session: neo4j.Session, view: BrowserView) -> None:
+def test_from_every_entity_shown_a_reader_can_walk_on(session: neo4j.Session, view: BrowserPictureWriter) -> None:
     view.show(country_retrieval())
     linked = session.run("MATCH (n)-[:LODESTAR_IS]->(e:Entity) RETURN n.id AS id, e.id AS entity").data()
     assert {row["id"] for row in linked} == {"m.lima", "m.peru", "m.sol", "m.chile", "m.brazil", "m.adj1"}
     assert all(row["id"] == row["entity"] for row in linked)
 
 
-def test_the_same_question_replaces_its_picture_and_others_stay(session: neo4j.Session, view: BrowserView) -> None:
+def test_the_same_question_replaces_its_picture_and_others_stay(
+    session: neo4j.Session, view: BrowserPictureWriter
+) -> None:
     first, other = country_retrieval(), country_retrieval("And which currency is that?")
     assert view.show(first) != view.show(other)
     before = num_nodes(session)
@@ -111,7 +113,7 @@ def test_the_same_question_replaces_its_picture_and_others_stay(session: neo4j.S
     assert shown(session, other) == expected(other)
 
 
-def test_clear_removes_every_trace(session: neo4j.Session, view: BrowserView) -> None:
+def test_clear_removes_every_trace(session: neo4j.Session, view: BrowserPictureWriter) -> None:
     before = state(session)
     view.show(country_retrieval())
     view.show(neighbours(200, extra_paths=20))
@@ -127,7 +129,7 @@ def test_clear_removes_every_trace(session: neo4j.Session, view: BrowserView) ->
 
 
 def test_clear_counts_right_over_several_batches(
-    session: neo4j.Session, view: BrowserView, monkeypatch: pytest.MonkeyPatch
+    session: neo4j.Session, view: BrowserPictureWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     view.show(country_retrieval())
     picture = picture_of(country_retrieval())
@@ -136,7 +138,7 @@ def test_clear_counts_right_over_several_batches(
 
 
 def test_a_picture_is_invisible_to_everything_that_reads_the_graph(
-    session: neo4j.Session, view: BrowserView, gateway: Gateway
+    session: neo4j.Session, view: BrowserPictureWriter, gateway: Gateway
 ) -> None:
     def seen() -> list[Any]:
         wrong = Request(template("check_signatures"), {}, lambda rows: rows[0][0])
@@ -152,7 +154,7 @@ def test_a_picture_is_invisible_to_everything_that_reads_the_graph(
     assert before[0] == 0
 
 
-def test_relations_of_any_name_are_drawn_verbatim(session: neo4j.Session, view: BrowserView) -> None:
+def test_relations_of_any_name_are_drawn_verbatim(session: neo4j.Session, view: BrowserPictureWriter) -> None:
     relations = ["a b", "`]->() DETACH DELETE n //", "is$a", "ist_größer", "http://example.org/#x"]
     entities = [Entity("m.peru", "Peru"), *(Entity(f"x{i}", f"{i}'\"\\") for i in range(len(relations)))]
     paths = [

@@ -9,7 +9,7 @@ import pytest
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import ExpansionBounds, expand_chains
-from lodestar.engine.reorganising.chaining import ChainExpansion, columns_of, expand_triples
+from lodestar.engine.reorganising.chaining import ChainExpander, chain_triples, columns_of
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
 from tests.made.plain_graph import write_graph
@@ -42,7 +42,7 @@ def test_neo4j_gives_what_memory_gives(gateway: Gateway, driver: neo4j.Driver) -
     asked += [columns_of(rng.sample(facts, 12), rng.sample(ENTITIES, 2)) for _ in range(20)]
     for bounds in (ExpansionBounds(4, 5_000, True), ExpansionBounds(3, 5_000, False), ExpansionBounds(4, 7, True)):
         found = gateway.fetch(expand_chains(asked, bounds))
-        assert found == [expand_triples(columns, bounds) for columns in asked]
+        assert found == [chain_triples(columns, bounds) for columns in asked]
 
 
 def test_a_batch_is_one_request_and_what_the_graph_lacks_is_in_no_chain(gateway: Gateway, driver: neo4j.Driver) -> None:
@@ -50,7 +50,7 @@ def test_a_batch_is_one_request_and_what_the_graph_lacks_is_in_no_chain(gateway:
     write_graph(driver, gateway, [("e0", "r", "e1")], {"e0": "e0", "e1": "e1", "e2": "e2"})
     items = (Scored(Triple(a, "r", b), 0.9), Scored(Triple(b, "r", c), 0.8))
     evidence = Evidence(Question("?"), (Topic(a),), "triple", items)
-    stage = ChainExpansion(ExpansionBounds(4, 100, True), keep=10, in_database=True)
+    stage = ChainExpander(ExpansionBounds(4, 100, True), keep=10, in_database=True)
     before = gateway.round_trips
     found = gateway.run(stage.reorganise([evidence, evidence]))
     assert gateway.round_trips - before == 1

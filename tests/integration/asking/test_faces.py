@@ -22,7 +22,7 @@ from lodestar import Engine
 from lodestar.engine.errors import UsageError
 from lodestar.engine.faces import dspy as dspy_face
 from lodestar.engine.faces import haystack, langchain, llama_index, neo4j_graphrag
-from lodestar.engine.faces.finding import Finder
+from lodestar.engine.faces.finding import EvidenceFinder
 from lodestar.engine.settings import Settings
 from neo4j_graphrag.llm import OpenAILLM
 from pydantic import SecretStr
@@ -99,7 +99,9 @@ def faces(name: str, engine: Engine) -> tuple[Callable[[str], Rows], Callable[[s
 
 @pytest.mark.parametrize("name", ["langchain", "llama_index", "haystack", "neo4j_graphrag", "dspy"])
 async def test_every_face_gives_the_same_items_scores_and_order(engine: Engine, name: str) -> None:
-    expected = [[(each.id, each.text, each.score) for each in Finder(engine, 4).find(text)] for text in QUESTIONS]
+    expected = [
+        [(each.id, each.text, each.score) for each in EvidenceFinder(engine, 4).find(text)] for text in QUESTIONS
+    ]
     assert [bool(rows) for rows in expected] == [True, True, False]
     blocking, asyncio_call, batch = faces(name, engine)
     assert [await asyncio.to_thread(blocking, text) for text in QUESTIONS] == expected
@@ -137,7 +139,7 @@ def test_the_table_of_the_page_says_what_each_framework_has(engine: Engine) -> N
 
 
 def test_what_streams_and_what_goes_in_threads(engine: Engine) -> None:
-    expected = [(each.id, each.text, each.score) for each in Finder(engine, 4).find(QUESTION)]
+    expected = [(each.id, each.text, each.score) for each in EvidenceFinder(engine, 4).find(QUESTION)]
     streamed = list(langchain.LodestarRetriever(engine=engine, k=4).stream(QUESTION))
     assert [rows_of_langchain(each) for each in streamed] == [expected], "whole results"
     examples = [dspy.Example(question=QUESTION).with_inputs("question")] * 2
@@ -147,11 +149,11 @@ def test_what_streams_and_what_goes_in_threads(engine: Engine) -> None:
 
 async def test_finding_is_the_same_with_asyncio(engine: Engine) -> None:
     for text in QUESTIONS:
-        assert await Finder(engine, 3).afind(text) == Finder(engine, 3).find(text)
-    strict = Finder(engine, 3, leave_out_abstained=True)
+        assert await EvidenceFinder(engine, 3).afind(text) == EvidenceFinder(engine, 3).find(text)
+    strict = EvidenceFinder(engine, 3, leave_out_abstained=True)
     assert await strict.afind("What is the zodiac sign of Peru?") == strict.find("What is the zodiac sign of Peru?")
     with pytest.raises(UsageError, match="expected at least 1 item, found 0"):
-        Finder(engine, 0)
+        EvidenceFinder(engine, 0)
 
 
 async def test_the_answering_runnable(engine: Engine) -> None:
@@ -216,7 +218,7 @@ async def test_a_query_engine_of_llama_index(engine: Engine) -> None:
         assert "Peru —[" in str(response)
         assert "relation_path" not in str(response)
         assert [each.score for each in response.source_nodes] == [
-            each.score for each in Finder(engine, 5).find(QUESTION)
+            each.score for each in EvidenceFinder(engine, 5).find(QUESTION)
         ]
 
 
@@ -262,7 +264,7 @@ def test_graphrag_of_neo4j(engine: Engine) -> None:
         rag = names_on_the_page("make_rag")(engine, model)
         found = rag.search(QUESTION, retriever_config={"top_k": 1}, return_context=True)
     assert found.answer == "Lima"
-    assert [each.content for each in found.retriever_result.items] == [Finder(engine, 1).find(QUESTION)[0].text]
+    assert [each.content for each in found.retriever_result.items] == [EvidenceFinder(engine, 1).find(QUESTION)[0].text]
     assert "Peru —[" in json.dumps(llm.requests[0].body["messages"], ensure_ascii=False)
     assert set(rag.retriever.get_parameters().model_dump()["properties"]) == {"query_text", "top_k"}
 

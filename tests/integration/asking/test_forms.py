@@ -11,12 +11,12 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Answer
 from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.evidence.plain import answer_data, topic_data
-from lodestar.engine.forms.ends import Bound, Combination, EndSet, combine_ends
+from lodestar.engine.forms.ends import Combination, EndSet, ValueBounds, combine_ends
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import Expansion, expand_values
 from lodestar.engine.settings import Settings
-from lodestar.engine.values import Step
+from lodestar.engine.values import RelationStep
 from lodestar.loaders.formats.by_name import source_class
 
 from tests.conftest import clear_database
@@ -151,7 +151,7 @@ def test_a_literal_is_what_a_question_is_about(company: Engine, text: str, right
 
 def test_of_a_literal_with_very_many_triples_some_are_looked_at(gateway: Gateway, company: Engine) -> None:
     assert "forms" in company.recipe.parts
-    step = Expansion(0, Step("salary", inverse=True), ('"41000"',), 5, last=False)
+    step = Expansion(0, RelationStep("salary", inverse=True), ('"41000"',), 5, last=False)
     assert [len(x.tails) for x in gateway.fetch(expand_values([step], 10, 10))] == [1]
     assert gateway.fetch(expand_values([step], 10, 10, max_triples=0)) == []
 
@@ -165,8 +165,8 @@ def test_plain_questions_are_answered_as_without_forms(company: Engine, settings
 
 
 def test_sets_are_combined_as_sets_are(company: Engine, gateway: Gateway) -> None:
-    hobby = {name: EndSet(name, (Step("hobby", inverse=True),)) for name in ("s.sql", "s.go")}
-    not_go = EndSet("s.go", (Step("hobby", inverse=True),), negated=True)
+    hobby = {name: EndSet(name, (RelationStep("hobby", inverse=True),)) for name in ("s.sql", "s.go")}
+    not_go = EndSet("s.go", (RelationStep("hobby", inverse=True),), negated=True)
     ids = {
         wanted: {end.entity.id for end in gateway.fetch(combine_ends(asked, {}, 10)).ends}
         for wanted, asked in {
@@ -174,8 +174,10 @@ def test_sets_are_combined_as_sets_are(company: Engine, gateway: Gateway) -> Non
             "or": Combination((hobby["s.sql"], hobby["s.go"]), any_of=True),
             "not": Combination((hobby["s.sql"], not_go)),
             "excluded": Combination((hobby["s.sql"],), excluded=("p.ann",)),
-            "only": Combination((EndSet("s.sql", (Step("hobby", inverse=True),), only=("p.ann",)),)),
-            "two steps": Combination((EndSet("s.sql", (Step("hobby", inverse=True), Step("works_in_department"))),)),
+            "only": Combination((EndSet("s.sql", (RelationStep("hobby", inverse=True),), only=("p.ann",)),)),
+            "two steps": Combination(
+                (EndSet("s.sql", (RelationStep("hobby", inverse=True), RelationStep("works_in_department"))),)
+            ),
         }.items()
     }
     assert ids == {
@@ -185,13 +187,13 @@ def test_sets_are_combined_as_sets_are(company: Engine, gateway: Gateway) -> Non
 
 
 def test_all_are_counted_and_the_first_come_back(company: Engine, gateway: Gateway) -> None:
-    sales = (EndSet("d.sales", (Step("works_in_department", inverse=True),)),)
-    salary = (Step("salary"),)
+    sales = (EndSet("d.sales", (RelationStep("works_in_department", inverse=True),)),)
+    salary = (RelationStep("salary"),)
     found = gateway.fetch(combine_ends(Combination(sales, value_steps=salary, order="least"), {}, 1))
     assert (found.total, [(end.entity.id, end.key) for end in found.ends]) == (3, [("p.bob", 41_000)])
-    counted = Combination(sales, value_steps=(Step("hobby"),), by_count=True, order="most")
+    counted = Combination(sales, value_steps=(RelationStep("hobby"),), by_count=True, order="most")
     assert [end.key for end in gateway.fetch(combine_ends(counted, {}, 9)).ends] == [2, 1, 0]
-    bound = Bound(least=41_000, with_least=False)
+    bound = ValueBounds(least=41_000, with_least=False)
     assert gateway.fetch(combine_ends(Combination(sales, value_steps=salary, bound=bound), {}, 9)).total == 2
 
 
@@ -202,8 +204,8 @@ def test_parts_with_thousands_of_ends_are_combined(
     people = {f"p.{i}": f"Person {i}" for i in range(3_000)}
     lived = [(person, relation, "c.x") for person in people for relation in ("born_in", "lives_in")]
     write_graph(driver, gateway, [*lived, ("c.x", "twin_of", "p.0")], {**people, "c.x": "Exeter"})
-    born, lives = (EndSet("c.x", (Step(relation, inverse=True),)) for relation in ("born_in", "lives_in"))
-    twin = EndSet("c.x", (Step("twin_of"),), negated=True)
+    born, lives = (EndSet("c.x", (RelationStep(relation, inverse=True),)) for relation in ("born_in", "lives_in"))
+    twin = EndSet("c.x", (RelationStep("twin_of"),), negated=True)
     found = gateway.fetch(combine_ends(Combination((born, lives, twin)), {}, 5))
     assert (found.total, len(found.ends)) == (2_999, 5)
 

@@ -15,21 +15,21 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.reorganising import Reorganise
 from lodestar.engine.recipes.retrieving import Gril, RegPath
 from lodestar.engine.settings import Settings
-from lodestar.engine.show.browser import BrowserView
+from lodestar.engine.show.browser import BrowserPictureWriter
 from lodestar.engine.show.page import growth_page
 from lodestar.engine.show.picture import picture_of_growth
 from lodestar.engine.supervision.pools import PoolBounds, mine_pool
 from lodestar.engine.supervision.subgraphs import write_question_graphs
-from lodestar.engine.training.pool_sets import graph_vocabulary
+from lodestar.engine.training.pool_sets import read_relation_tokens
 from lodestar.engine.training.running import training_config
 from lodestar.engine.training.sources import labels_of_sets
 from lodestar.engine.values import Question, Triple
 from lodestar.models.gril.kind import KIND, OPEN_DOMAIN
-from lodestar.models.gril.network import EncodedQuestions
+from lodestar.models.gril.network import EncodedSubgraphs
 from lodestar.models.gril.training import read_graph_retriever
 from lodestar.models.reg_path.kind import KIND as PATH_KIND
 from lodestar.models.reg_triple.config import SubgraphOptions
-from lodestar.models.star.backbone import describe_backbone
+from lodestar.models.star.backbone import write_backbone_description
 from lodestar.models.subgraphs import QuestionGraphs, read_graphs
 
 from tests.made.tiny_checkpoint import tiny_backbone
@@ -87,7 +87,7 @@ def test_what_is_asked_is_what_was_trained_on(
     asked = (*LEARNED, *CHOSEN)
     graphs = graphs_of(engine, tmp_path, "asked", asked)
     _, network = read_graph_retriever(Path(checkpoint))
-    encoded = EncodedQuestions(graphs, engine.resources.vectors.encoder.encode, torch.device("cpu"))
+    encoded = EncodedSubgraphs(graphs, engine.resources.vectors.encoder.encode, torch.device("cpu"))
     with Engine(settings, recipe=Gril(checkpoint=checkpoint, keep=1_000)) as one:
         questions = [Question(text, (topic,)) for text, topic, _ in asked]
         together = one.retrieve_batch(questions, top_k=1_000)
@@ -132,7 +132,7 @@ def test_retrieval_augmentation_is_the_union_with_paths_of_a_decoder(
     config = training_config(PATH_KIND, ["hidden=32", "training.head_learning_rate=0.01"], epochs=5)
     vectors, folder = engine.resources.vectors, tmp_path / "paths"
     train, dev = pools
-    train_in(PATH_KIND, config, train, dev, folder, vectors=vectors, beside=graph_vocabulary(settings))
+    train_in(PATH_KIND, config, train, dev, folder, vectors=vectors, beside=read_relation_tokens(settings))
     paths = RegPath(checkpoint=str(folder), beam_width=3)
     build_question = [Question(text, (topic,)) for text, topic, _ in (*LEARNED, *CHOSEN)]
     with Engine(settings, recipe=Gril(checkpoint=checkpoint), options={"top_k": 100}) as one:
@@ -155,7 +155,7 @@ def test_retrieval_augmentation_is_the_union_with_paths_of_a_decoder(
 def test_how_a_subgraph_grew_is_in_browser_and_gone(
     settings: Settings, engine: Engine, gateway: Gateway, checkpoint: str
 ) -> None:
-    view = BrowserView(gateway, "http://127.0.0.1:7474/browser/")
+    view = BrowserPictureWriter(gateway, "http://127.0.0.1:7474/browser/")
     with Engine(settings, recipe=Gril(checkpoint=checkpoint)) as asked:
         growth = asked.growth(Question("What is the capital of Chile?", ("m.chile",)))
     link = view.show_growth(growth)
@@ -170,7 +170,7 @@ def test_options_that_no_graph_has_are_chosen_from(settings: Settings, engine: E
     """The open domain: questions whose answers are no entities teach a reader that chooses, which then answers."""
     backbone = tiny_backbone()
     (tmp_path / "tiny").mkdir()
-    describe_backbone(backbone, tmp_path / "tiny")
+    write_backbone_description(backbone, tmp_path / "tiny")
     backbone.model.save_pretrained(tmp_path / "tiny")  # type: ignore[operator]
     options = ("at the coast", "in the hills")
     sets, graphs = [], []

@@ -15,12 +15,12 @@ from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.linking import relation_evidence
 from lodestar.engine.relations.by_llm import phrases_by_llm
-from lodestar.engine.retrieval.triples import GraphRelations, SubgraphColumns
+from lodestar.engine.retrieval.triples import GraphRelations, SubgraphReader
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.made_set import make_questions, split_train_dev
-from lodestar.engine.supervision.mine_file import mine_file
+from lodestar.engine.supervision.mine_file import mine_to_file
 from lodestar.engine.supervision.miner import MiningOptions
-from lodestar.engine.supervision.path_sampling import MakingOptions
+from lodestar.engine.supervision.path_sampling import QuestionGenerationOptions
 from lodestar.engine.supervision.subgraphs import write_question_graphs
 from lodestar.engine.values import LinkedQuestion, Question
 from lodestar.loaders.formats.delimited import TsvSource
@@ -139,7 +139,7 @@ def test_questions_made_from_the_graph_use_phrases_and_dev_those_that_nothing_el
     said = [f"qword{number}" for number in range(30)]
     out = {word for word in said if is_held_out(word)}
     team.describe({"qq7": said})
-    made = make_questions(team, MakingOptions(60, max_hop=1, seed=0), hold_out=True)
+    made = make_questions(team, QuestionGenerationOptions(60, max_hop=1, seed=0), hold_out=True)
     learn, choose = split_train_dev(made)
     used = {
         part: set(re.findall(r"qword\d+", " ".join(q.text.lower() for q in questions.questions)))
@@ -148,7 +148,7 @@ def test_questions_made_from_the_graph_use_phrases_and_dev_those_that_nothing_el
     assert used["learn"]
     assert not used["learn"] & out
     assert used["choose"] <= out
-    plain = make_questions(team, MakingOptions(60, max_hop=1, seed=0))
+    plain = make_questions(team, QuestionGenerationOptions(60, max_hop=1, seed=0))
     assert "qword" in " ".join(question.text for question in plain.questions).lower()
 
 
@@ -159,7 +159,7 @@ def test_mined_files_have_what_relations_mean_without_the_phrases_held_out(team:
         "one", "lodestar", "0" * 64, (GoldQuestion("q", "Where is Ann Alder?", (GoldAnswer("Sales"),), ("Ann Alder",)),)
     )
     for hold_out in (False, True):
-        mine_file(asked, team, tmp_path / "mined.jsonl", MiningOptions(max_hop=1), hold_out=hold_out)
+        mine_to_file(asked, team, tmp_path / "mined.jsonl", MiningOptions(max_hop=1), hold_out=hold_out)
         meaning = words_of(read_mined_file(tmp_path / "mined.jsonl").mining)["qq7"].meaning
         assert set(said) - set(meaning.forward) == ({word for word in said if is_held_out(word)} if hold_out else set())
         assert meaning.head.kind == "person"
@@ -227,7 +227,7 @@ def test_subgraphs_are_learned_from_and_read_with_the_same_phrases(team: Engine,
     graph = team.resources.of_graph(team.gateway().fetch(read_catalogue()))
     words = {number: graph.words[name] for number, name in graph.relations.items()}
     relations = GraphRelations(graph.relations, words, graph.catalogue.stored_as)
-    columns = SubgraphColumns(relations, team.resources.vectors, options, max_topics=1, min_link=0.0)
+    columns = SubgraphReader(relations, team.resources.vectors, options, max_topics=1, min_link=0.0)
     linked = LinkedQuestion(Question("Where is Ann Alder?"), team.link("Where is Ann Alder?"))
     batch = team.gateway().run(columns.extract([linked]))
     assert text in columns.columns([linked], batch).relations

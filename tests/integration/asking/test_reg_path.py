@@ -15,10 +15,10 @@ from lodestar.engine.recipes.retrieving import RegPath
 from lodestar.engine.settings import Settings
 from lodestar.engine.show.reasons import explain_answer
 from lodestar.engine.supervision.pools import PoolBounds, mine_pool
-from lodestar.engine.training.pool_sets import graph_vocabulary, match_refined_pools
+from lodestar.engine.training.pool_sets import match_refined_pools, read_relation_tokens
 from lodestar.engine.training.running import training_config
 from lodestar.engine.values import Question
-from lodestar.models.mined import Pool, write_pool
+from lodestar.models.mined import PoolFile, write_pool
 from lodestar.models.reg_path.kind import KIND
 
 from tests.made.trainings import train_in
@@ -32,7 +32,7 @@ LEARNED = (
 CHOSEN = (("What is the capital of Chile?", "m.chile", "m.santiago"),)
 
 
-def pool_of(engine: Engine, folder: Path, name: str, asked: tuple[tuple[str, str, str], ...]) -> Pool:
+def pool_of(engine: Engine, folder: Path, name: str, asked: tuple[tuple[str, str, str], ...]) -> PoolFile:
     questions = tuple(
         GoldQuestion(f"{name}-{place}", text, (GoldAnswer(answer),), (topic,))
         for place, (text, topic, answer) in enumerate(asked)
@@ -46,7 +46,7 @@ def test_paths_are_written_and_walked(settings: Settings, engine: Engine, tmp_pa
     changes = ["hidden=32", "batch_size=2", "training.head_learning_rate=0.01", "training.patience=99"]
     config = training_config(KIND, changes, epochs=20)
     folder = tmp_path / "reg"
-    vocabulary = graph_vocabulary(settings)
+    vocabulary = read_relation_tokens(settings)
     description = train_in(KIND, config, [train], [dev], folder, vectors=engine.resources.vectors, beside=vocabulary)
     assert description.supervision == "weak"
     with Engine(settings, recipe=RegPath(checkpoint=str(folder)), options={"answerer.min_probability": 0.0}) as asked:

@@ -13,7 +13,7 @@ from lodestar.engine.linking.full_text import FullTextLinker
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
 from lodestar.engine.retrieval.beam import BeamSearch
-from lodestar.engine.retrieval.frontier import Bounds
+from lodestar.engine.retrieval.frontier import FrontierBounds
 from lodestar.engine.values import Question
 
 from tests.fakes.memory_graph import MemoryGraph
@@ -51,7 +51,7 @@ def test_neo4j_answers_as_the_fake_does(gateway: Gateway, seed: int, hub_degree:
     load(TripleSource(triples, names), gateway)
     fake = MemoryGraph(triples, names)
     questions = [Question(" ".join(rng.sample(relations, 2)), (id_,)) for id_ in rng.sample(sorted(fake.names), 6)]
-    bounds = Bounds(hub_degree=hub_degree)
+    bounds = FrontierBounds(hub_degree=hub_degree)
     over_neo4j = BeamSearch(numbered(gateway), WordScorer(), max_hop=3, bounds=bounds)
     real = gateway.run(searched(over_neo4j, questions, 20))
     over_fake = BeamSearch(fake.numbered, WordScorer(), max_hop=3, bounds=bounds)

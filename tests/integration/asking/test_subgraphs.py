@@ -9,12 +9,12 @@ from collections.abc import Collection, Mapping
 import neo4j
 import numpy as np
 import pytest
-from lodestar.engine.errors import UnknownRelationError
+from lodestar.engine.errors import StaleCatalogueError
 from lodestar.engine.neo4j.catalogue import Catalogue, read_catalogue
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
 from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
-from lodestar.engine.retrieval.subgraph.walking import QuestionSubgraphs, SubgraphBounds, SubgraphQuery
+from lodestar.engine.retrieval.subgraph.walking import SubgraphBounds, SubgraphExtractor, SubgraphQuery
 
 from tests.fakes.number_proposer import NumberProposer
 from tests.made.plain_graph import write_graph
@@ -70,7 +70,7 @@ def test_neo4j_gives_what_the_definition_gives(
     relations = {relation.number: relation.name for relation in catalogue.relations}
     asked = queries(rng)
     for proposer in (None, NumberProposer()):
-        subgraphs = QuestionSubgraphs(
+        subgraphs = SubgraphExtractor(
             relations,
             proposer=proposer,
             num_relations=NumberProposer.num_relations,
@@ -83,7 +83,7 @@ def test_neo4j_gives_what_the_definition_gives(
         assert [plain(gateway.run(subgraphs.extract([query]))[0]) for query in asked] == expected
         assert any(plain_.left_out for plain_ in expected)
 
-        async def extracted(subgraphs: QuestionSubgraphs = subgraphs) -> SubgraphBatch:
+        async def extracted(subgraphs: SubgraphExtractor = subgraphs) -> SubgraphBatch:
             other = AsyncGateway(connection)
             try:
                 return await other.run(subgraphs.extract(asked))
@@ -103,7 +103,7 @@ def test_a_step_is_one_query_and_a_hub_one_more_for_each_relation(gateway: Gatew
     names = {id_: id_ for h, _, t in [*hub, *through] for id_ in (h, t) if id_ != "cvt"}
     write_graph(driver, gateway, [*hub, *through], names)
     catalogue = gateway.fetch(read_catalogue())
-    subgraphs = QuestionSubgraphs({r.number: r.name for r in catalogue.relations}, hub_degree=10)
+    subgraphs = SubgraphExtractor({r.number: r.name for r in catalogue.relations}, hub_degree=10)
     bounds = SubgraphBounds(fan_out=5)
 
     def round_trips(*asked: SubgraphQuery) -> int:
@@ -127,12 +127,12 @@ def test_a_step_is_one_query_and_a_hub_one_more_for_each_relation(gateway: Gatew
 
 def test_a_relation_that_the_catalogue_lacks_is_said(gateway: Gateway, driver: neo4j.Driver) -> None:
     write_graph(driver, gateway, [("a", "r", "b")], {"a": "a", "b": "b"})
-    with pytest.raises(UnknownRelationError, match="relation number 1 of the graph is not in its catalogue"):
-        gateway.run(QuestionSubgraphs({}).extract([SubgraphQuery("", ("a",))]))
+    with pytest.raises(StaleCatalogueError, match="relation number 1 of the graph is not in its catalogue"):
+        gateway.run(SubgraphExtractor({}).extract([SubgraphQuery("", ("a",))]))
 
 
 def test_nothing_asked_is_nothing_read(gateway: Gateway) -> None:
     before = gateway.round_trips
-    batch = gateway.run(QuestionSubgraphs({}).extract([]))
+    batch = gateway.run(SubgraphExtractor({}).extract([]))
     assert (len(batch), len(batch.heads), gateway.round_trips - before) == (0, 0, 0)
     assert np.array_equal(batch.node_starts, [0])

@@ -24,7 +24,7 @@ from lodestar.engine.llm.gateway import MAX_CONCURRENT, ChatGateway
 from lodestar.engine.llm.prompts import ChatUsage, Completed, Completion, Message, Prompt, PromptTooLongError
 from lodestar.engine.neo4j.templates import Request as DatabaseRequest
 from lodestar.engine.settings import Settings
-from lodestar.engine.steps import AsyncRunner, Runner, Steps
+from lodestar.engine.steps import AsyncStepRunner, StepRunner, Steps
 from lodestar.engine.values import TokenUsage
 
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, completion, hangs, raw, refuses, says, status
@@ -265,9 +265,9 @@ def test_requests_and_prompts_of_a_group_are_sent_together_and_come_back_in_orde
     with ScriptedLLM([noted] * 2) as llm:
         chat = gateway(llm)
         if blocking:
-            found = Runner(database, chat).run(steps())
+            found = StepRunner(database, chat).run(steps())
         else:
-            found = asyncio.run(AsyncRunner(AsyncWaiting(database), chat).run(steps()))
+            found = asyncio.run(AsyncStepRunner(AsyncWaiting(database), chat).run(steps()))
     one, a, b, two = found
     assert (one, two, *contents([a, b])) == (1, 2, "a", "b")
 
@@ -283,7 +283,7 @@ def test_a_database_that_fails_ends_the_calls_under_way() -> None:
     with ScriptedLLM([Reply(hangs=True)]) as llm:
         chat = gateway(llm, timeout_s=30)
         with pytest.raises(LLMError, match="the database's own"):
-            Runner(Failing(), chat).run(steps())
+            StepRunner(Failing(), chat).run(steps())
         chat.close()
 
 

@@ -19,7 +19,7 @@ from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.neo4j import templates as database
 from lodestar.engine.settings import Settings, resolve
-from lodestar.engine.steps import AsyncRunner, Runner, Steps
+from lodestar.engine.steps import AsyncStepRunner, StepRunner, Steps
 from lodestar.engine.values import Entity, Scored
 
 from tests.fakes.memory_graph import MemoryGraph
@@ -56,11 +56,11 @@ def ask(request: pytest.FixtureRequest) -> Ask:
 
 
 def blocking(chat: ChatGateway, found: Evidence[Chain]) -> Answer:
-    return Runner(DATABASE, chat).run(answer_to(found))
+    return StepRunner(DATABASE, chat).run(answer_to(found))
 
 
 async def awaited(chat: ChatGateway, found: Evidence[Chain]) -> Answer:
-    return await AsyncRunner(AsyncDatabase(), chat).run(answer_to(found))
+    return await AsyncStepRunner(AsyncDatabase(), chat).run(answer_to(found))
 
 
 def answer_to(found: Evidence[Chain]) -> Steps[Answer]:

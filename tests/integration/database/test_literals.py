@@ -9,13 +9,18 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.neo4j.catalogue import check_signatures, read_catalogue, read_graph_state, read_relation_counts
+from lodestar.engine.neo4j.catalogue import (
+    count_signature_mismatches,
+    read_catalogue,
+    read_graph_state,
+    read_relation_counts,
+)
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import MAX_VALUE_CHARS, Expansion, expand_hub_step, expand_steps
 from lodestar.engine.retrieval.beam import BeamSearch
-from lodestar.engine.retrieval.frontier import Bounds
-from lodestar.engine.show.browser import BrowserView
-from lodestar.engine.values import Question, Step
+from lodestar.engine.retrieval.frontier import FrontierBounds
+from lodestar.engine.show.browser import BrowserPictureWriter
+from lodestar.engine.values import Question, RelationStep
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer
@@ -33,7 +38,9 @@ VALUES = {DATE: "1821-07-28", MOTTO: "Firme y feliz", '"true"': "true", '""': ""
 def search(gateway: Gateway, max_hop: int = 3, **bounds: int) -> BeamSearch:
     catalogue = gateway.fetch(read_catalogue())
     numbered = {relation.number: relation.name for relation in catalogue.relations}
-    return BeamSearch(numbered, WordScorer(), max_hop=max_hop, bounds=Bounds(**bounds), stored_as=catalogue.stored_as)
+    return BeamSearch(
+        numbered, WordScorer(), max_hop=max_hop, bounds=FrontierBounds(**bounds), stored_as=catalogue.stored_as
+    )
 
 
 def unordered(evidence: Evidence[Any]) -> list[tuple[float, str, frozenset[tuple[str, str | None, bool]], bool]]:
@@ -64,7 +71,7 @@ def test_neo4j_answers_as_the_fake_does(gateway: Gateway, driver: neo4j.Driver, 
     questions = [Question(" ".join(rng.sample(relations, 2)), (id_,)) for id_ in rng.sample(sorted(fake.names), 6)]
     real = gateway.run(searched(search(gateway, hub_degree=hub_degree), questions, 20))
     beam = BeamSearch(
-        fake.numbered, WordScorer(), max_hop=3, bounds=Bounds(hub_degree=hub_degree), stored_as=fake.stored_as
+        fake.numbered, WordScorer(), max_hop=3, bounds=FrontierBounds(hub_degree=hub_degree), stored_as=fake.stored_as
     )
     assert [unordered(r) for r in real] == [unordered(r) for r in fake.run(searched(beam, questions, 20))]
     ends = [end for r in real for p in r.items for end in p.value.ends]
@@ -88,12 +95,12 @@ def test_a_literal_counts_for_its_head_and_has_no_signature(gateway: Gateway, dr
     ).records
     assert tuple(record) == ([1, 2, 3, 4], [1, 1, 1, 1], 4)
     assert driver.execute_query("MATCH (l:Literal) WHERE l.degree IS NOT NULL RETURN l").records == []
-    assert gateway.fetch(check_signatures()) == 0
+    assert gateway.fetch(count_signature_mismatches()) == 0
     assert gateway.fetch(read_relation_counts()) == {"RELATED": 1, "born": 1, "knows": 1, "says": 2}
     assert gateway.fetch(read_catalogue()).stored_as == {"says": "RELATED"}
     assert gateway.fetch(read_graph_state()).num_literals == len(VALUES)
     driver.execute_query("MATCH (:Entity {id: 'b'})-[r:RELATED]->(:Literal) DELETE r")
-    assert gateway.fetch(check_signatures()) == 1
+    assert gateway.fetch(count_signature_mismatches()) == 1
 
 
 @pytest.mark.parametrize("inverse", [False, True])
@@ -103,7 +110,7 @@ def test_a_relation_called_related_is_told_from_those_stored_so(
     triples = [("a", "RELATED", "b"), ("a", "rare", "c"), ("b", "RELATED", "a"), ("c", "rare", "a")]
     write_graph(driver, gateway, triples, {i: i for i in "abc"}, related=["rare"])
     for relation, stored_as, expected in (("RELATED", None, "b"), ("rare", "RELATED", "c")):
-        expansion = Expansion(0, Step(relation, inverse), ("a",), 1, last=False, stored_as=stored_as)
+        expansion = Expansion(0, RelationStep(relation, inverse), ("a",), 1, last=False, stored_as=stored_as)
         for request in (expand_steps([expansion], 10, 10), expand_hub_step(expansion, 10)):
             (found,) = gateway.fetch(request)
             assert [tail.entity.id for tail in found.tails] == [expected]
@@ -116,7 +123,7 @@ def test_a_long_value_is_cut_and_says_so(gateway: Gateway, driver: neo4j.Driver,
     triples = [("a", r, t) for r in ("own", "shared") for t in values]
     write_graph(driver, gateway, triples, {"a": "A"}, literals=values, related=["shared"])
     for relation, stored_as in (("own", None), ("shared", "RELATED")):
-        expansion = Expansion(0, Step(relation), ("a",), 1, last=False, stored_as=stored_as)
+        expansion = Expansion(0, RelationStep(relation), ("a",), 1, last=False, stored_as=stored_as)
         for request in (expand_steps([expansion], 10, 10), expand_hub_step(expansion, 10)):
             (found,) = gateway.fetch(request)
             read = {tail.entity.id: tail.entity.name for tail in found.tails}
@@ -164,7 +171,7 @@ def test_a_literal_that_is_named_by_id_is_walked_back_from(gateway: Gateway, dri
 def test_a_picture_leads_from_a_literal_to_the_literal(gateway: Gateway, driver: neo4j.Driver) -> None:
     write_graph(driver, gateway, [("a", "born", DATE), ("a", "knows", "b")], {"a": "A", "b": "B"}, literals=VALUES)
     (found,) = gateway.run(searched(search(gateway), [Question("born", ("a",))], 5))
-    view = BrowserView(gateway, "http://127.0.0.1:7474/browser/")
+    view = BrowserPictureWriter(gateway, "http://127.0.0.1:7474/browser/")
     view.show(found)
     ways = driver.execute_query(
         "MATCH (n)-[:LODESTAR_IS]->(to) RETURN n.name, labels(to), to.id ORDER BY to.id"
@@ -176,4 +183,4 @@ def test_a_picture_leads_from_a_literal_to_the_literal(gateway: Gateway, driver:
     ]
     view.clear()
     assert driver.execute_query("MATCH (n) WHERE NOT n:Entity|Literal|Relation RETURN n").records == []
-    assert gateway.fetch(check_signatures()) == 0
+    assert gateway.fetch(count_signature_mismatches()) == 0

@@ -12,7 +12,7 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.errors import GraphError
-from lodestar.engine.neo4j.catalogue import read_edition
+from lodestar.engine.neo4j.catalogue import read_graph_revision
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
@@ -142,17 +142,17 @@ def test_the_look_at_the_edition_goes_with_the_first_requests(live: Engine) -> N
 
 
 def test_the_edition_tells_loads_apart(graph: None, gateway: Gateway, driver: neo4j.Driver) -> None:
-    editions = [gateway.fetch(read_edition())]
+    editions = [gateway.fetch(read_graph_revision())]
     write_load(driver, "b" * 64, source="more.tsv", started=LATER_BEGUN)
-    editions.append(gateway.fetch(read_edition()))
+    editions.append(gateway.fetch(read_graph_revision()))
     write_load(driver, "b" * 64, finished=LATER_DONE)
-    editions.append(gateway.fetch(read_edition()))
+    editions.append(gateway.fetch(read_graph_revision()))
     driver.execute_query("MATCH (l:Load {source: 'more.tsv'}) SET l.deleting = true REMOVE l.finished")
-    editions.append(gateway.fetch(read_edition()))
+    editions.append(gateway.fetch(read_graph_revision()))
     driver.execute_query("MATCH (l:Load {source: 'more.tsv'}) DELETE l")
-    assert gateway.fetch(read_edition()) == editions[0]
+    assert gateway.fetch(read_graph_revision()) == editions[0]
     driver.execute_query("CREATE (:Relation {name: 'x', number: 99})")
-    editions.append(gateway.fetch(read_edition()))
+    editions.append(gateway.fetch(read_graph_revision()))
     assert all(one != next_one for one, next_one in pairwise(editions))
 
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError, LoadInProgressError, UsageError
-from lodestar.engine.neo4j.catalogue import Phrase, check_signatures, read_catalogue
+from lodestar.engine.neo4j.catalogue import Phrase, count_signature_mismatches, read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.instance import Instance
+from lodestar.engine.neo4j.instance import ServerPair
 from lodestar.engine.neo4j.load_lock import hold_load_lock
 from lodestar.engine.writing import relations as relation_types
 from lodestar.loaders.loads.loading import LoadOptions, Mode, WriterChoice, load_embedded
@@ -52,15 +52,15 @@ rows = st.lists(
 
 
 @pytest.fixture(scope="module")
-def instance(home_dir: Path, cache_dir: Path) -> Iterator[Instance]:
+def instance(home_dir: Path, cache_dir: Path) -> Iterator[ServerPair]:
     """A server for bulk loads, of its own."""
-    instance = Instance("bulk", home_dir, cache_dir)
+    instance = ServerPair("bulk", home_dir, cache_dir)
     instance.start(heap_mb=HEAP_MB, pagecache_mb=PAGECACHE_MB, progress=False)
     yield instance
     instance.reset()
 
 
-def loaded_by_bulk(source: Source, instance: Instance, staging: Path) -> Snapshot:
+def loaded_by_bulk(source: Source, instance: ServerPair, staging: Path) -> Snapshot:
     report = load_embedded(source, instance, LoadOptions(staging=staging, mode="replace", writer="bulk"))
     assert report.writer == "bulk"
     connection = instance.connection()
@@ -68,7 +68,7 @@ def loaded_by_bulk(source: Source, instance: Instance, staging: Path) -> Snapsho
         neo4j.GraphDatabase.driver(connection.uri, **connection.driver_options) as driver,
         Gateway(connection) as gateway,
     ):
-        assert gateway.execute(check_signatures()) == 0
+        assert gateway.execute(count_signature_mismatches()) == 0
         assert verify(gateway).faults == ()
         return snapshot(driver)
 
@@ -96,7 +96,7 @@ FEW_TYPES = 8
 def test_the_same_graph_by_both_writers(
     gateway: Gateway,
     driver: neo4j.Driver,
-    instance: Instance,
+    instance: ServerPair,
     tmp_path: Path,
     found: list[StatementRow],
     unnamed_ids: str | None,
@@ -118,7 +118,7 @@ def test_the_same_graph_by_both_writers(
 @pytest.mark.long
 @pytest.mark.parametrize(("writer", "mode"), [("bulk", "replace"), ("online", "append")])
 def test_the_graph_that_is_there_is_locked_from_the_plan_to_the_end(
-    instance: Instance, tmp_path: Path, writer: WriterChoice, mode: Mode
+    instance: ServerPair, tmp_path: Path, writer: WriterChoice, mode: Mode
 ) -> None:
     """What was planned for is what is there, and nobody's load is cut off by the exchange."""
     load_embedded(TripleSource(COUNTRIES), instance, LoadOptions(staging=tmp_path, mode="replace", writer="online"))
@@ -156,7 +156,7 @@ def test_relations_beyond_the_budget_of_types(
         "location.country.capital",
         "location.country.official_language",
     }
-    assert gateway.execute(check_signatures()) == 0
+    assert gateway.execute(count_signature_mismatches()) == 0
     assert verify(gateway).faults == ()
     load(TripleSource([("m.peru", "a.new.one", "m.lima"), COUNTRIES[0]]), gateway, mode="append")
     assert verify(gateway).faults == ()
@@ -164,7 +164,7 @@ def test_relations_beyond_the_budget_of_types(
     assert number == 1
 
 
-def test_a_bulk_load_refuses_what_it_cannot_do(instance: Instance, tmp_path: Path) -> None:
+def test_a_bulk_load_refuses_what_it_cannot_do(instance: ServerPair, tmp_path: Path) -> None:
     load_embedded(
         TripleSource(COUNTRIES, COUNTRY_NAMES),
         instance,
@@ -187,7 +187,7 @@ def test_a_bulk_load_refuses_what_it_cannot_do(instance: Instance, tmp_path: Pat
 
 @pytest.mark.parametrize("writer", [pytest.param("bulk", marks=pytest.mark.long), "online"])
 def test_phrases_are_kept_when_a_graph_takes_the_place_of_another(
-    instance: Instance, tmp_path: Path, writer: WriterChoice
+    instance: ServerPair, tmp_path: Path, writer: WriterChoice
 ) -> None:
     """What was said in the old graph, what a file says, and what is said of relations that go."""
     phrases = tmp_path / "phrases.tsv"

@@ -78,7 +78,8 @@ def test_relationships_between_other_nodes_are_no_triples(
 def test_a_name_of_a_constraint_on_something_else_is_said(gateway: Gateway, driver: neo4j.Driver) -> None:
     driver.execute_query("CREATE CONSTRAINT entity_id FOR (p:Person) REQUIRE p.name IS UNIQUE")
     with pytest.raises(
-        GraphError, match=r"the database has an index entity_id on Person\(name\), expected it on Entity\(id\): drop it"
+        GraphError,
+        match=r"the database has an index entity_id on Person\(name\), expected it on Entity\(id\): drop it",
     ):
         load(TripleSource(COUNTRIES), gateway)
     assert gateway.fetch(read_graph_state()).num_entities == 0

@@ -13,8 +13,8 @@ from lodestar.engine.errors import DatabaseUnavailableError, InputError
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_loads
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.instance import Instance
-from lodestar.engine.neo4j.property_graph import Page, Where, element_prefix, read_nodes, read_relationships
+from lodestar.engine.neo4j.instance import ServerPair
+from lodestar.engine.neo4j.property_graph import ElementFilter, Page, element_prefix, read_nodes, read_relationships
 from lodestar.engine.neo4j.templates import Request
 from lodestar.engine.settings import Settings
 from lodestar.loaders.formats.property_graph.mapping import Choices, choose, guess_mapping
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("empty_graph")
 
 
 @pytest.fixture(scope="module")
-def source_connection(source_server: Instance) -> Connection:
+def source_connection(source_server: ServerPair) -> Connection:
     return source_server.connection()
 
 
@@ -180,7 +180,7 @@ def test_only_what_meets_a_condition_is_read(
     nodes: str,
 ) -> None:
     write_graph(theirs, MOVIES)
-    choices = Choices(where=Where(nodes, "s.name STARTS WITH 'T'"))
+    choices = Choices(where=ElementFilter(nodes, "s.name STARTS WITH 'T'"))
     _, left_out = load_from(source_gateway, gateway, tmp_path, choices)
     assert left_out == {"nodes": 4, "relationships": 8}
     found = triples(driver)
@@ -263,7 +263,7 @@ def test_pages_are_read_by_seeks(theirs: neo4j.Driver, source_gateway: Gateway) 
     (node, edge) = theirs.execute_query("MATCH (n)-[r]->() RETURN elementId(n), elementId(r) LIMIT 1").records[0]
     page = Page(element_prefix(node) or "", 0, 99, [])
     edges = page._replace(prefix=element_prefix(edge) or "")
-    where = Where("n:A AND n.name = 'a1'", "r.w = 1")
+    where = ElementFilter("n:A AND n.name = 'a1'", "r.w = 1")
     for request, seek in (
         (read_nodes(page), "NodeByElementIdSeek"),
         (read_nodes(page, where), "NodeByElementIdSeek"),

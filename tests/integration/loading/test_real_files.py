@@ -17,7 +17,7 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.instance import Instance
+from lodestar.engine.neo4j.instance import ServerPair
 from lodestar.loaders.export.exporting import ExportRequest, export
 from lodestar.loaders.export.writers import tsv_literal
 from lodestar.loaders.formats.by_name import source_class
@@ -90,8 +90,8 @@ NO_TRIPLES = "freebase-rdf/fb-rdf-10k-names-all-s01-c01.nt.gz"
 
 
 @pytest.fixture(scope="module")
-def bulk(home_dir: Path, cache_dir: Path) -> Iterator[Instance]:
-    instance = Instance("real-files", home_dir, cache_dir)
+def bulk(home_dir: Path, cache_dir: Path) -> Iterator[ServerPair]:
+    instance = ServerPair("real-files", home_dir, cache_dir)
     instance.start(heap_mb=HEAP_MB, pagecache_mb=PAGECACHE_MB, progress=False)
     yield instance
     instance.reset()
@@ -133,7 +133,7 @@ def test_what_is_loaded_is_exported(
         assert sum(report.categories.values()) == sum(1 for _ in lines(DATA / file))
     assert verify(gateway).faults == ()
     if ALL:
-        instance: Instance = request.getfixturevalue("bulk")
+        instance: ServerPair = request.getfixturevalue("bulk")
         options = LoadOptions(staging=tmp_path, mode="replace", writer="bulk")
         load_embedded(source_of(kind, file, arguments), instance, options)
         connection = instance.connection()

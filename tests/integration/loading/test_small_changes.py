@@ -22,7 +22,7 @@ from lodestar.engine.errors import (
     LoadInProgressError,
     UsageError,
 )
-from lodestar.engine.neo4j.catalogue import read_catalogue, read_edition, read_loads
+from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_revision, read_loads
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.load_lock import OpenTransaction
@@ -168,13 +168,13 @@ def test_the_next_question_of_every_engine_sees_it(engine: Engine, other: Engine
 
 
 def test_every_change_has_an_edition_of_its_own(engine: Engine, gateway: Gateway) -> None:
-    editions = [gateway.fetch(read_edition())]
+    editions = [gateway.fetch(read_graph_revision())]
     for change in (engine.add, engine.remove, engine.add):
         change([("m.chile", "location.country.capital", "m.lima")])
-        editions.append(gateway.fetch(read_edition()))
+        editions.append(gateway.fetch(read_graph_revision()))
     assert len(set(editions)) == len(editions)
     engine.add([("m.chile", "location.country.capital", "m.lima")])
-    assert gateway.fetch(read_edition()) == editions[-1]  # it was there
+    assert gateway.fetch(read_graph_revision()) == editions[-1]  # it was there
 
 
 def test_names_and_labels_mean_what_has_them(engine: Engine, driver: neo4j.Driver) -> None:
@@ -245,7 +245,11 @@ def test_what_cannot_be_added_changes_nothing(
     ("triple", "error", "message"),
     [
         (("Cusco", "mayor", "Ana"), EntityNotFoundError, "triple 2: no entity is 'Cusco': nothing was removed"),
-        (("Peru", "mayor", "Lima"), GraphError, "triple 2: the graph has no triple ('Peru', 'mayor', 'Lima')"),
+        (
+            ("Peru", "mayor", "Lima"),
+            GraphError,
+            "triple 2: the graph has no triple ('Peru', 'mayor', 'Lima')",
+        ),
         (("Peru", "location.country.capital", "Chile"), GraphError, "triple 2: the graph has no triple"),
     ],
 )

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 from lodestar import Engine
-from lodestar.engine.errors import DatabaseUnavailableError, ServerError, UsageError
+from lodestar.engine.errors import DatabaseUnavailableError, EmbeddedServerError, UsageError
 from lodestar.engine.neo4j import copies
-from lodestar.engine.neo4j.catalogue import read_edition
+from lodestar.engine.neo4j.catalogue import read_graph_revision
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
-from lodestar.engine.neo4j.instance import Instance
+from lodestar.engine.neo4j.instance import ServerPair
 from lodestar.engine.settings import Settings
 from lodestar.loaders.loads.verifying import verify
 
@@ -31,15 +31,15 @@ async def test_a_copy_that_is_gone_is_passed_over(connection: Connection) -> Non
     several = replace(connection, uri=NOBODY, copies=(connection.uri, "bolt://127.0.0.1:2"))
     with Gateway(several) as gateway:
         assert gateway.version()
-        editions = gateway.send([read_edition()] * 6)
-        with pytest.raises(UsageError, match="only read"), gateway.hold_transaction(read_edition()):
+        editions = gateway.send([read_graph_revision()] * 6)
+        with pytest.raises(UsageError, match="only read"), gateway.hold_transaction(read_graph_revision()):
             pass
     asking = AsyncGateway(several)
     assert await asking.version()
-    assert await asking.send([read_edition()] * 6) == editions
+    assert await asking.send([read_graph_revision()] * 6) == editions
     await asking.close()
     with Gateway(connection) as gateway:
-        assert editions == [gateway.fetch(read_edition())] * 6
+        assert editions == [gateway.fetch(read_graph_revision())] * 6
 
 
 def test_without_any_copy_it_is_one_error(connection: Connection) -> None:
@@ -53,8 +53,8 @@ def test_without_any_copy_it_is_one_error(connection: Connection) -> None:
 
 
 @pytest.fixture(scope="module")
-def first(tmp_path_factory: pytest.TempPathFactory, cache_dir: Path) -> Iterator[Instance]:
-    instance = Instance("first", tmp_path_factory.mktemp("copies"), cache_dir)
+def first(tmp_path_factory: pytest.TempPathFactory, cache_dir: Path) -> Iterator[ServerPair]:
+    instance = ServerPair("first", tmp_path_factory.mktemp("copies"), cache_dir)
     instance.start(heap_mb=256, pagecache_mb=16, progress=False)
     try:
         with Gateway(instance.connection()) as gateway:
@@ -62,13 +62,13 @@ def first(tmp_path_factory: pytest.TempPathFactory, cache_dir: Path) -> Iterator
         yield instance
     finally:
         for other in (*instance.others(), instance):
-            Instance(other.name, instance.servers_dir.parent, cache_dir).reset()
+            ServerPair(other.name, instance.servers_dir.parent, cache_dir).reset()
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_three_copies_answer_though_one_is_killed_and_another_falls_behind(
-    first: Instance, cache_dir: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    first: ServerPair, cache_dir: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     second, third = first.copy("second", progress=False), first.copy("third", progress=False)
     assert first.status().running
@@ -107,6 +107,6 @@ def test_three_copies_answer_though_one_is_killed_and_another_falls_behind(
 
 
 @pytest.mark.long
-def test_a_copy_replaces_no_server(first: Instance) -> None:
-    with pytest.raises(ServerError, match="there is a server 'first' already"):
+def test_a_copy_replaces_no_server(first: ServerPair) -> None:
+    with pytest.raises(EmbeddedServerError, match="there is a server 'first' already"):
         first.copy("first")

@@ -14,11 +14,11 @@ import neo4j
 import psutil
 import pyarrow as pa
 import pytest
-from lodestar.engine.errors import ServerError
+from lodestar.engine.errors import EmbeddedServerError
 from lodestar.engine.neo4j.bulk_import import ImportServer
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.import_files import ImportFile, ImportFiles, ImportFileWriter
-from lodestar.engine.neo4j.instance import Instance
+from lodestar.engine.neo4j.instance import ServerPair
 from lodestar.engine.neo4j.process import wait_for_end
 
 pytestmark = [
@@ -84,9 +84,9 @@ def importers(incoming: ImportServer) -> list[psutil.Process]:
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory, cache_dir: Path) -> Iterator[Instance]:
+def real(tmp_path_factory: pytest.TempPathFactory, cache_dir: Path) -> Iterator[ServerPair]:
     """A server that runs, with a user of its own; it had a graph before it ever started."""
-    instance = Instance("bulk", tmp_path_factory.mktemp("bulk"), cache_dir)
+    instance = ServerPair("bulk", tmp_path_factory.mktemp("bulk"), cache_dir)
     assert not instance.has_graph
     with instance.loading() as incoming:
         incoming.import_graph(written(tmp_path_factory.mktemp("old"), Old={":ID(n)": [0], "id": ["old"]}))
@@ -113,11 +113,11 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_server_that_never_started_gets_a_graph(real: Instance) -> None:
+def test_a_server_that_never_started_gets_a_graph(real: ServerPair) -> None:
     assert asked(real, "MATCH (n:Old) RETURN n.id AS id") == [{"id": "old"}]
 
 
-def test_a_graph_takes_the_place_of_another_with_every_value_as_it_was(real: Instance, tmp_path: Path) -> None:
+def test_a_graph_takes_the_place_of_another_with_every_value_as_it_was(real: ServerPair, tmp_path: Path) -> None:
     before, password = real.status(), real.home.password()
     num_entities = len(HOSTILE)
     entities = {
@@ -193,27 +193,27 @@ def test_a_graph_takes_the_place_of_another_with_every_value_as_it_was(real: Ins
     assert by_type[TYPES[-1]]["tail"] == '""'
 
 
-def test_a_type_that_does_not_fit_is_one_line_and_leaves_no_graph(real: Instance, tmp_path: Path) -> None:
+def test_a_type_that_does_not_fit_is_one_line_and_leaves_no_graph(real: ServerPair, tmp_path: Path) -> None:
     with real.loading() as incoming:
         files = written(tmp_path, Entity={":ID(n)": [0], "degree:int": ["many"]})
         said = (
             r"importer failed: .*Entity\.csv, line 1, degree:int: Not an integer: \"many\"; its log is .*import\.log$"
         )
-        with pytest.raises(ServerError, match=said):
+        with pytest.raises(EmbeddedServerError, match=said):
             incoming.import_graph(files)
         assert not incoming.has_graph
     assert "Not an integer" in (incoming.home.logs / "import.log").read_text()
 
 
-def run(code: str, real: Instance, *arguments: object) -> subprocess.Popen[str]:
+def run(code: str, real: ServerPair, *arguments: object) -> subprocess.Popen[str]:
     """Run code in another process, with `real`, and `files` when a folder is the first argument."""
     opening = """
         import os, sys
         from pathlib import Path
         from lodestar.engine.neo4j import admin_tool
-        from lodestar.engine.neo4j.instance import Instance
+        from lodestar.engine.neo4j.instance import ServerPair
         from lodestar.engine.neo4j.import_files import ImportFile, ImportFiles
-        real = Instance("bulk", Path(sys.argv[1]), Path(sys.argv[2]))
+        real = ServerPair("bulk", Path(sys.argv[1]), Path(sys.argv[2]))
         num_rows = sum(1 for _ in open(Path(sys.argv[3]) / "Entity.csv", "rb")) - 1
         files = ImportFiles(Path(sys.argv[3]), (("Entity", ImportFile("Entity.csv", num_rows)),))
         """
@@ -225,7 +225,7 @@ def run(code: str, real: Instance, *arguments: object) -> subprocess.Popen[str]:
 @pytest.mark.parametrize(
     "way", ["tied", *(pytest.param(way, marks=pytest.mark.long) for way in ("untied", "interrupted"))]
 )
-def test_no_importer_outlives_its_lodestar(real: Instance, slow: Path, way: str) -> None:
+def test_no_importer_outlives_its_lodestar(real: ServerPair, slow: Path, way: str) -> None:
     """Tied, the kernel ends it; untied, the next use of the home does; interrupted, the call itself."""
     code = f"""
         if {way!r} == "untied":
@@ -260,7 +260,7 @@ def test_no_importer_outlives_its_lodestar(real: Instance, slow: Path, way: str)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of a file")
-def test_a_full_disk_says_so(real: Instance, slow: Path) -> None:
+def test_a_full_disk_says_so(real: ServerPair, slow: Path) -> None:
     code = """
         import resource
         incoming = real.incoming()
@@ -282,7 +282,7 @@ def test_a_full_disk_says_so(real: Instance, slow: Path) -> None:
     "moment", [pytest.param("brings nothing yet", marks=pytest.mark.long), "databases moved, transactions not"]
 )
 def test_a_kill_within_the_exchange_leaves_the_old_or_the_new_graph(
-    real: Instance, tmp_path: Path, moment: str
+    real: ServerPair, tmp_path: Path, moment: str
 ) -> None:
     """The unit tests kill at every step; here Neo4j itself opens what a kill left."""
     [old] = asked(real, "MATCH (n) RETURN count(n) AS num_nodes")

@@ -17,8 +17,8 @@ import pytest
 from lodestar.engine.errors import (
     AuthenticationError,
     DatabaseUnavailableError,
+    EmbeddedServerError,
     PortTakenError,
-    ServerError,
     StorageError,
 )
 from lodestar.engine.neo4j import home
@@ -26,7 +26,7 @@ from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.embedded import Status
 from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
 from lodestar.engine.neo4j.home import configuration
-from lodestar.engine.neo4j.instance import Instance, connection_of
+from lodestar.engine.neo4j.instance import ServerPair, make_connection
 from lodestar.engine.settings import Settings
 
 from tests.made.certificates import write_certificate
@@ -35,24 +35,24 @@ pytestmark = pytest.mark.database
 
 
 @pytest.fixture
-def status(server: Instance) -> Status:
+def status(server: ServerPair) -> Status:
     return server.status()
 
 
-def test_it_runs_and_says_where(server: Instance, status: Status) -> None:
+def test_it_runs_and_says_where(server: ServerPair, status: Status) -> None:
     assert status.running
     assert status.version == "5.26.30"
     with Gateway(server.connection()) as gateway:
         assert gateway.version() == status.version
 
 
-def test_starting_again_changes_nothing(server: Instance, status: Status) -> None:
+def test_starting_again_changes_nothing(server: ServerPair, status: Status) -> None:
     assert server.start(progress=False) == status
     assert server.start(bolt_port=status.bolt_port, heap_mb=status.heap_mb, progress=False) == status
 
 
-def test_a_running_server_is_not_made_another(server: Instance, status: Status) -> None:
-    with pytest.raises(ServerError, match="already runs with heap_mb"):
+def test_a_running_server_is_not_made_another(server: ServerPair, status: Status) -> None:
+    with pytest.raises(EmbeddedServerError, match="already runs with heap_mb"):
         server.start(heap_mb=status.heap_mb + 1, progress=False)
     assert server.status() == status
 
@@ -78,7 +78,7 @@ def content(path: Path) -> bytes:
         return b""
 
 
-def test_the_password_is_in_its_file_alone(server: Instance, status: Status) -> None:
+def test_the_password_is_in_its_file_alone(server: ServerPair, status: Status) -> None:
     password = status.password_file.read_text().strip()
     assert password not in " ".join(psutil.Process(status.pid).cmdline())
     assert password not in str(psutil.Process(status.pid).environ())
@@ -88,20 +88,20 @@ def test_the_password_is_in_its_file_alone(server: Instance, status: Status) -> 
     assert [path for path in files if password.encode() in content(path)] == []
 
 
-def test_another_password_is_refused(server: Instance) -> None:
+def test_another_password_is_refused(server: ServerPair) -> None:
     with Gateway(replace(server.connection(), password="another")) as gateway, pytest.raises(AuthenticationError):
         gateway.version()
 
 
-def test_settings_lead_to_it(server: Instance, home_dir: Path, cache_dir: Path) -> None:
+def test_settings_lead_to_it(server: ServerPair, home_dir: Path, cache_dir: Path) -> None:
     settings = Settings(home=str(home_dir), cache=str(cache_dir), query_timeout_s=7)
-    connection = connection_of(settings)
+    connection = make_connection(settings)
     assert connection.uri == server.status().bolt_uri
     assert connection.timeout_s == 7
 
 
 def test_an_address_given_wins_over_the_embedded_server() -> None:
-    connection = connection_of(Settings(uri="neo4j://db.example", user="u", password="p", database="d"))
+    connection = make_connection(Settings(uri="neo4j://db.example", user="u", password="p", database="d"))
     assert (connection.uri, connection.user, connection.password, connection.database) == (
         "neo4j://db.example",
         "u",
@@ -111,7 +111,7 @@ def test_an_address_given_wins_over_the_embedded_server() -> None:
 
 
 def test_a_server_that_never_ran(home_dir: Path, cache_dir: Path) -> None:
-    absent = Instance("absent", home_dir, cache_dir)
+    absent = ServerPair("absent", home_dir, cache_dir)
     assert absent.status().phase == "stopped"
     assert absent.stop() is False
     absent.reset()
@@ -123,7 +123,7 @@ def test_a_server_that_never_ran(home_dir: Path, cache_dir: Path) -> None:
 
 
 def test_a_given_port_that_is_taken(home_dir: Path, cache_dir: Path, status: Status) -> None:
-    second = Instance("second", home_dir, cache_dir)
+    second = ServerPair("second", home_dir, cache_dir)
     with pytest.raises(PortTakenError, match=str(status.bolt_port)):
         second.start(bolt_port=status.bolt_port, progress=False)
     assert not second.home.folder.exists()
@@ -135,9 +135,9 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def films(server: Instance, home_dir: Path, cache_dir: Path, certificate: Path) -> Iterator[Instance]:
+def films(server: ServerPair, home_dir: Path, cache_dir: Path, certificate: Path) -> Iterator[ServerPair]:
     """A second server beside the first, which speaks TLS to those who ask for it."""
-    instance = Instance("films", home_dir, cache_dir)
+    instance = ServerPair("films", home_dir, cache_dir)
     tls = {
         "server.bolt.tls_level": "OPTIONAL",
         "dbms.ssl.policy.bolt.enabled": "true",
@@ -151,13 +151,13 @@ def films(server: Instance, home_dir: Path, cache_dir: Path, certificate: Path) 
         instance.reset()
 
 
-def over_tls(instance: Instance, address: str) -> Connection:
+def over_tls(instance: ServerPair, address: str) -> Connection:
     return replace(instance.connection(), uri=f"{address}:{instance.status().bolt_port}")
 
 
 @pytest.mark.parametrize("scheme", ["bolt+s", "neo4j+s"])
 def test_a_trusted_certificate_is_asked_over_tls(
-    films: Instance, certificate: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
+    films: ServerPair, certificate: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with Gateway(over_tls(films, f"{scheme}://localhost")) as gateway:
@@ -165,7 +165,7 @@ def test_a_trusted_certificate_is_asked_over_tls(
 
 
 @pytest.mark.parametrize("scheme", ["bolt+ssc", "neo4j+ssc"])
-def test_any_certificate_will_do_where_told(films: Instance, scheme: str) -> None:
+def test_any_certificate_will_do_where_told(films: ServerPair, scheme: str) -> None:
     with Gateway(over_tls(films, f"{scheme}://127.0.0.1")) as gateway:
         assert gateway.version() == films.status().version
 
@@ -180,7 +180,7 @@ def test_any_certificate_will_do_where_told(films: Instance, scheme: str) -> Non
     ],
 )
 def test_a_wrong_certificate_is_one_clear_line(
-    films: Instance,
+    films: ServerPair,
     certificate: Path,
     monkeypatch: pytest.MonkeyPatch,
     scheme: str,
@@ -210,14 +210,14 @@ def test_a_wrong_certificate_is_one_clear_line(
     assert str(caught.value) == said
 
 
-def test_a_server_that_speaks_no_tls_is_one_clear_line(server: Instance) -> None:
+def test_a_server_that_speaks_no_tls_is_one_clear_line(server: ServerPair) -> None:
     connection = over_tls(server, "bolt+s://localhost")
     with Gateway(connection) as gateway, pytest.raises(DatabaseUnavailableError, match="it speaks no TLS") as caught:
         gateway.version()
     assert "\n" not in str(caught.value)
 
 
-def test_a_second_server_lives_through_kill_stale_pid_and_taken_port(films: Instance, server: Instance) -> None:
+def test_a_second_server_lives_through_kill_stale_pid_and_taken_port(films: ServerPair, server: ServerPair) -> None:
     first = films.status()
     assert first.running
     assert {first.bolt_port, first.http_port}.isdisjoint(server.remembered_ports)
@@ -251,15 +251,15 @@ def test_a_second_server_lives_through_kill_stale_pid_and_taken_port(films: Inst
     assert server.status().running
 
 
-def test_a_failed_start_says_why_and_is_forgotten(films: Instance) -> None:
+def test_a_failed_start_says_why_and_is_forgotten(films: ServerPair) -> None:
     before = films.home.read_state()
-    with pytest.raises(ServerError, match=r"Neo4j did not start: .*memory.* its log is .*console\.log"):
+    with pytest.raises(EmbeddedServerError, match=r"Neo4j did not start: .*memory.* its log is .*console\.log"):
         films.start(heap_mb=1 << 20, progress=False)
     assert films.status().phase == "stopped"
     assert films.home.read_state() == before
 
 
-def test_a_start_on_a_full_disk_says_so(films: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_on_a_full_disk_says_so(films: ServerPair, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage(films.home.folder)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=62_000_000))
     with pytest.raises(StorageError, match=r"no room left on the disk to start Neo4j, 62 MB are free: make room"):

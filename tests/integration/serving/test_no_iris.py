@@ -15,7 +15,7 @@ from lodestar import Engine
 from lodestar.engine.cli.main import main
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.drawing import evidence_html
-from lodestar.engine.faces.finding import Finder
+from lodestar.engine.faces.finding import EvidenceFinder
 from lodestar.engine.faces.langchain import LodestarAnswerer, make_tool
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
@@ -85,7 +85,7 @@ def test_python_and_frameworks(named: None, settings: Settings) -> None:
             assert IRI not in evidence_html(answer.evidence, answer).replace("http://www.w3.org/", "")
             assert IRI not in str(tool.invoke({"question": question}))
             assert IRI not in answerer.invoke(question)["answer"]
-            assert IRI not in "\n".join(each.text for each in Finder(engine, 5).find(question))
+            assert IRI not in "\n".join(each.text for each in EvidenceFinder(engine, 5).find(question))
 
 
 def test_what_a_bound_cut(named: None, settings: Settings) -> None:

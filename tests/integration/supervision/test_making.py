@@ -15,10 +15,10 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.progress import progress_bar
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.made_set import make_questions, split_train_dev
-from lodestar.engine.supervision.mine_file import mine_file
+from lodestar.engine.supervision.mine_file import mine_to_file
 from lodestar.engine.supervision.miner import MiningOptions
-from lodestar.engine.supervision.path_sampling import MakingOptions
-from lodestar.engine.training.path_sets import make_sets
+from lodestar.engine.supervision.path_sampling import QuestionGenerationOptions
+from lodestar.engine.training.path_sets import generate_mined_sets
 from lodestar.engine.values import Question
 from lodestar.models.star.config import DualOptions, StarConfig
 from lodestar.models.star.kind import KIND
@@ -32,7 +32,7 @@ from tests.made.trainings import train_sets
 
 pytestmark = pytest.mark.usefixtures("engine")
 
-OPTIONS = MakingOptions(num_questions=60, max_hop=2, joint=0.2)
+OPTIONS = QuestionGenerationOptions(num_questions=60, max_hop=2, joint=0.2)
 
 
 def ends_of(topic: str, relations: Sequence[str], triples: Sequence[tuple[str, str, str]]) -> list[set[str]]:
@@ -73,7 +73,7 @@ def test_a_step_through_a_mediator_is_one_hop(engine: Engine) -> None:
 def test_the_same_for_a_seed_and_another_for_another(engine: Engine) -> None:
     one, two = make_questions(engine, OPTIONS), make_questions(engine, OPTIONS)
     assert one == two
-    other = make_questions(engine, MakingOptions(num_questions=60, max_hop=2, joint=0.2, seed=1))
+    other = make_questions(engine, QuestionGenerationOptions(num_questions=60, max_hop=2, joint=0.2, seed=1))
     assert {q.text for q in other.questions} != {q.text for q in one.questions}
 
 
@@ -88,7 +88,7 @@ def test_parts_share_no_path_of_a_topic(engine: Engine) -> None:
 
 def test_made_questions_are_mined_with_the_path_they_were_made_of(engine: Engine, tmp_path: Path) -> None:
     made = make_questions(engine, OPTIONS)
-    mine_file(made, engine, tmp_path / "made.jsonl", MiningOptions(max_hop=2))
+    mine_to_file(made, engine, tmp_path / "made.jsonl", MiningOptions(max_hop=2))
     mined = read_mined_file(tmp_path / "made.jsonl")
     assert len(mined.questions) == len(made.questions)
     for question in mined.questions:
@@ -110,7 +110,7 @@ class Graph:
         load(TripleSource(triples, names), self.gateway)
         said: list[str] = []
         with Engine(self.settings) as engine:
-            made = make_questions(engine, MakingOptions(num_questions=30), say=said.append)
+            made = make_questions(engine, QuestionGenerationOptions(num_questions=30), say=said.append)
         return [question.text for question in made.questions], said
 
 
@@ -147,9 +147,9 @@ def test_relations_without_english_words_are_said(graph: Graph, relation: str, l
 @pytest.mark.parametrize("relation", ["reports_to", "4711", "http://example.org/ns#1", "vorgesetzter"])
 def test_a_scorer_is_trained_on_such_a_graph_and_answers(graph: Graph, relation: str, tmp_path: Path) -> None:
     graph.made(*people(relation))
-    learn, choose = make_sets(
+    learn, choose = generate_mined_sets(
         tmp_path / "star",
-        MakingOptions(num_questions=30, max_hop=1),
+        QuestionGenerationOptions(num_questions=30, max_hop=1),
         MiningOptions(max_hop=1),
         graph.settings,
         fresh=False,
@@ -178,4 +178,4 @@ def test_a_graph_without_names_is_one_line(graph: Graph) -> None:
 
 def test_how_many_is_checked() -> None:
     with pytest.raises(UsageError, match="expected at least 1 for num_questions"):
-        MakingOptions(num_questions=0)
+        QuestionGenerationOptions(num_questions=0)

@@ -19,7 +19,7 @@ from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.miner import MiningOptions
 from lodestar.engine.training.once_per_graph import Say
 from lodestar.engine.training.path_sets import mine_set
-from lodestar.models.star.mined import Mined
+from lodestar.models.star.mined import MinedFile
 
 from tests.conftest import clear_database
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
@@ -41,7 +41,7 @@ class Asked:
         self.num_mined = 0
         self.said: list[str] = []
 
-    def __call__(self, *, fresh: bool = False, settings: Settings | None = None, seed: int = 0) -> Mined:
+    def __call__(self, *, fresh: bool = False, settings: Settings | None = None, seed: int = 0) -> MinedFile:
         return mine_set(
             QUESTIONS,
             self.folder,

@@ -24,11 +24,11 @@ from lodestar.engine.neo4j.mining import (
     stream_mediator_relations,
 )
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.answer_paths import write_trie
-from lodestar.engine.supervision.mine_file import mine_file
+from lodestar.engine.supervision.answer_paths import serialise_trie
+from lodestar.engine.supervision.mine_file import mine_to_file
 from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths
 from lodestar.engine.supervision.placing import SkippedQuestion
-from lodestar.engine.values import Step
+from lodestar.engine.values import RelationStep
 from lodestar.models.star.mined import iterate_paths, read_mined_file
 
 from tests.conftest import clear_database
@@ -48,7 +48,7 @@ def unordered(found: QuestionPaths | SkippedQuestion) -> object:
     """What was found, whatever the order in which a store keeps relationships."""
     if isinstance(found, SkippedQuestion):
         return found
-    reach = tuple(frozenset(iterate_paths(write_trie(each))) for each in found.reach)
+    reach = tuple(frozenset(iterate_paths(serialise_trie(each))) for each in found.reach)
     return found.question.id, found.topics, found.paths, reach, found.reaching, found.num_cut
 
 
@@ -117,7 +117,7 @@ def test_the_search_for_answers_is_bounded_at_hubs(gateway: Gateway) -> None:
     # One walk over the edges of a hub, for each of its neighbours, would take hours.
     assert min(seconds[1:]) < 2.0
     last = gateway.fetch(find_last_steps(["hub", "city", "nobody"], MAX_DEGREE))
-    assert last["city"] == LastSteps({"hub": frozenset({Step("capital")})})
+    assert last["city"] == LastSteps({"hub": frozenset({RelationStep("capital")})})
     assert (len(last["hub"].steps), last["hub"].cut) == (MAX_DEGREE, True)
     assert "nobody" not in last
     question = GoldQuestion("q", "capital of the country of nationality", (GoldAnswer("city"),), ("p7",))
@@ -133,7 +133,10 @@ def test_more_paths_than_the_bound_are_cut_and_reported(gateway: Gateway) -> Non
     load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
     pairs = [AnswerPair("m.peru", ("m.spanish", "m.lima", "m.peso")), AnswerPair("m.peru", ("m.lima",))]
     whole = gateway.fetch(find_answer_paths(pairs, 20_000, 3))
-    assert set(whole[0].paths) == {(Step("location.country.official_language"),), (Step("location.country.capital"),)}
+    assert set(whole[0].paths) == {
+        (RelationStep("location.country.official_language"),),
+        (RelationStep("location.country.capital"),),
+    }
     assert [(len(found.paths), found.cut) for found in whole] == [(2, False), (1, False)]
     cut = gateway.fetch(find_answer_paths(pairs, 20_000, 1))
     assert [(len(found.paths), found.cut) for found in cut] == [(1, True), (1, False)]
@@ -204,7 +207,7 @@ def test_the_file_is_the_same_whatever_the_batch_size(engine: Engine, tmp_path: 
     with engine:
         for batch_size in (1, 3, 32):
             out = tmp_path / f"mined-{batch_size}.jsonl"
-            mine_file(QUESTIONS, engine, out, MiningOptions(), batch_size=batch_size)
+            mine_to_file(QUESTIONS, engine, out, MiningOptions(), batch_size=batch_size)
             files.append(out.read_bytes())
     assert files[0] == files[1] == files[2]
 
@@ -212,7 +215,7 @@ def test_the_file_is_the_same_whatever_the_batch_size(engine: Engine, tmp_path: 
 def test_what_is_written_can_be_read_and_says_what_it_was_made_from(engine: Engine, tmp_path: Path) -> None:
     out = tmp_path / "mined.jsonl.gz"
     with engine:
-        mining = mine_file(QUESTIONS, engine, out, MiningOptions(num_negatives=2))
+        mining = mine_to_file(QUESTIONS, engine, out, MiningOptions(num_negatives=2))
         vocabulary = engine.gateway().fetch(read_catalogue()).vocabulary
     mined = read_mined_file(out)
     assert mined.mining.counts == mining.counts

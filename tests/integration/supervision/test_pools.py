@@ -13,7 +13,7 @@ from lodestar.engine.errors import GraphError, UsageError
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.supervision.placing import SkippedQuestion
-from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_pools, mine_pool, pool_figures
+from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_pools, compute_pool_sizes, mine_pool
 from lodestar.models.mined import PoolChain, PooledQuestion, read_pool
 
 from tests.made.plain_graph import write_graph
@@ -130,7 +130,7 @@ def test_a_file_has_the_pools_and_their_figures(engine: Engine, tmp_path: Path) 
     assert pool.header.counts["left out: no topic in the graph"] == 1
     read = read_pool(out)
     assert (read.header, read.questions) == (pool.header, pool.questions)
-    figures = pool_figures(pool.questions)
+    figures = compute_pool_sizes(pool.questions)
     assert figures["mean after"] <= figures["mean before"] <= figures["max before"]
     assert figures["max after"] == max(len(each.chains) for each in pool.questions)
     with pytest.raises(GraphError, match="found 1 with no topic in the graph"):

@@ -20,12 +20,12 @@ from lodestar.engine.supervision.refine import (
     UNREADABLE,
     LLMRefiner,
     ScorerRefiner,
-    compute_chosen_figures,
+    compute_supervision_sizes,
     pool_of,
     refine_by_llm,
     write_chain,
 )
-from lodestar.models.mined import Pool, write_pool
+from lodestar.models.mined import PoolFile, write_pool
 
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, refuses, says, status
 from tests.made.pool_examples import CHAINS, candidate_pool, pooled_question
@@ -81,7 +81,7 @@ def test_a_model_chooses_and_is_asked_once(tmp_path: Path) -> None:
     assert refined.header.refiner == "scripted"
     assert (refined.header.counts["refined"], refined.header.counts["calls"]) == (len(pool.questions),) * 2
     assert (again.header.counts["from the cache"], again.header.counts["calls"]) == (len(pool.questions), 0)
-    assert compute_chosen_figures(refined) == {"shortest paths": 2, "chosen": 1}
+    assert compute_supervision_sizes(refined) == {"shortest paths": 2, "chosen": 1}
 
 
 def test_a_bad_reply_is_told_what_was_wrong_and_in_the_end_the_shortest_paths_stay(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_scorer_keeps_the_shortest_paths_that_it_ranks_near_the_best() -> None
     assert [each.chosen for each in ScorerRefiner(ByLength(), 1.0).refine(questions)] == [(0, 1), (0, 1)]
 
 
-def chose(*numbers: tuple[int, ...], refiner: str) -> Pool:
+def chose(*numbers: tuple[int, ...], refiner: str) -> PoolFile:
     pool = candidate_pool(len(numbers))
     questions = [
         replace(question, chosen=chosen or question.weak, how="refined" if chosen else "unrefined")

@@ -13,15 +13,15 @@ from lodestar.engine.evidence.text import (
     MAX_NAME_CHARS,
     Order,
     answer_text,
-    arrange_ranks,
     chain_text,
     evidence_text,
     item_text,
     one_line,
+    order_for_prompt,
     relation_words,
 )
 from lodestar.engine.neo4j.graph import MENTIONED_WITH
-from lodestar.engine.steps import drive
+from lodestar.engine.steps import run_steps
 from lodestar.engine.values import AnswerEntity, Entity, Path, Question, Scored, Triple
 
 from tests.made.evidence import chain_of, ranked
@@ -135,9 +135,9 @@ def test_priority_groups_stand_under_lines_of_their_own_and_keep_the_numbers() -
 
 
 def test_the_order_of_a_prompt_leaves_the_numbers() -> None:
-    assert arrange_ranks([1, 2, 3, 4, 5], "best-first") == [1, 2, 3, 4, 5]
-    assert arrange_ranks([1, 2, 3, 4, 5], "ascending") == [5, 4, 3, 2, 1]
-    assert arrange_ranks([1, 2, 3, 4, 5], "lost-in-the-middle") == [1, 3, 5, 4, 2]
+    assert order_for_prompt([1, 2, 3, 4, 5], "best-first") == [1, 2, 3, 4, 5]
+    assert order_for_prompt([1, 2, 3, 4, 5], "ascending") == [5, 4, 3, 2, 1]
+    assert order_for_prompt([1, 2, 3, 4, 5], "lost-in-the-middle") == [1, 3, 5, 4, 2]
     some = ranked(*(chain_of(path((f"r{i}", LIMA))) for i in range(4)))
     assert [line[:3] for line in evidence_text(some, order="ascending").splitlines()] == ["[4]", "[3]", "[2]", "[1]"]
     grouped = evidence_text(some, (0, 1, 0, 1), order="ascending").splitlines()
@@ -308,6 +308,6 @@ def test_snippets_are_those_of_what_is_mentioned_together_best_first_and_once() 
         asked.append(request.params)
         return [[("a", "b"), ("b", "c")]]
 
-    assert drive(collect_snippets(evidence, 2), send) == [(("a", "b", "c"),), (("a", "b"), ())]
+    assert run_steps(collect_snippets(evidence, 2), send) == [(("a", "b", "c"),), (("a", "b"), ())]
     assert len(asked) == 1
-    assert drive(collect_snippets(evidence[1:], 0), send) == [()]
+    assert run_steps(collect_snippets(evidence[1:], 0), send) == [()]

@@ -24,7 +24,7 @@ from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt, PromptTooLongError, estimate_tokens
 from lodestar.engine.settings import Settings
-from lodestar.engine.steps import drive
+from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Scored, Triple
 
 from tests.made.evidence import evidence_of, leads, ranked
@@ -89,7 +89,7 @@ def reply_to(answerer: LLMAnswerer, evidence: Evidence[Chain], most_tokens: int)
         fits = asked[-1] <= most_tokens
         return [Completion('{"answers": ["End 0"]}') if fits else PromptTooLongError("too long")]
 
-    (answer,) = drive(answerer.answer([evidence]), send)
+    (answer,) = run_steps(answerer.answer([evidence]), send)
     return answer, asked
 
 

@@ -13,7 +13,7 @@ from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.evidence.extras import GraphToken
 from lodestar.engine.recipes.retrieving import GrilReader
 from lodestar.engine.stages import ReadingAnswerer
-from lodestar.engine.steps import drive
+from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril.choosing import PointingReader
 from lodestar.models.gril.config import GrilDescription, GrilReaderDescription, GrowOptions
@@ -61,7 +61,7 @@ def answerer(*, token: bool = True, share: float = 0.0, num_triples: int = 0) ->
 
 
 def answers(pointing: PointerAnswerer, *asked: Evidence[Triple]) -> list[Answer]:
-    found: list[Answer] = drive(pointing.answer(asked), list)
+    found: list[Answer] = run_steps(pointing.answer(asked), list)
     return found
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 from lodestar.engine.cli.db import command
-from lodestar.engine.errors import ServerError
+from lodestar.engine.errors import EmbeddedServerError
 
 
 def test_a_server_that_is_not_there_is_not_deleted(tmp_path: Path) -> None:
@@ -19,6 +19,6 @@ def test_a_server_that_is_not_there_is_not_deleted(tmp_path: Path) -> None:
 
 def test_a_server_without_a_graph_is_not_copied(tmp_path: Path) -> None:
     ran = CliRunner().invoke(command, ["copy", "nope", "second", "--home", str(tmp_path)])
-    assert isinstance(ran.exception, ServerError)
+    assert isinstance(ran.exception, EmbeddedServerError)
     assert "'nope' has no graph to copy" in str(ran.exception)
     assert not (tmp_path / "servers" / "second").exists()

@@ -98,7 +98,7 @@ def test_replicas_on_ray(served: Serve, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_demo_has_a_server_of_its_own_with_the_small_world(served: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[str] = []
-    monkeypatch.setattr(serve, "load_world", lambda settings: loaded.append(settings.name))
+    monkeypatch.setattr(serve, "start_demo_server", lambda settings: loaded.append(settings.name))
     assert (served().settings.name, loaded) == ("default", [])
     assert (served("--demo").settings.name, loaded) == (DEMO_NAME, [DEMO_NAME])
     assert (served("--demo", "--name", "mine").settings.name, loaded[1:]) == ("mine", ["mine"])

@@ -14,10 +14,10 @@ from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import Request
 from lodestar.engine.show.browser import (
-    BrowserView,
+    BrowserPictureWriter,
     browser_link,
-    browser_url_at,
     check_url,
+    default_browser_url,
     open_link,
     post_connect_command,
     style_command,
@@ -25,7 +25,7 @@ from lodestar.engine.show.browser import (
     style_sheet,
     styles_pictures,
 )
-from lodestar.engine.show.picture import Picture, picture_of, picture_query, question_id
+from lodestar.engine.show.picture import Picture, picture_of, picture_query, question_picture_id
 from lodestar.engine.values import Question
 
 from tests.made.evidence import evidence_of
@@ -99,8 +99,8 @@ def test_a_picture_is_bounded(max_paths: int, max_instances: int) -> None:
 
 def test_the_same_question_has_the_same_id_and_others_have_others() -> None:
     asked = [Question("a?"), Question("b?"), Question("a?", ("m.1",)), Question("a?", ("m.2",))]
-    assert len({question_id(question) for question in asked}) == 4
-    assert question_id(Question("a?", id="17")) == question_id(Question("a?"))
+    assert len({question_picture_id(question) for question in asked}) == 4
+    assert question_picture_id(Question("a?", id="17")) == question_picture_id(Question("a?"))
 
 
 def test_the_link_has_the_query_and_the_user_and_never_the_password() -> None:
@@ -144,7 +144,7 @@ def test_only_an_id_becomes_part_of_the_query() -> None:
     ],
 )
 def test_where_browser_is_by_default(uri: str, expected: str) -> None:
-    assert browser_url_at(uri) == expected
+    assert default_browser_url(uri) == expected
 
 
 def test_browser_addresses_are_checked() -> None:
@@ -196,7 +196,7 @@ def refused(code: str) -> DatabaseError:
     "code", ["Neo.ClientError.Security.Forbidden", "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase"]
 )
 def test_a_user_that_may_not_write_gets_one_clear_line(code: str) -> None:
-    view = BrowserView(Refusing(refused(code)), "http://127.0.0.1:7474/browser/")
+    view = BrowserPictureWriter(Refusing(refused(code)), "http://127.0.0.1:7474/browser/")
     for act in (lambda: view.show(country_retrieval()), view.clear):
         with pytest.raises(
             DatabaseError, match=r"does not let 'neo4j' write to database 'neo4j': .*use a user that may"
@@ -207,14 +207,14 @@ def test_a_user_that_may_not_write_gets_one_clear_line(code: str) -> None:
 def test_other_errors_pass_and_a_server_that_keeps_its_settings_is_not_styled() -> None:
     url = "http://127.0.0.1:7474/browser/"
     with pytest.raises(DatabaseError, match="Neo4j: no"):
-        BrowserView(Refusing(refused("Neo.ClientError.Statement.SyntaxError")), url).clear()
-    assert BrowserView(Refusing(refused("Neo.ClientError.Procedure.ProcedureNotFound")), url).style_link()
+        BrowserPictureWriter(Refusing(refused("Neo.ClientError.Statement.SyntaxError")), url).clear()
+    assert BrowserPictureWriter(Refusing(refused("Neo.ClientError.Procedure.ProcedureNotFound")), url).style_link()
     with pytest.raises(DatabaseUnavailableError):
-        BrowserView(Refusing(DatabaseUnavailableError("gone")), url).style_link()
+        BrowserPictureWriter(Refusing(DatabaseUnavailableError("gone")), url).style_link()
 
 
 def test_a_retrieval_without_paths_has_nothing_to_show() -> None:
-    view = BrowserView(Refusing(DatabaseError("not reached")), "http://127.0.0.1:7474/browser/")
+    view = BrowserPictureWriter(Refusing(DatabaseError("not reached")), "http://127.0.0.1:7474/browser/")
     with pytest.raises(UsageError, match=r"nothing to show for 'x\?': no known entity"):
         view.show(evidence_of(text="x?", note="no known entity in the question"))
 

@@ -8,7 +8,7 @@ import pytest
 from lodestar.engine.errors import UsageError
 from lodestar.engine.neo4j.catalogue import Edition
 from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.neo4j.copies import LOOK_S, REST_S, Copies
+from lodestar.engine.neo4j.copies import LOOK_S, REST_S, ReplicaPool
 from lodestar.engine.settings import resolve
 
 OLD: Edition = (1, "2026-01-01T10:00:00Z", "2026-01-01T10:05:00Z", 7, None, 0)
@@ -28,9 +28,9 @@ def clock() -> Clock:
     return Clock()
 
 
-def copies_of(clock: Clock, num: int = 3) -> Copies:
+def copies_of(clock: Clock, num: int = 3) -> ReplicaPool:
     first, *others = (f"bolt://c{number}:7687" for number in range(num))
-    return Copies(Connection(first, copies=tuple(others)), clock)
+    return ReplicaPool(Connection(first, copies=tuple(others)), clock)
 
 
 def test_each_request_begins_with_the_next(clock: Clock) -> None:

@@ -12,7 +12,7 @@ from lodestar.engine.evidence.plain import entity_data, evidence_data
 from lodestar.engine.evidence.text import chain_text
 from lodestar.engine.faces.finding import items_of
 from lodestar.engine.retrieval.beam import BeamSearch
-from lodestar.engine.retrieval.frontier import Bounds
+from lodestar.engine.retrieval.frontier import FrontierBounds
 from lodestar.engine.show.picture import picture_of, write_picture
 from lodestar.engine.values import Entity, Question, Scored
 
@@ -53,7 +53,7 @@ def retrieved(*ends: Entity) -> Evidence[Chain]:
 @pytest.mark.parametrize("hub_degree", [1, 2_000])
 def test_paths_end_in_literals_and_never_go_on_from_them(hub_degree: int) -> None:
     beam = BeamSearch(
-        WORLD.numbered, WordScorer(), max_hop=3, bounds=Bounds(hub_degree=hub_degree), stored_as=WORLD.stored_as
+        WORLD.numbered, WordScorer(), max_hop=3, bounds=FrontierBounds(hub_degree=hub_degree), stored_as=WORLD.stored_as
     )
     questions = [Question(text, ("Peru",)) for text in ("independence", "motto", "population number", "note capital")]
     found = retrieved_from(WORLD, beam, questions, 20)
@@ -71,7 +71,7 @@ def test_paths_end_in_literals_and_never_go_on_from_them(hub_degree: int) -> Non
 
 
 def test_literals_take_no_room_among_the_sources() -> None:
-    beam = BeamSearch(WORLD.numbered, WordScorer(), bounds=Bounds(max_sources=1), stored_as=WORLD.stored_as)
+    beam = BeamSearch(WORLD.numbered, WordScorer(), bounds=FrontierBounds(max_sources=1), stored_as=WORLD.stored_as)
     (found,) = retrieved_from(WORLD, beam, [Question("note capital", ("Peru",))])
     (path,) = [p.value for p in found.items if str(p.value.relation_path) == "note → capital"]
     assert ([end.id for end in path.ends], path.cut) == (["Santiago"], False)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
 from lodestar.engine.neo4j.templates import MAX_REQUEST_CHARS, split_into_requests
-from lodestar.engine.steps import requests_in
-from lodestar.engine.supervision.placing import place_questions
+from lodestar.engine.steps import check_database_requests
+from lodestar.engine.supervision.placing import ground_questions
 
 
 @pytest.mark.parametrize(
@@ -28,9 +28,9 @@ def test_a_request_has_so_many_texts_and_so_many_characters(texts: list[str], ex
 def test_the_long_names_of_many_questions_are_looked_up_in_several_requests() -> None:
     names = [f"{number:04}" + "x" * 19_996 for number in range(500)]
     questions = [GoldQuestion(name[:4], "?", (GoldAnswer(None, (name,)),), topic_names=("Peru",)) for name in names]
-    group = next(place_questions(questions))
+    group = next(ground_questions(questions))
     assert isinstance(group, Sequence)
-    requests = requests_in(group)
+    requests = check_database_requests(group)
     wanted = [[each["name"] for each in request.params["wanted"]] for request in requests]
     assert [name for some in wanted for name in some if name != "Peru"] == names
     assert max(sum(map(len, some)) for some in wanted) <= MAX_REQUEST_CHARS

@@ -17,7 +17,7 @@ from lodestar.engine.evaluation.baselines import (
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.steps import drive
+from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, LinkedQuestion, Question, Topic
 
 
@@ -40,7 +40,7 @@ RETRIEVERS: dict[str, Callable[[WholeGraph], WholeGraphRetriever]] = {
 
 def ask(retriever: WholeGraphRetriever, topics: tuple[str, ...], top_k: int) -> Evidence[Chain]:
     linked = LinkedQuestion(Question("?", topics, "q"), tuple(Topic(Entity(topic, topic)) for topic in topics))
-    (found,) = drive(retriever.retrieve([linked], top_k), lambda _: [])
+    (found,) = run_steps(retriever.retrieve([linked], top_k), lambda _: [])
     return found
 
 

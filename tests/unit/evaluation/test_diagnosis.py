@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.evaluation.diagnosis import Diagnosis
-from lodestar.engine.evaluation.judging import GoldIds
+from lodestar.engine.evaluation.diagnosis import MissDiagnoser
+from lodestar.engine.evaluation.judging import GoldIdResolver
 from lodestar.engine.evaluation.noise import chain_of
 from lodestar.engine.evaluation.record import Miss
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.evidence.evidence import Answer
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
-from lodestar.engine.values import Entity, RelationPath, Scored, Step, Topic
+from lodestar.engine.values import Entity, RelationPath, RelationStep, Scored, Topic
 
 from tests.made.evidence import evidence_of
 
@@ -27,7 +27,7 @@ GRAPH = WholeGraph.of(
 
 
 def path(*steps: str) -> RelationPath:
-    return RelationPath(tuple(Step(step.removeprefix("^"), step.startswith("^")) for step in steps))
+    return RelationPath(tuple(RelationStep(step.removeprefix("^"), step.startswith("^")) for step in steps))
 
 
 def miss(
@@ -43,7 +43,7 @@ def miss(
     )
     evidence = evidence_of(*paths, topics=linked, walked=tuple(("a", each) for each in walked or []))
     question = GoldQuestion("q", "?", answers, topic_ids=("a",))
-    return Diagnosis(GoldIds(GRAPH), max_hop=2).miss(question, Answer(evidence, (), "", "test"))
+    return MissDiagnoser(GoldIdResolver(GRAPH), max_hop=2).miss(question, Answer(evidence, (), "", "test"))
 
 
 ONE, TWO = path("r"), path("r", "s")
@@ -76,6 +76,6 @@ def test_each_kind(
 
 
 def test_names_stand_for_ids_where_a_set_gives_none() -> None:
-    gold = GoldIds(GRAPH)
+    gold = GoldIdResolver(GRAPH)
     question = GoldQuestion("q", "?", (GoldAnswer(None, ("C", "D")), GoldAnswer("e")), topic_names=("A",))
     assert gold.answers(question) == ("c", "d", "e")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.engine.evaluation.record import AnswerRecord, Miss, PathRecord, Record, RecordsFile
+from lodestar.engine.evaluation.record import AnswerRecord, Miss, PathRecord, Record, RecordWriter
 
 PATH = PathRecord(0.5, "m.1", ("r", "^s"), 2, ("m.2",), 30, 1, "One —[r]→ Two")
 RECORDS = [
@@ -33,14 +33,14 @@ RECORDS = [
 
 
 def written(path: Path) -> None:
-    with RecordsFile(path) as file:
+    with RecordWriter(path) as file:
         for record in RECORDS:
             file.add(record)
 
 
 def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
     written(tmp_path / "runs" / "records.jsonl")
-    assert RecordsFile(tmp_path / "runs" / "records.jsonl").read() == RECORDS
+    assert RecordWriter(tmp_path / "runs" / "records.jsonl").read() == RECORDS
     assert [record.abstained for record in RECORDS] == [False, False, True]
 
 
@@ -51,9 +51,9 @@ def test_a_line_cut_anywhere_is_taken_off_before_more_is_written(tmp_path: Path)
     second = whole.index(b"\n") + 1
     for cut in (second + 1, second + 40, whole.index(b"\n", second), len(whole) - 1):
         path.write_bytes(whole[:cut])
-        kept = RecordsFile(path).read()
+        kept = RecordWriter(path).read()
         assert kept == RECORDS[: len(kept)]
-        with RecordsFile(path) as file:
+        with RecordWriter(path) as file:
             for record in RECORDS[len(kept) :]:
                 file.add(record)
         assert path.read_bytes() == whole
@@ -63,8 +63,8 @@ def test_what_is_no_record_is_said(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     path.write_text('{"id": "q1"}\n')
     with pytest.raises(InputError, match=r"records\.jsonl:1: expected a record of a run"):
-        RecordsFile(path).read()
-    assert RecordsFile(tmp_path / "none").read() == []
+        RecordWriter(path).read()
+    assert RecordWriter(tmp_path / "none").read() == []
 
 
 def test_a_record_of_an_earlier_version_is_read_with_one_warning(
@@ -74,13 +74,13 @@ def test_a_record_of_an_earlier_version_is_read_with_one_warning(
         Record(id=id_, question='why is "without":["x"] here?', topics=(), excluded_relations=("capital",))
         for id_ in "ab"
     ]
-    with RecordsFile(tmp_path / "new.jsonl") as file:
+    with RecordWriter(tmp_path / "new.jsonl") as file:
         for record in records:
             file.add(record)
     old = tmp_path / "old.jsonl"
     old.write_bytes((tmp_path / "new.jsonl").read_bytes().replace(b'"excluded_relations":', b'"without":'))
     assert b'"without":["capital"]' in old.read_bytes()
-    assert RecordsFile(old).read() == records
+    assert RecordWriter(old).read() == records
     assert [entry.getMessage() for entry in caplog.records] == [
         f"{old}: `without` is now `excluded_relations`; new records have the new name"
     ]

@@ -12,13 +12,13 @@ from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.evaluation.judging import judge_answer, record_failure
 from lodestar.engine.evaluation.page import report_page
 from lodestar.engine.evaluation.record import Miss, Record
-from lodestar.engine.evaluation.report import read_records, read_report, report_of
+from lodestar.engine.evaluation.report import make_report, read_records, read_report
 from lodestar.engine.evaluation.runs import Run
 from lodestar.engine.evaluation.table import compare_runs, results_table
 from lodestar.engine.evidence.evidence import Answer
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.recipes.recipe import read_recipe
-from lodestar.engine.steps import Cost
+from lodestar.engine.steps import StageCost
 from lodestar.engine.values import AnswerEntity, Entity, Scored, TokenUsage, Topic
 
 from tests.made.evidence import evidence_of, leads
@@ -43,7 +43,7 @@ def question(id_: str, *answers: str, topic: str = "m.1", paths: tuple[GoldPath,
 def answered(asked: GoldQuestion, ends: list[str], given: list[str], usage: TokenUsage | None = None) -> Record:
     found = [Entity(end, end.upper()) for end in ends]
     items = [Scored(leads("r", *found, topic=TOPIC), 0.9)] if ends else []
-    evidence = evidence_of(*items, text="which?", topics=(Topic(TOPIC),), trace=(Cost("hop 1", 0.2, 2),))
+    evidence = evidence_of(*items, text="which?", topics=(Topic(TOPIC),), trace=(StageCost("hop 1", 0.2, 2),))
     entities = tuple(AnswerEntity(each.upper(), each, 0.75, "graph", (0,)) for each in given)
     return judge_answer(asked, Answer(evidence, entities, ", ".join(given), "test", usage))
 
@@ -68,7 +68,7 @@ def four() -> Run:
 
 
 def test_failures_and_empty_answers_are_in_every_denominator() -> None:
-    report = report_of(four(), prices=(10.0, 20.0))
+    report = make_report(four(), prices=(10.0, 20.0))
     figures = report["figures"]
     assert {figure["n"] for metric, figure in figures.items()} == {4}
     assert figures["strict/hits_at_1"]["mean"] == pytest.approx(1 / 4)
@@ -87,7 +87,7 @@ def test_failures_and_empty_answers_are_in_every_denominator() -> None:
 
 
 def test_shares_of_misses_add_up_to_one() -> None:
-    misses = report_of(four())["misses"]
+    misses = make_report(four())["misses"]
     assert misses["num"] == 3
     assert sum(kind["share"] for kind in misses["kinds"].values()) == pytest.approx(1)
     assert misses["kinds"]["pruned"]["places"] == {"1": 1}
@@ -95,7 +95,7 @@ def test_shares_of_misses_add_up_to_one() -> None:
 
 def test_gold_paths_are_over_those_that_have_some() -> None:
     with_path, without = question("a", "x", paths=(GoldPath(("r",)), GoldPath(("s",)))), question("b", "x")
-    report = report_of(
+    report = make_report(
         run_of((with_path, answered(with_path, ["x"], ["x"])), (without, answered(without, ["x"], ["x"])))
     )
     assert report["figures"]["path/path_recall@1"]["mean"] == 0.5
@@ -105,14 +105,14 @@ def test_gold_paths_are_over_those_that_have_some() -> None:
 
 def test_what_the_substring_rule_gives_beyond_one_is_counted_and_clipped() -> None:
     asked = GoldQuestion("a", "?", (GoldAnswer(None, ("York",)), GoldAnswer(None, ("New York",))), topic_ids=("m.1",))
-    report = report_of(run_of((asked, answered(asked, ["new york"], ["new york"]))))
+    report = make_report(run_of((asked, answered(asked, ["new york"], ["new york"]))))
     assert report["rog"]["num_exceeded"] == 1
     assert report["figures"]["rog/f1"]["mean"] == 1
     assert report["figures"]["strict/f1"]["mean"] == pytest.approx(2 / 3)
 
 
 def test_the_page_escapes_and_the_table_has_a_row_a_run() -> None:
-    report = json.loads(json.dumps(report_of(four())))
+    report = json.loads(json.dumps(make_report(four())))
     text = report_page(report)
     assert "&lt;set&gt;: similarity" in text
     assert "<set>" not in text
@@ -135,7 +135,7 @@ def with_twins() -> Run:
 
 
 def test_questions_without_their_relations_count_for_confidence_alone() -> None:
-    report = json.loads(json.dumps(report_of(with_twins())))
+    report = json.loads(json.dumps(make_report(with_twins())))
     assert (report["num_questions"], report["num_without_relations"]) == (2, 2)
     assert {figure["n"] for figure in report["figures"].values()} == {2}
     assert report["figures"]["strict/hits_at_1"]["mean"] == 0.5
@@ -168,10 +168,10 @@ def test_answers_without_a_confidence_are_left_out_of_what_goes_by_it() -> None:
         )
         for record in run.records
     ]
-    report = json.loads(json.dumps(report_of(dataclasses.replace(run, records=(*run.records[:2], *unknown[2:])))))
+    report = json.loads(json.dumps(make_report(dataclasses.replace(run, records=(*run.records[:2], *unknown[2:])))))
     assert (report["calibration"]["n"], report["selective"]["n"]) == (2, 3)
     assert [point["coverage"] for point in report["selective"]["curve"]] == pytest.approx([1 / 3, 2 / 3])
-    report = json.loads(json.dumps(report_of(dataclasses.replace(run, records=tuple(unknown)))))
+    report = json.loads(json.dumps(make_report(dataclasses.replace(run, records=tuple(unknown)))))
     assert (report["calibration"], report["selective"]) == (None, None)
     assert report["figures"]["strict/hits_at_1"]["mean"] == 0.5
     assert report["abstention"]["precision"] == 1.0

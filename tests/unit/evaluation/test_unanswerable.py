@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lodestar.engine.errors import UsageError
-from lodestar.engine.evaluation.judging import GoldIds
+from lodestar.engine.evaluation.judging import GoldIdResolver
 from lodestar.engine.evaluation.unanswerable import check_excluded, exclude_relations
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
@@ -12,7 +12,7 @@ from lodestar.engine.values import Entity, Path, Scored, Triple
 
 from tests.made.evidence import chain_of, evidence_of, leads
 
-GOLD = GoldIds(
+GOLD = GoldIdResolver(
     WholeGraph.of(
         (Entity(h, h.upper()), r, Entity(t, t.upper()))
         for h, r, t in [
@@ -51,7 +51,9 @@ def test_the_best_paths_are_left_out_where_none_is_good() -> None:
 def test_from_an_f1_of_one_half_on_a_path_is_left_out_beside_a_better_one() -> None:
     """Beside `seat`, whose F1 is 1: `towns` has two ends (2/3), `places` three (1/2), `stops` four (2/5)."""
     ends = {"seat": "l", "towns": "la", "places": "lab", "stops": "labc"}
-    gold = GoldIds(WholeGraph.of((Entity("p", "P"), r, Entity(t, t)) for r, tails in ends.items() for t in tails))
+    gold = GoldIdResolver(
+        WholeGraph.of((Entity("p", "P"), r, Entity(t, t)) for r, tails in ends.items() for t in tails)
+    )
     (found,) = exclude_relations([asked("l", topic="p")], gold, 1)
     assert found.excluded_relations == {"seat", "towns", "places"}
 

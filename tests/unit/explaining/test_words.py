@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.show.explanation import Spelling, join_tokens, spelling_of
+from lodestar.engine.show.explanation import Spelling, detect_subword_marker, join_tokens
 
 from tests.made.tiny_checkpoint import tiny_backbone
 
@@ -19,7 +19,7 @@ TOKENIZER = tiny_backbone().tokenizer
 
 
 def joined(tokens: Sequence[str]) -> list[str]:
-    return [word.text for word in join_tokens([(token, 0.1) for token in tokens], spelling_of(tokens))]
+    return [word.text for word in join_tokens([(token, 0.1) for token in tokens], detect_subword_marker(tokens))]
 
 
 def test_pieces_of_bert_are_joined() -> None:

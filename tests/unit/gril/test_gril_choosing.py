@@ -13,11 +13,11 @@ from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.evidence.extras import GraphToken
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
-from lodestar.engine.steps import Steps, drive
+from lodestar.engine.steps import Steps, run_steps
 from lodestar.engine.training.running import training_config
 from lodestar.engine.training.sources import labels_of_sets
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.gril.choosing import ChoosingReader
+from lodestar.models.gril.choosing import MultipleChoiceReader
 from lodestar.models.gril.config import (
     GrilConfig,
     GrilDescription,
@@ -27,18 +27,18 @@ from lodestar.models.gril.config import (
     Reads,
 )
 from lodestar.models.gril.kind import KIND, OPEN_DOMAIN
-from lodestar.models.gril.network import EncodedQuestions, GraphRetriever, HopModel, HopPredictor
+from lodestar.models.gril.network import EncodedSubgraphs, GraphRetriever, HopModel, HopPredictor
 from lodestar.models.gril.passages import JointReader, Passage, ReaderQuestion, ReaderTarget
 from lodestar.models.gril.reader_training import JointNetwork
 from lodestar.models.gril.readers import ReaderModel, new_reader
 from lodestar.models.gril.scoring import Bridge
 from lodestar.models.gril.training import read_reader, reader_targets
 from lodestar.models.gril.writing import WrittenReply
-from lodestar.models.star.backbone import describe_backbone
+from lodestar.models.star.backbone import write_backbone_description
 from lodestar.models.subgraphs import QuestionGraphs
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
-from lodestar.models.training.trainer import Watcher
+from lodestar.models.training.trainer import TrainingCallbacks
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.reg_graphs import ANSWERS, question_graphs
@@ -54,14 +54,14 @@ OPTIONS = ("Sol", "Lima", "Peru")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("tiny")
     backbone = tiny_backbone()
-    describe_backbone(backbone, folder)
+    write_backbone_description(backbone, folder)
     backbone.model.save_pretrained(folder)  # type: ignore[operator]
     yield str(folder)
 
 
-def reader(*, has_text: bool = True) -> ChoosingReader:
+def reader(*, has_text: bool = True) -> MultipleChoiceReader:
     torch.manual_seed(0)
-    return ChoosingReader(tiny_backbone(), 120, has_text=has_text).eval()
+    return MultipleChoiceReader(tiny_backbone(), 120, has_text=has_text).eval()
 
 
 def test_probabilities_are_of_the_options_and_a_batch_is_its_questions_alone() -> None:
@@ -139,7 +139,7 @@ def test_what_is_chosen_teaches_the_retriever_by_the_token_alone(encoder: str, t
     retriever = GraphRetriever(26, 8, "mlp", GrowOptions(num_layers=2))
     network = JointNetwork(retriever, Bridge(8, 12, made.width), made, options, wanted(0, 3))
     network(
-        EncodedQuestions(question_graphs(0, 3), LetterEncoder().encode, torch.device("cpu")), [0, 1], [4, 4]
+        EncodedSubgraphs(question_graphs(0, 3), LetterEncoder().encode, torch.device("cpu")), [0, 1], [4, 4]
     ).losses["reading"].backward()
     found = {name.split(".")[0] for name, p in network.named_parameters() if p.grad is not None and bool(p.grad.any())}
     assert found == ({"retriever", "bridge", "reader"} if token else {"reader"})
@@ -158,7 +158,7 @@ def config(encoder: str) -> GrilConfig:
     )
 
 
-def train(folder: Path, chosen: GrilConfig, watcher: Watcher | None = None) -> GrilDescription:
+def train(folder: Path, chosen: GrilConfig, watcher: TrainingCallbacks | None = None) -> GrilDescription:
     encode = LetterEncoder().encode
     sets = [without_answers(0, 9)], [without_answers(9, 15)]
     return train_sets(KIND, chosen, *sets, folder, encode=encode, beside=labels_of(wanted(0, 15)), watcher=watcher)
@@ -181,14 +181,14 @@ def test_it_learns_where_no_graph_has_an_answer_and_is_taken_up(encoder: str, tm
     whole, halted = tmp_path / "whole", tmp_path / "halted"
     description = train(whole, config(encoder))
     with pytest.raises(StoppedError):
-        train(halted, config(encoder), Watcher(step=stop))
+        train(halted, config(encoder), TrainingCallbacks(step=stop))
     train(halted, config(encoder))
     for part in ("retriever", "bridge", "reader"):
         weights = [folder / part / "model.safetensors" for folder in (whole, halted)]
         assert weights[0].read_bytes() == weights[1].read_bytes(), part
     assert description.figures["reader"].keys() == {"hits_at_1", "f1", "selection_metric"}
     _, made = read_reader(whole)
-    assert isinstance(made, ChoosingReader)
+    assert isinstance(made, MultipleChoiceReader)
     (chosen,) = ReaderModel(description, made).choose([PASSAGE], [OPTIONS], [[0.1] * DIMENSION])
     assert float(chosen.sum()) == pytest.approx(1, abs=1e-5)
 
@@ -227,7 +227,7 @@ def passages(made: JointReader, encoder: str, reads: Reads) -> PassageWriter:
 
 
 def answers(steps: Steps[list[Answer]]) -> list[Answer]:
-    found: list[Answer] = drive(steps, list)
+    found: list[Answer] = run_steps(steps, list)
     return found
 
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 from lodestar.models.gril.config import GrilConfig, GrowOptions, JointOptions
 from lodestar.models.gril.network import (
-    EncodedQuestions,
+    EncodedSubgraphs,
     GraphRetriever,
     GrowInputs,
     HopPredictor,
@@ -231,7 +231,7 @@ class TestGrowing:
 
 def test_right_paths_are_kept_on_growing_in_training_alone() -> None:
     graphs = question_graphs(0, 2)
-    encoded = EncodedQuestions(graphs, LetterEncoder().encode, torch.device("cpu"))
+    encoded = EncodedSubgraphs(graphs, LetterEncoder().encode, torch.device("cpu"))
     assert encoded.inputs([0, 1]).grown_anyway is None
     trained = encoded.inputs([1], supervised=True).grown_anyway
     assert trained is not None
@@ -242,11 +242,11 @@ def test_right_paths_are_kept_on_growing_in_training_alone() -> None:
 def test_questions_without_entities_have_vectors_all_the_same() -> None:
     graphs = question_graphs(0, 1)
     bare = replace(graphs, text_of=np.full_like(graphs.text_of, -1), texts=replace(graphs.texts, entities=()))
-    inputs = EncodedQuestions(bare, LetterEncoder().encode, torch.device("cpu")).inputs([0])
+    inputs = EncodedSubgraphs(bare, LetterEncoder().encode, torch.device("cpu")).inputs([0])
     assert inputs.entities.shape == (graphs.node_starts[-1], inputs.questions.shape[1])
     assert not inputs.entities.any()
     assert not inputs.is_named.any()
-    named = EncodedQuestions(graphs, LetterEncoder().encode, torch.device("cpu")).inputs([0])
+    named = EncodedSubgraphs(graphs, LetterEncoder().encode, torch.device("cpu")).inputs([0])
     assert named.entities.any(dim=1).all()
 
 
@@ -254,7 +254,7 @@ def test_questions_without_entities_have_vectors_all_the_same() -> None:
 def test_a_reader_gets_five_triples_for_each_hop_or_as_many_as_it_is_told(
     num_triples: int, expected: list[int]
 ) -> None:
-    encoded = EncodedQuestions(question_graphs(0, 2), LetterEncoder().encode, torch.device("cpu"))
+    encoded = EncodedSubgraphs(question_graphs(0, 2), LetterEncoder().encode, torch.device("cpu"))
     config = GrilConfig(joint=JointOptions(num_triples=num_triples))
     hops = cast(HopPredictor, lambda _: torch.tensor([[2.0, 1.0, 0.0], [0.0, 1.0, 2.0]]))
     assert numbers_of_triples(hops, encoded, config) == expected

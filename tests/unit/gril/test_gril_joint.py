@@ -12,7 +12,7 @@ import torch
 from lodestar.models.gril.choosing import PointingOutput, PointingReader, reading_loss
 from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions, JointOptions
 from lodestar.models.gril.kind import KIND
-from lodestar.models.gril.network import EncodedQuestions, GraphRetriever
+from lodestar.models.gril.network import EncodedSubgraphs, GraphRetriever
 from lodestar.models.gril.passages import (
     Passage,
     PassageEncoder,
@@ -25,10 +25,10 @@ from lodestar.models.gril.reader_training import JointNetwork, build_passage, ch
 from lodestar.models.gril.readers import ReaderModel, new_reader
 from lodestar.models.gril.scoring import Bridge, mask_of
 from lodestar.models.gril.training import read_bridge, read_graph_retriever, read_reader
-from lodestar.models.star.backbone import describe_backbone
+from lodestar.models.star.backbone import write_backbone_description
 from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import TrainingOptions
-from lodestar.models.training.trainer import Watcher
+from lodestar.models.training.trainer import TrainingCallbacks
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.gril_graphs import inputs_of
@@ -47,8 +47,8 @@ def network_of(joint: JointOptions = JOINT, **grow: object) -> JointNetwork:
     return JointNetwork(GraphRetriever(26, 8, "mlp", options), Bridge(8, joint.inner, DIMENSION), reader, joint).eval()
 
 
-def encoded(first: int = 0, after: int = 3) -> EncodedQuestions:
-    return EncodedQuestions(question_graphs(first, after), LetterEncoder().encode, CPU)
+def encoded(first: int = 0, after: int = 3) -> EncodedSubgraphs:
+    return EncodedSubgraphs(question_graphs(first, after), LetterEncoder().encode, CPU)
 
 
 def gradients(network: torch.nn.Module) -> dict[str, torch.Tensor]:
@@ -249,7 +249,7 @@ class TestReading:
 def reader_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("tiny")
     backbone = tiny_backbone()
-    describe_backbone(backbone, folder)
+    write_backbone_description(backbone, folder)
     backbone.model.save_pretrained(folder)  # type: ignore[operator]
     yield str(folder)
 
@@ -268,7 +268,7 @@ def config(reader: str, **joint: object) -> GrilConfig:
     )
 
 
-def train(folder: Path, chosen: GrilConfig, watcher: Watcher | None = None) -> GrilDescription:
+def train(folder: Path, chosen: GrilConfig, watcher: TrainingCallbacks | None = None) -> GrilDescription:
     encode = LetterEncoder().encode
     return train_sets(
         KIND,
@@ -297,7 +297,7 @@ class TestTraining:
         whole, halted = tmp_path / "whole", tmp_path / "halted"
         train(whole, chosen)
         with pytest.raises(StoppedError):
-            train(halted, chosen, Watcher(step=stop))
+            train(halted, chosen, TrainingCallbacks(step=stop))
         train(halted, chosen)
         for part in ("retriever", "bridge", "reader"):
             weights = [folder / part / "model.safetensors" for folder in (whole, halted)]
@@ -332,7 +332,7 @@ class TestTraining:
         whole, halted = tmp_path / "whole", tmp_path / "halted"
         description = train(whole, config(reader_folder))
         with pytest.raises(StoppedError):
-            train(halted, config(reader_folder), Watcher(step=stop))
+            train(halted, config(reader_folder), TrainingCallbacks(step=stop))
         train(halted, config(reader_folder))
         for part in ("retriever", "hops", "bridge", "reader"):
             weights = [folder / part / "model.safetensors" for folder in (whole, halted)]

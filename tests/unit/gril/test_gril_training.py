@@ -11,12 +11,12 @@ import torch
 from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions
 from lodestar.models.gril.kind import KIND
 from lodestar.models.gril.network import (
-    EncodedQuestions,
+    EncodedSubgraphs,
     GraphRetriever,
     HopObjective,
     HopPredictor,
     hops_to_answers,
-    mark_right_paths,
+    mark_answer_path_nodes,
 )
 from lodestar.models.gril.objective import graph_supervision
 from lodestar.models.gril.scoring import Bridge, GrilModel
@@ -26,7 +26,7 @@ from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.checkpoint import TrainingStateError
 from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
-from lodestar.models.training.trainer import Watcher
+from lodestar.models.training.trainer import TrainingCallbacks
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.reg_graphs import question_graphs
@@ -41,7 +41,7 @@ CONFIG = GrilConfig(
 )
 
 
-def train(folder: Path, config: GrilConfig = CONFIG, watcher: Watcher | None = None) -> GrilDescription:
+def train(folder: Path, config: GrilConfig = CONFIG, watcher: TrainingCallbacks | None = None) -> GrilDescription:
     encode = LetterEncoder().encode
     return train_sets(
         KIND,
@@ -65,7 +65,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_right_triple_of_new_questions_comes_first(trained: Path) -> None:
     description, network = read_graph_retriever(trained)
     graphs = question_graphs(30, 42)
-    encoded = EncodedQuestions(graphs, LetterEncoder().encode, CPU)
+    encoded = EncodedSubgraphs(graphs, LetterEncoder().encode, CPU)
     with torch.no_grad():
         found = network(encoded.inputs(range(12))).path_probability.numpy()
     assert (found.reshape(-1, 4).argmax(axis=1) == [number % 3 for number in range(30, 42)]).all()
@@ -91,7 +91,7 @@ def test_the_model_at_work_grows_what_the_training_side_grows(trained: Path) -> 
     model = GrilModel(description, network, TextVectors(encoder))
     question_of = np.repeat(np.arange(len(graphs)), np.diff(graphs.node_starts))
     found = model.grow(columns, graphs.is_literal, question_of).grown
-    encoded = EncodedQuestions(graphs, encoder.encode, CPU)
+    encoded = EncodedSubgraphs(graphs, encoder.encode, CPU)
     with torch.no_grad():
         alone = [network(encoded.inputs([question])) for question in range(len(graphs))]
     for name in ("path_probability", "entity_probability", "entities", "is_kept"):
@@ -118,7 +118,7 @@ def test_hops_are_predicted_from_the_question(trained: Path) -> None:
     graphs = replace(near, is_answer=is_answer.reshape(-1), texts=replace(near.texts, questions=texts))
     assert (hops_to_answers(graphs, 4) == 1 + is_far).all()
     assert (hops_to_answers(graphs, 1) == 1).all()
-    encoded = EncodedQuestions(graphs, LetterEncoder().encode, CPU)
+    encoded = EncodedSubgraphs(graphs, LetterEncoder().encode, CPU)
     torch.manual_seed(0)
     objective = HopObjective(HopPredictor(26, 8, 4), [encoded], [encoded], CONFIG.hop_training, 4)
     optimizer = torch.optim.Adam(objective.network.parameters(), 0.05)
@@ -159,7 +159,7 @@ def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: 
             raise StoppedError
 
     with pytest.raises(StoppedError):
-        train(tmp_path, watcher=Watcher(step=stop))
+        train(tmp_path, watcher=TrainingCallbacks(step=stop))
     train(tmp_path)
     for part in ("retriever", "hops"):
         weights = [folder / part / "model.safetensors" for folder in (tmp_path, trained)]
@@ -193,8 +193,8 @@ def test_questions_without_a_right_triple_teach_nothing(tmp_path: Path) -> None:
 def test_graph_supervision_by_hand() -> None:
     """Of each question five nodes: the topic does not count, the four others do."""
     graphs = question_graphs(0, 2)
-    encoded = EncodedQuestions(graphs, LetterEncoder().encode, CPU)
-    assert mark_right_paths(graphs).tolist() == [True, True, False, False, False, True, False, True, False, False]
+    encoded = EncodedSubgraphs(graphs, LetterEncoder().encode, CPU)
+    assert mark_answer_path_nodes(graphs).tolist() == [True, True, False, False, False, True, False, True, False, False]
     torch.manual_seed(0)
     network = GraphRetriever(26, 8, "mlp", CONFIG.grow)
     inputs = encoded.inputs([0, 1], supervised=True)

@@ -9,17 +9,17 @@ import pytest
 import torch
 from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions, JointOptions
 from lodestar.models.gril.kind import KIND
-from lodestar.models.gril.network import EncodedQuestions, GraphRetriever
+from lodestar.models.gril.network import EncodedSubgraphs, GraphRetriever
 from lodestar.models.gril.passages import Passage, ReaderQuestion, ReaderTarget
 from lodestar.models.gril.reader_training import JointNetwork
 from lodestar.models.gril.readers import ReaderModel, new_reader
 from lodestar.models.gril.scoring import Bridge
 from lodestar.models.gril.training import read_reader
-from lodestar.models.gril.writing import WritingReader, WrittenReply
+from lodestar.models.gril.writing import GenerativeReader, WrittenReply
 from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import LoraOptions, TrainingOptions
-from lodestar.models.training.trainer import Watcher
+from lodestar.models.training.trainer import TrainingCallbacks
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.reg_graphs import question_graphs
@@ -54,8 +54,8 @@ def network_of(joint: JointOptions, wanted: dict[str, ReaderTarget] | None = Non
     return JointNetwork(retriever, Bridge(8, joint.inner, reader.width), reader, joint, wanted).eval()
 
 
-def encoded() -> EncodedQuestions:
-    return EncodedQuestions(question_graphs(0, 3), LetterEncoder().encode, CPU)
+def encoded() -> EncodedSubgraphs:
+    return EncodedSubgraphs(question_graphs(0, 3), LetterEncoder().encode, CPU)
 
 
 def reached(network: torch.nn.Module) -> set[str]:
@@ -88,7 +88,7 @@ def test_the_loss_is_the_mean_of_each_questions_answer_by_token(llama: str) -> N
     with torch.no_grad():
         read = network(sets, [0, 1, 2], [4, 4, 4])
         reader = network.reader
-        assert isinstance(reader, WritingReader)
+        assert isinstance(reader, GenerativeReader)
         assert read.tokens is not None
         losses = []
         for each, token in zip(read.reader_questions, read.tokens, strict=True):
@@ -103,7 +103,7 @@ def test_the_loss_is_the_mean_of_each_questions_answer_by_token(llama: str) -> N
 
 def test_what_is_read_begins_with_what_a_text_begins_with_and_the_token(llama: str) -> None:
     reader = new_reader(options(llama))
-    assert isinstance(reader, WritingReader)
+    assert isinstance(reader, GenerativeReader)
     token = torch.full((1, reader.width), 7.0)
     embedded, seen = reader._embed([[5, 6, 9]], [[]], token)
     assert torch.equal(embedded[0, 0], token[0])
@@ -117,7 +117,7 @@ def test_what_is_read_begins_with_what_a_text_begins_with_and_the_token(llama: s
 
 def test_of_several_prompts_the_token_follows_the_beginning_where_all_have_it(llama: str) -> None:
     reader = new_reader(options(llama))
-    assert isinstance(reader, WritingReader)
+    assert isinstance(reader, GenerativeReader)
     reader._tokenizer.bos_token = "<user>"
     begin = reader._tokenizer.bos_token_id
     tokens = torch.full((2, reader.width), 7.0)
@@ -131,7 +131,7 @@ def test_a_written_name_is_right_whatever_its_case_and_the_first_is_the_best(
     llama: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader = new_reader(options(llama))
-    assert isinstance(reader, WritingReader)
+    assert isinstance(reader, GenerativeReader)
     monkeypatch.setattr(reader, "replies", lambda *_: [WrittenReply(("LIMA", "Sol"), 0.5), WrittenReply((), 0.1)])
     passage = Passage("what", ("Peru",), (), ())
     asked = [ReaderQuestion(passage, (), 1, ReaderTarget(names)) for names in (("Lima", "lima", "Cusco"), ("Sol",))]
@@ -148,7 +148,7 @@ def test_triples_are_read_whole_as_many_as_fit(llama: str) -> None:
     texts = []
     for max_tokens, has_text in ((400, True), (100, True), (400, False)):
         reader = new_reader(options(llama, max_tokens=max_tokens, text=has_text))
-        assert isinstance(reader, WritingReader)
+        assert isinstance(reader, GenerativeReader)
         ids = reader._prompt(asked.passage)
         assert len(ids) <= max_tokens
         texts.append(reader._tokenizer.decode(ids))
@@ -184,7 +184,10 @@ def config(language_model: str, **joint: object) -> GrilConfig:
 
 
 def train(
-    folder: Path, chosen: GrilConfig, watcher: Watcher | None = None, wanted: dict[str, ReaderTarget] | None = None
+    folder: Path,
+    chosen: GrilConfig,
+    watcher: TrainingCallbacks | None = None,
+    wanted: dict[str, ReaderTarget] | None = None,
 ) -> GrilDescription:
     encode = LetterEncoder().encode
     sets = [question_graphs(0, 6)], [question_graphs(9, 12)]
@@ -202,7 +205,7 @@ def test_in_bf16_with_accumulation_it_is_taken_up_and_at_work(llama: str, tmp_pa
     whole, halted = tmp_path / "whole", tmp_path / "halted"
     description = train(whole, config(llama))
     with pytest.raises(StoppedError):
-        train(halted, config(llama), Watcher(step=stop))
+        train(halted, config(llama), TrainingCallbacks(step=stop))
     train(halted, config(llama))
     for part in ("retriever", "hops", "bridge", "reader"):
         weights = [folder / part / "model.safetensors" for folder in (whole, halted)]

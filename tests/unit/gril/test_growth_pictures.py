@@ -8,9 +8,9 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from lodestar.engine.show.browser import style_rules
-from lodestar.engine.show.growth import MAX_EDGES, GrownEdge, Growth, growth_data, growth_lines, show_layer
+from lodestar.engine.show.growth import MAX_EDGES, GrownEdge, Growth, growth_data, growth_lines, select_top_edges
 from lodestar.engine.show.page import MAX_STROKE, growth_page
-from lodestar.engine.show.picture import picture_of_growth, question_id, width_type
+from lodestar.engine.show.picture import attention_relationship_type, picture_of_growth, question_picture_id
 from lodestar.engine.values import Entity, Question, Topic
 
 PERU, LIMA, SOL = Entity("m.peru", "Peru"), Entity("m.lima", "Lima <&>"), Entity("m.sol", "Sol")
@@ -25,7 +25,7 @@ def drawn(page: str) -> ET.Element:
 
 
 def growth(*edges: GrownEdge, text: str = "What is the capital of Peru?") -> Growth:
-    return Growth(Question(text), (Topic(PERU),), (show_layer(list(edges)),))
+    return Growth(Question(text), (Topic(PERU),), (select_top_edges(list(edges)),))
 
 
 CAPITAL = GrownEdge(PERU, "capital", LIMA, False, 0.75, True)
@@ -48,7 +48,7 @@ def test_the_most_attended_to_are_shown_and_the_rest_is_counted() -> None:
         GrownEdge(PERU, f"r{place:02}", LIMA, False, 0.5 / (place + 1), place % 2 == 0)
         for place in range(MAX_EDGES + 5)
     ]
-    layer = show_layer(edges[::-1])
+    layer = select_top_edges(edges[::-1])
     assert [edge.relation for edge in layer.edges] == [f"r{place:02}" for place in range(MAX_EDGES)]
     assert (layer.more_kept, layer.more_pruned) == (3, 2)
     assert f"Layer 1: {MAX_EDGES // 2 + 3} kept, {MAX_EDGES // 2 + 2} pruned" in growth_page(growth(*edges))
@@ -72,12 +72,15 @@ def test_text_from_outside_stays_text() -> None:
 
 
 def test_nothing_grew() -> None:
-    assert drawn(growth_page(Growth(Question("Who?"), (), (show_layer([]),)))) is not None
+    assert drawn(growth_page(Growth(Question("Who?"), (), (select_top_edges([]),)))) is not None
 
 
 def test_in_browser_an_edge_is_drawn_once_and_its_type_says_how_wide() -> None:
     weak = replace(CAPITAL, attention=0.3, kept=False)
-    layers = (show_layer([CAPITAL, CURRENCY]), show_layer([weak, GrownEdge(LIMA, "in", SOL, False, 0.05, True)]))
+    layers = (
+        select_top_edges([CAPITAL, CURRENCY]),
+        select_top_edges([weak, GrownEdge(LIMA, "in", SOL, False, 0.05, True)]),
+    )
     picture = picture_of_growth(Growth(Question("What is the capital of Peru?"), (Topic(PERU),), layers))
     arrows = [arrow for arrow in picture.arrows if arrow.type != "LODESTAR_ABOUT"]
     names = [(picture.nodes[a.start].name, a.type, picture.nodes[a.end].name, a.properties["layers"]) for a in arrows]
@@ -89,12 +92,12 @@ def test_in_browser_an_edge_is_drawn_once_and_its_type_says_how_wide() -> None:
     assert arrows[0].properties["attention"] == 0.75
     assert arrows[1].properties["caption"] == "\u2190 used in 25 %"
     assert [node.label for node in picture.nodes[:2]] == ["LodestarQuestion", "LodestarTopic"]
-    assert picture.question_id != question_id(Question("What is the capital of Peru?"))
+    assert picture.question_id != question_picture_id(Question("What is the capital of Peru?"))
 
 
 def test_browser_has_a_width_for_every_type() -> None:
     rules = style_rules()
-    types = [f"relationship.{width_type(attention)}" for attention in (0.0, 0.1, 0.3, 0.5, 0.9)]
+    types = [f"relationship.{attention_relationship_type(attention)}" for attention in (0.0, 0.1, 0.3, 0.5, 0.9)]
     widths = [int(rules[type_]["shaft-width"].removesuffix("px")) for type_ in types]
     assert widths == sorted(set(widths))
     assert rules["relationship.LODESTAR_PRUNED"]["caption"] == rules[types[0]]["caption"] == "{caption}"

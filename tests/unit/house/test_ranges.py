@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import pytest
 from lodestar.engine.errors import UsageError
 from lodestar.engine.recipes.recipe import read_recipe
-from lodestar.engine.retrieval.frontier import Bounds
+from lodestar.engine.retrieval.frontier import FrontierBounds
 from lodestar.engine.settings import resolve
 from lodestar.engine.supervision.miner import MiningOptions
 from lodestar.models.ranges import Positive, Range, Ranged, Share
@@ -52,7 +52,7 @@ def test_the_same_range_holds_for_a_configuration_and_for_a_file() -> None:
 
 def test_bounds_mining_and_settings_have_ranges_too() -> None:
     with pytest.raises(ValueError, match="expected at least 1 for fan_out, found 0"):
-        Bounds(fan_out=0)
+        FrontierBounds(fan_out=0)
     with pytest.raises(UsageError, match="similarity: bounds: expected at least 1 for fan_out, found 0"):
         read_recipe("similarity", changes=["similarity.bounds.fan_out=0"])
     with pytest.raises(UsageError, match="mining: expected 1 to 4 for max_hop, found 5"):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from lodestar.engine.errors import DatabaseUnavailableError, InputError, UsageError
 from lodestar.engine.neo4j.gateway import translate_errors
-from lodestar.engine.neo4j.instance import connection_of
+from lodestar.engine.neo4j.instance import make_connection
 from lodestar.engine.settings import Settings, resolve, sends_openai_env
 from neo4j.exceptions import ConfigurationError
 
@@ -91,7 +91,7 @@ def test_a_choice_that_there_is_not_is_said() -> None:
     ],
 )
 def test_a_password_in_the_address_is_refused_and_not_shown(uri: str) -> None:
-    for call in (lambda: resolve({}, {"LODESTAR_URI": uri}), lambda: connection_of(Settings(uri=uri))):
+    for call in (lambda: resolve({}, {"LODESTAR_URI": uri}), lambda: make_connection(Settings(uri=uri))):
         with pytest.raises(UsageError) as caught:
             call()
         assert "hush" not in str(caught.value)
@@ -107,7 +107,7 @@ def test_a_password_in_the_address_is_refused_and_not_shown(uri: str) -> None:
     ],
 )
 def test_an_address_is_shown_without_its_routing_context(uri: str, where: str) -> None:
-    connection = connection_of(resolve({}, {"LODESTAR_URI": uri}))
+    connection = make_connection(resolve({}, {"LODESTAR_URI": uri}))
     assert (connection.uri, connection.where) == (uri, where)
     with pytest.raises(DatabaseUnavailableError) as caught, translate_errors(connection):
         raise ConfigurationError(f"no such routing context. Given URI: {uri}")

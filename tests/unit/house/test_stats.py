@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.cli.stats import BAR_CHARS, draw_bar
-from lodestar.engine.neo4j.statistics import DegreeCount, SizeBin, component_sizes, degrees_of, log_bins
+from lodestar.engine.neo4j.statistics import DegreeCount, SizeBin, component_sizes, log_bins, summarise_degrees
 
 
 def sizes_by_walking(num_nodes: int, edges: list[tuple[int, int]]) -> dict[int, int]:
@@ -45,7 +45,7 @@ def test_components_are_those_that_a_walk_finds(
 
 
 def test_degrees_are_summed_up() -> None:
-    found = degrees_of([DegreeCount(0, 1, 0), DegreeCount(1, 5, 5), DegreeCount(2, 3, 1), DegreeCount(40, 1, 1)])
+    found = summarise_degrees([DegreeCount(0, 1, 0), DegreeCount(1, 5, 5), DegreeCount(2, 3, 1), DegreeCount(40, 1, 1)])
     assert (found.min, found.median, found.p90, found.p99, found.max) == (0, 1, 2, 40, 40)
     assert found.mean == pytest.approx(5.1)
     assert [b.count for b in found.bins] == [1, 5, 3, 0, 0, 0, 1]

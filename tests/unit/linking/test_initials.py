@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from lodestar.engine.linking.names import find_initials
-from lodestar.engine.writing.names import search_names
+from lodestar.engine.writing.names import build_search_terms
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,10 @@ def test_initials(name: str, short: tuple[str, ...]) -> None:
 
 
 def test_initials_come_behind_all_names() -> None:
-    assert search_names(["United_States_of_America", "The States"]) == [
+    assert build_search_terms(["United_States_of_America", "The States"]) == [
         "United States of America",
         "The States",
         "USA",
         "US",
     ]
-    assert search_names([" "]) is None
+    assert build_search_terms([" "]) is None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.indexes.entity_index import NearEntity, NearestEntities
+from lodestar.engine.indexes.entity_index import NearEntity, NearestEntitySearch
 from lodestar.engine.linking.full_text import MAX_CLAUSES, WORD_QUERIES, FullTextLinker, write_full_text_queries
 from lodestar.engine.linking.names import (
     MAX_CHARS,
@@ -168,7 +168,7 @@ class NamedGraph(MemoryGraph):
 
 def test_where_no_name_is_likely_entities_near_the_words_are_candidates_too() -> None:
     near = Near()
-    linker = FullTextLinker(nearest=cast(NearestEntities, near), nearest_below=0.3)
+    linker = FullTextLinker(nearest=cast(NearestEntitySearch, near), nearest_below=0.3)
     graph = NamedGraph([("a", "r", "b")])
     sure, unsure = graph.run(linker.link([Question("Where is Peru?"), Question("what of the incas")]))
     assert near.asked == [["what", "of", "the", "incas"]]

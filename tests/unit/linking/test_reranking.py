@@ -17,9 +17,9 @@ from lodestar.engine.linking.reranking import (
     RELATION_FEATURES,
     TRAINED_FEATURES,
     LogisticReranker,
-    RelationFeatures,
+    RelationFeatureExtractor,
     compute_features,
-    compute_trained_features,
+    compute_linker_features,
 )
 from lodestar.engine.linking.trained_reranker import TrainedReranker
 from lodestar.engine.neo4j.catalogue import Catalogue
@@ -72,7 +72,7 @@ def test_a_candidate_whose_best_hop_fits_less_is_below_the_best_of_all() -> None
         Topic(Entity(id_, id_), mention="Lima", span=(8, 12), relations=numbers)
         for id_, numbers in (("b", (2,)), ("a", (2, 1)))
     ]
-    (found,) = RelationFeatures(words, kinds, cast(TextVectors, vectors)).features(["what is Lima"], [some])
+    (found,) = RelationFeatureExtractor(words, kinds, cast(TextVectors, vectors)).features(["what is Lima"], [some])
     weights = SimilarityWeights()
     assert found[:, 1] == pytest.approx([-0.2 * (1 + weights.support + weights.type), 0])
     assert found[:, 2] == pytest.approx([math.log(2) / 5, math.log(3) / 5])
@@ -80,7 +80,7 @@ def test_a_candidate_whose_best_hop_fits_less_is_below_the_best_of_all() -> None
 
 def test_features_of_a_trained_linker_by_hand() -> None:
     """Those of the words without the 1, the log-odds, how far these are below the best, then those of the relations."""
-    found = compute_trained_features([topic(0.9), topic(0.5)], np.arange(10.0).reshape(2, 5))
+    found = compute_linker_features([topic(0.9), topic(0.5)], np.arange(10.0).reshape(2, 5))
     assert found.shape == (2, len(TRAINED_FEATURES))
     np.testing.assert_allclose(found[:, :20], [range(1, 21)] * 2)
     np.testing.assert_allclose(found[:, 20:], [[math.log(9), 0, *range(5)], [0, -math.log(9), *range(5, 10)]])
@@ -114,7 +114,7 @@ def test_the_type_that_is_asked_for_is_no_topic_beside_another(
     question: str, mentions: Mapping[str, tuple[int, ...]], kept: Sequence[str]
 ) -> None:
     words = {1: RelationWords("", ("type",)), 2: RelationWords("", ("directed",))}
-    evidence = RelationFeatures(words, EntityTypes(Catalogue(())), cast(TextVectors, None))
+    evidence = RelationFeatureExtractor(words, EntityTypes(Catalogue(())), cast(TextVectors, None))
     topics = [
         Topic(Entity(text), relations=relations, span=(at := question.index(text), at + len(text)))
         for text, relations in mentions.items()

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.cli.render import format_topics, list_other_entities
+from lodestar.engine.cli.render import format_topics, list_link_alternatives
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.values import Entity, Question, Topic
@@ -19,7 +19,7 @@ FRANCE = topic("m.3", "France", 0.6, (20, 26), mention="France")
 def understood(*topics: Topic) -> tuple[str, str]:
     taken = tuple(topics)
     evidence: Evidence[Chain] = Evidence(Question("where is paris in France"), taken, "chain")
-    return format_topics(evidence), list_other_entities(evidence)
+    return format_topics(evidence), list_link_alternatives(evidence)
 
 
 def test_no_chain_says_nothing() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.engine.writing.names import domain_of, label_of, search_name
+from lodestar.engine.writing.names import domain_of, label_of, normalise_search_name
 from lodestar.engine.writing.stated import MAX_ID_BYTES, fault_of_id, fault_of_relation
 from lodestar.loaders.formats.by_name import FORMATS, detect_format, source_class
 from lodestar.loaders.formats.delimited import CsvSource, DelimitedSource, MetaqaSource, PathquestionSource, TsvSource
@@ -24,8 +24,8 @@ from lodestar.loaders.formats.ntriples import NtriplesSource
 from lodestar.loaders.formats.question_subgraphs import RogSource
 from lodestar.loaders.formats.text import TextSource
 from lodestar.loaders.formats.triples_parquet import ParquetSource
-from lodestar.loaders.reading.byte_file import ByteFile
-from lodestar.loaders.source import NO_ID, LinePart, Source
+from lodestar.loaders.reading.byte_file import RereadableFile
+from lodestar.loaders.source import NO_ID, LineFile, Source
 from lodestar.loaders.stage.stage import Stage
 from lodestar.loaders.subset import Subset
 from pyarrow import parquet
@@ -408,7 +408,7 @@ def test_no_rules_leave_everything_in(tmp_path: Path) -> None:
 def test_a_rule_that_is_none_is_said(tmp_path: Path, text: bytes, fault: str) -> None:
     path = written(tmp_path, text, "noise.txt")
     with pytest.raises(InputError) as caught:
-        read_noise_rules(ByteFile(path))
+        read_noise_rules(RereadableFile(path))
     assert str(caught.value) == path + fault
 
 
@@ -690,8 +690,8 @@ def test_labels_and_domains(relation: str, label: str, domain: str | None) -> No
 
 
 def test_search_names_are_normalised() -> None:
-    assert search_name(" El_Paso ") == "El Paso"
-    assert search_name("Zu\u0308rich") == "Zürich"
+    assert normalise_search_name(" El_Paso ") == "El Paso"
+    assert normalise_search_name("Zu\u0308rich") == "Zürich"
 
 
 def test_faults_of_ids_and_relations() -> None:
@@ -704,5 +704,5 @@ def test_faults_of_ids_and_relations() -> None:
 
 def test_parts_may_be_read_again(tmp_path: Path) -> None:
     (part,) = TsvSource(written(tmp_path, KG)).parts()
-    assert isinstance(part, LinePart)
+    assert isinstance(part, LineFile)
     assert len(list(part.file.batches(print))) == len(list(part.file.batches(print))) == 1

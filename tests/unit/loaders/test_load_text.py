@@ -13,7 +13,12 @@ import pytest
 from lodestar.engine.errors import InputError, LodestarError, UsageError
 from lodestar.engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
 from lodestar.loaders.formats.text import MAX_CONCEPTS, TextSource, snippets
-from lodestar.loaders.formats.text_concepts import GlinerConcepts, ListedConcepts, RecurringPhraseFinder, concept_id
+from lodestar.loaders.formats.text_concepts import (
+    GazetteerConceptFinder,
+    GlinerConcepts,
+    RecurringPhraseFinder,
+    concept_id,
+)
 
 from tests.references.read_source import ReadSource, read_source
 
@@ -139,7 +144,7 @@ def test_snippets_keep_every_word_and_their_length() -> None:
 
 
 def test_listed_names_are_found_longest_first_whatever_their_case() -> None:
-    finder = ListedConcepts(["Reye syndrome", "syndrome", "REYE", "café"], "")
+    finder = GazetteerConceptFinder(["Reye syndrome", "syndrome", "REYE", "café"], "")
     assert list(finder.find(["The REYE Syndrome is a syndrome, Café."])) == [["REYE Syndrome", "syndrome", "Café"]]
 
 

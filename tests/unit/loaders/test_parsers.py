@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lodestar.loaders.formats.freebase import FreebaseSource, read_noise_rules
 from lodestar.loaders.formats.ntriples import NtriplesSource
-from lodestar.loaders.parsers.parser import ParserError, parser
+from lodestar.loaders.parsers.parser import ParserError, read_parser
 
 from tests.places import DATA
 from tests.references.parsed import connection, delimited_parameters, freebase_parameters, parsed
@@ -224,14 +224,14 @@ def test_names() -> None:
 
 def test_parameters_are_all_given() -> None:
     with pytest.raises(ParserError, match=r"names\.sql: expected \[\], got \['separator'\]"):
-        parser("names").prepare(connection(), {"separator": "\t"})
+        read_parser("names").prepare(connection(), {"separator": "\t"})
 
 
 def test_a_parser_may_stand_inside_a_statement() -> None:
     parsed("names", {}, ["m.1\tLima"])
     con = connection()
-    con.execute(f"CREATE OR REPLACE TEMP TABLE kept AS {parser('names').text}")
-    con.execute(f"INSERT INTO kept SELECT * FROM ({parser('names').text})")
+    con.execute(f"CREATE OR REPLACE TEMP TABLE kept AS {read_parser('names').text}")
+    con.execute(f"INSERT INTO kept SELECT * FROM ({read_parser('names').text})")
     assert con.execute("SELECT count(*), min(tail) FROM kept").fetchone() == (2, "Lima")
 
 

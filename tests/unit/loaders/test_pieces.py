@@ -17,7 +17,7 @@ from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.formats.freebase import FreebaseSource
 from lodestar.loaders.formats.question_subgraphs import RogSource
 from lodestar.loaders.formats.triples_parquet import ParquetSource
-from lodestar.loaders.source import RowPart, Source
+from lodestar.loaders.source import Source, SourceRowBatches
 from lodestar.loaders.stage import pieces
 from lodestar.loaders.stage.processes import MapInOrder, MapOnProcesses
 from lodestar.loaders.stage.stage import Stage, StageCounts
@@ -168,7 +168,7 @@ def write_parquet(folder: Path) -> ParquetSource:
 def test_row_groups_make_the_same_stage_as_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(triples_parquet, "SPAN_BYTES", 900)
     source = write_parquet(tmp_path)
-    spans = [len(part.spans) for part in source.parts() if isinstance(part, RowPart)]
+    spans = [len(part.spans) for part in source.parts() if isinstance(part, SourceRowBatches)]
     assert len(spans) == 5
     assert min(spans[0], spans[2], spans[4]) > 1
     whole = staged(source, tmp_path, None)

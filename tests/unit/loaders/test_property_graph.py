@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError, UsageError
-from lodestar.engine.neo4j.property_graph import Node, PropertySample, Relationship, Where, element_prefix
+from lodestar.engine.neo4j.property_graph import ElementFilter, Node, PropertySample, Relationship, element_prefix
 from lodestar.loaders.formats.property_graph.mapping import (
     Choices,
     GraphMapping,
@@ -23,7 +23,7 @@ from lodestar.loaders.formats.property_graph.naming import guess_names
 from lodestar.loaders.formats.property_graph.shown import describe_mapping
 from lodestar.loaders.formats.property_graph.source import _Rows
 from lodestar.loaders.formats.property_graph.spool import Spool
-from lodestar.loaders.formats.property_graph.survey import Extent, LabelFacts, Survey, TypeFacts
+from lodestar.loaders.formats.property_graph.survey import ElementIdRange, LabelFacts, Survey, TypeFacts
 from lodestar.loaders.formats.property_graph.values import WKT, XSD, literals_of
 from lodestar.loaders.rows import StatementRow, name_row, triple_row
 from neo4j.spatial import CartesianPoint, WGS84Point
@@ -84,7 +84,7 @@ def test_a_key_of_what_has_a_name_is_left_out() -> None:
 
 
 def survey_of(labels: Mapping[str, LabelFacts], types: Mapping[str, TypeFacts]) -> Survey:
-    nodes, edges = Extent("4:x:", 9), Extent("5:x:", 9)
+    nodes, edges = ElementIdRange("4:x:", 9), ElementIdRange("5:x:", 9)
     return Survey(labels, types, 10, 10, nodes, edges, Counter({"name": 10, "born": 3, "roles": 2}))
 
 
@@ -113,7 +113,7 @@ def test_a_mapping_is_guessed_without_vectors_and_with_rarer_labels_first(films:
 def test_a_mapping_written_is_the_one_that_is_read(tmp_path: Path) -> None:
     odd = {"": LabelMapping(("na\x7fme",)), 'say "a"\\😀\n': LabelMapping((), ("ö",), ("a.b",))}
     mapping = GraphMapping({**FILMS.labels, **odd}, {**FILMS.relationships, "IS A": ("x y",)}, types=False)
-    mapping = replace(mapping, where=Where(relationships='r.a = "\\n"'))
+    mapping = replace(mapping, where=ElementFilter(relationships='r.a = "\\n"'))
     file = tmp_path / "mapping.toml"
     file.write_text(mapping.as_toml(), encoding="utf-8")
     assert read_mapping(file) == mapping

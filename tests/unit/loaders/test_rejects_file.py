@@ -11,7 +11,7 @@ from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.formats.freebase import FreebaseSource
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.preview import preview
-from lodestar.loaders.stage.rejects import Rejects, check_free, check_place
+from lodestar.loaders.stage.rejects import Rejects, check_no_overwrite, check_place
 
 
 @pytest.fixture
@@ -57,8 +57,8 @@ def test_a_file_is_overwritten_by_force_only_and_never_by_a_dry_run(kg: Path, tm
     rejects = tmp_path / "rejects.tsv"
     rejects.write_text("mine\n")
     with pytest.raises(UsageError, match=r"there is a file already: name another one, or give --force to overwrite it"):
-        check_free(rejects, force=False)
-    check_free(rejects, force=True)
+        check_no_overwrite(rejects, force=False)
+    check_no_overwrite(rejects, force=True)
     options = LoadOptions(staging=tmp_path / "staging", rejects_file=rejects, max_rejects=1, force=True)
     assert preview(TsvSource(str(kg)), options).categories["reject"] == 1
     assert rejects.read_text() == "mine\n"

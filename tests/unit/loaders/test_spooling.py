@@ -13,11 +13,11 @@ from lodestar.engine.errors import StorageError
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.preview import preview
-from lodestar.loaders.reading.byte_file import spool_in, spool_stream
+from lodestar.loaders.reading.byte_file import spool_stream, use_spool_folder
 
 
 def test_it_goes_where_it_is_told_and_leaves_nothing(tmp_path: Path) -> None:
-    with spool_in(tmp_path / "staging"):
+    with use_spool_folder(tmp_path / "staging"):
         file = spool_stream(io.BytesIO(b"a\tr\tb\n"), "standard input")
     assert os.fstat(file.fileno()).st_dev == tmp_path.stat().st_dev
     assert (tmp_path / "staging").is_dir()
@@ -29,7 +29,7 @@ def test_it_goes_where_it_is_told_and_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with spool_in(tmp_path / "file" / "staging"), pytest.raises(StorageError, match="cannot be written: "):
+    with use_spool_folder(tmp_path / "file" / "staging"), pytest.raises(StorageError, match="cannot be written: "):
         spool_stream(io.BytesIO(), "standard input")
 
 
@@ -39,10 +39,10 @@ def test_a_full_disk_is_said_and_not_taken_for_a_fault_of_the_input(tmp_path: Pa
         "import resource, sys; from pathlib import Path\n"
         "from lodestar.engine.errors import StorageError\n"
         "from lodestar.loaders.formats.delimited import TsvSource\n"
-        "from lodestar.loaders.reading.byte_file import spool_in\n"
+        "from lodestar.loaders.reading.byte_file import use_spool_folder\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))\n"
         "try:\n"
-        "    with spool_in(Path(sys.argv[1])):\n"
+        "    with use_spool_folder(Path(sys.argv[1])):\n"
         "        TsvSource('-')\n"
         "except StorageError as error:\n"
         "    print(error)\n"

@@ -16,7 +16,7 @@ from lodestar.engine.errors import StorageError
 from lodestar.engine.neo4j import machine
 from lodestar.engine.whole_file import lock_file
 from lodestar.loaders.formats.delimited import TsvSource
-from lodestar.loaders.stage.numbering import Numbering
+from lodestar.loaders.stage.numbering import TermNumbering
 from lodestar.loaders.stage.sql import query
 from lodestar.loaders.stage.stage import ABANDONED_S, Stage, default_memory_mb, delete_abandoned_stages
 from lodestar.loaders.subset import Subset
@@ -73,7 +73,7 @@ def test_what_needs_too_much_memory_is_done_again_with_fewer_threads(tmp_path: P
             if asked[-1] > 2:
                 raise duckdb.OutOfMemoryException("failed to allocate")
 
-        Numbering(connection, TsvSource(str(tmp_path / "kg.tsv")), 8).run_with_fewer_threads(work)
+        TermNumbering(connection, TsvSource(str(tmp_path / "kg.tsv")), 8).run_with_fewer_threads(work)
     assert asked == [8, 4, 2]
 
 

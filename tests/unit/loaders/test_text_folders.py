@@ -13,7 +13,7 @@ from lodestar.engine.errors import InputError
 from lodestar.loaders.formats.text import TextSource, files_of
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.preview import preview
-from lodestar.loaders.reading.byte_file import ByteFile
+from lodestar.loaders.reading.byte_file import RereadableFile
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def notes(tmp_path: Path) -> Path:
     return folder
 
 
-def names(files: list[ByteFile]) -> list[str]:
+def names(files: list[RereadableFile]) -> list[str]:
     return sorted(file.shown.rpartition("notes/")[2] for file in files)
 
 
@@ -78,13 +78,13 @@ def test_the_size_of_each_file_is_looked_up_once(tmp_path: Path, monkeypatch: py
     for number in range(100):
         (tmp_path / f"{number}.txt").write_text(f"Peru borders Chile, number {number}.", encoding="utf-8")
     calls = 0
-    size = vars(ByteFile)["size_bytes"].fget
+    size = vars(RereadableFile)["size_bytes"].fget
 
-    def counted(self: ByteFile) -> int:
+    def counted(self: RereadableFile) -> int:
         nonlocal calls
         calls += 1
         return int(size(self))
 
-    monkeypatch.setattr(ByteFile, "size_bytes", property(counted))
+    monkeypatch.setattr(RereadableFile, "size_bytes", property(counted))
     preview(TextSource(str(tmp_path)), LoadOptions(), online_only=True)
     assert calls <= 5 * 100

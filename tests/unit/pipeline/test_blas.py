@@ -1,6 +1,6 @@
 """What steps compute is computed with one BLAS thread; then the limit before holds again."""
 
-from lodestar.engine.steps import Steps, drive
+from lodestar.engine.steps import Steps, run_steps
 from threadpoolctl import ThreadpoolController
 
 
@@ -16,5 +16,5 @@ def test_steps_compute_with_one_blas_thread() -> None:
         return num_threads()
 
     with ThreadpoolController().select(user_api="blas").limit(limits=2):
-        assert drive(steps(), lambda _: []) == {1}
+        assert run_steps(steps(), lambda _: []) == {1}
         assert num_threads() == {2}

@@ -14,8 +14,14 @@ from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence, Item, Kind
 from lodestar.engine.llm.prompts import Completion, Prompt
-from lodestar.engine.pipeline import RANK_CONSTANT, ReorganisedRetriever, TracedReorganiser, TracedRetriever, Union
-from lodestar.engine.steps import Call, Steps, charge, drive, gather_steps, measure_costs
+from lodestar.engine.pipeline import (
+    RANK_CONSTANT,
+    ReorganisedRetriever,
+    TracedReorganiser,
+    TracedRetriever,
+    UnionRetriever,
+)
+from lodestar.engine.steps import Call, Steps, attribute_costs, gather_steps, measure_costs, run_steps
 from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Topic, Triple
 
 from tests.made.evidence import chain_of, evidence_of, leads
@@ -55,7 +61,7 @@ def send(group: Sequence[Call]) -> list[Any]:
 
 
 def ask(retriever: Any, *questions: LinkedQuestion) -> list[Evidence[Any]]:
-    return drive(retriever.retrieve(list(questions) or [QUESTION], 10), send)
+    return run_steps(retriever.retrieve(list(questions) or [QUESTION], 10), send)
 
 
 def triples(*scored: tuple[Triple, float], **options: Any) -> Evidence[Triple]:
@@ -132,14 +138,16 @@ def test_there_and_back_again_loses_no_triple_that_a_topic_leads_to(rows: list[t
 
 def test_a_union_is_by_reciprocal_rank_whatever_the_probabilities() -> None:
     other = evidence_of(Scored(leads("money", SOL, topic=PERU), 9.0), calibration=Calibration("logit", 1.0, 0.0))
-    (found,) = ask(Union(Found(CHAINS), Found(other)))
+    (found,) = ask(UnionRetriever(Found(CHAINS), Found(other)))
     assert found.calibration is None
     assert found.items[0].score < 0.04
 
 
 def test_a_union_has_what_each_retriever_found_beside_it_under_its_own_name() -> None:
     other = triples((MONEY, -5.0))
-    (found,) = ask(Union(Found(CHAINS), Union(Found(other), Found(CHAINS), ("b", "a")), ("a", "b | a")))
+    (found,) = ask(
+        UnionRetriever(Found(CHAINS), UnionRetriever(Found(other), Found(CHAINS), ("b", "a")), ("a", "b | a"))
+    )
     assert [(name, each.kind, each.calibration) for name, each in found.sources] == [
         ("a", "chain", PROBABLE),
         ("b", "triple", other.calibration),
@@ -149,7 +157,7 @@ def test_a_union_has_what_each_retriever_found_beside_it_under_its_own_name() ->
 
 def test_a_union_of_scores_that_nobody_can_read_is_by_reciprocal_rank() -> None:
     other = triples((MONEY, -5.0), (CAPITAL, -6.0))
-    (found,) = ask(Union(Found(CHAINS), Found(other)))
+    (found,) = ask(UnionRetriever(Found(CHAINS), Found(other)))
     assert found.kind == "chain"
     both = 1 / (RANK_CONSTANT + 1) + 1 / (RANK_CONSTANT + 2)
     assert [str(item.value.relation_path) for item in found.items] == ["capital", "money"]
@@ -169,7 +177,7 @@ def test_what_two_sides_ask_is_sent_together() -> None:
             yield (Prompt("x"),)
         return times
 
-    assert drive(gather_steps(asks(3), asks(0), asks(1)), counting) == [3, 0, 1]
+    assert run_steps(gather_steps(asks(3), asks(0), asks(1)), counting) == [3, 0, 1]
     assert groups == [2, 1, 1]
 
 
@@ -180,16 +188,16 @@ class Slow:
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
         yield (Prompt("x"),)
-        yield from charge("own")
+        yield from attribute_costs("own")
         yield (Prompt("y"),)
-        yield from charge("encode", 100.0)
-        yield from charge("")
+        yield from attribute_costs("encode", 100.0)
+        yield from attribute_costs("")
         return [replace(CHAINS, question=linked.question, topics=linked.topics) for linked in questions]
 
 
 def test_what_a_stage_does_not_say_itself_is_charged_to_its_name() -> None:
     then = ReorganisedRetriever(TracedRetriever("found", Slow()), TracedReorganiser("reversed", Reversed()))
-    (found,), costs = drive(measure_costs(then.retrieve([QUESTION], 10)), send)
+    (found,), costs = run_steps(measure_costs(then.retrieve([QUESTION], 10)), send)
     assert [cost.stage for cost in costs] == ["found", "own", "encode", "reversed"]
     assert [cost.llm.calls for cost in costs] == [1, 1, 0, 0]
     assert costs[1].seconds < 0.01  # no more is moved than there is

@@ -16,10 +16,10 @@ from lodestar.engine.evidence.evidence import Evidence, Kind
 from lodestar.engine.evidence.plain import answer_data
 from lodestar.engine.neo4j.graph import ExpansionBounds
 from lodestar.engine.pipeline import ReorganisedRetriever, unite_evidence
-from lodestar.engine.reorganising.chaining import ChainExpansion
+from lodestar.engine.reorganising.chaining import ChainExpander
 from lodestar.engine.reorganising.filtering import AdaptiveKFilter, RelevanceFilter
 from lodestar.engine.reorganising.merging import ChainMerger
-from lodestar.engine.reorganising.pooling import PathSmoothing
+from lodestar.engine.reorganising.pooling import PathPoolingReorganiser
 from lodestar.engine.reorganising.relevance import ScoreRelevance
 from lodestar.engine.stages import Reorganiser
 from lodestar.engine.steps import Steps
@@ -59,8 +59,8 @@ class Found:
         return [self.evidence for _ in questions]
 
 
-POOL = PathSmoothing(PoolingOptions(), keep=None, coarse=None)
-REORGANISE = ChainExpansion(ExpansionBounds(4, 100, turning=True), 100)
+POOL = PathPoolingReorganiser(PoolingOptions(), keep=None, coarse=None)
+REORGANISE = ChainExpander(ExpansionBounds(4, 100, turning=True), 100)
 MERGE = ChainMerger(0.5)
 FILTER = RelevanceFilter(ScoreRelevance(), coarse=2, is_fine=False)
 CUT = AdaptiveKFilter(cast(HopModel, OneHop()), per_hop=5)

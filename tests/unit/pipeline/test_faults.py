@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import EntityNotFoundError, LodestarError, UsageError
-from lodestar.engine.faults import fault_of
+from lodestar.engine.faults import find_fault
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.values import Question
 
@@ -29,13 +29,13 @@ def test_a_question_alone_raises_what_one_of_a_batch_has(
 ) -> None:
     with open_engine(tmp_path, "similarity") as engine:
         first, second, third = engine.ask_batch([GOOD, bad, GOOD])
-        fault = fault_of(second.evidence)
+        fault = find_fault(second.evidence)
         with pytest.raises(error) as raised:
             engine.ask(bad)
     assert fault is not None
     assert type(fault) is error
     assert (str(fault), fault.exit_code) == (str(raised.value), raised.value.exit_code)
-    assert fault_of(first.evidence) is None
+    assert find_fault(first.evidence) is None
     assert (first.text, third.text) == ("Lima", "Lima")
 
 

@@ -15,7 +15,7 @@ from lodestar import Engine
 from lodestar.engine.cli.options import settings_and_recipe
 from lodestar.engine.errors import InputError, LodestarError, UsageError
 from lodestar.engine.recipes.answering import Extractive, LanguageModel
-from lodestar.engine.recipes.part import ANSWERERS, LINKERS, PARTS, parse_line
+from lodestar.engine.recipes.part import ANSWERERS, LINKERS, PARTS, parse_expression
 from lodestar.engine.recipes.recipe import Recipe, list_parts, list_recipes, read_recipe, recipe_names
 from lodestar.engine.recipes.reorganising import Forms
 from lodestar.engine.recipes.retrieving import Merge, Similarity, Star
@@ -84,8 +84,8 @@ def test_one_part_twice_keeps_the_options_of_both() -> None:
     ],
 )
 def test_a_line_is_written_as_it_is_read(line: str, written: str) -> None:
-    assert str(parse_line(line)) == written
-    assert parse_line(written) == parse_line(line)
+    assert str(parse_expression(line)) == written
+    assert parse_expression(written) == parse_expression(line)
 
 
 @pytest.mark.parametrize(

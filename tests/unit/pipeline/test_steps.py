@@ -10,18 +10,18 @@ from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.prompts import ChatUsage, Completion, Prompt, send_prompts
 from lodestar.engine.neo4j.templates import Request, parse
 from lodestar.engine.steps import (
-    AsyncRunner,
+    AsyncStepRunner,
     Call,
-    Cost,
-    Runner,
+    StageCost,
+    StepRunner,
     Steps,
-    drive,
-    drive_async,
+    check_database_requests,
     gather_steps,
     measure_costs,
-    requests_in,
     run_alongside,
     run_stage,
+    run_steps,
+    run_steps_async,
     send_one,
 )
 from lodestar.engine.values import TokenUsage
@@ -59,9 +59,9 @@ def run(steps: Steps[Any]) -> tuple[Any, list[int]]:
 
     def send(group: Sequence[Call]) -> list[int]:
         sizes.append(len(group))
-        return Values().send(requests_in(group))
+        return Values().send(check_database_requests(group))
 
-    return drive(steps, send), sizes
+    return run_steps(steps, send), sizes
 
 
 class Values:
@@ -98,7 +98,7 @@ def test_a_stage_is_charged_without_what_the_stages_in_it_took() -> None:
     assert [(cost.stage, cost.round_trips) for cost in costs] == [("outer", 1), ("left", 3), ("right", 1)]
     (_, costs), _ = run(measure_costs(run_stage("outer", outer(), is_whole=True)))
     assert [(cost.stage, cost.round_trips) for cost in costs] == [("outer", 5)]
-    assert costs[0] + costs[0] == Cost("outer", 2 * costs[0].seconds, 10)
+    assert costs[0] + costs[0] == StageCost("outer", 2 * costs[0].seconds, 10)
 
 
 def test_an_error_of_a_stage_comes_where_it_was_run_and_ends_what_ran_beside_it() -> None:
@@ -137,14 +137,16 @@ def test_prompts_are_charged_and_not_counted() -> None:
         said: dict[Any, Completion | LLMError] = {"a": ANSWER, "b": CACHED, "c": LLMError("down")}
         return [said[call.content] if isinstance(call, Prompt) else call.params["value"] for call in group]
 
-    answers, (cost,) = drive(measure_costs(run_stage("mixed", mixed())), send)
+    answers, (cost,) = run_steps(measure_costs(run_stage("mixed", mixed())), send)
     assert answers[:4] == [1, ANSWER, 2, CACHED]
     assert cost.round_trips == 2
     assert cost.llm == ChatUsage(calls=2, cached=1, failed=1, prompt_tokens=7, completion_tokens=2)
 
 
 def test_tokens_that_an_endpoint_does_not_count_are_four_characters_each() -> None:
-    _, (cost,) = drive(measure_costs(run_stage("x", send_prompts([Prompt("12345")]))), lambda _: [Completion("1234")])
+    _, (cost,) = run_steps(
+        measure_costs(run_stage("x", send_prompts([Prompt("12345")]))), lambda _: [Completion("1234")]
+    )
     usage = cost.llm
     assert (usage.prompt_tokens, usage.completion_tokens, usage.tokens) == (2, 1, 3)
 
@@ -154,8 +156,8 @@ def test_no_prompts_are_no_group() -> None:
 
 
 def test_without_a_language_model_each_prompt_is_an_error_that_says_what_to_set() -> None:
-    found = Runner(Values()).run(mixed())
-    assert asyncio.run(AsyncRunner(AsyncValues()).run(mixed()))[:3:2] == [1, 2]
+    found = StepRunner(Values()).run(mixed())
+    assert asyncio.run(AsyncStepRunner(AsyncValues()).run(mixed()))[:3:2] == [1, 2]
     assert found[:3:2] == [1, 2]
     for error in (found[1], found[3], found[4]):
         assert isinstance(error, LLMError)
@@ -163,7 +165,7 @@ def test_without_a_language_model_each_prompt_is_an_error_that_says_what_to_set(
 
 
 def test_a_gateway_of_requests_alone_refuses_prompts() -> None:
-    with pytest.raises(TypeError, match="run them with a Runner"):
+    with pytest.raises(TypeError, match="run them with a StepRunner"):
         run(mixed())
 
 
@@ -177,7 +179,7 @@ def test_what_steps_compute_does_not_block_the_event_loop() -> None:
         return int(value)
 
     async def send(group: Sequence[Call]) -> list[Any]:
-        return Values().send(requests_in(group))
+        return Values().send(check_database_requests(group))
 
-    assert asyncio.run(drive_async(noting(), send)) == 3
+    assert asyncio.run(run_steps_async(noting(), send)) == 3
     assert threading.get_ident() not in threads

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from lodestar.engine.errors import UsageError
-from lodestar.engine.values import MAX_QUESTION_CHARS, Entity, Path, Question, RelationPath, Step, Triple
+from lodestar.engine.values import MAX_QUESTION_CHARS, Entity, Path, Question, RelationPath, RelationStep, Triple
 
 PERU, LIMA, SOL = Entity("p", "Peru"), Entity("l", "Lima"), Entity("s", "Sol")
 CAPITAL, CURRENCY = Triple(PERU, "capital", LIMA), Triple(PERU, "currency", SOL)
@@ -31,7 +31,10 @@ def test_an_entity_is_its_id() -> None:
 
 
 def test_hops_are_counted_between_named_entities() -> None:
-    assert RelationPath((Step("a", to_mediator=True), Step("b"), Step("c", inverse=True))).num_hops == 2
+    assert (
+        RelationPath((RelationStep("a", to_mediator=True), RelationStep("b"), RelationStep("c", inverse=True))).num_hops
+        == 2
+    )
 
 
 def test_empty_and_endless_questions_are_refused() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.models.f1 import choose_set, expected_f1
+from lodestar.models.f1 import choose_answer_count, expected_f1
 
 probabilities = st.lists(st.floats(0.01, 0.99), min_size=1, max_size=5).map(lambda p: np.sort(np.array(p))[::-1])
 
@@ -33,11 +33,11 @@ def test_the_expectation_is_that_of_all_outcomes(p: np.ndarray) -> None:
 @given(probabilities)
 def test_no_other_set_is_better(p: np.ndarray) -> None:
     best = max(brute(p, chosen) for k in range(1, len(p) + 1) for chosen in combinations(range(len(p)), k))
-    assert brute(p, tuple(range(choose_set(p)))) == pytest.approx(best)
+    assert brute(p, tuple(range(choose_answer_count(p)))) == pytest.approx(best)
 
 
 def test_a_question_that_asks_for_one_thing_gets_one() -> None:
     p = np.array([0.9, 0.9, 0.8])
-    assert choose_set(p) == 3
-    assert choose_set(p, one=True) == 1
-    assert choose_set(np.zeros(0)) == 0
+    assert choose_answer_count(p) == 3
+    assert choose_answer_count(p, one=True) == 1
+    assert choose_answer_count(np.zeros(0)) == 0

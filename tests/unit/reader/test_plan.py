@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from lodestar.models.reader.features import Floats, WayColumns
+from lodestar.models.reader.features import Floats, SourceChainColumns
 from lodestar.models.reader.plan import PathPlan, fit_plan
 
 _FIRST, _OTHER = np.eye(4, dtype=np.float32)[:2]
@@ -15,10 +15,10 @@ ASKED = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]], dtype=np.float32)
 WANTED = (1, 3, 4)
 
 
-def columns(num_questions: int) -> WayColumns:
+def columns(num_questions: int) -> SourceChainColumns:
     num, none = num_questions * len(PATHS), np.zeros(0)
     whole, zeros = np.zeros(0, dtype=np.int64), np.zeros(num)
-    return WayColumns(
+    return SourceChainColumns(
         question=np.repeat(np.arange(num_questions), len(PATHS)),
         topic=np.zeros(num, dtype=np.int64),
         hops=np.tile((PATHS >= 0).sum(axis=1), num_questions),

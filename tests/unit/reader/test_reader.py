@@ -16,12 +16,12 @@ from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.relations.words import words_of_name
+from lodestar.engine.relations.words import split_relation_name
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.reader.features import NAMES, SPAN, asks_for_one, way_features
 from lodestar.models.reader.fitting import (
     FOLDS,
-    Readings,
+    ReaderTrainingSet,
     _fit_plan,
     _fit_weights,
     figures,
@@ -35,7 +35,7 @@ from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.evidence import evidence_of, leads, ranked
 
 FILM, BY, OTHER, YEAR = (Entity(name, name) for name in ("film", "director", "other film", "1999"))
-WORDS_OF = {name: words_of_name(name) for name in ("directed_by", "year")}
+WORDS_OF = {name: split_relation_name(name) for name in ("directed_by", "year")}
 UNIT = Calibration("logit", of="triple")
 
 
@@ -75,11 +75,11 @@ def vectors() -> TextVectors:
     return TextVectors(WordEncoder())
 
 
-def readings(evidence: Sequence[Evidence[Triple]], right: Sequence[Entity]) -> Readings:
+def readings(evidence: Sequence[Evidence[Triple]], right: Sequence[Entity]) -> ReaderTrainingSet:
     found = find_candidates(evidence)
     columns = make_reader_columns(found, evidence, WORDS_OF, vectors())
     is_right = [right[q] == each for q, each in zip(found.question.tolist(), found.entities, strict=True)]
-    return Readings(
+    return ReaderTrainingSet(
         "made",
         "",
         "",
@@ -227,14 +227,14 @@ def test_a_question_that_asks_for_one_is_told_by_its_words(question: str, one: b
 def test_a_checkpoint_comes_back_as_it_was_written(tmp_path: Path) -> None:
     import torch
     from lodestar.models.reader.kind import KIND, ReaderConfig
-    from lodestar.models.training.kind import Inputs, Opening
+    from lodestar.models.training.kind import CheckpointOpenOptions, Inputs
     from lodestar.models.training.trainer import train_model
 
     made = readings([one_hop(), two_hops()] * 10, [BY, OTHER] * 10)
     inputs = Inputs([made], [made], "cpu", lambda _: vectors())
     description = train_model(KIND, ReaderConfig(encoder="", reads=7), inputs, tmp_path / "reader")
     assert set(description.figures["made"]) == {"f1", "hits_at_1", "ece", "oracle"}
-    said, reader = KIND.open(tmp_path / "reader", Opening("cpu", torch.float32, lambda _: vectors()))
+    said, reader = KIND.open(tmp_path / "reader", CheckpointOpenOptions("cpu", torch.float32, lambda _: vectors()))
     assert said.sources == ("triple",) and said.reads == 7
     before, after = trained(), reader
     assert after.sources["triple"].weights == pytest.approx(before.sources["triple"].weights, rel=1e-3, abs=1e-4)
@@ -272,7 +272,7 @@ def test_an_answer_from_chains_rests_on_all_that_lead_to_it() -> None:
     chains = (leads("directed_by", BY, topic=FILM), leads("year", YEAR, topic=FILM), leads("seen_by", BY, topic=FILM))
     evidence = evidence_of(*ranked(*chains), text="who directed film", calibration=Calibration("logit"))
     weights = np.where([name == "chain" for name in NAMES], 1.0, 0.0)
-    words = WORDS_OF | {"seen_by": words_of_name("seen_by")}
+    words = WORDS_OF | {"seen_by": split_relation_name("seen_by")}
     reader = Reader({"chain": SourceWeights(weights, 0.0)}, trained=True)
     reading = ReaderAnswerer(reader, words, vectors(), min_probability=0.0, sure_from=0.5)
     (answer,) = reading.answer_batch([evidence])
@@ -301,7 +301,7 @@ def test_what_both_topics_lead_to_meets() -> None:
     assert {value for c, value in zip(ways.candidate, met, strict=True) if found.question[c] == 0} == {0.0}
 
 
-def learnable(flipped: int = -1) -> Readings:
+def learnable(flipped: int = -1) -> ReaderTrainingSet:
     """Ten questions; of those at `flipped` modulo the folds the wrong candidates are right."""
     found = readings([one_hop(), two_hops()] * 5, [BY, OTHER] * 5)
     question = np.repeat(np.arange(len(found)), np.diff(found.starts))

@@ -24,7 +24,7 @@ from lodestar.models.reg_triple.network import EncodedGraphs, TripleInputs
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import TrainingOptions
-from lodestar.models.training.trainer import Watcher
+from lodestar.models.training.trainer import TrainingCallbacks
 from torch import Tensor
 from torch_geometric.nn import PNAConv
 
@@ -41,7 +41,7 @@ CONFIG = EntityConfig(
 )
 
 
-def train(folder: Path, config: EntityConfig = CONFIG, watcher: Watcher | None = None) -> EntityDescription:
+def train(folder: Path, config: EntityConfig = CONFIG, watcher: TrainingCallbacks | None = None) -> EntityDescription:
     encode = LetterEncoder().encode
     return train_sets(
         KIND, config, [question_graphs(0, 18)], [question_graphs(18, 30)], folder, encode=encode, watcher=watcher
@@ -181,7 +181,7 @@ def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: 
             raise StoppedError
 
     with pytest.raises(StoppedError):
-        train(tmp_path, watcher=Watcher(step=stop))
+        train(tmp_path, watcher=TrainingCallbacks(step=stop))
     train(tmp_path)
     weights = [folder / "gnn" / "model.safetensors" for folder in (tmp_path, trained)]
     assert weights[0].read_bytes() == weights[1].read_bytes()

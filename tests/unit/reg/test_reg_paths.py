@@ -11,17 +11,17 @@ import pytest
 import torch
 from lodestar.engine.retrieval.path_decoder import PathDecoderScorer
 from lodestar.engine.retrieval.scoring import PathQuery
-from lodestar.engine.values import Entity, RelationPath, Step, Topic
-from lodestar.models.mined import Pool, PoolChain, PooledQuestion, PoolHeader
+from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
+from lodestar.models.mined import PoolChain, PooledQuestion, PoolFile, PoolHeader
 from lodestar.models.reg_path.config import PathConfig, PathDescription
 from lodestar.models.reg_path.kind import KIND
 from lodestar.models.reg_path.network import NO_TOKEN, PathDecoder, PathModel, RelationTokens
 from lodestar.models.reg_path.training import examples_of, read_path_decoder
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.text.verbalise import Meaning, RelationWords
+from lodestar.models.text.verbalise import RelationMeaning, RelationWords
 from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
-from lodestar.models.training.trainer import Watcher
+from lodestar.models.training.trainer import TrainingCallbacks
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.trainings import train_sets
@@ -35,7 +35,7 @@ CONFIG = PathConfig(
 )
 
 
-def pool(first: int, after: int) -> Pool:
+def pool(first: int, after: int) -> PoolFile:
     """Questions whose right path the question names, and one of two steps; all relations of the topic are candidates."""
     names = list(WORDS)
     questions = []
@@ -48,10 +48,10 @@ def pool(first: int, after: int) -> Pool:
         text = f"which lands have the {same}{asked} of Land?" if same else f"which {asked} has Land?"
         questions.append(PooledQuestion(f"q{number}", text, ("land",), "?", (right, *around), 4))
     header = PoolHeader(f"set {first}", "1" * 64, "2" * 64, counts={"questions": after - first})
-    return Pool(header, tuple(questions), f"{first:064}")
+    return PoolFile(header, tuple(questions), f"{first:064}")
 
 
-def train(folder: Path, watcher: Watcher | None = None) -> PathDescription:
+def train(folder: Path, watcher: TrainingCallbacks | None = None) -> PathDescription:
     return train_sets(
         KIND,
         CONFIG,
@@ -113,7 +113,9 @@ def test_a_chain_over_a_relation_without_words_is_no_example() -> None:
 
 def query(text: str, *paths: tuple[str, ...]) -> PathQuery:
     topic = Topic(Entity("land", "Land"), mention="Land")
-    steps = [tuple(Step(step.removeprefix("^"), inverse=step.startswith("^")) for step in path) for path in paths]
+    steps = [
+        tuple(RelationStep(step.removeprefix("^"), inverse=step.startswith("^")) for step in path) for path in paths
+    ]
     return PathQuery(text, (topic,) * len(paths), tuple(map(RelationPath, steps)), (0.0,) * len(paths))
 
 
@@ -141,7 +143,7 @@ def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: 
             raise StoppedError
 
     with pytest.raises(StoppedError):
-        train(tmp_path, watcher=Watcher(step=stop))
+        train(tmp_path, watcher=TrainingCallbacks(step=stop))
     train(tmp_path)
     weights = [folder / "decoder" / "model.safetensors" for folder in (tmp_path, trained)]
     assert weights[0].read_bytes() == weights[1].read_bytes()
@@ -151,7 +153,7 @@ def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: 
 
 
 def test_questions_without_a_path_teach_nothing(tmp_path: Path) -> None:
-    empty = Pool(pool(0, 1).header, ())
+    empty = PoolFile(pool(0, 1).header, ())
     for train_on, choose_on, why in ((empty, pool(0, 3), "learn from"), (pool(0, 3), empty, "choose by")):
         with pytest.raises(NothingToLearnError, match=f"no question to {why}"):
             train_sets(
@@ -160,7 +162,7 @@ def test_questions_without_a_path_teach_nothing(tmp_path: Path) -> None:
 
 
 def test_tokens_have_as_many_phrases_as_a_checkpoint_reads() -> None:
-    words = {**WORDS, "capital": RelationWords("", ("capital",), Meaning(("seat", "main city"), ("led from",)))}
+    words = {**WORDS, "capital": RelationWords("", ("capital",), RelationMeaning(("seat", "main city"), ("led from",)))}
     assert RelationTokens.of(words, 1).texts[:2] == ("capital, seat", "capital, led from backwards")
     assert RelationTokens.of(words).texts == VOCABULARY.texts
     values = {

@@ -23,7 +23,7 @@ from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.checkpoint import TrainingStateError
 from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
-from lodestar.models.training.trainer import Watcher
+from lodestar.models.training.trainer import TrainingCallbacks
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.reg_graphs import RELATIONS, question_graphs
@@ -36,7 +36,7 @@ CONFIG = TripleConfig(
 )
 
 
-def train(folder: Path, config: TripleConfig = CONFIG, watcher: Watcher | None = None) -> TripleDescription:
+def train(folder: Path, config: TripleConfig = CONFIG, watcher: TrainingCallbacks | None = None) -> TripleDescription:
     encode = LetterEncoder().encode
     return train_sets(
         KIND, config, [question_graphs(0, 18)], [question_graphs(18, 30)], folder, encode=encode, watcher=watcher
@@ -113,7 +113,7 @@ def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: 
             raise StoppedError
 
     with pytest.raises(StoppedError):
-        train(tmp_path, watcher=Watcher(step=stop))
+        train(tmp_path, watcher=TrainingCallbacks(step=stop))
     train(tmp_path)
     weights = [folder / "mlp" / "model.safetensors" for folder in (tmp_path, trained)]
     assert weights[0].read_bytes() == weights[1].read_bytes()

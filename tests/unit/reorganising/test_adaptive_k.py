@@ -11,7 +11,7 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.pipeline import TracedReorganiser
 from lodestar.engine.recipes.retrieving import AdaptiveK as Part
 from lodestar.engine.reorganising.filtering import AdaptiveKFilter, count_items_within
-from lodestar.engine.steps import drive, measure_costs
+from lodestar.engine.steps import measure_costs, run_steps
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril.network import HopModel, HopPredictor
 from lodestar.models.text.vectors import TextVectors
@@ -42,18 +42,18 @@ def stage(per_hop: int = 5) -> AdaptiveKFilter:
 
 
 def kept(evidence: Sequence[Evidence[Triple]], per_hop: int = 5) -> list[int]:
-    return [len(each.items) for each in drive(stage(per_hop).reorganise(evidence), list)]
+    return [len(each.items) for each in run_steps(stage(per_hop).reorganise(evidence), list)]
 
 
 def test_five_triples_for_each_hop_and_never_more_than_there_are() -> None:
     assert kept([triples("where", 30), triples("zzz", 30), triples("zzz", 7), triples("zzz", 0)]) == [5, 10, 7, 0]
     assert kept([triples("where", 30), triples("zzz", 30)], per_hop=2) == [2, 4]
-    assert drive(stage().reorganise([]), list) == []
+    assert run_steps(stage().reorganise([]), list) == []
 
 
 def test_the_best_stay_in_their_order_and_it_is_charged() -> None:
     traced = TracedReorganiser("adaptive-k", stage())
-    (found,), costs = drive(measure_costs(traced.reorganise([triples("where", 30)])), list)
+    (found,), costs = run_steps(measure_costs(traced.reorganise([triples("where", 30)])), list)
     assert [item.value for item in found.items] == [item.value for item in triples("where", 5).items]
     assert [cost.stage for cost in costs] == ["adaptive-k"]
 

@@ -18,8 +18,8 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.recipes.reorganising import FI, Filter
-from lodestar.engine.relations.words import words_of_name
-from lodestar.engine.reorganising.filtering import RelevanceFilter, useful_numbers
+from lodestar.engine.relations.words import split_relation_name
+from lodestar.engine.reorganising.filtering import RelevanceFilter, parse_item_numbers
 from lodestar.engine.reorganising.relevance import (
     AttentionRelevance,
     Relevance,
@@ -30,8 +30,8 @@ from lodestar.engine.reorganising.relevance import (
 from lodestar.engine.reorganising.simple_relevance import PageRankRelevance, SimilarityRelevance
 from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.settings import Settings
-from lodestar.engine.steps import Steps, drive, measure_costs
-from lodestar.engine.values import Entity, Question, Scored, Step, Topic, Triple
+from lodestar.engine.steps import Steps, measure_costs, run_steps
+from lodestar.engine.values import Entity, Question, RelationStep, Scored, Topic, Triple
 from lodestar.models.language.causal_lm import CausalLM
 from lodestar.models.star.config import Scorer
 from lodestar.models.star.scoring import StarModel, read_checkpoint
@@ -63,7 +63,7 @@ def filtered(
 
     filtering = RelevanceFilter(relevance or ScoreRelevance(), coarse=coarse, is_fine=True, **options)
     steps: Steps[list[Any]] = filtering.reorganise(given)
-    found, costs = drive(measure_costs(steps), send)
+    found, costs = run_steps(measure_costs(steps), send)
     return [each.add_costs(costs) for each in found]
 
 
@@ -78,7 +78,7 @@ class Rising:
 
 def by_star(checkpoint: Path, *relations: str) -> StarRelevance:
     model = StarModel(read_checkpoint(checkpoint, "cpu"))
-    words = {relation: words_of_name(relation) for relation in relations}
+    words = {relation: split_relation_name(relation) for relation in relations}
     return StarRelevance(StarScorer(words, model), is_cross=model.checkpoint.cross is not None)
 
 
@@ -119,7 +119,7 @@ def shown(evidence: Evidence[Any]) -> list[tuple[str, int]]:
     ],
 )
 def test_the_numbers_of_a_reply_are_read_leniently(reply: str, numbers: set[int] | None) -> None:
-    assert useful_numbers(reply, 4) == numbers
+    assert parse_item_numbers(reply, 4) == numbers
 
 
 class TestGroups:
@@ -188,11 +188,9 @@ class TestGroups:
 
     @pytest.mark.parametrize(("num_items", "num_kept"), [(0, 0), (1, 1), (5, 3), (25, 13), (200, 50)])
     def test_fi_without_a_language_model_keeps_the_better_half_and_says_so(self, num_items: int, num_kept: int) -> None:
-        shared: Any = SimpleNamespace(settings=Settings())
-        (found,) = drive(
-            FI().reorganiser(SimpleNamespace(shared=shared)).reorganise([evidence(*map(str, range(num_items)))]),  # type: ignore[arg-type]
-            lambda _: [],
-        )
+        graph: Any = SimpleNamespace(shared=SimpleNamespace(settings=Settings()))
+        reorganiser = FI().reorganiser(graph)
+        (found,) = run_steps(reorganiser.reorganise([evidence(*map(str, range(num_items)))]), lambda _: [])
         assert shown(found) == [(str(place), 0) for place in range(num_kept)]
         assert found.cuts == ("fi: no language model is configured: filtered by score alone, and nothing is added",)
 
@@ -209,12 +207,12 @@ class TestGroups:
     def test_what_fi_does_without_is_said(self, options: dict[str, Any], said: str | None) -> None:
         shared: Any = SimpleNamespace(settings=Settings())
         filtering = FI(**options).reorganiser(SimpleNamespace(shared=shared))  # type: ignore[arg-type]
-        (found,) = drive(filtering.reorganise([evidence("a", "b")]), lambda _: [])
+        (found,) = run_steps(filtering.reorganise([evidence("a", "b")]), lambda _: [])
         assert found.cuts == (() if said is None else (said,))
 
     def test_without_the_fine_filter_there_is_one_group(self) -> None:
         steps = RelevanceFilter(ScoreRelevance(), coarse=2, is_fine=False).reorganise([evidence("a", "b", "c")])
-        (found,) = drive(steps, lambda _: [])
+        (found,) = run_steps(steps, lambda _: [])
         assert shown(found) == [("a", 0), ("b", 0)]
 
 
@@ -344,7 +342,7 @@ class TestSimpleFilters:
         (whole,) = PageRankRelevance().of(evidence_of(Scored(chain, 1.0)))
         assert whole == pytest.approx(1 / 3)
         assert PageRankRelevance().of(replace(given, items=())).shape == (0,)
-        bare = Chain(a, (ChainStep(Step("r"), ()),), (c,))
+        bare = Chain(a, (ChainStep(RelationStep("r"), ()),), (c,))
         assert PageRankRelevance().of(evidence_of(Scored(bare, 1.0), Scored(chain, 0.5)))[0] == 0
 
     def test_the_part_takes_its_ways_by_name(self) -> None:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.models.graphrag_fi import (
-    AnsweredQuestion,
     KeyedAnswer,
     Priorities,
+    ThresholdExample,
     Thresholds,
     answer_confidences,
     attention_relevance,
@@ -126,8 +126,8 @@ class TestIntegration:
         assert self.kept([], []) == []
 
 
-def answered(graph: dict[str, float], model: dict[str, float], right: set[str], num_gold: int) -> AnsweredQuestion:
-    return AnsweredQuestion(
+def answered(graph: dict[str, float], model: dict[str, float], right: set[str], num_gold: int) -> ThresholdExample:
+    return ThresholdExample(
         tuple(KeyedAnswer(key, c) for key, c in graph.items()),
         tuple(KeyedAnswer(key, c) for key, c in model.items()),
         frozenset(right),
@@ -154,7 +154,7 @@ class TestThresholds:
         assert best.thresholds == Thresholds(0.0, math.inf)
 
     def test_without_a_confidence_the_graph_is_believed_and_the_model_is_not(self) -> None:
-        unsure = AnsweredQuestion((KeyedAnswer("a", None),), (KeyedAnswer("b", None),), frozenset("a"), 1)
+        unsure = ThresholdExample((KeyedAnswer("a", None),), (KeyedAnswer("b", None),), frozenset("a"), 1)
         best = best_thresholds([unsure, answered({"c": 0.4}, {"d": 0.9}, {"d"}, 1)])
         assert [best.f1, best.f1_merged] == pytest.approx([1.0, (1 + 2 / 3) / 2])
         assert best.thresholds == Thresholds(math.inf, 0.9)
@@ -168,7 +168,7 @@ class TestThresholds:
     asked = st.builds(answered, claims, claims, st.sets(st.sampled_from("abcde"), max_size=3), st.just(3))
 
     @given(st.lists(asked, max_size=5))
-    def test_the_figures_are_those_of_integration(self, questions: list[AnsweredQuestion]) -> None:
+    def test_the_figures_are_those_of_integration(self, questions: list[ThresholdExample]) -> None:
         best = best_thresholds(questions)
 
         def mean(thresholds: Thresholds) -> float:

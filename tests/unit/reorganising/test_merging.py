@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.reorganising.merging import ChainMerger, targets_of
-from lodestar.engine.steps import drive
+from lodestar.engine.reorganising.merging import ChainMerger, find_meeting_ends
+from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Scored
 
 from tests.made.evidence import evidence_of, leads
@@ -19,7 +19,7 @@ def lead(topic: str, ends: str, score: float, num_hops: int = 1) -> Scored[Chain
 
 
 def met(*chains: Scored[Chain], **mentions: str) -> list[str]:
-    return ["".join(sorted(target.id for target in some)) for some in targets_of(chains, mentions)]
+    return ["".join(sorted(target.id for target in some)) for some in find_meeting_ends(chains, mentions)]
 
 
 def test_two_topics_meet_at_what_they_share() -> None:
@@ -47,7 +47,7 @@ def test_only_the_best_few_are_leads() -> None:
 def test_what_meets_gains_the_bonus_in_log_odds_and_keeps_its_group() -> None:
     chains = (lead("c", "q", 1.0), lead("a", "xy", 0.9), lead("b", "y", 0.8))
     evidence = replace(evidence_of(*chains, calibration=Calibration("logit", 2.0, 0.0)), groups=(0, 1, 2))
-    (merged,) = drive(ChainMerger(bonus=0.5).reorganise([evidence]), lambda _: [])
+    (merged,) = run_steps(ChainMerger(bonus=0.5).reorganise([evidence]), lambda _: [])
     assert [(item.value.topic.id, item.score) for item in merged.items] == [
         ("a", pytest.approx(1.15)),
         ("b", pytest.approx(1.05)),
@@ -55,5 +55,5 @@ def test_what_meets_gains_the_bonus_in_log_odds_and_keeps_its_group() -> None:
     ]
     assert merged.groups == (1, 2, 0)
     assert [[end.id for end in item.value.answers] for item in merged.items] == [["y"], ["y"], ["q"]]
-    (plain,) = drive(ChainMerger(bonus=0.5).reorganise([replace(evidence, calibration=None)]), lambda _: [])
+    (plain,) = run_steps(ChainMerger(bonus=0.5).reorganise([replace(evidence, calibration=None)]), lambda _: [])
     assert [item.score for item in plain.items] == [1.0, 0.9, 0.8]

@@ -17,10 +17,10 @@ from lodestar.engine.reorganising import no_answer
 from lodestar.engine.reorganising.absent_relations import AbsentRelations
 from lodestar.engine.reorganising.no_answer import ABSENT_SHARE, NoAnswerExplainer
 from lodestar.engine.retrieval.beam import BeamSearch
-from lodestar.engine.values import Entity, Question, Scored, Step, Topic
+from lodestar.engine.values import Entity, Question, RelationStep, Scored, Topic
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.text.verbalise import NO_MEANING, Meaning, RelationWords
+from lodestar.models.text.verbalise import NO_MEANING, RelationMeaning, RelationWords
 from lodestar.models.wording.english import list_common_relations
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -164,7 +164,7 @@ class Absent(AbsentRelations):
         self.score = score
         self.common = common
 
-    def is_common(self, step: Step) -> bool:
+    def is_common(self, step: RelationStep) -> bool:
         return step.relation == self.common
 
     def find_best(self, asked: Sequence[tuple[str, Topic]]) -> list[Scored[str] | None]:
@@ -198,7 +198,7 @@ def test_what_a_graph_says_in_other_words_is_not_absent() -> None:
     vectors = TextVectors(LetterEncoder())
     assert AbsentRelations({}, vectors).names == list(list_common_relations())
     named = AbsentRelations({"http://x/b": RelationWords("", ("mayor",), NO_MEANING)}, vectors).names
-    said = AbsentRelations({"http://x/b": RelationWords("", ("xyz",), Meaning(("mayor",)))}, vectors).names
+    said = AbsentRelations({"http://x/b": RelationWords("", ("xyz",), RelationMeaning(("mayor",)))}, vectors).names
     assert "mayor" not in {*named, *said}
     assert "spouse" in {*named} & {*said}
 
@@ -206,12 +206,12 @@ def test_what_a_graph_says_in_other_words_is_not_absent() -> None:
 def test_a_relation_is_a_common_one_by_its_name_or_a_phrase() -> None:
     words = {
         "a": RelationWords("", ("mayor",), NO_MEANING),
-        "b": RelationWords("", ("xyz",), Meaning(("mayor",))),
+        "b": RelationWords("", ("xyz",), RelationMeaning(("mayor",))),
         "c": RelationWords("", ("xyz",), NO_MEANING),
     }
     absent = AbsentRelations(words, TextVectors(LetterEncoder()))
-    assert [absent.is_common(Step(name)) for name in words] == [True, True, False]
-    assert not absent.is_common(Step("a", inverse=True))
+    assert [absent.is_common(RelationStep(name)) for name in words] == [True, True, False]
+    assert not absent.is_common(RelationStep("a", inverse=True))
 
 
 def test_the_absent_relation_that_fits_best_is_found_for_each_question() -> None:

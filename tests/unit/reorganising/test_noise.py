@@ -14,7 +14,7 @@ from lodestar.engine.evidence.bridges import to_triples
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence, Item
 from lodestar.engine.recipes.recipe import read_recipe
-from lodestar.engine.steps import drive
+from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
 from tests.made.evidence import evidence_of, leads
@@ -40,7 +40,7 @@ CHAINS: Evidence[Any] = replace(
 
 
 def noisy(evidence: Evidence[Any], num: int, seed: int = 0) -> Evidence[Any]:
-    (found,) = drive(NoiseInjector(GRAPH, GOLD, num, seed).reorganise([evidence]), lambda _: [])
+    (found,) = run_steps(NoiseInjector(GRAPH, GOLD, num, seed).reorganise([evidence]), lambda _: [])
     return found
 
 

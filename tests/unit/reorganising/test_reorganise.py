@@ -12,9 +12,9 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.neo4j.graph import ExpansionBounds
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.recipes.reorganising import Reorganise
-from lodestar.engine.reorganising.chaining import ChainExpansion
-from lodestar.engine.reorganising.merging import groups_of
-from lodestar.engine.steps import drive
+from lodestar.engine.reorganising.chaining import ChainExpander
+from lodestar.engine.reorganising.merging import group_meeting_chains
+from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
 from tests.made.evidence import leads
@@ -35,7 +35,7 @@ def triples(*facts: tuple[str, float], topics: str = "a") -> Evidence[Triple]:
 def chained(*evidence: Evidence[Triple], **changes: int | bool) -> list[Evidence[Chain]]:
     part = replace(Reorganise(), **changes)  # type: ignore[arg-type]
     bounds = ExpansionBounds(part.max_length, part.max_chains, part.turning)
-    return drive(ChainExpansion(bounds, part.keep, part.join).reorganise(evidence), lambda _: [])
+    return run_steps(ChainExpander(bounds, part.keep, part.join).reorganise(evidence), lambda _: [])
 
 
 def shown(evidence: Evidence[Chain]) -> list[tuple[str, str, float]]:
@@ -99,7 +99,9 @@ def lead(topic: str, ends: str) -> Scored[Chain]:
 
 
 def joined(*chains: Scored[Chain], **mentions: str) -> list[tuple[list[int], str]]:
-    return [(places, "".join(sorted(e.id for e in shared))) for places, shared in groups_of(chains, mentions)]
+    return [
+        (places, "".join(sorted(e.id for e in shared))) for places, shared in group_meeting_chains(chains, mentions)
+    ]
 
 
 def test_three_topics_share_what_all_lead_to() -> None:

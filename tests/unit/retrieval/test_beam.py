@@ -10,9 +10,9 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.pipeline import ReorganisedRetriever
 from lodestar.engine.reorganising.rescoring import ShortlistRescorer
 from lodestar.engine.retrieval.beam import BeamSearch
-from lodestar.engine.retrieval.frontier import Bounds, is_return_path
+from lodestar.engine.retrieval.frontier import FrontierBounds, is_return_path
 from lodestar.engine.retrieval.scoring import FloatArray, PathQuery, PathScores, RelationShortlist
-from lodestar.engine.values import Entity, Question, RelationPath, Step, Topic
+from lodestar.engine.values import Entity, Question, RelationPath, RelationStep, Topic
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 
@@ -40,7 +40,7 @@ WORLD = MemoryGraph(
 def search(
     graph: MemoryGraph, texts: Sequence[tuple[str, str]], top_k: int = 10, **options: Any
 ) -> list[Evidence[Chain]]:
-    bounds = Bounds(**{k: options.pop(k) for k in list(options) if k in Bounds.__dataclass_fields__})
+    bounds = FrontierBounds(**{k: options.pop(k) for k in list(options) if k in FrontierBounds.__dataclass_fields__})
     beam = BeamSearch(graph.numbered, WordScorer(), bounds=bounds, **options)
     return retrieved(graph, beam, [Question(text, tuple(topic.split(","))) for text, topic in texts], top_k)
 
@@ -52,12 +52,12 @@ def best(found: Evidence[Chain]) -> tuple[RelationPath, set[str]]:
 
 def test_one_hop() -> None:
     (found,) = search(WORLD, [("capital?", "Peru")])
-    assert best(found) == (RelationPath((Step("capital"),)), {"Lima"})
+    assert best(found) == (RelationPath((RelationStep("capital"),)), {"Lima"})
 
 
 def test_inverse_direction() -> None:
     (found,) = search(WORLD, [("capital of which country?", "Lima")], max_hop=1)
-    assert best(found) == (RelationPath((Step("capital", inverse=True),)), {"Peru"})
+    assert best(found) == (RelationPath((RelationStep("capital", inverse=True),)), {"Peru"})
 
 
 def test_two_hops_with_several_answers_and_their_entity_paths() -> None:
@@ -71,7 +71,7 @@ def test_two_hops_with_several_answers_and_their_entity_paths() -> None:
 def test_a_path_does_not_end_at_a_mediator_and_crossing_it_is_one_hop() -> None:
     (found,) = search(WORLD, [("population number", "Peru")], max_hop=1)
     path, ends = best(found)
-    assert path == RelationPath((Step("population", to_mediator=True), Step("number")))
+    assert path == RelationPath((RelationStep("population", to_mediator=True), RelationStep("number")))
     assert ends == {"33 million"}
     assert all(end.name for scored in found.items for end in scored.value.ends)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, RelationInfo
-from lodestar.engine.relations.describing import collisions, read_words, words_of
-from lodestar.engine.relations.words import phrases_of, words_of_name, words_of_relation, words_of_relations
+from lodestar.engine.relations.describing import find_ambiguous_phrases, read_descriptions, words_of
+from lodestar.engine.relations.words import phrases_of, split_relation_name, words_of_relation, words_of_relations
 from lodestar.models.wording.english import lexicon_phrases, translate_label
 
 CATALOGUE = Catalogue(
@@ -32,7 +32,7 @@ def test_general_english_for_type_is_not_used_where_it_names_a_type_of_the_graph
 def test_a_file_says_phrases_of_both_directions_labels_and_descriptions(tmp_path: Path) -> None:
     file = tmp_path / "phrases.tsv"
     file.write_text("# mine\n\nowned_by\twho looks after\tlabel=owner\n^owned_by\twhat belongs to\n42\tanswer\n")
-    words = read_words(file, CATALOGUE)
+    words = read_descriptions(file, CATALOGUE)
     assert words["owned_by"].label == "owner"
     assert words["owned_by"].phrases == (Phrase("who looks after"), Phrase("what belongs to", inverse=True))
     assert words["42"].phrases == (Phrase("answer"),)
@@ -53,17 +53,17 @@ def test_a_line_that_cannot_be_one_is_named_by_file_and_number(tmp_path: Path, l
     file = tmp_path / "phrases.tsv"
     file.write_text(f"mother\twho bore\n{line}\n")
     with pytest.raises(InputError, match=r"phrases\.tsv:2: ") as found:
-        read_words(file, CATALOGUE)
+        read_descriptions(file, CATALOGUE)
     assert said in str(found.value)
 
 
 def test_a_hundred_thousand_phrases_of_a_file_are_read_and_more_than_twice_that_refused(tmp_path: Path) -> None:
     file = tmp_path / "phrases.tsv"
     file.write_text("".join(f"owned_by\twho {n}\n" for n in range(100_000)))
-    assert len(read_words(file, CATALOGUE)["owned_by"].phrases) == 100_000
+    assert len(read_descriptions(file, CATALOGUE)["owned_by"].phrases) == 100_000
     file.write_text("owned_by" + "\twho" * 200_001 + "\n")
     with pytest.raises(InputError, match="at most 200,000 phrases"):
-        read_words(file, CATALOGUE)
+        read_descriptions(file, CATALOGUE)
 
 
 def test_another_language_is_as_good_as_english() -> None:
@@ -79,7 +79,7 @@ def test_a_relation_that_is_not_there_is_refused() -> None:
 def test_a_phrase_of_two_relations_collides() -> None:
     one = RelationInfo(1, "a", "a", 1, phrases=(Phrase("who made"),))
     two = RelationInfo(2, "b", "b", 1, phrases=(Phrase("Who made", inverse=True),))
-    (found,) = collisions([one, two])
+    (found,) = find_ambiguous_phrases([one, two])
     assert found.phrase == "who made"
     assert found.relations == ("a", "^b")
 
@@ -121,5 +121,5 @@ def test_one_of_two_is_not_asked_for_by_the_other(one: str, other: str) -> None:
     ],
 )
 def test_a_name_alone_has_words(name: str, domain: str, properties: tuple[str, ...]) -> None:
-    words = words_of_name(name)
+    words = split_relation_name(name)
     assert (words.domain, words.properties) == (domain, properties)

@@ -2,11 +2,11 @@
 
 import pytest
 from lodestar.engine.retrieval.frontier import is_return_path, select_answer_ends
-from lodestar.engine.values import Entity, Step
+from lodestar.engine.values import Entity, RelationStep
 
 ANN, BEN = Entity("ann", "Ann"), Entity("ben", "Ben")
-THERE, BACK, ON = Step("parent"), Step("parent", inverse=True), Step("child")
-INTO, OUT = Step("marriage", to_mediator=True), Step("spouse", inverse=True)
+THERE, BACK, ON = RelationStep("parent"), RelationStep("parent", inverse=True), RelationStep("child")
+INTO, OUT = RelationStep("marriage", to_mediator=True), RelationStep("spouse", inverse=True)
 
 
 @pytest.mark.parametrize(
@@ -17,11 +17,11 @@ INTO, OUT = Step("marriage", to_mediator=True), Step("spouse", inverse=True)
         ((THERE, THERE), False),
         ((THERE, ON), False),
         ((THERE, ON, BACK), False),
-        ((THERE, INTO, Step("marriage", inverse=True), BACK), True),
+        ((THERE, INTO, RelationStep("marriage", inverse=True), BACK), True),
         ((INTO, OUT), False),
     ],
 )
-def test_a_path_walks_back_where_it_is_its_own_way_home(steps: tuple[Step, ...], expected: bool) -> None:
+def test_a_path_walks_back_where_it_is_its_own_way_home(steps: tuple[RelationStep, ...], expected: bool) -> None:
     assert is_return_path(steps) is expected
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lodestar.models.forms.parsing import parse_question
-from lodestar.models.forms.plan import FormPlan, Range, date_range, is_value, parse_number
+from lodestar.models.forms.plan import FormPlan, Range, date_range, is_number_or_date, parse_number
 
 from tests.references.forms_of_geonames import form_questions
 
@@ -145,7 +145,7 @@ def test_numbers_and_dates() -> None:
         "": False,
         "7up": False,
     }
-    assert {text: is_value(text) for text in values} == values
+    assert {text: is_number_or_date(text) for text in values} == values
 
 
 def test_the_questions_over_geonames_are_a_dozen_of_each_form() -> None:

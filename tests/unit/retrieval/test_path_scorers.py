@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 import torch
 from lodestar.engine.retrieval.dual_encoder import StarScorer
-from lodestar.engine.retrieval.path_decoder import PathDecoderScorer, PathWriterScorer
+from lodestar.engine.retrieval.path_decoder import GenerativePathScorer, PathDecoderScorer
 from lodestar.engine.retrieval.scoring import PathQuery, PathScorer, PathScores, SimilarityScorer
-from lodestar.engine.values import Entity, RelationPath, Step, Topic
+from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.language.lora import add_lora, load_language_model
 from lodestar.models.reg_path.config import PathDescription
 from lodestar.models.reg_path.network import PathDecoder, PathModel
@@ -66,7 +66,7 @@ def decoder() -> PathDecoderScorer:
 
 
 @cache
-def writer() -> PathWriterScorer:
+def writer() -> GenerativePathScorer:
     """With as many beams as there can be paths at one place, so that every one is written."""
     with TemporaryDirectory() as folder:
         base = load_language_model(str(write_tiny_causal_lm(Path(folder), num_layers=1)))
@@ -74,12 +74,12 @@ def writer() -> PathWriterScorer:
     description = PlanDescription(
         calibration=(1, 0), config={}, train=(), dev=(), figures={}, model="tiny", model_fingerprint="", lora=lora
     )
-    return PathWriterScorer(WORDS, PlanModel(description, base, add_lora(base, lora)), 8)
+    return GenerativePathScorer(WORDS, PlanModel(description, base, add_lora(base, lora)), 8)
 
 
 SCORERS: dict[str, Callable[[], PathScorer]] = {
     "PathDecoderScorer": decoder,
-    "PathWriterScorer": writer,
+    "GenerativePathScorer": writer,
     "WordScorer": WordScorer,
     "SimilarityScorer": similarity,
     "StarScorer": star,
@@ -90,11 +90,11 @@ def topic(name: str) -> Topic:
     return Topic(Entity(name, name), 10, mention=name, matched_name=name)
 
 
-ONE_HOP = [RelationPath((Step(r, inverse=i),)) for r in ("capital", "currency_used") for i in (False, True)]
+ONE_HOP = [RelationPath((RelationStep(r, inverse=i),)) for r in ("capital", "currency_used") for i in (False, True)]
 TWO_HOPS = [
-    RelationPath((Step("capital", inverse=True), Step("currency_used"))),
-    RelationPath((Step("adjoin_s", to_mediator=True), Step("adjoins"))),
-    RelationPath((Step("capital"), Step("capital", inverse=True))),
+    RelationPath((RelationStep("capital", inverse=True), RelationStep("currency_used"))),
+    RelationPath((RelationStep("adjoin_s", to_mediator=True), RelationStep("adjoins"))),
+    RelationPath((RelationStep("capital"), RelationStep("capital", inverse=True))),
 ]
 
 

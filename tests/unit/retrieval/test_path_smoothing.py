@@ -11,8 +11,8 @@ from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.recipes.reorganising import PathPooling
-from lodestar.engine.reorganising.pooling import PathSmoothing
-from lodestar.engine.steps import drive
+from lodestar.engine.reorganising.pooling import PathPoolingReorganiser
+from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.path_pooling import PoolingOptions
 
@@ -33,7 +33,9 @@ def triples(
 
 
 def smoothed(*evidence: Evidence[Triple], keep: int | None = None, coarse: int | None = None) -> list[Evidence[Triple]]:
-    return drive(PathSmoothing(PoolingOptions(), keep=keep, coarse=coarse).reorganise(evidence), lambda _: [])
+    return run_steps(
+        PathPoolingReorganiser(PoolingOptions(), keep=keep, coarse=coarse).reorganise(evidence), lambda _: []
+    )
 
 
 def shown(evidence: Evidence[Triple]) -> list[tuple[str, float]]:

@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 import torch
-from lodestar.engine.retrieval.path_decoder import PathWriterScorer
+from lodestar.engine.retrieval.path_decoder import GenerativePathScorer
 from lodestar.engine.retrieval.scoring import PathQuery
-from lodestar.engine.values import Entity, RelationPath, Step, Topic
+from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.language.lora import load_language_model
-from lodestar.models.mined import Pool, PoolChain, PooledQuestion, PoolHeader
+from lodestar.models.mined import PoolChain, PooledQuestion, PoolFile, PoolHeader
 from lodestar.models.reg_path.network import RelationTokens
 from lodestar.models.reg_path_lm.config import PlanConfig, PlanDescription
 from lodestar.models.reg_path_lm.kind import KIND
 from lodestar.models.reg_path_lm.training import read_plan_writer
-from lodestar.models.reg_path_lm.writing import PlanModel, PlanText, Prefix, Trie, log_probabilities
+from lodestar.models.reg_path_lm.writing import PathPrefix, PlanModel, PlanTokenizer, Trie, log_probabilities
 from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import LoraOptions, TrainingOptions
-from lodestar.models.training.trainer import Watcher
+from lodestar.models.training.trainer import TrainingCallbacks
 
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
 from tests.made.trainings import train_sets
@@ -32,7 +32,7 @@ VOCABULARY = RelationTokens.of(WORDS)
 NAMES = ("capital", "currency", "language")
 
 
-def pool(first: int, after: int) -> Pool:
+def pool(first: int, after: int) -> PoolFile:
     """Questions whose right path the question names; the other relations of the topic are candidates as well."""
     questions = []
     for number in range(first, after):
@@ -41,7 +41,7 @@ def pool(first: int, after: int) -> Pool:
         others = tuple(PoolChain("query", "land", (name,), ("Land", "?")) for name in NAMES if name != asked)
         questions.append(PooledQuestion(f"q{number}", f"{asked}?", ("land",), "?", (*others, right), 4))
     header = PoolHeader(f"set {first}", "1" * 64, "2" * 64, counts={"questions": after - first})
-    return Pool(header, tuple(questions), f"{first:064}")
+    return PoolFile(header, tuple(questions), f"{first:064}")
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def config(base: Path) -> PlanConfig:
     return PlanConfig(str(base), LoraOptions(rank=8, dropout=0.0), batch_size=3, training=training)
 
 
-def train(base: Path, folder: Path, watcher: Watcher | None = None) -> PlanDescription:
+def train(base: Path, folder: Path, watcher: TrainingCallbacks | None = None) -> PlanDescription:
     return train_sets(KIND, config(base), [pool(0, 12)], [pool(12, 15)], folder, beside=VOCABULARY, watcher=watcher)
 
 
@@ -80,7 +80,7 @@ def test_a_trie_is_closed_at_its_dead_ends() -> None:
 def test_probabilities_of_all_tokens_add_up_to_those_of_the_beginning(base: Path) -> None:
     """P(a path) is what is left for its end and for every token that may follow."""
     lm = load_language_model(str(base))
-    text = PlanText(lm.tokenizer, VOCABULARY)
+    text = PlanTokenizer(lm.tokenizer, VOCABULARY)
     prompt, path = text.prompt("which?", "Land"), text.path(("capital", "^currency"))
     tokens = range(lm.network.config.vocab_size)
     with torch.inference_mode():
@@ -97,8 +97,11 @@ def test_probabilities_of_all_tokens_add_up_to_those_of_the_beginning(base: Path
 def test_only_what_is_offered_is_written_and_its_scores_are_those_of_the_model(model: PlanModel) -> None:
     text = model.text(VOCABULARY)
     offered = ("^currency", "currency code", "currency")
-    prefixes = [Prefix("language?", "Land", (), offered), Prefix("capital?", "Land", ("capital",), ("^capital",))]
-    prefixes += [Prefix("capital?", "Land", ("language",), ())]
+    prefixes = [
+        PathPrefix("language?", "Land", (), offered),
+        PathPrefix("capital?", "Land", ("capital",), ("^capital",)),
+    ]
+    prefixes += [PathPrefix("capital?", "Land", ("language",), ())]
     found = model.write(prefixes, text, 4)
     assert set(found[0]) <= set(offered)
     assert len(found[0]) > 1
@@ -114,25 +117,27 @@ def test_only_what_is_offered_is_written_and_its_scores_are_those_of_the_model(m
 
 
 def test_all_that_is_offered_is_written_where_there_are_beams_for_it(model: PlanModel) -> None:
-    (found,) = model.write([Prefix("capital?", "Land", (), NAMES)], model.text(VOCABULARY), 6)
+    (found,) = model.write([PathPrefix("capital?", "Land", (), NAMES)], model.text(VOCABULARY), 6)
     assert set(found) == set(NAMES)
 
 
 def test_relations_with_the_same_words_have_the_same_score(model: PlanModel) -> None:
     same = RelationTokens.of({**WORDS, "other capital": RelationWords("", ("capital",))})
-    (found,) = model.write([Prefix("capital?", "Land", (), ("capital", "other capital"))], model.text(same), 2)
+    (found,) = model.write([PathPrefix("capital?", "Land", (), ("capital", "other capital"))], model.text(same), 2)
     assert found["capital"] == found["other capital"]
 
 
 def query(text: str, *paths: tuple[str, ...]) -> PathQuery:
     topic = Topic(Entity("land", "Land"), mention="Land")
-    steps = [tuple(Step(step.removeprefix("^"), inverse=step.startswith("^")) for step in path) for path in paths]
+    steps = [
+        tuple(RelationStep(step.removeprefix("^"), inverse=step.startswith("^")) for step in path) for path in paths
+    ]
     return PathQuery(text, (topic,) * len(paths), tuple(map(RelationPath, steps)), (0.0,) * len(paths))
 
 
 def test_the_path_that_a_question_asks_for_is_learned(model: PlanModel) -> None:
     assert model.description.figures["path writer"]["first_right"] == 1
-    scorer = PathWriterScorer(WORDS, model, 2)
+    scorer = GenerativePathScorer(WORDS, model, 2)
     found = scorer.score([query(f"{name}?", *((each,) for each in NAMES)) for name in NAMES])
     assert [int(each.stop.argmax()) for each in found] == [0, 1, 2]
     assert all(1 <= sum(math.isfinite(score) for score in each.stop) < 3 for each in found)
@@ -149,7 +154,7 @@ def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, base: Path
             raise StoppedError
 
     with pytest.raises(StoppedError):
-        train(base, tmp_path, Watcher(step=stop))
+        train(base, tmp_path, TrainingCallbacks(step=stop))
     train(base, tmp_path)
     weights = [folder / "adapter" / "model.safetensors" for folder in (tmp_path, trained)]
     assert weights[0].read_bytes() == weights[1].read_bytes()
@@ -174,7 +179,7 @@ def test_a_tokenizer_without_an_end_is_one_line(base: Path) -> None:
     lm = load_language_model(str(base))
     lm.tokenizer.eos_token = None
     with pytest.raises(CausalLMError, match="has no end token"):
-        PlanText(lm.tokenizer, VOCABULARY)
+        PlanTokenizer(lm.tokenizer, VOCABULARY)
 
 
 @pytest.mark.parametrize(("tokens", "prompt"), [([5, 6, 2], (5, 6)), ([2, 5, 6], (2, 5, 6)), ([5], (5,))])
@@ -185,7 +190,7 @@ def test_a_prompt_ends_without_the_end_that_some_tokenizers_add(tokens: list[int
         def __call__(self, _text: str, **_options: object) -> dict[str, list[int]]:
             return {"input_ids": tokens}
 
-    assert PlanText(Tokenizer(), VOCABULARY).prompt("who", "Peru") == prompt
+    assert PlanTokenizer(Tokenizer(), VOCABULARY).prompt("who", "Peru") == prompt
 
 
 def test_options_are_held_to_their_ranges() -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lodestar.engine.indexes.relation_index import RelationIndex, index_state, open_index
+from lodestar.engine.indexes.relation_index import RelationIndex, index_state, load_or_build_index
 from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, RelationInfo
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -32,7 +32,7 @@ def nearest(index: RelationIndex, text: str) -> str:
 
 
 def opened(folder: Path, catalogue: Catalogue = CATALOGUE) -> RelationIndex:
-    return open_index(folder, catalogue, LetterEncoder())
+    return load_or_build_index(folder, catalogue, LetterEncoder())
 
 
 def changed_meta(**changes: object) -> Callable[[Path], object]:

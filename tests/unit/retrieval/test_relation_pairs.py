@@ -6,8 +6,8 @@ import random
 from dataclasses import replace
 
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
-from lodestar.engine.training.path_sets import relation_pairs
-from lodestar.models.star.examples import sample_pairs
+from lodestar.engine.training.path_sets import collect_relation_examples
+from lodestar.models.star.examples import sample_relation_examples
 
 
 def gold(id_: str, text: str, *relations: str, topic: str = "Peru", paths: int = 1) -> GoldQuestion:
@@ -25,7 +25,7 @@ def question_set(*questions: GoldQuestion, name: str = "set", sha256: str = "7")
 
 
 def test_pairs_are_of_masked_questions_and_the_relations_of_their_first_paths() -> None:
-    found = relation_pairs(
+    found = collect_relation_examples(
         [
             question_set(
                 gold("1", "What is the capital of Peru?", "location.country.capital"),
@@ -59,23 +59,25 @@ def test_questions_that_are_asked_elsewhere_are_no_pairs() -> None:
         gold("WebQTest-123_9f", "Made from another", "r"),
         gold("WebQTrn-12", "Of another split", "r"),
     )
-    found = relation_pairs([asked], ((each.id, each.text) for each in left_out.questions))
+    found = collect_relation_examples([asked], ((each.id, each.text) for each in left_out.questions))
     assert [pair.text for pair in found.pairs] == [
         "What is the capital of Chile?",
         "Made from another",
         "Of another split",
     ]
-    assert found.sha256 != relation_pairs([asked], []).sha256
+    assert found.sha256 != collect_relation_examples([asked], []).sha256
 
 
 def test_a_sample_of_pairs_has_their_relations_among_others() -> None:
-    pairs = relation_pairs([question_set(*(gold(str(i), f"What is {i}?", f"a.b.r{i}") for i in range(20)))], [])
-    sample = sample_pairs(pairs, 4, 6, random.Random(3))
+    pairs = collect_relation_examples(
+        [question_set(*(gold(str(i), f"What is {i}?", f"a.b.r{i}") for i in range(20)))], []
+    )
+    sample = sample_relation_examples(pairs, 4, 6, random.Random(3))
     assert len(sample.texts) == len(set(sample.texts)) == 4
     assert len(sample.forwards) == len(set(sample.forwards)) == len(sample.inverse) <= 10
     for text, (row,) in zip(sample.texts, sample.right, strict=True):
         number = text.removeprefix("What is ").removesuffix("?")
         assert sample.forwards[row] == f"b r{number}"
         assert sample.inverse[row] == f"r{number} b"
-    whole = sample_pairs(pairs, 99, 99, random.Random(3))
+    whole = sample_relation_examples(pairs, 99, 99, random.Random(3))
     assert (len(whole.texts), len(whole.forwards)) == (20, 20)

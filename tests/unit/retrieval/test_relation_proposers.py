@@ -17,7 +17,7 @@ from lodestar.engine.retrieval.subgraph.proposing import (
     SimilarityProposer,
     best_relations,
 )
-from lodestar.engine.values import Entity, RelationPath, Step, Topic
+from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import RelationWords
@@ -78,7 +78,7 @@ def test_similarity_is_what_the_path_scorer_gives_a_path_of_one_hop() -> None:
     scorer = SimilarityScorer(words, vectors().encoder, vectors=vectors())
     for query in QUERIES[:2]:
         topic = Topic(Entity("t", query.topics[0]))
-        paths = tuple(RelationPath((Step(NAMES[abs(n)], n < 0),)) for n in query.relations.tolist())
+        paths = tuple(RelationPath((RelationStep(NAMES[abs(n)], n < 0),)) for n in query.relations.tolist())
         asked = PathQuery(query.question, (topic,) * len(paths), paths, (0.0,) * len(paths))
         (expected,) = scorer.score([asked])
         (scores,) = SimilarityProposer(WORDS, vectors()).score([query])

@@ -10,9 +10,9 @@ from lodestar.models.similarity import (
     SimilarityWeights,
     compose_cosine,
     compute_support,
+    find_asked_type,
     mask_topic,
     score_paths,
-    type_phrase,
 )
 from lodestar.models.text.verbalise import (
     DirectedRelation,
@@ -93,7 +93,7 @@ def test_the_topic_is_masked_and_something_is_left(question: str, topic: str, ma
     ],
 )
 def test_what_is_asked_for(question: str, phrase: str) -> None:
-    assert type_phrase(question) == phrase
+    assert find_asked_type(question) == phrase
 
 
 def test_support_is_the_mean_of_the_best_agreements() -> None:

@@ -12,7 +12,7 @@ from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.linking.topics import look_up_topics
-from lodestar.engine.relations.words import words_of_name
+from lodestar.engine.relations.words import split_relation_name
 from lodestar.engine.reorganising.choosing_ends import EndSelector
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.triples import NOTHING, GraphRelations, SubgraphScorer, TripleRetriever
@@ -64,7 +64,7 @@ class KnownScores:
 
 def scorer(**options: Any) -> tuple[SubgraphScorer, KnownScores]:
     model = KnownScores(SubgraphOptions(**options))
-    words = {number: words_of_name(name) for number, name in GRAPH.numbered.items()}
+    words = {number: split_relation_name(name) for number, name in GRAPH.numbered.items()}
     relations = GraphRelations(GRAPH.numbered, words, {})
     vectors = TextVectors(WordsAndTokens())
     return SubgraphScorer(relations, vectors, cast(Any, model), max_topics=3, min_link=0.1), model

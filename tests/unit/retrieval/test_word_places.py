@@ -9,8 +9,8 @@ import pytest
 from lodestar.models.similarity import PEOPLE, PathSimilarity, PathsOfTopic
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.text.verbalise import DirectedRelation, Meaning, RelationWords
-from lodestar.models.word_places import WordPlaces, compute_order, find_stems, read_asked_words
+from lodestar.models.text.verbalise import DirectedRelation, RelationMeaning, RelationWords
+from lodestar.models.word_places import WordPlaces, find_stems, read_asked_words, score_word_order
 from lodestar.models.wording.kinds import EndKind
 
 MADE_BY, LEADS_TO = ((DirectedRelation(RelationWords("", (name,))),) for name in ("made by company", "located in town"))
@@ -55,9 +55,9 @@ def test_the_order_of_hops() -> None:
     hops = np.array([[1, 0, 0.5], [0, 1, 0.5]], dtype=np.float32)  # word 0 means hop 0, word 1 hop 1, word 2 either
     distances = np.array([1, 2, 9], dtype=np.float32)
     paths = np.array([[0, 1], [1, 0], [0, -1], [0, 0]])
-    assert compute_order(hops, distances, paths) == pytest.approx([np.tanh(1), -np.tanh(1), 0, 0])
-    assert compute_order(hops[:, :0], distances[:0], paths).tolist() == [0, 0, 0, 0]
-    assert compute_order(hops, distances, paths[:, :1]).tolist() == [0, 0, 0, 0]
+    assert score_word_order(hops, distances, paths) == pytest.approx([np.tanh(1), -np.tanh(1), 0, 0])
+    assert score_word_order(hops[:, :0], distances[:0], paths).tolist() == [0, 0, 0, 0]
+    assert score_word_order(hops, distances, paths[:, :1]).tolist() == [0, 0, 0, 0]
 
 
 def test_the_score_of_places_term_by_term() -> None:
@@ -88,8 +88,8 @@ def test_a_noun_between_is_on_the_way(question: str, hops: tuple[tuple[DirectedR
     assert paths[int(stop.argmax())] == hops
 
 
-INSURED = RelationWords("", ("insured with",), Meaning(head=EndKind("animal", 1.0)))
-SPECIES = RelationWords("", ("species",), Meaning(head=EndKind("animal", 1.0), tail=EndKind("animal", 1.0)))
+INSURED = RelationWords("", ("insured with",), RelationMeaning(head=EndKind("animal", 1.0)))
+SPECIES = RelationWords("", ("species",), RelationMeaning(head=EndKind("animal", 1.0), tail=EndKind("animal", 1.0)))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lodestar.engine.errors import ServerError
+from lodestar.engine.errors import EmbeddedServerError
 from lodestar.engine.neo4j import graph_files
 from lodestar.engine.neo4j.home import ServerHome
 
@@ -49,8 +49,8 @@ def homes(tmp_path: Path) -> tuple[ServerHome, ServerHome]:
 
 def test_an_exchange_takes_the_graph_and_leaves_the_users(homes: tuple[ServerHome, ServerHome]) -> None:
     real, incoming = homes
-    graph_files.begin_exchange(real, incoming)
-    graph_files.finish_exchange(real)
+    graph_files.begin_graph_swap(real, incoming)
+    graph_files.finish_graph_swap(real)
     graph_files.delete_leftovers(real)
     assert graph_of(real) == ("new", "new")
     assert {path.read_text() for path in real.data.rglob("users")} == {"real"}
@@ -62,9 +62,9 @@ def test_a_home_that_never_had_a_graph_gets_one(tmp_path: Path) -> None:
     real, incoming = ServerHome(tmp_path / "real"), a_home(tmp_path / "incoming", "new")
     real.create()
     assert not graph_files.has_graph(real)
-    graph_files.begin_exchange(real, incoming)
+    graph_files.begin_graph_swap(real, incoming)
     assert graph_files.has_graph(real)
-    graph_files.finish_exchange(real)
+    graph_files.finish_graph_swap(real)
     assert graph_of(real) == ("new", "new")
 
 
@@ -119,22 +119,22 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new_graph(tmp_path: Path, kill
     for step, (real, incoming) in enumerate(fresh(tmp_path)):
         killer.will_kill(step, after=after)
         try:
-            graph_files.begin_exchange(real, incoming)
-            graph_files.finish_exchange(real)
+            graph_files.begin_graph_swap(real, incoming)
+            graph_files.finish_graph_swap(real)
             graph_files.delete_leftovers(real)
         except Killed:
             killer.is_gone()
         else:
             break
         assert graph_files.has_graph(real)
-        graph_files.finish_exchange(real)
+        graph_files.finish_graph_swap(real)
         outcomes.append(graph_of(real))
         if outcomes[-1] == ("old", "old"):
             assert graph_of(incoming) == ("new", "new")  # nothing of the load is lost
         make_graph(a_home(tmp_path / f"next-{step}"), "next")
         graph_files.delete_leftovers(real)
-        graph_files.begin_exchange(real, ServerHome(tmp_path / f"next-{step}"))
-        graph_files.finish_exchange(real)
+        graph_files.begin_graph_swap(real, ServerHome(tmp_path / f"next-{step}"))
+        graph_files.finish_graph_swap(real)
         assert graph_of(real) == ("next", "next")
     assert len(outcomes) > 10
     assert set(outcomes) == ({("new", "new")} if after else {("old", "old"), ("new", "new")})
@@ -144,17 +144,17 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new_graph(tmp_path: Path, kill
 def test_a_kill_while_a_kill_is_made_good_loses_nothing(tmp_path: Path, killer: Killer) -> None:
     step = 0
     for step, (real, incoming) in enumerate(fresh(tmp_path)):
-        graph_files.begin_exchange(real, incoming)
+        graph_files.begin_graph_swap(real, incoming)
         killer.will_kill(2, after=True)
         with pytest.raises(Killed):
-            graph_files.finish_exchange(real)
+            graph_files.finish_graph_swap(real)
         killer.will_kill(step, after=True)
         try:
-            graph_files.finish_exchange(real)
+            graph_files.finish_graph_swap(real)
             graph_files.delete_leftovers(real)
         except Killed:
             killer.is_gone()
-            graph_files.finish_exchange(real)
+            graph_files.finish_graph_swap(real)
         else:
             break
         assert graph_of(real) == ("new", "new")
@@ -165,9 +165,9 @@ def test_a_half_import_is_no_graph_and_goes(tmp_path: Path) -> None:
     home = a_home(tmp_path / "one", "half")
     graph_files.begin_import(home)
     assert not graph_files.has_graph(home)
-    with pytest.raises(ServerError, match="found no complete one"):
+    with pytest.raises(EmbeddedServerError, match="found no complete one"):
         graph_files.require_whole(home)
-    graph_files.finish_exchange(home)
+    graph_files.finish_graph_swap(home)
     assert not (home.data / "databases" / "neo4j").exists()
     assert (home.data / "databases" / "system").exists()
 
@@ -192,7 +192,7 @@ def test_a_graph_without_its_transactions_is_not_whole(tmp_path: Path) -> None:
     home = a_home(tmp_path / "incoming", "new")
     graph_files.require_whole(home)
     shutil.rmtree(home.data / "transactions" / "neo4j")
-    with pytest.raises(ServerError, match=r"incoming: expected the loaded graph, found no complete one"):
+    with pytest.raises(EmbeddedServerError, match=r"incoming: expected the loaded graph, found no complete one"):
         graph_files.require_whole(home)
 
 
@@ -204,8 +204,8 @@ def test_a_folder_that_cannot_be_renamed_changes_nothing(
 
     monkeypatch.setattr(os, "rename", refused)
     real, incoming = homes
-    with pytest.raises(ServerError, match=r"Invalid cross-device link; the graph stays as it was"):
-        graph_files.begin_exchange(real, incoming)
+    with pytest.raises(EmbeddedServerError, match=r"Invalid cross-device link; the graph stays as it was"):
+        graph_files.begin_graph_swap(real, incoming)
     assert graph_of(real) == ("old", "old")
     assert graph_of(incoming) == ("new", "new")
 
@@ -223,5 +223,5 @@ def test_homes_on_two_disks_are_refused(
         return os.stat_result((*found[:2], found.st_dev + 1, *found[3:])) if path == incoming.data else found
 
     monkeypatch.setattr(Path, "stat", other_disk)
-    with pytest.raises(ServerError, match="on different disks"):
+    with pytest.raises(EmbeddedServerError, match="on different disks"):
         graph_files.require_same_disk(real, incoming)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lodestar.engine.errors import ServerError, UsageError
+from lodestar.engine.errors import EmbeddedServerError, UsageError
 from lodestar.engine.neo4j.home import ServerHome, ServerState, check_instance_name, configuration
 
 STATE = ServerState("5.26.30", 7687, 7474, 512, 256, pid=41, started_s=1.5)
@@ -52,7 +52,7 @@ def test_a_lost_password_is_not_replaced_once_the_server_has_one(tmp_path: Path)
     home.ensure_password()
     (home.folder / "data" / "databases" / "system").mkdir(parents=True)
     home.password_file.unlink()
-    with pytest.raises(ServerError, match="lodestar db reset"):
+    with pytest.raises(EmbeddedServerError, match="lodestar db reset"):
         home.ensure_password()
 
 
@@ -96,12 +96,12 @@ def test_a_folder_of_somebody_else_is_neither_used_nor_deleted(tmp_path: Path) -
     (tmp_path / "one" / "thesis.tex").write_text("…")
     home = ServerHome(tmp_path / "one")
     for action in (home.delete, home.create):
-        with pytest.raises(ServerError, match=r"thesis\.tex"):
+        with pytest.raises(EmbeddedServerError, match=r"thesis\.tex"):
             action()
     assert [path.name for path in (tmp_path / "one").iterdir()] == ["thesis.tex"]
 
 
 def test_a_home_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(ServerError, match=r"cannot be written .*--home"):
+    with pytest.raises(EmbeddedServerError, match=r"cannot be written .*--home"):
         ServerHome(tmp_path / "file" / "one").create()

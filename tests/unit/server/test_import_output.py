@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from lodestar.engine.neo4j.bulk_import import (
     ImportCounts,
-    StageReader,
+    ImportProgressReader,
     find_import_failure,
-    lacks_room,
     read_import_counts,
+    reports_full_disk,
 )
 
 BAR = "[*Nodes:0B/s 63.75MiB" + "-" * 73 + "]"
@@ -40,7 +40,9 @@ Peak memory usage: 92.36MiB
 
 def test_each_stage_counts_to_its_end() -> None:
     seen: list[tuple[str, int, int]] = []
-    reader = StageReader(3_000_000, 2_000_000_000, lambda stage, done, total: seen.append((stage, done, total)))
+    reader = ImportProgressReader(
+        3_000_000, 2_000_000_000, lambda stage, done, total: seen.append((stage, done, total))
+    )
     for line in OUTPUT.splitlines():
         reader.read(line)
     nodes, links, labels = (
@@ -53,7 +55,7 @@ def test_each_stage_counts_to_its_end() -> None:
 
 def test_a_count_past_the_total_is_the_total() -> None:
     seen: list[int] = []
-    reader = StageReader(7, 0, lambda _stage, done, _total: seen.append(done))
+    reader = ImportProgressReader(7, 0, lambda _stage, done, _total: seen.append(done))
     reader.read("Nodes, started 2026-01-01")
     reader.read(f"{BAR}  10K ∆ 10K")
     assert seen == [0, 7]
@@ -96,11 +98,11 @@ Caused by: org.neo4j.io.pagecache.OutOfDiskSpaceException: System is out of disk
 )  # fmt: skip
 def test_the_reason_of_a_failure(output: str, reason: str) -> None:
     assert find_import_failure(output) == reason
-    assert not lacks_room(output)
+    assert not reports_full_disk(output)
 
 
 @pytest.mark.parametrize(
     "output", [FULL, FULL.replace("No space left on device", "x"), "java.io.IOException: File too large"]
 )
 def test_a_full_disk(output: str) -> None:
-    assert lacks_room(output)
+    assert reports_full_disk(output)

@@ -10,28 +10,28 @@ from typing import ClassVar
 
 import pyarrow as pa
 import pytest
-from lodestar.engine.errors import LoadInProgressError, ServerError, StorageError
+from lodestar.engine.errors import EmbeddedServerError, LoadInProgressError, StorageError
 from lodestar.engine.neo4j import bulk_import as offline_import
 from lodestar.engine.neo4j import graph_files, machine
 from lodestar.engine.neo4j.bulk_import import import_graph
 from lodestar.engine.neo4j.home import ServerHome, ServerState
 from lodestar.engine.neo4j.import_files import ImportFiles, ImportFileWriter
-from lodestar.engine.neo4j.instance import Instance
+from lodestar.engine.neo4j.instance import ServerPair
 
 STATE = ServerState("5.26.30", 9000, 9001, 512, 256)
 
 
 @pytest.fixture
-def instance(tmp_path: Path) -> Instance:
-    return Instance("default", tmp_path / "home", tmp_path / "cache")
+def instance(tmp_path: Path) -> ServerPair:
+    return ServerPair("default", tmp_path / "home", tmp_path / "cache")
 
 
-def remembered(instance: Instance, bolt_port: int, http_port: int) -> None:
+def remembered(instance: ServerPair, bolt_port: int, http_port: int) -> None:
     instance.home.create()
     instance.home.write_state(replace(STATE, bolt_port=bolt_port, http_port=http_port))
 
 
-def test_it_has_a_folder_of_its_own(instance: Instance) -> None:
+def test_it_has_a_folder_of_its_own(instance: ServerPair) -> None:
     incoming = instance.incoming()
     assert incoming.name == instance.name
     assert incoming.home.folder.parts[-3:] == ("incoming", "servers", "default")
@@ -43,9 +43,9 @@ def test_it_has_a_folder_of_its_own(instance: Instance) -> None:
     assert instance.status().bolt_port == 0
 
 
-def test_its_ports_are_never_another_servers(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_ports_are_never_another_servers(instance: ServerPair, monkeypatch: pytest.MonkeyPatch) -> None:
     remembered(instance, 50_001, 50_002)
-    remembered(Instance("films", instance.servers_dir.parent, instance.jars.folder.parent), 50_003, 50_004)
+    remembered(ServerPair("films", instance.servers_dir.parent, instance.jars.folder.parent), 50_003, 50_004)
     asked: list[set[int]] = []
 
     def free_port(avoid: set[int]) -> int:
@@ -75,7 +75,7 @@ def test_a_free_port_avoids_what_is_spoken_for() -> None:
     assert len(FirstTwo.asked) == 3
 
 
-def test_reset_takes_what_a_load_left(instance: Instance) -> None:
+def test_reset_takes_what_a_load_left(instance: ServerPair) -> None:
     incoming = instance.incoming()
     incoming.home.create()
     incoming.home.write_state(STATE)
@@ -84,9 +84,9 @@ def test_reset_takes_what_a_load_left(instance: Instance) -> None:
     instance.reset()
 
 
-def test_one_load_at_a_time(instance: Instance) -> None:
+def test_one_load_at_a_time(instance: ServerPair) -> None:
     with instance.loading() as incoming:
-        again = Instance(instance.name, instance.servers_dir.parent, instance.jars.folder.parent)
+        again = ServerPair(instance.name, instance.servers_dir.parent, instance.jars.folder.parent)
         with pytest.raises(LoadInProgressError, match="another lodestar is loading into 'default'"), again.loading():
             pass
         assert incoming.home.folder.exists()
@@ -94,7 +94,7 @@ def test_one_load_at_a_time(instance: Instance) -> None:
         pass
 
 
-def test_a_load_begins_with_an_empty_server_and_leaves_no_graph(instance: Instance) -> None:
+def test_a_load_begins_with_an_empty_server_and_leaves_no_graph(instance: ServerPair) -> None:
     incoming = instance.incoming()
     incoming.home.create()
     (incoming.home.logs / "debug.log").write_text("of a load that failed")
@@ -111,16 +111,16 @@ def test_a_load_begins_with_an_empty_server_and_leaves_no_graph(instance: Instan
     assert (incoming.home.logs / "import.log").read_text() == "why"
 
 
-def test_no_graph_before_the_first_start(instance: Instance) -> None:
+def test_no_graph_before_the_first_start(instance: ServerPair) -> None:
     assert not instance.has_graph
     instance.home.create()
     assert not instance.has_graph
 
 
-def test_what_was_never_imported_is_not_adopted(instance: Instance) -> None:
+def test_what_was_never_imported_is_not_adopted(instance: ServerPair) -> None:
     incoming = instance.incoming()
     incoming.home.create()
-    with pytest.raises(ServerError, match="expected the loaded graph"):
+    with pytest.raises(EmbeddedServerError, match="expected the loaded graph"):
         instance.adopt(incoming, progress=False)
     assert not instance.has_graph
 

@@ -10,7 +10,7 @@ from lodestar.engine.errors import PortTakenError, UsageError
 from lodestar.engine.neo4j import machine
 from lodestar.engine.neo4j.embedded import LIMITS
 from lodestar.engine.neo4j.home import ServerState
-from lodestar.engine.neo4j.instance import Instance
+from lodestar.engine.neo4j.instance import ServerPair
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_memory_that_nobody_gave_is_chosen_anew_by_the_size_of_the_store(
     tmp_path: Path, taken: set[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine, "memory_mb", lambda: 12_288)
-    instance = Instance("default", tmp_path, tmp_path)
+    instance = ServerPair("default", tmp_path, tmp_path)
     instance.home.create()
     instance.home.write_state(ServerState("5.26.30", 9000, 9001, 700, 800, given_heap_mb=700))
     for name, size_mb in (("neostore.relationshipstore.db", 3_000), ("schema/index/fulltext-1.0/1/_0.cfs", 1_000)):
@@ -112,5 +112,5 @@ def test_values_out_of_range_change_nothing(tmp_path: object, given: dict[str, i
 
     home = Path(str(tmp_path)) / "home"
     with pytest.raises(UsageError, match="expected"):
-        Instance("default", home, home).start(**given, progress=False)
+        ServerPair("default", home, home).start(**given, progress=False)
     assert not home.exists()

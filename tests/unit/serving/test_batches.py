@@ -10,7 +10,7 @@ from lodestar.engine.errors import DatabaseError, DatabaseUnavailableError, Usag
 from lodestar.engine.serving.batches import (
     BatchLimits,
     DeadlineExceededError,
-    MicroBatches,
+    MicroBatcher,
     OverloadedError,
     is_database_away,
 )
@@ -37,12 +37,12 @@ class Asker:
         return [2 * item for item in items]
 
 
-def made(asker: Asker, **limits: float) -> MicroBatches[int, int]:
-    return MicroBatches(asker, BatchLimits(**{"workers": 1, **limits}))  # type: ignore[arg-type]
+def made(asker: Asker, **limits: float) -> MicroBatcher[int, int]:
+    return MicroBatcher(asker, BatchLimits(**{"workers": 1, **limits}))  # type: ignore[arg-type]
 
 
 def put(
-    batches: MicroBatches[int, int], *items: int, client: str = "a", key: str = "k", deadline_s: float = 5.0
+    batches: MicroBatcher[int, int], *items: int, client: str = "a", key: str = "k", deadline_s: float = 5.0
 ) -> list[asyncio.Future[int]]:
     return [batches.put(key, item, client=client, deadline_s=deadline_s) for item in items]
 

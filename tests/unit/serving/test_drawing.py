@@ -14,9 +14,9 @@ from lodestar.engine.evidence.drawing import (
     Drawing,
     answer_drawing,
     drawing_data,
-    drawing_of,
     drawing_svg,
     evidence_html,
+    make_drawing,
 )
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.values import AnswerEntity, Entity, Path, Question, Scored, Topic, Triple
@@ -29,7 +29,7 @@ PERU, LIMA, SOL, MEDIATOR = Entity("m.peru", "Peru"), Entity("m.lima", "Lima"), 
 
 def test_nodes_stand_in_columns_by_how_far_they_are_and_none_on_another() -> None:
     chains = ranked(leads("capital", LIMA, topic=PERU), leads("currency", SOL, topic=PERU, via=MEDIATOR))
-    drawing = drawing_of(evidence_of(*chains))
+    drawing = make_drawing(evidence_of(*chains))
     places = {node.label: (node.column, node.kind) for node in drawing.nodes}
     assert places == {"Peru": (0, "topic"), "Lima": (1, "end"), "…": (1, "mediator"), "Sol": (2, "end")}
     assert len({(node.column, node.row) for node in drawing.nodes}) == len(drawing.nodes)
@@ -38,7 +38,7 @@ def test_nodes_stand_in_columns_by_how_far_they_are_and_none_on_another() -> Non
 
 
 def test_relations_between_the_same_two_are_one_edge_with_the_ranks_of_both() -> None:
-    drawing = drawing_of(evidence_of(*ranked(leads("capital", LIMA, topic=PERU), leads("seat", LIMA, topic=PERU))))
+    drawing = make_drawing(evidence_of(*ranked(leads("capital", LIMA, topic=PERU), leads("seat", LIMA, topic=PERU))))
     (edge,) = drawing.edges
     assert edge.relations == ("capital", "seat")
     assert edge.ranks == (1, 2)
@@ -47,7 +47,7 @@ def test_relations_between_the_same_two_are_one_edge_with_the_ranks_of_both() ->
 def test_what_is_not_drawn_is_said() -> None:
     ends = [Entity(f"m.{number}", f"End {number}") for number in range(9)]
     chains = ranked(*(leads(f"r{number}", *ends, topic=PERU, cut=number == 0) for number in range(8)))
-    drawing = drawing_of(evidence_of(*chains, left_out=("triples at a hub",)))
+    drawing = make_drawing(evidence_of(*chains, left_out=("triples at a hub",)))
     assert drawing.left_out[:2] == ("path 1: 5 more ends", "path 1: a bound cut it, so that the graph may have more")
     assert drawing.left_out[-2:] == ("2 more paths", "triples at a hub")
 
@@ -62,7 +62,7 @@ def test_an_answer_is_drawn_as_one() -> None:
 
 def test_nothing_is_drawn_of_nothing() -> None:
     empty: Evidence = Evidence(Question("?"), (), "chain", note="no known entity in the question")  # type: ignore[type-arg]
-    assert drawing_of(empty).nodes == ()
+    assert make_drawing(empty).nodes == ()
     assert "no known entity" in evidence_html(empty)
 
 
@@ -71,7 +71,7 @@ def test_nothing_is_drawn_of_nothing() -> None:
 def test_no_name_breaks_the_markup(name: str, relation: str) -> None:
     end = Entity("m.end", name + "<script>alert(1)</script>")
     evidence = evidence_of(*ranked(leads(relation + "&<b>", end, topic=PERU)), text=f"</title>{name}?")
-    ElementTree.fromstring(drawing_svg(drawing_of(evidence), evidence.question.text))
+    ElementTree.fromstring(drawing_svg(make_drawing(evidence), evidence.question.text))
     page = evidence_html(evidence)
     ElementTree.fromstring(page)
     assert "<script" not in page
@@ -88,7 +88,7 @@ def path(*walked: tuple[Entity, str, Entity]) -> Path:
 
 
 def draw_paths(*paths: Path, **options: Any) -> Drawing:
-    return drawing_of(evidence_of(*ranked(*(chain_of(each) for each in paths)), **options))
+    return make_drawing(evidence_of(*ranked(*(chain_of(each) for each in paths)), **options))
 
 
 def elements(drawing: Drawing, tag: str) -> list[ElementTree.Element]:

@@ -8,7 +8,7 @@ import pytest
 from lodestar.engine.llm.prompts import ChatUsage
 from lodestar.engine.serving import telemetry
 from lodestar.engine.serving.telemetry import Metrics, Telemetry, find_stage
-from lodestar.engine.steps import Cost
+from lodestar.engine.steps import StageCost
 from lodestar.engine.values import Entity
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -17,12 +17,12 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from tests.made.evidence import evidence_of, leads, ranked
 
 TRACE = (
-    Cost("link", 0.01, 1),
-    Cost("topics", 0.02, 1),
-    Cost("encode", 0.03),
-    Cost("hop 1", 0.04, 2),
-    Cost("merge", 0.05),
-    Cost("answer", 0.06, 0, ChatUsage(calls=1, prompt_tokens=100, completion_tokens=10)),
+    StageCost("link", 0.01, 1),
+    StageCost("topics", 0.02, 1),
+    StageCost("encode", 0.03),
+    StageCost("hop 1", 0.04, 2),
+    StageCost("merge", 0.05),
+    StageCost("answer", 0.06, 0, ChatUsage(calls=1, prompt_tokens=100, completion_tokens=10)),
 )
 EVIDENCE = replace(
     evidence_of(*ranked(leads("capital", Entity("m.lima", "Lima"), topic=Entity("m.peru", "Peru"))), text="secret?"),

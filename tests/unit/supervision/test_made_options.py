@@ -6,7 +6,7 @@ import click.testing
 import pytest
 from lodestar.engine.cli.main import main
 from lodestar.engine.errors import UsageError
-from lodestar.engine.neo4j.graph import Signature
+from lodestar.engine.neo4j.graph import EntitySignature
 from lodestar.engine.supervision.path_sampling import sample_topics
 from lodestar.engine.values import Entity
 
@@ -59,7 +59,7 @@ def test_one_line(arguments: list[str], line: str) -> None:
 
 def test_topics_are_drawn_by_their_ids_whatever_their_order() -> None:
     """Eight of 64 for each of two relations that all of them have: not the first ones, and others for the other."""
-    entities = [Signature(Entity(f"m.{number:02}", ""), 2, (1, 2)) for number in range(64)]
+    entities = [EntitySignature(Entity(f"m.{number:02}", ""), 2, (1, 2)) for number in range(64)]
     drawn, again, other = (
         {number: [each.entity.id for each in of] for number, of in sample_topics(some, seed, 8).topics.items()}
         for some, seed in ((entities, 1), (entities[::-1], 1), (entities, 2))

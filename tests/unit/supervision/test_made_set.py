@@ -12,9 +12,14 @@ from lodestar.engine.errors import GraphError
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
 from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
 from lodestar.engine.supervision import made_set
-from lodestar.engine.supervision.made_set import HopVerbaliser, make_questions, split_train_dev, warnings_of
-from lodestar.engine.supervision.path_sampling import MakingOptions, SampledPath
-from lodestar.engine.values import Entity, Step
+from lodestar.engine.supervision.made_set import (
+    HopVerbaliser,
+    list_non_english_warnings,
+    make_questions,
+    split_train_dev,
+)
+from lodestar.engine.supervision.path_sampling import QuestionGenerationOptions, SampledPath
+from lodestar.engine.values import Entity, RelationStep
 from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -47,7 +52,7 @@ def make(
     monkeypatch.setattr(made_set, "Gateway", lambda _connection: graph)
     said: list[str] = []
     with open_engine(tmp_path, "similarity", graph=graph) as engine:
-        return make_questions(engine, MakingOptions(**options), say=said.append), said
+        return make_questions(engine, QuestionGenerationOptions(**options), say=said.append), said
 
 
 def test_a_question_names_its_topics_and_has_the_answers_and_the_path_of_the_graph(
@@ -139,7 +144,9 @@ def test_of_very_few_questions_every_other_is_for_dev() -> None:
     ],
 )
 def test_a_graph_whose_relations_are_not_english_is_said(names: tuple[str, ...], warning: str) -> None:
-    said = warnings_of(Catalogue(tuple(RelationInfo(n, name, name, 1) for n, name in enumerate(names, 1))))
+    said = list_non_english_warnings(
+        Catalogue(tuple(RelationInfo(n, name, name, 1) for n, name in enumerate(names, 1)))
+    )
     assert [line[: len(warning)] for line in said] == ([warning] if warning else [])
 
 
@@ -164,7 +171,12 @@ def test_a_hop_has_the_words_of_its_steps_and_what_it_reaches_is_called() -> Non
     naming = verbaliser(
         {"marriage": ("people.person", "marriage"), "place": ("x.marriage", "x.city"), "mayor": ("a.city", "")}
     )
-    steps = (Step("marriage", to_mediator=True), Step("place"), Step("mayor"), Step("mayor", inverse=True))
+    steps = (
+        RelationStep("marriage", to_mediator=True),
+        RelationStep("place"),
+        RelationStep("mayor"),
+        RelationStep("mayor", inverse=True),
+    )
     hops = naming.verbalise_hops(SampledPath(Entity("a", "A"), steps), held_out=True)
     assert [(hop.properties, hop.inverse, hop.reached) for hop in hops] == [
         (("marriage", "place"), False, ("city", "town", "place")),
@@ -189,5 +201,5 @@ def test_what_things_are_is_the_noun_nearest_to_their_relations_if_one_is_near()
 
 def heads(naming: HopVerbaliser, relation: str) -> tuple[str, ...]:
     """What a hop back over the relation reaches."""
-    (hop,) = naming.verbalise_hops(SampledPath(Entity("a", "A"), (Step(relation, inverse=True),)))
+    (hop,) = naming.verbalise_hops(SampledPath(Entity("a", "A"), (RelationStep(relation, inverse=True),)))
     return hop.reached

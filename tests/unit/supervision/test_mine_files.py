@@ -12,10 +12,10 @@ from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.neo4j.templates import Row
 from lodestar.engine.supervision import mine_file as mining
 from lodestar.engine.supervision import pools
-from lodestar.engine.supervision.mine_file import LABELLED_TOGETHER, default_batch, mine_file
+from lodestar.engine.supervision.mine_file import LABELLED_TOGETHER, default_batch_size, mine_to_file
 from lodestar.engine.supervision.miner import MiningOptions
 from lodestar.engine.supervision.placing import SkippedQuestion
-from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_pools, mine_pool, pool_figures
+from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_pools, compute_pool_sizes, mine_pool
 from lodestar.engine.supervision.subgraphs import write_question_graphs
 from lodestar.models.mined import PoolChain, PooledQuestion, read_pool
 from lodestar.models.reg_triple.config import SubgraphOptions
@@ -58,7 +58,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *questions: GoldQuesti
     monkeypatch.setattr(mining, "Gateway", lambda _connection: WORLD)
     out = tmp_path / "mined.jsonl"
     with open_engine(tmp_path, "similarity", graph=WORLD) as engine:
-        mine_file(question_set(*questions), engine, out, MiningOptions(num_negatives=1), **options)
+        mine_to_file(question_set(*questions), engine, out, MiningOptions(num_negatives=1), **options)
     return out
 
 
@@ -105,8 +105,8 @@ def test_without_a_question_about_the_graph_nothing_is_mined(tmp_path: Path, mon
 
 
 def test_the_more_hops_the_smaller_a_batch() -> None:
-    assert [default_batch(hops) for hops in (1, 2, 3, 4)] == [32, 32, 8, 2]
-    assert LABELLED_TOGETHER % default_batch(1) == 0
+    assert [default_batch_size(hops) for hops in (1, 2, 3, 4)] == [32, 32, 8, 2]
+    assert LABELLED_TOGETHER % default_batch_size(1) == 0
 
 
 Chains = list[tuple[tuple[str, ...], tuple[str, ...], int, bool]]
@@ -230,7 +230,12 @@ def test_a_file_of_pools_has_them_in_order_and_counts_what_is_left_out(
         "cut paths": 1,
     }
     assert progress == [("walking", done, 3) for done in (0, 2, 3)]
-    assert pool_figures(pool.questions) == {"mean before": 3.0, "max before": 5, "mean after": 2.0, "max after": 3}
+    assert compute_pool_sizes(pool.questions) == {
+        "mean before": 3.0,
+        "max before": 5,
+        "mean after": 2.0,
+        "max after": 3,
+    }
 
 
 def named_triples(graphs: QuestionGraphs, number: int) -> list[tuple[tuple[str, str, str], bool]]:

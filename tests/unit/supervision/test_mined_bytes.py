@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
-from lodestar.engine.indexes.relation_index import open_index
+from lodestar.engine.indexes.relation_index import load_or_build_index
 from lodestar.engine.relations.words import words_of_relation
-from lodestar.engine.supervision.labels import Labeller
+from lodestar.engine.supervision.labels import TrainingExampleBuilder
 from lodestar.engine.supervision.mine_file import counts_of
 from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths
 from lodestar.models.similarity import mask_topic
-from lodestar.models.star.mined import Mining, read_mined_file, write_mined_file
+from lodestar.models.star.mined import MinedFileOrigin, read_mined_file, write_mined_file
 from lodestar.models.text.encoders import FloatArray
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import DirectedRelation, verbalise_hop
@@ -69,9 +69,11 @@ def mined_to(path: Path, folder: Path, options: MiningOptions) -> None:
     catalogue = catalogue_of(WORLD)
     words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
     found = WORLD.run(Miner(catalogue, mediating_of(WORLD), options).mine(QUESTIONS))
-    labeller = Labeller(words, open_index(folder, catalogue, LetterEncoder()), TextVectors(LetterEncoder()), options)
+    labeller = TrainingExampleBuilder(
+        words, load_or_build_index(folder, catalogue, LetterEncoder()), TextVectors(LetterEncoder()), options
+    )
     mined = labeller.label([each for each in found if isinstance(each, QuestionPaths)])
-    mining = Mining(
+    mining = MinedFileOrigin(
         questions="world",
         questions_sha256="0" * 64,
         graph=catalogue.vocabulary,
@@ -114,7 +116,9 @@ def test_all_texts_of_a_batch_are_encoded_together(tmp_path: Path) -> None:
     catalogue, options = catalogue_of(WORLD), MiningOptions(max_hop=1)
     words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
     found = WORLD.run(Miner(catalogue, mediating_of(WORLD), options).mine(QUESTIONS))
-    labeller = Labeller(words, open_index(tmp_path, catalogue, LetterEncoder()), TextVectors(Counting()), options)
+    labeller = TrainingExampleBuilder(
+        words, load_or_build_index(tmp_path, catalogue, LetterEncoder()), TextVectors(Counting()), options
+    )
     mined = labeller.label([each for each in found if isinstance(each, QuestionPaths)])
     assert len(mined) > 2
     assert len(calls) == 1
@@ -126,7 +130,9 @@ def test_a_path_is_held_against_the_question_without_its_own_topic(tmp_path: Pat
     catalogue, options, encoder = catalogue_of(WORLD), MiningOptions(max_hop=1), LetterEncoder()
     words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
     found = WORLD.run(Miner(catalogue, mediating_of(WORLD), options).mine([asked]))
-    labeller = Labeller(words, open_index(tmp_path, catalogue, encoder), TextVectors(encoder), options)
+    labeller = TrainingExampleBuilder(
+        words, load_or_build_index(tmp_path, catalogue, encoder), TextVectors(encoder), options
+    )
     (mined,) = labeller.label([each for each in found if isinstance(each, QuestionPaths)])
     assert [topic.mention for topic in mined.topics] == ["Peru", "Brazil"]
     assert [(path.topic, path.hops) for path in mined.paths] == [(0, ("capital",)), (1, ("capital",))]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from lodestar.engine.errors import QueryTimeoutError, UsageError
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
-from lodestar.engine.retrieval.frontier import Bounds
+from lodestar.engine.retrieval.frontier import FrontierBounds
 from lodestar.engine.steps import Steps
-from lodestar.engine.supervision.answer_paths import steps_of, write_hop, write_trie
+from lodestar.engine.supervision.answer_paths import serialise_hop, serialise_trie, steps_of
 from lodestar.engine.supervision.mine_file import Mined, mine_batch
 from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths
 from lodestar.engine.supervision.placing import NO_ANSWER, NO_OTHER, NO_PATH, NO_TOPIC, SkippedQuestion
@@ -57,11 +57,11 @@ def walked(question: GoldQuestion, **options: Any) -> QuestionPaths:
 
 
 def paths(found: QuestionPaths) -> list[str]:
-    return [" | ".join(map(write_hop, path.hops)) for path in found.paths]
+    return [" | ".join(map(serialise_hop, path.hops)) for path in found.paths]
 
 
 def reach(found: QuestionPaths) -> list[str]:
-    return [" | ".join(path) for path in iterate_paths(write_trie(found.reach[0]))]
+    return [" | ".join(path) for path in iterate_paths(serialise_trie(found.reach[0]))]
 
 
 def test_all_paths_to_the_answers_with_the_share_of_their_ends() -> None:
@@ -151,7 +151,7 @@ def test_gold_paths_are_known_whatever_the_direction() -> None:
 
 
 def test_what_leads_to_an_answer_is_known_though_no_search_is_offered_it() -> None:
-    bounds = Bounds(proposers=1)
+    bounds = FrontierBounds(proposers=1)
     found = walked(asked("Peru", "Lima", "Brasilia"), bounds=bounds)
     assert steps_of(hops("borders", "capital")) in found.reaching[0]
     assert steps_of(hops("capital")) in found.reaching[0]
@@ -167,7 +167,7 @@ def test_a_reach_that_is_cut_has_the_answer_paths_all_the_same() -> None:
 
 
 def test_ends_that_a_bound_leaves_out_are_counted() -> None:
-    assert walked(asked("Peru", "Chile"), bounds=Bounds(fan_out=1)).num_cut["answer paths"] == 1
+    assert walked(asked("Peru", "Chile"), bounds=FrontierBounds(fan_out=1)).num_cut["answer paths"] == 1
 
 
 def test_one_request_finds_the_answers_of_the_whole_batch() -> None:

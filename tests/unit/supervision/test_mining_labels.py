@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lodestar.engine.indexes.relation_index import open_index
+from lodestar.engine.indexes.relation_index import load_or_build_index
 from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
-from lodestar.engine.supervision.answer_paths import HopTrie, RightPath, WalkedPath, steps_of, write_hop
+from lodestar.engine.supervision.answer_paths import HopTrie, TopicAnswerPath, WalkedPath, serialise_hop, steps_of
 from lodestar.engine.supervision.labels import SimilarRelations, label_paths, make_negatives, replace_relation
 from lodestar.models.star.mined import NegativePath
 
@@ -18,11 +18,11 @@ from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.mined_graphs import hop, hops
 
 
-def path(spaced: str, topic: int = 0, *, gold: bool = False) -> RightPath:
-    return RightPath(topic, hops(*spaced.split()), 1.0, 1.0, gold=gold)
+def path(spaced: str, topic: int = 0, *, gold: bool = False) -> TopicAnswerPath:
+    return TopicAnswerPath(topic, hops(*spaced.split()), 1.0, 1.0, gold=gold)
 
 
-def marks(paths: Sequence[tuple[RightPath, float]], *, annotated: bool = False) -> list[str]:
+def marks(paths: Sequence[tuple[TopicAnswerPath, float]], *, annotated: bool = False) -> list[str]:
     found = label_paths([path for path, _ in paths], [similarity for _, similarity in paths], annotated=annotated)
     return ["positive" if label.positive else "shortest" if label.shortest else "" for label in found]
 
@@ -90,7 +90,7 @@ REACH: HopTrie = {
 
 
 def kinds(
-    positives: Sequence[RightPath], others: Sequence[RightPath] = (), num_negatives: int = 2
+    positives: Sequence[TopicAnswerPath], others: Sequence[TopicAnswerPath] = (), num_negatives: int = 2
 ) -> list[tuple[str, str]]:
     known = {(path.topic, path.hops) for path in (*positives, *others)}
 
@@ -136,7 +136,7 @@ def test_of_what_can_be_walked_the_nearest_come_first_and_the_same_relation_the_
 
 
 def test_a_hop_through_a_mediator_is_replaced_in_its_last_relation() -> None:
-    positive = RightPath(0, hops("c → ^b"), 1.0, 1.0, gold=False)
+    positive = TopicAnswerPath(0, hops("c → ^b"), 1.0, 1.0, gold=False)
     found = make_negatives(
         [positive],
         [REACH],
@@ -174,13 +174,13 @@ def test_the_last_relation_of_a_hop_is_replaced() -> None:
 
 def test_hops_are_written_as_they_are_walked() -> None:
     path = hops("^r", "a → ^b")
-    assert tuple(map(write_hop, path)) == ("^r", "a → ^b")
+    assert tuple(map(serialise_hop, path)) == ("^r", "a → ^b")
     assert list(map(str, steps_of(path))) == ["^r", "a", "^b"]
 
 
 def test_the_nearest_relations_are_others(tmp_path: Path) -> None:
     names = ["aab", "aaab", "zzy", "zzzy"]
     catalogue = Catalogue(tuple(RelationInfo(i, name, name, 1) for i, name in enumerate(names, start=1)))
-    nearest = SimilarRelations(open_index(tmp_path, catalogue, LetterEncoder()))
+    nearest = SimilarRelations(load_or_build_index(tmp_path, catalogue, LetterEncoder()))
     assert [nearest(name)[0] for name in names] == ["aaab", "aab", "zzzy", "zzy"]
     assert sorted(nearest("aab")) == ["aaab", "zzy", "zzzy"]

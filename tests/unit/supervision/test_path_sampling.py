@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from lodestar.engine.errors import UsageError
 from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
-from lodestar.engine.neo4j.graph import Signature
-from lodestar.engine.retrieval.frontier import Bounds
+from lodestar.engine.neo4j.graph import EntitySignature
+from lodestar.engine.retrieval.frontier import FrontierBounds
 from lodestar.engine.supervision.path_sampling import (
-    MakingOptions,
-    PathSample,
+    PathConjunction,
     PathSampler,
+    QuestionGenerationOptions,
     SampledPath,
     sample_topics,
 )
@@ -42,20 +42,20 @@ WORLD = MemoryGraph(
 
 def sample(
     num: int = 200, graph: MemoryGraph = WORLD, counts: Mapping[str, int] | None = None, **options: Any
-) -> list[PathSample | None]:
+) -> list[PathConjunction | None]:
     catalogue = Catalogue(
         tuple(RelationInfo(number, name, name, (counts or {}).get(name, 1)) for number, name in graph.numbered.items())
     )
     named = [
-        Signature(Entity(id_, name), graph.degree(id_), tuple(graph.signature(id_)))
+        EntitySignature(Entity(id_, name), graph.degree(id_), tuple(graph.signature(id_)))
         for id_, name in graph.names.items()
         if name
     ]
-    sampler = PathSampler(catalogue, sample_topics(named, 0, 200).topics, MakingOptions(**options))
+    sampler = PathSampler(catalogue, sample_topics(named, 0, 200).topics, QuestionGenerationOptions(**options))
     return graph.run(sampler.sample(range(num)))
 
 
-def drawn(*arguments: Any, **options: Any) -> list[PathSample]:
+def drawn(*arguments: Any, **options: Any) -> list[PathConjunction]:
     return [each for each in sample(*arguments, **options) if each is not None]
 
 
@@ -68,7 +68,7 @@ def ends_of(path: SampledPath, graph: MemoryGraph = WORLD) -> set[str]:
     return here - {path.topic.id}
 
 
-def ids(sampled: PathSample) -> set[str]:
+def ids(sampled: PathConjunction) -> set[str]:
     return {end.id for end in sampled.ends}
 
 
@@ -91,9 +91,9 @@ def test_lengths_are_weights_of_one_hop_of_two_and_so_on(lengths: Sequence[float
 
 
 def test_the_usual_lengths_fit_every_number_of_hops() -> None:
-    assert [MakingOptions(max_hop=hops).lengths for hops in range(1, 5)] == [(5.0, 4.0, 3.0, 1.0)] * 4
+    assert [QuestionGenerationOptions(max_hop=hops).lengths for hops in range(1, 5)] == [(5.0, 4.0, 3.0, 1.0)] * 4
     with pytest.raises(UsageError, match="one of them over 0"):
-        MakingOptions(lengths=(0.0, 1.0), max_hop=1)
+        QuestionGenerationOptions(lengths=(0.0, 1.0), max_hop=1)
 
 
 @pytest.mark.parametrize(("temper", "least", "most"), [(0.0, 20, 120), (1.0, 180, 200)])
@@ -117,7 +117,7 @@ def test_a_path_with_too_many_ends_is_dropped(max_ends: int, is_drawn: bool) -> 
 
 
 def test_a_path_whose_ends_a_bound_cuts_is_dropped() -> None:
-    found = drawn(bounds=Bounds(fan_out=4), lengths=(1.0,), max_hop=1, joint=0.0)
+    found = drawn(bounds=FrontierBounds(fan_out=4), lengths=(1.0,), max_hop=1, joint=0.0)
     assert found
     assert not any("part0" in ids(each) for each in found)
 
@@ -152,7 +152,7 @@ def test_no_step_leads_on_from_the_only_pair_there_is_but_back() -> None:
 def test_relations_of_every_eighth_entity_are_counted_together() -> None:
     """Of 16 the first and the ninth: both have relation 1, the first 2 as well, the ninth 3; entering ones count not."""
     relations = {0: (1, 2, -4), 8: (1, 3, -4)}
-    entities = [Signature(Entity(f"e{n}", "e"), 2, relations.get(n, (1, 5))) for n in range(16)]
+    entities = [EntitySignature(Entity(f"e{n}", "e"), 2, relations.get(n, (1, 5))) for n in range(16)]
     starts = sample_topics(entities, 0, 3)
     assert starts.together == {1: {1: 2, 2: 1, 3: 1}, 2: {1: 1, 2: 1}, 3: {1: 1, 3: 1}}
     assert starts.num_entities == 16

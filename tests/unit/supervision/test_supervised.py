@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from lodestar.models.mined import Pool, PoolChain, PooledQuestion, PoolHeader
+from lodestar.models.mined import PoolChain, PooledQuestion, PoolFile, PoolHeader
 from lodestar.models.subgraphs import mark_walks, relabel_graphs
 
 from tests.made.reg_graphs import question_graphs
@@ -46,7 +46,7 @@ def test_walks_are_those_that_a_search_of_all_finds(seed: int) -> None:
     np.testing.assert_array_equal(mark_walks(heads, relation_of, tails, 0, steps, ends), found)
 
 
-def pool_of(*chosen: tuple[str, ...]) -> Pool:
+def pool_of(*chosen: tuple[str, ...]) -> PoolFile:
     """One question each: the numbers of `reg_graphs`, counted from 0; the relations of the chosen chains."""
     questions = [
         PooledQuestion(
@@ -62,7 +62,7 @@ def pool_of(*chosen: tuple[str, ...]) -> Pool:
         )
         for number, relations in enumerate(chosen)
     ]
-    return Pool(PoolHeader("questions", "1" * 64, "2" * 64, "somebody"), tuple(questions), "5" * 64)
+    return PoolFile(PoolHeader("questions", "1" * 64, "2" * 64, "somebody"), tuple(questions), "5" * 64)
 
 
 def test_a_pool_says_what_is_right_where_it_can() -> None:

@@ -7,7 +7,7 @@ import re
 
 import pytest
 from lodestar.models.wording.english import base_of, is_held_out, plural, property_of, read_lexicon, singular
-from lodestar.models.wording.phrases import AskedHop, phrases_of
+from lodestar.models.wording.phrases import HopWording, phrases_of
 from lodestar.models.wording.questions import joint_question, question_of
 
 TEXTS = (
@@ -63,7 +63,7 @@ def test_base(verb: str, base: str) -> None:
 @pytest.mark.parametrize("reached", [(), ("film", "movie")])
 def test_every_phrase_has_its_topic_and_nothing_left_open(text: str, inverse: bool, reached: tuple[str, ...]) -> None:
     for properties in ((text,), ("membership", text)):
-        phrases = phrases_of(AskedHop(properties, inverse, reached))
+        phrases = phrases_of(HopWording(properties, inverse, reached))
         assert phrases.own[0] and phrases.own[1]
         for form in (*phrases.nouns, *phrases.asks):
             assert form.count("{x}") == 1, form
@@ -77,41 +77,41 @@ def test_every_phrase_has_its_topic_and_nothing_left_open(text: str, inverse: bo
      ("located in", False, "place"), ("hired on", False, "time"), ("connected to", False, "thing")],
 )  # fmt: skip
 def test_kinds(text: str, inverse: bool, kind: str) -> None:
-    assert phrases_of(AskedHop((text,), inverse)).kind == kind
+    assert phrases_of(HopWording((text,), inverse)).kind == kind
 
 
 def test_what_stands_in_or_on_something_is_asked_for_so() -> None:
     asked = "in what language is {x}"
-    assert asked in phrases_of(AskedHop(("in language",), False)).asks
-    assert asked not in phrases_of(AskedHop(("with language",), False)).asks
+    assert asked in phrases_of(HopWording(("in language",), False)).asks
+    assert asked not in phrases_of(HopWording(("with language",), False)).asks
 
 
 def test_the_type_that_is_reached_tells_the_kind() -> None:
-    assert phrases_of(AskedHop(("profession",), True, ("person",))).kind == "person"
+    assert phrases_of(HopWording(("profession",), True, ("person",))).kind == "person"
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_question_names_its_topic_whole(text: str) -> None:
     for seed in range(30):
-        path = [AskedHop((text,), seed % 2 == 0), AskedHop(("genre",), False)][: 1 + seed % 2]
+        path = [HopWording((text,), seed % 2 == 0), HopWording(("genre",), False)][: 1 + seed % 2]
         asked = question_of(path, "Ada Lovelace", random.Random(seed))
         assert "ada lovelace" in asked.lower()
         assert asked == question_of(path, "Ada Lovelace", random.Random(seed))
 
 
 def test_a_third_of_questions_are_typed_in_small_letters() -> None:
-    asked = [question_of([AskedHop(("has genre",), False)], "Alien", random.Random(seed)) for seed in range(100)]
+    asked = [question_of([HopWording(("has genre",), False)], "Alien", random.Random(seed)) for seed in range(100)]
     assert 20 <= sum(text == text.lower() for text in asked) <= 50
 
 
 def test_there_and_back_is_the_same() -> None:
-    path = [AskedHop(("has genre",), False), AskedHop(("has genre",), True, ("film",))]
+    path = [HopWording(("has genre",), False), HopWording(("has genre",), True, ("film",))]
     said = {question_of(path, "Alien", random.Random(seed)).lower() for seed in range(40)}
     assert any("same genre as alien" in text for text in said)
 
 
 def test_two_topics() -> None:
-    paths = ([AskedHop(("directed by",), True, ("film",))], [AskedHop(("starring",), True, ("film",))])
+    paths = ([HopWording(("directed by",), True, ("film",))], [HopWording(("starring",), True, ("film",))])
     for seed in range(20):
         text = joint_question(paths, ("Jane Doe", "Bob Fox"), random.Random(seed)).lower()
         assert "jane doe" in text
@@ -129,7 +129,7 @@ def test_the_lexicon_is_whole() -> None:
 
 def test_what_people_say_becomes_questions_and_noun_phrases() -> None:
     said = ("who looks after", "what can somebody do", "when did they join", "good at", "boss", "a {b}", "their office")
-    phrases = phrases_of(AskedHop(("qq7",), False, said=said))
+    phrases = phrases_of(HopWording(("qq7",), False, said=said))
     others = (*phrases.nouns[phrases.own[0] :], *phrases.asks[phrases.own[1] :])
     assert {"who looks after {x}", "what can {x} do", "when did {x} join", "{x} good at", "the boss of {x}"} <= {
         *others
@@ -138,7 +138,7 @@ def test_what_people_say_becomes_questions_and_noun_phrases() -> None:
         assert form.count("{x}") == 1, form
         assert "{" not in form.replace("{x}", ""), form
     asked = {
-        question_of([AskedHop(("qq7",), False, said=said)], "Ann", random.Random(seed)).lower() for seed in range(60)
+        question_of([HopWording(("qq7",), False, said=said)], "Ann", random.Random(seed)).lower() for seed in range(60)
     }
     assert any("who looks after ann" in text for text in asked)
 
@@ -149,13 +149,13 @@ def test_the_phrases_that_are_held_out_word_dev_questions_alone() -> None:
     assert 4 <= len(out) <= 20
     for held_out in (True, False):
         for inverse in (True, False):
-            hop = AskedHop(("qq7",), inverse, said=said, held_out=held_out)
+            hop = HopWording(("qq7",), inverse, said=said, held_out=held_out)
             texts = " ".join(question_of([hop], "Alien", random.Random(seed)).lower() for seed in range(300))
             used = set(re.findall(r"word\d+", texts))
             assert used
             assert used <= out if held_out else not used & out
-    everything = phrases_of(AskedHop(("birthplace",), False))
-    parts = [phrases_of(AskedHop(("birthplace",), False, held_out=held_out)) for held_out in (True, False)]
+    everything = phrases_of(HopWording(("birthplace",), False))
+    parts = [phrases_of(HopWording(("birthplace",), False, held_out=held_out)) for held_out in (True, False)]
     own = everything.own[1]
     assert sorted(everything.asks[own:]) == sorted([*parts[0].asks[own:], *parts[1].asks[own:]])
     assert parts[0].others
@@ -216,27 +216,27 @@ def test_the_kind_of_words_is_that_of_their_head(words: str, kind: str) -> None:
 
 
 def test_a_hop_through_a_mediator_says_both_properties() -> None:
-    forward = phrases_of(AskedHop(("membership", "group"), False))
+    forward = phrases_of(HopWording(("membership", "group"), False))
     assert {"the group of {x}'s membership", "the group of {x}"} <= {*forward.nouns}
     assert "which group is {x}'s membership" in forward.asks
-    back = phrases_of(AskedHop(("membership", "group"), True, ("person",)))
+    back = phrases_of(HopWording(("membership", "group"), True, ("person",)))
     assert "the person whose membership group is {x}" in back.nouns
     assert "{x} is the group of which person" in back.asks
 
 
-def questions_of(path: list[AskedHop], topic: str = "Alien", num: int = 200) -> set[str]:
+def questions_of(path: list[HopWording], topic: str = "Alien", num: int = 200) -> set[str]:
     """Return wordings of a path without capitals and question marks."""
     return {question_of(path, topic, random.Random(seed)).lower().rstrip("?") for seed in range(num)}
 
 
 def test_each_hop_of_a_long_path_is_worded() -> None:
-    path = [AskedHop((word,), False) for word in ("qq7", "qq8", "qq9")]
+    path = [HopWording((word,), False) for word in ("qq7", "qq8", "qq9")]
     for text in questions_of(path):
         assert [text.count(word) for word in ("qq7", "qq8", "qq9", "alien")] == [1, 1, 1, 1], text
 
 
 def test_there_and_back_and_on_is_worded_with_what_follows() -> None:
-    path = [AskedHop(("genre",), False), AskedHop(("genre",), True, ("film",)), AskedHop(("qq7",), False)]
+    path = [HopWording(("genre",), False), HopWording(("genre",), True, ("film",)), HopWording(("qq7",), False)]
     texts = questions_of(path)
     assert all("genre" in text and "qq7" in text for text in texts)
     assert any("films" in text for text in texts)
@@ -244,35 +244,35 @@ def test_there_and_back_and_on_is_worded_with_what_follows() -> None:
 
 def test_only_the_same_relation_the_other_way_is_the_way_back() -> None:
     """By the same relation twice in one direction, or back by another, no two things share anything."""
-    for second in (AskedHop(("genre",), False), AskedHop(("language",), True)):
+    for second in (HopWording(("genre",), False), HopWording(("language",), True)):
         assert not any(
-            "same" in text or "share" in text for text in questions_of([AskedHop(("genre",), False), second])
+            "same" in text or "share" in text for text in questions_of([HopWording(("genre",), False), second])
         )
-    through = [AskedHop(("membership", "group"), False), AskedHop(("group", "membership"), True)]
+    through = [HopWording(("membership", "group"), False), HopWording(("group", "membership"), True)]
     assert any("the things with the same group as alien" in text for text in questions_of(through))
 
 
 def test_who_shares_a_thing_is_called_by_what_that_is() -> None:
-    path = [AskedHop(("directed by",), True, ("film",)), AskedHop(("directed by",), False)]
+    path = [HopWording(("directed by",), True, ("film",)), HopWording(("directed by",), False)]
     assert any("who share films with alien" in text for text in questions_of(path))
-    unknown = [AskedHop(("directed by",), True), AskedHop(("directed by",), False)]
+    unknown = [HopWording(("directed by",), True), HopWording(("directed by",), False)]
     assert any("who share things with alien" in text for text in questions_of(unknown))
 
 
 def test_a_number_is_asked_for_by_what_and_a_person_by_who() -> None:
-    numbers = questions_of([AskedHop(("qq number",), False)])
+    numbers = questions_of([HopWording(("qq number",), False)])
     assert any(text.startswith("what is the qq number of") for text in numbers)
     assert not any(text.startswith("how much is") for text in numbers)
-    assert any(text.startswith("who is the qq boss of") for text in questions_of([AskedHop(("qq boss",), False)]))
-    paths = ([AskedHop(("qq number",), False)], [AskedHop(("age",), False)])
+    assert any(text.startswith("who is the qq boss of") for text in questions_of([HopWording(("qq boss",), False)]))
+    paths = ([HopWording(("qq number",), False)], [HopWording(("age",), False)])
     joined = {joint_question(paths, ("Ann", "Bob"), random.Random(seed)).lower() for seed in range(200)}
     assert any(text.startswith("what is both the qq number of") for text in joined)
     assert not any("how much" in text for text in joined)
 
 
 def test_of_two_topics_each_hop_is_worded_and_what_is_reached_is_named() -> None:
-    one = [AskedHop(("qq6",), False), AskedHop(("qq7",), False), AskedHop(("qq8",), True, ("film",))]
-    two = [AskedHop(("qq9",), False)]
+    one = [HopWording(("qq6",), False), HopWording(("qq7",), False), HopWording(("qq8",), True, ("film",))]
+    two = [HopWording(("qq9",), False)]
     texts = {joint_question((one, two), ("Ann", "Bob"), random.Random(seed)).lower() for seed in range(100)}
     assert all(
         "qq6" in text and "qq7" in text and ("qq8" in text or "film" in text) and "qq9" in text for text in texts
@@ -284,7 +284,7 @@ def test_of_two_topics_each_hop_is_worded_and_what_is_reached_is_named() -> None
 
 
 def test_a_question_is_typed_with_a_capital_a_question_mark_both_or_neither() -> None:
-    texts = [question_of([AskedHop(("qq7",), False)], "alien", random.Random(seed)) for seed in range(400)]
+    texts = [question_of([HopWording(("qq7",), False)], "alien", random.Random(seed)) for seed in range(400)]
     assert 200 <= sum(text.endswith("?") for text in texts) <= 280
     assert 120 <= sum(text[0].isupper() for text in texts) <= 240
     assert {(text[0].isupper(), text.endswith("?")) for text in texts} == {
@@ -293,14 +293,14 @@ def test_a_question_is_typed_with_a_capital_a_question_mark_both_or_neither() ->
 
 
 def test_what_is_reached_is_asked_for_by_its_name_now_and_then() -> None:
-    texts = [question_of([AskedHop(("qq7",), True, ("film",))], "Alien", random.Random(seed)) for seed in range(400)]
+    texts = [question_of([HopWording(("qq7",), True, ("film",))], "Alien", random.Random(seed)) for seed in range(400)]
     typed = sum(bool(re.search(r"(which|what) film is|, which film", text.lower())) for text in texts)
     assert 20 <= typed <= 80
-    assert not any("which thing is" in text for text in questions_of([AskedHop(("qq7",), False)]))
+    assert not any("which thing is" in text for text in questions_of([HopWording(("qq7",), False)]))
 
 
 def test_other_words_are_used_in_two_of_five_questions() -> None:
-    hop = AskedHop(("qq7",), False, said=("word7",))
+    hop = HopWording(("qq7",), False, said=("word7",))
     texts = [question_of([hop], "Alien", random.Random(seed)).lower() for seed in range(400)]
     assert 120 <= sum("word7" in text for text in texts) <= 200
 
@@ -319,7 +319,7 @@ def test_other_words_are_used_in_two_of_five_questions() -> None:
 def test_a_phrase_is_worded_by_where_it_leaves_room_for_the_topic(
     phrase: str, nouns: list[str], asks: list[str]
 ) -> None:
-    phrases = phrases_of(AskedHop(("qq7",), False, said=(phrase,)))
+    phrases = phrases_of(HopWording(("qq7",), False, said=(phrase,)))
     own = phrases.own
     found = ([*phrases.nouns[own[0] :]], [*phrases.asks[own[1] :]])
     assert found == (nouns, asks)

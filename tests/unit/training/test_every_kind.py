@@ -19,7 +19,7 @@ from lodestar.models.linker.training import LinkerObjective
 from lodestar.models.reg_path_lm import training as plan_training
 from lodestar.models.training.kind import KINDS, Inputs, load_kind
 from lodestar.models.training.objective import Precision, TrainingOptions
-from lodestar.models.training.trainer import Watcher
+from lodestar.models.training.trainer import TrainingCallbacks
 from torch import nn
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -61,7 +61,9 @@ def test_every_network_computes_in_the_precision(
         of_phases.setdefault(phase, set()).update(computed)
         computed.clear()
 
-    description = teach(lesson(name), tmp_path / name, replace(FEW, precision=precision), watcher=Watcher(step=step))
+    description = teach(
+        lesson(name), tmp_path / name, replace(FEW, precision=precision), watcher=TrainingCallbacks(step=step)
+    )
     assert of_phases.keys() == description.figures.keys()
     for phase, types in of_phases.items():
         assert dtype in types, (phase, types)

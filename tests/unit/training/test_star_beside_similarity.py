@@ -13,17 +13,17 @@ from lodestar.engine.retrieval.dual_encoder import star_scorer
 from lodestar.engine.retrieval.scoring import PathQuery, SimilarityScorer, mask_mention
 from lodestar.engine.training.path_sets import split_mined
 from lodestar.engine.training.running import check_disjoint_sets
-from lodestar.engine.values import Entity, RelationPath, Step, Topic
+from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.similarity import PEOPLE
 from lodestar.models.star.config import DualOptions, StarConfig
 from lodestar.models.star.dual_training import UNIT, add_similarity
 from lodestar.models.star.examples import examples_of, mark_remaining_paths, relations_of
 from lodestar.models.star.kind import KIND
-from lodestar.models.star.mined import INVERSE, THROUGH, Mined, words_of
+from lodestar.models.star.mined import INVERSE, THROUGH, MinedFile, words_of
 from lodestar.models.star.scoring import StarModel, read_checkpoint
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.text.verbalise import Meaning, RelationWords
+from lodestar.models.text.verbalise import RelationMeaning, RelationWords
 from lodestar.models.training.description import ModelDescription
 from lodestar.models.training.objective import NotBetterError, TrainingOptions
 from lodestar.models.training.trainer import check_better, fit_calibration
@@ -34,7 +34,7 @@ from tests.made.trainings import train_sets
 
 def steps_of(hops: tuple[str, ...]) -> RelationPath:
     parts = [(part, at + 1 < len(hop)) for hop in (h.split(THROUGH) for h in hops) for at, part in enumerate(hop)]
-    return RelationPath(tuple(Step(p.removeprefix(INVERSE), p.startswith(INVERSE), via) for p, via in parts))
+    return RelationPath(tuple(RelationStep(p.removeprefix(INVERSE), p.startswith(INVERSE), via) for p, via in parts))
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_a_checkpoint_scores_beside_the_similarity_it_learned_beside(tmp_path: P
         assert description.encoder == str(tmp_path / "encoder")
         return TextVectors(SentenceEncoder(description.encoder))
 
-    paths = tuple(RelationPath((Step(relation),)) for relation in ("capital", "borders"))
+    paths = tuple(RelationPath((RelationStep(relation),)) for relation in ("capital", "borders"))
     topic = Topic(Entity("p", "Peru"), mention="Peru", matched_name="Peru")
     query = PathQuery("What is the capital of Peru?", (topic, topic), paths, (1.0, 1.0))
     (both,) = star_scorer(words, model, vectors_of).score([query])
@@ -136,7 +136,7 @@ def test_nothing_is_learned_by_what_a_relation_is_numbered_or_called(tmp_path: P
                 PathQuery(
                     "Which currency is used in Peru?",
                     (topic,) * len(names),
-                    tuple(RelationPath((Step(name),)) for name in names),
+                    tuple(RelationPath((RelationStep(name),)) for name in names),
                     (0.0,) * len(names),
                 )
             ]
@@ -148,7 +148,7 @@ def test_nothing_is_learned_by_what_a_relation_is_numbered_or_called(tmp_path: P
 
 
 def test_one_question_in_eight_of_a_file_is_kept_apart() -> None:
-    whole = Mined(MINING, tuple(questions()), "3" * 64)
+    whole = MinedFile(MINING, tuple(questions()), "3" * 64)
     learn, choose = split_mined(whole)
     assert sorted(q.id for q in (*learn.questions, *choose.questions)) == sorted(q.id for q in whole.questions)
     assert 0 < len(choose.questions) < len(learn.questions)
@@ -160,12 +160,12 @@ def test_one_question_in_eight_of_a_file_is_kept_apart() -> None:
 
 
 MEANT = replace(
-    MINING, meanings={"capital": Meaning(("seat of government", "main city"), ("which country is led from",))}
+    MINING, meanings={"capital": RelationMeaning(("seat of government", "main city"), ("which country is led from",))}
 )
 
 
-def meant_sets() -> list[Mined]:
-    return [Mined(MEANT, tuple(questions(*some)), sha * 64) for some, sha in (((0, 3), "a"), ((3, 5), "b"))]
+def meant_sets() -> list[MinedFile]:
+    return [MinedFile(MEANT, tuple(questions(*some)), sha * 64) for some, sha in (((0, 3), "a"), ((3, 5), "b"))]
 
 
 def test_a_checkpoint_reads_as_many_phrases_as_it_learned_with_and_an_old_one_none(tmp_path: Path) -> None:
@@ -184,9 +184,9 @@ def test_a_checkpoint_reads_as_many_phrases_as_it_learned_with_and_an_old_one_no
     assert (checkpoint.description.phrases, checkpoint.description.meaning) == (1, True)
     assert "it reads beside its words: 1, and all in" in (tmp_path / "star" / "README.md").read_text()
     words, bare = words_of(MEANT), words_of(MINING)
-    first = {**words, "capital": replace(words["capital"], meaning=Meaning(("seat of government",)))}
+    first = {**words, "capital": replace(words["capital"], meaning=RelationMeaning(("seat of government",)))}
     topic = Topic(Entity("p", "Peru"), mention="Peru", matched_name="Peru")
-    query = PathQuery("What is the main city of Peru?", (topic,), (RelationPath((Step("capital"),)),), (1.0,))
+    query = PathQuery("What is the main city of Peru?", (topic,), (RelationPath((RelationStep("capital"),)),), (1.0,))
 
     def scores(known: dict[str, RelationWords], num_phrases: int) -> list[float]:
         told = replace(checkpoint.description, phrases=num_phrases, similarity=0.0)

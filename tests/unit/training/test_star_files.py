@@ -21,7 +21,7 @@ from lodestar.models.star.examples import examples_of
 from lodestar.models.star.mined import is_mined, read_mined_file
 from lodestar.models.star.networks import DualEncoder
 from lodestar.models.star.scoring import Network, read_checkpoint
-from lodestar.models.training.checkpoint import write_folder
+from lodestar.models.training.checkpoint import write_checkpoint
 from lodestar.models.training.description import BadCheckpointError, load_description
 from safetensors.torch import load_file
 
@@ -196,7 +196,7 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(tmp_path: Pat
     backbone = tiny_backbone()
     bad = replace(before.description, figures={"x": object()})  # type: ignore[dict-item]
     with pytest.raises(TypeError):
-        write_folder(folder, bad, {"dual": Network(backbone, DualEncoder(backbone)).write}, "")
+        write_checkpoint(folder, bad, {"dual": Network(backbone, DualEncoder(backbone)).write}, "")
     assert read_checkpoint(folder).description == before.description
     assert not (folder / ".checkpoint.new").exists()
 

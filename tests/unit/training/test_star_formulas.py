@@ -15,8 +15,14 @@ from lodestar.models.star.batches import part_of
 from lodestar.models.star.cross_training import pool_of
 from lodestar.models.star.dual_training import iterate_continuations
 from lodestar.models.star.examples import ROOT, PathTable
-from lodestar.models.star.mixing import best_mix, first_path_figures, mix_scores, path_weights, shares_of
-from lodestar.models.star.networks import listwise, path_weighted_contrastive
+from lodestar.models.star.mixing import (
+    best_mix,
+    compute_target_shares,
+    first_path_figures,
+    mix_shortlist_scores,
+    path_weights,
+)
+from lodestar.models.star.networks import listwise_loss, path_weighted_contrastive_loss
 from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training.trainer import PENALTY, fit_calibration
 from torch import nn
@@ -70,12 +76,12 @@ def test_path_weighted_contrastive() -> None:
     negatives = 1.5 * math.exp(0.5 / 0.5) + 3.0 * math.exp(-0.5 / 0.5)
     first = -math.log(math.exp(2) / (math.exp(2) + negatives))
     second = -math.log(1 / (1 + negatives))
-    loss = path_weighted_contrastive(scores, is_positive, weights, 0.5)
+    loss = path_weighted_contrastive_loss(scores, is_positive, weights, 0.5)
     assert float(loss) == pytest.approx((2 * first + 0.5 * second) / 2)
     shares = torch.tensor([0.9, 0.1, 0.0, 0.0])
-    loss = path_weighted_contrastive(scores, is_positive, weights, 0.5, shares)
+    loss = path_weighted_contrastive_loss(scores, is_positive, weights, 0.5, shares)
     assert float(loss) == pytest.approx(0.9 * 2 * first + 0.1 * 0.5 * second)
-    alone = path_weighted_contrastive(scores, torch.arange(4) == 0, weights, 0.5)
+    alone = path_weighted_contrastive_loss(scores, torch.arange(4) == 0, weights, 0.5)
     assert float(alone) == pytest.approx(2 * -math.log(math.exp(2) / (math.exp(2) + negatives + 0.5)))
 
 
@@ -86,7 +92,7 @@ def test_path_weighted_contrastive() -> None:
 )
 def test_a_contrast_with_nothing_is_no_loss_and_no_gradient(is_positive: list[bool], weights: list[float]) -> None:
     scores = torch.tensor([0.3, 0.6], requires_grad=True)
-    loss = path_weighted_contrastive(scores, torch.tensor(is_positive), torch.tensor(weights), 0.05)
+    loss = path_weighted_contrastive_loss(scores, torch.tensor(is_positive), torch.tensor(weights), 0.05)
     loss.backward()  # type: ignore[no-untyped-call]
     assert loss.item() == pytest.approx(0.0, abs=1e-6)
     assert scores.grad is not None
@@ -97,22 +103,22 @@ def test_listwise() -> None:
     scores = torch.tensor([1.0, 0.0, -1.0])
     total = math.e + 1 + 1 / math.e
     expected = -(0.75 * math.log(math.e / total) + 0.25 * math.log(1 / math.e / total))
-    assert float(listwise(scores, torch.tensor([0.75, 0.0, 0.25]))) == pytest.approx(expected)
-    assert float(listwise(scores, torch.zeros(3))) == 0
+    assert float(listwise_loss(scores, torch.tensor([0.75, 0.0, 0.25]))) == pytest.approx(expected)
+    assert float(listwise_loss(scores, torch.zeros(3))) == 0
 
 
 def test_mixed_scores_order_the_shortlist_and_leave_the_others_below() -> None:
     stop = array(5.0, 4.0, 3.0, 0.0)
-    found = mix_scores(stop, array(-1.0, 2.0), np.array([0, 1]), 0.5)
+    found = mix_shortlist_scores(stop, array(-1.0, 2.0), np.array([0, 1]), 0.5)
     # (5 − 1)/2 and (4 + 2)/2; 3 would be above 2 and comes down, and 0 with it
     assert found.tolist() == pytest.approx([2.0, 3.0, 2.0 - GAP, -1.0 - GAP], abs=1e-6)
-    assert mix_scores(stop, array(9.0, 9.0), np.array([0, 1]), 0.0).tolist() == [5.0, 4.0, 3.0, 0.0]
-    assert mix_scores(stop, array(9.0, 8.0), np.array([0, 1]), 1.0).tolist() == [9.0, 8.0, 3.0, 0.0]
-    assert mix_scores(stop, array(), np.zeros(0, dtype=np.int64), 0.7).tolist() == stop.tolist()
+    assert mix_shortlist_scores(stop, array(9.0, 9.0), np.array([0, 1]), 0.0).tolist() == [5.0, 4.0, 3.0, 0.0]
+    assert mix_shortlist_scores(stop, array(9.0, 8.0), np.array([0, 1]), 1.0).tolist() == [9.0, 8.0, 3.0, 0.0]
+    assert mix_shortlist_scores(stop, array(), np.zeros(0, dtype=np.int64), 0.7).tolist() == stop.tolist()
 
 
 def test_a_shortlist_of_one_stays_first() -> None:
-    found = mix_scores(array(1.0, 2.0), array(-50.0), np.array([1]), 1.0)
+    found = mix_shortlist_scores(array(1.0, 2.0), array(-50.0), np.array([1]), 1.0)
     assert int(found.argmax()) == 1
 
 
@@ -144,20 +150,22 @@ def test_first_path_figures_by_question_and_by_topic() -> None:
 
 def test_shares_by_the_way_positives_are_chosen() -> None:
     asked = example()
-    by_f1 = shares_of(asked, "f1", 0.1)
+    by_f1 = compute_target_shares(asked, "f1", 0.1)
     assert by_f1.dtype == np.float32
     assert by_f1[[0, 7]].tolist() == pytest.approx([1.1 / (1.1 + 1 / 3 + 0.1), (1 / 3 + 0.1) / (1.1 + 1 / 3 + 0.1)])
     assert np.flatnonzero(by_f1).tolist() == [0, 7]
-    assert shares_of(asked, "hard", 0.1).tolist() == [1.0] + [0.0] * 8
-    assert shares_of(replace(asked, first_shortest=7), "single", 0.1).tolist() == [0.0] * 7 + [1.0, 0.0]
-    assert not shares_of(replace(asked, first_shortest=-1), "single", 0.1).any()
-    assert not shares_of(replace(asked, positive=np.zeros(9, dtype=np.bool_)), "hard", 0.1).any()
+    assert compute_target_shares(asked, "hard", 0.1).tolist() == [1.0] + [0.0] * 8
+    assert compute_target_shares(replace(asked, first_shortest=7), "single", 0.1).tolist() == [0.0] * 7 + [1.0, 0.0]
+    assert not compute_target_shares(replace(asked, first_shortest=-1), "single", 0.1).any()
+    assert not compute_target_shares(replace(asked, positive=np.zeros(9, dtype=np.bool_)), "hard", 0.1).any()
 
 
 def test_paths_of_an_annotator_are_the_positives_whatever_their_ends() -> None:
     positive = np.zeros(9, dtype=np.bool_)
     positive[[1, 7]] = True
-    assert shares_of(replace(example(), has_gold=True, positive=positive), "f1", 0.1)[[0, 1, 7]].tolist() == [
+    assert compute_target_shares(replace(example(), has_gold=True, positive=positive), "f1", 0.1)[
+        [0, 1, 7]
+    ].tolist() == [
         0,
         0.5,
         0.5,
@@ -201,7 +209,7 @@ def probability(score: float, slope: float, intercept: float) -> float:
 
 def test_the_pool_has_the_best_positives_and_never_a_path_to_an_answer_as_negative() -> None:
     asked = example()
-    shares = shares_of(asked, "f1", 0.1)
+    shares = compute_target_shares(asked, "f1", 0.1)
     stop = -np.arange(9, dtype=np.float32)  # the dual encoder ranks them as they stand
     kwargs = {"num_positives": 4, "num_negatives": 3}
     reach = pool_of(asked, shares, "reach", stop, chance=random.Random(1), **kwargs)

@@ -10,10 +10,10 @@ import pytest
 import torch
 from lodestar.models.star.batches import dual_batch
 from lodestar.models.star.config import DualOptions, PoolTrainingOptions
-from lodestar.models.star.cross_training import CrossReader, PoolObjective
+from lodestar.models.star.cross_training import CrossCandidateScorer, PoolObjective
 from lodestar.models.star.dual_training import DualObjective, iterate_continuations
-from lodestar.models.star.examples import Example, ExampleSet, RelationPair, RelationPairs
-from lodestar.models.star.mixing import shares_of
+from lodestar.models.star.examples import ExampleSet, QuestionExample, RelationExample, RelationExampleSet
+from lodestar.models.star.mixing import compute_target_shares
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.texts import CachedTokenizer
 from lodestar.models.text.verbalise import DirectedRelation, RelationWords, verbalise_hop
@@ -24,7 +24,7 @@ from tests.made.tiny_checkpoint import tiny_backbone
 from tests.unit.training.test_star_networks import learned, pool_objective
 
 RELATIONS = tuple(RelationWords("country", (text,)) for text in ("capital", "currency used", "borders", "treaty"))
-PAIR = RelationPair("Which currency do they use?", (1, 3))
+PAIR = RelationExample("Which currency do they use?", (1, 3))
 
 
 def dual_objective(**options: float) -> DualObjective:
@@ -32,7 +32,7 @@ def dual_objective(**options: float) -> DualObjective:
     network = DualEncoder(backbone).eval()
     learned(network)
     train = [example_set(0, 2)]
-    pairs = RelationPairs("some", "4" * 64, RELATIONS, (PAIR,))
+    pairs = RelationExampleSet("some", "4" * 64, RELATIONS, (PAIR,))
     settings = replace(DualOptions(batch_size=4), **options)  # type: ignore[arg-type]
     return DualObjective(network, CachedTokenizer(backbone.tokenizer), train, [], settings, TrainingOptions(), pairs)
 
@@ -78,9 +78,9 @@ def test_a_step_against_the_pair_loss_raises_the_pairs_relations() -> None:
     assert after[1] * after[3] > before[1] * before[3]
 
 
-def compute_loss(examples: ExampleSet, example: Example, stop: torch.Tensor, extend: torch.Tensor) -> float:
+def compute_loss(examples: ExampleSet, example: QuestionExample, stop: torch.Tensor, extend: torch.Tensor) -> float:
     """−Σ t log softmax(stop) − .7 Σ_length Σ t log softmax(extend) of a question."""
-    shares = shares_of(example, "f1", 0.1)
+    shares = compute_target_shares(example, "f1", 0.1)
     loss = -(torch.from_numpy(shares) * stop.log_softmax(0)).sum()
     for rows, beyond in iterate_continuations(examples.table, example.reachable, shares):
         loss -= 0.7 * (torch.from_numpy(beyond) * extend[torch.from_numpy(rows)].log_softmax(0)).sum()
@@ -139,7 +139,9 @@ def test_the_weights_of_paths_reach_the_contrastive_loss() -> None:
     network = CrossAttentiveScorer(tiny_backbone()).eval()
     learned(network)
     texts = CachedTokenizer(tiny_backbone().tokenizer)
-    objective = PoolObjective(network, CrossReader(), texts, train, train, stop, stop, options, TrainingOptions())
+    objective = PoolObjective(
+        network, CrossCandidateScorer(), texts, train, train, stop, stop, options, TrainingOptions()
+    )
     right = [example.reachable.at(np.flatnonzero(example.positive)[:1]) for example in asked]
     weight_of = []
     for classes in ([each.paths.tolist() for each in right], [each.negatives.paths.tolist() for each in asked]):

@@ -15,23 +15,23 @@ from lodestar.engine.evidence.chain import Chain, ChainStep
 from lodestar.engine.reorganising.rescoring import ShortlistRescorer
 from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.retrieval.scoring import PathQuery
-from lodestar.engine.steps import drive
-from lodestar.engine.values import Entity, RelationPath, Scored, Step, Topic
+from lodestar.engine.steps import run_steps
+from lodestar.engine.values import Entity, RelationPath, RelationStep, Scored, Topic
 from lodestar.models.star.backbone import (
     Backbone,
     Bert,
     PlainTokenizer,
-    describe_backbone,
     hidden_states,
     is_plain,
     open_pretrained,
     open_stored_backbone,
+    write_backbone_description,
 )
 from lodestar.models.star.batches import cross_batch, dual_batch
 from lodestar.models.star.config import END, PATH, QUESTION, DualOptions, PoolTrainingOptions
-from lodestar.models.star.cross_training import CrossReader, PoolObjective
+from lodestar.models.star.cross_training import CrossCandidateScorer, PoolObjective
 from lodestar.models.star.dual_training import DualObjective
-from lodestar.models.star.examples import RelationPair, RelationPairs
+from lodestar.models.star.examples import RelationExample, RelationExampleSet
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.scoring import Checkpoint, HopSequence, StarModel, read_checkpoint
 from lodestar.models.star.texts import MAX_PATH_TOKENS, MAX_QUESTION_TOKENS, CachedTokenizer
@@ -104,7 +104,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
 def test_the_encoder_that_scores_is_the_one_that_was_trained(tmp_path: Path) -> None:
     trained = tiny_backbone(3)
     trained.model.save_pretrained(tmp_path)  # type: ignore[operator]
-    describe_backbone(trained, tmp_path)
+    write_backbone_description(trained, tmp_path)
     scoring = open_stored_backbone("tiny", tmp_path).model
     assert isinstance(scoring, Bert)
     scoring.load_state_dict(trained.model.state_dict())
@@ -119,7 +119,7 @@ def test_the_encoder_that_scores_is_the_one_that_was_trained(tmp_path: Path) -> 
 def test_a_stored_tokenizer_gives_what_transformers_does(tmp_path: Path) -> None:
     """Without its import; the texts are longer than what the tokenizer was made for, odd or have special tokens."""
     trained = open_pretrained("all-MiniLM-L6-v2")
-    describe_backbone(trained, tmp_path)
+    write_backbone_description(trained, tmp_path)
     stored = open_stored_backbone("", tmp_path).tokenizer
     assert isinstance(stored, PlainTokenizer)
     ours, theirs = CachedTokenizer(stored), CachedTokenizer(trained.tokenizer)
@@ -288,9 +288,9 @@ def test_each_topic_is_masked_for_the_paths_that_leave_it(dual: DualEncoder, tex
     assert not torch.allclose(first, alone, atol=1e-2)
 
 
-def pairs() -> RelationPairs:
-    return RelationPairs(
-        "some", "4" * 64, tuple(WORDS.values()), (RelationPair("what is it", (0,)), RelationPair("is it", (2, 1)))
+def pairs() -> RelationExampleSet:
+    return RelationExampleSet(
+        "some", "4" * 64, tuple(WORDS.values()), (RelationExample("what is it", (0,)), RelationExample("is it", (2, 1)))
     )
 
 
@@ -305,7 +305,7 @@ def dual_objective() -> DualObjective:
 def pool_objective(options: PoolTrainingOptions, *, dual: bool = False) -> PoolObjective:
     train = [example_set(0, 4)]
     network = DualEncoder(tiny_backbone()) if dual else CrossAttentiveScorer(tiny_backbone())
-    reader = DualReader() if dual else CrossReader()
+    reader = DualReader() if dual else CrossCandidateScorer()
     stop = [[np.zeros(len(e.reachable), dtype=np.float32) for e in train[0].examples]]
     return PoolObjective(
         network,
@@ -474,7 +474,7 @@ def query(prefix: str) -> PathQuery:
     def topic(name: str) -> Topic:
         return Topic(Entity(f"{prefix}{name}", name), 10, mention=name, matched_name=name)
 
-    paths = tuple(RelationPath((Step(name, inverse=inverse),)) for name, inverse in HOPS) * 2
+    paths = tuple(RelationPath((RelationStep(name, inverse=inverse),)) for name, inverse in HOPS) * 2
     topics = (topic("Peru"),) * 6 + (topic("Lima"),) * 6
     return PathQuery("What is the capital of Peru?", topics, paths, (0.0,) * 12)
 
@@ -503,7 +503,7 @@ def test_the_first_chains_are_read_and_both_scores_blended(checkpoint: Checkpoin
     topics = tuple(dict.fromkeys(asked.topics))
     evidence = evidence_of(*chains, text=asked.question, topics=topics)
     rescoring = ShortlistRescorer(scorer, shortlist=5, mix=0.7, link_weight=1.0)
-    (found,) = drive(rescoring.reorganise([evidence]), lambda _: [])
+    (found,) = run_steps(rescoring.reorganise([evidence]), lambda _: [])
     read = StarModel(checkpoint).cross(
         [(asked.question, asked.topics[i].mention, (hop,)) for i, hop in enumerate(list(HOPS.values())[:5])]
     )

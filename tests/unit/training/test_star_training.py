@@ -15,7 +15,7 @@ from lodestar.engine.errors import UsageError
 from lodestar.engine.training.running import check_disjoint_sets, training_config
 from lodestar.models.star.config import PAPER, StarConfig
 from lodestar.models.star.kind import KIND
-from lodestar.models.star.mined import Mined
+from lodestar.models.star.mined import MinedFile
 from lodestar.models.star.training import CROSS, DUAL
 from lodestar.models.training.checkpoint import TrainingState, TrainingStateError, read_state, write_state
 from lodestar.models.training.loop import _Training, train
@@ -26,7 +26,7 @@ from lodestar.models.training.objective import (
     encoder_and_heads,
     select_trained_weights,
 )
-from lodestar.models.training.trainer import Watcher
+from lodestar.models.training.trainer import TrainingCallbacks
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
@@ -258,7 +258,7 @@ def test_a_state_that_cannot_be_written_is_an_error_of_the_disk(tmp_path: Path) 
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> tuple[Mined, Mined, str]:
+def data(tmp_path_factory: pytest.TempPathFactory) -> tuple[MinedFile, MinedFile, str]:
     folder = tmp_path_factory.mktemp("mined")
     torch.set_num_threads(1)
     return mined(folder, 0, 3), mined(folder, 3, 5), str(tiny_encoder(folder / "encoder"))
@@ -278,12 +278,12 @@ def with_training(config: StarConfig, changes: dict[str, Any]) -> StarConfig:
     )
 
 
-def watcher(name: str, epoch: int, step: int) -> Watcher:
+def watcher(name: str, epoch: int, step: int) -> TrainingCallbacks:
     def report(now: str, now_epoch: int, done: int, _total: int, _loss: float) -> None:
         if (now, now_epoch, done) == (name, epoch, step):
             raise StoppedError
 
-    return Watcher(step=report)
+    return TrainingCallbacks(step=report)
 
 
 def networks(folder: Path) -> dict[str, bytes]:
@@ -291,7 +291,7 @@ def networks(folder: Path) -> dict[str, bytes]:
 
 
 def test_star_taken_up_again_and_again_comes_to_the_same_checkpoint(
-    data: tuple[Mined, Mined, str], tmp_path: Path
+    data: tuple[MinedFile, MinedFile, str], tmp_path: Path
 ) -> None:
     learned, chosen, encoder = data
     whole = train_sets(KIND, config(encoder), [learned], [chosen], tmp_path / "whole")
@@ -307,7 +307,7 @@ def test_star_taken_up_again_and_again_comes_to_the_same_checkpoint(
     assert sorted(path.name for path in (tmp_path / "parts").iterdir()) == ["README.md", "cross", "dual", "star.json"]
 
 
-def test_seconds_between_saves_are_nobodys_business(data: tuple[Mined, Mined, str], tmp_path: Path) -> None:
+def test_seconds_between_saves_are_nobodys_business(data: tuple[MinedFile, MinedFile, str], tmp_path: Path) -> None:
     learned, chosen, encoder = data
     with pytest.raises(StoppedError):
         train_sets(KIND, config(encoder), [learned], [chosen], tmp_path, watcher=watcher(CROSS, 0, 2))
@@ -316,14 +316,14 @@ def test_seconds_between_saves_are_nobodys_business(data: tuple[Mined, Mined, st
 
 
 def test_another_configuration_or_other_data_is_refused_until_it_begins_anew(
-    data: tuple[Mined, Mined, str], tmp_path: Path
+    data: tuple[MinedFile, MinedFile, str], tmp_path: Path
 ) -> None:
     learned, chosen, encoder = data
     with pytest.raises(StoppedError):
         train_sets(KIND, config(encoder), [learned], [chosen], tmp_path, watcher=watcher(DUAL, 0, 2))
     other = with_training(config(encoder), {"seed": 1})
 
-    def again(asked: StarConfig, train_on: Mined, *, fresh: bool = False) -> None:
+    def again(asked: StarConfig, train_on: MinedFile, *, fresh: bool = False) -> None:
         train_in(KIND, asked, [train_on], [chosen], tmp_path, fresh=fresh, watcher=watcher(DUAL, 0, 1))
 
     with pytest.raises(UsageError, match=r"\(training differs\): name another --out, or give --fresh"):
@@ -337,7 +337,9 @@ def test_another_configuration_or_other_data_is_refused_until_it_begins_anew(
         again(other, learned, fresh=True)
 
 
-def test_a_folder_that_cannot_be_read_as_an_encoder_is_one_line(data: tuple[Mined, Mined, str], tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_read_as_an_encoder_is_one_line(
+    data: tuple[MinedFile, MinedFile, str], tmp_path: Path
+) -> None:
     from lodestar.engine.errors import EncoderError
 
     (tmp_path / "nothing").mkdir()
@@ -347,8 +349,8 @@ def test_a_folder_that_cannot_be_read_as_an_encoder_is_one_line(data: tuple[Mine
 
 
 def test_questions_in_common_are_refused_by_words_and_topic() -> None:
-    def of(first: int, last: int) -> Mined:
-        return Mined(MINING, tuple(questions(first, last)), "")
+    def of(first: int, last: int) -> MinedFile:
+        return MinedFile(MINING, tuple(questions(first, last)), "")
 
     check_disjoint_sets([of(0, 3)], [of(3, 6)])
     with pytest.raises(UsageError, match=r"--dev: 2 of its questions .* \(the first is capital-Chile\)"):
@@ -385,7 +387,9 @@ def test_the_paper_preset_is_the_papers_setting() -> None:
     assert (PAPER.scorer, PAPER.mix) == ("cross", 1.0)
 
 
-def test_the_checkpoint_has_the_weights_of_the_best_epoch(data: tuple[Mined, Mined, str], tmp_path: Path) -> None:
+def test_the_checkpoint_has_the_weights_of_the_best_epoch(
+    data: tuple[MinedFile, MinedFile, str], tmp_path: Path
+) -> None:
     learned, chosen, encoder = data
     similar = replace(config(encoder), scorer="similarity")
     said: list[tuple[str, int]] = []
@@ -395,7 +399,7 @@ def test_the_checkpoint_has_the_weights_of_the_best_epoch(data: tuple[Mined, Min
         [learned],
         [chosen],
         tmp_path,
-        watcher=Watcher(epoch=lambda name, epoch, _: said.append((name, epoch))),
+        watcher=TrainingCallbacks(epoch=lambda name, epoch, _: said.append((name, epoch))),
     )
     assert said == [(DUAL, 0), (DUAL, 1)]
     assert set(description.figures) == {DUAL}

@@ -14,10 +14,10 @@ import pytest
 import torch
 from lodestar.engine.retrieval.dual_encoder import star_scorer
 from lodestar.engine.retrieval.scoring import PathQuery
-from lodestar.engine.values import Entity, RelationPath, Step, Topic
+from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.gril.config import GrilConfig, GrowOptions
 from lodestar.models.gril.kind import KIND as GRIL
-from lodestar.models.gril.network import EncodedQuestions
+from lodestar.models.gril.network import EncodedSubgraphs
 from lodestar.models.gril.objective import score_triples
 from lodestar.models.gril.training import read_graph_retriever
 from lodestar.models.reg_entity.config import EntityConfig
@@ -120,7 +120,7 @@ def test_gril_and_its_hops(tmp_path: Path) -> None:
     hops = train_sets(GRIL, config, *sets, tmp_path, encode=encode, beside=()).figures["hops"]
     assert hops["accuracy"] >= 0.95 > hops["majority"] + 0.3
     _, network = read_graph_retriever(tmp_path)
-    check(right_first(score_triples(network, [EncodedQuestions(GRAPHS, encode, CPU)])), similarity_of_triples())
+    check(right_first(score_triples(network, [EncodedSubgraphs(GRAPHS, encode, CPU)])), similarity_of_triples())
 
 
 def test_reg_path(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_star(tmp_path: Path) -> None:
     )
     train_sets(STAR, config, [mine(LEARN)], [mine(CHOOSE)], tmp_path / "star")
     scorer = star_scorer(WORDS, StarModel(read_checkpoint(tmp_path / "star")), lambda _: pytest.fail("no similarity"))
-    paths = tuple(RelationPath(tuple(Step(NAMES[step]) for step in path)) for path in PATHS)
+    paths = tuple(RelationPath(tuple(RelationStep(NAMES[step]) for step in path)) for path in PATHS)
     found = []
     for asked in TEST:
         name = ENTITIES[asked.topic]

@@ -11,18 +11,24 @@ from typing import Any, ClassVar
 import pytest
 import torch
 from lodestar.models.training.checkpoint import TrainingStateError, check_checkpoint, read_weights, write_weights
-from lodestar.models.training.description import BadCheckpointError, ModelDescription, QuestionKey, TrainedOn, kind_of
+from lodestar.models.training.description import (
+    BadCheckpointError,
+    ModelDescription,
+    QuestionKey,
+    TrainingDataRecord,
+    read_checkpoint_kind,
+)
 from lodestar.models.training.kind import PATHS, Inputs, ModelKind, Outcome, Phase, Training
 from lodestar.models.training.loop import TrainingResult
 from lodestar.models.training.objective import Figures, ParameterGroup, TrainingOptions, select_trained_weights
-from lodestar.models.training.trainer import Watcher, delete_training
+from lodestar.models.training.trainer import TrainingCallbacks, delete_training
 from safetensors import safe_open
 from torch import Tensor, nn
 
 from tests.made.trainings import train_sets
 
 OPTIONS = TrainingOptions(epochs=2, patience=9, save_every_s=0.0)
-LEARNED_FROM = TrainedOn("questions", "1" * 64, "2" * 64, "3" * 64, num_questions=4, max_hop=2)
+LEARNED_FROM = TrainingDataRecord("questions", "1" * 64, "2" * 64, "3" * 64, num_questions=4, max_hop=2)
 
 
 class Adapted(nn.Module):
@@ -89,7 +95,7 @@ class AdaptedConfig:
 class Learned:
     """A set of questions that nothing is read of."""
 
-    trained_on: TrainedOn = LEARNED_FROM
+    trained_on: TrainingDataRecord = LEARNED_FROM
     sha256: str = "x"
     question_keys: tuple[QuestionKey, ...] = ()
 
@@ -103,7 +109,7 @@ class Adaptation:
         self.config = AdaptedConfig(seed)
         self.learned = Learned()
 
-    def run(self, folder: Path, watcher: Watcher | None = None) -> AdaptedDescription:
+    def run(self, folder: Path, watcher: TrainingCallbacks | None = None) -> AdaptedDescription:
         kind = ModelKind(
             name="adapted",
             title="Adapted",
@@ -137,12 +143,12 @@ class StoppedError(Exception):
     pass
 
 
-def stop_at(phase: str, epoch: int, step: int) -> Watcher:
+def stop_at(phase: str, epoch: int, step: int) -> TrainingCallbacks:
     def report(now: str, now_epoch: int, done: int, _total: int, _loss: float) -> None:
         if (now, now_epoch, done) == (phase, epoch, step):
             raise StoppedError
 
-    return Watcher(step=report)
+    return TrainingCallbacks(step=report)
 
 
 def test_phases_run_in_their_order_each_with_its_seed(tmp_path: Path) -> None:
@@ -226,9 +232,9 @@ def test_a_training_killed_while_it_wrote_its_checkpoint_is_taken_up(tmp_path: P
 
 def test_the_reader_is_chosen_by_kind(tmp_path: Path) -> None:
     Adaptation().run(tmp_path)
-    assert kind_of(tmp_path, ("star", "adapted")) == "adapted"
+    assert read_checkpoint_kind(tmp_path, ("star", "adapted")) == "adapted"
     with pytest.raises(BadCheckpointError, match=r"expected a checkpoint with star\.json or gril\.json, found none"):
-        kind_of(tmp_path, ("star", "gril"))
+        read_checkpoint_kind(tmp_path, ("star", "gril"))
     said = (tmp_path / "adapted.json").read_text(encoding="utf-8")
     (tmp_path / "adapted.json").write_text(said.replace('"kind": "adapted"', '"kind": "star"'), encoding="utf-8")
     with pytest.raises(BadCheckpointError, match="expected format 2 and kind adapted, found 2 and 'star'"):
