@@ -51,9 +51,8 @@ def parse_completion(body: bytes, prompt: Prompt, model: str, name: str) -> Comp
     if finish == "content_filter":
         return Completion("", "its content filter stopped the reply", usage, model=model)
     if finish == "length" and (prompt.max_tokens is None or not prompt.is_read(content)):
-        raise UnusableReplyError(
-            f"{name} was cut off at its output limit: raise the limit on the server, or use another model", completion
-        )
+        limit = "the server's output limit: raise it" if prompt.max_tokens is None else f"{prompt.max_tokens} tokens"
+        raise UnusableReplyError(f"{name} was cut off at {limit}, or use another model", completion)
     if not content.strip():
         raise UnusableReplyError(f"{name} sent an empty reply: try again, or use another model", completion)
     if len(content) > MAX_REPLY_CHARS:

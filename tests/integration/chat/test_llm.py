@@ -255,7 +255,7 @@ def test_an_empty_reply_is_one_line(ask: Ask, found: Evidence[Chain], content: o
 
 def test_a_reply_that_was_cut_at_the_output_limit_is_one_line(ask: Ask, found: Evidence[Chain]) -> None:
     message, _ = failure([says('{"answers": ["Li', finish_reason="length")], ask, found)
-    assert "cut off at its output limit" in message
+    assert "cut off at 400 tokens" in message
 
 
 def test_prose_where_json_was_asked_for_is_an_error_that_does_not_quote_it(ask: Ask, found: Evidence[Chain]) -> None:

@@ -1,0 +1,224 @@
+"""The figures of docs/results-llm.md: what a language model makes of the evidence that each recipe finds.
+
+    python -m benchmarks.accuracy.language_model --data FOLDER --work FOLDER --star FOLDER --reg-triple FOLDER \\
+        --limit 100 --weights model.gguf > docs/results-llm.md
+
+The language model is that of the settings (docs/llm.md). The data folder has fb237/ and metaqa/; each graph is loaded
+into an embedded server of its own under the work folder, where the runs stay: the same command goes on after a stop,
+and asks only what was not asked yet. Questions are a sample of the dev sets by the seed 0, topics given, one at a time.
+Rows whose checkpoint is not given are left out. ``--print-only`` prints the page of the runs that are there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean, median
+
+from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, compare_pairs
+from lodestar.engine.evaluation.record import Record
+from lodestar.engine.evaluation.report import make_report, read_records, read_report, write_report
+from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
+from lodestar.engine.neo4j.instance import ServerPair
+from lodestar.engine.recipes.recipe import Recipe, read_recipe
+from lodestar.engine.settings import Settings, resolve
+from lodestar.loaders.loads.loading import LoadOptions, load_embedded
+from lodestar.loaders.questions.question_sets import read_questions
+
+from ..pages.results import AskedGraph, graphs
+
+READS = "answerer.kind=llm"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A recipe and how it is answered from; `over` is the row that its differences are over."""
+
+    name: str
+    line: str
+    options: tuple[str, ...] = ()
+    over: str = ""
+
+
+ROWS = (
+    Row("closed-book", "similarity", ("answerer.kind=closed-book",)),
+    Row("similarity, best chain", "similarity"),
+    Row("similarity", "similarity", (READS,), "similarity, best chain"),
+    Row("star, best chain", "star"),
+    Row("star, reader", "star", ("answerer.kind=reader",), "star, best chain"),
+    Row("star", "star", (READS,), "star, best chain"),
+    Row("star, with an example", "star", (READS, "answerer.example=answer"), "star"),
+    Row("star, choosing names", "star", (READS, "answerer.choose=always"), "star"),
+    Row("star + path-pooling", "star + path-pooling", (READS, "answerer.reads=25"), "star"),
+    Row("star + fi", "star + fi", (READS, "fi.fine=false", "fi.tau_model=0.995"), "star"),
+    Row("reg-triple, best chain", "reg-triple"),
+    Row("reg-triple, reader", "reg-triple", ("answerer.kind=reader",), "reg-triple, best chain"),
+    Row("reg-triple", "reg-triple", (READS, "answerer.reads=50"), "reg-triple, best chain"),
+    Row("reg-triple + reorganise", "reg-triple + reorganise", (READS, "answerer.reads=50"), "reg-triple"),
+)
+
+
+def read_row_recipe(row: Row, checkpoints: dict[str, Path], max_hop: int) -> Recipe | None:
+    """Return the recipe of a row, None where a checkpoint of its parts is not given."""
+    parts = row.line.replace("|", "+").split("+")
+    needed = [name.strip() for name in parts if name.strip() in ("star", "reg-triple")]
+    if any(name not in checkpoints for name in needed):
+        return None
+    own = [f"{name}.checkpoint={json.dumps(str(checkpoints[name]))}" for name in needed]
+    recipe = read_recipe(row.line, [*own, *row.options])
+    part = recipe.part_with("max_hop")
+    return read_recipe(recipe, options={f"{part}.max_hop": max_hop}) if part else recipe
+
+
+def ask(
+    asked: AskedGraph,
+    settings: Settings,
+    work: Path,
+    rows: Sequence[Row],
+    checkpoints: dict[str, Path],
+    limit: int,
+) -> None:
+    """Ask the questions over a graph by each row."""
+    server = ServerPair.of(replace(settings, name=asked.name))
+    load_embedded(asked.source, server, LoadOptions(staging=work / "staging"))
+    server.start(progress=False)
+    try:
+        for row in rows:
+            for path, max_hop in asked.files:
+                recipe = read_row_recipe(row, checkpoints, max_hop)
+                if recipe is None:
+                    continue
+                questions = read_questions(str(path))
+                folder = folder_of(work, path, row)
+                print(f"{row.name}: {path.name}", file=sys.stderr, flush=True)
+                options = RunOptions(folder, limit=limit, diagnose=False)
+                run = ask_remaining_questions(questions, recipe, replace(settings, name=asked.name), options)
+                write_report(folder, make_report(run))
+    finally:
+        server.stop()
+
+
+def folder_of(work: Path, path: Path, row: Row) -> Path:
+    """Return where a run is kept."""
+    return work / "runs" / f"{path.name.partition('.')[0]} {row.name}"
+
+
+def write_page(files: Sequence[Path], rows: Sequence[Row], work: Path, about: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of the page: for each file a row for each run that is there."""
+    yield from about
+    for path in files:
+        runs = {
+            row.name: read_records(str(folder_of(work, path, row)))
+            for row in rows
+            if (folder_of(work, path, row) / "report.json").exists()
+        }
+        if not runs:
+            continue
+        what = read_report(str(folder_of(work, path, next(row for row in rows if row.name in runs))))["what"]
+        yield f"\n## {path.name.partition('.')[0]}, sha256 `{what['dataset']['sha256'][:12]}`\n"
+        yield (
+            "| evidence, reader | n | Hits@1 | F1 | precision, recall | over | difference in F1, p "
+            "| tokens read, written | seconds p50 | failed |"
+        )
+        yield "|" + " --- |" * 10
+        for row in rows:
+            if row.name in runs:
+                yield write_row(row, runs)
+
+
+def write_row(row: Row, runs: dict[str, list[Record]]) -> str:
+    """Return a row of the table."""
+    records = runs[row.name]
+    f1 = {record.id: record.scores["strict/f1"] for record in records}
+    difference = ""
+    if row.over in runs:
+        other = {record.id: record.scores["strict/f1"] for record in runs[row.over]}
+        both = [id_ for id_ in f1 if id_ in other]
+        test = compare_pairs([f1[id_] for id_ in both], [other[id_] for id_ in both])
+        low, high = test.interval.low, test.interval.high
+        difference = f"{test.difference:+.3f} [{low:+.3f}, {high:+.3f}], {test.p_value:.3f}"
+    read = [record.num_prompt_tokens for record in records if record.num_prompt_tokens is not None]
+    written = [record.num_completion_tokens for record in records if record.num_completion_tokens is not None]
+    cells = [
+        row.name,
+        str(len(records)),
+        with_interval([record.scores["strict/hits_at_1"] for record in records]),
+        with_interval(list(f1.values())),
+        f"{mean_of(records, 'strict/precision')}, {mean_of(records, 'strict/recall')}",
+        row.over if difference else "",
+        difference,
+        f"{fmean(read):,.0f}, {fmean(written):,.0f}" if read and written else "",
+        f"{median(record.seconds['total'] for record in records if 'total' in record.seconds):.1f}",
+        str(sum(record.failure is not None for record in records)),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def with_interval(values: Sequence[float]) -> str:
+    """Return the mean with its 95 % interval."""
+    interval = bootstrap_interval(values)
+    return f"{fmean(values):.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def mean_of(records: Sequence[Record], metric: str) -> str:
+    """Return the mean of a metric."""
+    return f"{fmean(record.scores[metric] for record in records):.3f}"
+
+
+def describe_run(given: argparse.Namespace, settings: Settings) -> Iterator[str]:
+    """Yield the head of the page."""
+    yield "# Answers read by a language model\n"
+    yield "Written by `python -m benchmarks.accuracy.language_model --data FOLDER …`, nothing by hand below this line."
+    yield f"The model is `{given.model or settings.llm_model}`" + (
+        f" ({given.weights.name}, sha256 `{hash_of(given.weights)}`)." if given.weights else "."
+    )
+    yield (
+        f"Dev questions, {given.limit} of each file by the seed 0, topics given, asked one at a time on two cores; "
+        "strict matching, 95 % bootstrap intervals. *over* is the row that the paired difference is over. Seconds are "
+        "those of a whole question; tokens are means."
+    )
+
+
+def hash_of(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def main() -> None:
+    """Ask, and print the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with fb237/ and metaqa/")
+    parser.add_argument("--work", type=Path, required=True, help="folder of servers and runs, kept")
+    parser.add_argument("--only", choices=("fb237", "metaqa"), help="one graph")
+    parser.add_argument("--rows", nargs="+", help="names of rows (default: all)")
+    parser.add_argument("--limit", type=int, default=100, help="questions of each file (default: %(default)s)")
+    parser.add_argument("--star", type=Path, help="checkpoint of star")
+    parser.add_argument("--reg-triple", type=Path, help="checkpoint of reg-triple")
+    parser.add_argument("--weights", type=Path, help="file of the model, whose hash the page names")
+    parser.add_argument("--model", help="the model's name on the page (default: that of the settings)")
+    parser.add_argument("--print-only", action="store_true", help="the page of the runs that are there")
+    given = parser.parse_args()
+    settings = replace(resolve(), home=str(given.work / "home"), llm_cache=str(given.work / "replies.sqlite"))
+    named = {"star": given.star, "reg-triple": given.reg_triple}
+    checkpoints = {name: folder.resolve() for name, folder in named.items() if folder}
+    rows = [row for row in ROWS if not given.rows or row.name in given.rows]
+    some = [
+        each
+        for each in graphs(given.data, "dev")
+        if each.name in ((given.only,) if given.only else ("fb237", "metaqa"))
+    ]
+    if not given.print_only:
+        for each in some:
+            ask(each, settings, given.work, rows, checkpoints, given.limit)
+    files = [path for each in some for path, _ in each.files]
+    print("\n".join(write_page(files, ROWS, given.work, list(describe_run(given, settings)))))
+
+
+if __name__ == "__main__":
+    main()
