@@ -238,29 +238,29 @@ class Engine:
         graph and used by the next question. Raises `UsageError` for a relation that is not there, `InputError` for a
         phrase that cannot be one.
         """
-        from .relations.describing import describe_relations, words_of
+        from .relations.describing import add_relation_descriptions, words_of
 
         catalogue = self.gateway().fetch(read_catalogue())
-        return describe_relations(self.gateway(), catalogue, words_of(catalogue, words.items()))
+        return add_relation_descriptions(self.gateway(), catalogue, words_of(catalogue, words.items()))
 
     def describe_file(self, path: str | Path) -> DescriptionReport:
         """Say it by a file: lines of a relation and phrases, parted by tabs; see `relations.describing.read_words`."""
-        from .relations.describing import describe_relations, read_descriptions
+        from .relations.describing import add_relation_descriptions, read_descriptions
 
         catalogue = self.gateway().fetch(read_catalogue())
-        return describe_relations(self.gateway(), catalogue, read_descriptions(Path(path), catalogue))
+        return add_relation_descriptions(self.gateway(), catalogue, read_descriptions(Path(path), catalogue))
 
     def describe_by_llm(
         self, *, max_calls: int | None = None, say: Callable[[str], None] = lambda _line: None
     ) -> DescriptionReport:
         """Have the language model of the settings say it, once for each relation; see `relations.by_llm`."""
         from .relations.by_llm import phrases_by_llm
-        from .relations.describing import describe_relations
+        from .relations.describing import add_relation_descriptions
 
         settings = self.settings if max_calls is None else replace(self.settings, llm_max_calls=max_calls)
         catalogue = self.gateway().fetch(read_catalogue())
         words, left_out = phrases_by_llm(self.gateway(), catalogue, settings, self.resources.vectors, say=say)
-        return describe_relations(self.gateway(), catalogue, words, left_out)
+        return add_relation_descriptions(self.gateway(), catalogue, words, left_out)
 
     def undescribe(self, relations: Sequence[str] = (), *, origin: str | None = None) -> DescriptionReport:
         """Take back what was said of relations, or of all: by user and language model, or by one of them."""

@@ -32,7 +32,7 @@ class Hub(NamedTuple):
     degree: int
 
 
-class EntityNeighbours(NamedTuple):
+class NumberedNeighbours(NamedTuple):
     """An entity and its neighbours, by numbers that are valid within one stream."""
 
     entity: int
@@ -53,14 +53,14 @@ def read_hubs(limit: int) -> Request[tuple[Hub, ...]]:
     )
 
 
-def stream_neighbours() -> Request[EntityNeighbours]:
+def stream_neighbours() -> Request[NumberedNeighbours]:
     """Stream every entity with its neighbours (reads every relationship); for `Gateway.stream`."""
 
-    def decode(rows: Sequence[Row]) -> EntityNeighbours:
+    def decode(rows: Sequence[Row]) -> NumberedNeighbours:
         entity, neighbours = rows[0]
         if entity is None:
             raise GraphError("this Neo4j numbers its nodes in an unknown way: use --no-components")
-        return EntityNeighbours(entity, neighbours)
+        return NumberedNeighbours(entity, neighbours)
 
     return Request(template("stream_neighbours"), {}, decode)
 

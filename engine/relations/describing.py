@@ -200,7 +200,7 @@ def find_relation(catalogue: Catalogue, written: str) -> tuple[RelationInfo, boo
     return _Names(catalogue).find(written)
 
 
-def describe_relations(
+def add_relation_descriptions(
     gateway: Gateway,
     catalogue: Catalogue,
     words: Mapping[str, RelationDescription],
@@ -338,7 +338,7 @@ def describe_from_source(gateway: Gateway, stated: Iterable[StatedWords] = ()) -
         new = [p for p in dict.fromkeys(phrases[name]) if p.text.casefold() not in texts]
         description = None if known[name].description else descriptions.get(name)
         words[name] = RelationDescription(None, description, tuple(new[: max(0, room)]))
-    describe_relations(gateway, Catalogue(tuple(known.values())), words, cut=True)
+    add_relation_descriptions(gateway, Catalogue(tuple(known.values())), words, cut=True)
 
 
 def describe_from_file(gateway: Gateway, path: Path) -> None:
@@ -346,7 +346,7 @@ def describe_from_file(gateway: Gateway, path: Path) -> None:
     warning."""
     catalogue = gateway.fetch(read_catalogue())
     left_out: Counter[str] = Counter()
-    describe_relations(gateway, catalogue, read_descriptions(path, catalogue, left_out), cut=True)
+    add_relation_descriptions(gateway, catalogue, read_descriptions(path, catalogue, left_out), cut=True)
     for reason, number in left_out.items():
         _log.warning("%s: left out %s %s", path, f"{number:,}", reason)
 

@@ -34,7 +34,7 @@ from .lookup import (
     tail_label,
 )
 from .manifest import Manifest, check_graph_was_loaded, ensure_schema, labels_of, make_write_request
-from .names import BASE_LOAD, Name, add_load_names, format_name_properties
+from .names import BASE_LOAD, Name, add_load_names, make_name_properties
 from .relations import relation_rows
 from .stated import CHECKSUM_MODULUS, LANGUAGE, End, LiteralValue, Stated, TripleKey, fault_of_id, parse_stated_triples
 
@@ -194,7 +194,7 @@ def _add(stated: Sequence[_Read], said: Mapping[str, Sequence[Name]]) -> Steps[C
         )
         num_names += len(names) - len(known)
         if id_ in touched or names != known:
-            entities.append(format_name_properties(names).as_row(id_))
+            entities.append(make_name_properties(names).as_row(id_))
     num_known = len(triples) - len(created)
     if not entities:
         return ChangeReport(num_known=num_known)

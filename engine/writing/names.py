@@ -58,7 +58,7 @@ def parse_name_properties(name: str | None, aliases: Sequence[str] | None, tags:
     return tuple(_read(text, tag, position) for position, (text, tag) in enumerate(zip(texts, tag_list, strict=True)))
 
 
-def format_name_properties(names: Sequence[Name]) -> NameProperties:
+def make_name_properties(names: Sequence[Name]) -> NameProperties:
     """Return the properties of these names; `parse_name_properties` inverts it."""
     if not names:
         return NameProperties(None, None, None, None)

@@ -11,7 +11,7 @@ from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.templates import Request, Row, split_into_requests, template
 from ...engine.progress import Progress, ignore_progress
 from ...engine.writing.manifest import ensure_name_index, make_write_request
-from ...engine.writing.names import Name, NameProperties, build_search_terms, format_name_properties
+from ...engine.writing.names import Name, NameProperties, build_search_terms, make_name_properties
 from ..writing.online_writer import BATCH_SIZE
 from .loading import load_lock
 
@@ -89,7 +89,7 @@ def _read_stored(name: object, aliases: object, tags: str | None) -> _Stored:
 
 
 def _mend(names: _Stored) -> NameProperties:
-    return format_name_properties(tuple(Name(text, is_alias=place > 0) for place, text in enumerate(names.texts)))
+    return make_name_properties(tuple(Name(text, is_alias=place > 0) for place, text in enumerate(names.texts)))
 
 
 def _write(rows: Sequence[Mapping[str, object]]) -> Request[int]:

@@ -14,7 +14,7 @@ from ...engine.progress import Progress, ignore_progress
 from ...engine.relations.describing import describe_from_source, read_source_descriptions, remove_descriptions
 from ...engine.relations.kinds import refresh_end_kinds
 from ...engine.writing.manifest import labels_of, make_write_request
-from ...engine.writing.names import Name, format_name_properties, parse_name_properties, remove_load_names
+from ...engine.writing.names import Name, make_name_properties, parse_name_properties, remove_load_names
 from ...engine.writing.relations import refresh_counts
 from ..writing.online_writer import BATCH_SIZE
 from .loading import load_lock
@@ -103,7 +103,7 @@ def _mark(gateway: Gateway, load: int) -> str | None:
 def _unload_names(gateway: Gateway, load: int, label: str, batch_size: int) -> None:
     names = gateway.stream(_stream_names_of(label))
     changed = (
-        format_name_properties(rest).as_row(id_)
+        make_name_properties(rest).as_row(id_)
         for id_, known in names
         if (rest := remove_load_names(known, load)) != known
     )

@@ -14,7 +14,7 @@ from ...engine.neo4j.load_lock import OpenTransaction
 from ...engine.neo4j.templates import Request, split_into_requests, template
 from ...engine.progress import Progress, ignore_progress
 from ...engine.writing.manifest import Manifest, begin_load, finish_load, labels_of, make_write_request, write_relations
-from ...engine.writing.names import BASE_LOAD, Name, add_load_names, format_name_properties, parse_name_properties
+from ...engine.writing.names import BASE_LOAD, Name, add_load_names, make_name_properties, parse_name_properties
 from ...engine.writing.relations import (
     RelationFacts,
     RelationRow,
@@ -96,7 +96,7 @@ class OnlineWriter:
         for row in rows:
             stated = parse_name_properties(row["name"], row["aliases"], row["name_tags"])
             merged.append(
-                format_name_properties(add_load_names(known.get(row["id"], ()), stated, load)).as_row(row["id"])
+                make_name_properties(add_load_names(known.get(row["id"], ()), stated, load)).as_row(row["id"])
             )
         return merged
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lodestar.engine.neo4j.catalogue import Phrase, RelationInfo, read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.relations.describing import describe_relations, remove_descriptions, words_of
+from lodestar.engine.relations.describing import add_relation_descriptions, remove_descriptions, words_of
 from lodestar.loaders.formats.by_name import source_class
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.loading import load as load_source
@@ -106,7 +106,7 @@ def test_what_a_source_says_gives_way_to_the_user_and_comes_once(
     load(rdf_with_base(tmp_path), gateway, tmp_path)
     catalogue = gateway.fetch(read_catalogue())
     words = words_of(catalogue, [("P36", ["label=main city", "description=where it rules", "rules from"])])
-    describe_relations(gateway, catalogue, words)
+    add_relation_descriptions(gateway, catalogue, words)
     for mode in ("append", "replace"):
         relation = load(rdf_with_base(tmp_path), gateway, tmp_path, mode=mode, force=True)
         assert (relation.shown_label, relation.description) == ("main city", "where it rules")
