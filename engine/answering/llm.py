@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .. import answering
 from ..errors import LLMError, UsageError
+from ..evidence.calibration import Calibration
 from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
 from ..evidence.text import EVIDENCE_TOKENS, MAX_NAMES, Order, fit_evidence, one_line
 from ..llm.prompts import (
@@ -21,8 +22,9 @@ from ..llm.prompts import (
     send_prompts,
 )
 from ..steps import Steps
+from ..values import AnswerEntity
 from ..whole_file import read_text
-from .candidates import list_ends
+from .candidates import compute_log_odds, list_ends
 from .reply import MAX_TEXT_CHARS, add_token_confidence, cite_claims, is_parseable_reply, parse_reply
 
 PLACEHOLDERS = ("question", "evidence")
@@ -67,6 +69,8 @@ class LLMAnswerer:
         max_tokens: int = EVIDENCE_TOKENS,
         example: str = "",
         chooses: bool = False,
+        calibration: Calibration | None = None,
+        min_probability: float = 0.0,
     ) -> None:
         """Take how to ask.
 
@@ -74,7 +78,8 @@ class LLMAnswerer:
         the evidence in it. max_names: ends named per chain. reads: items of a question, 0 for as many as the recipe
         keeps. max_tokens: the longest evidence, by `estimate_tokens`. example: stands in the place of {example}, which
         the default prompt has. chooses: whether the model may only answer with the first `MAX_CHOICES` names at the
-        ends of the evidence.
+        ends of the evidence. calibration: of the log-odds of the first answer's confidence, None if unknown;
+        min_probability: least probability by it for an answer.
         """
         template = read_default_prompt() if prompt is None else check_prompt(prompt, "the prompt")
         self._prompt = template.replace("{example}", example)
@@ -83,6 +88,8 @@ class LLMAnswerer:
         self._reads = reads
         self._max_tokens = max_tokens
         self._chooses = chooses
+        self._calibration = calibration
+        self._min_probability = min_probability
 
     @property
     def reads(self) -> int:
@@ -153,7 +160,18 @@ class LLMAnswerer:
         reply = parse_reply(completed.content)
         entities = cite_claims(add_token_confidence(reply.claims, completed.logprobs), evidence)
         text = reply.text or ", ".join(entity.name for entity in entities) or NO_ANSWER
-        return Answer(evidence, entities, text, answerer, completed.usage)
+        sure = self._compute_confidence(entities)
+        if sure is not None and sure < self._min_probability:
+            text = f"{NO_ANSWER}: {text} has a probability of {sure:.2f}, less than {self._min_probability:g}"
+            return Answer(evidence, (), text, answerer, completed.usage, confidence=sure)
+        return Answer(evidence, entities, text, answerer, completed.usage, confidence=sure)
+
+    def _compute_confidence(self, entities: Sequence[AnswerEntity]) -> float | None:
+        """Return the probability that the first answer is right, None where nobody knows."""
+        if self._calibration is None or not entities or entities[0].confidence is None:
+            return None
+        (log_odds,) = compute_log_odds([entities[0].confidence], Calibration("probability"))
+        return self._calibration.probability(float(log_odds))
 
     def _outcome(self, evidence: Evidence[Item], completed: Completed) -> Answer:
         try:

@@ -282,6 +282,35 @@ def show(
 
 
 @command.command()
+@click.argument("report", metavar="RUN")
+@json_option
+def calibrate(report: str, as_json: bool) -> None:
+    """Fit what the confidences of a language model's answers mean, on a run over dev questions.
+
+    Prints options for --set: with them an answer's confidence is the probability that the first answer is right, and
+    answerer.min_probability=0.3 answers nothing below it.
+
+    \b
+    Example:
+      lodestar eval dev.jsonl.gz --recipe similarity-llm --out runs/dev-llm
+      lodestar eval calibrate runs/dev-llm
+    """
+    from ..evaluation.calibrating import fit_confidence
+    from ..evaluation.report import read_records
+
+    found = fit_confidence(read_records(report))
+    if as_json:
+        echo(json.dumps({name: getattr(found, name) for name in found.__slots__}))
+        return
+    echo(f"--set answerer.slope={found.slope:.4g} --set answerer.intercept={found.intercept:.4g}")
+    echo(
+        f"{found.num:,} first answers with a confidence, {found.share_right:.3f} of them right; expected calibration "
+        f"error {found.ece_before:.3f} as they are, {found.ece_after:.3f} fitted (five folds)",
+        err=True,
+    )
+
+
+@command.command()
 @click.argument("reports", metavar="RUN...", nargs=-1, required=True)
 def table(reports: tuple[str, ...]) -> None:
     """Print several runs as a Markdown table.

@@ -8,7 +8,8 @@ from typing import Annotated, ClassVar, Literal
 
 from ...models.ranges import Range, Share
 from ..answering.extractive import ExtractiveAnswerer
-from ..evidence.calibration import LEAST_PROBABILITY
+from ..errors import UsageError
+from ..evidence.calibration import LEAST_PROBABILITY, Calibration
 from ..evidence.text import EVIDENCE_TOKENS, Order
 from ..resources import GraphResources
 from ..stages import Answerer
@@ -105,6 +106,22 @@ class LanguageModel(AnswererPart):
         ),
     )
 
+    slope: Annotated[float, Range(0.0, 100.0)] = option(
+        0.0, "slope of the probability that the first answer is right, 0 if unknown", source="lodestar eval calibrate"
+    )
+    intercept: Annotated[float, Range(-100.0, 100.0)] = option(
+        0.0, "intercept of that probability", source="lodestar eval calibrate"
+    )
+    min_probability: Share = option(0.0, "least such probability for an answer; needs slope")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.min_probability and not self.slope:
+            raise UsageError(
+                "answerer.min_probability of a language model needs answerer.slope and answerer.intercept: fit them "
+                "with `lodestar eval calibrate RUN`"
+            )
+
     def answerer(self, graph: GraphResources) -> Answerer:
         """Return the answerer. Raises `LLMError` if no model is configured, `InputError` for a bad prompt file."""
         from ..answering.llm import LLMAnswerer, load_prompt, write_example
@@ -122,6 +139,8 @@ class LanguageModel(AnswererPart):
             max_tokens=self.tokens,
             example="" if self.example == "none" else write_example(explained=self.example == "explained"),
             chooses=chooses,
+            calibration=Calibration("logit", self.slope, self.intercept) if self.slope else None,
+            min_probability=self.min_probability,
         )
 
 

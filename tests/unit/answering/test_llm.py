@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import re
 import subprocess
 import sys
@@ -18,11 +19,13 @@ from lodestar.engine.answering.llm import (
 )
 from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import InputError, LLMError, LodestarError, UsageError
+from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Answer, Evidence, Item
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt, PromptTooLongError, estimate_tokens
+from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.settings import Settings
 from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Scored, Triple
@@ -106,6 +109,34 @@ def test_half_the_evidence_is_sent_to_a_model_whose_context_is_too_small_and_the
     assert min(asked) >= 50
     answer, asked = reply_to(whole, capitals(3), most_tokens=1_000)
     assert (len(asked), answer.evidence.cuts) == (1, ())
+
+
+def sure_answer(answerer: LLMAnswerer, *logprobs: tuple[str, float]) -> Answer:
+    return answerer.answer_of(Completion('{"answers": ["Sol"]}', logprobs=logprobs), retrieval("Which currency?"))
+
+
+def test_a_calibrated_confidence_is_held_against_the_bound() -> None:
+    said = (('{"answers": ["', 0.0), ("Sol", math.log(0.8)), ('"]}', 0.0))
+    plain = sure_answer(LLMAnswerer(), *said)
+    assert plain.entities[0].confidence == pytest.approx(0.8)
+    assert plain.confidence is None
+    calibration = Calibration("logit", 0.5, -1.0)
+    sure = 1 / (1 + math.exp(1 - 0.5 * math.log(4)))
+    fitted = sure_answer(LLMAnswerer(calibration=calibration, min_probability=0.4), *said)
+    assert fitted.confidence == pytest.approx(sure)
+    assert fitted.names == ("Sol",)
+    bounded = sure_answer(LLMAnswerer(calibration=calibration, min_probability=0.5), *said)
+    assert (bounded.kind, bounded.confidence) == ("none", pytest.approx(sure))
+    assert bounded.text == "no answer found: Sol has a probability of 0.42, less than 0.5"
+    unknown = sure_answer(LLMAnswerer(calibration=calibration, min_probability=0.5))
+    assert (unknown.names, unknown.confidence) == (("Sol",), None)
+
+
+def test_a_bound_on_what_nobody_fitted_is_refused() -> None:
+    bound = ["answerer.kind=llm", "answerer.min_probability=0.5"]
+    with pytest.raises(UsageError, match="lodestar eval calibrate RUN"):
+        read_recipe("similarity", bound)
+    read_recipe("similarity", [*bound, "answerer.slope=0.5"])
 
 
 def test_an_example_is_part_of_the_default_prompt_where_it_is_asked_for() -> None:
