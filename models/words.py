@@ -5,6 +5,7 @@ The lists differ because what they are for does: the weights of linking and of `
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 FUNCTION_WORDS = frozenset(
@@ -85,3 +86,8 @@ def fold(text: str) -> str:
 def fold_spelling(text: str) -> str:
     """Return what is equal where two texts differ in case or compatible characters alone: NFKC, case-folded, NFKC."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def normalise_question(text: str) -> str:
+    """Return a question's words in lower case, which are equal for two versions of the same question."""
+    return re.sub(r"\W+", " ", text.lower()).strip()

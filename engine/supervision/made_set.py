@@ -19,6 +19,7 @@ from ...models.text.verbalise import DirectedRelation, RelationWords, hop_phrase
 from ...models.wording.english import NOTHING, property_of, read_lexicon, singular
 from ...models.wording.phrases import HopWording
 from ...models.wording.questions import joint_question, question_of
+from ...models.words import normalise_question
 from ..api import Engine
 from ..errors import EncoderError, GraphError
 from ..gold_questions import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
@@ -192,17 +193,26 @@ def _sample(opened: PerProcess[Gateway], sampler: PathSampler, places: Sequence[
 
 
 def split_train_dev(questions: QuestionSet) -> tuple[QuestionSet, QuestionSet]:
-    """Split questions into training and dev (every eighth); questions with the same topics and paths stay together."""
+    """Split questions into training and dev (every eighth); questions with the same topics and paths stay together.
+
+    Of paths with the same words a question of dev may be one of training, too: it is left out of dev.
+    """
     learn: list[GoldQuestion] = []
     choose: list[GoldQuestion] = []
     for question in questions.questions:
         is_dev = _is_dev(question.topic_ids, [path.relations for path in question.paths])
         (choose if is_dev else learn).append(question)
+    learned = {_key_of(question) for question in learn}
+    choose = [question for question in choose if _key_of(question) not in learned]
     if not choose or not learn:  # a graph with very few paths
         learn, choose = list(questions.questions[::2]), list(questions.questions[1::2])
     if not choose:
         raise GraphError(f"expected two questions or more that can be made from the graph, found {len(learn)}")
     return _part(questions, "learn", learn), _part(questions, "choose", choose)
+
+
+def _key_of(question: GoldQuestion) -> tuple[str, frozenset[str]]:
+    return normalise_question(question.text), frozenset(question.topic_ids)
 
 
 def _is_dev(topic_ids: Sequence[str], paths: Sequence[Sequence[str]]) -> bool:

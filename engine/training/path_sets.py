@@ -15,6 +15,7 @@ from ...models.mined import MinedFileError
 from ...models.similarity import mask_topic
 from ...models.star.examples import RelationExample, RelationExampleSet
 from ...models.star.mined import MinedFile, MinedQuestion, read_mined_file
+from ...models.words import normalise_question
 from ..api import Engine
 from ..errors import InputError
 from ..evidence.calibration import SIMILARITY, Calibration
@@ -33,7 +34,6 @@ from .once_per_graph import GraphFileSpec, Say, make_once_per_graph
 MAX_PATHS = 2
 MAX_RELATIONS = 4
 
-_WORDS = re.compile(r"\W+")
 _WEBQSP_ID = re.compile(r"WebQ\w+?-\d+")
 
 
@@ -44,14 +44,14 @@ def collect_relation_examples(sets: Sequence[QuestionSet], left_out: Iterable[tu
     match, or if it derives from the same question: ComplexWebQuestions writes that one's id before an underscore.
     """
     left_out = list(left_out)
-    texts = {normalise_text(text) for _, text in left_out}
+    texts = {normalise_question(text) for _, text in left_out}
     roots = {root for id_, _ in left_out if (root := _root(id_))}
     numbers: dict[str, int] = {}
     pairs = [
         RelationExample(mask_topics(question), tuple(numbers.setdefault(name, len(numbers)) for name in relations))
         for each in sets
         for question in each.questions
-        if normalise_text(question.text) not in texts and _root(question.id) not in roots
+        if normalise_question(question.text) not in texts and _root(question.id) not in roots
         if (relations := list(_relations(question)))
     ]
     digest = hashlib.sha256(json.dumps([[each.sha256 for each in sets], sorted(texts), sorted(roots)]).encode())
@@ -75,11 +75,6 @@ def mask_topics(question: GoldQuestion) -> str:
     for name in question.topic_names:
         text = mask_topic(text, name)
     return text
-
-
-def normalise_text(text: str) -> str:
-    """Return a text's words in lower case, which are equal for two versions of the same question."""
-    return _WORDS.sub(" ", text.lower()).strip()
 
 
 def _root(id_: str) -> str:
@@ -144,7 +139,7 @@ def generate_mined_sets(
     asked: list[QuestionSet] = []
     found: list[MinedFile] = []
     for place, part in enumerate(("learn", "choose")):
-        name = f"mined-worded-{part}-{making.num_questions}{reworded}{returning}{lengths}"
+        name = f"mined-phrased-{part}-{making.num_questions}{reworded}{returning}{lengths}"
         name += f"-{options.max_hop}-{making.seed}"
 
         def mine(engine: Engine, wanted: Path, place: int = place) -> None:

@@ -17,12 +17,12 @@ from ...models.training.kind import AnyKind, Inputs, LearningSet
 from ...models.training.loop import process_group, wait_for_all_processes
 from ...models.training.objective import NotBetterError, NothingToLearnError
 from ...models.training.trainer import TrainingCallbacks, delete_training, train_model
+from ...models.words import normalise_question
 from ..errors import EncoderError, LodestarError, UsageError
 from ..extras import translate_import_errors
 from ..provenance import code_sha256
 from ..resolving import fill_dataclass, set_nested_value, set_option
 from ..whole_file import lock_file, translate_storage_errors
-from .path_sets import normalise_text
 from .sources import TrainingRequest, read_inputs
 
 Watching = Callable[[], AbstractContextManager[TrainingCallbacks | None]]
@@ -110,9 +110,9 @@ def train_in_folder(
 
 def check_disjoint_sets(train: Iterable[LearningSet], dev: Iterable[LearningSet]) -> None:
     """Raise `UsageError` if training set and dev share a question, by words and topics."""
-    learned = {(normalise_text(text), topics) for each in train for _, text, topics in each.question_keys}
+    learned = {(normalise_question(text), topics) for each in train for _, text, topics in each.question_keys}
     keys = (key for each in dev for key in each.question_keys)
-    shared = [id_ for id_, text, topics in keys if (normalise_text(text), topics) in learned]
+    shared = [id_ for id_, text, topics in keys if (normalise_question(text), topics) in learned]
     if shared:
         raise UsageError(
             f"--dev: {len(shared):,} of its questions are in --dataset as well (the first is {shared[0]}): "

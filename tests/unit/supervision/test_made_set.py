@@ -128,6 +128,20 @@ def test_one_path_in_eight_is_kept_for_dev_with_all_its_wordings() -> None:
     assert (train.name, dev.name) == ("made, to learn", "made, to choose")
 
 
+def test_a_question_that_two_paths_have_in_common_is_no_dev_question() -> None:
+    def ask(number: int, relation: str, text: str) -> GoldQuestion:
+        path = GoldPath((relation,))
+        return GoldQuestion(f"{relation}{number}", text, (GoldAnswer("a"),), (f"t{number}",), paths=(path,))
+
+    asked = [
+        ask(n, r, text) for n in range(200) for r, text in (("maker", f"Who made t{n}?"), ("made by", f"who made t{n}"))
+    ]
+    train, dev = split_train_dev(QuestionSet("made", "lodestar", "1" * 64, tuple(asked)))
+    texts = [{each.text.rstrip("?").lower() for each in some.questions} for some in (train, dev)]
+    assert not texts[0] & texts[1]
+    assert len(train.questions) + len(dev.questions) < len(asked)
+
+
 def test_of_very_few_questions_every_other_is_for_dev() -> None:
     train, dev = split_train_dev(question_set(3))
     assert ([q.id for q in train.questions], [q.id for q in dev.questions]) == (["q0", "q2"], ["q1"])
