@@ -19,6 +19,7 @@ from ..llm.prompts import (
     Prompt,
     PromptTooLongError,
     estimate_tokens,
+    list_schema,
     send_prompts,
 )
 from ..steps import Steps
@@ -31,8 +32,9 @@ PLACEHOLDERS = ("question", "evidence")
 MAX_CHOICES = 20
 LEAST_TOKENS = 50
 """Evidence is not halved below this for a model whose context is too small."""
+MAX_ANSWERS = 100
 MAX_REPLY_TOKENS = 400
-"""About a hundred names; it ends a model that repeats itself."""
+"""Both end a model that repeats itself."""
 
 EXAMPLE = """Example.
 <evidence>
@@ -81,6 +83,7 @@ class LLMAnswerer:
         ends of the evidence. calibration: of the log-odds of the first answer's confidence, None if unknown;
         min_probability: least probability by it for an answer.
         """
+        self._is_default = prompt is None
         template = read_default_prompt() if prompt is None else check_prompt(prompt, "the prompt")
         self._prompt = template.replace("{example}", example)
         self._order: Order = order
@@ -123,6 +126,7 @@ class LLMAnswerer:
         return Prompt(
             content,
             json=True,
+            schema=list_schema(MAX_ANSWERS, "answers", choices=choices) if choices or self._is_default else None,
             logprobs=True,
             max_tokens=MAX_REPLY_TOKENS,
             choices=choices,

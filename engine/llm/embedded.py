@@ -66,7 +66,7 @@ class GgufEndpoint:
 
     def key_of(self, prompt: Prompt) -> str:
         """Return the cache key of this call, from the file's name and size, the messages and the options."""
-        options = {"logprobs": prompt.logprobs, "max_tokens": prompt.max_tokens, "choices": prompt.choices}
+        options = {"logprobs": prompt.logprobs, "max_tokens": prompt.max_tokens, "schema": prompt.schema}
         return key_of(GGUF, f"{self.path.name} {self.path.stat().st_size}", prompt, options | {"json": prompt.json})
 
     def _open(self) -> ChatEndpoint:

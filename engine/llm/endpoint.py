@@ -138,17 +138,10 @@ JSON_OBJECT = {"type": "json_object"}
 
 
 def _format_of(prompt: Prompt) -> dict[str, Any] | None:
-    """Return the response format of a prompt: with names, an object whose `answers` are some of them."""
-    if not prompt.choices:
-        return JSON_OBJECT if prompt.json else None
-    answers = {"type": "array", "items": {"type": "string", "enum": list(prompt.choices)}}
-    schema = {
-        "type": "object",
-        "properties": {"answers": answers},
-        "required": ["answers"],
-        "additionalProperties": False,
-    }
-    return {"type": SCHEMA, SCHEMA: {"name": "answers", "strict": True, "schema": schema}}
+    """Return the response format of a prompt."""
+    if prompt.schema is not None:
+        return {"type": SCHEMA, SCHEMA: {"name": "reply", "strict": True, "schema": prompt.schema}}
+    return JSON_OBJECT if prompt.json else None
 
 
 def _replace_schema(options: dict[str, Any]) -> dict[str, Any]:

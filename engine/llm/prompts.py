@@ -6,9 +6,9 @@ questions of a batch, and the stage decides what it means.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from ..errors import LLMError
 from ..values import TokenUsage
@@ -28,7 +28,8 @@ class Message:
 class Prompt:
     """The text of one user message, or the messages of a conversation, with options.
 
-    json: request a JSON object. choices: the names that its list `answers` may hold, if any are given; unseen: the same
+    json: request a JSON object; schema: of this JSON schema, of which an endpoint without schemas knows nothing.
+    choices: the names that its list `answers` may hold, if any are given; unseen: the same
     prompt without the evidence, which tells a model on this machine how likely each name is anyway. logprobs: request
     the log-probability of each token. max_tokens: longest reply, None for the endpoint's own limit. An endpoint that
     does not know an option replies without it. is_read: whether the
@@ -39,6 +40,7 @@ class Prompt:
 
     content: str | tuple[Message, ...]
     json: bool = False
+    schema: Mapping[str, Any] | None = field(default=None, hash=False)
     logprobs: bool = False
     max_tokens: int | None = None
     choices: tuple[str, ...] = ()
@@ -77,6 +79,18 @@ class UnusableReplyError(LLMError):
     def __init__(self, message: str, said: Completion) -> None:
         super().__init__(message)
         self.said = said
+
+
+def list_schema(most: int, *names: str, choices: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the JSON schema of an object with a list of at most so many texts under each name, if there are choices
+    of these."""
+    items: dict[str, Any] = {"type": "string", "enum": list(choices)} if choices else {"type": "string"}
+    return {
+        "type": "object",
+        "properties": {name: {"type": "array", "items": items, "maxItems": most} for name in names},
+        "required": list(names),
+        "additionalProperties": False,
+    }
 
 
 class PromptTooLongError(LLMError):

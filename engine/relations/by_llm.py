@@ -10,7 +10,7 @@ from dataclasses import replace
 from ...models.text.vectors import TextVectors
 from ..errors import LLMError
 from ..llm.gateway import ChatGateway
-from ..llm.prompts import Prompt
+from ..llm.prompts import Prompt, list_schema
 from ..neo4j.catalogue import Catalogue, Phrase, RelationInfo
 from ..neo4j.gateway import Gateway
 from ..neo4j.templates import Request, Row, template
@@ -25,6 +25,8 @@ REPLIES = "phrases.sqlite"
 SAMPLES = 3
 NAMES = 64
 """Triples of a relation whose names no phrase may have."""
+PHRASES = 4
+"""For each direction of a relation."""
 EXAMPLE = {
     "tail": ["who wrote", "the writer of", "who is it by", "whose book is"],
     "head": ["what did they write", "books by", "works of", "which books has written"],
@@ -111,7 +113,11 @@ def _prompt(relation: RelationInfo, samples: Sequence[tuple[str, str]]) -> Promp
         f"example: {h[:60] or '(unnamed)'} --{relation.shown_label}--> {t[:60] or '(unnamed)'}" for h, t in samples
     ]
     return Prompt(
-        _SYSTEM + "\n\n" + "\n".join(lines), json=True, max_tokens=220, is_read=lambda said: _texts(said) is not None
+        _SYSTEM + "\n\n" + "\n".join(lines),
+        json=True,
+        schema=list_schema(PHRASES, *EXAMPLE),
+        max_tokens=220,
+        is_read=lambda said: _texts(said) is not None,
     )
 
 

@@ -21,7 +21,15 @@ from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.cache import ReplyCache
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import MAX_CONCURRENT, ChatGateway
-from lodestar.engine.llm.prompts import ChatUsage, Completed, Completion, Message, Prompt, PromptTooLongError
+from lodestar.engine.llm.prompts import (
+    ChatUsage,
+    Completed,
+    Completion,
+    Message,
+    Prompt,
+    PromptTooLongError,
+    list_schema,
+)
 from lodestar.engine.neo4j.templates import Request as DatabaseRequest
 from lodestar.engine.settings import Settings
 from lodestar.engine.steps import AsyncStepRunner, StepRunner, Steps
@@ -190,8 +198,9 @@ def test_what_a_prompt_asks_for_is_sent_and_nothing_else(complete: Complete) -> 
     }
 
 
-def test_names_to_choose_from_are_sent_as_a_schema_until_the_endpoint_refuses_schemas(complete: Complete) -> None:
-    asked = Prompt("q", json=True, choices=("Sol", 'a "b"'), unseen="without")
+def test_a_schema_is_sent_until_the_endpoint_refuses_schemas(complete: Complete) -> None:
+    schema = list_schema(2, "answers", choices=("Sol", 'a "b"'))
+    asked = Prompt("q", json=True, schema=schema, choices=("Sol", 'a "b"'), unseen="without")
     script = [
         says("yes"),
         status(400, message="'response_format.type' must be 'json_object'"),
@@ -207,8 +216,8 @@ def test_names_to_choose_from_are_sent_as_a_schema_until_the_endpoint_refuses_sc
         assert chat.endpoint.key_of(asked) == key, "what was learned of the endpoint is not part of a cache key"
     formats = [request.body["response_format"] for request in llm.requests]
     assert [each["type"] for each in formats] == ["json_schema", "json_schema", "json_object", "json_object"]
-    schema = formats[0]["json_schema"]["schema"]
-    for names, is_valid in ((["Sol"], True), ([], True), (["Euro"], False)):
+    assert formats[0]["json_schema"]["schema"] == schema
+    for names, is_valid in ((["Sol"], True), ([], True), (["Euro"], False), (["Sol"] * 3, False)):
         assert Draft202012Validator(schema).is_valid({"answers": names}) is is_valid
     assert "without" not in json.dumps([request.body for request in llm.requests])
 

@@ -122,7 +122,7 @@ def test_a_good_reply_is_held_against_the_evidence(ask: Ask, found: Evidence[Cha
     (request,) = llm.requests
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert request.body["model"] == "scripted"
-    assert request.body["response_format"] == {"type": "json_object"}
+    assert request.body["response_format"]["type"] == "json_schema"
     assert request.body["temperature"] == 0
     assert request.body["logprobs"] is True
     assert "Which currency has Peru?" in request.prompt
@@ -294,6 +294,7 @@ def test_an_option_that_an_endpoint_refuses_is_left_out_from_then_on(ask: Ask, f
     script = [
         status(400, message="Unsupported value: 'temperature' does not support 0 with this model."),
         status(422, message="no such thing"),
+        status(422, message="no such thing"),
         says({"answers": ["Lima"]}),
         says({"answers": ["Lima"]}),
     ]
@@ -302,13 +303,15 @@ def test_an_option_that_an_endpoint_refuses_is_left_out_from_then_on(ask: Ask, f
         assert ask(using, found).found
         assert ask(using, found).found
     sent = [{name for name in request.body if name in ("temperature", "response_format")} for request in llm.requests]
-    assert sent == [{"temperature", "response_format"}, {"response_format"}, set(), set()]
+    assert sent == [{"temperature", "response_format"}, {"response_format"}, {"response_format"}, set(), set()]
+    formats = [request.body["response_format"]["type"] for request in llm.requests[:3]]
+    assert formats == ["json_schema", "json_schema", "json_object"]
 
 
 def test_a_request_that_is_refused_whatever_the_options_is_one_line(ask: Ask, found: Evidence[Chain]) -> None:
-    message, llm = failure([status(400)] * 5, ask, found)
+    message, llm = failure([status(400)] * 6, ask, found)
     assert "refused the request (HTTP 400)" in message
-    assert len(llm.requests) == 5
+    assert len(llm.requests) == 6
 
 
 def test_a_prompt_that_is_too_long_is_not_sent_again(ask: Ask, found: Evidence[Chain]) -> None:
