@@ -283,7 +283,7 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Un
     chains = _make_chains([_concatenate(each) for each in parts], tuple(steps))
     node, chain = (_concatenate(each).astype(np.int64) for each in way_parts[:2])
     last, way, on = (np.clip(_concatenate(each).astype(np.float64), -LIMIT, LIMIT) for each in way_parts[2:])
-    question = places[columns.question_of[node]].tolist() if len(node) else []
+    question = places[columns.question_of[node]].tolist()
     entities = [columns.entities[each] for each in node.tolist()]
     return _UnnumberedSource(name, "triple", chains, question, entities, chain, last, way, on, (columns, levels))
 

@@ -230,7 +230,7 @@ def _make_paths(
     for place, steps in enumerate(chains.steps):
         path[place, : len(rows[steps])] = rows[steps]
     texts = [text for text, _ in numbers]
-    found = vectors.stack(texts, lasting=True) if texts else np.zeros((0, 1), dtype=np.float32)
+    found = vectors.stack(texts) if texts else np.zeros((0, 1), dtype=np.float32)
     signs = np.array([-1.0 if inverse else 1.0 for _, inverse in numbers], dtype=np.float32)
     return path, np.hstack([found, found * signs[:, None]])
 

@@ -139,7 +139,6 @@ class PointingReader(EncoderReader):
         firsts = [0]
         for passage in passages:
             firsts.append(firsts[-1] + len(passage.candidates))
-        device = states.device
         rows: list[int] = []
         tokens: list[int] = []
         of_mention: list[int] = []
@@ -151,14 +150,14 @@ class PointingReader(EncoderReader):
                 of_mention += [len(candidates)] * (after - start)
                 candidates.append(firsts[row] + candidate)
         sizes = [len(passage.candidates) for passage in passages]
-        question_of = torch.repeat_interleave(torch.arange(len(passages)), torch.tensor(sizes)).to(device)
+        question_of = torch.repeat_interleave(torch.arange(len(passages)), torch.tensor(sizes)).to(states.device)
         probabilities = states.new_zeros(firsts[-1])
         if candidates:
-            mention_of = torch.tensor(of_mention, device=device)
+            mention_of = states.new_tensor(of_mention, dtype=torch.int64)
             spans = states.new_zeros(len(candidates), states.shape[2]).index_add(0, mention_of, states[rows, tokens])
             spans = spans / torch.bincount(mention_of, minlength=len(candidates))[:, None]
             logits = self.out(torch.tanh(self.inner(spans))).squeeze(1)
-            of_candidate = torch.tensor(candidates, device=device)
+            of_candidate = states.new_tensor(candidates, dtype=torch.int64)
             shares = group_softmax(logits, question_of[of_candidate], len(passages))
             probabilities = probabilities.index_add(0, of_candidate, shares)
         return PointingOutput(probabilities, question_of)

@@ -18,7 +18,6 @@ from ..f1 import choose_answer_count
 from ..training.description import QuestionKey, TrainingDataRecord
 from .features import NAMES, SourceChainColumns, way_features
 from .model import (
-    ABSENT,
     ANSWER_FEATURES,
     Reader,
     SourceWeights,
@@ -129,7 +128,8 @@ def figures(readings: ReaderTrainingSet, reader: Reader) -> dict[str, float]:
 def figures_of_questions(readings: ReaderTrainingSet, reader: Reader) -> dict[str, Floats]:
     """Return F1, Hits@1 and confidence of the answer to each question, (num_questions,) each, and the highest F1 of
     any set of its candidates (``oracle``)."""
-    read = reader.read(add_plan_scores(readings.sources, reader.plan, readings.vectors))
+    plan = reader.plan
+    read = reader.read(readings.sources if plan is None else add_plan_scores(readings.sources, plan, readings.vectors))
     f1, best, first, sure = (np.zeros(len(readings)) for _ in range(4))
     for question in range(len(readings)):
         rows = np.arange(readings.starts[question], readings.starts[question + 1])
@@ -230,7 +230,7 @@ def _fit_source(
         )
         if np.abs(before - beta).max() < 1e-3:
             break
-    return beta, np.maximum(best_ways(x @ beta[:-1] + beta[-1], candidate, len(right))[0], ABSENT)
+    return beta, best_ways(x @ beta[:-1] + beta[-1], candidate, len(right))[0]
 
 
 def _firsts(readings: ReaderTrainingSet, reader: Reader, asked: Bools) -> tuple[Floats, Floats]:

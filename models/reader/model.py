@@ -158,12 +158,10 @@ def shipped_reader() -> Reader:
 
 def add_plan_scores(
     sources: Sequence[tuple[str, str, SourceChainColumns]],
-    plan: PathPlan | None,
+    plan: PathPlan,
     vectors: npt.NDArray[np.floating[Any]],
 ) -> list[tuple[str, str, SourceChainColumns]]:
     """Return the columns with what a plan says of each chain. vectors: (num_questions, dimension)."""
-    if plan is None:
-        return list(sources)
     return [(name, kind, replace(ways, plan=plan.score(vectors, ways))) for name, kind, ways in sources]
 
 
