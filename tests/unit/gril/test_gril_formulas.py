@@ -288,6 +288,14 @@ def test_tails_of_one_relation_do_not_share_its_attention() -> None:
     assert float(found["relation"][0] / found["relation"][10]) == pytest.approx(odds, rel=1e-4)
 
 
+def test_of_equal_scores_the_earlier_ranks_higher() -> None:
+    """Every other one of 200 is the best: number 151 has rank 76, and number 6 rank 104."""
+    places = np.arange(200)
+    *recalls, precision = retriever_figures((places % 2).astype(np.float32), np.isin(places, (6, 151)))
+    assert recalls == [0, 0, 0, 0.5]  # among 5, 10, 20 and 100
+    assert precision == pytest.approx((1 / 76 + 2 / 104) / 2)
+
+
 def test_what_is_pruned_is_not_found() -> None:
     scores = np.array([2.0, float("-inf"), 1.0], dtype=np.float32)
     right = np.array([False, True, True])

@@ -12,7 +12,7 @@ import torch
 from lodestar.models.gril.choosing import PointingOutput, PointingReader, reading_loss
 from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions, JointOptions
 from lodestar.models.gril.kind import KIND
-from lodestar.models.gril.network import EncodedSubgraphs, GraphRetriever
+from lodestar.models.gril.network import EncodedSubgraphs, GraphRetriever, HopPredictor
 from lodestar.models.gril.passages import (
     Passage,
     PassageEncoder,
@@ -21,7 +21,14 @@ from lodestar.models.gril.passages import (
     ReaderTarget,
     encode_passage,
 )
-from lodestar.models.gril.reader_training import JointNetwork, build_passage, choose_triples, is_answer, mean_f1_at
+from lodestar.models.gril.reader_training import (
+    JointNetwork,
+    JointObjective,
+    build_passage,
+    choose_triples,
+    is_answer,
+    mean_f1_at,
+)
 from lodestar.models.gril.readers import ReaderModel, new_reader
 from lodestar.models.gril.scoring import Bridge, mask_of
 from lodestar.models.gril.training import read_bridge, read_graph_retriever, read_reader
@@ -280,6 +287,15 @@ def train(folder: Path, chosen: GrilConfig, watcher: TrainingCallbacks | None = 
         beside=(),
         watcher=watcher,
     )
+
+
+def test_the_loss_of_a_batch_is_the_mean_over_its_questions_whatever_sets_they_are_of() -> None:
+    network, sets = network_of(), [encoded(0, 2), encoded(2, 3)]
+    objective = JointObjective(network, HopPredictor(26, 8, 2), sets, sets, config("tiny"))
+    with torch.no_grad():
+        two, one = (network(sets[0], [0, 1], [4, 4]).loss, network(sets[1], [0], [4]).loss)
+        assert not torch.isclose(one, two)
+        torch.testing.assert_close(objective.loss(network, 0, (0, 1)), (2 * two + one) / 3)
 
 
 class TestTraining:

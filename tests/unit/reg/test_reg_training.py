@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from lodestar.models.reg_triple.training import (
     triple_figures,
 )
 from lodestar.models.subgraphs import GraphFileError, QuestionGraphs, encoding_width, read_graphs, write_graphs
-from lodestar.models.text.vectors import TextVectors
+from lodestar.models.text.encoders import FloatArray
+from lodestar.models.text.vectors import TextVectors, VectorStore
 from lodestar.models.training.checkpoint import TrainingStateError
 from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
@@ -102,6 +104,26 @@ def test_scores_are_those_of_the_network_and_kept_projections_change_nothing(tra
     model = TripleModel(description, network, TextVectors(encoder))
     for _ in range(2):
         np.testing.assert_allclose(model.score(columns_of(graphs)), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_another_run_encodes_the_questions_alone(trained: Path, tmp_path: Path) -> None:
+    """Names and relations are kept on disk, and no question is."""
+
+    class CountingEncoder(LetterEncoder):
+        dimension = 26
+
+        def encode(self, texts: Sequence[str]) -> FloatArray:
+            given.append(list(texts))
+            return super().encode(texts)
+
+    graphs = question_graphs(30, 33)
+    for first in (True, False):
+        given: list[list[str]] = []
+        store = VectorStore(tmp_path / "vectors.sqlite")
+        TripleModel(*read_triple_scorer(trained), TextVectors(CountingEncoder(), store=store)).score(columns_of(graphs))
+        store.close()
+        asked = [*graphs.texts.questions, *((*graphs.texts.relations, *graphs.texts.entities) if first else ())]
+        assert sorted(text for texts in given for text in texts) == sorted(asked)
 
 
 def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: Path) -> None:

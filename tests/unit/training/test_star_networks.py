@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,7 +33,8 @@ from lodestar.models.star.batches import cross_batch, dual_batch
 from lodestar.models.star.config import END, PATH, QUESTION, DualOptions, PoolTrainingOptions
 from lodestar.models.star.cross_training import CrossCandidateScorer, PoolObjective
 from lodestar.models.star.dual_training import DualObjective
-from lodestar.models.star.examples import RelationExample, RelationExampleSet
+from lodestar.models.star.examples import RelationExample, RelationExampleSet, examples_of
+from lodestar.models.star.mined import AnswerPath, MinedFile
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.scoring import Checkpoint, HopSequence, StarModel, read_checkpoint
 from lodestar.models.star.texts import MAX_PATH_TOKENS, MAX_QUESTION_TOKENS, CachedTokenizer
@@ -43,7 +46,7 @@ from transformers import BertConfig, BertTokenizer
 
 from benchmarks.accuracy.error_shares import DualReader
 from tests.made.evidence import evidence_of
-from tests.made.mined_examples import example_set, tiny_encoder
+from tests.made.mined_examples import MINING, example_set, questions, tiny_encoder
 from tests.made.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint
 
 WORDS = {
@@ -139,6 +142,22 @@ def test_another_encoder_is_left_to_transformers(change: dict[str, object]) -> N
     for name, value in change.items():
         setattr(config, name, value)
     assert not is_plain(config)
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
+def test_code_that_an_encoder_brings_is_never_run(name: str, tmp_path: Path) -> None:
+    write_backbone_description(tiny_backbone(), tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+    (tmp_path / "config.json").write_text(json.dumps(config | {"hidden_act": "relu"}), encoding="utf-8")
+    open_stored_backbone("tiny", tmp_path)
+    (tmp_path / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n", encoding="utf-8")
+    said = json.loads((tmp_path / name).read_text(encoding="utf-8"))
+    said |= {"model_type": "own", "tokenizer_class": "Own"}
+    said["auto_map"] = {"AutoConfig": "own.Own", "AutoTokenizer": ["own.Own", None]}
+    (tmp_path / name).write_text(json.dumps(said), encoding="utf-8")
+    with suppress(ValueError):
+        open_stored_backbone("tiny", tmp_path)
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_pair_is_laid_out_as_the_paper_says(texts: CachedTokenizer) -> None:
@@ -396,6 +415,23 @@ def test_the_dual_loss_has_a_gradient_for_every_output_where_no_path_goes_on() -
     )
     objective.loss(objective.network, 0, (0, 1)).backward()  # type: ignore[no-untyped-call]
     assert all(parameter.grad is not None for parameter in objective.network.promise.parameters())
+
+
+def test_of_paths_with_equal_scores_the_first_are_read() -> None:
+    relations = [f"r{number:02}" for number in range(40)]
+    mining = replace(MINING, relations={each: ("country", f"word {each}") for each in relations})
+    asked = replace(
+        questions(0, 1)[0], paths=(AnswerPath(0, ("r00",), 1.0, 1.0, 1.0, shortest=True, positive=True),), negatives=()
+    )
+    sets = [examples_of(MinedFile(mining, (replace(asked, reach=({each: {} for each in relations},)),), "3" * 64))]
+    network, texts = CrossAttentiveScorer(tiny_backbone()), CachedTokenizer(tiny_backbone().tokenizer)
+    stop = [[np.arange(40) % 2 * np.float32(1)]]
+    options = replace(BY_F1, shortlist=5)
+    objective = PoolObjective(
+        network, CrossCandidateScorer(), texts, sets, sets, stop, stop, options, TrainingOptions()
+    )
+    ((_, _, scores, rows),) = objective.iterate_shortlist_scores()
+    assert (rows.tolist(), len(scores)) == ([1, 3, 5, 7, 9], 5)
 
 
 def test_the_hardest_negatives_are_taken_anew_each_epoch_and_come_back_with_the_state() -> None:

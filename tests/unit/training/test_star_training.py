@@ -7,18 +7,22 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
 from lodestar.engine.errors import UsageError
 from lodestar.engine.training.running import check_disjoint_sets, training_config
 from lodestar.models.star.config import PAPER, StarConfig
+from lodestar.models.star.cross_training import PoolObjective
+from lodestar.models.star.dual_training import DualObjective
+from lodestar.models.star.examples import mark_remaining_paths
 from lodestar.models.star.kind import KIND
-from lodestar.models.star.mined import MinedFile
-from lodestar.models.star.training import CROSS, DUAL
+from lodestar.models.star.mined import AnswerPath, MinedFile
+from lodestar.models.star.mixing import mix_shortlist_scores
+from lodestar.models.star.training import CROSS, DUAL, star_training
 from lodestar.models.training.checkpoint import TrainingState, TrainingStateError, read_state, write_state
-from lodestar.models.training.loop import _Training, train
+from lodestar.models.training.loop import TrainingResult, _Training, train
 from lodestar.models.training.objective import (
     Figures,
     ParameterGroup,
@@ -26,12 +30,12 @@ from lodestar.models.training.objective import (
     encoder_and_heads,
     select_trained_weights,
 )
-from lodestar.models.training.trainer import TrainingCallbacks
+from lodestar.models.training.trainer import TrainingCallbacks, fit_calibration
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from tests.made.mined_examples import MINING, mined, questions, tiny_encoder
-from tests.made.trainings import train_in, train_sets
+from tests.made.trainings import inputs_of, train_in, train_sets
 
 
 class Line(nn.Module):
@@ -408,6 +412,69 @@ def test_the_checkpoint_has_the_weights_of_the_best_epoch(
     assert load_file(tmp_path / "dual" / "model.safetensors")["log_scale"].item() != pytest.approx(
         math.log(20), abs=1e-9
     )
+
+
+@pytest.mark.parametrize("similarity", [0.0, 0.5])
+def test_a_further_hop_costs_something_at_first_unless_a_similarity_weighs_hops(
+    similarity: float, data: tuple[MinedFile, MinedFile, str]
+) -> None:
+    learned, chosen, encoder = data
+    plain = config(encoder)
+    training = star_training(
+        replace(plain, dual=replace(plain.dual, similarity=similarity)), inputs_of([learned], [chosen])
+    )
+    dual = training.phases[0].objective()
+    assert isinstance(dual, DualObjective)
+    questions = torch.ones(2, dual.network.hop_cost.in_features)
+    one_hop, three_hops = dual.network.hop_costs(questions, torch.tensor([1, 3])).tolist()
+    assert one_hop == 0
+    assert three_hops == 0 if similarity else three_hops < -1
+
+
+def of_each_path() -> MinedFile:
+    """A question for each path of a graph, so that whatever path is first is right for one of them."""
+    paths = [
+        *(("capital",), ("capital", "^capital"), ("capital", "borders"), ("currency_used",), ("borders",)),
+        *(("currency_used", "^currency_used"), ("borders", "capital"), ("borders", "borders"), ("treaty → ^signed",)),
+    ]
+    asked = [
+        replace(each, paths=(AnswerPath(0, hops, 1.0, 1.0, 0.9, shortest=True, positive=True),), negatives=())
+        for each, hops in zip(questions(3)[::2], paths, strict=True)
+    ]
+    return MinedFile(MINING, tuple(asked), "6" * 64)
+
+
+@pytest.mark.parametrize("scorer", ["similarity", "cross"])
+def test_probabilities_are_of_what_retrieves_as_if_each_fifth_question_had_no_answer(
+    scorer: Literal["similarity", "cross"], data: tuple[MinedFile, MinedFile, str]
+) -> None:
+    """Each dev question counts four times, and once without the relations that lead to its answers."""
+    learned, _, encoder = data
+    training = star_training(replace(config(encoder), scorer=scorer), inputs_of([learned], [of_each_path()]))
+    torch.manual_seed(0)
+    dual = training.phases[0].objective()
+    assert isinstance(dual, DualObjective)
+    (examples,) = dual.dev
+    scored = list(dual.iterate_stop_scores(examples))
+    trained = {}
+    if scorer == "cross":
+        trained[CROSS] = TrainingResult([{"mix": 0.75}], 0, 0.0)
+        cross = training.phases[1].objective()
+        assert isinstance(cross, PoolObjective)
+        scored = [
+            (e, mix_shortlist_scores(stop, own, rows, 0.75)) for e, stop, own, rows in cross.iterate_shortlist_scores()
+        ]
+    asked: list[tuple[float, float]] = []
+    for example, scores in scored:
+        first = int(scores.argmax())
+        left = scores[mark_remaining_paths(example, examples.table)]
+        asked += [(float(scores[first]), float(example.f1[first] > 0))] * 4 + [(float(left.max()), 0.0)]
+
+    def probabilities(slope: float, intercept: float) -> list[float]:
+        return [1 / (1 + math.exp(-(slope * score + intercept))) for score, _ in asked[::5]]
+
+    found = probabilities(*training.outcome(trained).calibration)
+    assert found == pytest.approx(probabilities(*fit_calibration(asked)), abs=0.01)
 
 
 @pytest.mark.parametrize(
