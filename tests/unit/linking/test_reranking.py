@@ -48,6 +48,12 @@ def test_figures_by_hand() -> None:
     assert list(recalls) == pytest.approx([0.0, 1 / 3])
 
 
+def test_a_linker_looks_at_a_hundred_candidates_at_most() -> None:
+    assert LinkerConfig(candidates=100).candidates == 100
+    with pytest.raises(ValueError, match="expected 1 to 100 for candidates, found 101"):
+        LinkerConfig(candidates=101)
+
+
 def test_features_by_hand() -> None:
     """1, ln p / (1 − p), then those of the relations; of p = 0.9 and 0.5: ln 9 and 0."""
     relations = np.arange(10.0).reshape(2, 5)

@@ -88,6 +88,15 @@ def test_of_two_values_that_overlap_the_longer_is_a_topic() -> None:
     assert [topic.entity.label for topic in found if topic.entity.is_literal] == ["1970", "41,000 EUR"]
 
 
+def test_a_date_within_a_quoted_title_is_a_part_of_it() -> None:
+    graph = MemoryGraph(
+        [("ann", "played", '"live 1970-05-01"'), ("bob", "born", '"1970-05-01"')],
+        literals={'"live 1970-05-01"': "live 1970-05-01", '"1970-05-01"': "1970-05-01"},
+    )
+    (found,) = graph.run(ValueLinker(Nobody()).link([Question('who played "live 1970-05-01"')]))
+    assert [topic.entity.label for topic in found if topic.entity.is_literal] == ["live 1970-05-01"]
+
+
 def test_a_search_walks_back_from_a_literal() -> None:
     question = linked("hired 2016-07-16")
     (found,) = GRAPH.run(

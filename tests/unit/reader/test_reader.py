@@ -160,6 +160,22 @@ def test_features_of_an_answer_by_hand() -> None:
     assert alone[1] == SPAN
 
 
+def test_the_lead_is_before_what_another_chain_leads_to() -> None:
+    """A chain of 3 has two ends; the director is of a chain of −1."""
+    years = (YEAR, Entity("2000", "2000"))
+    evidence = [
+        asked("?", *((Triple(FILM, "year", each), 3.0) for each in years), (Triple(FILM, "directed_by", BY), -1.0))
+    ]
+    found = find_candidates(evidence)
+    weights = np.where([name == "chain" for name in NAMES], 1.0, 0.0)
+    reader = Reader({"triple": SourceWeights(weights, 0.0)}, trained=True)
+    read = reader.read(make_reader_columns(found, evidence, WORDS_OF, vectors()))
+    place = {each.id: row for row, each in enumerate(found.entities)}
+    for order in (("1999", "2000", "director"), ("2000", "1999", "director")):
+        features = answer_features(read, np.array([place[each] for each in order]))
+        assert features[:2].tolist() == [3.0, 4.0]
+
+
 def test_an_answer_two_hops_away_has_a_confidence_of_its_own() -> None:
     by_hops = np.array([1.0, 0.0, -2.0, 0.0, 0.0, 0.5])
     reader = Reader({}, calibration=by_hops, trained=True)
@@ -210,6 +226,18 @@ def test_the_weights_that_come_with_lodestar_know_both_kinds_of_evidence() -> No
     assert json.loads(json.dumps(shipped.as_json()))["features"] == NAMES
 
 
+def test_probabilities_of_a_reader_of_several_sources_add_up_to_what_is_right() -> None:
+    """The bias is free, so that over the questions, each of weight 1, Σ (σ(logit) − right) is 0."""
+    made = readings([one_hop(), two_hops()] * 5, [BY, OTHER] * 5)
+    ((_, _, ways),) = made.sources
+    some = np.arange(len(ways.candidate)) % 3 > 0
+    fewer = {name: getattr(ways, name)[some] for name in ("candidate", "chain", "last", "way", "on")}
+    made = replace(made, sources=(("whole", "triple", ways), ("part", "triple", replace(ways, **fewer))))
+    logits = _fit_weights([made], 1.0).read(made.sources).logits
+    each = 1 / np.repeat(np.diff(made.starts), np.diff(made.starts))
+    assert float(each @ (1 / (1 + np.exp(-logits)))) == pytest.approx(float(each @ made.is_right), abs=1e-3)
+
+
 def test_weights_of_other_features_are_refused() -> None:
     said = shipped_reader().as_json() | {"features": ["chain"]}
     with pytest.raises(ValueError, match="other features"):
@@ -240,6 +268,8 @@ def test_a_checkpoint_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert after.sources["triple"].weights == pytest.approx(before.sources["triple"].weights, rel=1e-3, abs=1e-4)
     assert after.calibration == pytest.approx(before.calibration, rel=1e-3, abs=1e-4)
     assert after.plan is not None and before.plan is not None
+    for name in ("last", "steps", "length"):
+        assert np.array_equal(getattr(after.plan, name), getattr(before.plan, name))
     assert [each.id for each in answerer(after).answer_batch([two_hops()])[0].entities] == ["other film"]
 
 

@@ -10,6 +10,7 @@ from lodestar.models.similarity import (
     SimilarityWeights,
     compose_cosine,
     compute_support,
+    find_asked_noun,
     find_asked_type,
     mask_topic,
     score_paths,
@@ -94,6 +95,20 @@ def test_the_topic_is_masked_and_something_is_left(question: str, topic: str, ma
 )
 def test_what_is_asked_for(question: str, phrase: str) -> None:
     assert find_asked_type(question) == phrase
+
+
+@pytest.mark.parametrize(
+    ("question", "noun"),
+    [
+        ("In what country was it filmed?", "country"),
+        ("Which film director did he meet?", "film director"),
+        ("Which country borders northern Peru?", "country borders"),  # two words at most
+        ("Who knows which town it is?", "person"),
+        ("Which of the two was it?", "two"),
+    ],
+)
+def test_the_noun_that_is_asked_for(question: str, noun: str) -> None:
+    assert find_asked_noun(question) == noun
 
 
 def test_support_is_the_mean_of_the_best_agreements() -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.evidence.drawing import (
+    FILLS,
     Drawing,
     answer_drawing,
     drawing_data,
@@ -58,6 +59,9 @@ def test_an_answer_is_drawn_as_one() -> None:
     assert {node.label: node.kind for node in answer_drawing(answer).nodes}["Lima"] == "answer"
     assert "Lima" in answer._repr_html_()
     assert "<svg" in evidence._repr_html_()
+    green, _ = FILLS["answer"]
+    assert green in answer._repr_html_()
+    assert green not in evidence._repr_html_()
 
 
 def test_nothing_is_drawn_of_nothing() -> None:
@@ -193,6 +197,18 @@ def test_the_words_of_a_line_stand_at_its_end_that_fewer_lines_share() -> None:
     for edge, text in zip(fan_out.edges, texts, strict=True):
         assert text.attrib["text-anchor"] == "end"
         assert float(text.attrib["x"]) == pytest.approx(around[edge.target][0] - 14, abs=0.2)
+
+
+@pytest.mark.parametrize("paths", [FORWARD, BACK, TALL], ids=["on", "back", "tall"])
+def test_the_words_of_a_line_stand_between_its_ends(paths: tuple[Path, ...]) -> None:
+    drawing = draw_paths(*paths)
+    texts = [each for each in elements(drawing, "text") if each.attrib["font-size"] == "10.5"]
+    for edge, (curve, _, _), text in zip(drawing.edges, lines(drawing), texts, strict=True):
+        if drawing.nodes[edge.source].column != drawing.nodes[edge.target].column:
+            left, right = sorted((curve[0], curve[6]))
+            at = float(text.attrib["x"])
+            assert left < at < right
+            assert text.attrib["text-anchor"] == ("start" if at < (left + right) / 2 else "end")
 
 
 def test_of_many_relations_of_one_line_two_are_named_above_one_another() -> None:

@@ -11,6 +11,7 @@ import pytest
 from lodestar.engine.errors import GraphError
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
 from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
+from lodestar.engine.neo4j.templates import Row
 from lodestar.engine.supervision import made_set
 from lodestar.engine.supervision.made_set import (
     HopVerbaliser,
@@ -107,6 +108,17 @@ def test_a_graph_without_names_makes_no_questions(
 ) -> None:
     with pytest.raises(GraphError, match=message):
         make(tmp_path, monkeypatch, WholeGraph([("a", "spouse", "b")], names), num_questions=2)
+
+
+class HalfLoadedGraph(WholeGraph):
+    def _read_graph_state(self, params: Mapping[str, Any], names: Mapping[str, str]) -> list[Row]:
+        ((*before, _loads, num_nodes, num_deleted),) = super()._read_graph_state(params, names)
+        return [(*before, [("memory", False, False, 1)], num_nodes, num_deleted)]
+
+
+def test_a_graph_whose_load_did_not_finish_makes_no_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(GraphError, match="the load of memory did not finish: run the same `lodestar load` again"):
+        make(tmp_path, monkeypatch, HalfLoadedGraph(TRIPLES, NAMES, literals=DAYS), num_questions=2)
 
 
 def question_set(num: int) -> QuestionSet:

@@ -166,7 +166,7 @@ def test_the_phrases_that_are_held_out_word_dev_questions_alone() -> None:
     ("text", "shape"),
     [("founded", "verb"), ("led", "noun"), ("founded films", "noun"), ("of interest", "noun"), ("of", "noun"),
      ("by", "noun"), ("contains parts", "noun"), ("works for many", "verb"), ("needed by", "by"), ("need by", "noun"),
-     ("was directed by", "by"), ("red", "noun"), ("a", "name")],
+     ("was directed by", "by"), ("red", "noun"), ("bed in", "noun"), ("a", "name")],
 )  # fmt: skip
 def test_shapes_that_are_near_another(text: str, shape: str) -> None:
     assert property_of(text).shape == shape
