@@ -291,7 +291,8 @@ def find_wanted_kind(question: str) -> WantedKind:
         words = [word for word in found[1].lower().split() if word not in NOT_NOUNS]
         for word in words[:2]:
             if kind := noun_kind(word):
-                return WantedKind(_alike(kind), f"{'an' if word[:1] in 'aeiou' else 'a'} {word}")
+                article = "" if singular(word) != word else "an " if word[:1] in "aeiou" else "a "
+                return WantedKind(_alike(kind), f"{article}{word}")
     fits = [
         (found.start(), at)
         for at, (pattern, *_) in enumerate(_RULES[_FIRST:], start=_FIRST)

@@ -64,6 +64,19 @@ def test_a_question_says_what_kind_it_wants(question: str, kinds: tuple[str, ...
     assert find_wanted_kind(question).kinds == kinds
 
 
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Which language is spoken there?", "a language"),
+        ("Which languages are spoken there?", "languages"),
+        ("Which organisation owns it?", "an organisation"),
+        ("Which cities are near?", "cities"),
+    ],
+)
+def test_what_a_question_wants_is_said_as_people_say_it(question: str, said: str) -> None:
+    assert find_wanted_kind(question).said == said
+
+
 def test_agreement_is_never_more_than_one_and_unknown_is_neutral() -> None:
     date = find_wanted_kind("When was it?")
     assert agreement(date, EndKind("date", 1.0)) == 1
