@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ from lodestar.engine.evidence.text import (
     answer_text,
     chain_text,
     evidence_text,
+    fit_evidence,
     item_text,
     one_line,
     order_for_prompt,
@@ -171,6 +173,38 @@ def test_a_triple_that_starts_where_the_one_before_it_ends_continues_its_line() 
     assert "—[capital]→ Lima —" not in apart
 
 
+def test_triples_of_one_head_and_relation_share_a_line() -> None:
+    ends = [Entity(f"m.{n}", f"City {n}") for n in range(4)]
+    facts = [
+        Triple(PERU, "contains", ends[0]),
+        Triple(LIMA, "mayor", ends[1]),
+        Triple(PERU, "contains", ends[2]),
+        Triple(PERU, "capital", LIMA),
+        Triple(PERU, "contains", ends[3]),
+    ]
+    some = [Scored(fact, 1.0 - place / 10) for place, fact in enumerate(facts)]
+    assert evidence_text(some).splitlines() == [
+        "[1, 3, 5] Peru —[contains]→ City 0; City 2; City 3",
+        "[2] Lima —[mayor]→ City 1",
+        "[4] Peru —[capital]→ Lima",
+    ]
+    same = [Scored(Triple(PERU, "contains", end), 1.0) for end in ends]
+    assert evidence_text([*same, some[1], some[0]]).splitlines()[0] == (
+        "[1–4, 6] Peru —[contains]→ City 0; City 1; City 2; City 3; City 0"
+    )
+    *_, last = evidence_text(some, (0, 0, 1, 0, 1)).splitlines()
+    assert last == "[3, 5] Peru —[contains]→ City 2; City 3"
+    continued = evidence_text(some, order="ascending").splitlines()
+    assert len(continued) == 3
+    assert "[5, 3, 1] Peru —[contains]→ City 3; City 2; City 0" in continued
+
+
+def test_after_the_first_chains_of_a_prompt_fewer_ends_are_named() -> None:
+    chains = [chain_of(*(path((f"r{i}", Entity(f"m.{i}.{n}", f"City {n}"))) for n in range(30))) for i in range(5)]
+    counts = [line.count("City") for line in evidence_text(ranked(*chains)).splitlines()]
+    assert counts == [20, 20, 20, 5, 5]
+
+
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=12),
     st.integers(40, 400),
@@ -180,12 +214,19 @@ def test_a_triple_that_starts_where_the_one_before_it_ends_continues_its_line() 
 def test_triples_in_any_order_stay_within_the_bound(
     facts: list[tuple[str, str]], max_chars: int, order: Order, is_grouped: bool
 ) -> None:
-    some = [Scored(Triple(Entity(h, h), f"r{n}", Entity(t, t)), -float(n)) for n, (h, t) in enumerate(facts)]
+    some = [
+        Scored(Triple(Entity(h, h), f"r{n % 3}", Entity(f"{t}{n}", f"{t}{n}")), -float(n))
+        for n, (h, t) in enumerate(facts)
+    ]
     groups = [n % 2 for n in range(len(some))] if is_grouped else []
-    text = evidence_text(some, groups, order=order, max_chars=max_chars)
+    text, num_kept = fit_evidence(some, groups, order=order, max_chars=max_chars)
     assert len(text) <= max_chars
+    assert num_kept == len(some) or f"(paths left out for length: {len(some) - num_kept})" in text or max_chars < 60
     whole = evidence_text(some, groups, order=order)
-    assert all(f"r{n}" in whole for n in range(len(some)))
+    assert all(item.value.tail.label in whole for item in some)
+    spans = [span for line in re.findall(r"\[([\d–, ]+)\] ", whole) for span in line.split(", ")]
+    numbers = [n for span in spans for n in range(int(span.partition("–")[0]), int(span.rpartition("–")[2]) + 1)]
+    assert sorted(numbers) == [n + 1 for n in range(len(some))]
 
 
 @pytest.mark.parametrize(
