@@ -168,7 +168,7 @@ class PointingReader(EncoderReader):
         """Return `reading_loss`."""
         pointed = self([each.passage for each in questions], tokens, precision)
         right = [is_right for each in questions for is_right in each.is_right]
-        is_right = torch.tensor(right, dtype=torch.float32, device=pointed.probabilities.device)
+        is_right = pointed.probabilities.new_tensor(right)
         return reading_loss(pointed, is_right, len(questions))
 
     def outputs(
