@@ -6,12 +6,15 @@ from typing import Any
 import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.cli.render import answer_lines
+from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.calibration import SIMILARITY, Calibration, Unit
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Answer, Evidence, Item
 from lodestar.engine.evidence.extras import FormAnswer, FormResult
-from lodestar.engine.evidence.plain import answer_data, topic_data
-from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
+from lodestar.engine.evidence.plain import answer_data, cost_data, topic_data
+from lodestar.engine.llm.prompts import ChatUsage
+from lodestar.engine.steps import StageCost
+from lodestar.engine.values import AnswerEntity, Entity, Question, Scored, Topic, Triple
 
 from tests.made.evidence import CERTAIN, evidence_of, leads
 
@@ -175,6 +178,21 @@ def test_what_a_form_found_is_plain_data() -> None:
         {"id": "e0", "name": "End 0", "key": 0.333333},
         {"id": "l", "name": "Lima", "key": None},
     ]
+
+
+def test_why_there_is_no_answer_is_said_where_there_is_none_and_nothing_failed() -> None:
+    bare: Evidence[Item] = Evidence(Question("?"), (), "chain", reason="nothing linked")
+    found = Answer(bare, (AnswerEntity("Lima", "l", 0.9, "model", ()),), "Lima", "llm")
+    failed = Answer(bare, (), "no answer", "llm", failure=LLMError("the model did not reply"))
+    assert [each.reason for each in (Answer(bare, (), "no answer", "llm"), found, failed)] == [
+        "nothing linked", None, None,
+    ]  # fmt: skip
+
+
+def test_what_a_language_model_took_is_said_also_where_a_reply_was_cached() -> None:
+    asked = cost_data(StageCost("answer", llm=ChatUsage(calls=1, cached=1)))
+    assert (asked["llm"]["calls"], asked["llm"]["cached"]) == (1, 1)
+    assert "llm" not in cost_data(StageCost("hop 1", 0.5, 2))
 
 
 def test_a_topic_is_plain_data_with_how_it_was_found() -> None:

@@ -229,6 +229,8 @@ class TestReading:
         expected = -(torch.tensor(0.8).log() + torch.tensor(0.25).log()) / 2
         torch.testing.assert_close(reading_loss(pointed, right, 3), expected)
         assert reading_loss(pointed, torch.zeros(6), 3) == 0
+        one = PointingOutput(torch.tensor([0.25, 0.75]), torch.tensor([0, 0]))
+        torch.testing.assert_close(reading_loss(one, torch.tensor([1.0, 0.0]), 1), -torch.tensor(0.25).log())
 
     def test_answers_are_those_with_a_share_of_the_best(self) -> None:
         scores = torch.tensor([0.6, 0.3, 0.1, 0.0]).numpy()
@@ -287,6 +289,14 @@ def train(folder: Path, chosen: GrilConfig, watcher: TrainingCallbacks | None = 
         beside=(),
         watcher=watcher,
     )
+
+
+def test_the_answers_that_a_reader_learns_are_the_names_of_the_right_entities() -> None:
+    graphs = question_graphs(0, 1)
+    named = EncodedSubgraphs(replace(graphs, is_answer=graphs.is_topic), LetterEncoder().encode, CPU)
+    unnamed = EncodedSubgraphs(replace(graphs, is_answer=graphs.text_of < 0), LetterEncoder().encode, CPU)
+    answers = [network_of().build_question(each, 0, np.arange(4)).wanted.answers for each in (named, unnamed)]
+    assert answers == [("land 0",), ()]
 
 
 def test_the_loss_of_a_batch_is_the_mean_over_its_questions_whatever_sets_they_are_of() -> None:

@@ -145,6 +145,17 @@ def test_an_answer_says_why_and_what_it_rests_on() -> None:
     assert answer.entities[0].confidence is not None
 
 
+def test_an_answer_is_explained_by_what_it_has_before_the_next_candidate() -> None:
+    """Chains of 3 and 2.5: the difference speaks for the first, not the whole score."""
+    evidence = asked(
+        "what is the first film", (Triple(FILM, "directed_by", BY), 3.0), (Triple(FILM, "year", YEAR), 2.5)
+    )
+    weights = np.where([name == "chain" for name in NAMES], 1.0, 0.0)
+    (answer,) = answerer(Reader({"triple": SourceWeights(weights, 0.0)}, trained=True)).answer_batch([evidence])
+    assert answer.names == ("director",)
+    assert answer.why == ("its chain is likely (+0.5)", "ahead of 1999")
+
+
 def test_features_of_an_answer_by_hand() -> None:
     evidence = [two_hops()]
     found = find_candidates(evidence)
@@ -228,7 +239,7 @@ def test_the_weights_that_come_with_lodestar_know_both_kinds_of_evidence() -> No
 
 def test_probabilities_of_a_reader_of_several_sources_add_up_to_what_is_right() -> None:
     """The bias is free, so that over the questions, each of weight 1, Σ (σ(logit) − right) is 0."""
-    made = readings([one_hop(), two_hops()] * 5, [BY, OTHER] * 5)
+    made = learnable(flipped=0)
     ((_, _, ways),) = made.sources
     some = np.arange(len(ways.candidate)) % 3 > 0
     fewer = {name: getattr(ways, name)[some] for name in ("candidate", "chain", "last", "way", "on")}

@@ -64,6 +64,15 @@ def test_an_answer_is_drawn_as_one() -> None:
     assert green not in evidence._repr_html_()
 
 
+def test_a_line_for_each_path_has_its_rank_and_score() -> None:
+    evidence = evidence_of(*ranked(leads("capital", LIMA, topic=PERU), leads("currency", SOL, topic=PERU)))
+    rows = re.findall(r"<tr><td>(\d+)</td><td>([\d.]+)</td><td>(.*?)</td></tr>", evidence_html(evidence))
+    assert [(rank, score) for rank, score, _ in rows] == [
+        (str(rank), f"{each.score:.3f}") for rank, each in enumerate(evidence.items, start=1)
+    ]
+    assert ["Lima" in line for *_, line in rows] == [True, False]
+
+
 def test_nothing_is_drawn_of_nothing() -> None:
     empty: Evidence = Evidence(Question("?"), (), "chain", note="no known entity in the question")  # type: ignore[type-arg]
     assert make_drawing(empty).nodes == ()

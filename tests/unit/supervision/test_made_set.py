@@ -110,6 +110,17 @@ def test_a_graph_without_names_makes_no_questions(
         make(tmp_path, monkeypatch, WholeGraph([("a", "spouse", "b")], names), num_questions=2)
 
 
+def test_a_question_with_two_topics_names_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    triples = [
+        *(("ann", "directed", f"f{n}") for n in range(4)),
+        *(("odd", "wrote", f"f{n}") for n in range(2)),
+        ("bob", "wrote", "f2"),
+    ]
+    graph = WholeGraph(triples, {"ann": "Ann", "bob": "Bob", "odd": "?!", **{f"f{n}": f"Film {n}" for n in range(4)}})
+    made, _ = make(tmp_path, monkeypatch, graph, num_questions=40, joint=1.0, max_hop=1)
+    assert {question.topic_ids for question in made.questions if len(question.topic_ids) == 2} == {("ann", "bob")}
+
+
 class HalfLoadedGraph(WholeGraph):
     def _read_graph_state(self, params: Mapping[str, Any], names: Mapping[str, str]) -> list[Row]:
         ((*before, _loads, num_nodes, num_deleted),) = super()._read_graph_state(params, names)

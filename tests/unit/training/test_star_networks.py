@@ -38,6 +38,7 @@ from lodestar.models.star.mined import AnswerPath, MinedFile
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.scoring import Checkpoint, HopSequence, StarModel, read_checkpoint
 from lodestar.models.star.texts import MAX_PATH_TOKENS, MAX_QUESTION_TOKENS, CachedTokenizer
+from lodestar.models.text.encoders import EncoderUnavailableError
 from lodestar.models.text.verbalise import DirectedRelation, RelationWords
 from lodestar.models.training.objective import Objective, TrainingOptions
 from torch import Tensor, nn
@@ -158,6 +159,14 @@ def test_code_that_an_encoder_brings_is_never_run(name: str, tmp_path: Path) -> 
     with suppress(ValueError):
         open_stored_backbone("tiny", tmp_path)
     assert not (tmp_path / "ran").exists()
+
+
+def test_an_encoder_whose_weights_are_a_pickle_alone_is_not_loaded(tmp_path: Path) -> None:
+    folder = tiny_encoder(tmp_path / "tiny")
+    torch.save(open_pretrained(str(folder)).model.state_dict(), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(EncoderUnavailableError, match="could not be loaded"):
+        open_pretrained(str(folder))
 
 
 def test_a_pair_is_laid_out_as_the_paper_says(texts: CachedTokenizer) -> None:
