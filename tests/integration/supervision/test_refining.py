@@ -25,6 +25,7 @@ from lodestar.engine.supervision.refine import (
     refine_by_llm,
     write_chain,
 )
+from lodestar.engine.values import Entity
 from lodestar.models.mined import PoolFile, write_pool
 
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, refuses, says, status
@@ -128,7 +129,11 @@ class ByLength:
 
     encoding_s = 0.0
 
+    def __init__(self) -> None:
+        self.scored: list[PathQuery] = []
+
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
+        self.scored += queries
         found = [np.array([-len(path.steps) for path in query.paths], dtype=np.float32) for query in queries]
         return [PathScores(each, each) for each in found]
 
@@ -137,6 +142,14 @@ def test_a_scorer_keeps_the_shortest_paths_that_it_ranks_near_the_best() -> None
     questions = candidate_pool(2).questions
     assert [each.chosen for each in ScorerRefiner(ByLength(), 0.5).refine(questions)] == [(0,), (0,)]
     assert [each.chosen for each in ScorerRefiner(ByLength(), 1.0).refine(questions)] == [(0, 1), (0, 1)]
+
+
+def test_a_scorer_is_asked_for_paths_as_they_were_walked() -> None:
+    scorer = ByLength()
+    ScorerRefiner(scorer, 0.5).refine([pooled_question()])
+    (query,) = scorer.scored
+    assert list(map(str, query.paths)) == ["capital", "^born in → lives in"]
+    assert [topic.entity for topic in query.topics] == [Entity("peru", "Peru")] * 2
 
 
 def chose(*numbers: tuple[int, ...], refiner: str) -> PoolFile:

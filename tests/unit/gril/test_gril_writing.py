@@ -127,6 +127,15 @@ def test_of_several_prompts_the_token_follows_the_beginning_where_all_have_it(ll
     assert torch.equal(both[:, 1], tokens)
 
 
+def test_a_reply_is_to_the_passage_and_its_own_token(llama: str) -> None:
+    reader = new_reader(options(llama))
+    assert isinstance(reader.eval(), GenerativeReader)
+    passage = Passage("what", ("Peru", "Lima"), ((0, "capital", 1),), (1,))
+    tokens = torch.stack([torch.zeros(reader.width), torch.linspace(-3, 3, reader.width)])
+    replies = [*reader.replies([passage], None), *reader.replies([passage, passage], tokens)]
+    assert len({round(reply.probability, 6) for reply in replies}) == 3
+
+
 def test_a_written_name_is_right_whatever_its_case_and_the_first_is_the_best(
     llama: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 import pytest
 import torch
+from lodestar.engine.errors import CheckpointError
 from lodestar.engine.indexes.entity_index import EntityTypes
 from lodestar.engine.linking.full_text import FullTextLinker
 from lodestar.engine.linking.reranking import (
@@ -21,7 +22,7 @@ from lodestar.engine.linking.reranking import (
     compute_features,
     compute_linker_features,
 )
-from lodestar.engine.linking.trained_reranker import TrainedReranker
+from lodestar.engine.linking.trained_reranker import TrainedReranker, make_trained_reranker
 from lodestar.engine.neo4j.catalogue import Catalogue
 from lodestar.engine.neo4j.graph import NamedEntity
 from lodestar.engine.values import Entity, Topic
@@ -46,6 +47,16 @@ def test_figures_by_hand() -> None:
     assert loss == pytest.approx(math.log1p(math.exp(-2)) + math.log1p(math.e) + math.log(2))
     recalls = linker_figures(np.array([2.0, 1.0]), np.array([False, True]), 5)[:2]
     assert list(recalls) == pytest.approx([0.0, 1 / 3])
+
+
+def test_a_linker_of_other_features_is_refused() -> None:
+    network = CandidateScorer(len(TRAINED_FEATURES), 1)
+    same, other = (
+        cast(LinkerDescription, SimpleNamespace(features=each)) for each in (TRAINED_FEATURES, TRAINED_FEATURES[::-1])
+    )
+    assert make_trained_reranker("linker", same, network).description is same
+    with pytest.raises(CheckpointError, match="linker was trained on other features than Lodestar has"):
+        make_trained_reranker("linker", other, network)
 
 
 def test_a_linker_looks_at_a_hundred_candidates_at_most() -> None:

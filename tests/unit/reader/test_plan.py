@@ -57,6 +57,11 @@ def test_it_learns_relations_directions_and_lengths() -> None:
     assert best(fit_plan([(ASKED, columns(3), right())])) == list(WANTED)
 
 
+def test_the_path_that_is_wanted_is_likelier_than_all_others() -> None:
+    powers = np.exp(fit_plan([(ASKED, columns(3), right())]).score(ASKED, columns(3)).reshape(3, -1))
+    assert (powers[np.arange(3), WANTED] / powers.sum(axis=1)).min() > 0.9
+
+
 def test_it_learns_from_several_sets_as_from_one() -> None:
     one = fit_plan([(ASKED, columns(3), right())])
     halves = fit_plan([(ASKED[:1], columns(1), right()[:5]), (ASKED[1:], columns(2), right()[5:])])
