@@ -178,9 +178,9 @@ def describe_run(given: argparse.Namespace, settings: Settings) -> Iterator[str]
         f" ({given.weights.name}, sha256 `{hash_of(given.weights)}`)." if given.weights else "."
     )
     yield (
-        f"Dev questions, {given.limit} of each file by the seed 0, topics given, asked one at a time on two cores; "
+        f"Dev questions, {given.limit} of each file by the seed 0, topics given, asked one at a time; "
         "strict matching, 95 % bootstrap intervals. *over* is the row that the paired difference is over. Seconds are "
-        "those of a whole question; tokens are means."
+        "those of a whole question; tokens are means. What it means: [llm.md](llm.md#figures)."
     )
 
 

@@ -7,8 +7,8 @@ Questions are a sample of each file, topics given, over the graph of the setting
 asked once; what it found is kept in the work folder, and the same command goes on after a stop. Nothing is abstained
 from. *best-chain* reads the first 10 items; *shipped* is the reader with Lodestar's own weights, *own* with weights
 fitted on the training files together; *perfect* is the highest F1 of any set of the candidates. Differences are those
-of own (or, without training files, shipped) and best-chain, and of a union and each of its sides, with 95 % intervals
-and p of a paired test.
+of own (or, without training files, shipped) and best-chain, and of a union and each of its sides, read and by its best
+chain, with 95 % intervals and p of a paired test. Fit on questions that no checkpoint of the recipe learned from.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def main() -> None:
         "| recipe | questions | n | best-chain F1 / Hits@1 | shipped | own | own − best-chain, p | ECE | perfect F1 |"
     )
     print("| --- " * 9 + "|")
-    f1: dict[tuple[str, str], Floats] = {}
+    f1: dict[tuple[str, str], tuple[Floats, Floats]] = {}
     for recipe in given.recipe:
         train = [
             ask(recipe, given.changes, file, given.train_limit, given.reads, resources, given.work)
@@ -127,11 +127,11 @@ def main() -> None:
         own = fit_reader([each.readings for each in train]) if train else None
         for file in given.dev:
             asked = ask(recipe, given.changes, file, given.limit, given.reads, resources, given.work)
-            f1[recipe, file] = print_row(recipe, file, asked, own)
+            f1[recipe, file] = print_row(recipe, file, asked, own), asked.f1
     unions = [(recipe, file, side.strip()) for recipe, file in f1 if "|" in recipe for side in recipe.split("|")]
     for recipe, file, side in unions:
-        if (side, file) in f1:
-            print(f"\n{recipe} − {side}, {Path(file).name}: {compare(f1[recipe, file], f1[side, file])}")
+        for way, of_side in zip(("read", "best-chain"), f1.get((side, file), ()), strict=False):
+            print(f"\n{recipe} − {side} ({way}), {Path(file).name}: {compare(f1[recipe, file][0], of_side)}")
 
 
 if __name__ == "__main__":
