@@ -129,7 +129,8 @@ def test_of_several_prompts_the_token_follows_the_beginning_where_all_have_it(ll
 
 def test_a_reply_is_to_the_passage_and_its_own_token(llama: str) -> None:
     reader = new_reader(options(llama))
-    assert isinstance(reader.eval(), GenerativeReader)
+    assert isinstance(reader, GenerativeReader)
+    reader.eval()
     passage = Passage("what", ("Peru", "Lima"), ((0, "capital", 1),), (1,))
     tokens = torch.stack([torch.zeros(reader.width), torch.linspace(-3, 3, reader.width)])
     replies = [*reader.replies([passage], None), *reader.replies([passage, passage], tokens)]

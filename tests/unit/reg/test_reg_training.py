@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -110,7 +111,9 @@ def test_another_run_encodes_the_questions_alone(trained: Path, tmp_path: Path) 
     """Names and relations are kept on disk, and no question is."""
 
     class CountingEncoder(LetterEncoder):
-        dimension = 26
+        @cached_property
+        def dimension(self) -> int:
+            return 26
 
         def encode(self, texts: Sequence[str]) -> FloatArray:
             given.append(list(texts))
