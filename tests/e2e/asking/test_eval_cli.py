@@ -241,7 +241,7 @@ def test_tokens_are_counted_and_a_model_that_fails_costs_a_question(
     report = json.loads(ran.out)
     num_failed = 2 * REPEATS
     assert len(report["failures"]) == report["misses"]["kinds"]["failed"]["num"] == num_failed
-    assert report["failures"][0]["failure"].startswith("LLMError: ")
+    assert report["failures"][0]["failure"].startswith("PromptTooLongError: ")
     assert report["figures"]["strict/hits_at_1"]["n"] == 12 * REPEATS
     assert report["cost"]["tokens"] == {"prompt": 1, "completion": 1}
     assert report["cost"]["price"] == 12 * REPEATS - num_failed
