@@ -20,7 +20,6 @@ import numpy.typing as npt
 from lodestar.engine.answering.llm import LLMAnswerer
 from lodestar.engine.answering.reply import normalise_name
 from lodestar.engine.api import Engine
-from lodestar.engine.evaluation.metrics.uncertainty import compare_pairs
 from lodestar.engine.gold_questions import look_up_answers, look_up_topic_ids
 from lodestar.engine.llm.local import ANSWER_START
 from lodestar.engine.llm.prompts import Prompt
@@ -28,6 +27,8 @@ from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.settings import resolve
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.language.causal_lm import CausalLM
+
+from .reading import compare
 
 WAYS = ("model", "both", "chains")
 
@@ -76,10 +77,7 @@ def main() -> None:
                 ranks[way].append(reciprocal_rank(scores[way], is_right))
     print(f"n {len(seconds)}")
     for way in WAYS:
-        test = compare_pairs(ranks[way], ranks["chains"])
-        low, high = test.interval.low, test.interval.high
-        difference = f", over the chains {test.difference:+.3f} [{low:+.3f}, {high:+.3f}], p {test.p_value:.3f}"
-        print(f"MRR by {way}: {fmean(ranks[way]):.3f}{difference if way != 'chains' else ''}")
+        print(f"MRR by {way}: {fmean(ranks[way]):.3f}, over the chains {compare(ranks[way], ranks['chains'], seed=0)}")
     print(f"{1000 * median(seconds):.0f} ms a question (p50)")
 
 

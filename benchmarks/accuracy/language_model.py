@@ -12,7 +12,6 @@ Rows whose checkpoint is not given are left out. ``--print-only`` prints the pag
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -20,17 +19,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
 
-from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, compare_pairs
+from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval
 from lodestar.engine.evaluation.record import Record
 from lodestar.engine.evaluation.report import make_report, read_records, read_report, write_report
 from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
-from lodestar.engine.neo4j.instance import ServerPair
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.settings import Settings, resolve
-from lodestar.loaders.loads.loading import LoadOptions, load_embedded
 from lodestar.loaders.questions.question_sets import read_questions
+from lodestar.models.whole_file import file_sha256
 
-from ..pages.results import AskedGraph, graphs
+from ..pages.results import AskedGraph, graphs, serve_graph, set_reach
+from .reading import compare
 
 READS = "answerer.kind=llm"
 
@@ -55,7 +54,7 @@ ROWS = (
     Row("star, with an example", "star", (READS, "answerer.example=answer"), "star"),
     Row("star, choosing names", "star", (READS, "answerer.choose=always"), "star"),
     Row("star + path-pooling", "star + path-pooling", (READS, "answerer.reads=25"), "star"),
-    Row("star + fi", "star + fi", (READS, "fi.fine=false", "fi.tau_model=0.995"), "star"),
+    Row("star + fi", "star + fi", (READS, "fi.fine=false"), "star"),
     Row("reg-triple, best chain", "reg-triple"),
     Row("reg-triple, reader", "reg-triple", ("answerer.kind=reader",), "reg-triple, best chain"),
     Row("reg-triple", "reg-triple", (READS, "answerer.reads=50"), "reg-triple, best chain"),
@@ -63,16 +62,14 @@ ROWS = (
 )
 
 
-def read_row_recipe(row: Row, checkpoints: dict[str, Path], max_hop: int) -> Recipe | None:
+def read_row_recipe(asked: AskedGraph, row: Row, checkpoints: dict[str, Path], max_hop: int) -> Recipe | None:
     """Return the recipe of a row, None where a checkpoint of its parts is not given."""
     parts = row.line.replace("|", "+").split("+")
     needed = [name.strip() for name in parts if name.strip() in ("star", "reg-triple")]
     if any(name not in checkpoints for name in needed):
         return None
     own = [f"{name}.checkpoint={json.dumps(str(checkpoints[name]))}" for name in needed]
-    recipe = read_recipe(row.line, [*own, *row.options])
-    part = recipe.part_with("max_hop")
-    return read_recipe(recipe, options={f"{part}.max_hop": max_hop}) if part else recipe
+    return set_reach(asked, read_recipe(row.line, [*own, *row.options]), max_hop)
 
 
 def ask(
@@ -84,23 +81,18 @@ def ask(
     limit: int,
 ) -> None:
     """Ask the questions over a graph by each row."""
-    server = ServerPair.of(replace(settings, name=asked.name))
-    load_embedded(asked.source, server, LoadOptions(staging=work / "staging"))
-    server.start(progress=False)
-    try:
+    with serve_graph(asked, settings, work) as own:
         for row in rows:
             for path, max_hop in asked.files:
-                recipe = read_row_recipe(row, checkpoints, max_hop)
+                recipe = read_row_recipe(asked, row, checkpoints, max_hop)
                 if recipe is None:
                     continue
-                questions = read_questions(str(path))
                 folder = folder_of(work, path, row)
                 print(f"{row.name}: {path.name}", file=sys.stderr, flush=True)
                 options = RunOptions(folder, limit=limit, diagnose=False)
-                run = ask_remaining_questions(questions, recipe, replace(settings, name=asked.name), options)
-                write_report(folder, make_report(run))
-    finally:
-        server.stop()
+                write_report(
+                    folder, make_report(ask_remaining_questions(read_questions(str(path)), recipe, own, options))
+                )
 
 
 def folder_of(work: Path, path: Path, row: Row) -> Path:
@@ -139,9 +131,7 @@ def write_row(row: Row, runs: dict[str, list[Record]]) -> str:
     if row.over in runs:
         other = {record.id: record.scores["strict/f1"] for record in runs[row.over]}
         both = [id_ for id_ in f1 if id_ in other]
-        test = compare_pairs([f1[id_] for id_ in both], [other[id_] for id_ in both])
-        low, high = test.interval.low, test.interval.high
-        difference = f"{test.difference:+.3f} [{low:+.3f}, {high:+.3f}], {test.p_value:.3f}"
+        difference = compare([f1[id_] for id_ in both], [other[id_] for id_ in both], seed=0)
     read = [record.num_prompt_tokens for record in records if record.num_prompt_tokens is not None]
     written = [record.num_completion_tokens for record in records if record.num_completion_tokens is not None]
     cells = [
@@ -175,19 +165,13 @@ def describe_run(given: argparse.Namespace, settings: Settings) -> Iterator[str]
     yield "# Answers read by a language model\n"
     yield "Written by `python -m benchmarks.accuracy.language_model --data FOLDER …`, nothing by hand below this line."
     yield f"The model is `{given.model or settings.llm_model}`" + (
-        f" ({given.weights.name}, sha256 `{hash_of(given.weights)}`)." if given.weights else "."
+        f" ({given.weights.name}, sha256 `{file_sha256(given.weights)}`)." if given.weights else "."
     )
     yield (
         f"Dev questions, {given.limit} of each file by the seed 0, topics given, asked one at a time; "
         "strict matching, 95 % bootstrap intervals. *over* is the row that the paired difference is over. Seconds are "
         "those of a whole question; tokens are means. What it means: [llm.md](llm.md#figures)."
     )
-
-
-def hash_of(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def main() -> None:

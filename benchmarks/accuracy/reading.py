@@ -79,9 +79,9 @@ def ask(
     return Asked(readings, f1, hits)
 
 
-def compare(one: Sequence[float] | Floats, other: Sequence[float] | Floats) -> str:
+def compare(one: Sequence[float] | Floats, other: Sequence[float] | Floats, *, seed: int = SEED) -> str:
     """Return a difference with its interval and p."""
-    test = compare_pairs(list(map(float, one)), list(map(float, other)), seed=SEED)
+    test = compare_pairs(list(map(float, one)), list(map(float, other)), seed=seed)
     low, high = test.interval.low, test.interval.high
     return f"{test.difference:+.3f} [{low:+.3f}, {high:+.3f}], {test.p_value:.3f}"
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -79,10 +80,7 @@ def ask(
     link: bool,
 ) -> Iterator[Path]:
     """Load a graph unless it is loaded, ask its questions by every recipe, and yield the folders of the runs."""
-    server = ServerPair.of(replace(settings, name=asked.name))
-    load_embedded(asked.source, server, LoadOptions(staging=work / "staging"))
-    server.start(progress=False)
-    try:
+    with serve_graph(asked, settings, work) as own:
         for path, max_hop in asked.files:
             questions = read_questions(str(path))
             questions = replace(questions, name=f"{asked.name} {questions.name.partition('.')[0]}")
@@ -93,10 +91,21 @@ def ask(
                 for kind in kinds(link=link):
                     folder = folder_of(asked, path, f"{name}{kind}", work)
                     options = RunOptions(folder, limit=sample, link=bool(kind))
-                    made = ask_remaining_questions(questions, recipe, replace(settings, name=asked.name), options)
+                    made = ask_remaining_questions(questions, recipe, own, options)
                     again = {"dataset": str(path.resolve()), "format": None}
                     write_report(folder, {**make_report(made), "again": again})
                     yield folder
+
+
+@contextmanager
+def serve_graph(asked: AskedGraph, settings: Settings, work: Path) -> Iterator[Settings]:
+    """Load a graph into an embedded server of its own unless it is loaded, and yield the settings to ask it by."""
+    own = replace(settings, name=asked.name)
+    server = ServerPair.of(own)
+    load_embedded(asked.source, server, LoadOptions(staging=work / "staging"))
+    server.start(progress=False)
+    try:
+        yield own
     finally:
         server.stop()
 
@@ -106,7 +115,11 @@ def recipe_of(
 ) -> Recipe:
     """Return a recipe with what a graph's questions need set in the parts that have it."""
     own = [f"star.checkpoint={json.dumps(str(checkpoint))}", *changes_of_star] if name == "star" else []
-    recipe = read_recipe(name, own)
+    return set_reach(asked, read_recipe(name, own), max_hop)
+
+
+def set_reach(asked: AskedGraph, recipe: Recipe, max_hop: int) -> Recipe:
+    """Return a recipe with the hops of a graph's questions, and whether they return to their topics."""
     options = {"max_hop": max_hop, "return_to_topic": asked.return_to_topic}
     parts = {option: recipe.part_with(option) for option in options}
     return read_recipe(recipe, options={f"{part}.{option}": options[option] for option, part in parts.items() if part})

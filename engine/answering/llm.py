@@ -104,21 +104,27 @@ class LLMAnswerer:
         done: dict[int, Answer] = {}
         budgets = dict.fromkeys(range(len(evidence)), self._max_tokens)
         while budgets:
-            prompts = [self.write_prompt(evidence[number], tokens) for number, tokens in budgets.items()]
-            completed = yield from send_prompts(prompts)
+            written = {
+                number: self._write_evidence(evidence[number], max_tokens) for number, max_tokens in budgets.items()
+            }
+            completed = yield from send_prompts(
+                [self._make_prompt(evidence[number], text) for number, (text, _) in written.items()]
+            )
             too_long: dict[int, int] = {}
-            for (number, tokens), outcome in zip(budgets.items(), completed, strict=True):
-                half = min(tokens, estimate_tokens(self._write_evidence(evidence[number], tokens)[0])) // 2
-                if isinstance(outcome, PromptTooLongError) and half >= LEAST_TOKENS:
+            for (number, (text, num_items)), outcome in zip(written.items(), completed, strict=True):
+                if isinstance(outcome, PromptTooLongError) and (half := estimate_tokens(text) // 2) >= LEAST_TOKENS:
                     too_long[number] = half
                 else:
-                    done[number] = self._outcome(self._note_left_out(evidence[number], tokens), outcome)
+                    done[number] = self._outcome(_note_left_out(evidence[number], num_items, budgets[number]), outcome)
             budgets = too_long
         return [done[number] for number in range(len(evidence))]
 
-    def write_prompt(self, evidence: Evidence[Item], max_tokens: int | None = None) -> Prompt:
+    def write_prompt(self, evidence: Evidence[Item]) -> Prompt:
         """Return the prompt for this evidence."""
-        text, _ = self._write_evidence(evidence, max_tokens or self._max_tokens)
+        text, _ = self._write_evidence(evidence, self._max_tokens)
+        return self._make_prompt(evidence, text)
+
+    def _make_prompt(self, evidence: Evidence[Item], text: str) -> Prompt:
         question = evidence.question.text.strip()
         content = fill_placeholders(self._prompt, question=question, evidence=text)
         choices = list_choices(evidence) if self._chooses else ()
@@ -144,14 +150,6 @@ class LLMAnswerer:
             if (tokens := estimate_tokens(text)) <= max_tokens:  # characters beyond ASCII have several bytes
                 return text, num_items
             max_chars = min(max_chars - 1, max_chars * max_tokens // tokens)
-
-    def _note_left_out(self, evidence: Evidence[Item], max_tokens: int) -> Evidence[Item]:
-        """Return the evidence, which says how many items the model read if not all."""
-        _, num_items = self._write_evidence(evidence, max_tokens)
-        if num_items == len(evidence.items):
-            return evidence
-        note = f"the language model read the first {num_items} of {len(evidence.items)} items, {max_tokens:,} tokens"
-        return replace(evidence, left_out=(*evidence.left_out, note))
 
     def answer_of(self, completed: Completed, evidence: Evidence[Item]) -> Answer:
         """Return the answer in a completion; raise `LLMError` if the completion is an error or cannot be read."""
@@ -182,6 +180,14 @@ class LLMAnswerer:
             return self.answer_of(completed, evidence)
         except LLMError as error:
             return make_failed_answer(evidence, error)
+
+
+def _note_left_out(evidence: Evidence[Item], num_items: int, max_tokens: int) -> Evidence[Item]:
+    """Return the evidence, which says how many items the model read if not all."""
+    if num_items == len(evidence.items):
+        return evidence
+    note = f"the language model read the first {num_items} of {len(evidence.items)} items, {max_tokens:,} tokens"
+    return replace(evidence, left_out=(*evidence.left_out, note))
 
 
 def write_example(*, explained: bool) -> str:

@@ -29,13 +29,12 @@ class Prompt:
     """The text of one user message, or the messages of a conversation, with options.
 
     json: request a JSON object; schema: of this JSON schema, of which an endpoint without schemas knows nothing.
-    choices: the names that its list `answers` may hold, if any are given; unseen: the same
-    prompt without the evidence, which tells a model on this machine how likely each name is anyway. logprobs: request
-    the log-probability of each token. max_tokens: longest reply, None for the endpoint's own limit. An endpoint that
-    does not know an option replies without it. is_read: whether the
-    caller can parse a reply; other replies are not cached. on_text: called with each piece of the reply, from the
-    thread that speaks to the endpoint; a reply from the cache, or of an endpoint that does not stream, comes in one
-    piece or not at all.
+    choices: the names that its list `answers` may hold, if any are given; unseen: the same prompt without the evidence,
+    which tells a model on this machine how likely each name is anyway. logprobs: request the log-probability of each
+    token. max_tokens: longest reply, None for the endpoint's own limit. An endpoint that does not know an option
+    replies without it. is_read: whether the caller can parse a reply; other replies are not cached. on_text: called
+    with each piece of the reply, from the thread that speaks to the endpoint; a reply from the cache, or of an endpoint
+    that does not stream, comes in one piece or not at all.
     """
 
     content: str | tuple[Message, ...]

@@ -15,7 +15,6 @@ from lodestar.engine.evidence.text import (
     Order,
     answer_text,
     chain_text,
-    evidence_text,
     fit_evidence,
     item_text,
     one_line,
@@ -43,6 +42,13 @@ def path(*hops: tuple[str, Entity], start: Entity = PERU) -> Path:
         inverses.append(inverse)
         here = reached
     return Path(tuple(triples), tuple(inverses))
+
+
+def evidence_text(
+    items: Sequence[Scored[Any]], groups: Sequence[int] = (), *, max_chars: int = 12_000, **options: Any
+) -> str:
+    """Return the text of evidence, of which everything fits unless a test says otherwise."""
+    return fit_evidence(items, groups, max_chars=max_chars, **options)[0]
 
 
 def test_one_hop_reads_as_a_fact() -> None:
