@@ -71,13 +71,19 @@ def find_end_kinds(gateway: Gateway) -> dict[str, tuple[EndKind, EndKind]]:
     rare = [r for r in relations if min(len(ends[r.number].names), len(ends[-r.number].names)) < min(ENOUGH, r.count)]
     for relation in sorted(rare, key=lambda r: (-r.count, r.number))[:ONE_BY_ONE]:
         _look_at(gateway, relation, ends)
-    samples = {
-        end: EndSample(tuple(each.names), each.num_values, each.others) for end, each in ends.items() if each.names
-    }
     own = {r.number: r.label.rpartition(LABEL_SEPARATOR)[2].replace("_", " ") for r in relations}
     labels = {number: translate_label(label) or label for number, label in own.items()}
     types = {r.number: type_words(r.domain) for r in relations} | {-r.number: type_words(r.range) for r in relations}
-    found = end_kinds({end: each for end, each in samples.items() if abs(end) in labels}, labels, types)
+    samples = {  # of the relations that were there: another writer may have added some since
+        end: EndSample(
+            tuple(each.names),
+            each.num_values,
+            {other: times for other, times in each.others.items() if abs(other) in labels},
+        )
+        for end, each in ends.items()
+        if each.names and abs(end) in labels
+    }
+    found = end_kinds(samples, labels, types)
     return {r.name: (found.get(r.number, NO_KIND), found.get(-r.number, NO_KIND)) for r in relations}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import neo4j
 import pytest
@@ -22,10 +22,12 @@ from lodestar.engine.errors import (
     LoadInProgressError,
     UsageError,
 )
-from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_revision, read_loads
+from lodestar.engine.neo4j.catalogue import Catalogue, read_catalogue, read_graph_revision, read_loads
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.load_lock import OpenTransaction
+from lodestar.engine.neo4j.templates import Request
+from lodestar.engine.relations.kinds import find_end_kinds
 from lodestar.engine.settings import Settings
 from lodestar.engine.writing import changing, lookup
 from lodestar.engine.writing.names import Name
@@ -350,6 +352,23 @@ def test_writers_at_the_same_time_lose_nothing(engine: Engine, other: Engine, ga
     counts = {relation.name: relation.count for relation in gateway.fetch(read_catalogue()).relations}
     assert sum(counts[f"mayor {number}"] for number in range(3)) == 9
     assert counts["mayor"] == 1
+
+
+def test_a_relation_that_another_writer_adds_while_kinds_are_found_is_left_to_it(
+    engine: Engine, gateway: Gateway
+) -> None:
+    engine.add([("Lima", "mayor", "Ana")])
+    before = gateway.fetch(read_catalogue())
+    engine.add([("Lima", "twinned with", "Cusco")])
+
+    class ReadBefore:
+        def fetch(self, request: Request[Any]) -> Any:
+            found = gateway.fetch(request)
+            return before if isinstance(found, Catalogue) else found
+
+    kinds = find_end_kinds(cast(Gateway, ReadBefore()))
+    assert kinds.keys() == {relation.name for relation in before.relations}
+    assert "twinned with" not in kinds
 
 
 WRITER = """
