@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import pickle
+import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +35,11 @@ from lodestar.engine.resources import Resources
 from lodestar.engine.settings import resolve
 from lodestar.engine.training.readings import build_reader_training_set, retrieve_for_reader
 from lodestar.loaders.questions.question_sets import read_questions
+from lodestar.models.reader.features import SourceChainColumns
 from lodestar.models.reader.fitting import ReaderTrainingSet, figures, figures_of_questions, fit_reader
 from lodestar.models.reader.model import READS, shipped_reader
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
 
 TOP_K = 10
 SEED = 1
@@ -52,6 +55,41 @@ class Asked:
     hits: Floats
 
 
+def write_asked(path: Path, asked: Asked) -> None:
+    """Write what was found: columns as tensors, texts and numbers as JSON in the metadata."""
+    tensors = {"f1": asked.f1, "hits": asked.hits}
+    said: dict[str, Any] = {"sources": []}
+    for each in fields(ReaderTrainingSet):
+        value = getattr(asked.readings, each.name)
+        if each.name == "topics":
+            said["topics"] = [sorted(topics) for topics in value]
+        elif isinstance(value, np.ndarray):
+            tensors[each.name] = value
+        elif each.name != "sources":
+            said[each.name] = value
+    for place, (name, kind, columns) in enumerate(asked.readings.sources):
+        said["sources"].append((name, kind, columns.num_candidates))
+        own = {each.name: getattr(columns, each.name) for each in fields(columns) if each.name != "num_candidates"}
+        tensors |= {f"{place}.{column}": value for column, value in own.items()}
+    save_file({name: np.ascontiguousarray(each) for name, each in tensors.items()}, path, {"said": json.dumps(said)})
+
+
+def read_asked(path: Path) -> Asked:
+    """Return what `write_asked` wrote."""
+    with safe_open(path, framework="numpy") as file:
+        said: dict[str, Any] = json.loads(file.metadata()["said"])
+    tensors = load_file(path)
+    sources = []
+    for place, (name, kind, num_candidates) in enumerate(said.pop("sources")):
+        own = {key.partition(".")[2]: value for key, value in tensors.items() if key.startswith(f"{place}.")}
+        sources.append((name, kind, SourceChainColumns(**own, num_candidates=num_candidates)))
+    said["texts"], said["topics"] = tuple(said["texts"]), tuple(map(frozenset, said["topics"]))
+    rest: dict[str, Any] = {
+        name: value for name, value in tensors.items() if "." not in name and name not in ("f1", "hits")
+    }
+    return Asked(ReaderTrainingSet(**said, **rest, sources=tuple(sources)), tensors["f1"], tensors["hits"])
+
+
 def ask(
     recipe: str, changes: Sequence[str], file: str, limit: int, reads: int, resources: Resources, work: Path
 ) -> Asked:
@@ -59,10 +97,9 @@ def ask(
     settings = resources.settings
     said = repr((recipe, sorted(changes), file, limit, reads, SEED, settings.name))
     key = hashlib.sha256(said.encode()).hexdigest()[:16]
-    kept = work / f"{key}.pickle"
+    kept = work / f"{key}.safetensors"
     if kept.exists():
-        found: Asked = pickle.loads(kept.read_bytes())
-        return found
+        return read_asked(kept)
     print(f"{recipe}: {Path(file).name}", file=sys.stderr, flush=True)
     given = read_questions(file)
     given = replace(given, questions=given.sample(limit, SEED))
@@ -75,8 +112,9 @@ def ask(
     judged = [judge_answer(question, answer).scores for question, answer in zip(asked, answers, strict=True)]
     f1, hits = (np.array([each[name] for each in judged]) for name in ("strict/f1", "strict/hits_at_1"))
     work.mkdir(parents=True, exist_ok=True)
-    kept.write_bytes(pickle.dumps(Asked(readings, f1, hits)))
-    return Asked(readings, f1, hits)
+    found = Asked(readings, f1, hits)
+    write_asked(kept, found)
+    return found
 
 
 def compare(one: Sequence[float] | Floats, other: Sequence[float] | Floats, *, seed: int = SEED) -> str:
