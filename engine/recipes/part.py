@@ -355,6 +355,7 @@ PARTS = {
     "reg-triple": "lodestar.engine.recipes.retrieving:RegTriple",
     "reg-entity": "lodestar.engine.recipes.retrieving:RegEntity",
     "reg-path": "lodestar.engine.recipes.retrieving:RegPath",
+    "complete-chains": "lodestar.engine.recipes.reorganising:CompleteChains",
     "choose-ends": "lodestar.engine.recipes.retrieving:ChooseEnds",
     "gril": "lodestar.engine.recipes.retrieving:Gril",
     "reorganise": "lodestar.engine.recipes.reorganising:Reorganise",

@@ -49,6 +49,23 @@ class Reorganise(ReorganiserPart):
 
 
 @dataclass(frozen=True)
+class CompleteChains(ReorganiserPart):
+    """Reads the triples that are missing on the best chains' relation paths from the graph (docs/reading.md)."""
+
+    name: ClassVar[str] = "complete-chains"
+    takes: ClassVar[Kind] = "chain"
+    gives: ClassVar[Kind] = "chain"
+
+    chains: Positive = option(50, "best chains that are completed, the others stay as they are")
+
+    def reorganiser(self, graph: GraphResources) -> Reorganiser:
+        """Return the part."""
+        from ..reorganising.completing import ChainCompleter
+
+        return ChainCompleter(graph.catalogue.stored_as, chains=self.chains)
+
+
+@dataclass(frozen=True)
 class Forms(WrapperPart):
     """Takes questions of a form (how many, both, not, the most, …) apart, and combines their parts (docs/forms.md)."""
 

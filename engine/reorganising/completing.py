@@ -1,0 +1,79 @@
+"""Read all triples of the best chains' relation paths from the graph (our own).
+
+A retriever of triples keeps some hundred, and one relation path of three hops may have thousands: its chain is right,
+but most of its ends are missing. Once the path is found, the graph has the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from ..evidence.chain import Chain
+from ..evidence.evidence import Evidence, Kind
+from ..retrieval.frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
+from ..steps import Steps
+from ..values import RelationStep, Scored
+
+Walk = tuple[str, tuple[tuple[str, bool], ...]]
+"""The id of a topic, and relation and direction of each step from it."""
+
+
+class ChainCompleter:
+    """A `Reorganiser`: the best `chains` chains of a question have every triple of their relation paths.
+
+    Each keeps its place and its score. One that has targets stays as it is, and so do the others. `stored_as` has
+    the relationship type of each relation that is not stored under its own name. Round trips per batch: one a step of
+    the longest path, and one more for each relation that is walked from a hub.
+    """
+
+    takes: Kind = "chain"
+    gives: Kind = "chain"
+
+    def __init__(self, stored_as: Mapping[str, str], *, chains: int = 50, bounds: FrontierBounds | None = None) -> None:
+        self._stored_as = stored_as
+        self._chains = chains
+        self._bounds = bounds or FrontierBounds()
+
+    def reorganise(self, evidence: Sequence[Evidence[Chain]]) -> Steps[list[Evidence[Chain]]]:
+        """Return the evidence, in its order, with chains that are complete."""
+        topics = {topic.entity.id: topic for each in evidence for topic in each.topics}
+        tree = FrontierTree(topics, self._bounds, max_hop=0, stored_as=self._stored_as)
+        walks = {
+            _walk_of(item.value)
+            for each in evidence
+            for item in each.items[: self._chains]
+            if item.value.topic.id in topics and not item.value.targets
+        }
+        reached: dict[Walk, Frontier] = {}
+        for each in evidence:
+            for topic in each.topics:
+                if root := tree.root(topic.entity):
+                    reached[topic.entity.id, ()] = root
+        for length in range(1, max((len(steps) for _, steps in walks), default=0) + 1):
+            beginnings = sorted({(topic, steps[:length]) for topic, steps in walks if len(steps) >= length})
+            walked = [walk for walk in beginnings if _leads_on(reached.get((walk[0], walk[1][:-1])))]
+            chosen = [(reached[topic, steps[:-1]], RelationStep(*steps[-1])) for topic, steps in walked]
+            reached |= zip(walked, (yield from tree.expand(chosen)), strict=True)
+        return [replace(each, items=tuple(self._complete(each, reached))) for each in evidence]
+
+    def _complete(self, evidence: Evidence[Chain], reached: Mapping[Walk, Frontier]) -> Iterator[Scored[Chain]]:
+        topics = frozenset(topic.entity.id for topic in evidence.topics)
+        for place, item in enumerate(evidence.items):
+            frontier = reached.get(_walk_of(item.value)) if place < self._chains and not item.value.targets else None
+            if frontier is None:
+                yield item
+                continue
+            ends = select_answer_ends(frontier.steps, frontier.ends, topics, return_to_topic=False)
+            yield Scored(frontier.chain(ends), item.score) if ends else item
+
+
+def _leads_on(frontier: Frontier | None) -> bool:
+    """Whether a path can be walked on from there: no value leads on, unless it is the topic."""
+    return frontier is not None and (
+        not frontier.steps or any(not tail.entity.is_literal for tail in frontier.tails.values())
+    )
+
+
+def _walk_of(chain: Chain) -> Walk:
+    return chain.topic.id, tuple((step.step.relation, step.step.inverse) for step in chain.steps)

@@ -1,0 +1,107 @@
+"""Chains whose triples are partly missing are completed from a real graph."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from lodestar import Engine
+from lodestar.engine.evidence.chain import Chain, ChainStep
+from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.neo4j.catalogue import read_catalogue
+from lodestar.engine.reorganising.completing import ChainCompleter
+from lodestar.engine.settings import Settings
+from lodestar.engine.values import Question, Scored
+
+QUESTIONS = (
+    Question("What is spoken in the countries of South America?", ("m.south_america",)),
+    Question("What do the neighbours of Peru speak?", ("m.peru",)),
+    Question("Who shares an office with the presidents of Peru and Chile?", ("m.peru", "m.chile")),
+)
+
+
+@pytest.fixture(scope="module")
+def found(engine: Engine) -> list[Evidence[Any]]:
+    found = engine.retrieve_batch(QUESTIONS, top_k=40)
+    return [
+        replace(each, items=tuple(item for item in each.items if item.value == alone(item.value))) for each in found
+    ]
+
+
+def alone(chain: Any) -> Any:
+    """Return a chain as it is before it meets others."""
+    return replace(chain, targets=())
+
+
+def first_links_alone(item: Scored[Chain]) -> Scored[Chain]:
+    """Return a chain with one way from the topic to its first end."""
+    chain = item.value
+    links = next(iter(chain.instance_links()))
+    steps = tuple(ChainStep(step.step, (link,)) for step, link in zip(chain.steps, links, strict=True))
+    return Scored(replace(chain, steps=steps, ends=chain.ends[:1]), item.score)
+
+
+def in_any_order(evidence: Evidence[Any]) -> list[Any]:
+    """Return score, relations, triples and ends of each chain; the graph gives triples in no certain order."""
+    return [
+        (item.score, item.value.relation_path, [set(step.links) for step in item.value.steps], set(item.value.ends))
+        for item in evidence.items
+    ]
+
+
+def complete(engine: Engine, evidence: list[Evidence[Any]], *, chains: int = 1_000) -> list[Evidence[Any]]:
+    gateway = engine.gateway()
+    stored_as = gateway.fetch(read_catalogue()).stored_as
+    return gateway.run(ChainCompleter(stored_as, chains=chains).reorganise(evidence))
+
+
+def test_a_completed_chain_is_the_one_that_a_search_finds(engine: Engine, found: list[Evidence[Any]]) -> None:
+    cut = [replace(each, items=tuple(map(first_links_alone, each.items))) for each in found]
+    assert any(before != after for before, after in zip(found, cut, strict=True))
+    assert any(len(item.value.steps) > 1 and len(item.value.ends) > 1 for each in found for item in each.items)
+    wanted = list(map(in_any_order, found))
+    assert list(map(in_any_order, complete(engine, cut))) == wanted
+    assert list(map(in_any_order, complete(engine, found))) == wanted
+
+
+def test_only_the_best_chains_are_completed(engine: Engine, found: list[Evidence[Any]]) -> None:
+    whole = found[0]
+    place = next(place for place, item in enumerate(whole.items) if len(item.value.ends) > 1)
+    cut = replace(whole, items=tuple(map(first_links_alone, whole.items)))
+    (until,) = complete(engine, [cut], chains=place)
+    (after,) = complete(engine, [cut], chains=place + 1)
+    assert until.items[place] == cut.items[place]
+    assert in_any_order(after)[: place + 1] == in_any_order(whole)[: place + 1]
+    assert after.items[place + 1 :] == cut.items[place + 1 :]
+
+
+def test_what_cannot_be_walked_stays(engine: Engine, found: list[Evidence[Any]]) -> None:
+    """A relation that the graph has no longer, chains that meet, a topic that was not linked, no evidence at all."""
+    first = first_links_alone(found[0].items[0]).value
+    (step, *_) = first.steps
+    gone = replace(first, steps=(replace(step, step=replace(step.step, relation="no.such.relation")), *first.steps[1:]))
+    longer = replace(first, steps=(*gone.steps, step))
+    meeting = replace(first, targets=first.ends)
+    items = tuple(Scored(chain, 1.0) for chain in (gone, longer, meeting))
+    kept, nothing, unlinked = (
+        replace(found[0], items=items),
+        replace(found[0], items=()),
+        replace(found[0], items=(Scored(first, 1.0),), topics=()),
+    )
+    assert complete(engine, [kept, nothing]) == [kept, nothing]
+    assert complete(engine, [unlinked]) == [unlinked]
+    assert complete(engine, []) == []
+
+
+def test_it_is_part_of_a_line(settings: Settings) -> None:
+    languages = Question("What language is spoken in Peru?", ("m.peru",))
+    one = {"path-pooling.keep": 1}
+    with Engine(settings, recipe="similarity + path-pooling", options=one) as engine:
+        triples = engine.retrieve(languages)
+    with Engine(settings, recipe="similarity + path-pooling + complete-chains", options=one) as engine:
+        completed = engine.retrieve(languages)
+    assert (triples.kind, len(triples.items)) == ("triple", 1)
+    (item,) = completed.items
+    assert isinstance(item.value, Chain)
+    assert {end.name for end in item.value.ends} == {"Spanish", "Quechua"}
