@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...models.f1 import choose_answer_count
 from ...models.reader.features import NAMES, SourceChainColumns, asks_for_one
-from ...models.reader.model import READS, Reader, ReaderScores, add_plan_scores, answer_features
+from ...models.reader.model import ABSENT, READS, Reader, ReaderScores, add_plan_scores, answer_features
 from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, PathsOfTopic, SimilarityWeights, mask_topic
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import Hop, RelationWords, verbalise_hop
@@ -24,12 +24,15 @@ from ..steps import Steps
 from ..values import AnswerEntity, RelationPath, RelationStep, Scored
 from .candidates import AnswerCandidates, CandidateSource, ChainColumns, find_candidates
 from .extractive import ExtractiveAnswerer
+from .model_sources import CLOSED_BOOK, LLM
 
 Columns = tuple[str, str, SourceChainColumns]
 
 SHOWN = 10
 """Chains that an answer shows, where they were made of triples."""
 REASONS = 3
+LEAST_GAIN = 0.05
+"""In log-odds; what decided by less is not said."""
 
 WORDS: Mapping[str, tuple[str, str]] = {
     "two": ("it is two hops away", "it is not two hops away"),
@@ -57,6 +60,11 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "one": ("one thing is asked for", "one thing is asked for, and few are there"),
 }
 """What is said of a feature that speaks for an answer: where its value is the higher of two, and where the lower."""
+
+NAMED_BY: Mapping[str, str] = {
+    LLM: "the language model reads it in the evidence",
+    CLOSED_BOOK: "the language model names it without the evidence",
+}
 
 
 class ReaderAnswerer:
@@ -151,15 +159,23 @@ class ReaderAnswerer:
         for source, x, best in zip(candidates.sources, read.features, read.best_way, strict=True):
             if best[first] < 0:
                 continue
-            weights = self._reader.of(source.name, source.kind).weights
+            weights = self._reader.of(source.name, source.kind)
             there = other is not None and best[other] >= 0
+            if source.name in NAMED_BY:
+                worth = [
+                    float(x[best[row]] @ weights.weights + weights.bias)
+                    for row in ((first, other) if there else (first,))
+                ]
+                gain = weights.share * (worth[0] - (worth[1] if there else ABSENT))
+                found += [(gain, f"{NAMED_BY[source.name]} (+{gain:.1f})")] if gain > LEAST_GAIN else []
+                continue
             less = x[best[other]] if there else np.zeros(len(NAMES))
             difference = x[best[first]] - less
             name = f"{source.name}: " if len(candidates.sources) > 1 else ""
             found += [
                 (float(gain), f"{name}{WORDS[feature][0 if change > 0 else 1]} (+{gain:.1f})")
-                for feature, gain, change in zip(NAMES, weights * difference, difference, strict=True)
-                if gain > 0.05
+                for feature, gain, change in zip(NAMES, weights.weights * difference, difference, strict=True)
+                if gain > LEAST_GAIN
             ]
         best_name = "" if other is None else f"ahead of {candidates.entities[other].label}"
         reasons = [text for _, text in sorted(found, key=lambda pair: -pair[0])[:REASONS]]

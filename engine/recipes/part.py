@@ -360,6 +360,7 @@ PARTS = {
     "gril": "lodestar.engine.recipes.retrieving:Gril",
     "reorganise": "lodestar.engine.recipes.reorganising:Reorganise",
     "adaptive-k": "lodestar.engine.recipes.retrieving:AdaptiveK",
+    "model-answers": "lodestar.engine.recipes.reorganising:ModelAnswers",
     "path-pooling": "lodestar.engine.recipes.reorganising:PathPooling",
     "fi": "lodestar.engine.recipes.reorganising:FI",
     "forms": "lodestar.engine.recipes.reorganising:Forms",

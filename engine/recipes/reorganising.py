@@ -231,6 +231,37 @@ class FI(ReorganiserPart):
 
 
 @dataclass(frozen=True)
+class ModelAnswers(ReorganiserPart):
+    """Adds what a language model answers, for a reader that was trained with it to weigh (docs/reading.md)."""
+
+    name: ClassVar[str] = "model-answers"
+    takes: ClassVar[Kind | None] = None
+    gives: ClassVar[Kind | None] = None
+
+    evidence: bool = option(True, "ask it with the evidence")
+    closed_book: bool = option(True, "ask it without the evidence")
+    reads: Positive = option(10, "items of a question that it reads")
+
+    def check(self) -> None:
+        """Raise `UsageError` if it is not asked at all."""
+        if not (self.evidence or self.closed_book):
+            raise UsageError(f"part {self.name}: expected evidence or closed_book to be true, found neither")
+
+    def reorganiser(self, graph: GraphResources) -> Reorganiser:
+        """Return the part. Raises `LLMError` if no model is configured."""
+        from ..answering.model_sources import CLOSED_BOOK, LLM, LanguageModelSources
+        from .answering import ClosedBook, LanguageModel
+
+        asked = {
+            LLM: LanguageModel() if self.evidence else None,
+            CLOSED_BOOK: ClosedBook() if self.closed_book else None,
+        }
+        return LanguageModelSources(
+            {name: part.answerer(graph) for name, part in asked.items() if part is not None}, reads=self.reads
+        )
+
+
+@dataclass(frozen=True)
 class Filter(ReorganiserPart):
     """Keeps the most relevant items by a simple filter, the baseline of GraphRAG-FI (section 5.1)."""
 

@@ -254,7 +254,8 @@ def _fit_plan(sets: Sequence[ReaderTrainingSet]) -> tuple[PathPlan, list[ReaderT
         for each in sets:
             used = np.arange(len(each)) % FOLDS != left_out
             for _, _, ways in each.sources:
-                chosen.append((each.vectors, ways, np.where(used[ways.question], each.agreement(ways), 0.0)))
+                if ways.path.size:  # what a language model answers has no path
+                    chosen.append((each.vectors, ways, np.where(used[ways.question], each.agreement(ways), 0.0)))
         return fit_plan(chosen)
 
     plans = [fit(fold) for fold in range(FOLDS)]

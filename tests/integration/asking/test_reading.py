@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import repeat
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from lodestar import Engine
 from lodestar.engine.cli.main import main
+from lodestar.engine.errors import LLMError, UsageError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.settings import Settings
+from lodestar.engine.values import Question
 
+from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, says, status
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 
 CAPITAL = "What is the capital of Peru?"
@@ -76,3 +83,61 @@ def test_one_is_trained_on_questions_about_the_graph_and_answers(
     with Engine(settings, recipe="similarity", options=options, connection=connection) as engine:
         (answer,) = engine.ask_batch(["What is the capital of Chile?"])
     assert answer.entities[0].name == "Santiago de Chile"
+
+
+NAMES = {"Peru": ("Lima", "Peruvian sol"), "Chile": ("Santiago de Chile", "Chilean peso")}
+IDS = {"Peru": ("m.lima", "m.sol"), "Chile": ("m.santiago", "m.peso")}
+
+
+def reply_by_parity(request: Request) -> Reply:
+    """Answer with the capital where the number of the question is even, else with the currency."""
+    number, place = re.findall(r"Number (\d) of (\w+)", request.prompt)[-1]
+    return says({"answers": [NAMES[place][int(number) % 2]]})
+
+
+def test_a_reader_learns_what_a_language_model_is_worth(
+    settings: Settings, connection: Connection, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """Nothing but the model tells which of two paths a question asks for."""
+    for place in ("Peru", "Chile"):
+        lines = [
+            {"id": f"{place}-{n}", "question": f"Number {n} of {place}?", "topic_entities": [f"m.{place.lower()}"],
+             "answers": [IDS[place][n % 2]]}
+            for n in range(8)
+        ]  # fmt: skip
+        (tmp_path / f"{place}.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    recipe, out = "similarity + model-answers", tmp_path / "reader"
+    options = {"answerer.kind": "reader", "answerer.checkpoint": str(out)}
+    asked = [Question(f"Number {number} of Chile?", ("m.chile",)) for number in (2, 5)]
+    with ScriptedLLM(repeat(reply_by_parity)) as llm:
+        there = replace(settings, llm_base_url=llm.base_url, llm_model="scripted")
+        done = CliRunner().invoke(
+            main,
+            ["train", "reader", "--recipe", recipe, "--dataset", str(tmp_path / "Peru.jsonl"), "--dev",
+             str(tmp_path / "Chile.jsonl"), "--out", str(out)],
+            env={**environment, "LODESTAR_LLM_BASE_URL": llm.base_url, "LODESTAR_LLM_MODEL": "scripted"},
+        )  # fmt: skip
+        assert done.exit_code == 0, done.output
+        with Engine(there, recipe=recipe, options=options, connection=connection) as engine:
+            answers = engine.ask_batch(asked)
+    assert [[each.name for each in answer.entities] for answer in answers] == [["Santiago de Chile"], ["Chilean peso"]]
+    assert any(each.startswith("the language model") for each in answers[0].why)
+    assert [name for name, _ in answers[0].evidence.sources] == ["chain", "llm", "closed-book"]
+    with ScriptedLLM(repeat(status(400))) as llm:
+        there = replace(settings, llm_base_url=llm.base_url, llm_model="scripted")
+        with Engine(there, recipe=recipe, options=options, connection=connection) as engine:
+            (answer,) = engine.ask_batch(asked[:1])
+    assert answer.failure is None
+    assert [cut.partition(":")[0] for cut in answer.evidence.cuts] == ["llm", "closed-book"]
+
+
+def test_without_a_language_model_its_part_says_what_to_set(settings: Settings, connection: Connection) -> None:
+    with (
+        pytest.raises(LLMError, match="no key for the language model"),
+        Engine(settings, recipe="similarity + model-answers", connection=connection) as engine,
+    ):
+        engine.ask(CAPITAL)
+    with pytest.raises(UsageError, match="expected evidence or closed_book to be true"):
+        read_recipe(
+            "similarity + model-answers", ["model-answers.evidence=false", "model-answers.closed_book=false"]
+        ).check()
