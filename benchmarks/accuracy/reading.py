@@ -9,6 +9,7 @@ from. *best-chain* reads the first 10 items; *shipped* is the reader with Lodest
 fitted on the training files together; *perfect* is the highest F1 of any set of the candidates. Differences are those
 of own (or, without training files, shipped) and best-chain, and of a union and each of its sides, read and by its best
 chain, with 95 % intervals and p of a paired test. Fit on questions that no checkpoint of the recipe learned from.
+`--reader` is a checkpoint of `lodestar train reader` in the place of own: one of another graph, for example.
 """
 
 from __future__ import annotations
@@ -149,6 +150,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=150, help="questions of each dev file (default: %(default)s)")
     parser.add_argument("--train-limit", type=int, default=250, help="of each training file (default: %(default)s)")
     parser.add_argument("--reads", type=int, default=READS, help="items that the reader reads (default: %(default)s)")
+    parser.add_argument("--reader", default="", help="checkpoint of a reader, instead of one that is fitted here")
     given = parser.parse_args()
     settings = resolve()
     resources = Resources(settings, make_connection(settings))
@@ -163,6 +165,8 @@ def main() -> None:
             for file in given.train
         ]
         own = fit_reader([each.readings for each in train]) if train else None
+        if given.reader:
+            own = resources.model(given.reader, "reader")[1]
         for file in given.dev:
             asked = ask(recipe, given.changes, file, given.limit, given.reads, resources, given.work)
             f1[recipe, file] = print_row(recipe, file, asked, own), asked.f1

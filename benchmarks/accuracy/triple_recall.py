@@ -47,7 +47,7 @@ from lodestar.loaders.questions.question_sets import read_questions
 
 Key = tuple[str, str, str]
 
-CUTS = (10, 50, 100, 500)
+CUTS = (10, 20, 50, 100, 500)
 PATH_CUTS = (10, 100)
 MAX_STEPS = 4
 MAX_ANSWERS = 20
