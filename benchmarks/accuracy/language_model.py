@@ -1,7 +1,7 @@
 """The figures of docs/results-llm.md: what a language model makes of the evidence that each recipe finds.
 
-    python -m benchmarks.accuracy.language_model --data FOLDER --work FOLDER --star FOLDER --reg-triple FOLDER \\
-        --limit 100 --weights model.gguf > docs/results-llm.md
+    python -m benchmarks.accuracy.language_model --data FOLDER --work FOLDER --checkpoint star=FOLDER \\
+        --checkpoint reg-triple=FOLDER --limit 100 --weights model.gguf > docs/results-llm.md
 
 The language model is that of the settings (docs/llm.md). The data folder has fb237/ and metaqa/; each graph is loaded
 into an embedded server of its own under the work folder, where the runs stay: the same command goes on after a stop,
@@ -36,12 +36,14 @@ READS = "answerer.kind=llm"
 
 @dataclass(frozen=True)
 class Row:
-    """A recipe and how it is answered from; `over` is the row that its differences are over."""
+    """A recipe and how it is answered from; `over` is the row that its differences are over, `reader` the name under
+    which the checkpoint of its own reader is given."""
 
     name: str
     line: str
     options: tuple[str, ...] = ()
     over: str = ""
+    reader: str = ""
 
 
 ROWS = (
@@ -59,16 +61,26 @@ ROWS = (
     Row("reg-triple, reader", "reg-triple", ("answerer.kind=reader",), "reg-triple, best chain"),
     Row("reg-triple", "reg-triple", (READS, "answerer.reads=50"), "reg-triple, best chain"),
     Row("reg-triple + reorganise", "reg-triple + reorganise", (READS, "answerer.reads=50"), "reg-triple"),
+    Row("gril", "gril", (READS, "answerer.reads=50"), "reg-triple"),
+    Row("star or reg-triple, own reader", "star | reg-triple", (), "star, best chain", "union"),
+    Row(
+        "star or reg-triple, own reader with the model's answers",
+        "(star | reg-triple) + model-answers",
+        (),
+        "star, best chain",
+        "union-llm",
+    ),
 )
 
 
 def read_row_recipe(asked: AskedGraph, row: Row, checkpoints: dict[str, Path], max_hop: int) -> Recipe | None:
     """Return the recipe of a row, None where a checkpoint of its parts is not given."""
-    parts = row.line.replace("|", "+").split("+")
-    needed = [name.strip() for name in parts if name.strip() in ("star", "reg-triple")]
-    if any(name not in checkpoints for name in needed):
+    places = {name: name for name, part in read_recipe(row.line).parts.items() if part.kinds}
+    places |= {"answerer": row.reader} if row.reader else {}
+    if any(name not in checkpoints for name in places.values()):
         return None
-    own = [f"{name}.checkpoint={json.dumps(str(checkpoints[name]))}" for name in needed]
+    own = [f"{place}.checkpoint={json.dumps(str(checkpoints[name]))}" for place, name in places.items()]
+    own += ["answerer.kind=reader"] if row.reader else []
     return set_reach(asked, read_recipe(row.line, [*own, *row.options]), max_hop)
 
 
@@ -182,15 +194,20 @@ def main() -> None:
     parser.add_argument("--only", choices=("fb237", "metaqa"), help="one graph")
     parser.add_argument("--rows", nargs="+", help="names of rows (default: all)")
     parser.add_argument("--limit", type=int, default=100, help="questions of each file (default: %(default)s)")
-    parser.add_argument("--star", type=Path, help="checkpoint of star")
-    parser.add_argument("--reg-triple", type=Path, help="checkpoint of reg-triple")
+    parser.add_argument(
+        "--checkpoint",
+        action="append",
+        default=[],
+        metavar="NAME=FOLDER",
+        help="of the part NAME, or of a reader: union, union-llm",
+    )
     parser.add_argument("--weights", type=Path, help="file of the model, whose hash the page names")
     parser.add_argument("--model", help="the model's name on the page (default: that of the settings)")
     parser.add_argument("--print-only", action="store_true", help="the page of the runs that are there")
     given = parser.parse_args()
     settings = replace(resolve(), home=str(given.work / "home"), llm_cache=str(given.work / "replies.sqlite"))
-    named = {"star": given.star, "reg-triple": given.reg_triple}
-    checkpoints = {name: folder.resolve() for name, folder in named.items() if folder}
+    named = (each.partition("=") for each in given.checkpoint)
+    checkpoints = {name: Path(folder).resolve() for name, _, folder in named}
     rows = [row for row in ROWS if not given.rows or row.name in given.rows]
     some = [
         each
