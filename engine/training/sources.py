@@ -231,11 +231,28 @@ def _read_readings(config: Any, request: TrainingRequest, inputs: Inputs[Any]) -
         Engine(request.settings, recipe=recipe_with_checkpoint(recipe, request.options.get("checkpoint"))) as engine,
         progress_bar("the questions", "reading") as (progress, _),
     ):
+        for name in list_known_questions(sets[0], engine):
+            request.say(name)
         train, dev = (
             [collect_reader_training_set(each, engine, vectors, reads=config.reads, progress=progress) for each in some]
             for some in sets
         )
     return replace(inputs, train=train, dev=dev)
+
+
+def list_known_questions(sets: Sequence[QuestionSet], engine: Engine) -> list[str]:
+    """Return in words which question sets, by name or hash, a checkpoint of the engine's recipe was trained on."""
+    found = []
+    for name, part in engine.recipe.parts.items():
+        if folder := getattr(part, "checkpoint", ""):
+            _, description = engine.resources.describe(folder, *part.kinds)
+            known = {key for each in description.train for key in (each.questions, each.questions_sha256)}
+            found += [
+                f"{each.name}: {name} learned from these questions, so the reader will trust it too much: give others"
+                for each in sets
+                if {each.name, each.sha256} & known
+            ]
+    return found
 
 
 def recipe_with_checkpoint(recipe: str, checkpoint: str | None) -> Recipe:

@@ -26,6 +26,7 @@ from lodestar.engine.retrieval.triples import mark_first_pairs
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.subgraphs import write_question_graphs
 from lodestar.engine.training.running import training_config
+from lodestar.engine.training.sources import list_known_questions
 from lodestar.engine.values import Question, Triple
 from lodestar.models.reg_entity.kind import KIND as ENTITIES
 from lodestar.models.reg_triple.config import SubgraphOptions
@@ -114,6 +115,18 @@ def test_a_batch_is_each_question_alone(settings: Settings, engine: Engine, chec
     for left, right in zip(together, alone, strict=True):
         assert [item.value for item in left.items] == [item.value for item in right.items]
         np.testing.assert_allclose([i.score for i in left.items], [i.score for i in right.items], rtol=1e-4)
+
+
+def test_questions_that_a_checkpoint_knows_are_told(settings: Settings, engine: Engine, checkpoint: str) -> None:
+    new, known = question_set("new", CHOSEN), question_set("other name", LEARNED)
+    same_name = replace(new, name="train", sha256="3" * 64)
+    recipe = RegTriple(checkpoint=checkpoint) + Reorganise()
+    with Engine(settings, recipe=recipe) as one:
+        said = list_known_questions([replace(new, sha256="2" * 64), known, same_name], one)
+    assert [each.partition(",")[0] for each in said] == [
+        "other name: reg-triple learned from these questions",
+        "train: reg-triple learned from these questions",
+    ]
 
 
 def test_chains_of_the_triples_answer(settings: Settings, engine: Engine, checkpoint: str) -> None:
