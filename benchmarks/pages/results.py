@@ -155,6 +155,7 @@ def main() -> None:
         "--ablation", type=Path, help="the work folder of `benchmarks.accuracy.ablation`, for its table"
     )
     parser.add_argument("--trained", type=Path, nargs="+", default=[], help="checkpoints to set side by side")
+    parser.add_argument("--paper", type=Path, nargs="+", default=[], help="runs of STAR in the paper's own setting")
     parser.add_argument("--link", action="store_true", help="ask each question with linked topics, too")
     parser.add_argument("--sample", type=int, default=SAMPLE, help="questions of a set at most (default: %(default)s)")
     parser.add_argument("--split", choices=SPLITS, default="dev", help="the questions that are asked (default: dev)")
@@ -187,7 +188,11 @@ def main() -> None:
         parser.error(f"{arguments.work / 'runs'}: expected runs, found none of these graphs and recipes")
     ablation = list(table(arguments.ablation)) if arguments.ablation else ()
     trained = [load_description(folder, StarDescription)[0] for folder in arguments.trained]
-    print("\n".join(page(folders, arguments.split, arguments.sample, command(arguments), ablation, trained)))
+    print(
+        "\n".join(
+            page(folders, arguments.split, arguments.sample, command(arguments), ablation, trained, arguments.paper)
+        )
+    )
 
 
 def command(arguments: argparse.Namespace) -> str:
@@ -198,6 +203,7 @@ def command(arguments: argparse.Namespace) -> str:
         *(f"--set {said}" for said in arguments.changes),
         *(["--ablation FOLDER"] if arguments.ablation else []),
         *(["--trained CHECKPOINT …"] if arguments.trained else []),
+        *(["--paper RUN …"] if arguments.paper else []),
         *([] if is_dev else [f"--split {arguments.split}"]),
         *([f"--sample {arguments.sample}"] if arguments.sample != SAMPLE else []),
         *(["--link"] if arguments.link else []),

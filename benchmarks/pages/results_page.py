@@ -32,9 +32,10 @@ def page(
     command: str,
     ablation: Iterable[str] = (),
     trained: Sequence[StarDescription] = (),
+    paper: Sequence[Path] = (),
 ) -> Iterator[str]:
     """Yield the lines of the page; `command` is what writes it, `sample` the most questions asked of a set, `ablation`
-    the lines of that part, `trained` the checkpoints to set side by side.
+    the lines of that part, `trained` the checkpoints to set side by side, `paper` runs in the paper's own setting.
     """
     reports = {folder: read_report(str(folder)) for folder in folders}
     machine = next(iter(reports.values()))["where"]["machine"]
@@ -100,6 +101,7 @@ def page(
         ("learned from", "n", "encoder", "scorer", "seed", "path any", "path expected", "path F1"),
         (_training(each) for each in trained),
     )
+    yield from _in_the_papers_setting(paper)
     if ablation:
         yield ""
         yield "## STAR's ablation: errors of the first path"
@@ -114,6 +116,18 @@ def page(
         ("questions", "sha256", "asked of", "triples"),
         (_data(report) for report in reports.values() if _recipe(report) == "similarity"),
     )
+
+
+def _in_the_papers_setting(runs: Sequence[Path]) -> Iterator[str]:
+    if runs:
+        yield ""
+        yield "## STAR in the paper's own setting"
+        yield ""
+        yield "A checkpoint of `lodestar train star --preset paper`: the cross-attentive scorer alone orders paths."
+        yield "*star-cross*: it scores every candidate of each hop, too (`star.guide=cross`, algorithm 3); *star-dual*:"
+        yield "the dual encoder does."
+        yield ""
+        yield from results_table([read_report(str(run)) for run in runs])
 
 
 def _section(title: str, columns: Sequence[str], rows: Iterator[str]) -> Iterator[str]:
