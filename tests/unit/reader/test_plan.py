@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
+from lodestar.models.reader import plan as planning
 from lodestar.models.reader.features import Floats, SourceChainColumns
-from lodestar.models.reader.plan import PathPlan, fit_plan
+from lodestar.models.reader.plan import MAX_HOPS, PathPlan, fit_plan
 
 _FIRST, _OTHER = np.eye(4, dtype=np.float32)[:2]
 HOPS = np.stack([np.concatenate(pair) for pair in ((_FIRST, _FIRST), (_FIRST, -_FIRST), (_OTHER, _OTHER))])
@@ -71,3 +75,71 @@ def test_it_learns_from_several_sets_as_from_one() -> None:
 def test_questions_without_a_right_path_teach_nothing() -> None:
     plan = fit_plan([(ASKED, columns(3), np.zeros(15))])
     assert not plan.score(ASKED, columns(3)).any()
+
+
+def test_the_first_step_is_as_long_as_the_rate_against_the_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Adam's first step is RATE · sign of the gradient. Each path has a probability of ⅕, and question 1 wants the
+    fourth alone: its error is −⅘, that of the others ⅕."""
+    monkeypatch.setattr(planning, "STEPS", 1)
+    plan = fit_plan([(ASKED, columns(3), right())])
+    assert plan.length[1] == pytest.approx(planning.RATE * np.array([0, -1, 1, 0, 0]), rel=1e-4)
+    # d/dL of question 1: last hops 0, 1, 2, 1, 2 with errors ⅕, ⅕, ⅕, −⅘, ⅕: ⅕ v_0 − ⅗ v_1 + ⅖ v_2
+    gradient = 0.2 * HOPS[0] - 0.6 * HOPS[1] + 0.4 * HOPS[2]
+    assert plan.last[1] == pytest.approx(-planning.RATE * np.sign(gradient), rel=1e-4)
+    # d/dS: all hops: 0 in three paths, 1 in two, 2 in two
+    gradient = (0.2 - 0.8 + 0.2) * HOPS[0] + (0.2 - 0.8) * HOPS[1] + (0.2 + 0.2) * HOPS[2]
+    assert plan.steps[1] == pytest.approx(-planning.RATE * np.sign(gradient), rel=1e-4)
+
+
+def test_the_second_step_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A penalty beside which nothing counts has the gradient g of the weight, and of the first step's none:
+    m = 0.1 g / (1 − 0.9²), v = 0.01 g² / (1 − 0.99²), and the rate has fallen by half."""
+    monkeypatch.setattr(planning, "STEPS", 2)
+    monkeypatch.setattr(planning, "PENALTY", 1e9)
+    rate = planning.RATE
+    left = rate - rate / 2 * (0.1 / (1 - 0.9**2)) / np.sqrt(0.01 / (1 - 0.99**2))
+    assert fit_plan([(ASKED, columns(3), right())]).length[1] == pytest.approx(
+        np.array([0, -left, left, 0, 0]), rel=1e-3
+    )
+
+
+def test_paths_that_are_as_right_share_what_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first and the fourth path have errors of ⅕ − ½, the others of ⅕: 0.1 of one hop, and −0.1 of two."""
+    monkeypatch.setattr(planning, "STEPS", 1)
+    plan = fit_plan([(ASKED[:1], columns(1), np.array([0.8, 0.3, 0.0, 0.8, 0.0]))])
+    assert plan.length[0] == pytest.approx(planning.RATE * np.array([0, -1, 1, 0, 0]), rel=1e-4)
+
+
+def test_what_nothing_is_known_of_does_not_change_what_is_learned() -> None:
+    """Two questions more, alike but without a right path."""
+    known = fit_plan([(ASKED[:1], columns(1), right()[:5])])
+    beside = fit_plan([(ASKED[[0, 0, 0]], columns(3), np.append(right()[:5], np.zeros(10)))])
+    for name in ("last", "steps", "length"):
+        np.testing.assert_allclose(getattr(beside, name), getattr(known, name), atol=1e-6)
+
+
+def test_the_score_by_hand() -> None:
+    """q · L · v_last + Σ q · S · v + q · l: with L = 1 and S = 10 in the first place of relation and question."""
+    last, steps = np.zeros((4, 8)), np.zeros((4, 8))
+    last[0, 0], steps[0, 0], last[0, 1] = 1.0, 10.0, 0.5
+    length = np.zeros((4, MAX_HOPS + 1))
+    length[0] = [0.0, 0.010004, 0.02, 0.03, 0.04]
+    scores = PathPlan(last, steps, length).score(ASKED[:1], columns(1))
+    assert scores.tolist() == [11.01, 11.01, 0.51, 21.02, 10.52]
+
+
+def test_paths_without_a_hop_have_the_score_of_their_length() -> None:
+    ways = replace(columns(1), path=np.full((5, 1), -1), hop_vectors=np.zeros((0, 8), dtype=np.float32))
+    length = np.zeros((4, MAX_HOPS + 1))
+    length[0, 0] = 2.5
+    assert PathPlan(np.ones((4, 8)), np.ones((4, 8)), length).score(ASKED[:1], ways).tolist() == [2.5] * 5
+
+
+def test_longer_paths_count_as_of_so_many_hops() -> None:
+    """The fifth hop is not the last of those that count, but a hop like the others."""
+    ways = columns(1)
+    long = np.array([[0, 0, 0, 0, 2], [-1] * 5, *[[0, -1, -1, -1, -1]] * 3])
+    last, steps, length = np.zeros((4, 8)), np.zeros((4, 8)), np.zeros((4, MAX_HOPS + 1))
+    last[0, 1], steps[0, 1], length[0] = 1.0, 10.0, [7.0, 1.0, 2.0, 3.0, 4.0]
+    found = PathPlan(last, steps, length).score(ASKED[:1], replace(ways, path=long))
+    assert found.tolist() == [14.0, 7.0, 1.0, 1.0, 1.0]

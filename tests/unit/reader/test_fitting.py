@@ -1,0 +1,319 @@
+"""What the reader is fitted on and by, held against the formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from lodestar.models.reader import fitting
+from lodestar.models.reader.features import NAMES, SourceChainColumns, way_features
+from lodestar.models.reader.fitting import (
+    FOLDS,
+    PENALTY,
+    Floats,
+    ReaderTrainingSet,
+    _firsts,
+    _fit_weights,
+    figures,
+    figures_of_questions,
+    fit_logistic_regression,
+    fit_reader,
+)
+from lodestar.models.reader.model import Reader, SourceWeights
+from lodestar.models.training.description import TrainingDataRecord
+
+BY_CHAIN = SourceWeights(np.where([name == "chain" for name in NAMES], 1.0, 0.0), 0.0)
+"""Weights with which the best score of a candidate's ways is its logit."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question: the scores of the ways to each candidate, which candidates are right, and how many answers are."""
+
+    scores: Sequence[Sequence[float]]
+    right: Sequence[bool] = ()
+    num_right: int = 1
+    one: bool = False
+
+
+def columns(questions: Sequence[Asked]) -> SourceChainColumns:
+    """Each way is a chain of one hop with one end."""
+    of = [(q, c) for q, each in enumerate(questions) for c in range(len(each.scores))]
+    ways = [(q, row, score) for row, (q, c) in enumerate(of) for score in questions[q].scores[c]]
+    question, candidate, score = (
+        (np.array(each) for each in zip(*ways, strict=True)) if ways else [np.zeros(0, int)] * 3
+    )
+    num, zeros = len(ways), np.zeros(len(ways))
+    return SourceChainColumns(
+        question=question,
+        topic=np.zeros(num, dtype=np.int64),
+        hops=np.ones(num, dtype=np.int64),
+        score=score.astype(np.float64),
+        mean=score.astype(np.float64),
+        num_ends=np.ones(num, dtype=np.int64),
+        similarity=zeros,
+        kind=zeros,
+        candidate=candidate,
+        chain=np.arange(num),
+        last=zeros,
+        way=score.astype(np.float64),
+        on=zeros,
+        path=np.zeros((num, 1), dtype=np.int64),
+        hop_vectors=np.ones((1, 4), dtype=np.float32),
+        plan=np.zeros(0),
+        num_topics=np.ones(len(questions), dtype=np.int64),
+        wants_one=np.array([each.one for each in questions]),
+        num_candidates=len(of),
+    )
+
+
+def made(*questions: Asked, beside: Sequence[Asked] = ()) -> ReaderTrainingSet:
+    """A set with one source, or with another that found `beside`."""
+    sources = [("a", "triple", columns(questions)), *([("b", "triple", columns(beside))] if beside else [])]
+    return ReaderTrainingSet(
+        "made",
+        "questions",
+        "graph",
+        tuple(f"q{n}" for n in range(len(questions))),
+        (frozenset(),) * len(questions),
+        np.ones((len(questions), 2), dtype=np.float32),
+        np.cumsum([0, *(len(each.scores) for each in questions)]),
+        np.array([right for each in questions for right in each.right], dtype=np.bool_),
+        np.array([each.num_right for each in questions]),
+        tuple(sources),
+    )
+
+
+def sigmoid(z: Floats) -> Floats:
+    found: Floats = 1 / (1 + np.exp(-z))
+    return found
+
+
+def logit(p: float) -> float:
+    return float(np.log(p / (1 - p)))
+
+
+def check_least(beta: Floats, x: Floats, y: Floats, weights: Floats, penalty: float) -> None:
+    """No coefficient is better a little higher or lower: Σ weights · cross-entropy + penalty/2 · Σ (β · spread)²."""
+
+    def cost(beta: Floats) -> float:
+        p = sigmoid(x @ beta[:-1] + beta[-1])
+        entropy = -(weights * np.where(y > 0, np.log(p), np.log(1 - p))).sum()
+        return float(entropy + penalty / 2 * ((beta[:-1] * x.std(axis=0)) ** 2).sum())
+
+    varies = [*(x.std(axis=0) > 0), True]
+    for place in np.flatnonzero(varies):
+        nudge = np.eye(len(beta))[place] * 1e-3
+        assert cost(beta) < min(cost(beta + nudge), cost(beta - nudge))
+
+
+X = np.array([[1.0, 10.0], [2.0, 70.0], [4.0, 20.0], [3.0, 90.0], [5.0, 40.0], [9.0, 60.0]])
+Y = np.array([0.0, 1.0, 0.0, 1.0, 1.0, 0.0])
+WEIGHTS = np.array([0.3, 0.1, 0.1, 0.2, 0.2, 0.1])
+
+
+def counted_solving(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows by one with each step of Newton's method."""
+    steps, solve = list[int](), np.linalg.solve
+
+    def count(*of: Floats) -> Floats:
+        steps.append(1)
+        found: Floats = solve(*of).astype(np.float64)
+        return found
+
+    monkeypatch.setattr(np.linalg, "solve", count)
+    return steps
+
+
+@pytest.mark.parametrize("penalty", [0.001, 0.5])
+def test_coefficients_are_the_least_of_the_formula(penalty: float) -> None:
+    check_least(fit_logistic_regression(X, Y, WEIGHTS, penalty), X, Y, WEIGHTS, penalty)
+
+
+def test_newtons_method_is_quick_and_done_where_it_starts_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = counted_solving(monkeypatch)
+    found = fit_logistic_regression(X, Y, WEIGHTS, 0.01)
+    assert 3 < len(steps) < 10
+    steps.clear()
+    again = fit_logistic_regression(X, Y, WEIGHTS, 0.01, found)
+    assert len(steps) == 1
+    assert again == pytest.approx(found)
+
+
+def test_newtons_method_comes_back_from_far_off() -> None:
+    """A quarter is right at −1, and three quarters at 1: odds of 1 / 3 and 3. Steps as long as they come out miss it."""
+    x, y = np.repeat([-1.0, 1.0], 4)[:, None], np.array([1.0, 0, 0, 0, 1, 1, 1, 0])
+    found = fit_logistic_regression(x, y, np.full(8, 1 / 8), 0.0, np.array([50.0, 0.0]))
+    assert found == pytest.approx([np.log(3), 0.0], abs=1e-6)
+
+
+def test_columns_that_say_nothing_of_a_half_are_worth_nothing() -> None:
+    found = fit_logistic_regression(np.zeros((2, 1)), np.array([1.0, 0.0]), np.full(2, 0.5), 0.01)
+    assert found.tolist() == [0.0, 0.0]
+
+
+QUESTIONS = (
+    Asked([[3.0], [2.5], [-9.0]], [True, True, True], num_right=4),  # two are answered
+    Asked([]),
+    Asked([[3.0], [2.5]], [True, False], one=True),
+    Asked([[40.0]], [False]),
+    Asked([[logit(0.43)]], [True]),
+    Asked([[logit(0.47)]], [False]),
+)
+
+
+def test_figures_by_hand() -> None:
+    """Confidences of .95, 0, .95, 1, .43 and .47: three of them are in the last bin of ten, and two in the fifth."""
+    reader = Reader({"a": BY_CHAIN, "b": replace(BY_CHAIN, share=0.0)}, trained=True)
+    nothing = [Asked([[]] * len(each.scores)) for each in QUESTIONS]
+    readings = made(*QUESTIONS, beside=nothing)
+    found, sure = figures_of_questions(readings, reader), 1 / (1 + np.exp(-3.0))
+    assert found["f1"] == pytest.approx([4 / 6, 0, 1, 0, 1, 0])
+    assert found["oracle"] == pytest.approx([6 / 7, 0, 1, 0, 1, 0])
+    assert found["hits_at_1"].tolist() == [1, 0, 1, 0, 1, 0]
+    assert found["confidence"] == pytest.approx([sure, 0, sure, 1, 0.43, 0.47])
+    ece = 3 / 6 * abs((2 * sure + 1) / 3 - 2 / 3) + 2 / 6 * abs(0.45 - 1 / 2)
+    means = {"f1": 16 / 36, "hits_at_1": 3 / 6, "ece": ece, "oracle": (6 / 7 + 2) / 6}
+    assert figures(readings, reader) == pytest.approx(means)
+
+
+def test_agreement_is_the_f1_of_a_chains_ends() -> None:
+    """One of two ends is right and there are three right answers: 2 · 1 / (2 + 3)."""
+    readings = made(Asked([[1.0], [1.0]], [True, False], num_right=3))
+    ways = replace(readings.sources[0][2], num_ends=np.array([2, 1]))
+    assert readings.agreement(ways).tolist() == [0.4, 0.0]
+
+
+def test_what_a_checkpoint_says_of_the_data_changes_with_what_counts() -> None:
+    one, same, right, other = (
+        made(Asked([[score]], [is_right])) for score, is_right in ((1, True), (1 + 1e-6, True), (1, False), (1.5, True))
+    )
+    assert one.sha256 == same.sha256
+    assert len({one.sha256, right.sha256, other.sha256}) == 3
+    assert one.trained_on == TrainingDataRecord("made", "questions", one.sha256, "graph", 1, 0)
+
+
+def weights_by_hand(sets: Sequence[ReaderTrainingSet], power: float) -> Floats:
+    """1 / n^power of n candidates, and a set as much as it has questions."""
+    found = []
+    for each in sets:
+        sizes = np.diff(each.starts)
+        mine = np.concatenate([np.full(size, float(size) ** -power) for size in sizes])
+        found.append(mine * len(sizes) / mine.sum())
+    whole: Floats = np.concatenate(found)
+    shares: Floats = whole / whole.sum()
+    return shares
+
+
+ONE_WAY = (
+    Asked([[1.0]], [True]),
+    Asked([[0.5], [-1.0]], [False, False]),
+    Asked([[0.3], [0.1], [0.2], [2.0], [1.2], [-2.0]], [False, False, True, True, False, False]),
+)
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
+def test_candidates_and_sets_weigh_what_they_should(power: float) -> None:
+    """The bias is free, so that Σ weight · (P − right) is 0."""
+    sets = [made(*ONE_WAY[:2]), made(ONE_WAY[2])]
+    reader = _fit_weights(sets, power)
+    source = reader.sources["a"]
+    x = np.concatenate([way_features(each.sources[0][2]) for each in sets])
+    p = sigmoid(x @ source.weights + source.bias)
+    weights, right = weights_by_hand(sets, power), np.concatenate([each.is_right for each in sets])
+    assert float(weights @ p) == pytest.approx(float(weights @ right), abs=1e-6)
+    assert reader.trained and source.share == 1
+
+
+def test_the_same_sets_twice_teach_the_same() -> None:
+    one, two = (_fit_weights([made(*ONE_WAY)] * times, 1.0).sources["a"] for times in (1, 2))
+    assert two.weights == pytest.approx(one.weights)
+    check_least(
+        np.append(one.weights, one.bias),
+        way_features(made(*ONE_WAY).sources[0][2]),
+        made(*ONE_WAY).is_right.astype(np.float64),
+        weights_by_hand([made(*ONE_WAY)], 1.0),
+        PENALTY,
+    )
+
+
+def test_first_all_ways_to_a_candidate_weigh_as_much_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "ROUNDS", 0)
+    readings = made(Asked([[1.0, -0.5, 0.3], [0.5], []], [True, False, False]), Asked([[0.2, 0.7]], [False]))
+    source = _fit_weights([readings], 1.0).sources["a"]
+    ways = readings.sources[0][2]
+    p = sigmoid(way_features(ways) @ source.weights + source.bias)
+    each = np.array([1 / 9, 1 / 9, 1 / 9, 1 / 3, 1 / 2, 1 / 2])
+    assert float(each @ p) == pytest.approx(1 / 3, abs=1e-6)
+
+
+def test_then_the_best_way_to_each_candidate_counts_alone() -> None:
+    readings = made(
+        Asked([[1.0, -0.5, 0.3], [0.5], []], [True, False, True]),
+        Asked([[0.2, 0.7], [2.0, -1.0]], [False, True]),
+        Asked([[-0.2, 1.7], [0.4]], [False, False]),
+    )
+    source = _fit_weights([readings], 0.0).sources["a"]
+    z = way_features(readings.sources[0][2]) @ source.weights + source.bias
+    best = [z[:3].max(), z[3], z[4:6].max(), z[6:8].max(), z[8:10].max(), z[10]]
+    assert sigmoid(np.array(best)).sum() == pytest.approx(2, abs=1e-3)
+
+
+@pytest.mark.parametrize("with_start", [False, True])
+def test_rounds_end_where_nothing_changes_any_more(monkeypatch: pytest.MonkeyPatch, with_start: bool) -> None:
+    """With one way to each candidate the second fit says what the first said; of a start there is one round."""
+    start = _fit_weights([made(*ONE_WAY)], 1.0) if with_start else None
+    starts, fit = list[bool](), fitting.fit_logistic_regression
+
+    def count(x: Floats, y: Floats, weights: Floats, penalty: float, start: Floats | None = None) -> Floats:
+        starts.append(start is not None)
+        return fit(x, y, weights, penalty, start)
+
+    monkeypatch.setattr(fitting, "fit_logistic_regression", count)
+    _fit_weights([made(*ONE_WAY)], 1.0, leave_out=0 if with_start else -1, start=start)
+    assert starts == ([True] if with_start else [False, True])
+
+
+def test_weights_without_a_fold_do_not_know_what_its_candidates_look_like() -> None:
+    def readings(factor: float) -> ReaderTrainingSet:
+        first, *others = [Asked([[1.0, 0.2 * n], [0.5, n - 2.0]], [n % 2 > 0, n % 3 > 0]) for n in range(FOLDS)]
+        first = replace(first, scores=[[factor * score for score in each] for each in first.scores])
+        return made(first, *others, beside=(first, *others))
+
+    one, two = (_fit_weights([readings(factor)], 1.0, leave_out=0) for factor in (1.0, 10.0))
+    for name in ("a", "b"):
+        assert one.sources[name].weights.tolist() == two.sources[name].weights.tolist()
+        assert one.sources[name].share == two.sources[name].share
+    assert one.bias == two.bias
+
+
+def test_the_first_answers_are_of_those_asked_that_have_candidates() -> None:
+    reader = Reader({"a": BY_CHAIN}, trained=True)
+    readings = made(
+        Asked([[3.0], [-1.0]], [True, False]), Asked([]), Asked([[1.0], [2.0]], [True, False]), Asked([[5.0]], [True])
+    )
+    answers, right = _firsts(readings, reader, np.array([True, True, True, False]))
+    assert answers[:, :2].tolist() == [[3.0, 4.0], [2.0, 1.0]]
+    assert right.tolist() == [1.0, 0.0]
+
+
+def test_confidence_is_calibrated_on_questions_left_out() -> None:
+    rng = np.random.default_rng(3)
+    questions = []
+    for _ in range(20):
+        scores = rng.normal(size=(3, 2))
+        is_right = scores.max(axis=1) + rng.normal(size=3) > 0.5
+        questions.append(Asked(scores.tolist(), is_right.tolist()))
+    readings = made(*questions)
+    reader, whole = fit_reader([readings], learn_paths=False), _fit_weights([readings], 1.0)
+    answers, right = [], []
+    for fold in range(FOLDS):
+        left_out = np.arange(len(questions)) % FOLDS == fold
+        found = _firsts(readings, _fit_weights([readings], 1.0, leave_out=fold, start=whole), left_out)
+        answers.append(found[0])
+        right.append(found[1])
+    x, y = np.concatenate(answers), np.concatenate(right)
+    check_least(reader.calibration, x, y, np.full(len(y), 1 / len(y)), PENALTY)
+    assert reader.calibration == pytest.approx(fit_logistic_regression(x, y, np.full(len(y), 1 / len(y)), PENALTY))
