@@ -68,7 +68,7 @@ class UnionRetriever:
         left, right = yield from gather_steps(*(side.retrieve(questions, top_k) for side in self._sides))
         found = []
         for one, two in zip(left, right, strict=True):
-            sources = (*evidence_by_retriever(one, self._names[0]), *evidence_by_retriever(two, self._names[1]))
+            sources = (*one.sources_or_self(self._names[0]), *two.sources_or_self(self._names[1]))
             found.append(replace(unite_evidence(one, convert_item_kind(two, one.kind)), sources=_number_names(sources)))
         return found
 
@@ -129,11 +129,6 @@ def unite_evidence(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item
         stages=(*left.stages, *right.stages),
         changes=(*left.changes, *right.changes),
     )
-
-
-def evidence_by_retriever(evidence: Evidence[Item], name: str) -> tuple[tuple[str, Evidence[Item]], ...]:
-    """Return the evidence of each retriever behind evidence, by name; its own under `name` where one alone found it."""
-    return evidence.sources or ((name, evidence),)
 
 
 def _number_names(sources: Sequence[tuple[str, Evidence[Item]]]) -> tuple[tuple[str, Evidence[Item]], ...]:

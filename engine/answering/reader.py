@@ -161,24 +161,19 @@ class ReaderAnswerer:
                 continue
             weights = self._reader.of(source.name, source.kind)
             there = other is not None and best[other] >= 0
+            difference = x[best[first]] - (x[best[other]] if there else np.zeros(len(NAMES)))
             if source.name in NAMED_BY:
-                worth = [
-                    float(x[best[row]] @ weights.weights + weights.bias)
-                    for row in ((first, other) if there else (first,))
-                ]
-                gain = weights.share * (worth[0] - (worth[1] if there else ABSENT))
-                found += [(gain, f"{NAMED_BY[source.name]} (+{gain:.1f})")] if gain > LEAST_GAIN else []
+                lead = weights.weights @ difference + (0.0 if there else weights.bias - ABSENT)
+                found.append((float(weights.share * lead), NAMED_BY[source.name]))
                 continue
-            less = x[best[other]] if there else np.zeros(len(NAMES))
-            difference = x[best[first]] - less
             name = f"{source.name}: " if len(candidates.sources) > 1 else ""
             found += [
-                (float(gain), f"{name}{WORDS[feature][0 if change > 0 else 1]} (+{gain:.1f})")
+                (float(gain), name + WORDS[feature][0 if change > 0 else 1])
                 for feature, gain, change in zip(NAMES, weights.weights * difference, difference, strict=True)
-                if gain > LEAST_GAIN
             ]
         best_name = "" if other is None else f"ahead of {candidates.entities[other].label}"
-        reasons = [text for _, text in sorted(found, key=lambda pair: -pair[0])[:REASONS]]
+        largest = sorted(found, key=lambda pair: -pair[0])[:REASONS]
+        reasons = [f"{text} (+{gain:.1f})" for gain, text in largest if gain > LEAST_GAIN]
         return (*reasons, best_name) if best_name and reasons else tuple(reasons)
 
 
@@ -246,7 +241,7 @@ def _make_paths(
     for place, steps in enumerate(chains.steps):
         path[place, : len(rows[steps])] = rows[steps]
     texts = [text for text, _ in numbers]
-    found = vectors.stack(texts) if texts else np.zeros((0, 1), dtype=np.float32)
+    found = vectors.stack(texts)
     signs = np.array([-1.0 if inverse else 1.0 for _, inverse in numbers], dtype=np.float32)
     return path, np.hstack([found, found * signs[:, None]])
 

@@ -93,6 +93,10 @@ class Evidence(Generic[ItemT_co]):
         """Return what a feature added, by its class; None where it added nothing."""
         return next((each for each in self.extras if isinstance(each, kind)), None)
 
+    def sources_or_self(self, name: str) -> tuple[tuple[str, Evidence[Item]], ...]:
+        """Return the evidence of each retriever behind it, by name; itself under `name` if one alone found it."""
+        return self.sources or ((name, self),)
+
     def group(self, index: int) -> int:
         """Return the priority group of an item."""
         return self.groups[index] if self.groups else 0

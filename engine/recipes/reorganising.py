@@ -252,13 +252,10 @@ class ModelAnswers(ReorganiserPart):
         from ..answering.model_sources import CLOSED_BOOK, LLM, LanguageModelSources
         from .answering import ClosedBook, LanguageModel
 
-        asked = {
-            LLM: LanguageModel() if self.evidence else None,
-            CLOSED_BOOK: ClosedBook() if self.closed_book else None,
-        }
-        return LanguageModelSources(
-            {name: part.answerer(graph) for name, part in asked.items() if part is not None}, reads=self.reads
-        )
+        answerers = {LLM: LanguageModel().answerer(graph)} if self.evidence else {}
+        if self.closed_book:
+            answerers[CLOSED_BOOK] = ClosedBook().answerer(graph)
+        return LanguageModelSources(answerers, reads=self.reads)
 
 
 @dataclass(frozen=True)

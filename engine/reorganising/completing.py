@@ -39,40 +39,28 @@ class ChainCompleter:
         """Return the evidence, in its order, with chains that are complete."""
         topics = {topic.entity.id: topic for each in evidence for topic in each.topics}
         tree = FrontierTree(topics, self._bounds, max_hop=0, stored_as=self._stored_as)
+        reached: dict[Walk, Frontier] = {
+            (id_, ()): root for id_, topic in topics.items() if (root := tree.root(topic.entity))
+        }
         walks = {
             _walk_of(item.value)
             for each in evidence
             for item in each.items[: self._chains]
             if item.value.topic.id in topics and not item.value.targets
         }
-        reached: dict[Walk, Frontier] = {}
-        for each in evidence:
-            for topic in each.topics:
-                if root := tree.root(topic.entity):
-                    reached[topic.entity.id, ()] = root
         for length in range(1, max((len(steps) for _, steps in walks), default=0) + 1):
-            beginnings = sorted({(topic, steps[:length]) for topic, steps in walks if len(steps) >= length})
-            walked = [walk for walk in beginnings if _leads_on(reached.get((walk[0], walk[1][:-1])))]
-            chosen = [(reached[topic, steps[:-1]], RelationStep(*steps[-1])) for topic, steps in walked]
-            reached |= zip(walked, (yield from tree.expand(chosen)), strict=True)
+            level = sorted({(topic, steps[:length]) for topic, steps in walks if len(steps) >= length})
+            chosen = [(reached[topic, steps[:-1]], RelationStep(*steps[-1])) for topic, steps in level]
+            reached |= zip(level, (yield from tree.expand(chosen)), strict=True)
         return [replace(each, items=tuple(self._complete(each, reached))) for each in evidence]
 
     def _complete(self, evidence: Evidence[Chain], reached: Mapping[Walk, Frontier]) -> Iterator[Scored[Chain]]:
         topics = frozenset(topic.entity.id for topic in evidence.topics)
-        for place, item in enumerate(evidence.items):
-            frontier = reached.get(_walk_of(item.value)) if place < self._chains and not item.value.targets else None
-            if frontier is None:
-                yield item
-                continue
-            ends = select_answer_ends(frontier.steps, frontier.ends, topics, return_to_topic=False)
-            yield Scored(frontier.chain(ends), item.score) if ends else item
-
-
-def _leads_on(frontier: Frontier | None) -> bool:
-    """Whether a path can be walked on from there: no value leads on, unless it is the topic."""
-    return frontier is not None and (
-        not frontier.steps or any(not tail.entity.is_literal for tail in frontier.tails.values())
-    )
+        for item in evidence.items[: self._chains]:
+            frontier = None if item.value.targets else reached.get(_walk_of(item.value))
+            ends = frontier and select_answer_ends(frontier.steps, frontier.ends, topics, return_to_topic=False)
+            yield Scored(frontier.chain(ends), item.score) if frontier and ends else item
+        yield from evidence.items[self._chains :]
 
 
 def _walk_of(chain: Chain) -> Walk:

@@ -188,6 +188,8 @@ class FrontierTree:
                 frontier.cut = True
                 sources = sources[: self.bounds.max_sources]
             frontier.cut = frontier.cut or frontier.parent.cut
+            if not sources:  # nothing leads on from an empty frontier, or from values
+                continue
             signatures = -(-self.bounds.proposers // len(sources))
             last = frontier.relation_path.num_hops >= self.max_hop
             step = frontier.steps[-1]

@@ -231,8 +231,8 @@ def _read_readings(config: Any, request: TrainingRequest, inputs: Inputs[Any]) -
         Engine(request.settings, recipe=recipe_with_checkpoint(recipe, request.options.get("checkpoint"))) as engine,
         progress_bar("the questions", "reading") as (progress, _),
     ):
-        for name in list_known_questions(sets[0], engine):
-            request.say(name)
+        for warning in list_known_questions(sets[0], engine):
+            request.say(warning)
         train, dev = (
             [collect_reader_training_set(each, engine, vectors, reads=config.reads, progress=progress) for each in some]
             for some in sets

@@ -52,9 +52,8 @@ class _Paths:
 
     @classmethod
     def of(cls, sets: Sequence[tuple[npt.NDArray[np.floating[Any]], SourceChainColumns]]) -> _Paths:
-        dimension = sets[0][0].shape[1]
         groups = np.cumsum([0, *(len(vectors) for vectors, _ in sets)])
-        tables = np.cumsum([0, *(len(ways.hop_vectors) if ways.path.size else 0 for _, ways in sets)])
+        tables = np.cumsum([0, *(len(ways.hop_vectors) for _, ways in sets)])
         most = max((ways.path.shape[1] for _, ways in sets), default=0)
         hops = np.full((sum(len(ways.path) for _, ways in sets), most), -1, dtype=np.int64)
         start = 0
@@ -64,9 +63,7 @@ class _Paths:
             start += num_paths
         return cls(
             np.concatenate([vectors for vectors, _ in sets]).astype(np.float32),
-            np.concatenate(
-                [np.zeros((0, 2 * dimension)), *(w.hop_vectors for _, w in sets if w.path.size)], dtype="f4"
-            ),
+            np.concatenate([ways.hop_vectors for _, ways in sets], dtype="f4"),
             np.concatenate([ways.question + shift for (_, ways), shift in zip(sets, groups, strict=False)]),
             hops,
             np.minimum((hops >= 0).sum(axis=1), MAX_HOPS),

@@ -204,7 +204,7 @@ class TextVectors:
         """Return the unit vectors of some texts, (num_texts, dimension)."""
         with self._turn:
             self.encode(texts, lasting=lasting)
-            return np.stack([self.sentence(text) for text in texts])
+            return np.stack([self.sentence(text) for text in texts]) if texts else self.encoder.encode([])
 
     def sentence(self, text: str) -> FloatArray:
         """Return the unit vector of a text, (dimension,)."""

@@ -22,16 +22,10 @@ QUESTIONS = (
 
 
 @pytest.fixture(scope="module")
-def found(engine: Engine) -> list[Evidence[Any]]:
-    found = engine.retrieve_batch(QUESTIONS, top_k=40)
-    return [
-        replace(each, items=tuple(item for item in each.items if item.value == alone(item.value))) for each in found
-    ]
-
-
-def alone(chain: Any) -> Any:
-    """Return a chain as it is before it meets others."""
-    return replace(chain, targets=())
+def searches(engine: Engine) -> list[Evidence[Any]]:
+    """What a search finds, without chains that meet."""
+    searched: list[Evidence[Any]] = list(engine.retrieve_batch(QUESTIONS, top_k=40))
+    return [replace(each, items=tuple(item for item in each.items if not item.value.targets)) for each in searched]
 
 
 def first_links_alone(item: Scored[Chain]) -> Scored[Chain]:
@@ -56,17 +50,17 @@ def complete(engine: Engine, evidence: list[Evidence[Any]], *, chains: int = 1_0
     return gateway.run(ChainCompleter(stored_as, chains=chains).reorganise(evidence))
 
 
-def test_a_completed_chain_is_the_one_that_a_search_finds(engine: Engine, found: list[Evidence[Any]]) -> None:
-    cut = [replace(each, items=tuple(map(first_links_alone, each.items))) for each in found]
-    assert any(before != after for before, after in zip(found, cut, strict=True))
-    assert any(len(item.value.steps) > 1 and len(item.value.ends) > 1 for each in found for item in each.items)
-    wanted = list(map(in_any_order, found))
+def test_a_completed_chain_is_the_one_that_a_search_finds(engine: Engine, searches: list[Evidence[Any]]) -> None:
+    cut = [replace(each, items=tuple(map(first_links_alone, each.items))) for each in searches]
+    assert any(before != after for before, after in zip(searches, cut, strict=True))
+    assert any(len(item.value.steps) > 1 and len(item.value.ends) > 1 for each in searches for item in each.items)
+    wanted = list(map(in_any_order, searches))
     assert list(map(in_any_order, complete(engine, cut))) == wanted
-    assert list(map(in_any_order, complete(engine, found))) == wanted
+    assert list(map(in_any_order, complete(engine, searches))) == wanted
 
 
-def test_only_the_best_chains_are_completed(engine: Engine, found: list[Evidence[Any]]) -> None:
-    whole = found[0]
+def test_only_the_best_chains_are_completed(engine: Engine, searches: list[Evidence[Any]]) -> None:
+    whole = searches[0]
     place = next(place for place, item in enumerate(whole.items) if len(item.value.ends) > 1)
     cut = replace(whole, items=tuple(map(first_links_alone, whole.items)))
     (until,) = complete(engine, [cut], chains=place)
@@ -76,18 +70,18 @@ def test_only_the_best_chains_are_completed(engine: Engine, found: list[Evidence
     assert after.items[place + 1 :] == cut.items[place + 1 :]
 
 
-def test_what_cannot_be_walked_stays(engine: Engine, found: list[Evidence[Any]]) -> None:
+def test_what_cannot_be_walked_stays(engine: Engine, searches: list[Evidence[Any]]) -> None:
     """A relation that the graph has no longer, chains that meet, a topic that was not linked, no evidence at all."""
-    first = first_links_alone(found[0].items[0]).value
+    first = first_links_alone(searches[0].items[0]).value
     (step, *_) = first.steps
     gone = replace(first, steps=(replace(step, step=replace(step.step, relation="no.such.relation")), *first.steps[1:]))
     longer = replace(first, steps=(*gone.steps, step))
     meeting = replace(first, targets=first.ends)
     items = tuple(Scored(chain, 1.0) for chain in (gone, longer, meeting))
     kept, nothing, unlinked = (
-        replace(found[0], items=items),
-        replace(found[0], items=()),
-        replace(found[0], items=(Scored(first, 1.0),), topics=()),
+        replace(searches[0], items=items),
+        replace(searches[0], items=()),
+        replace(searches[0], items=(Scored(first, 1.0),), topics=()),
     )
     assert complete(engine, [kept, nothing]) == [kept, nothing]
     assert complete(engine, [unlinked]) == [unlinked]

@@ -69,7 +69,7 @@ def columns(questions: Sequence[Asked]) -> SourceChainColumns:
     )
 
 
-def made(*questions: Asked, beside: Sequence[Asked] = ()) -> ReaderTrainingSet:
+def make_readings(*questions: Asked, beside: Sequence[Asked] = ()) -> ReaderTrainingSet:
     """A set with one source, or with another that found `beside`."""
     sources = [("a", "triple", columns(questions)), *([("b", "triple", columns(beside))] if beside else [])]
     return ReaderTrainingSet(
@@ -114,7 +114,7 @@ Y = np.array([0.0, 1.0, 0.0, 1.0, 1.0, 0.0])
 WEIGHTS = np.array([0.3, 0.1, 0.1, 0.2, 0.2, 0.1])
 
 
-def counted_solving(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def count_solves(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows by one with each step of Newton's method."""
     steps, solve = list[int](), np.linalg.solve
 
@@ -133,7 +133,7 @@ def test_coefficients_are_the_least_of_the_formula(penalty: float) -> None:
 
 
 def test_newtons_method_is_quick_and_done_where_it_starts_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = counted_solving(monkeypatch)
+    steps = count_solves(monkeypatch)
     found = fit_logistic_regression(X, Y, WEIGHTS, 0.01)
     assert 3 < len(steps) < 10
     steps.clear()
@@ -168,7 +168,7 @@ def test_figures_by_hand() -> None:
     """Confidences of .95, 0, .95, 1, .43 and .47: three of them are in the last bin of ten, and two in the fifth."""
     reader = Reader({"a": BY_CHAIN, "b": replace(BY_CHAIN, share=0.0)}, trained=True)
     nothing = [Asked([[]] * len(each.scores)) for each in QUESTIONS]
-    readings = made(*QUESTIONS, beside=nothing)
+    readings = make_readings(*QUESTIONS, beside=nothing)
     found, sure = figures_of_questions(readings, reader), 1 / (1 + np.exp(-3.0))
     assert found["f1"] == pytest.approx([4 / 6, 0, 1, 0, 1, 0])
     assert found["oracle"] == pytest.approx([6 / 7, 0, 1, 0, 1, 0])
@@ -181,14 +181,15 @@ def test_figures_by_hand() -> None:
 
 def test_agreement_is_the_f1_of_a_chains_ends() -> None:
     """One of two ends is right and there are three right answers: 2 · 1 / (2 + 3)."""
-    readings = made(Asked([[1.0], [1.0]], [True, False], num_right=3))
+    readings = make_readings(Asked([[1.0], [1.0]], [True, False], num_right=3))
     ways = replace(readings.sources[0][2], num_ends=np.array([2, 1]))
     assert readings.agreement(ways).tolist() == [0.4, 0.0]
 
 
 def test_what_a_checkpoint_says_of_the_data_changes_with_what_counts() -> None:
     one, same, right, other = (
-        made(Asked([[score]], [is_right])) for score, is_right in ((1, True), (1 + 1e-6, True), (1, False), (1.5, True))
+        make_readings(Asked([[score]], [is_right]))
+        for score, is_right in ((1, True), (1 + 1e-6, True), (1, False), (1.5, True))
     )
     assert one.sha256 == same.sha256
     assert len({one.sha256, right.sha256, other.sha256}) == 3
@@ -217,7 +218,7 @@ ONE_WAY = (
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
 def test_candidates_and_sets_weigh_what_they_should(power: float) -> None:
     """The bias is free, so that Σ weight · (P − right) is 0."""
-    sets = [made(*ONE_WAY[:2]), made(ONE_WAY[2])]
+    sets = [make_readings(*ONE_WAY[:2]), make_readings(ONE_WAY[2])]
     reader = _fit_weights(sets, power)
     source = reader.sources["a"]
     x = np.concatenate([way_features(each.sources[0][2]) for each in sets])
@@ -228,20 +229,20 @@ def test_candidates_and_sets_weigh_what_they_should(power: float) -> None:
 
 
 def test_the_same_sets_twice_teach_the_same() -> None:
-    one, two = (_fit_weights([made(*ONE_WAY)] * times, 1.0).sources["a"] for times in (1, 2))
+    one, two = (_fit_weights([make_readings(*ONE_WAY)] * times, 1.0).sources["a"] for times in (1, 2))
     assert two.weights == pytest.approx(one.weights)
     check_least(
         np.append(one.weights, one.bias),
-        way_features(made(*ONE_WAY).sources[0][2]),
-        made(*ONE_WAY).is_right.astype(np.float64),
-        weights_by_hand([made(*ONE_WAY)], 1.0),
+        way_features(make_readings(*ONE_WAY).sources[0][2]),
+        make_readings(*ONE_WAY).is_right.astype(np.float64),
+        weights_by_hand([make_readings(*ONE_WAY)], 1.0),
         PENALTY,
     )
 
 
 def test_first_all_ways_to_a_candidate_weigh_as_much_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fitting, "ROUNDS", 0)
-    readings = made(Asked([[1.0, -0.5, 0.3], [0.5], []], [True, False, False]), Asked([[0.2, 0.7]], [False]))
+    readings = make_readings(Asked([[1.0, -0.5, 0.3], [0.5], []], [True, False, False]), Asked([[0.2, 0.7]], [False]))
     source = _fit_weights([readings], 1.0).sources["a"]
     ways = readings.sources[0][2]
     p = sigmoid(way_features(ways) @ source.weights + source.bias)
@@ -250,7 +251,7 @@ def test_first_all_ways_to_a_candidate_weigh_as_much_as_one(monkeypatch: pytest.
 
 
 def test_then_the_best_way_to_each_candidate_counts_alone() -> None:
-    readings = made(
+    readings = make_readings(
         Asked([[1.0, -0.5, 0.3], [0.5], []], [True, False, True]),
         Asked([[0.2, 0.7], [2.0, -1.0]], [False, True]),
         Asked([[-0.2, 1.7], [0.4]], [False, False]),
@@ -264,7 +265,7 @@ def test_then_the_best_way_to_each_candidate_counts_alone() -> None:
 @pytest.mark.parametrize("with_start", [False, True])
 def test_rounds_end_where_nothing_changes_any_more(monkeypatch: pytest.MonkeyPatch, with_start: bool) -> None:
     """With one way to each candidate the second fit says what the first said; of a start there is one round."""
-    start = _fit_weights([made(*ONE_WAY)], 1.0) if with_start else None
+    start = _fit_weights([make_readings(*ONE_WAY)], 1.0) if with_start else None
     starts, fit = list[bool](), fitting.fit_logistic_regression
 
     def count(x: Floats, y: Floats, weights: Floats, penalty: float, start: Floats | None = None) -> Floats:
@@ -272,7 +273,7 @@ def test_rounds_end_where_nothing_changes_any_more(monkeypatch: pytest.MonkeyPat
         return fit(x, y, weights, penalty, start)
 
     monkeypatch.setattr(fitting, "fit_logistic_regression", count)
-    _fit_weights([made(*ONE_WAY)], 1.0, leave_out=0 if with_start else -1, start=start)
+    _fit_weights([make_readings(*ONE_WAY)], 1.0, leave_out=0 if with_start else -1, start=start)
     assert starts == ([True] if with_start else [False, True])
 
 
@@ -280,7 +281,7 @@ def test_weights_without_a_fold_do_not_know_what_its_candidates_look_like() -> N
     def readings(factor: float) -> ReaderTrainingSet:
         first, *others = [Asked([[1.0, 0.2 * n], [0.5, n - 2.0]], [n % 2 > 0, n % 3 > 0]) for n in range(FOLDS)]
         first = replace(first, scores=[[factor * score for score in each] for each in first.scores])
-        return made(first, *others, beside=(first, *others))
+        return make_readings(first, *others, beside=(first, *others))
 
     one, two = (_fit_weights([readings(factor)], 1.0, leave_out=0) for factor in (1.0, 10.0))
     for name in ("a", "b"):
@@ -291,7 +292,7 @@ def test_weights_without_a_fold_do_not_know_what_its_candidates_look_like() -> N
 
 def test_the_first_answers_are_of_those_asked_that_have_candidates() -> None:
     reader = Reader({"a": BY_CHAIN}, trained=True)
-    readings = made(
+    readings = make_readings(
         Asked([[3.0], [-1.0]], [True, False]), Asked([]), Asked([[1.0], [2.0]], [True, False]), Asked([[5.0]], [True])
     )
     answers, right = _firsts(readings, reader, np.array([True, True, True, False]))
@@ -306,7 +307,7 @@ def test_confidence_is_calibrated_on_questions_left_out() -> None:
         scores = rng.normal(size=(3, 2))
         is_right = scores.max(axis=1) + rng.normal(size=3) > 0.5
         questions.append(Asked(scores.tolist(), is_right.tolist()))
-    readings = made(*questions)
+    readings = make_readings(*questions)
     reader, whole = fit_reader([readings], learn_paths=False), _fit_weights([readings], 1.0)
     answers, right = [], []
     for fold in range(FOLDS):

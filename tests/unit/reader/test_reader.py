@@ -408,7 +408,7 @@ def test_a_plan_learns_from_the_last_hop_and_from_all_hops() -> None:
     empty = replace(
         ways,
         path=ways.path[:0],
-        hop_vectors=np.zeros((0, 2), dtype=np.float32),
+        hop_vectors=ways.hop_vectors[:0],
         **{name: getattr(ways, name)[:0] for name in ("question", "topic", "hops", "score", "mean", "num_ends")},
     )
     beside = fit_plan([(asked_for[:1], empty, np.zeros(0)), (asked_for, ways, right)])
