@@ -27,6 +27,7 @@ from lodestar.models.gril.reader_training import (
     build_passage,
     choose_triples,
     is_answer,
+    is_best_right,
     mean_f1_at,
 )
 from lodestar.models.gril.readers import ReaderModel, new_reader
@@ -239,6 +240,13 @@ class TestReading:
         assert mean_f1_at(0.5, [ReaderOutput(scores, right, 2)]) == 1
         assert mean_f1_at(1.0, [ReaderOutput(scores, right, 2)]) == pytest.approx(2 / 3)
         assert mean_f1_at(0.5, [ReaderOutput(scores[:0], right[:0], 2)]) == 0
+
+    def test_the_best_candidate_is_right_where_it_is_in_the_text(self) -> None:
+        right = np.array([False, True])
+        best = [is_best_right(np.array(scores, dtype=np.float32), right) for scores in ((0.2, 0.8), (0.8, 0.2), (0, 0))]
+        assert best == [True, False, False]
+        assert not is_best_right(np.zeros(2, dtype=np.float32), np.array([True, True]))
+        assert not is_best_right(np.zeros(0, dtype=np.float32), right[:0])
 
     def test_the_given_triples_are_the_most_probable_that_were_seen(self) -> None:
         sets = encoded()

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.linking.names import find_initials
+from lodestar.engine.linking.names import derive_forms, find_initials
 from lodestar.engine.writing.names import build_search_terms
 
 
@@ -35,3 +35,11 @@ def test_initials_come_behind_all_names() -> None:
         "US",
     ]
     assert build_search_terms([" "]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "beginnings"),
+    [("Bank of America", [("bank",)]), ("Treaty of Paris of 1763", [("treaty", "of", "paris"), ("treaty",)])],
+)
+def test_what_a_name_begins_with_does_not_end_in_a_function_word(name: str, beginnings: list[tuple[str, ...]]) -> None:
+    assert [form.words for _, form in derive_forms([name], ()) if form.kind == "leading"] == beginnings

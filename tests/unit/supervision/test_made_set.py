@@ -19,7 +19,7 @@ from lodestar.engine.supervision.made_set import (
     make_questions,
     split_train_dev,
 )
-from lodestar.engine.supervision.path_sampling import QuestionGenerationOptions, SampledPath
+from lodestar.engine.supervision.path_sampling import PathConjunction, QuestionGenerationOptions, SampledPath
 from lodestar.engine.values import Entity, RelationStep
 from lodestar.models.text.vectors import TextVectors
 
@@ -240,3 +240,22 @@ def heads(naming: HopVerbaliser, relation: str) -> tuple[str, ...]:
     """What a hop back over the relation reaches."""
     (hop,) = naming.verbalise_hops(SampledPath(Entity("a", "A"), (RelationStep(relation, inverse=True),)))
     return hop.reached
+
+
+@pytest.mark.parametrize(
+    ("topics", "ends", "asked"),
+    [
+        (("Peru",), ("Lima",), True),
+        (("Peru", "x" * 120), ("Lima",), True),
+        (("Peru", "x" * 121), ("Lima",), False),
+        (("Peru", "…"), ("Lima",), False),
+        (("Peru", None), ("Lima",), False),
+        (("Peru",), ("Lima", None), False),
+    ],
+)
+def test_what_is_asked_about_has_names_that_can_be_said(
+    topics: tuple[str | None, ...], ends: tuple[str | None, ...], asked: bool
+) -> None:
+    paths = tuple(SampledPath(Entity(f"t{n}", name), (RelationStep("has"),)) for n, name in enumerate(topics))
+    drawn = PathConjunction(paths, tuple(Entity(f"e{n}", name) for n, name in enumerate(ends)))
+    assert made_set._can_be_asked(drawn) is asked
