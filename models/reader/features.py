@@ -37,7 +37,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-NAMES = (
+NAMES: list[str] = (
     "two three loose chain behind rank steady last last_behind way on on_first stops ends ways similarity "
     "similarity_behind kind kind_behind plan plan_behind met one"
 ).split()
