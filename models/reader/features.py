@@ -29,6 +29,7 @@ All are our own. A *way* leads to one candidate along one chain; z are log-odds 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +38,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-NAMES: list[str] = (
+NAMES: Sequence[str] = (
     "two three loose chain behind rank steady last last_behind way on on_first stops ends ways similarity "
     "similarity_behind kind kind_behind plan plan_behind met one"
 ).split()
