@@ -22,7 +22,8 @@ Walk = tuple[str, tuple[tuple[str, bool], ...]]
 class ChainCompleter:
     """A `Reorganiser`: the best `chains` chains of a question have every triple of their relation paths.
 
-    Each keeps its place and its score. One that has targets stays as it is, and so do the others. `stored_as` has
+    Each keeps its place and its score. One that has targets stays as it is, and so do the others. As in the chains that
+    triples make, no step walks the triple of the step before it back. `stored_as` has
     the relationship type of each relation that is not stored under its own name. Round trips per batch: one a step of
     the longest path, and one more for each relation that is walked from a hub.
     """
@@ -38,7 +39,7 @@ class ChainCompleter:
     def reorganise(self, evidence: Sequence[Evidence[Chain]]) -> Steps[list[Evidence[Chain]]]:
         """Return the evidence, in its order, with chains that are complete."""
         topics = {topic.entity.id: topic for each in evidence for topic in each.topics}
-        tree = FrontierTree(topics, self._bounds, max_hop=0, stored_as=self._stored_as)
+        tree = FrontierTree(topics, self._bounds, max_hop=0, stored_as=self._stored_as, reuse_triples=False)
         reached: dict[Walk, Frontier] = {
             (id_, ()): root for id_, topic in topics.items() if (root := tree.root(topic.entity))
         }

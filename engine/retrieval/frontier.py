@@ -111,6 +111,13 @@ class Frontier:
             at = at.parent
         return Chain(self.topic, tuple(reversed(steps)), ends, cut=self.cut)
 
+    def only_source(self, end: Entity, on: RelationStep) -> Entity | None:
+        """Return the entity that the step `on` leads back to from an end over the only triple that led there."""
+        if not self.steps or (on.relation, on.inverse) != (self.steps[-1].relation, not self.steps[-1].inverse):
+            return None
+        sources = {source for source, target in self.links if target == end}
+        return sources.pop() if len(sources) == 1 else None
+
     def proposals(self) -> frozenset[int]:
         """The signed catalogue numbers of the relations that lead on."""
         return frozenset(n for tail in self.tails.values() if tail.signature for n in tail.signature)
@@ -131,7 +138,8 @@ class Frontier:
 class FrontierTree:
     """The frontiers of one batch, by topic and steps.
 
-    `stored_as` has the relationship type of each relation that is not stored under its own name.
+    `stored_as` has the relationship type of each relation that is not stored under its own name. `reuse_triples`:
+    whether a step may walk the triple of the step before it back.
     """
 
     def __init__(
@@ -140,10 +148,13 @@ class FrontierTree:
         bounds: FrontierBounds,
         max_hop: int,
         stored_as: Mapping[str, str],
+        *,
+        reuse_triples: bool = True,
     ) -> None:
         self.bounds = bounds
         self.max_hop = max_hop
         self.stored_as = stored_as
+        self.reuse_triples = reuse_triples
         self._frontiers: dict[tuple[str, tuple[RelationStep, ...]], Frontier] = {}
         for signature in signatures.values():
             root = Frontier(signature.entity, (), None)
@@ -212,7 +223,10 @@ class FrontierTree:
         assert frontier.parent is not None
         frontier.cut = frontier.cut or expanded.cut
         source = frontier.parent.tails[expanded.source].entity
+        used = None if self.reuse_triples else frontier.parent.only_source(source, frontier.steps[-1])
         for tail in expanded.tails:
+            if tail.entity == used:
+                continue
             known = frontier.tails.get(tail.entity.id)
             is_full = len(frontier.tails) >= self.bounds.max_tails
             if known is None and is_full:

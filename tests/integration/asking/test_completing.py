@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.reorganising.completing import ChainCompleter
 from lodestar.engine.settings import Settings
-from lodestar.engine.values import Question, Scored
+from lodestar.engine.values import Entity, Question, RelationStep, Scored
 
 QUESTIONS = (
     Question("What is spoken in the countries of South America?", ("m.south_america",)),
@@ -23,9 +24,17 @@ QUESTIONS = (
 
 @pytest.fixture(scope="module")
 def searches(engine: Engine) -> list[Evidence[Any]]:
-    """What a search finds, without chains that meet."""
+    """What a search finds, without chains that meet and those with a step that leads back."""
     searched: list[Evidence[Any]] = list(engine.retrieve_batch(QUESTIONS, top_k=40))
-    return [replace(each, items=tuple(item for item in each.items if not item.value.targets)) for each in searched]
+    return [
+        replace(each, items=tuple(i for i in each.items if not i.value.targets and not leads_back(i.value)))
+        for each in searched
+    ]
+
+
+def leads_back(chain: Chain) -> bool:
+    steps = [each.step for each in chain.steps]
+    return any(one.relation == two.relation and one.inverse != two.inverse for one, two in itertools.pairwise(steps))
 
 
 def first_links_alone(item: Scored[Chain]) -> Scored[Chain]:
@@ -86,6 +95,28 @@ def test_what_cannot_be_walked_stays(engine: Engine, searches: list[Evidence[Any
     assert complete(engine, [kept, nothing]) == [kept, nothing]
     assert complete(engine, [unlinked]) == [unlinked]
     assert complete(engine, []) == []
+
+
+def test_no_step_walks_the_triple_before_it_back(engine: Engine, searches: list[Evidence[Any]]) -> None:
+    """Peru and Chile speak Spanish: the way there and back from Peru leads to Chile alone, and so to Chile's capital.
+    Two ways lead to Spanish from the continent, so that each of the two may be walked back of the other."""
+    peru, chile, spanish, continent = (
+        Entity(f"m.{name.lower().replace(' ', '_')}", name) for name in ("Peru", "Chile", "Spanish", "South America")
+    )
+    contains, speaks = RelationStep("location.location.contains"), RelationStep("location.country.official_language")
+    spoken_in, capital = replace(speaks, inverse=True), RelationStep("location.country.capital")
+    to_spanish, to_chile = ChainStep(speaks, ((peru, spanish),)), ChainStep(spoken_in, ((spanish, chile),))
+    lima = Entity("m.lima", "Lima")
+    from_peru = Chain(peru, (to_spanish, to_chile, ChainStep(capital, ((chile, lima),))), (lima,))
+    all_ways = (ChainStep(contains, ((continent, peru),)), to_spanish, to_chile)
+    topics = tuple(topic for each in searches for topic in each.topics if topic.entity.id != chile.id)
+    evidence = replace(
+        searches[0], topics=topics, items=(Scored(from_peru, 1.0), Scored(Chain(continent, all_ways, (chile,)), 0.5))
+    )
+    (completed,) = complete(engine, [evidence])
+    first, second = (item.value for item in completed.items)
+    assert [end.name for end in first.ends] == ["Santiago de Chile"]
+    assert set(second.steps[2].links) == {(spanish, peru), (spanish, chile)}
 
 
 def test_it_is_part_of_a_line(settings: Settings) -> None:
