@@ -15,7 +15,7 @@ from ..llm.prompts import Completed, Prompt, send_prompts
 from ..stages import Answerer, Integrator, Retriever
 from ..steps import Steps, gather_steps
 from ..values import AnswerEntity, LinkedQuestion, TokenUsage
-from .llm import escape_data
+from .llm import MAX_REPLY_TOKENS, escape_data
 from .reply import MAX_TEXT_CHARS, add_token_confidence, is_parseable_reply, normalise_name, parse_reply
 
 PROMPT = "closed-book.txt"
@@ -38,7 +38,11 @@ class ClosedBookAnswerer:
     def _write_prompt(self, evidence: Evidence[Item]) -> Prompt:
         question = escape_data(evidence.question.text.strip())
         return Prompt(
-            self._template.replace("{question}", question), json=True, logprobs=True, is_read=is_parseable_reply
+            self._template.replace("{question}", question),
+            json=True,
+            logprobs=True,
+            max_tokens=MAX_REPLY_TOKENS,
+            is_read=is_parseable_reply,
         )
 
     def _outcome(self, evidence: Evidence[Item], completed: Completed) -> Answer:
