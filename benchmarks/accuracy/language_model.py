@@ -182,7 +182,8 @@ def describe_run(given: argparse.Namespace, settings: Settings) -> Iterator[str]
     yield (
         f"Dev questions, {given.limit} of each file by the seed 0, topics given, asked one at a time; "
         "strict matching, 95 % bootstrap intervals. *over* is the row that the paired difference is over. Seconds are "
-        "those of a whole question; tokens are means. What it means: [llm.md](llm.md#figures)."
+        "those of a whole question, without the model where another row had asked the same; "
+        "tokens are means. What it means: [llm.md](llm.md#figures)."
     )
 
 
