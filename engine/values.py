@@ -103,6 +103,10 @@ class RelationStep:
     to_mediator: bool = False
     """The step ends at unnamed mediators, so that it and the next step are one n-ary fact."""
 
+    def reverses(self, other: RelationStep) -> bool:
+        """Return whether this step walks the relation of another one back."""
+        return self.relation == other.relation and self.inverse != other.inverse
+
     def __str__(self) -> str:
         return f"^{self.relation}" if self.inverse else self.relation
 

@@ -61,7 +61,7 @@ def take_back_last_hop(part: Scored[Chain], value: Scored[Chain]) -> tuple[Score
     """
     chain, path = part.value, value.value
     last, first = chain.steps[-1].step, path.steps[0].step
-    is_back = (last.relation, last.inverse) == (first.relation, not first.inverse)
+    is_back = first.reverses(last)
     if len(chain.steps) < 2 or len(path.steps) != 2 or not is_back:
         return part, value
     ends = tuple(dict.fromkeys(target for _, target in chain.steps[-2].links))

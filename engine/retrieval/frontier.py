@@ -45,10 +45,7 @@ def select_answer_ends(
 
 def is_return_path(steps: Sequence[RelationStep]) -> bool:
     """Whether the second half of a path is its first half reversed."""
-    return all(
-        (out.relation, out.inverse) == (back.relation, not back.inverse)
-        for out, back in zip(steps, reversed(steps), strict=True)
-    )
+    return all(back.reverses(out) for out, back in zip(steps, reversed(steps), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +108,12 @@ class Frontier:
             at = at.parent
         return Chain(self.topic, tuple(reversed(steps)), ends, cut=self.cut)
 
-    def only_source(self, end: Entity, on: RelationStep) -> Entity | None:
-        """Return the entity that the step `on` leads back to from an end over the only triple that led there."""
-        if not self.steps or (on.relation, on.inverse) != (self.steps[-1].relation, not self.steps[-1].inverse):
-            return None
-        sources = {source for source, target in self.links if target == end}
-        return sources.pop() if len(sources) == 1 else None
+    def only_sources(self) -> dict[Entity, Entity]:
+        """Return the source of each end that a single triple leads to on the last step."""
+        sources: dict[Entity, set[Entity]] = {}
+        for source, end in self.links:
+            sources.setdefault(end, set()).add(source)
+        return {end: some.pop() for end, some in sources.items() if len(some) == 1}
 
     def proposals(self) -> frozenset[int]:
         """The signed catalogue numbers of the relations that lead on."""
@@ -131,7 +128,7 @@ class Frontier:
         entered = self.steps[-1] if self.at_mediator else None
         for number in sorted(self.proposals()):
             step = RelationStep(look_up_relation_name(abs(number), relations), inverse=number < 0)
-            if entered is None or (entered.relation, entered.inverse) != (step.relation, not step.inverse):
+            if entered is None or not step.reverses(entered):
                 yield number, step
 
 
@@ -179,8 +176,9 @@ class FrontierTree:
                 new.append(self._frontiers[key])
             reached.append(self._frontiers[key])
         answers = yield from send_all(self._requests(new))
+        back = {key: sources for key, frontier in enumerate(new) if (sources := self._used_triples(frontier))}
         for expanded in (item for answer in answers for item in answer):
-            self._add(new[expanded.key], expanded)
+            self._add(new[expanded.key], expanded, back.get(expanded.key, {}))
         for frontier in new:
             if frontier.at_mediator:
                 mediated = replace(frontier.steps[-1], to_mediator=True)
@@ -219,13 +217,24 @@ class FrontierTree:
             requests.append(expand_values(values, self.bounds.fan_out, self.bounds.max_tails))
         return requests
 
-    def _add(self, frontier: Frontier, expanded: ExpansionResult) -> None:
+    def _used_triples(self, frontier: Frontier) -> Mapping[Entity, Entity]:
+        """Return the triples that the last step may not walk, as the tail by the source."""
+        before = frontier.parent
+        if (
+            self.reuse_triples
+            or before is None
+            or not before.steps
+            or not frontier.steps[-1].reverses(before.steps[-1])
+        ):
+            return {}
+        return before.only_sources()
+
+    def _add(self, frontier: Frontier, expanded: ExpansionResult, used: Mapping[Entity, Entity]) -> None:
         assert frontier.parent is not None
         frontier.cut = frontier.cut or expanded.cut
         source = frontier.parent.tails[expanded.source].entity
-        used = None if self.reuse_triples else frontier.parent.only_source(source, frontier.steps[-1])
         for tail in expanded.tails:
-            if tail.entity == used:
+            if tail.entity == used.get(source):
                 continue
             known = frontier.tails.get(tail.entity.id)
             is_full = len(frontier.tails) >= self.bounds.max_tails
