@@ -25,7 +25,7 @@ between topics. The constants were fitted on training questions (docs/retrieval.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -248,8 +248,8 @@ class PathSimilarity:
         stop: S with the exact cosine for the shortlist; the others follow below in the order of their composed score.
         extend: S with the composed cosine. Deterministic.
         """
-        self._encode_ahead(questions)
-        prepared = [[_Prepared.of(paths, self) for paths in question if paths.hops] for question in questions]
+        there = [[paths for paths in question if paths.hops] for question in questions]
+        prepared = self._prepare(there)
         composed = [
             _stack_parts([part.score_composed(self.vectors, self.weights) for part in parts]) for parts in prepared
         ]
@@ -265,33 +265,35 @@ class PathSimilarity:
     def score_composed(self, questions: Sequence[Sequence[PathsOfTopic]]) -> list[list[tuple[Floats, Floats]]]:
         """Return for each topic of each question S of its paths with the composed cosine, which encodes no path, and
         cos(type(q'), reached(h_L)) of their last hops, (num_paths,) each."""
-        self._encode_ahead(questions)
-        found = []
-        for question in questions:
-            prepared = [_Prepared.of(paths, self) for paths in question]
-            found.append([(each.score_composed(self.vectors, self.weights), each.last_type) for each in prepared])
-        return found
+        return [
+            [(each.score_composed(self.vectors, self.weights), each.last_type) for each in parts]
+            for parts in self._prepare(questions)
+        ]
 
-    def _encode_ahead(self, questions: Sequence[Sequence[PathsOfTopic]]) -> None:
-        """Encode whatever was not met before, in few batches."""
-        masked = {paths.masked for question in questions for paths in question}
-        hops = {hop for question in questions for paths in question for path in paths.hops for hop in path}
+    def _prepare(self, questions: Sequence[Sequence[PathsOfTopic]]) -> list[list[_Prepared]]:
+        """Return the paths of each topic of each question, prepared; what was not met before is encoded in few
+        batches."""
+        all_paths = [paths for question in questions for paths in question]
+        hops = [list(dict.fromkeys(hop for path in paths.hops for hop in path)) for paths in all_paths]
+        self._encode_ahead(all_paths, {hop for some in hops for hop in some})
+        texts = [self._find_readings(some, paths.masked) for paths, some in zip(all_paths, hops, strict=True)]
+        self.vectors.encode_tokens(sorted({text for some in texts for text in some}), lasting=True)
+        prepared = (_Prepared.of(*each, self) for each in zip(all_paths, hops, texts, strict=True))
+        return [[next(prepared) for _ in question] for question in questions]
+
+    def _encode_ahead(self, all_paths: Sequence[PathsOfTopic], hops: Collection[Hop]) -> None:
         self.vectors.encode_tokens(sorted(map(verbalise_hop, hops)), lasting=True)
-        kinds = {text for hop in hops for text in self._reached(hop)}
-        self.vectors.encode(sorted(kinds), lasting=True)
-        texts = masked | {content_words_or_question(text) for text in masked} if self.weights.cover else masked
-        self.vectors.encode_tokens(sorted(texts))
-        self.vectors.encode(sorted(map(self._asked_for, masked)))
+        reached = {text for hop in hops for text in self._reached(hop)}
+        phrases = {phrase for hop in hops for phrase in hop_phrases(hop)} if self.weights.phrases else set()
+        self.vectors.encode(sorted(reached | phrases), lasting=True)
+        masked = {paths.masked for paths in all_paths}
+        texts = masked | set(map(self._asked_for, masked))
+        if self.weights.cover:
+            texts |= set(map(content_words_or_question, masked))
         if self.weights.reads_places:
-            read = [paths.asked for question in questions for paths in question if paths.asked]
-            self.vectors.encode_tokens(sorted({word for each in read for word in (*each.words, *each.asked)}))
-        if self.weights.phrases:
-            self.vectors.encode(sorted({phrase for hop in hops for phrase in hop_phrases(hop)}), lasting=True)
-            for hop in hops:
-                self._texts_of(hop)
-            asked = [(paths.masked, {hop for path in paths.hops for hop in path}) for q in questions for paths in q]
-            chosen = {text for masked_text, some in asked for text in self.readings(list(some), masked_text)}
-            self.vectors.encode_tokens(sorted(chosen), lasting=True)
+            read = [paths.asked for paths in all_paths if paths.asked]
+            texts |= {word for each in read for word in (*each.words, *each.asked, *each.between)}
+        self.vectors.encode_tokens(sorted(texts))
 
     def _asked_for(self, masked: str) -> str:
         return find_asked_noun(masked) if self.weights.phrases else find_asked_type(masked)
@@ -302,17 +304,12 @@ class PathSimilarity:
         more = find_end_kind(hop).words if self.weights.phrases else ()
         return tuple(dict.fromkeys((own, *more) if own else more))
 
-    def readings(self, hops: Sequence[Hop], masked: str) -> list[str]:
+    def _find_readings(self, hops: Sequence[Hop], masked: str) -> list[str]:
         """Return the words in which each hop is read for a question: its own, or the phrase with the best cosine."""
         if not self.weights.phrases:
             return [verbalise_hop(hop) for hop in hops]
-        found = [self._texts_of(hop) for hop in hops]
-        cosines = np.concatenate([matrix for _, matrix in found]) @ self.vectors.sentence(masked)
-        starts = np.cumsum([0, *(len(texts) for texts, _ in found)])
-        return [
-            texts[int(cosines[start : start + len(texts)].argmax())]
-            for (texts, _), start in zip(found, starts.tolist(), strict=False)
-        ]
+        asked = self.vectors.sentence(masked)
+        return [texts[int((vectors @ asked).argmax())] for texts, vectors in map(self._texts_of, hops)]
 
     def types(self, hops: Sequence[Hop], masked: str) -> Floats:
         """Return cos(type(q'), reached(h)) of each hop, (D,), by the best of the words for what it reaches.
@@ -415,14 +412,15 @@ class _Prepared:
     places: WordPlaces | None
 
     @classmethod
-    def of(cls, paths: PathsOfTopic, similarity: PathSimilarity) -> _Prepared:
-        """Return the paths, prepared."""
+    def of(
+        cls, paths: PathsOfTopic, hops: Sequence[Hop], texts: Sequence[str], similarity: PathSimilarity
+    ) -> _Prepared:
+        """Return the paths, prepared; hops: the different ones of the paths, each read in the words of `texts`."""
         vectors = similarity.vectors
-        number = {hop: i for i, hop in enumerate(dict.fromkeys(hop for path in paths.hops for hop in path))}
+        number = {hop: i for i, hop in enumerate(hops)}
         numbers = np.full((len(paths.hops), max(map(len, paths.hops))), -1, dtype=np.int64)
         for i, path in enumerate(paths.hops):
             numbers[i, : len(path)] = [number[hop] for hop in path]
-        texts = similarity.readings(list(number), paths.masked)
         tokens = [vectors.tokens(text) for text in texts]
         starts = np.cumsum([0, *(len(t) for t in tokens[:-1])]).astype(np.int64)
         question_tokens = vectors.tokens(paths.masked)
@@ -440,12 +438,12 @@ class _Prepared:
             numbers=numbers,
             hop_vectors=np.stack([vectors.sentence(text) for text in texts]),
             hop_support=compute_support(hop_tokens, starts, question_tokens),
-            hop_type=similarity.types(list(number), paths.masked),
-            hop_kind=np.array([agreement(asked, find_end_kind(hop)) for hop in number], dtype=np.float32),
+            hop_type=similarity.types(hops, paths.masked),
+            hop_kind=np.array([agreement(asked, find_end_kind(hop)) for hop in hops], dtype=np.float32),
             hop_cover=cover,
             log_branching=np.array(paths.log_branching, dtype=np.float32),
             num_tokens=len(question_tokens),
-            places=similarity.find_places(paths.asked, list(number), hop_tokens, starts)
+            places=similarity.find_places(paths.asked, hops, hop_tokens, starts)
             if paths.asked and weights.reads_places
             else None,
         )
