@@ -31,11 +31,22 @@ if TYPE_CHECKING:
     "--join", type=click.Choice(("union", "intersection")), help="Join several refined pools instead of refining one."
 )
 @click.option(
+    "--each",
+    is_flag=True,
+    help="Ask the language model about one chain at a time: a small one cannot choose among many.",
+)
+@click.option(
+    "--most",
+    type=click.IntRange(1, 1000),
+    default=6,
+    show_default=True,
+    help="With --each: chains of a question that are asked about, shortest paths first.",
+)
+@click.option(
     "--log-odds",
     type=click.FloatRange(0),
-    default=1.0,
-    show_default=True,
-    help="For a scorer: how far below the best path a chosen path may score.",
+    help="For a scorer, or with --each: how far below the best path a chosen path may score (default: 1, or 0.15 with "
+    "--each).",
 )
 @click.option(
     "--retries", type=click.IntRange(0, 10), default=2, show_default=True, help="Retries after an unreadable reply."
@@ -51,7 +62,9 @@ def command(
     force: bool,
     by: str,
     join: How | None,
-    log_odds: float,
+    each: bool,
+    most: int,
+    log_odds: float | None,
     retries: int,
     max_calls: int | None,
     max_tokens: int | None,
@@ -61,13 +74,15 @@ def command(
     """Refine the supervision of questions: choose the chains of a candidate pool that match the question.
 
     A language model (docs/llm.md) reads numbered chains and returns numbers. Its replies are cached beside the file, so
-    the same command continues after a stop, or when the budget was spent. Without a language model a scorer chooses
-    among the shortest paths.
+    the same command continues after a stop, or when the budget was spent. A small model is better asked whether one
+    chain says what the question asks (--each); it needs one call for each chain. Without a language model a scorer
+    chooses among the shortest paths.
 
     \b
     Example:
       lodestar mine train.jsonl.gz --pool --out pool.jsonl.gz
       lodestar refine pool.jsonl.gz --out refined.jsonl.gz
+      lodestar refine pool.jsonl.gz --each --out refined.jsonl.gz
       lodestar refine pool.jsonl.gz --by star --out refined.jsonl.gz
       lodestar refine pool.jsonl.gz --by star --out refined.jsonl.gz --ray 10.0.0.1:6379
       lodestar refine one.jsonl.gz other.jsonl.gz --join union --out both.jsonl.gz
@@ -77,7 +92,15 @@ def command(
     from ..parallel import HERE, PerProcess
     from ..progress import progress_bar
     from ..supervision.pools import join_pools
-    from ..supervision.refine import compute_supervision_sizes, pool_of, refine_by_llm, refine_by_scorer
+    from ..supervision.refine import (
+        EACH_MARGIN,
+        EachChainRefiner,
+        compute_supervision_sizes,
+        pool_of,
+        refine_by_llm,
+        refine_by_scorer,
+        refine_each_by_llm,
+    )
     from ..whole_file import check_output_file, translate_storage_errors
 
     if join and len(pools) < 2:
@@ -90,6 +113,8 @@ def command(
             "--workers, --ray: expected --by with a scorer; one process asks a language model many things at a time, "
             "within one budget"
         )
+    if each and (join or by != "llm"):
+        raise UsageError("--each: expected --by llm, which asks a language model, found another refiner")
     check_output_file("--out", out, reads=pools, force=force)
     read = [pool_of(path) for path in pools]
     settings = settings_from(**flags, llm_max_calls=max_calls, llm_max_tokens=max_tokens)
@@ -98,10 +123,18 @@ def command(
             pool = join_pools(read, join)
         elif by == "llm":
             cache = out.with_name(f"{out.name}.replies.sqlite")
-            pool = refine_by_llm(read[0], settings, cache, max_retries=retries, progress=progress)
+            if each:
+                from ...models.text.encoders import SentenceEncoder
+
+                margin = EACH_MARGIN if log_odds is None else log_odds
+                refiner = EachChainRefiner(SentenceEncoder(settings.encoder), margin=margin, most=most)
+                pool = refine_each_by_llm(read[0], settings, cache, refiner, progress=progress)
+            else:
+                pool = refine_by_llm(read[0], settings, cache, max_retries=retries, progress=progress)
         else:
             from ..training.path_sets import open_path_scorer
 
+            log_odds = 1.0 if log_odds is None else log_odds
             with PerProcess(partial(open_path_scorer, settings, by, log_odds)) as opened:
                 name = f"{by}, {log_odds:g} log-odds"
                 pool = refine_by_scorer(read[0], opened, name, workers=workers, progress=progress)

@@ -8,17 +8,21 @@ case (I), and adds nothing, its case (II).
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+
 from ...models.message_text import one_line
 from ...models.mined import MinedFileError, PoolChain, PooledQuestion, PoolFile, read_pool
+from ...models.text.encoders import SentenceEncoder
 from ..answering.llm import fill_placeholders
 from ..answering.reply import find_json_objects
 from ..errors import InputError, LLMError
@@ -206,6 +210,110 @@ class LLMRefiner:
         return replace(question, chosen=question.weak, how="unrefined")
 
 
+MOST_EACH = 6
+"""Chains of a question that `EachChainRefiner` asks about. Our own choice."""
+EACH_MARGIN = 0.15
+"""How far below the best shortest path, in log-odds, another one is chosen by it. Our own choice."""
+
+
+class EachChainRefiner:
+    """Asks a chat model of one chain at a time whether it says what the question asks.
+
+    A small model that reads all chains names them all, or the first ones; asked about each it tells them apart. A
+    chain's score is the log-odds of "yes", by the log-probability of the reply's first token; 1 or −1 from an endpoint
+    that gives none. Chosen are the shortest paths within `margin` of the best one, and of the other chains those that
+    score at least as much as that one. At most `most` chains are asked about: the shortest paths, then those whose line
+    is nearest to the question for `encoder`. `counts` as in `LLMRefiner`.
+    """
+
+    def __init__(self, encoder: SentenceEncoder, *, margin: float = EACH_MARGIN, most: int = MOST_EACH) -> None:
+        self._template = Path(__file__).with_name("refine-each-prompt.txt").read_text(encoding="utf-8")
+        self._encoder = encoder
+        self._margin = margin
+        self._most = most
+        self.counts: Counter[str] = Counter(dict.fromkeys(COUNTS, 0))
+
+    def refine(self, questions: Sequence[PooledQuestion]) -> Steps[list[PooledQuestion]]:
+        """Return the questions with their chosen chains; their prompts are sent concurrently.
+
+        Raises the first `LLMError` if no question was answered.
+        """
+        offered = [self.offer(question) for question in questions]
+        completed: list[Completed] = yield from send_prompts(
+            [
+                Prompt(self.prompt_for(question, number), logprobs=True, max_tokens=1, is_read=_is_yes_or_no)
+                for question, numbers in zip(questions, offered, strict=True)
+                for number in numbers
+            ]
+        )
+        failures = [each for each in completed if isinstance(each, LLMError)]
+        if failures and len(failures) == len(completed):
+            raise failures[0]
+        said = iter(completed)
+        return [
+            self._choose(question, {number: next(said) for number in numbers})
+            for question, numbers in zip(questions, offered, strict=True)
+        ]
+
+    def offer(self, question: PooledQuestion) -> list[int]:
+        """Return the numbers of the chains that are asked about."""
+        others = [number for number in range(len(question.chains)) if number not in set(question.weak)]
+        room = max(self._most - len(question.weak), 0)
+        if len(others) > room > 0:
+            lines = [write_chain(question.chains[number]) for number in others]
+            asked, *vectors = self._encoder.encode([question.text, *lines])
+            nearest = np.argsort(-(np.stack(vectors) @ asked), kind="stable")[:room]
+            others = sorted(others[place] for place in nearest.tolist())
+        return [*question.weak[: self._most], *others[:room]]
+
+    def prompt_for(self, question: PooledQuestion, number: int) -> str:
+        """Return the prompt for a chain; the chain is last, so that a server that keeps what it has read reads the rest
+        once."""
+        answer = next((_name(chain.names[-1]) for chain in question.chains if chain.kind == "path"), UNNAMED)
+        return fill_placeholders(
+            self._template,
+            question=one_name_line(question.text),
+            evidence=f"answer: {answer}\nline: {write_chain(question.chains[number])}",
+        )
+
+    def _choose(self, question: PooledQuestion, said: Mapping[int, Completed]) -> PooledQuestion:
+        scores = {
+            number: log_odds
+            for number, each in said.items()
+            if isinstance(each, Completion) and (log_odds := read_log_odds(each)) is not None
+        }
+        paths = [number for number in question.weak if number in scores]
+        if not paths:
+            failed = all(isinstance(each, LLMError) for each in said.values())
+            why = FAILED if failed else UNREADABLE
+            self.counts[why] += 1
+            return replace(question, chosen=question.weak, how="unrefined")
+        best = max(scores[number] for number in paths)
+        bars = {number: best - self._margin if number in paths else best for number in scores}
+        self.counts["refined"] += 1
+        chosen = tuple(sorted(number for number, score in scores.items() if score >= bars[number]))
+        return replace(question, chosen=chosen, how="refined")
+
+
+_YES_OR_NO = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
+
+
+def _is_yes_or_no(content: str) -> bool:
+    return _YES_OR_NO.match(content) is not None
+
+
+def read_log_odds(said: Completion) -> float | None:
+    """Return the log-odds of "yes" in a reply of yes or no, ln(p / (1 − p)); None for any other reply."""
+    found = None if said.refusal is not None else _YES_OR_NO.match(said.content)
+    if found is None:
+        return None
+    sign = 1.0 if found[1].lower() == "yes" else -1.0
+    if not said.logprobs:
+        return sign
+    p = min(max(math.exp(said.logprobs[0][1]), 1e-6), 1 - 1e-6)
+    return sign * math.log(p / (1 - p))
+
+
 def write_chain(chain: PoolChain) -> str:
     """Return a chain as one line, with the direction of each triple."""
     words = [_name(chain.names[0])]
@@ -243,6 +351,8 @@ def _retry_messages(said: Completion, error: LLMError, num_chains: int) -> tuple
 
 
 BATCH = 64
+BATCH_EACH = 8
+"""Questions at a time that `EachChainRefiner` asks about."""
 
 
 def pool_of(path: Path) -> PoolFile:
@@ -261,19 +371,37 @@ def refine_by_llm(
     Replies are stored in the settings' cache, else in `cache`, so that they are paid for once. Raises `LLMError` if no
     model is configured, or no question of a batch is answered, for example when the budget is spent.
     """
+    return _ask(pool, LLMRefiner(max_retries=max_retries), BATCH, settings, cache, "", progress)
+
+
+def refine_each_by_llm(
+    pool: PoolFile, settings: Settings, cache: Path, refiner: EachChainRefiner, *, progress: Progress = ignore_progress
+) -> PoolFile:
+    """Return the pool as refined by the language model, asked about one chain at a time; see `refine_by_llm`."""
+    return _ask(pool, refiner, BATCH_EACH, settings, cache, ", each chain", progress)
+
+
+def _ask(
+    pool: PoolFile,
+    refiner: LLMRefiner | EachChainRefiner,
+    batch: int,
+    settings: Settings,
+    cache: Path,
+    how: str,
+    progress: Progress,
+) -> PoolFile:
     chat = ChatGateway.of(settings if settings.llm_cache else replace(settings, llm_cache=str(cache)))
-    refiner = LLMRefiner(max_retries=max_retries)
     found: list[PooledQuestion] = []
     try:
         progress("asking", 0, len(pool.questions))
-        for start in range(0, len(pool.questions), BATCH):
-            found += _drive_steps(refiner.refine(pool.questions[start : start + BATCH]), chat)
+        for start in range(0, len(pool.questions), batch):
+            found += _drive_steps(refiner.refine(pool.questions[start : start + batch]), chat)
             progress("asking", len(found), len(pool.questions))
     finally:
         chat.close()
     usage = chat.usage
     spent = {"calls": usage.calls, "from the cache": usage.cached, "tokens": usage.tokens}
-    return pool.apply_refinement(found, chat.endpoint.model, {**refiner.counts, **spent})
+    return pool.apply_refinement(found, chat.endpoint.model + how, {**refiner.counts, **spent})
 
 
 Scoring = tuple[PathScorer, Collection[str], float]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from lodestar.engine.errors import InputError, LLMError, UsageError
+from lodestar.engine.llm.prompts import Completion
 from lodestar.engine.retrieval.scoring import PathQuery, PathScores
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.pools import DISJOINT, join_pools
@@ -18,17 +20,21 @@ from lodestar.engine.supervision.refine import (
     FAILED,
     RETRIED,
     UNREADABLE,
+    EachChainRefiner,
     LLMRefiner,
     ScorerRefiner,
     compute_supervision_sizes,
     pool_of,
+    read_log_odds,
     refine_by_llm,
+    refine_each_by_llm,
     write_chain,
 )
 from lodestar.engine.values import Entity
 from lodestar.models.mined import PoolFile, write_pool
 
-from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, refuses, says, status
+from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, raw, refuses, says, status
+from tests.fakes.word_encoder import WordEncoder
 from tests.made.pool_examples import CHAINS, candidate_pool, pooled_question
 
 
@@ -122,6 +128,78 @@ def test_out_of_budget_it_goes_on_where_it_was(tmp_path: Path) -> None:
         refined = refine_by_llm(pool, asking(llm), cache)
     assert refined.header.counts["from the cache"] == refined.header.counts["calls"] == BATCH
     assert refined.header.counts["refined"] == len(pool.questions)
+
+
+def sure(**log_odds: float) -> Callable[[Request], Reply]:
+    """Answers yes or no about a chain with so much certainty, by the relation that its line has; "no" of others."""
+
+    def reply(asked: Request) -> Reply:
+        line = asked.prompt.rpartition("line: ")[2].partition("\n")[0]
+        wanted = next((value for relation, value in log_odds.items() if relation in line), -3.0)
+        word = "Yes" if wanted >= 0 else "No"
+        token = {"token": word, "logprob": -math.log1p(math.exp(-abs(wanted))), "top_logprobs": []}
+        choice = {"index": 0, "message": {"role": "assistant", "content": word}, "finish_reason": "stop"}
+        return raw(json.dumps({"choices": [choice | {"logprobs": {"content": [token]}}]}))
+
+    return reply
+
+
+def ask_each(pool: PoolFile, llm: ScriptedLLM, cache: Path, **options: float) -> PoolFile:
+    return refine_each_by_llm(pool, asking(llm), cache, EachChainRefiner(WordEncoder(), **options))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("log_odds", "chosen"),
+    [
+        ({"capital": 1.0, "born": 0.9}, (0, 1)),  # both within the margin
+        ({"capital": 1.0, "born": 0.7}, (0,)),
+        ({"capital": -1.0, "born": -0.5}, (1,)),  # the best of them stays, however unlikely
+        ({"capital": 1.0, "born": 0.0, "population": 1.0, "marriage": 0.9}, (0, 3)),  # no neighbour below the best path
+    ],
+)
+def test_asked_about_each_chain_it_keeps_the_best_paths_and_neighbours_as_good(
+    tmp_path: Path, log_odds: dict[str, float], chosen: tuple[int, ...]
+) -> None:
+    with ScriptedLLM([sure(**log_odds)] * 4) as llm:
+        refined = ask_each(candidate_pool(1), llm, tmp_path / "a.sqlite")
+        again = ask_each(candidate_pool(1), llm, tmp_path / "a.sqlite")
+    (question,) = refined.questions
+    assert (question.chosen, question.how) == (chosen, "refined")
+    assert again.questions == refined.questions
+    assert refined.header.refiner == "scripted, each chain"
+    assert len(llm.requests) == 4
+    assert all("answer: Lima\n" in request.prompt and request.body["max_tokens"] == 1 for request in llm.requests)
+
+
+def test_of_many_chains_it_asks_about_the_shortest_paths_and_the_nearest_others() -> None:
+    question = replace(pooled_question(), text="What is the population of Lima?")
+    assert EachChainRefiner(WordEncoder(), most=3).offer(question) == [0, 1, 3]
+    assert EachChainRefiner(WordEncoder(), most=1).offer(question) == [0]
+    assert EachChainRefiner(WordEncoder()).offer(question) == [0, 1, 2, 3]
+
+
+def test_where_no_path_gets_yes_or_no_the_shortest_paths_stay(tmp_path: Path) -> None:
+    def unsure(asked: Request) -> Reply:
+        return status(400) if "number 1?" in asked.prompt else says("Perhaps")
+
+    with ScriptedLLM([unsure] * 8) as llm:
+        refined = ask_each(candidate_pool(2), llm, tmp_path / "a.sqlite")
+    assert [(each.chosen, each.how) for each in refined.questions] == [((0, 1), "unrefined")] * 2
+    assert (refined.header.counts[UNREADABLE], refined.header.counts[FAILED]) == (1, 1)
+    with ScriptedLLM([status(401)] * 8) as llm, pytest.raises(LLMError):
+        ask_each(candidate_pool(1), llm, tmp_path / "b.sqlite")
+
+
+def test_without_log_probabilities_yes_is_above_no() -> None:
+    assert [read_log_odds(Completion(said)) for said in ("Yes", " no.", "“Yes”", "nobody", "")] == [
+        1,
+        -1,
+        1,
+        None,
+        None,
+    ]
+    assert read_log_odds(Completion("Yes", refusal="I would rather not.")) is None
+    assert read_log_odds(Completion("No", logprobs=(("No", math.log(0.75)),))) == pytest.approx(-math.log(3))
 
 
 class ByLength:

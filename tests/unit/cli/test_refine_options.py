@@ -83,6 +83,18 @@ def test_what_two_chose_is_joined(refine: Refine) -> None:
     assert (chosen("union"), chosen("both")) == ([(0, 2, 3)] * 3, [(2,)] * 3)
 
 
+def test_a_model_is_asked_about_each_chain_and_only_a_language_model_is(refine: Refine) -> None:
+    with ScriptedLLM([says("Yes")] * 9) as llm:
+        assert counts(refine("out", "--each", "--most", "3", llm=llm))["calls"] == len(llm.requests) == 9
+    assert {len(each) for each in chosen("out")} == {3}, "two paths and a neighbour, all as sure"
+    with ScriptedLLM([says("Yes"), says("No")] * 3) as llm:
+        refine("wide", "--each", "--most", "2", "--log-odds", "2", llm=llm)
+    assert chosen("wide") == [(0, 1)] * 3
+    ran = refine("other", "--each", "--by", "similarity")
+    assert isinstance(ran.exception, UsageError)
+    assert "--each: expected --by llm" in str(ran.exception)
+
+
 @pytest.mark.parametrize("option", [("--workers", "2"), ("--ray", "auto")])
 def test_a_language_model_is_asked_by_one_process(refine: Refine, option: tuple[str, str]) -> None:
     ran = refine("out", *option)
