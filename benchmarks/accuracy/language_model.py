@@ -3,10 +3,11 @@
     python -m benchmarks.accuracy.language_model --data FOLDER --work FOLDER --checkpoint star=FOLDER \\
         --checkpoint reg-triple=FOLDER --limit 100 --weights model.gguf > docs/results-llm.md
 
-The language model is that of the settings (docs/llm.md). The data folder has fb237/ and metaqa/; each graph is loaded
-into an embedded server of its own under the work folder, where the runs stay: the same command goes on after a stop,
-and asks only what was not asked yet. Questions are a sample of the dev sets by the seed 0, topics given, one at a time.
-Rows whose checkpoint is not given are left out. ``--print-only`` prints the page of the runs that are there.
+The language model is that of the settings (docs/llm.md). The data folder has fb237/, metaqa/ and rog-webqsp-sample/;
+each graph is loaded into an embedded server of its own under the work folder, where the runs stay: the same command
+goes on after a stop, and asks only what was not asked yet. Questions are a sample of the dev sets by the seed 0, and
+the questions of the WebQSP sample, topics given, one at a time. Rows whose checkpoint is not given are left out.
+``--print-only`` prints the page of the runs that are there.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from lodestar.engine.evaluation.report import make_report, read_records, read_re
 from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.settings import Settings, resolve
+from lodestar.loaders.formats.question_subgraphs import RogSource
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.whole_file import file_sha256
 
@@ -32,6 +34,7 @@ from ..pages.results import AskedGraph, graphs, serve_graph, set_reach
 from .reading import compare
 
 READS = "answerer.kind=llm"
+GRAPHS = ("fb237", "metaqa", "webqsp")
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,13 @@ ROWS = (
         "union-llm",
     ),
 )
+
+
+def asked_graphs(data: Path, names: Sequence[str]) -> list[AskedGraph]:
+    """Return the graphs of these names, with the questions over them."""
+    webqsp = data / "rog-webqsp-sample" / "questions.jsonl.gz"
+    found = (*graphs(data, "dev"), AskedGraph("webqsp", RogSource(str(webqsp)), ((webqsp, 2),)))
+    return [each for each in found if each.name in names]
 
 
 def read_row_recipe(asked: AskedGraph, row: Row, checkpoints: dict[str, Path], max_hop: int) -> Recipe | None:
@@ -180,7 +190,8 @@ def describe_run(given: argparse.Namespace, settings: Settings) -> Iterator[str]
         f" ({given.weights.name}, sha256 `{file_sha256(given.weights)}`)." if given.weights else "."
     )
     yield (
-        f"Dev questions, {given.limit} of each file by the seed 0, topics given, asked one at a time; "
+        f"Dev questions, {given.limit} of each file by the seed 0, and those of the WebQSP sample, topics given, asked "
+        "one at a time; "
         "strict matching, 95 % bootstrap intervals. *over* is the row that the paired difference is over. Seconds are "
         "those of a whole question, without the model where another row had asked the same; "
         "tokens are means. What it means: [llm.md](llm.md#figures)."
@@ -190,9 +201,9 @@ def describe_run(given: argparse.Namespace, settings: Settings) -> Iterator[str]
 def main() -> None:
     """Ask, and print the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with fb237/ and metaqa/")
+    parser.add_argument("--data", type=Path, required=True, help="folder with fb237/, metaqa/ and rog-webqsp-sample/")
     parser.add_argument("--work", type=Path, required=True, help="folder of servers and runs, kept")
-    parser.add_argument("--only", choices=("fb237", "metaqa"), help="one graph")
+    parser.add_argument("--only", choices=GRAPHS, help="one graph")
     parser.add_argument("--rows", nargs="+", help="names of rows (default: all)")
     parser.add_argument("--limit", type=int, default=100, help="questions of each file (default: %(default)s)")
     parser.add_argument(
@@ -210,11 +221,7 @@ def main() -> None:
     named = (each.partition("=") for each in given.checkpoint)
     checkpoints = {name: Path(folder).resolve() for name, _, folder in named}
     rows = [row for row in ROWS if not given.rows or row.name in given.rows]
-    some = [
-        each
-        for each in graphs(given.data, "dev")
-        if each.name in ((given.only,) if given.only else ("fb237", "metaqa"))
-    ]
+    some = asked_graphs(given.data, (given.only,) if given.only else GRAPHS)
     if not given.print_only:
         for each in some:
             ask(each, settings, given.work, rows, checkpoints, given.limit)
