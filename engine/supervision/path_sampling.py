@@ -214,8 +214,7 @@ class PathSampler:
         for place, (walk, drawn) in enumerate(zip(walks, found, strict=True)):
             if walk.joint and drawn is not None and len(drawn.ends) > 1:
                 end = self._end(walk)
-                numbers = [n for n in end.relations if abs(n) in self.relations] if end else []
-                if end and numbers:
+                if end and (numbers := [n for n in end.relations if abs(n) in self.relations]):
                     (number,) = walk.chance.choices(numbers, weights=[self._weights[abs(n)] for n in numbers])
                     chosen.append((place, end, self._step(number)))
         if not chosen:

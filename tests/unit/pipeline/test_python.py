@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from lodestar.engine.settings import Settings, resolve
 from lodestar.engine.values import AnswerEntity, Entity, Triple
 
 from tests.fakes.memory_engine import open_engine
+from tests.made.evidence import leads, ranked
 
 QUESTION = "What is the capital of Peru?"
 NOTHING: Evidence[Chain] = Evidence(Question("q"), (), "chain")
@@ -38,6 +40,19 @@ def test_an_answer_says_what_it_is(answer: Answer, kind: str, names: tuple[str, 
     data = answer.as_dict()
     assert data["result"] == {"kind": kind, "names": list(names), "number": answer.number, "yes": answer.yes}
     assert [each["name"] for each in data["answers"]] == answers
+
+
+def test_a_number_or_a_yes_rests_on_all_of_the_evidence() -> None:
+    start = Entity("s")
+    evidence = replace(
+        NOTHING, items=ranked(leads("a", Entity("x"), topic=start), leads("b", Entity("y"), topic=start))
+    )
+    for answer in (
+        Answer(evidence, (), "2", "extractive", number=2, confidence=0.7),
+        Answer(evidence, (), "yes", "extractive", yes=True, confidence=0.7),
+    ):
+        (only,) = answer.answers
+        assert (only.id, only.confidence, only.origin, only.evidence) == (None, 0.7, "graph", (0, 1))
 
 
 def test_options_of_one_call_change_the_recipe_for_it_alone(tmp_path: Path) -> None:

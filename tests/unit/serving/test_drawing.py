@@ -76,7 +76,9 @@ def test_a_line_for_each_path_has_its_rank_and_score() -> None:
 def test_nothing_is_drawn_of_nothing() -> None:
     empty: Evidence = Evidence(Question("?"), (), "chain", note="no known entity in the question")  # type: ignore[type-arg]
     assert make_drawing(empty).nodes == ()
-    assert "no known entity" in evidence_html(empty)
+    page = evidence_html(empty)
+    assert "no known entity" in page
+    assert not any(part in page for part in ("<svg", "<table", "not shown", "about"))
 
 
 @settings(max_examples=examples(25))

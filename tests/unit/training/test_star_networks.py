@@ -169,6 +169,18 @@ def test_an_encoder_whose_weights_are_a_pickle_alone_is_not_loaded(tmp_path: Pat
         open_pretrained(str(folder))
 
 
+@pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
+def test_code_beside_an_encoder_is_not_run(tmp_path: Path, name: str) -> None:
+    folder = tiny_encoder(tmp_path / "tiny")
+    (folder / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n", encoding="utf-8")
+    said = json.loads((folder / name).read_text(encoding="utf-8")) | {"model_type": "own", "tokenizer_class": "Own"}
+    classes = dict.fromkeys(("AutoConfig", "AutoModel"), "own.Own") | {"AutoTokenizer": ["own.Own", None]}
+    (folder / name).write_text(json.dumps(said | {"auto_map": classes}), encoding="utf-8")
+    with suppress(EncoderUnavailableError):
+        open_pretrained(str(folder))
+    assert not (tmp_path / "ran").exists()
+
+
 def test_a_pair_is_laid_out_as_the_paper_says(texts: CachedTokenizer) -> None:
     first = texts.pair("what is the capital", "peru, capital")
     second = texts.pair("the", "lima")
