@@ -41,7 +41,7 @@ class PathDecoderScorer:
         paths = [[str(step) for step in path.steps] for query in queries for path in query.paths]
         masked = [text for query in queries for text in _masked(query)]
         extend, stop = self._model.score(masked, self._vocabulary.encode_paths(paths), self._tokens)
-        check_finite(np.stack([extend, stop]), "a checkpoint of kind reg-path", log_probabilities=True)
+        check_finite(np.stack([extend, stop]), "a checkpoint of kind reg-path")
         found, at = [], 0
         for query in queries:
             rows = slice(at, at + len(query.paths))

@@ -255,8 +255,8 @@ def _meet_in_the_middle(search: TopicSearch, short: AnswerSteps, last: Mapping[s
             steps[way] = {step for tail in way.frontier.tails for found in into for step in found.steps.get(tail, ())}
         else:
             steps[way] = following.get(way.steps, set())
-    long = {(*way.steps, step) for way, found in steps.items() if _is_long(way) for step in found}
-    return _Met(steps, {*short.paths, *long}, short.cut or any(found.cut for found in into))
+    whole = {(*way.steps, step) for way, found in steps.items() for step in found}
+    return _Met(steps, {*short.paths, *whole}, short.cut or any(found.cut for found in into))
 
 
 def _last_hops(explorer: Explorer, reach: TopicPaths, met: _Met) -> Iterator[tuple[PartialPath, RelationStep]]:

@@ -250,7 +250,7 @@ def mark_best_of_groups(values: Tensor, groups: Tensor, num_groups: int, top_k: 
         return torch.zeros_like(values, dtype=torch.bool)
     order = torch.argsort(values.detach(), descending=True)
     order = order[torch.argsort(groups[order], stable=True)]
-    counts = group_count(torch.ones_like(groups, dtype=torch.bool), groups, num_groups)
+    counts = group_count(torch.ones_like(groups), groups, num_groups)
     starts = counts.cumsum(0) - counts
     last = order[(starts + counts.clamp(max=top_k) - 1).clamp(min=0)]
     return values >= values[last][groups]

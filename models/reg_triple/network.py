@@ -193,7 +193,7 @@ class TripleModel:
             )
             names = list(dict.fromkeys(columns.names))
             place = {name: number for number, name in enumerate(names)}
-            text_of = self._tensor(np.array([place[name] for name in columns.names], dtype=np.int64))
+            text_of = self._tensor(np.array([place[name] for name in columns.names]))
             entities = self._entities(names)
             none = network.unnamed[:0]
             inputs = TripleInputs(
