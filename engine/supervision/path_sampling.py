@@ -212,13 +212,10 @@ class PathSampler:
         """Add a second topic to the joint questions: another neighbour of one of their ends."""
         chosen: list[tuple[int, EntitySignature, RelationStep]] = []
         for place, (walk, drawn) in enumerate(zip(walks, found, strict=True)):
-            if walk.joint and drawn is not None and len(drawn.ends) > 1:
-                end = self._end(walk)
-                if end and (numbers := [n for n in end.relations if abs(n) in self.relations]):
-                    (number,) = walk.chance.choices(numbers, weights=[self._weights[abs(n)] for n in numbers])
-                    chosen.append((place, end, self._step(number)))
-        if not chosen:
-            return
+            if walk.joint and drawn is not None and len(drawn.ends) > 1 and (end := self._end(walk)) is not None:
+                numbers = [n for n in end.relations if abs(n) in self.relations]  # one of them led there
+                (number,) = walk.chance.choices(numbers, weights=[self._weights[abs(n)] for n in numbers])
+                chosen.append((place, end, self._step(number)))
         tree = self._tree(end for _, end, _ in chosen)
         partners = yield from expand_frontiers(tree, [(_root(tree, end), step) for _, end, step in chosen])
         backs: list[tuple[int, EntitySignature, RelationStep]] = []

@@ -41,10 +41,18 @@ WORLD = MemoryGraph(
 
 
 def sample(
-    num: int = 200, graph: MemoryGraph = WORLD, counts: Mapping[str, int] | None = None, **options: Any
+    num: int = 200,
+    graph: MemoryGraph = WORLD,
+    counts: Mapping[str, int] | None = None,
+    left_out: str = "",
+    **options: Any,
 ) -> list[PathConjunction | None]:
     catalogue = Catalogue(
-        tuple(RelationInfo(number, name, name, (counts or {}).get(name, 1)) for number, name in graph.numbered.items())
+        tuple(
+            RelationInfo(number, name, name, (counts or {}).get(name, 1))
+            for number, name in graph.numbered.items()
+            if name != left_out
+        )
     )
     named = [
         EntitySignature(Entity(id_, name), graph.degree(id_), tuple(graph.signature(id_)))
@@ -133,7 +141,21 @@ def test_two_topics_share_some_of_the_ends_of_the_first() -> None:
         assert first.num_hops <= 2
         assert len(second.steps) == 1
         assert first.topic != second.topic
+        assert second.topic.name
     assert {len(each.paths) for each in drawn(joint=0.0)} == {1}
+
+
+def test_a_second_topic_is_drawn_by_the_weights_of_relations_among_those_of_the_catalogue() -> None:
+    """From a land lead a capital, a language and a coin; a language has twenty times the triples."""
+    second = Counter(
+        each.paths[1].steps[0].relation
+        for each in drawn(400, counts={"language": 20}, temper=1.0, lengths=(1.0,), joint=1.0)
+        if len(each.paths) == 2 and each.paths[0].steps[0].relation != "language"
+    )
+    assert second["language"] > 3 * (second.total() - second["language"])
+    found = drawn(left_out="language", lengths=(1.0,), joint=1.0)
+    assert any(len(each.paths) == 2 for each in found)
+    assert not any(step.relation == "language" for each in found for path in each.paths for step in path.steps)
 
 
 def test_a_question_is_drawn_by_its_number_and_the_seed_alone() -> None:
