@@ -135,6 +135,18 @@ def test_a_reply_is_to_the_passage_and_its_own_token(llama: str) -> None:
     tokens = torch.stack([torch.zeros(reader.width), torch.linspace(-3, 3, reader.width)])
     replies = [*reader.replies([passage], None), *reader.replies([passage, passage], tokens)]
     assert len({round(reply.probability, 6) for reply in replies}) == 3
+    assert reader.replies([passage], None, torch.bfloat16) != replies[:1]
+
+
+@pytest.mark.parametrize("own", [{"do_sample": True}, {"num_beams": 4}, {"eos_token_id": list(range(40, 400))}])
+def test_a_reply_is_greedy_whatever_the_model_s_own_settings_are(llama: str, own: dict[str, object]) -> None:
+    reader = new_reader(options(llama))
+    assert isinstance(reader, GenerativeReader)
+    reader.eval()
+    passages = [Passage(f"what is {word}", ("Peru",), (), ()) for word in ("it", "that", "this", "there")]
+    greedy = reader.replies(passages, None)
+    reader.language_model.generation_config.update(**own)
+    assert reader.replies(passages, None) == greedy
 
 
 def test_a_written_name_is_right_whatever_its_case_and_the_first_is_the_best(

@@ -38,6 +38,20 @@ def test_initials_come_behind_all_names() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("World War II", {"wwii", "ww2"}),
+        ("World War IV", {"wwiv", "ww4"}),
+        ("World War Two", {"wwt"}),
+        ("Final II", {"fi"}),
+    ],
+)
+def test_initials_that_end_in_a_number_are_written_with_it(name: str, written: set[str]) -> None:
+    forms = derive_forms([name, *find_initials(name)], ())
+    assert {form.words[0] for _, form in forms if form.kind == "initials"} == written
+
+
+@pytest.mark.parametrize(
     ("name", "beginnings"),
     [("Bank of America", [("bank",)]), ("Treaty of Paris of 1763", [("treaty", "of", "paris"), ("treaty",)])],
 )

@@ -134,6 +134,14 @@ def test_the_path_that_a_question_asks_for_is_the_likeliest(trained: Path) -> No
     assert description.supervision == "weak"
 
 
+def test_the_figure_of_a_training_is_the_mean_log_probability_of_right_paths(trained: Path) -> None:
+    description, network = read_path_decoder(trained)
+    scorer = PathDecoderScorer(WORDS, PathModel(description, network, TextVectors(LetterEncoder())))
+    right = [(question.text, question.chains[0].steps) for question in pool(18, 30).questions]
+    found = [float(scores.stop[0]) for scores in scorer.score([query(text, path) for text, path in right])]
+    assert description.figures["path decoder"]["log_likelihood"] == pytest.approx(sum(found) / len(found), abs=1e-4)
+
+
 def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: Path) -> None:
     class StoppedError(Exception):
         pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from lodestar.models.forms.parsing import parse_question
 from lodestar.models.forms.plan import FormPlan, Range, date_range, is_number_or_date, parse_number
+from lodestar.models.forms.subject import split_subject
 
 from tests.references.forms_of_geonames import form_questions
 
@@ -108,6 +109,8 @@ def test_names_are_not_taken_apart() -> None:
         ("Which people in Sales have a salary of more than 50,000?", "salary", Range(50_000, None, False), None),
         ("Which films by Ann were released after 2016?", "released", Range(2016, None, False),
          Range(20_161_231, None, False)),
+        ("Which films by Ann were released before 2016?", "released", Range(None, 2016, True, False),
+         Range(None, 20_160_101, True, False)),
         ("Which people in Sales were hired before 2016-07-16?", "hired", Range(None, None, True, False),
          Range(None, 20_160_716, True, False)),
         ("Which cities in Peru have between 1 million and 2 million inhabitants?", "population", Range(1e6, 2e6), None),
@@ -181,3 +184,8 @@ def test_a_form_in_a_form_says_both_rules_the_outer_first() -> None:
     assert plan.nest("how many", "count them").rule == "count them; the largest of them"
     assert plan.nest("how many", "count them").forms == ("how many", "most")
     assert FormPlan((), "", ()).nest("how many", "count them").rule == "count them"
+
+
+def test_a_subject_ends_at_its_first_plural_of_more_than_three_letters() -> None:
+    subjects = {text: split_subject(text) for text in ("moons orbit the sun", "gas giants orbit the sun")}
+    assert [each and each.type for each in subjects.values()] == ["moons", "gas giants"]

@@ -78,6 +78,10 @@ def test_gold_paths_are_positive_in_the_place_of_the_shortest() -> None:
     assert marks([(path("a"), 0.8)], annotated=True) == ["shortest"]
 
 
+def test_the_only_path_is_positive_however_unlike_the_question_it_is() -> None:
+    assert marks([(path("a"), -0.5)]) == ["positive"]
+
+
 def test_no_paths() -> None:
     assert label_paths([], [], annotated=False) == []
 
