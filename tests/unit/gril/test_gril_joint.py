@@ -305,6 +305,11 @@ def test_the_answers_that_a_reader_learns_are_the_names_of_the_right_entities() 
     unnamed = EncodedSubgraphs(replace(graphs, is_answer=graphs.text_of < 0), LetterEncoder().encode, CPU)
     answers = [network_of().build_question(each, 0, np.arange(4)).wanted.answers for each in (named, unnamed)]
     assert answers == [("land 0",), ()]
+    two = np.isin(np.arange(5), (1, 4))  # named and unnamed
+    both = EncodedSubgraphs(replace(graphs, is_answer=two), LetterEncoder().encode, CPU)
+    asked = network_of().build_question(both, 0, np.arange(1))
+    assert (asked.wanted.answers, asked.num_answers) == (("town 0",), 2)
+    assert asked.is_right == (True,)  # the one that the first triple names
 
 
 def test_the_loss_of_a_batch_is_the_mean_over_its_questions_whatever_sets_they_are_of() -> None:

@@ -156,6 +156,20 @@ def test_an_answer_is_explained_by_what_it_has_before_the_next_candidate() -> No
     assert answer.why == ("its chain is likely (+0.5)", "ahead of 1999")
 
 
+@pytest.mark.parametrize(("number", "more"), [(9, ""), (10, ""), (11, " and 1 more"), (13, " and 3 more")])
+@pytest.mark.parametrize(("score", "said"), [(5.0, ""), (-0.5, "unsure: perhaps ")])
+def test_ten_answers_are_named_and_the_others_counted(number: int, more: str, score: float, said: str) -> None:
+    ends = [Entity(f"{place}", f"film {place}") for place in range(number)]
+    evidence = asked("which films has film", *((Triple(FILM, "directed_by", end), score) for end in ends))
+    weights = np.where([name == "chain" for name in NAMES], 1.0, 0.0)
+    calibration = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    reader = Reader({"triple": SourceWeights(weights, 0.0)}, calibration=calibration, trained=True)
+    (answer,) = answerer(reader).answer_batch([evidence])
+    assert len(answer.entities) == number
+    assert answer.text == said + ", ".join(answer.names[:10]) + more
+    assert answer.unsure is bool(said)
+
+
 def test_features_of_an_answer_by_hand() -> None:
     evidence = [two_hops()]
     found = find_candidates(evidence)
