@@ -76,7 +76,7 @@ ROWS = (
 )
 
 
-def asked_graphs(data: Path, names: Sequence[str]) -> list[AskedGraph]:
+def list_graphs(data: Path, names: Sequence[str]) -> list[AskedGraph]:
     """Return the graphs of these names, with the questions over them."""
     webqsp = data / "rog-webqsp-sample" / "questions.jsonl.gz"
     found = (*graphs(data, "dev"), AskedGraph("webqsp", RogSource(str(webqsp)), ((webqsp, 2),)))
@@ -191,9 +191,8 @@ def describe_run(given: argparse.Namespace, settings: Settings) -> Iterator[str]
     )
     yield (
         f"Dev questions, {given.limit} of each file by the seed 0, and those of the WebQSP sample, topics given, asked "
-        "one at a time; "
-        "strict matching, 95 % bootstrap intervals. *over* is the row that the paired difference is over. Seconds are "
-        "those of a whole question, without the model where another row had asked the same; "
+        "one at a time; strict matching, 95 % bootstrap intervals. *over* is the row that the paired difference is "
+        "over. Seconds are those of a whole question, without the model where another row had asked the same; "
         "tokens are means. What it means: [llm.md](llm.md#figures)."
     )
 
@@ -221,7 +220,7 @@ def main() -> None:
     named = (each.partition("=") for each in given.checkpoint)
     checkpoints = {name: Path(folder).resolve() for name, _, folder in named}
     rows = [row for row in ROWS if not given.rows or row.name in given.rows]
-    some = asked_graphs(given.data, (given.only,) if given.only else GRAPHS)
+    some = list_graphs(given.data, (given.only,) if given.only else GRAPHS)
     if not given.print_only:
         for each in some:
             ask(each, settings, given.work, rows, checkpoints, given.limit)

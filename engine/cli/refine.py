@@ -95,11 +95,11 @@ def command(
     from ..supervision.refine import (
         EACH_MARGIN,
         EachChainRefiner,
+        LLMRefiner,
         compute_supervision_sizes,
         pool_of,
         refine_by_llm,
         refine_by_scorer,
-        refine_each_by_llm,
     )
     from ..whole_file import check_output_file, translate_storage_errors
 
@@ -123,14 +123,13 @@ def command(
             pool = join_pools(read, join)
         elif by == "llm":
             cache = out.with_name(f"{out.name}.replies.sqlite")
+            refiner: LLMRefiner | EachChainRefiner = LLMRefiner(max_retries=retries)
             if each:
                 from ...models.text.encoders import SentenceEncoder
 
                 margin = EACH_MARGIN if log_odds is None else log_odds
                 refiner = EachChainRefiner(SentenceEncoder(settings.encoder), margin=margin, most=most)
-                pool = refine_each_by_llm(read[0], settings, cache, refiner, progress=progress)
-            else:
-                pool = refine_by_llm(read[0], settings, cache, max_retries=retries, progress=progress)
+            pool = refine_by_llm(read[0], settings, cache, refiner, progress=progress)
         else:
             from ..training.path_sets import open_path_scorer
 

@@ -212,8 +212,8 @@ class PathSampler:
         """Add a second topic to the joint questions: another neighbour of one of their ends."""
         chosen: list[tuple[int, EntitySignature, RelationStep]] = []
         for place, (walk, drawn) in enumerate(zip(walks, found, strict=True)):
-            if walk.joint and drawn is not None and len(drawn.ends) > 1 and (end := self._end(walk)) is not None:
-                numbers = [n for n in end.relations if abs(n) in self.relations]  # one of them led there
+            end = self._end(walk) if walk.joint and drawn is not None and len(drawn.ends) > 1 else None
+            if end and (numbers := [n for n in end.relations if abs(n) in self.relations]):
                 (number,) = walk.chance.choices(numbers, weights=[self._weights[abs(n)] for n in numbers])
                 chosen.append((place, end, self._step(number)))
         tree = self._tree(end for _, end, _ in chosen)

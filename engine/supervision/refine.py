@@ -145,6 +145,8 @@ FAILED = "unrefined: no reply"
 UNREADABLE = "unrefined: no reply could be read"
 RETRIED = "replies that could not be read"
 COUNTS = ("refined", FAILED, UNREADABLE, RETRIED)
+BATCH = 64
+"""Questions that are refined at a time."""
 
 
 class LLMRefiner:
@@ -153,6 +155,11 @@ class LLMRefiner:
     An unreadable reply is answered with the error, up to `max_retries` times; after that the shortest paths stay
     (`unrefined`). `counts` has the number of each of `COUNTS`.
     """
+
+    batch = BATCH
+    """Questions that are asked at a time."""
+    how = ""
+    """What follows the model's name in the file."""
 
     def __init__(self, *, max_retries: int = 2) -> None:
         self._template = Path(__file__).with_name("refine-prompt.txt").read_text(encoding="utf-8")
@@ -225,6 +232,9 @@ class EachChainRefiner:
     score at least as much as that one. At most `most` chains are asked about: the shortest paths, then those whose line
     is nearest to the question for `encoder`. `counts` as in `LLMRefiner`.
     """
+
+    batch = 8
+    how = ", each chain"
 
     def __init__(self, encoder: SentenceEncoder, *, margin: float = EACH_MARGIN, most: int = MOST_EACH) -> None:
         self._template = Path(__file__).with_name("refine-each-prompt.txt").read_text(encoding="utf-8")
@@ -350,11 +360,6 @@ def _retry_messages(said: Completion, error: LLMError, num_chains: int) -> tuple
     return Message("assistant", said.content or (said.refusal or "")), Message("user", told)
 
 
-BATCH = 64
-BATCH_EACH = 8
-"""Questions at a time that `EachChainRefiner` asks about."""
-
-
 def pool_of(path: Path) -> PoolFile:
     """Read a candidate pool. Raises `InputError` if the file is no pool, or damaged."""
     try:
@@ -364,44 +369,32 @@ def pool_of(path: Path) -> PoolFile:
 
 
 def refine_by_llm(
-    pool: PoolFile, settings: Settings, cache: Path, *, max_retries: int = 2, progress: Progress = ignore_progress
+    pool: PoolFile,
+    settings: Settings,
+    cache: Path,
+    refiner: LLMRefiner | EachChainRefiner | None = None,
+    *,
+    progress: Progress = ignore_progress,
 ) -> PoolFile:
-    """Return the pool as refined by the language model of the settings.
+    """Return the pool as refined by the language model of the settings; refiner: how it is asked, by default of all
+    chains of a question at once.
 
     Replies are stored in the settings' cache, else in `cache`, so that they are paid for once. Raises `LLMError` if no
     model is configured, or no question of a batch is answered, for example when the budget is spent.
     """
-    return _ask(pool, LLMRefiner(max_retries=max_retries), BATCH, settings, cache, "", progress)
-
-
-def refine_each_by_llm(
-    pool: PoolFile, settings: Settings, cache: Path, refiner: EachChainRefiner, *, progress: Progress = ignore_progress
-) -> PoolFile:
-    """Return the pool as refined by the language model, asked about one chain at a time; see `refine_by_llm`."""
-    return _ask(pool, refiner, BATCH_EACH, settings, cache, ", each chain", progress)
-
-
-def _ask(
-    pool: PoolFile,
-    refiner: LLMRefiner | EachChainRefiner,
-    batch: int,
-    settings: Settings,
-    cache: Path,
-    how: str,
-    progress: Progress,
-) -> PoolFile:
+    refiner = refiner or LLMRefiner()
     chat = ChatGateway.of(settings if settings.llm_cache else replace(settings, llm_cache=str(cache)))
     found: list[PooledQuestion] = []
     try:
         progress("asking", 0, len(pool.questions))
-        for start in range(0, len(pool.questions), batch):
-            found += _drive_steps(refiner.refine(pool.questions[start : start + batch]), chat)
+        for start in range(0, len(pool.questions), refiner.batch):
+            found += _drive_steps(refiner.refine(pool.questions[start : start + refiner.batch]), chat)
             progress("asking", len(found), len(pool.questions))
     finally:
         chat.close()
     usage = chat.usage
     spent = {"calls": usage.calls, "from the cache": usage.cached, "tokens": usage.tokens}
-    return pool.apply_refinement(found, chat.endpoint.model + how, {**refiner.counts, **spent})
+    return pool.apply_refinement(found, chat.endpoint.model + refiner.how, {**refiner.counts, **spent})
 
 
 Scoring = tuple[PathScorer, Collection[str], float]

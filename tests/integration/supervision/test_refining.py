@@ -27,7 +27,6 @@ from lodestar.engine.supervision.refine import (
     pool_of,
     read_log_odds,
     refine_by_llm,
-    refine_each_by_llm,
     write_chain,
 )
 from lodestar.engine.values import Entity
@@ -145,7 +144,7 @@ def sure(**log_odds: float) -> Callable[[Request], Reply]:
 
 
 def ask_each(pool: PoolFile, llm: ScriptedLLM, cache: Path, **options: float) -> PoolFile:
-    return refine_each_by_llm(pool, asking(llm), cache, EachChainRefiner(WordEncoder(), **options))  # type: ignore[arg-type]
+    return refine_by_llm(pool, asking(llm), cache, EachChainRefiner(WordEncoder(), **options))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
