@@ -3,16 +3,19 @@
     python -m benchmarks.accuracy.language_model --data FOLDER --work FOLDER --checkpoint star=FOLDER \\
         --checkpoint reg-triple=FOLDER --limit 100 --weights model.gguf > docs/results-llm.md
 
-The language model is that of the settings (docs/llm.md). The data folder has fb237/, metaqa/ and rog-webqsp-sample/;
-each graph is loaded into an embedded server of its own under the work folder, where the runs stay: the same command
-goes on after a stop, and asks only what was not asked yet. Questions are a sample of the dev sets by the seed 0, and
-the questions of the WebQSP sample, topics given, one at a time. Rows whose checkpoint is not given are left out.
+The language model is that of the settings (docs/llm.md). The data folder has fb237/, metaqa/, rog-webqsp-sample/ and
+medqa/; each graph is loaded into an embedded server of its own under the work folder, where the runs stay: the same
+command goes on after a stop, and asks only what was not asked yet. Questions are a sample of the dev sets by the seed
+0, and the questions of the WebQSP sample, topics given, one at a time. Rows whose checkpoint is not given are left out.
+MedQA's questions have options, and are those with a phrase that the graph knows. That graph is made of text: a sentence
+for each triple of a medical graph, so that it holds none of the questions.
 ``--print-only`` prints the page of the runs that are there.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -27,6 +30,8 @@ from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.settings import Settings, resolve
 from lodestar.loaders.formats.question_subgraphs import RogSource
+from lodestar.loaders.formats.text import TextSource
+from lodestar.loaders.formats.text_concepts import concept_id
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.whole_file import file_sha256
 
@@ -34,7 +39,7 @@ from ..pages.results import AskedGraph, graphs, serve_graph, set_reach
 from .reading import compare
 
 READS = "answerer.kind=llm"
-GRAPHS = ("fb237", "metaqa", "webqsp")
+GRAPHS = ("fb237", "metaqa", "webqsp", "medqa")
 
 
 @dataclass(frozen=True)
@@ -74,13 +79,51 @@ ROWS = (
         "union-llm",
     ),
 )
+CHOICE_ROWS = (
+    Row("closed-book", "similarity", ("answerer.kind=closed-book",)),
+    Row("similarity", "similarity", (READS,), "closed-book"),
+    Row("similarity + adaptive-k", "similarity + adaptive-k", (READS,), "closed-book"),
+)
+"""Of multiple-choice questions, where an answer is one of the options."""
 
 
-def list_graphs(data: Path, names: Sequence[str]) -> list[AskedGraph]:
+def rows_of(asked: AskedGraph, names: Sequence[str] | None) -> list[Row]:
+    """Return the rows of these names that are for a graph's questions, without names all."""
+    return [row for row in (CHOICE_ROWS if asked.name == "medqa" else ROWS) if not names or row.name in names]
+
+
+def list_graphs(data: Path, work: Path, names: Sequence[str]) -> list[AskedGraph]:
     """Return the graphs of these names, with the questions over them."""
     webqsp = data / "rog-webqsp-sample" / "questions.jsonl.gz"
-    found = (*graphs(data, "dev"), AskedGraph("webqsp", RogSource(str(webqsp)), ((webqsp, 2),)))
+    found = [*graphs(data, "dev"), AskedGraph("webqsp", RogSource(str(webqsp)), ((webqsp, 2),))]
+    if "medqa" in names:
+        found.append(write_medqa(data / "medqa", work / "medqa"))
     return [each for each in found if each.name in names]
+
+
+def write_medqa(data: Path, folder: Path) -> AskedGraph:
+    """Write the text of a medical graph and its concepts, and the questions of MedQA with a phrase among these."""
+    folder.mkdir(parents=True, exist_ok=True)
+    said: dict[str, dict[str, list[str]]] = {}
+    with gzip.open(data / "chatdoctor-kg.tsv.gz", "rt", encoding="utf-8") as lines:
+        for head, relation, tail in (line.rstrip("\n").replace("_", " ").split("\t") for line in lines):
+            said.setdefault(head, {}).setdefault(relation, []).append(tail)
+    texts, concepts, questions = folder / "texts.jsonl", folder / "concepts.txt", folder / "medqa-known.jsonl"
+    texts.write_text("".join(f"{json.dumps({'text': line})}\n" for line in write_sentences(said)), encoding="utf-8")
+    known = {*said, *(tail for about in said.values() for tails in about.values() for tail in tails)}
+    concepts.write_text("".join(f"{name}\n" for name in sorted(known)), encoding="utf-8")
+    ids = set(map(concept_id, known))
+    with gzip.open(data / "test.jsonl.gz", "rt", encoding="utf-8") as lines:
+        kept = [line for line in lines if ids & set(map(concept_id, json.loads(line)["metamap_phrases"]))]
+    questions.write_text("".join(kept), encoding="utf-8")
+    return AskedGraph("medqa", TextSource(str(texts), concepts_path=str(concepts)), ((questions, 2),))
+
+
+def write_sentences(said: dict[str, dict[str, list[str]]]) -> Iterator[str]:
+    """Yield a sentence for each triple, each a document, so that no snippet joins two of them."""
+    for head, about in said.items():
+        for relation, tails in about.items():
+            yield from (f"{head}: {relation}: {tail}." for tail in tails)
 
 
 def read_row_recipe(asked: AskedGraph, row: Row, checkpoints: dict[str, Path], max_hop: int) -> Recipe | None:
@@ -122,10 +165,10 @@ def folder_of(work: Path, path: Path, row: Row) -> Path:
     return work / "runs" / f"{path.name.partition('.')[0]} {row.name}"
 
 
-def write_page(files: Sequence[Path], rows: Sequence[Row], work: Path, about: Sequence[str]) -> Iterator[str]:
+def write_page(asked: Sequence[AskedGraph], work: Path, about: Sequence[str]) -> Iterator[str]:
     """Yield the lines of the page: for each file a row for each run that is there."""
     yield from about
-    for path in files:
+    for rows, path in ((rows_of(each, None), path) for each in asked for path, _ in each.files):
         runs = {
             row.name: read_records(str(folder_of(work, path, row)))
             for row in rows
@@ -219,13 +262,11 @@ def main() -> None:
     settings = replace(resolve(), home=str(given.work / "home"), llm_cache=str(given.work / "replies.sqlite"))
     named = (each.partition("=") for each in given.checkpoint)
     checkpoints = {name: Path(folder).resolve() for name, _, folder in named}
-    rows = [row for row in ROWS if not given.rows or row.name in given.rows]
-    some = list_graphs(given.data, (given.only,) if given.only else GRAPHS)
+    some = list_graphs(given.data, given.work, (given.only,) if given.only else GRAPHS)
     if not given.print_only:
         for each in some:
-            ask(each, settings, given.work, rows, checkpoints, given.limit)
-    files = [path for each in some for path, _ in each.files]
-    print("\n".join(write_page(files, ROWS, given.work, list(describe_run(given, settings)))))
+            ask(each, settings, given.work, rows_of(each, given.rows), checkpoints, given.limit)
+    print("\n".join(write_page(some, given.work, list(describe_run(given, settings)))))
 
 
 if __name__ == "__main__":

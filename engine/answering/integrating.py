@@ -15,7 +15,7 @@ from ..llm.prompts import Completed, Prompt, send_prompts
 from ..stages import Answerer, Integrator, Retriever
 from ..steps import Steps, gather_steps
 from ..values import AnswerEntity, LinkedQuestion, TokenUsage
-from .llm import MAX_REPLY_TOKENS, escape_data
+from .llm import MAX_REPLY_TOKENS, escape_data, make_choice_prompt
 from .reply import MAX_TEXT_CHARS, add_token_confidence, is_parseable_reply, normalise_name, parse_reply
 
 PROMPT = "closed-book.txt"
@@ -24,7 +24,8 @@ PROMPT = "closed-book.txt"
 class ClosedBookAnswerer:
     """An `Answerer` that asks the language model without evidence; confidences are token probabilities.
 
-    If the endpoint returns no log-probabilities, there is no confidence.
+    If the endpoint returns no log-probabilities, there is no confidence. A multiple-choice question is answered with
+    one of its options.
     """
 
     def __init__(self) -> None:
@@ -36,9 +37,11 @@ class ClosedBookAnswerer:
         return [self._outcome(each, what) for each, what in zip(evidence, completed, strict=True)]
 
     def _write_prompt(self, evidence: Evidence[Item]) -> Prompt:
-        question = escape_data(evidence.question.text.strip())
+        content = self._template.replace("{question}", escape_data(evidence.question.text.strip()))
+        if evidence.question.options:
+            return make_choice_prompt(content, evidence.question.options)
         return Prompt(
-            self._template.replace("{question}", question),
+            content,
             json=True,
             logprobs=True,
             max_tokens=MAX_REPLY_TOKENS,

@@ -36,6 +36,8 @@ MAX_ANSWERS = 100
 MAX_REPLY_TOKENS = 400
 """Both end a model that repeats itself."""
 
+OPTIONS = "Exactly one of these options is the answer. Give it as the only answer, even if nothing says which it is:"
+
 EXAMPLE = """Example.
 <evidence>
 [1] Mount Elgon —[mountain country]→ Kenya; Uganda
@@ -58,7 +60,7 @@ class LLMAnswerer:
     An answer that is in the evidence has its id and items; any other is the model's own (`origin` = ``model``). If the
     model refuses, the answer has no entities, and its text says so. Confidences are the probabilities of the answers'
     tokens; if the endpoint returns none, what the model states. Where the prompt exceeds the model's context, half as
-    much evidence is sent, again if need be.
+    much evidence is sent, again if need be. A multiple-choice question is answered with one of its options.
     """
 
     def __init__(
@@ -125,8 +127,10 @@ class LLMAnswerer:
         return self._make_prompt(evidence, text)
 
     def _make_prompt(self, evidence: Evidence[Item], text: str) -> Prompt:
-        question = evidence.question.text.strip()
+        question, options = evidence.question.text.strip(), evidence.question.options
         content = fill_placeholders(self._prompt, question=question, evidence=text)
+        if options:
+            return make_choice_prompt(content, options)
         choices = list_choices(evidence) if self._chooses else ()
         unseen = fill_placeholders(self._prompt, question=question, evidence="") if choices else ""
         return Prompt(
@@ -180,6 +184,26 @@ class LLMAnswerer:
             return self.answer_of(completed, evidence)
         except LLMError as error:
             return make_failed_answer(evidence, error)
+
+
+def make_choice_prompt(content: str, options: Sequence[str]) -> Prompt:
+    """Return the prompt of a multiple-choice question, to which exactly one of the options is the answer.
+
+    content: the prompt without them. They stand at its end, whatever its template; a schema holds a reply to one of
+    them (our own words).
+    """
+    names = tuple(dict.fromkeys(map(one_line, options)))
+    listed = "".join(f"\n- {escape_data(name)}" for name in names)
+    return Prompt(
+        f"{content.rstrip()}\n\n{OPTIONS}{listed}\n",
+        json=True,
+        schema=list_schema(1, "answers", choices=names, least=1),
+        logprobs=True,
+        max_tokens=MAX_REPLY_TOKENS,
+        choices=names,
+        num_choices=1,
+        is_read=is_parseable_reply,
+    )
 
 
 def _note_left_out(evidence: Evidence[Item], num_items: int, max_tokens: int) -> Evidence[Item]:

@@ -255,9 +255,9 @@ MAX_CHARS = 200_000_000
 def questions_from(texts: Sequence[str], file: str | None, topics: Sequence[str]) -> list[Question]:
     """Return the questions given as arguments and in `file` (`-` is standard input).
 
-    A line of a file is a question, or a JSON object with `question` and optionally `id` and `topic_entities` or
-    `topic_names`. Blank lines are skipped. Raises `InputError` with file and line, `UsageError` if there is no
-    question.
+    A line of a file is a question, or a JSON object with `question` and optionally `id`, `topic_entities` or
+    `topic_names`, and `options` to choose from. Blank lines are skipped. Raises `InputError` with file and line,
+    `UsageError` if there is no question.
     """
     questions = [Question(text, tuple(topics)) for text in texts]
     if file is not None:
@@ -306,7 +306,14 @@ def _parse_question(line: str, topics: Sequence[str]) -> Question:
     record = parse_json(line)
     text, id_ = record.get("question"), record.get("id", "")
     given = [record[name] for name in ("topic_entities", "topic_names") if record.get(name) not in (None, [])]
-    named = given[0] if given else list(topics)
-    if not isinstance(text, str) or not isinstance(named, list) or not all(isinstance(n, str) for n in named):
-        raise ValueError('expected {"question": text, "id": text, "topic_entities": [ids] or "topic_names": [names]}')
-    return Question(text, tuple(named), str(id_))
+    named, options = given[0] if given else list(topics), record.get("options") or []
+    if not isinstance(text, str) or not _is_list_of_texts(named) or not _is_list_of_texts(options):
+        raise ValueError(
+            'expected {"question": text, "id": text, "topic_entities": [ids] or "topic_names": [names], '
+            '"options": [texts]}'
+        )
+    return Question(text, tuple(named), str(id_), options=tuple(options))
+
+
+def _is_list_of_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)

@@ -97,6 +97,8 @@ class LocalEndpoint:
         options: dict[str, Any] = {"logprobs": prompt.logprobs, "max_tokens": prompt.max_tokens}
         if prompt.choices:
             options |= {"choices": prompt.choices, "unseen": prompt.unseen}
+        if prompt.num_choices is not None:
+            options["num_choices"] = prompt.num_choices
         return key_of(LOCAL, self.model, prompt, options)
 
     def _too_late(self) -> LLMError:
@@ -124,7 +126,8 @@ class LocalEndpoint:
         """Return the choices that the model finds likely, as the reply it would write.
 
         A choice is worth the mean log-probability of its tokens, less what it is without the evidence; the softmax over
-        the choices is their probability (our own). Those at least `SHARE_OF_BEST` as likely as the best are answers.
+        the choices is their probability (our own). Those at least `SHARE_OF_BEST` as likely as the best are answers, at
+        most `num_choices`.
         """
         worth, num_tokens = self._model.choice_logprobs(messages, ANSWER_START, prompt.choices, goes_on=keep_going)
         if prompt.unseen:
@@ -136,7 +139,7 @@ class LocalEndpoint:
         best_first = np.argsort(-probabilities, kind="stable")
         answers = [
             {"name": prompt.choices[place], "confidence": round(float(probabilities[place]), 4)}
-            for place in best_first.tolist()
+            for place in best_first.tolist()[: prompt.num_choices]
             if probabilities[place] >= SHARE_OF_BEST * probabilities.max()
         ]
         content = json.dumps({"answers": answers}, ensure_ascii=False)

@@ -15,6 +15,7 @@ from lodestar.engine.errors import UsageError
 from lodestar.engine.neo4j.connection import Connection
 
 from tests.e2e.conftest import Lodestar
+from tests.fakes.scripted_llm import ScriptedLLM, says
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -86,6 +87,28 @@ def test_questions_from_standard_input(lodestar: Lodestar) -> None:
         "retrieve", "--json", "--top-k", "2", "--file", "-", stdin=f"{CAPITAL}\nofficial language of Chile\n"
     )
     assert [len(r["items"]) for r in lines_of(ran.out)] == [2, 2]
+
+
+def test_a_line_with_options_is_answered_with_one_of_them(
+    lodestar: Lodestar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "questions.jsonl"
+    path.write_text(json.dumps({"question": CAPITAL, "options": ["Cusco", "Lima"]}))
+    with ScriptedLLM([says({"answers": ["Lima"]})]) as llm:
+        monkeypatch.setenv("LODESTAR_LLM_BASE_URL", llm.base_url)
+        monkeypatch.setenv("LODESTAR_LLM_MODEL", "scripted")
+        ran = lodestar("ask", "--llm", "--json", "--file", str(path))
+    assert ran.code == 0, ran.err
+    assert [answer["id"] for answer in lines_of(ran.out)[0]["answers"]] == ["m.lima"]
+    (request,) = llm.requests
+    assert "\n- Cusco\n- Lima\n" in request.prompt
+    schema = request.body["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["answers"]["items"]["enum"] == ["Cusco", "Lima"]
+
+    path.write_text(json.dumps({"question": CAPITAL, "options": "Lima"}))
+    refused = lodestar("ask", "--file", str(path))
+    assert refused.code == 3
+    assert 'questions.jsonl:1: expected {"question": text' in refused.err
 
 
 def test_entities_and_relations(lodestar: Lodestar) -> None:

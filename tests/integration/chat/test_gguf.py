@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
@@ -61,6 +62,14 @@ def test_names_to_choose_from_hold_even_a_model_that_writes_no_json(chat: ChatGa
     prompt = LLMAnswerer(chooses=True).write_prompt(evidence_of(*ends, text="Which currency is used in Peru?"))
     reply = parse_reply(expect_completion(chat.complete([prompt])[0]).content)
     assert {claim.name for claim in reply.claims} <= {"Sol", "Inti"}
+
+
+def test_a_multiple_choice_question_gets_exactly_one_of_its_options(chat: ChatGateway) -> None:
+    options = ("Sol (a coin)", "Real")
+    evidence = evidence_of(text="Which currency is used in Peru?")
+    prompt = LLMAnswerer().write_prompt(replace(evidence, question=replace(evidence.question, options=options)))
+    (claim,) = parse_reply(expect_completion(chat.complete([prompt])[0]).content).claims
+    assert claim.name in options
 
 
 def test_a_prompt_that_its_context_cannot_hold_is_one_line(chat: ChatGateway) -> None:

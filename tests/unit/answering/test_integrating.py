@@ -154,6 +154,14 @@ class TestBoth:
         content = asked.groups[0][0].messages[0].content
         assert content.count("</question>") == 1
 
+    def test_without_evidence_one_of_the_options_is_the_answer_too(self) -> None:
+        asked = Asked()
+        choice = replace(EVIDENCE, question=replace(EVIDENCE.question, options=("Chile", "Spain")))
+        run_steps(ClosedBookAnswerer().answer([choice]), asked)
+        (prompt,) = asked.groups[0]
+        assert prompt.choices == ("Chile", "Spain")
+        assert str(prompt.content).endswith("\n- Chile\n- Spain\n")
+
 
 class TestAnyTwo:
     def test_answers_of_two_recipes_are_one_by_name(self) -> None:

@@ -178,4 +178,7 @@ def test_what_a_choice_gains_by_the_evidence_counts(tmp_path: Path, monkeypatch:
     (plain,) = chat.complete([Prompt("with", choices=(often, told, "other"))])
     assert isinstance(plain, Completion)
     assert [claim.name for claim in parse_reply(plain.content).claims] == [often, told]
+    (one,) = chat.complete([Prompt("with", choices=(often, told, "other"), num_choices=1)])
+    assert isinstance(one, Completion)
+    assert [claim.name for claim in parse_reply(one.content).claims] == [often]
     chat.close()
