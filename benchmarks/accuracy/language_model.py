@@ -18,8 +18,8 @@ import argparse
 import gzip
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, median
 
@@ -39,19 +39,20 @@ from ..pages.results import AskedGraph, graphs, serve_graph, set_reach
 from .reading import compare
 
 READS = "answerer.kind=llm"
+OWN, READER = ("answerer.kind=reader",), "answerer.checkpoint"
 GRAPHS = ("fb237", "metaqa", "webqsp", "medqa")
 
 
 @dataclass(frozen=True)
 class Row:
-    """A recipe and how it is answered from; `over` is the row that its differences are over, `reader` the name under
-    which the checkpoint of its own reader is given."""
+    """A recipe and how it is answered from; `over` is the row that its differences are over. needs: options with a
+    folder that is given under another name than the part's, by option."""
 
     name: str
     line: str
     options: tuple[str, ...] = ()
     over: str = ""
-    reader: str = ""
+    needs: Mapping[str, str] = field(default_factory=dict)
 
 
 ROWS = (
@@ -65,18 +66,33 @@ ROWS = (
     Row("star, choosing names", "star", (READS, "answerer.choose=always"), "star"),
     Row("star + path-pooling", "star + path-pooling", (READS, "answerer.reads=25"), "star"),
     Row("star + fi", "star + fi", (READS, "fi.fine=false"), "star"),
+    Row("star, 30 pieces of noise", "star + noise", (READS, "noise.num=30"), "star"),
+    Row(
+        "star, 30 pieces of noise, filter by attention",
+        "star + noise + fi",
+        (READS, "noise.num=30", "fi.fine=false", "fi.integrate=false", "fi.coarse=10"),
+        "star",
+        {"fi.model": "attention"},
+    ),
     Row("reg-triple, best chain", "reg-triple"),
     Row("reg-triple, reader", "reg-triple", ("answerer.kind=reader",), "reg-triple, best chain"),
     Row("reg-triple", "reg-triple", (READS, "answerer.reads=50"), "reg-triple, best chain"),
     Row("reg-triple + reorganise", "reg-triple + reorganise", (READS, "answerer.reads=50"), "reg-triple"),
+    Row("reg-triple, 100 triples", "reg-triple", (READS, "answerer.reads=100", "answerer.tokens=4000"), "reg-triple"),
+    Row(
+        "reg-triple + path-pooling, 25 triples",
+        "reg-triple + path-pooling",
+        (READS, "answerer.reads=25"),
+        "reg-triple, 100 triples",
+    ),
     Row("gril", "gril", (READS, "answerer.reads=50"), "reg-triple"),
-    Row("star or reg-triple, own reader", "star | reg-triple", (), "star, best chain", "union"),
+    Row("star or reg-triple, own reader", "star | reg-triple", OWN, "star, best chain", {READER: "union"}),
     Row(
         "star or reg-triple, own reader with the model's answers",
         "(star | reg-triple) + model-answers",
-        (),
+        OWN,
         "star, best chain",
-        "union-llm",
+        {READER: "union-llm"},
     ),
 )
 CHOICE_ROWS = (
@@ -128,12 +144,11 @@ def write_sentences(said: dict[str, dict[str, list[str]]]) -> Iterator[str]:
 
 def read_row_recipe(asked: AskedGraph, row: Row, checkpoints: dict[str, Path], max_hop: int) -> Recipe | None:
     """Return the recipe of a row, None where a checkpoint of its parts is not given."""
-    places = {name: name for name, part in read_recipe(row.line).parts.items() if part.kinds}
-    places |= {"answerer": row.reader} if row.reader else {}
-    if any(name not in checkpoints for name in places.values()):
+    trained = (name for name, part in read_recipe(row.line).parts.items() if part.kinds)
+    needs = {**{f"{name}.checkpoint": name for name in trained}, **row.needs}
+    if any(name not in checkpoints for name in needs.values()):
         return None
-    own = [f"{place}.checkpoint={json.dumps(str(checkpoints[name]))}" for place, name in places.items()]
-    own += ["answerer.kind=reader"] if row.reader else []
+    own = [f"{option}={json.dumps(str(checkpoints[name]))}" for option, name in needs.items()]
     return set_reach(asked, read_recipe(row.line, [*own, *row.options]), max_hop)
 
 
@@ -253,7 +268,7 @@ def main() -> None:
         action="append",
         default=[],
         metavar="NAME=FOLDER",
-        help="of the part NAME, or of a reader: union, union-llm",
+        help="of the part NAME, of a reader (union, union-llm), or the model whose attention filters (attention)",
     )
     parser.add_argument("--weights", type=Path, help="file of the model, whose hash the page names")
     parser.add_argument("--model", help="the model's name on the page (default: that of the settings)")
