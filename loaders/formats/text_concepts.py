@@ -299,12 +299,14 @@ def _names_in(run: Sequence[Token], snippet: str) -> Iterator[list[Token]]:
 
 
 def _longest_of(text: str, tokens: Sequence[Token], known: set[tuple[str, ...]], longest: int) -> Iterator[str]:
-    """Yield the longest known runs of words from left to right, as spelled."""
+    """Yield the longest known runs of words from left to right, as spelled; a bracket among them is closed."""
     start = 0
     while start < len(tokens):
         for end in range(min(len(tokens), start + longest), start, -1):
             if tuple(token.folded for token in tokens[start:end]) in known:
-                yield text[tokens[start].start : tokens[end - 1].end]
+                spelled = text[tokens[start].start : tokens[end - 1].end]
+                is_closed = spelled.count("(") <= spelled.count(")")
+                yield spelled if is_closed or text[tokens[end - 1].end :][:1] != ")" else f"{spelled})"
                 start = end
                 break
         else:

@@ -143,6 +143,12 @@ def test_snippets_keep_every_word_and_their_length() -> None:
     assert list(snippets(text, 120, 0)) == found
 
 
+def test_a_bracket_that_a_name_opens_is_closed() -> None:
+    finder = GazetteerConceptFinder(["Naloxone (Suboxone)", "aspirin"], "")
+    found = list(finder.find(["Give naloxone (Suboxone) at once", "Naloxone (Suboxone tablets)", "(or aspirin)"]))
+    assert found == [["naloxone (Suboxone)"], ["Naloxone (Suboxone"], ["aspirin"]]
+
+
 def test_listed_names_are_found_longest_first_whatever_their_case() -> None:
     finder = GazetteerConceptFinder(["Reye syndrome", "syndrome", "REYE", "café"], "")
     assert list(finder.find(["The REYE Syndrome is a syndrome, Café."])) == [["REYE Syndrome", "syndrome", "Café"]]
