@@ -248,10 +248,12 @@ def describe_run(given: argparse.Namespace, settings: Settings) -> Iterator[str]
         f" ({given.weights.name}, sha256 `{file_sha256(given.weights)}`)." if given.weights else "."
     )
     yield (
-        f"Dev questions, {given.limit} of each file by the seed 0, and those of the WebQSP sample, topics given, asked "
-        "one at a time; strict matching, 95 % bootstrap intervals. *over* is the row that the paired difference is "
-        "over. Seconds are those of a whole question, without the model where another row had asked the same; "
-        "tokens are means. What it means: [llm.md](llm.md#figures)."
+        f"Dev questions, {given.limit} of each file by the seed 0 (or n), those of the WebQSP sample, and of MedQA "
+        "those that name something in a graph made of text (a sentence for each triple of a medical graph, none of the "
+        "questions), topics given, asked one at a time; strict matching, so that MedQA's Hits@1 is its accuracy; 95 % "
+        "bootstrap intervals. *over* is the row that the paired difference is over. Seconds are those of a whole "
+        "question, without the model where another row had asked the same; tokens are means. What it means: "
+        "[llm.md](llm.md#figures)."
     )
 
 
