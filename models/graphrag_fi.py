@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -110,38 +111,48 @@ def sequence_confidence(logprobs: Sequence[float]) -> float:
     return math.exp(min(0.0, math.fsum(logprobs) / len(logprobs)))
 
 
-def answer_confidences(tokens: Sequence[Token], answers: Sequence[str]) -> list[float | None]:
+def answer_confidences(tokens: Sequence[Token], answers: Sequence[str], start: int = 0) -> list[float | None]:
     """Return the confidence of each answer in a reply; None for an answer that the reply does not contain.
 
     tokens: the reply's. answers: in the reply's order, spelled as in the reply or as the values of its JSON strings.
-    Each is searched after the previous one, then from the start. A token counts if it shares a character with the
-    answer.
+    start: the first character of the reply that counts. Each answer is searched after the previous one, then from the
+    start, as whole words first. A token counts if it shares a character with the answer.
     """
     reply = "".join(text for text, _ in tokens)
     ends = list(accumulate(len(text) for text, _ in tokens))
     confidences: list[float | None] = []
-    place = 0
+    place = start
     for answer in answers:
-        start, end = _find_answer(reply, answer, place)
+        begin, end = _find_answer(reply, answer, place, start)
         confidences.append(None)
-        if end > start:
-            first, last = bisect_right(ends, start), bisect_left(ends, end)
+        if end > begin:
+            first, last = bisect_right(ends, begin), bisect_left(ends, end)
             own = [logprob for _, logprob in tokens[first : last + 1]]
             confidences[-1] = sequence_confidence(own)
             place = end
     return confidences
 
 
-def _find_answer(reply: str, answer: str, place: int) -> tuple[int, int]:
-    """Return where the answer stands, preferring a quoted string; start equals end if it is missing."""
+def _find_answer(reply: str, answer: str, *starts: int) -> tuple[int, int]:
+    """Return where the answer stands at or after the first of the starts that has it.
+
+    A quoted string goes before whole words, and these before a part of a word; start equals end if it is missing.
+    """
     spellings = dict.fromkeys([answer, json.dumps(answer)[1:-1], json.dumps(answer, ensure_ascii=False)[1:-1]])
-    for start in (place, 0):
+    for start in starts:
         for before in ('"', ""):
             for spelling in spellings:
                 found = reply.find(before + spelling + before, start) if spelling else -1
                 if found >= 0:
-                    return found + len(before), found + len(before) + len(spelling)
+                    begin = found + len(before) if before else _whole_words(reply, spelling, found)
+                    return begin, begin + len(spelling)
     return 0, 0
+
+
+def _whole_words(reply: str, spelling: str, found: int) -> int:
+    """Return where the spelling, which was found there, first stands without a letter beside it; else that place."""
+    whole = re.compile(rf"(?<!\w){re.escape(spelling)}(?!\w)").search(reply, found)
+    return whole.start() if whole else found
 
 
 Origin = Literal["graph", "model", "both"]

@@ -25,8 +25,10 @@ _ANSWER_LINE = re.compile(r"(?im)^[ \t]*ans(?:wers?)?[ \t]*:[ \t]*(\S.*)$")
 _NO_ANSWER = re.compile(r"(?i)(none|unknown|not available|no answer)")
 _LISTED_LINE = re.compile(r"(?m)^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+(\S.*)$")
 """The forms of a reply without JSON: ``ans: Sol``, as ReG asks for it (appendix F), and a list of lines."""
-_CUT_LIST = re.compile(r'"answers?"\s*:\s*\[(?P<names>(?:\s*"(?:[^"\\]|\\.)*"\s*,)+)[^\]]*\Z')
+_CUT_LIST = re.compile(r'"answers?"\s*:\s*\[(?P<names>(?:\s*"(?:[^"\\]|\\.)*"\s*,)++)[^\]]*+\Z')
 """A list of names whose end is missing: all but the last are whole."""
+_FENCE = re.compile(r"\A```\w*|```\Z")
+_END_OF_THOUGHTS = "</think>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +51,14 @@ def parse_reply(content: str) -> ParsedReply:
     """Return the claims in a model's reply.
 
     Expected is ``{"answers": ["Sol", {"name": "Sol", "confidence": 0.9}], "text": "…"}``. Also accepted: a code fence,
-    text around the object, a ``<think>`` section before it, "answer" for "answers", a single answer instead of a list,
-    and a bare list. Of several objects the last counts. Without any of these, lines that begin with ``ans:`` are the
-    answers (``ans: none`` is no answer), else those of a list with bullets or numbers; of a list that was cut off all
-    names that are whole. Raises `LLMError` if there are none either.
+    text around the object, a whole ``<think>`` section before it, "answer" for "answers", a single answer instead of a
+    list, and a bare list. Of several objects the last counts. Without any of these, lines that begin with ``ans:`` are
+    the answers (``ans: none`` is no answer), else those of a list with bullets or numbers; of a list that was cut off
+    all names that are whole. Raises `LLMError` if there are none either.
     """
-    content = re.sub(r"\A.*</think>", "", content, flags=re.DOTALL).strip()
+    content = content.rpartition(_END_OF_THOUGHTS)[2].strip()
+    if content.startswith("<think>"):
+        raise _unreadable_error()
     found = [value for value in find_json_objects(content) if "answers" in value or "answer" in value]
     if found:
         answers = found[-1].get("answers", found[-1].get("answer"))
@@ -103,11 +107,12 @@ def cite_claims(claims: tuple[Claim, ...], evidence: Evidence[Item]) -> tuple[An
 def add_token_confidence(claims: Sequence[Claim], logprobs: Sequence[tuple[str, float]]) -> tuple[Claim, ...]:
     """Return the claims with their token probabilities as confidences; unchanged if there are no log-probabilities.
 
-    If the reply spells a name in another way, its confidence is unknown.
+    If the reply spells a name in another way, its confidence is unknown. Thoughts before a reply do not count.
     """
     if not logprobs:
         return tuple(claims)
-    confidences = answer_confidences(logprobs, [claim.name for claim in claims])
+    start = max(0, "".join(text for text, _ in logprobs).rfind(_END_OF_THOUGHTS))
+    confidences = answer_confidences(logprobs, [claim.name for claim in claims], start)
     return tuple(Claim(claim.name, confidence) for claim, confidence in zip(claims, confidences, strict=True))
 
 
@@ -176,9 +181,8 @@ def find_json_objects(content: str) -> Iterator[dict[str, Any]]:
 
 
 def _parse_without_object(content: str) -> list[Any]:
-    fenced = re.fullmatch(r"```\w*\s*(.*?)\s*```", content, flags=re.DOTALL)
     try:
-        value = json.loads(fenced[1] if fenced else content)
+        value = json.loads(_FENCE.sub("", content))
     except (ValueError, RecursionError):
         value = None
     if isinstance(value, list):
@@ -190,11 +194,15 @@ def _parse_without_object(content: str) -> list[Any]:
         return [line for line in lines if not re.fullmatch(_NO_ANSWER, line)]
     listed: list[str] = re.findall(_LISTED_LINE, content)
     if not listed:
-        raise LLMError(
-            'the language model\'s reply cannot be read: expected a JSON object with "answers"; '
-            "ask for it in the prompt, or use another model"
-        )
+        raise _unreadable_error()
     return listed
+
+
+def _unreadable_error() -> LLMError:
+    return LLMError(
+        'the language model\'s reply cannot be read: expected a JSON object with "answers"; '
+        "ask for it in the prompt, or use another model"
+    )
 
 
 def _parse_claim(value: object) -> Claim:

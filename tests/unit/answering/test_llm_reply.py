@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from contextlib import suppress
 from typing import Any
 
@@ -116,6 +117,21 @@ def test_no_reply_is_read_from_very_many_places(piece: str, monkeypatch: pytest.
         parse_reply((piece * MAX_REPLY_CHARS)[:MAX_REPLY_CHARS])
     assert len(starts) == len(set(starts)) <= MAX_STARTS
     assert bool(starts) is ("{" in piece)
+
+
+@pytest.mark.parametrize(
+    "content", ['<think>As {"answers": ["Sol"]}?', " <think>\n- Sol\n- Int", "<think>\nans: Sol\n"]
+)
+def test_thoughts_that_do_not_end_hold_no_answer(content: str) -> None:
+    with pytest.raises(LLMError, match="cannot be read"):
+        parse_reply(content)
+
+
+@pytest.mark.timeout(60)
+def test_a_fence_before_very_many_spaces_ends() -> None:
+    """It was read in time cubic in their number: hours."""
+    with pytest.raises(LLMError, match="cannot be read"):
+        parse_reply(f"```{90_000 * ' '}x")
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:
@@ -243,10 +259,10 @@ def test_a_reply_of_very_many_names_is_read_once(monkeypatch: pytest.MonkeyPatch
     read: list[int] = []
     find = graphrag_fi._find_answer
 
-    def counted(reply: str, answer: str, place: int) -> tuple[int, int]:
-        start, end = find(reply, answer, place)
+    def counted(reply: str, answer: str, place: int, start: int) -> tuple[int, int]:
+        begin, end = find(reply, answer, place, start)
         read.append(end - place)
-        return start, end
+        return begin, end
 
     monkeypatch.setattr(graphrag_fi, "_find_answer", counted)
     content = json.dumps({"answers": [f"Name {number}" for number in range(8_000)]})[:99_000]
@@ -257,6 +273,31 @@ def test_a_reply_of_very_many_names_is_read_once(monkeypatch: pytest.MonkeyPatch
     assert len(read) == MAX_CLAIMS
     assert min(read) > 0
     assert sum(read) <= len(content)
+
+
+def confidence_of(reply: str, name: str) -> float | None:
+    """Return the confidence of the name whose last place in the reply has the probability .5, all else 1."""
+    last = reply.rindex(name)
+    logprobs = [(char, math.log(0.5) if last <= at < last + len(name) else 0.0) for at, char in enumerate(reply)]
+    (claim,) = add_token_confidence([Claim(name)], logprobs)
+    return claim.confidence
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "The Peruvian sol is no country.\nans: Peru",
+        '<think>"Peru", or Peru?</think>{"answers": ["Peru"]}',
+        "<think>Peru?</think>\n- Peru",
+    ],
+)
+def test_a_confidence_is_that_of_the_answer_and_of_no_longer_name_or_thought(reply: str) -> None:
+    assert confidence_of(reply, "Peru") == pytest.approx(0.5)
+
+
+def test_a_name_that_only_thoughts_spell_so_has_no_confidence() -> None:
+    (claim,) = add_token_confidence([Claim("Perú")], [("<think>Perú?</think>", -0.1), ('["PERÚ"]', -0.1)])
+    assert claim.confidence is None
 
 
 @pytest.mark.parametrize(
