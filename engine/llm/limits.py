@@ -7,6 +7,7 @@ memory. Importing this module imports `openai`.
 from __future__ import annotations
 
 import asyncio
+import codecs
 import json
 import math
 import zlib
@@ -19,8 +20,8 @@ from typing import Any, TypeGuard
 import openai
 
 from ..values import TokenUsage
-from .prompts import Completion, Prompt, UnusableReplyError
-from .streaming import tell_listener
+from .prompts import Completion, Prompt, UnusableReplyError, drop_cut_line
+from .streaming import CUT, listen_to_body
 
 MAX_TOKENS = 10**9
 """More tokens than any reply has."""
@@ -32,7 +33,8 @@ def parse_completion(body: bytes, prompt: Prompt, model: str, name: str) -> Comp
     """Return the completion in a response body. Raises `UnusableReplyError`, whose message starts with the model's
     `name`.
 
-    A reply that was cut off is an error unless the prompt itself set the limit and the caller can read it so.
+    A reply that was cut off is an error unless the prompt itself set the limit and the caller can read it so; one that
+    should be JSON, and is lines instead, lacks the last of them.
     """
     try:
         reply = json.loads(body.decode("utf-8", "replace"))
@@ -44,6 +46,8 @@ def parse_completion(body: bytes, prompt: Prompt, model: str, name: str) -> Comp
             f"{name} sent a body that is no chat completion: check that LODESTAR_LLM_BASE_URL is OpenAI-compatible",
             Completion(""),
         ) from None
+    if finish == "length" and prompt.json:
+        content = drop_cut_line(content)
     usage = _usage(reply.get("usage"))
     completion = Completion(content, usage=usage, model=model)
     if refusal.strip():
@@ -51,8 +55,10 @@ def parse_completion(body: bytes, prompt: Prompt, model: str, name: str) -> Comp
     if finish == "content_filter":
         return Completion("", "its content filter stopped the reply", usage, model=model)
     if finish == "length" and (prompt.max_tokens is None or not prompt.is_read(content)):
-        limit = "the server's output limit: raise it" if prompt.max_tokens is None else f"{prompt.max_tokens} tokens"
-        raise UnusableReplyError(f"{name} was cut off at {limit}, or use another model", completion)
+        limit = f"{prompt.max_tokens} tokens: " if prompt.max_tokens else "the server's output limit: raise it, or "
+        raise UnusableReplyError(f"{name} was cut off at {limit}use another model", completion)
+    if finish == CUT:
+        raise UnusableReplyError(f"{name} stopped in the middle of its reply: try again", completion)
     if not content.strip():
         raise UnusableReplyError(f"{name} sent an empty reply: try again, or use another model", completion)
     if len(content) > MAX_REPLY_CHARS:
@@ -71,14 +77,24 @@ def _text(content: object) -> str:
 
 
 def _logprobs(listed: object) -> tuple[tuple[str, float], ...]:
-    """Return the tokens of a reply with their log-probabilities; empty if some are missing or there are too many."""
+    """Return the tokens of a reply with their log-probabilities; empty if some are missing or there are too many.
+
+    Endpoints write a token that ends within a character in their own ways, but say its bytes: the character then stands
+    at its last token.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
     try:
         tokens = listed["content"] if isinstance(listed, dict) else ()
-        found = tuple((_text(token["token"]), _number(token["logprob"])) for token in tokens)
-    except (KeyError, TypeError):
+        found = tuple((_token_text(token, decoder), _number(token["logprob"])) for token in tokens)
+    except (AttributeError, KeyError, TypeError, ValueError):
         return ()
     is_usable = sum(len(token) for token, _ in found) <= 2 * MAX_REPLY_CHARS  # special tokens are not in the text
     return found if is_usable and all(math.isfinite(logprob) for _, logprob in found) else ()
+
+
+def _token_text(token: dict[str, Any], decoder: codecs.IncrementalDecoder) -> str:
+    listed = token.get("bytes")
+    return decoder.decode(bytes(listed)) if isinstance(listed, list) else _text(token["token"])
 
 
 def _number(value: object) -> float:
@@ -168,6 +184,7 @@ async def unpack_body(pieces: AsyncIterator[bytes], encoding: str) -> bytes:
         raise BadResponseBodyError("a body in an unrequested encoding")
     unpack = None if encoding in {"", "identity"} else zlib.decompressobj(_GZIP_OR_ZLIB)
     body = bytearray()
+    hear = listen_to_body()
     num_read = 0
     async for piece in pieces:
         num_read += len(piece)
@@ -178,7 +195,8 @@ async def unpack_body(pieces: AsyncIterator[bytes], encoding: str) -> bytes:
             raise BadResponseBodyError("a body that cannot be decompressed") from None
         if max(num_read, len(body)) > MAX_BODY_BYTES:
             raise BadResponseBodyError(f"a body of more than {MAX_BODY_BYTES / 1e6:g} MB")
-        tell_listener(more)
+        hear(more)
+    hear(b"\n")  # ends the last line
     return bytes(body)
 
 

@@ -6,6 +6,7 @@ questions of a batch, and the stage decides what it means.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -92,6 +93,17 @@ def list_schema(most: int, *names: str, choices: Sequence[str] = (), least: int 
         "required": list(names),
         "additionalProperties": False,
     }
+
+
+_JSON_START = re.compile(r"[{\[]")
+
+
+def drop_cut_line(content: str) -> str:
+    """Return a reply that was cut off without its last line, which may end in the middle of a name.
+
+    JSON stays as it is, since what is whole in it can be told.
+    """
+    return content if _JSON_START.search(content) else content.rpartition("\n")[0]
 
 
 class PromptTooLongError(LLMError):

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped, unused-ignore]
+from lodestar.engine.answering.reply import is_parseable_reply
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.cache import ReplyCache
 from lodestar.engine.llm.endpoint import ChatEndpoint
@@ -444,3 +445,60 @@ def test_a_reply_as_long_as_the_prompt_allows_is_no_failure(complete: Complete) 
     with ScriptedLLM([cut, cut]) as llm:
         assert contents(complete(gateway(llm), [Prompt("q", max_tokens=1)])) == ["Li"]
         assert contents(complete(gateway(llm), [Prompt("q")])) == ["LLMError"]
+
+
+def test_lines_that_were_cut_off_lack_the_last_one_which_may_be_half_a_name(complete: Complete) -> None:
+    lines, line, names = "- Lima\n- Qui", "ans: Qui", '{"answers": ["Lima",\n"Qui'
+    asked = Prompt("q", json=True, max_tokens=9, is_read=is_parseable_reply)
+    with ScriptedLLM([says(each, finish_reason="length") for each in (lines, line, names)]) as llm:
+        listed, failed, whole = (complete(gateway(llm), [asked])[0] for _ in range(3))
+    assert contents([listed, whole]) == ["- Lima", names]
+    assert str(failed).endswith("was cut off at 9 tokens: use another model")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "texts"),
+    [
+        ([("\\xe6\\x9d", [0xE6, 0x9D]), ("\\xb1", [0xB1]), ("京", list("京".encode()))], ["", "東", "京"]),
+        ([("", [0xE6]), ("", [0x9D, 0xB1, 0xE4, 0xBA]), ("", [0xAC])], ["", "東", "京"]),
+        ([("東", None), ("京", [])], ["東", ""]),
+    ],
+)
+def test_a_token_that_ends_within_a_character_is_read_by_its_bytes(
+    complete: Complete, tokens: list[tuple[str, object]], texts: list[str]
+) -> None:
+    body = json.loads(says("東京").body)
+    listed = [{"token": token, "logprob": -0.5, "bytes": its_bytes} for token, its_bytes in tokens]
+    body["choices"][0]["logprobs"] = {"content": listed}
+    with ScriptedLLM([raw(json.dumps(body))]) as llm:
+        (found,) = complete(gateway(llm), [Prompt("q", logprobs=True)])
+    assert isinstance(found, Completion)
+    assert [text for text, _ in found.logprobs] == texts
+
+
+def events(*texts: str, end: str) -> bytes:
+    """Return the body of a stream of these texts."""
+    told = [json.dumps({"choices": [{"delta": {"content": text}}]}) for text in texts]
+    return "".join(f"data: {each}\n\n" for each in told).encode() + end.encode()
+
+
+STOP = 'data: {"choices": [{"delta": {"content": "!"}, "finish_reason": "stop"}]}'
+
+
+def test_a_stream_that_is_sent_again_is_told_once(complete: Complete) -> None:
+    whole, told = events("Li", "ma", end=STOP), list[str]()
+    cut = Reply(body=whole, cut_after_bytes=whole.index(b"ma"))
+    with ScriptedLLM([cut, Reply(body=b": still waiting\n\n" + events("L", "im", "a", end=STOP))]) as llm:
+        (found,) = complete(gateway(llm, max_retries=1), [Prompt("q", on_text=told.append)])
+    assert contents([found]) == ["Lima!"]
+    assert told == ["Li", "m", "a", "!"]
+
+
+@pytest.mark.parametrize("end", ["", 'data: {"error": {"message": "overloaded"}}\n\n'])
+def test_a_stream_that_stops_in_the_middle_of_a_name_is_no_reply(complete: Complete, end: str, tmp_path: Path) -> None:
+    script = [Reply(body=events("ans: Li", end=end)), Reply(body=events("ans: Lima", end="data: [DONE]\r\n\r\n"))]
+    with ScriptedLLM(script) as llm:
+        chat = gateway(llm, cache=ReplyCache(tmp_path / "replies"))
+        failed, found = (complete(chat, [Prompt("q", on_text=lambda _text: None)])[0] for _ in range(2))
+    assert str(failed).endswith("stopped in the middle of its reply: try again")
+    assert contents([found]) == ["ans: Lima"]
