@@ -103,8 +103,8 @@ class LLMAnswerer:
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
         """Return the model's answer to each question."""
-        done: dict[int, Answer] = {}
-        budgets = dict.fromkeys(range(len(evidence)), self._max_tokens)
+        done = {number: _choose_nothing(each) for number, each in enumerate(evidence) if self._lacks_choices(each)}
+        budgets = {number: self._max_tokens for number in range(len(evidence)) if number not in done}
         while budgets:
             written = {
                 number: self._write_evidence(evidence[number], max_tokens) for number, max_tokens in budgets.items()
@@ -120,6 +120,10 @@ class LLMAnswerer:
                     done[number] = self._outcome(_note_left_out(evidence[number], num_items, budgets[number]), outcome)
             budgets = too_long
         return [done[number] for number in range(len(evidence))]
+
+    def _lacks_choices(self, evidence: Evidence[Item]) -> bool:
+        """Return whether the model, which may only choose, has nothing to choose from."""
+        return self._chooses and not evidence.question.options and not list_choices(evidence)
 
     def write_prompt(self, evidence: Evidence[Item]) -> Prompt:
         """Return the prompt for this evidence."""
@@ -206,6 +210,10 @@ def make_choice_prompt(content: str, options: Sequence[str]) -> Prompt:
     )
 
 
+def _choose_nothing(evidence: Evidence[Item]) -> Answer:
+    return Answer(evidence, (), f"{NO_ANSWER}: the evidence names nothing that may be the answer", "llm")
+
+
 def _note_left_out(evidence: Evidence[Item], num_items: int, max_tokens: int) -> Evidence[Item]:
     """Return the evidence, which says how many items the model read if not all."""
     if num_items == len(evidence.items):
@@ -249,13 +257,20 @@ def check_prompt(text: str, where: str) -> str:
 def fill_placeholders(template: str, *, question: str, evidence: str) -> str:
     """Return the template with its two placeholders filled; all other braces stay as they are.
 
-    Tags <question> and <evidence> inside the data are escaped, so that data cannot end its section.
+    Tags <question> and <evidence> inside the data are escaped, so that data cannot end its section, and so are the
+    marks of turns in chat templates, which many servers read as such inside a message, too.
     """
     values = {"question": escape_data(question), "evidence": escape_data(evidence)}
     return re.sub(r"\{(question|evidence)\}", lambda match: values[match[1]], template)
 
 
+_ENDS_SECTION = re.compile(
+    r"<(?=\s*/?\s*(?:evidence|question)\b|[|｜]|/?s>|(?:start|end)_of_turn>)|\[(?=/?INST\])", re.IGNORECASE
+)
+_HARMLESS = {"<": "‹", "[": "［"}
+
+
 def escape_data(text: str) -> str:
-    """Return external text, escaped so that it cannot end its section of the template."""
+    """Return external text, escaped so that it can end neither its section of the template nor its turn of a chat."""
     encodable = text.encode("utf-8", "replace").decode("utf-8")
-    return re.sub(r"<(?=\s*/?\s*(?:evidence|question)\b)", "‹", encodable, flags=re.IGNORECASE)
+    return _ENDS_SECTION.sub(lambda match: _HARMLESS[match[0]], encodable)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import LLMError
-from ..extras import translate_import_errors
+from ..extras import require_extra, translate_import_errors
 from ..progress import show_waiting
 from .cache import key_of
 from .endpoint import ChatEndpoint
@@ -54,7 +54,8 @@ class GgufEndpoint:
             return await endpoint.complete(prompt)
 
     async def models(self, _timeout_s: float) -> list[str] | None:
-        """Return only this model."""
+        """Return only this model; raise `MissingExtraError` without the extra."""
+        require_extra("llm", "a GGUF model")
         return [self.model]
 
     async def close(self) -> None:
@@ -88,12 +89,15 @@ def find_gguf(model: str, folder: Path) -> Path:
     """Return the file of a model, by path or by its name in the folder; raise `LLMError` if it is no GGUF file."""
     if not model:
         raise LLMError("no language model is configured: set LODESTAR_LLM_MODEL to a GGUF file")
-    path = next((each for each in (Path(model), folder / model, folder / f"{model}.gguf") if each.is_file()), None)
-    if path is None:
-        raise LLMError(f"the language model {model!r}: expected a GGUF file, or the name of one in {folder}")
-    with path.open("rb") as file:
-        if file.read(len(MAGIC)) != MAGIC:
-            raise LLMError(f"the language model {path}: expected a GGUF file, found something else")
+    try:
+        path = next((each for each in (Path(model), folder / model, folder / f"{model}.gguf") if each.is_file()), None)
+        if path is None:
+            raise LLMError(f"the language model {model!r}: expected a GGUF file, or the name of one in {folder}")
+        with path.open("rb") as file:
+            if file.read(len(MAGIC)) != MAGIC:
+                raise LLMError(f"the language model {path}: expected a GGUF file, found something else")
+    except OSError as error:
+        raise LLMError(f"the language model {model[:200]!r} cannot be read: {error.strerror}") from error
     return path
 
 

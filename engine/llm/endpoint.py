@@ -34,7 +34,7 @@ def host_and_port(base_url: str) -> str:
         scheme, host, port = parts.scheme, parts.hostname, parts.port
     except ValueError:
         scheme, host, port = "", None, None
-    if not host or scheme not in {"http", "https"}:
+    if not host or scheme not in {"http", "https"} or not base_url.isprintable():
         raise LLMError(
             "the language model's address (LODESTAR_LLM_BASE_URL): expected http://… or https://… with a host"
         )

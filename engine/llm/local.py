@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +17,7 @@ from ...models.language.causal_lm import CausalLM, CausalLMError, Messages, Stop
 from ..errors import LLMError
 from ..values import TokenUsage
 from .cache import key_of
-from .prompts import Completion, Prompt, PromptTooLongError
+from .prompts import Completion, Prompt, PromptTooLongError, drop_cut_line
 
 LOCAL = "local"
 """The value of `llm_base_url` for a model on this machine."""
@@ -85,7 +86,10 @@ class LocalEndpoint:
                 stopped.set()
 
     async def models(self, _timeout_s: float) -> list[str] | None:
-        """Return only this model."""
+        """Return only this model; raise `LLMError` if its folder holds none. A name may be one of the hub."""
+        folder = Path(self.model)
+        if (folder.is_absolute() or folder.is_dir()) and not (folder / "config.json").is_file():
+            raise LLMError(f"the language model {self.model!r}: expected a folder with config.json and safetensors")
         return [self.model]
 
     async def close(self) -> None:
@@ -120,7 +124,8 @@ class LocalEndpoint:
         except CausalLMError as error:
             raise LLMError(str(error)) from error
         usage = TokenUsage(reply.num_prompt_tokens, len(reply.tokens))
-        return Completion(reply.text, usage=usage, logprobs=reply.tokens if prompt.logprobs else (), model=self.model)
+        text = drop_cut_line(reply.text) if reply.is_cut and prompt.json else reply.text
+        return Completion(text, usage=usage, logprobs=reply.tokens if prompt.logprobs else (), model=self.model)
 
     def _choose(self, messages: Messages, prompt: Prompt, keep_going: Callable[[], bool]) -> Completion:
         """Return the choices that the model finds likely, as the reply it would write.

@@ -116,11 +116,12 @@ class LanguageModel(AnswererPart):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.min_probability and not self.slope:
-            raise UsageError(
-                "answerer.min_probability of a language model needs answerer.slope and answerer.intercept: fit them "
-                "with `lodestar eval calibrate RUN`"
-            )
+        for name in ("min_probability", "intercept"):
+            if getattr(self, name) and not self.slope:
+                raise UsageError(
+                    f"answerer.{name} of a language model needs answerer.slope: fit slope and intercept with "
+                    "`lodestar eval calibrate RUN`"
+                )
 
     def answerer(self, graph: GraphResources) -> Answerer:
         """Return the answerer. Raises `LLMError` if no model is configured, `InputError` for a bad prompt file."""

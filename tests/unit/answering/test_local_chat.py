@@ -6,19 +6,25 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from lodestar.engine.answering.llm import LLMAnswerer
 from lodestar.engine.answering.reply import parse_reply
+from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.llm.prompts import Completion, Message, Prompt
 from lodestar.engine.settings import Settings
-from lodestar.models.language.causal_lm import CausalLM
+from lodestar.engine.steps import run_steps
+from lodestar.engine.values import Entity, Scored
+from lodestar.models.language.causal_lm import CausalLM, GeneratedText
 
+from tests.made.evidence import evidence_of, leads
 from tests.made.tiny_causal_lm import KINDS, write_tiny_causal_lm
 
 
@@ -182,3 +188,37 @@ def test_what_a_choice_gains_by_the_evidence_counts(tmp_path: Path, monkeypatch:
     assert isinstance(one, Completion)
     assert [claim.name for claim in parse_reply(one.content).claims] == [often]
     chat.close()
+
+
+def test_lines_that_were_cut_off_lack_the_last_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def reply(*_: object, is_cut: bool, **__: object) -> list[GeneratedText]:
+        return [GeneratedText("- Lima\n- Qui", (), is_cut, 1)]
+
+    chat = of(write_tiny_causal_lm(tmp_path))
+    for is_cut, names in ((True, ["Lima"]), (False, ["Lima", "Qui"])):
+        monkeypatch.setattr(CausalLM, "replies", partial(reply, is_cut=is_cut))
+        (found,) = chat.complete([Prompt("capital?", json=True)])
+        assert isinstance(found, Completion)
+        assert [claim.name for claim in parse_reply(found.content).claims] == names
+    chat.close()
+
+
+def test_a_model_that_has_nothing_to_choose_from_is_not_asked(tmp_path: Path) -> None:
+    chat = of(write_tiny_causal_lm(tmp_path, is_chat=True))
+    some = evidence_of(Scored(leads("capital", Entity("m.lima", "Lima"), topic=Entity("m.peru", "Peru")), 0.9))
+    answerer = LLMAnswerer(prompt="{question}{evidence}", chooses=True)
+    nothing, found = run_steps(answerer.answer([evidence_of(), some]), chat.complete)  # type: ignore[arg-type]
+    assert (nothing.kind, nothing.failure) == ("none", None)
+    assert nothing.text == "no answer found: the evidence names nothing that may be the answer"
+    assert found.names == ("Lima",)
+    assert chat.usage.calls == 1
+    chat.close()
+
+
+def test_doctor_misses_a_folder_without_a_model(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "none"):
+        missing = check_llm(Settings(llm_base_url="local", llm_model=str(folder)))
+        assert missing.level == "missing"
+        assert "expected a folder with config.json" in missing.found
+    write_tiny_causal_lm(tmp_path)
+    assert check_llm(Settings(llm_base_url="local", llm_model=str(tmp_path))).level == "ok"
