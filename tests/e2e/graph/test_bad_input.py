@@ -87,7 +87,7 @@ def test_ctrl_c_is_one_line_and_130(environment: dict[str, str], tmp_path: Path,
 def test_odd_ids_names_and_relations_are_text(
     lodestar: Lodestar, gateway: Gateway, driver: neo4j.Driver, connection: Connection
 ) -> None:
-    clear_database(driver, connection.database, schema=True)
+    clear_database(driver, connection.database)
     load(TripleSource(ODD, {id_: id_ for head, _, tail in ODD for id_ in (head, tail)}), gateway)
     for head, relation, tail in ODD:
         ran = lodestar("retrieve", "--json", "--topic", head, f"what {relation}?")
@@ -106,7 +106,7 @@ def test_odd_ids_names_and_relations_are_text(
 def test_a_graph_of_unnamed_nodes_has_no_answer_and_no_error(
     lodestar: Lodestar, gateway: Gateway, driver: neo4j.Driver, connection: Connection
 ) -> None:
-    clear_database(driver, connection.database, schema=True)
+    clear_database(driver, connection.database)
     load(TripleSource((("u1", "r.x", "u2"), ("u2", "r.y", "u3")), {}), gateway)
     ran = lodestar("ask", "--json", "--topic", "u1", "what x?")
     assert ran.code == 0, ran.err
@@ -116,7 +116,7 @@ def test_a_graph_of_unnamed_nodes_has_no_answer_and_no_error(
 def test_an_engine_takes_in_what_is_loaded_while_it_lives(
     gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings
 ) -> None:
-    clear_database(driver, connection.database, schema=True)
+    clear_database(driver, connection.database)
     load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
     with Engine(settings) as engine:
         assert engine.ask(CAPITAL).text == "Lima"

@@ -40,6 +40,7 @@ def answers(driver: neo4j.Driver, text: LiteralString) -> set[str]:
     return {name for (name,) in driver.execute_query(text).records}
 
 
+@pytest.mark.usefixtures("new_database")
 def test_tsv_loads_once(lodestar: Run, driver: neo4j.Driver, tmp_path: Path) -> None:
     kg, names = tmp_path / "kg.tsv", tmp_path / "names.tsv"
     kg.write_text("m.1\tcapital\tm.2\nm.1\tcapital\tm.2\nm.1\tlargest\tm.2\n")

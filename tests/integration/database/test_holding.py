@@ -39,7 +39,7 @@ def request(name: str) -> Request[None]:
 
 
 @pytest.fixture
-def lockable(empty_graph: None, gateway: Gateway) -> None:
+def lockable(new_database: None, gateway: Gateway) -> None:
     gateway.execute(request("ensure_load_lock"))
 
 

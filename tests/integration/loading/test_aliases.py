@@ -82,7 +82,7 @@ def aliased(
     settings: Settings,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Engine]:
-    clear_database(driver, connection.database, schema=True)
+    clear_database(driver, connection.database)
     for number, source in enumerate(SOURCES):
         load(source(tmp_path_factory.mktemp("source")), gateway, mode="append" if number else "replace")
     with Engine(settings) as engine:

@@ -75,6 +75,7 @@ def test_relationships_between_other_nodes_are_no_triples(
     assert {r.name: r.count for r in gateway.fetch(read_catalogue()).relations}[CAPITAL] == 3
 
 
+@pytest.mark.usefixtures("new_database")
 def test_a_name_of_a_constraint_on_something_else_is_said(gateway: Gateway, driver: neo4j.Driver) -> None:
     driver.execute_query("CREATE CONSTRAINT entity_id FOR (p:Person) REQUIRE p.name IS UNIQUE")
     with pytest.raises(
@@ -85,6 +86,7 @@ def test_a_name_of_a_constraint_on_something_else_is_said(gateway: Gateway, driv
     assert gateway.fetch(read_graph_state()).num_entities == 0
 
 
+@pytest.mark.usefixtures("new_database")
 def test_a_constraint_of_another_name_serves(gateway: Gateway, driver: neo4j.Driver) -> None:
     driver.execute_query("CREATE CONSTRAINT mine FOR (e:Entity) REQUIRE e.id IS UNIQUE")
     load(TripleSource(COUNTRIES), gateway)

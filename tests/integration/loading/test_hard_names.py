@@ -40,7 +40,7 @@ HARD_NAMES = {
 
 @pytest.fixture(scope="module")
 def hard(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings) -> Iterator[Engine]:
-    clear_database(driver, connection.database, schema=True)
+    clear_database(driver, connection.database)
     load(TripleSource([(id_, "work.kind", "m.kind") for id_ in HARD_NAMES], HARD_NAMES), gateway)
     with Engine(settings) as engine:
         yield engine

@@ -86,6 +86,7 @@ class FragileGateway(Gateway):
             raise InterruptedLoadError
 
 
+@pytest.mark.usefixtures("new_database")
 def test_hostile_strings_parallel_edges_and_self_loops_survive(gateway: Gateway, driver: neo4j.Driver) -> None:
     names = {"a": "Robert'); DROP--", "$id": "`$name`", "b": "$id"}
     report = load(TripleSource([*HOSTILE, *HOSTILE[:3]], names), gateway)
@@ -193,6 +194,7 @@ def test_names_are_found_without_accents_and_case(gateway: Gateway, driver: neo4
     assert found("r") == []
 
 
+@pytest.mark.usefixtures("new_database")
 @pytest.mark.parametrize(
     ("mode", "batch_size", "apart"),
     [
@@ -360,7 +362,6 @@ def test_many_relations(gateway: Gateway, driver: neo4j.Driver) -> None:
     assert gateway.fetch(count_signature_mismatches()) == 0
 
 
-@pytest.mark.usefixtures("empty_graph")
 def test_a_home_that_cannot_be_written_is_said_before_anything_is(gateway: Gateway, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match=r"staging: cannot be written: Not a directory: name another folder"):

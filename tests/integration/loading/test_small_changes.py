@@ -200,7 +200,7 @@ def test_an_iri_and_an_id_of_freebase_are_no_names(engine: Engine, driver: neo4j
     ]
 
 
-def test_a_graph_can_begin_with_a_change(empty_graph: None, settings: Settings, driver: neo4j.Driver) -> None:
+def test_a_graph_can_begin_with_a_change(new_database: None, settings: Settings, driver: neo4j.Driver) -> None:
     with Engine(settings) as engine:
         engine.add([("Lima", "mayor", "Ana"), ("Ana", "born", 1961)])
         assert engine.ask("Who is the mayor of Lima?").text == "Ana"
