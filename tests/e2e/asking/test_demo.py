@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import neo4j
 import pytest
 from lodestar.engine.neo4j.instance import ServerPair
 
@@ -29,7 +30,7 @@ ANSWERS = [
 
 
 @pytest.mark.usefixtures("empty_graph")
-def test_questions_of_each_form_twice(lodestar: Lodestar, server: ServerPair) -> None:
+def test_questions_of_each_form_twice(lodestar: Lodestar, server: ServerPair, driver: neo4j.Driver) -> None:
     first = lodestar("demo", "--json", "--name", server.name)
     assert first.code == 0, first.err
     records = [json.loads(line) for line in first.out.splitlines()]
@@ -37,6 +38,12 @@ def test_questions_of_each_form_twice(lodestar: Lodestar, server: ServerPair) ->
     assert records[5]["answer"].startswith("3 (how many: ")
     assert records[6]["answer"].startswith("yes (")
     assert server.status().browser_url in first.err
+    loaded = lodestar("load", "geonames", "--json")
+    assert "already loaded" in loaded.err
+    report = json.loads(loaded.out)
+    assert report["num_triples"] > 30_000
+    stored = driver.execute_query("MATCH (:Entity)-[r]->(:Entity) RETURN count(r)").records[0][0]
+    assert stored == report["num_triples"]
     again = lodestar("demo", "--name", server.name)
     assert again.code == 0, again.err
     assert "already loaded" in again.err

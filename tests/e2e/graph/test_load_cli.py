@@ -25,8 +25,8 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def lodestar(lodestar: Lodestar) -> Run:
-    def run(*arguments: str, stdin: str | None = "") -> subprocess.CompletedProcess[str]:
-        ran = lodestar("load", *arguments, stdin=stdin or "")
+    def run(*arguments: str, verb: str = "load", stdin: str = "") -> subprocess.CompletedProcess[str]:
+        ran = lodestar(verb, *arguments, stdin=stdin)
         return subprocess.CompletedProcess(arguments, ran.code, ran.out, ran.err)
 
     return run
@@ -112,26 +112,21 @@ def test_rejects_are_written_down_up_to_a_limit(lodestar: Run, driver: neo4j.Dri
     ]
 
 
-def test_loads_are_listed_checked_and_deleted(
-    lodestar: Run, driver: neo4j.Driver, environment: dict[str, str], tmp_path: Path
-) -> None:
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([*LODESTAR, *arguments], env=environment, capture_output=True, text=True, check=False)
-
+def test_loads_are_listed_checked_and_deleted(lodestar: Run, driver: neo4j.Driver, tmp_path: Path) -> None:
     for name, content in (("one.tsv", "a\tr\tb\n"), ("two.tsv", "a\tr\tb\nb\ts\tc\n")):
         (tmp_path / name).write_text(content)
         assert lodestar("tsv", str(tmp_path / name), *(["--append"] if name == "two.tsv" else [])).returncode == 0
-    listed = run("loads", "list")
+    listed = lodestar("list", verb="loads")
     assert [line.split()[:4] for line in listed.stdout.splitlines()] == [
         ["1", "one.tsv", "tsv", "1"],
         ["2", "two.tsv", "tsv", "2"],
     ]
-    assert run("verify").returncode == 0
-    assert run("loads", "delete", "two.tsv").returncode == 2
-    gone = run("loads", "delete", "two.tsv", "--yes")
+    assert lodestar(verb="verify").returncode == 0
+    assert lodestar("delete", "two.tsv", verb="loads").returncode == 2
+    gone = lodestar("delete", "two.tsv", "--yes", verb="loads")
     assert gone.stderr.splitlines()[-1] == "two.tsv: 1 triple deleted, 1 triple of 2 entities left"
     driver.execute_query("MATCH (:Entity)-[r]->() DELETE r")
-    broken = run("verify")
+    broken = lodestar(verb="verify")
     assert broken.returncode == 5
     assert "load 1 (one.tsv) has 0 triples in the graph, its manifest says 1" in broken.stdout
 
@@ -217,27 +212,3 @@ def test_an_interrupted_load_is_repaired_by_the_same_load(
     assert lodestar("tsv", str(kg)).returncode == 0
     records = driver.execute_query("MATCH (h:Entity)-[r]->(t:Entity) RETURN h.id, type(r), t.id").records
     assert sorted(map(tuple, records)) == sorted(triples)
-
-
-def test_geonames_answers_questions(lodestar: Run, driver: neo4j.Driver) -> None:
-    ran = lodestar("geonames", "--json")
-    assert ran.returncode == 0, ran.stderr
-    report = json.loads(ran.stdout)
-    assert report["num_triples"] == num_triples(driver)
-    assert report["num_triples"] > 30_000
-    assert answers(driver, "MATCH (:Entity {name: 'Peru'})-[:`location.country.capital`]->(a) RETURN a.name") == {
-        "Lima"
-    }
-    assert answers(
-        driver,
-        "MATCH (:Entity {name: 'Lima'})<-[:`location.country.capital`]-()-[:`location.country.currency_used`]->(a) "
-        "RETURN a.name",
-    ) == {"Peruvian Sol"}
-    assert {"German", "French", "Italian"} <= answers(
-        driver,
-        "MATCH (:Entity {name: 'Switzerland'})-[:`location.location.adjoin_s`]->()"
-        "-[:`location.adjoining_relationship.adjoins`]->()-[:`location.country.languages_spoken`]->(a) RETURN a.name",
-    )
-    again = lodestar("geonames")
-    assert "already loaded" in again.stderr
-    assert num_triples(driver) == report["num_triples"]
