@@ -19,7 +19,7 @@ TESTS ?=
 TWO_AT_A_TIME := -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 
 .DEFAULT_GOAL := help
-.PHONY: help wheel demo test test-long long laws lint types unit integration e2e hostile slim lock platforms bench fuzz mutants figures clean
+.PHONY: help wheel demo test test-long long laws lint types mypy pyright unit integration e2e hostile slim lock platforms bench fuzz mutants figures clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -32,7 +32,7 @@ wheel: $(VENV)/.dev ## Build dist/lodestar_kg-*.whl, to be installed elsewhere w
 	$(BIN)/python -m build --wheel --no-isolation
 
 test: $(VENV)/.dev ## Everything that gates a change, two things at a time
-	$(MAKE) $(TWO_AT_A_TIME) integration e2e unit types lint
+	$(MAKE) $(TWO_AT_A_TIME) integration e2e unit mypy pyright lint
 	@for name in "$$LODESTAR_CHROMIUM" chromium chromium-browser google-chrome; do \
 		command -v "$$name" >/dev/null && exit; done; echo "No Chromium here: the tests in a web browser did not run"
 
@@ -49,9 +49,13 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.dev
+types: mypy pyright
+
+mypy: $(VENV)/.dev
 	$(BIN)/mypy $(addprefix -p lodestar.,$(PACKAGES))
 	$(BIN)/mypy tests benchmarks
+
+pyright: $(VENV)/.dev
 	$(BIN)/pyright
 
 unit: $(VENV)/.dev ## The tests that need no database
