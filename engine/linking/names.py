@@ -205,7 +205,7 @@ def _spell_initials(letters: str, name: str) -> tuple[str, ...]:
 
 def _derive_shorter_forms(name: str, words: tuple[str, ...], type_words: Collection[str]) -> Iterator[NameForm]:
     cut = min((at for at in (name.find("("), name.find(",")) if at > 0), default=MAX_CHARS)
-    base = tuple(token.key for token in split_name(name[:cut])) if cut < MAX_CHARS else words
+    base = tuple(token.key for token in split_name(name[:cut]))
     if base and base != words:
         yield NameForm(base, "unbracketed")
     if any(map(is_unspaced, base)):

@@ -308,6 +308,9 @@ def test_a_model_chooses_among_the_ends_of_the_evidence_the_best_first() -> None
     assert list_choices(evidence) == ("Sol", "Inti")
     facts: Evidence[Item] = Evidence(evidence.question, evidence.topics, "triple", (fact,))
     assert list_choices(facts) == ("Lima",)
+    cities = [Entity(f"m.{number}", f"City {number}") for number in range(25)]
+    many = evidence_of(Scored(leads("country.city", *cities, topic=Entity("m.peru", "Peru")), 0.9))
+    assert list_choices(many) == tuple(f"City {number}" for number in range(20))
     prompt = LLMAnswerer(chooses=True).write_prompt(evidence)
     assert prompt.choices == ("Sol", "Inti")
     assert "What does Peru use?" in prompt.unseen

@@ -22,6 +22,7 @@ from lodestar.engine.linking.names import (
     find_mention,
     tokenise,
 )
+from lodestar.engine.linking.topics import find_nearest_names, resolve_names
 from lodestar.engine.neo4j.graph import NamedEntity, NameQuery
 from lodestar.engine.neo4j.templates import Row
 from lodestar.engine.values import Entity, Question
@@ -154,12 +155,20 @@ class Near:
         return [NearEntity(id_, last, last + 1, 0.8) for id_ in ("peru", "land", "gone")]
 
 
-class NamedGraph(MemoryGraph):
-    """Has the names of the pool, and of one entity more that no word finds."""
+class PoolGraph(MemoryGraph):
+    """Finds the same names by any words."""
+
+    def __init__(self, *pool: NamedEntity) -> None:
+        super().__init__([("a", "r", "b")])
+        self.pool = pool
 
     def _find_entity_candidates(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
-        every = [(at, each) for at in {query["question"] for query in params["queries"]} for each in POOL]
+        every = [(at, each) for at in {query["question"] for query in params["queries"]} for each in self.pool]
         return [(at, n.entity.id, n.entity.name, list(n.search_names), n.degree) for at, n in every]
+
+
+class NamedGraph(PoolGraph):
+    """Has the names of one entity more, which no word finds."""
 
     def _read_search_names(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         known = {"peru": ("Peru", 300), "land": ("Inca land", 7)}
@@ -169,7 +178,7 @@ class NamedGraph(MemoryGraph):
 def test_where_no_name_is_likely_entities_near_the_words_are_candidates_too() -> None:
     near = Near()
     linker = FullTextLinker(nearest=cast(NearestEntitySearch, near), nearest_below=0.3)
-    graph = NamedGraph([("a", "r", "b")])
+    graph = NamedGraph(*POOL)
     sure, unsure = graph.run(linker.link([Question("Where is Peru?"), Question("what of the incas")]))
     assert near.asked == [["what", "of", "the", "incas"]]
     assert sure[0].entity.id == "peru"
@@ -178,6 +187,35 @@ def test_where_no_name_is_likely_entities_near_the_words_are_candidates_too() ->
     assert (found.mention, found.matched_name, found.degree) == ("incas", "Inca land", 7)
     assert "gone" not in {each.entity.id for each in unsure}
     assert graph.requests == ["find_entity_candidates", "read_search_names"]
+
+
+def test_of_the_names_nearest_to_a_question_three_are_offered_the_best_known_first() -> None:
+    known = {"less": 1, "b": 5, "a": 5, "most": 9}
+    graph = PoolGraph(
+        *(named(id_, "Zurich", degree=degree) for id_, degree in known.items()), named("far", "Montevideo", degree=99)
+    )
+    (found,) = graph.run(find_nearest_names(["Where is Zurihc?"]))
+    assert [entity.id for entity in found] == ["most", "a", "b"]
+    graph = PoolGraph(named("namesake", "Zürihc", degree=1), *graph.pool)
+    (found,) = graph.run(find_nearest_names(["Where is Zurihc?"]))
+    assert [entity.id for entity in found] == ["namesake", "most", "a"]
+
+
+@pytest.mark.parametrize(("word", "name", "offered"), [("limabc", "Limxyz", True), ("limas", "Lixyz", False)])
+def test_a_name_is_offered_that_agrees_in_half_of_its_letters(word: str, name: str, offered: bool) -> None:
+    (found,) = PoolGraph(named("a", name)).run(find_nearest_names([f"where is {word}"]))
+    assert bool(found) is offered
+
+
+def test_a_name_in_place_of_an_id_is_of_the_best_known_entity_that_is_called_so() -> None:
+    graph = PoolGraph(
+        named("less", "Lima", degree=2),
+        named("b", "Ciudad de los Reyes", "LIMA", degree=9),
+        named("a", "Líma", degree=9),
+        named("longer", "Lima Duarte", degree=99),
+    )
+    found = graph.run(resolve_names(["lima", "nobody"]))
+    assert {name: entity.id for name, entity in found.items()} == {"lima": "a"}
 
 
 def test_words_that_a_point_or_colon_joins_are_asked_for_as_one() -> None:

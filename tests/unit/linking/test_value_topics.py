@@ -78,6 +78,10 @@ def test_a_literal_is_a_topic_beside_the_entities() -> None:
     ]  # fmt: skip
 
 
+def test_a_number_is_less_sure_than_a_name() -> None:
+    assert [topic.entity.label for topic in linked("who has a wage of 41000").topics] == ["ann", "41000"]
+
+
 def test_of_two_values_that_overlap_the_longer_is_a_topic() -> None:
     graph = MemoryGraph(
         [("ann", "wage", '"41,000 EUR"'), ("bob", "wage", '"41000"'), ("bob", "born", '"1970"')],
@@ -112,6 +116,13 @@ def test_a_literal_that_the_asker_names_by_id() -> None:
 
     (question,) = GRAPH.run(steps())
     assert [(t.entity.label, t.is_given) for t in question.topics] == [("41000", True)]
+
+
+def test_a_topic_that_the_asker_names_by_its_name() -> None:
+    graph = MemoryGraph([("ann_lee", "hired", "bob")])
+    question = Question("whom did she hire", topic_entities=("Ann Lee", "nobody"))
+    (found,) = graph.run(look_up_topics([question], [()]))
+    assert [topic.entity.id for topic in found.topics] == ["ann_lee"]
 
 
 def test_a_question_without_values_asks_nothing_more() -> None:

@@ -156,6 +156,41 @@ def test_an_answer_is_explained_by_what_it_has_before_the_next_candidate() -> No
     assert answer.why == ("its chain is likely (+0.5)", "ahead of 1999")
 
 
+@pytest.mark.parametrize(
+    ("weights", "reasons"),
+    [
+        (
+            {"rank": 1.0, "chain": 1.0, "behind": 0.6, "last": 0.2},
+            ("its chain is among the first (+0.7)", "its chain is likely (+0.5)", "no chain is likelier than its own (+0.3)"),
+        ),
+        ({"chain": 1.0, "last": 0.12}, ("its chain is likely (+0.5)", "the triple that leads to it is likely (+0.1)")),
+        ({"chain": 1.0, "last": 0.08}, ("its chain is likely (+0.5)",)),
+    ],
+)  # fmt: skip
+def test_of_the_reasons_three_are_said_and_none_that_hardly_counts(
+    weights: dict[str, float], reasons: tuple[str, ...]
+) -> None:
+    evidence = asked(
+        "what is the first film", (Triple(FILM, "directed_by", BY), 3.0), (Triple(FILM, "year", YEAR), 2.5)
+    )
+    source = SourceWeights(np.array([weights.get(name, 0.0) for name in NAMES]), 0.0)
+    (answer,) = answerer(Reader({"triple": source}, trained=True)).answer_batch([evidence])
+    assert answer.why == (*reasons, "ahead of 1999")
+
+
+def test_ten_chains_of_triples_are_shown() -> None:
+    names = [f"r{number:02}" for number in range(11)]
+    evidence = asked("which films has film", *((Triple(FILM, name, Entity(name, name)), 5.0) for name in names))
+    weights = SourceWeights(np.where([name == "chain" for name in NAMES], 1.0, 0.0), 0.0)
+    words = {name: split_relation_name(name) for name in names}
+    reading = ReaderAnswerer(
+        Reader({"triple": weights}, trained=True), words, vectors(), min_probability=0.0, sure_from=0.5
+    )
+    (answer,) = reading.answer_batch([evidence])
+    assert len(answer.evidence.items) == 10
+    assert [entity.evidence for entity in answer.entities] == [*((place,) for place in range(10)), ()]
+
+
 @pytest.mark.parametrize(("number", "more"), [(9, ""), (10, ""), (11, " and 1 more"), (13, " and 3 more")])
 @pytest.mark.parametrize(("score", "said"), [(5.0, ""), (-0.5, "unsure: perhaps ")])
 def test_ten_answers_are_named_and_the_others_counted(number: int, more: str, score: float, said: str) -> None:

@@ -191,6 +191,7 @@ def test_only_a_line_back_between_the_same_two_is_bent_aside() -> None:
     straight, bent, other = lines(draw_paths(*BOTH))
     assert straight[0][1] != bent[0][1]
     assert bent[0][1] - straight[0][1] == 8
+    assert bent[0][7] - straight[0][7] == 8
     assert other[0][1] == straight[0][1]
 
 
@@ -227,6 +228,16 @@ def test_of_many_relations_of_one_line_two_are_named_above_one_another() -> None
     texts = [each for each in elements(drawing, "text") if each.attrib["font-size"] == "10.5"]
     assert [each.text for each in texts] == ["r0", "r1 +2"]
     assert float(texts[1].attrib["y"]) - float(texts[0].attrib["y"]) == 12
+
+
+def test_words_stand_above_their_line_and_of_one_that_is_bent_below_it() -> None:
+    for drawing, rows in ((draw_paths(path((A, "r", B))), 1), (draw_paths(path((A, "r", B)), path((A, "s", B))), 2)):
+        ((curve, _, _),) = lines(drawing)
+        texts = [each for each in elements(drawing, "text") if each.attrib["font-size"] == "10.5"]
+        assert [float(each.attrib["y"]) for each in texts] == [curve[1] - 5 - 12 * row for row in reversed(range(rows))]
+    drawing = draw_paths(*BOTH)
+    _, below, _ = (each for each in elements(drawing, "text") if each.attrib["font-size"] == "10.5")
+    assert float(below.attrib["y"]) == lines(drawing)[1][0][7] + 13
 
 
 @pytest.mark.parametrize(("length", "shown"), [(23, "n" * 23), (24, "n" * 22 + "…")])

@@ -86,6 +86,19 @@ def test_a_small_file_that_is_large_when_it_is_unpacked_is_not_taken_in(
             read(path)
 
 
+def test_a_file_of_as_many_bytes_as_are_free_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "pool.jsonl.gz"
+    write_pool(path, candidate_pool(200))
+    with gzip.open(path, "rb") as file:
+        num_bytes = len(file.read())
+    monkeypatch.setattr("lodestar.models.mined.MAX_RATIO", 1)
+    monkeypatch.setattr("lodestar.models.mined.FREE_BYTES", num_bytes)
+    assert len(read_pool(path).questions) == 200
+    monkeypatch.setattr("lodestar.models.mined.FREE_BYTES", num_bytes - 1)
+    with pytest.raises(MinedFileError, match="found more"):
+        read_pool(path)
+
+
 def test_a_path_is_no_longer_than_was_walked(tmp_path: Path) -> None:
     path = tmp_path / "mined.jsonl"
     mined_file(path)

@@ -72,6 +72,17 @@ def test_without_the_relations_that_lead_to_its_answers() -> None:
     assert relations_of(("a → ^b", "^c")) == {"a", "b", "c"}
 
 
+@pytest.mark.parametrize("best", [0.3, 0.5, 0.8])
+def test_without_the_relations_of_a_path_that_is_half_right_or_as_right_as_the_best(best: float) -> None:
+    examples = example_set(0, 1)
+    example = examples.examples[0]
+    paths = [examples.table.written[path] for path in example.reachable.paths]
+    f1 = np.array([best if path == ("borders",) else 0.0 for path in paths], dtype=np.float32)
+    changed = replace(example, f1=f1, positive=np.zeros_like(example.positive))
+    left = mark_remaining_paths(changed, examples.table)
+    assert left.tolist() == ["borders" not in relations_of(path) for path in paths]
+
+
 def test_probabilities_are_lower_where_some_have_no_answer() -> None:
     scored = [(3.0, 1.0), (2.0, 1.0), (1.0, 0.0), (0.0, 0.0), (2.5, 0.0)]
     assert fit_calibration(scored) == pytest.approx(fit_calibration(scored, [0.2] * 5))
