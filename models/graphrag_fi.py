@@ -142,7 +142,7 @@ def _find_answer(reply: str, answer: str, *starts: int) -> tuple[int, int]:
     for start in starts:
         for before in ('"', ""):
             for spelling in spellings:
-                found = reply.find(before + spelling + before, start) if spelling else -1
+                found = reply.find(before + spelling + before, start)
                 if found >= 0:
                     begin = found + len(before) if before else _whole_words(reply, spelling, found)
                     return begin, begin + len(spelling)

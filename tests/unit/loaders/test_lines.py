@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from lodestar.engine.errors import InputError
 from lodestar.loaders.reading.lines import MAX_LINE_BYTES, LineReader
+from lodestar.models.message_text import quote_line
 
 
 def written(folder: Path, content: bytes, name: str = "file") -> str:
@@ -67,6 +68,14 @@ def test_a_block_ends_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_members_of_gzip_follow_each_other(tmp_path: Path) -> None:
     content = gzip.compress(b"a\nb") + gzip.compress(b"c\n") + gzip.compress(b"") + gzip.compress(b"d\n") + b"\0\0"
     assert read(written(tmp_path, content))[0] == [(1, "a"), (2, "bc"), (3, "d")]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("x" * 80, "x" * 80), ("x" * 81, "x" * 79 + "…"), ("\0" * 20, r"\x00" * 20), ("\0" * 21, r"\x00" * 19 + "…")],
+)
+def test_of_a_line_eighty_characters_are_quoted(text: str, shown: str) -> None:
+    assert quote_line(text) == f"'{shown}'"
 
 
 @pytest.mark.parametrize(

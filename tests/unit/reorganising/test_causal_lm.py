@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from lodestar.models.language.attention import last_row
 from lodestar.models.language.causal_lm import CausalLM, CausalLMError, Messages
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -79,6 +80,11 @@ class TestAttention:
         whole = eager(lm, lm.render(asked(TEXTS[2]))).attentions[layer][0, :, -1]
         np.testing.assert_allclose(found.weights, whole.numpy(), atol=1e-5)
         assert len(found.offsets) == found.weights.shape[1]
+
+    @pytest.mark.parametrize("mask", [torch.tensor([False, True, True]), torch.tensor([float("-inf"), 0.0, 0.0])])
+    def test_what_a_mask_hides_is_not_read(self, mask: torch.Tensor) -> None:
+        weights = last_row(torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 3, 2), mask.reshape(1, 1, 1, 3), 1.0)
+        assert weights[0, 0].tolist() == [0.0, 0.5, 0.5]
 
     def test_offsets_are_those_of_the_content(self, chat: CausalLM) -> None:
         content = "  lima is the capital\n"

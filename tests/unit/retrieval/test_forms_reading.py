@@ -29,6 +29,8 @@ def test_plain_questions_stay_plain(text: str) -> None:
         ("How many countries border both Peru and Chile?", ("how many", "and"),
          ["Which countries border Peru?", "Which countries border Chile?"]),
         ("Is Ann the boss of Bob?", ("yes or no",), ["Is Ann the boss of Bob?"]),
+        ("Which countries border Peru but not Chile?", ("not",),
+         ["Which countries border Peru?", "Which countries border Chile?"]),
         ("Which people in Sales do not report to Ann?", ("not",),
          ["Which people are in Sales?", "Which people report to Ann?"]),
         ("Which films starring Ann were directed by Bob?", ("filter",),
