@@ -27,6 +27,7 @@ _LISTED_LINE = re.compile(r"(?m)^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+(\S.*)$")
 """The forms of a reply without JSON: ``ans: Sol``, as ReG asks for it (appendix F), and a list of lines."""
 _CUT_LIST = re.compile(r'"answers?"\s*:\s*\[(?P<names>(?:\s*"(?:[^"\\]|\\.)*"\s*,)++)[^\]]*+\Z')
 """A list of names whose end is missing: all but the last are whole."""
+_BOLD = re.compile(r"\A\*\*(.*)\*\*\Z")
 _FENCE = re.compile(r"\A```\w*|```\Z")
 _END_OF_THOUGHTS = "</think>"
 
@@ -53,8 +54,8 @@ def parse_reply(content: str) -> ParsedReply:
     Expected is ``{"answers": ["Sol", {"name": "Sol", "confidence": 0.9}], "text": "…"}``. Also accepted: a code fence,
     text around the object, a whole ``<think>`` section before it, "answer" for "answers", a single answer instead of a
     list, and a bare list. Of several objects the last counts. Without any of these, lines that begin with ``ans:`` are
-    the answers (``ans: none`` is no answer), else those of a list with bullets or numbers; of a list that was cut off
-    all names that are whole. Raises `LLMError` if there are none either.
+    the answers, else those of a list with bullets or numbers ("none" is no answer, and marks of bold text are no part
+    of a name); of a list that was cut off all names that are whole. Raises `LLMError` if there are none either.
     """
     content = content.rpartition(_END_OF_THOUGHTS)[2].strip()
     if content.startswith("<think>"):
@@ -190,12 +191,11 @@ def _parse_without_object(content: str) -> list[Any]:
     if cut := _CUT_LIST.search(content):
         return [name for name in json.loads(f"[{cut['names'].rstrip().removesuffix(',')}]") if name]
     lines = [line.rstrip(" \t\r.") for line in re.findall(_ANSWER_LINE, content)]
-    if lines:
-        return [line for line in lines if not re.fullmatch(_NO_ANSWER, line)]
-    listed: list[str] = re.findall(_LISTED_LINE, content)
-    if not listed:
+    lines = lines or [line.rstrip() for line in re.findall(_LISTED_LINE, content)]
+    if not lines:
         raise _unreadable_error()
-    return listed
+    names = [_BOLD.sub(r"\1", line) for line in lines]
+    return [name for name in names if not re.fullmatch(_NO_ANSWER, name)]
 
 
 def _unreadable_error() -> LLMError:

@@ -308,7 +308,8 @@ class ChatEndpoint:
                     f"the prompt exceeds the context of {self._name}: lower answerer.tokens, or raise its context"
                 ) from None
             if options:
-                unwanted = next((name for name in options if name in str(error.body)), next(iter(options)))
+                named = [name for name in options if re.search(rf"\b{name}\b", str(error.body))]
+                unwanted = (named or list(options))[0]
                 if unwanted == "response_format" and _is_schema(options):
                     return _replace_schema(options)
                 return {name: value for name, value in options.items() if name != unwanted}

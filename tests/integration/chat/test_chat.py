@@ -494,6 +494,17 @@ def test_a_stream_that_is_sent_again_is_told_once(complete: Complete) -> None:
     assert told == ["Li", "m", "a", "!"]
 
 
+def test_an_endpoint_without_options_of_streams_streams_without(complete: Complete) -> None:
+    refused = status(400, message="Unknown parameter: 'stream_options'.")
+    with ScriptedLLM([refused, Reply(body=events("Lima", end=STOP))]) as llm:
+        (found,) = complete(gateway(llm), [Prompt("q", on_text=lambda _text: None)])
+    assert contents([found]) == ["Lima!"]
+    assert [{"stream", "stream_options"} & asked.body.keys() for asked in llm.requests] == [
+        {"stream", "stream_options"},
+        {"stream"},
+    ]
+
+
 @pytest.mark.parametrize("end", ["", 'data: {"error": {"message": "overloaded"}}\n\n'])
 def test_a_stream_that_stops_in_the_middle_of_a_name_is_no_reply(complete: Complete, end: str, tmp_path: Path) -> None:
     script = [Reply(body=events("ans: Li", end=end)), Reply(body=events("ans: Lima", end="data: [DONE]\r\n\r\n"))]

@@ -47,6 +47,8 @@ from tests.made.evidence import leads as chain_that_leads
         "Answer: Sol\r\n",
         "These fit:\n- Sol\n- SOL",
         "  1. Sol ",
+        "ans: **Sol**",
+        "The answers:\n1. **Sol**\n2. **sol**\n",
         "ans: Sol\n- because the evidence says so",
     ],
 )
@@ -78,6 +80,8 @@ def test_a_confidence_that_is_none_is_not_taken(confidence: str) -> None:
         '{"answers": []}',
         "ans: none",
         "Answer: Not available.",
+        "- None",
+        "1. **none**",
         '{"answers": null}',
         "[]",
         '{"answers": [null, {}, [], ""]}',
