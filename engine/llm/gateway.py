@@ -93,6 +93,7 @@ class ChatGateway:
         self._under_way = 0
         self._loop = BackgroundLoop()
         self._limit = asyncio.Semaphore(self._concurrency)
+        self._turns: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
 
     @classmethod
     def of(cls, settings: Settings, local: Callable[[str], CausalLM] = CausalLM) -> ChatGateway:
@@ -165,8 +166,12 @@ class ChatGateway:
         if self._cache is None:
             return await self._send(prompt)
         key = self.endpoint.key_of(prompt)
+        async with self._turns.setdefault(key, asyncio.Lock()):  # an equal prompt waits for the reply to this one
+            return await self._look_up_or_send(prompt, self._cache, key)
+
+    async def _look_up_or_send(self, prompt: Prompt, cache: ReplyCache, key: str) -> Completed:
         try:
-            cached = await asyncio.to_thread(self._cache.get, key)
+            cached = await asyncio.to_thread(cache.get, key)
         except LodestarError as error:
             return LLMError(str(error))
         if cached is not None and prompt.is_read(cached.content):
@@ -174,7 +179,7 @@ class ChatGateway:
             return cached
         completed = await self._send(prompt)
         if isinstance(completed, Completion) and prompt.is_read(completed.content):
-            await asyncio.to_thread(self._cache.put, key, completed)
+            await asyncio.to_thread(cache.put, key, completed)
         return completed
 
     async def _send(self, prompt: Prompt) -> Completed:

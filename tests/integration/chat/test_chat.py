@@ -312,6 +312,13 @@ def test_what_was_said_once_is_not_asked_again(complete: Complete, tmp_path: Pat
         assert b"sk-secret" not in file.read_bytes()
 
 
+def test_equal_prompts_at_the_same_time_are_sent_once(complete: Complete, tmp_path: Path) -> None:
+    with ScriptedLLM([echo] * 6) as llm:
+        chat = gateway(llm, cache=ReplyCache(tmp_path / "replies"))
+        assert contents(complete(chat, [Prompt("a"), Prompt("b"), Prompt("a"), Prompt("a")])) == ["a", "b", "a", "a"]
+        assert (chat.usage.calls, chat.usage.cached, len(llm.requests)) == (2, 2, 2)
+
+
 def test_a_reply_that_its_asker_cannot_read_is_not_kept(complete: Complete, tmp_path: Path) -> None:
     with ScriptedLLM([says("what?"), says("yes")]) as llm:
         chat = gateway(llm, cache=ReplyCache(tmp_path / "replies"))
