@@ -81,11 +81,11 @@ def _place_question(
         for id_ in _topic_ids(question, named)
         if id_ in signatures
     )
-    by_id = {answer.id for answer in question.answers if answer.id in signatures}
+    by_id = signatures.keys() & {answer.id for answer in question.answers}
     by_name = {id_ for answer in question.answers for name in _names(answer) for id_ in named.get(name, ())}
     if not topics:
         return SkippedQuestion(question.id, NO_TOPIC)
-    answers = frozenset(id_ for id_ in by_id | by_name if id_)
+    answers = frozenset(by_id | by_name)
     if open_domain:
         return GroundedQuestion(question, topics, answers)
     if not answers:

@@ -153,6 +153,10 @@ def test_a_chain_that_leads_out_of_the_subgraph_has_its_triples_added() -> None:
     (near,) = chosen(*chains(asked("film")), log_odds=1.0, num_hops=1)
     assert near == chosen(*chains(asked("film")), log_odds=1.0)[0]
     assert near["actor → home"] == ["town"]
+    by, model = scorer(num_hops=1)
+    GRAPH.run(EndSelector(by, log_odds=1.0, chains=10).reorganise(chains(asked("film"), asked("ann"))))
+    (columns,) = model.seen
+    assert [name for name, is_topic in zip(columns.names, columns.is_topic, strict=True) if is_topic] == ["film", "ann"]
 
 
 def test_of_the_chains_the_first_are_looked_at_and_questions_stay_apart() -> None:
