@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.evidence.evidence import Answer, Evidence
+from lodestar.engine.evidence.evidence import Answer, Evidence, item_sort_key
 from lodestar.engine.evidence.extras import collect_snippets
 from lodestar.engine.evidence.text import (
     MAX_NAME_CHARS,
@@ -357,3 +357,20 @@ def test_snippets_are_those_of_what_is_mentioned_together_best_first_and_once() 
     assert run_steps(collect_snippets(evidence, 2), send) == [(("a", "b", "c"),), (("a", "b"), ())]
     assert len(asked) == 1
     assert run_steps(collect_snippets(evidence[1:], 0), send) == [()]
+
+
+def test_items_of_one_score_are_sorted_by_length_then_by_ids_and_names() -> None:
+    far = chain_of(path(("a", LIMA), ("b", BIEBER)))
+    near = [chain_of(path((relation, LIMA), start=start)) for start in (BIEBER, PERU) for relation in ("a", "b")]
+    items = [Scored(chain, 1.0) for chain in (far, *near)]
+    best = Scored(far, 2.0)
+    by_id = sorted(near, key=lambda chain: chain.topic.id)
+    assert [PERU.id < BIEBER.id, by_id[0].topic] == [True, PERU]
+    assert sorted([*items, best], key=item_sort_key) == [best, *(Scored(chain, 1.0) for chain in by_id), items[0]]
+
+    triples = [
+        Triple(head, relation, tail) for head in (PERU, LIMA) for relation in ("a", "b") for tail in (BIEBER, PERU)
+    ]
+    expected = sorted(triples, key=lambda each: (each.head.id, each.relation, each.tail.id))
+    found = sorted((Scored(each, 1.0) for each in reversed(triples)), key=item_sort_key)
+    assert [each.value for each in found] == expected

@@ -49,6 +49,18 @@ def test_paths_are_weighed_by_the_temperature_of_their_scores(unit: Unit, less: 
     assert lima == pytest.approx(1)
 
 
+def test_without_a_calibration_a_path_weighs_one_e_th_for_each_tenth_less() -> None:
+    """Lima has one path .3 below the best, e⁻³; Cusco two paths .5 below it, 2 e⁻⁵."""
+    lower = (path("a", LIMA, score=0.7), path("b", CUSCO, score=0.5), path("c", CUSCO, score=0.5))
+    found = answer(evidence_of(path("city", CUSCO, LIMA, score=1.0), *lower))
+    assert [each.name for each in found.entities] == ["Lima", "Cusco"]
+
+
+def test_of_namesakes_that_are_as_likely_the_first_is_that_of_the_lesser_id() -> None:
+    found = answer(evidence_of(path("city", Entity("b", "Lima"), Entity("a", "Lima"), score=1.0)))
+    assert [each.id for each in found.entities] == ["a", "b"]
+
+
 def test_where_two_topics_meet_only_the_meeting_is_answered() -> None:
     found = answer(evidence_of(path("city", LIMA, CUSCO, score=1.0, targets=(CUSCO,)), calibration=CERTAIN))
     assert [e.name for e in found.entities] == ["Cusco"]
