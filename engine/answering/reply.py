@@ -25,8 +25,8 @@ _ANSWER_LINE = re.compile(r"(?im)^[ \t]*ans(?:wers?)?[ \t]*:[ \t]*(\S.*)$")
 _NO_ANSWER = re.compile(r"(?i)(none|unknown|not available|no answer)")
 _LISTED_LINE = re.compile(r"(?m)^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+(\S.*)$")
 """The forms of a reply without JSON: ``ans: Sol``, as ReG asks for it (appendix F), and a list of lines."""
-_CUT_LIST = re.compile(r'"answers?"\s*:\s*\[(?P<names>(?:\s*"(?:[^"\\]|\\.)*"\s*,)++)[^\]]*+\Z')
-"""A list of names whose end is missing: all but the last are whole."""
+_LIST_START = re.compile(r'"answers?"\s*:\s*\[(?P<names>(?:\s*"(?:[^"\\]|\\.)*"\s*,)+)')
+"""The names of a list that a comma follows; where the list does not end, they are all that is whole."""
 _BOLD = re.compile(r"\A\*\*(.*)\*\*\Z")
 _FENCE = re.compile(r"\A```\w*|```\Z")
 _END_OF_THOUGHTS = "</think>"
@@ -188,7 +188,7 @@ def _parse_without_object(content: str) -> list[Any]:
         value = None
     if isinstance(value, list):
         return value
-    if cut := _CUT_LIST.search(content):
+    if (cut := _LIST_START.search(content)) and "]" not in content[cut.end() :]:
         return [name for name in json.loads(f"[{cut['names'].rstrip().removesuffix(',')}]") if name]
     lines = [line.rstrip(" \t\r.") for line in re.findall(_ANSWER_LINE, content)]
     lines = lines or [line.rstrip() for line in re.findall(_LISTED_LINE, content)]
