@@ -61,7 +61,7 @@ if find_spec("hypothesis"):  # the slim environment has none
 
 
 @pytest.fixture(scope="session")
-def parsed_classes(tmp_path_factory: pytest.TempPathFactory) -> None:
+def java_classes(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Give every Java that is started its own classes as an archive, which its package lacks: a start parses them no more.
 
     A server starts and loads its first graph with a fifth less processor time.
@@ -74,7 +74,7 @@ def parsed_classes(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture(scope="session")
-def cache_dir(parsed_classes: None) -> Path:
+def cache_dir(java_classes: None) -> Path:
     """The folder of downloads, shared with the user's own Lodestar."""
     return Settings(cache=os.environ.get("LODESTAR_CACHE", "")).cache_dir
 

@@ -55,12 +55,13 @@ class Row:
     needs: Mapping[str, str] = field(default_factory=dict)
 
 
+CLOSED_BOOK = Row("closed-book", "similarity", ("answerer.kind=closed-book",))
 ROWS = (
-    Row("closed-book", "similarity", ("answerer.kind=closed-book",)),
+    CLOSED_BOOK,
     Row("similarity, best chain", "similarity"),
     Row("similarity", "similarity", (READS,), "similarity, best chain"),
     Row("star, best chain", "star"),
-    Row("star, reader", "star", ("answerer.kind=reader",), "star, best chain"),
+    Row("star, reader", "star", OWN, "star, best chain"),
     Row("star", "star", (READS,), "star, best chain"),
     Row("star, with an example", "star", (READS, "answerer.example=answer"), "star"),
     Row("star, choosing names", "star", (READS, "answerer.choose=always"), "star"),
@@ -75,7 +76,7 @@ ROWS = (
         {"fi.model": "attention"},
     ),
     Row("reg-triple, best chain", "reg-triple"),
-    Row("reg-triple, reader", "reg-triple", ("answerer.kind=reader",), "reg-triple, best chain"),
+    Row("reg-triple, reader", "reg-triple", OWN, "reg-triple, best chain"),
     Row("reg-triple", "reg-triple", (READS, "answerer.reads=50"), "reg-triple, best chain"),
     Row("reg-triple + reorganise", "reg-triple + reorganise", (READS, "answerer.reads=50"), "reg-triple"),
     Row("reg-triple, 100 triples", "reg-triple", (READS, "answerer.reads=100", "answerer.tokens=4000"), "reg-triple"),
@@ -96,7 +97,7 @@ ROWS = (
     ),
 )
 CHOICE_ROWS = (
-    Row("closed-book", "similarity", ("answerer.kind=closed-book",)),
+    CLOSED_BOOK,
     Row("similarity", "similarity", (READS,), "closed-book"),
     Row("similarity + adaptive-k", "similarity + adaptive-k", (READS,), "closed-book"),
 )
@@ -120,26 +121,18 @@ def list_graphs(data: Path, work: Path, names: Sequence[str]) -> list[AskedGraph
 def write_medqa(data: Path, folder: Path) -> AskedGraph:
     """Write the text of a medical graph and its concepts, and the questions of MedQA with a phrase among these."""
     folder.mkdir(parents=True, exist_ok=True)
-    said: dict[str, dict[str, list[str]]] = {}
     with gzip.open(data / "chatdoctor-kg.tsv.gz", "rt", encoding="utf-8") as lines:
-        for head, relation, tail in (line.rstrip("\n").replace("_", " ").split("\t") for line in lines):
-            said.setdefault(head, {}).setdefault(relation, []).append(tail)
+        triples = [line.rstrip("\n").replace("_", " ").split("\t") for line in lines]
     texts, concepts, questions = folder / "texts.jsonl", folder / "concepts.txt", folder / "medqa-known.jsonl"
-    texts.write_text("".join(f"{json.dumps({'text': line})}\n" for line in write_sentences(said)), encoding="utf-8")
-    known = {*said, *(tail for about in said.values() for tails in about.values() for tail in tails)}
+    sentences = (f"{head}: {relation}: {tail}." for head, relation, tail in triples)  # no snippet joins two documents
+    texts.write_text("".join(f"{json.dumps({'text': each})}\n" for each in sentences), encoding="utf-8")
+    known = {name for head, _, tail in triples for name in (head, tail)}
     concepts.write_text("".join(f"{name}\n" for name in sorted(known)), encoding="utf-8")
     ids = set(map(concept_id, known))
     with gzip.open(data / "test.jsonl.gz", "rt", encoding="utf-8") as lines:
         kept = [line for line in lines if ids & set(map(concept_id, json.loads(line)["metamap_phrases"]))]
     questions.write_text("".join(kept), encoding="utf-8")
     return AskedGraph("medqa", TextSource(str(texts), concepts_path=str(concepts)), ((questions, 2),))
-
-
-def write_sentences(said: dict[str, dict[str, list[str]]]) -> Iterator[str]:
-    """Yield a sentence for each triple, each a document, so that no snippet joins two of them."""
-    for head, about in said.items():
-        for relation, tails in about.items():
-            yield from (f"{head}: {relation}: {tail}." for tail in tails)
 
 
 def read_row_recipe(asked: AskedGraph, row: Row, checkpoints: dict[str, Path], max_hop: int) -> Recipe | None:

@@ -304,9 +304,10 @@ def _longest_of(text: str, tokens: Sequence[Token], known: set[tuple[str, ...]],
     while start < len(tokens):
         for end in range(min(len(tokens), start + longest), start, -1):
             if tuple(token.folded for token in tokens[start:end]) in known:
-                spelled = text[tokens[start].start : tokens[end - 1].end]
-                is_closed = spelled.count("(") <= spelled.count(")")
-                yield spelled if is_closed or text[tokens[end - 1].end :][:1] != ")" else f"{spelled})"
+                after = tokens[end - 1].end
+                spelled = text[tokens[start].start : after]
+                opens = spelled.count("(") > spelled.count(")")
+                yield f"{spelled})" if opens and text.startswith(")", after) else spelled
                 start = end
                 break
         else:
