@@ -6,6 +6,31 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@cache
+def _console() -> Console:
+    """Return the one console on stderr: what it shows at a time stands below one another."""
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
+@contextmanager
+def show_status(what: str) -> Iterator[Say]:
+    """Show a line on a terminal until the block ends, and yield what replaces it; elsewhere show nothing."""
+    if not sys.stderr.isatty():
+        yield lambda _line: None
+        return
+    from rich.text import Text
+
+    with _console().status(what) as status:
+        yield lambda line: status.update(Text(line, no_wrap=True, overflow="ellipsis"))
 
 
 @contextmanager
@@ -13,9 +38,7 @@ def show_waiting(what: str, *, shown: bool = True) -> Iterator[None]:
     """Say what is waited for, and when it is over how long it took."""
     began_s = time.monotonic()
     if shown and sys.stderr.isatty():
-        from rich.console import Console
-
-        with Console(stderr=True).status(f"{what} …"):
+        with _console().status(f"{what} …"):
             yield
     else:
         if shown:
@@ -52,7 +75,6 @@ def progress_bar(source: str, doing: str = "loading") -> Iterator[tuple[Progress
         say(f"{doing} {source} …")
         yield ignore_progress, say
         return
-    from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
@@ -65,7 +87,7 @@ def progress_bar(source: str, doing: str = "loading") -> Iterator[tuple[Progress
         TimeRemainingColumn(),
     )
     tasks = {}
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Bars(*columns, console=_console(), transient=True) as bars:
 
         def show(phase: str, done: int, total: int) -> None:
             if phase not in tasks:

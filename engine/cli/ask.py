@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..progress import show_status
 from .options import (
     database_options,
     json_option,
@@ -25,11 +28,14 @@ if TYPE_CHECKING:
     from ..evidence.evidence import Answer
     from ..evidence.extras import Quotes
     from ..parallel import PerProcess
-    from ..values import Question
+    from ..recipes.recipe import Recipe
+    from ..values import Question, Topic
 
     Told = tuple[Answer, Quotes, str]
     """An answer, the snippets of its first items, and how the question was understood."""
 
+SHOWN_CHARS = 60
+"""Of a reply that is being written: the end of it, in a line of a terminal."""
 TOGETHER = 64
 """Questions of a file that are asked together; more together are not faster (docs/benchmarks.md)."""
 
@@ -75,6 +81,7 @@ def command(
     from ..evidence.plain import answer_data
     from ..faults import find_fault
     from ..parallel import PerProcess
+    from ..watchers import WatchedRecipe
     from .options import questions_from
     from .render import answer_lines
 
@@ -83,6 +90,8 @@ def command(
     settings, recipe = settings_and_recipe(flags, llm=llm, forms=forms)
     alone = len(questions) == 1 and not as_json  # what cannot be asked ends it; as JSON it is an answer of no kind
     parts = [questions[start : start + TOGETHER] for start in range(0, len(questions), TOGETHER)]
+    if alone and sys.stderr.isatty() and not workers.ray:
+        recipe = WatchedRecipe.wrap(recipe)
     failed, found = None, []
     with PerProcess(partial(Engine, settings, recipe=recipe)) as opened:
         ask = partial(_ask, opened, max_quotes=max_paths, alone=alone)
@@ -109,7 +118,35 @@ def command(
 def _ask(opened: PerProcess[Engine], questions: Sequence[Question], *, max_quotes: int, alone: bool) -> list[Told]:
     """Return what is to be told of each question. alone: raise what keeps it from being asked."""
     engine = opened.value
-    answers = [engine.ask(questions[0])] if alone else engine.ask_batch(questions)
+    if alone:
+        with _show_progress(engine.recipe, questions[0]):
+            answers = [engine.ask(questions[0])]
+    else:
+        answers = engine.ask_batch(questions)
     quotes = engine.quote([answer.evidence for answer in answers], max_items=max_quotes)
     readings = [engine.describe_interpretation(answer.evidence) for answer in answers]
     return list(zip(answers, quotes, readings, strict=True))
+
+
+@contextmanager
+def _show_progress(recipe: Recipe, question: Question) -> Iterator[None]:
+    """Show while a question is answered what it is about, then the end of what a language model has written."""
+    from ..watchers import Watch, WatchedRecipe
+
+    if not isinstance(recipe, WatchedRecipe):
+        yield
+        return
+    written = ""
+    with show_status("reading the question …") as show:
+
+        def show_topics(topics: Sequence[Topic]) -> None:
+            about = ", ".join(topic.entity.label for topic in topics)
+            show(printable(f"answering from what is known of {about} …" if about else "answering …"))
+
+        def show_text(text: str) -> None:
+            nonlocal written
+            written += text
+            show(printable(" ".join(written[-SHOWN_CHARS:].split())))
+
+        with recipe.watches.of({question: Watch(on_topics=show_topics, on_text=show_text)}):
+            yield

@@ -35,6 +35,7 @@ from ..evidence.evidence import Answer
 from ..evidence.plain import answer_data, entity_data, evidence_data, item_data, topic_data, triple_data
 from ..evidence.text import item_text
 from ..values import Question
+from ..watchers import Watch
 from . import schemas
 from .batches import DeadlineExceededError, OverloadedError
 from .guard import AccessRules, Guard, make_error_body
@@ -42,7 +43,6 @@ from .openai_chat import complete_chat, list_models, stream_chat
 from .page import Assets, make_page_routes
 from .service import Service, Variant, keep
 from .telemetry import Metrics, read_version
-from .watchers import Watch
 
 T = TypeVar("T")
 

@@ -26,10 +26,10 @@ from ..resources import Resources
 from ..settings import Settings
 from ..steps import Steps, send_one
 from ..values import Question, Scored, Topic, Triple
+from ..watchers import Watch, WatchedRecipe
 from .batches import Ask, Batcher, BatchLimits, MicroBatcher, Observer, is_database_away
 from .graph_reads import Direction, NeighbourPage, check_path, read_page
 from .telemetry import Telemetry
-from .watchers import Watch, WatchedRecipe
 
 T = TypeVar("T")
 

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +21,7 @@ from lodestar.engine.errors import UsageError
 from lodestar.engine.neo4j.connection import Connection
 
 from tests.e2e.conftest import Lodestar
-from tests.fakes.scripted_llm import ScriptedLLM, says
+from tests.fakes.scripted_llm import ScriptedLLM, says, streamed
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -32,6 +38,38 @@ def test_an_answer_with_its_paths(lodestar: Lodestar) -> None:
     assert "Lima" in ran.out.splitlines()[1]
     assert "Peru —[location.country.capital]→ Lima" in ran.out
     assert "round trips" in ran.out
+
+
+def test_a_terminal_shows_what_a_language_model_writes(lodestar: Lodestar, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LODESTAR_LLM_MODEL", "scripted")
+    shown = b""
+
+    def read(terminal: int) -> None:
+        nonlocal shown
+        with suppress(OSError):  # the end of a terminal is an error
+            while piece := os.read(terminal, 1024):
+                shown += piece
+
+    def write() -> Iterator[bytes]:
+        for word in ('{"answers": [', '"Lima"', "]}"):
+            yield f"data: {json.dumps({'choices': [{'delta': {'content': word}}]})}\n\n".encode()
+            time.sleep(0.5)  # a line is drawn some times a second
+        yield b"data: [DONE]\n\n"
+
+    ours, its = pty.openpty()
+    reading = threading.Thread(target=read, args=(ours,))
+    reading.start()
+    with os.fdopen(its, "w") as stderr, ScriptedLLM([streamed(write)]) as llm:
+        monkeypatch.setenv("LODESTAR_LLM_BASE_URL", llm.base_url)
+        monkeypatch.setattr(sys, "stderr", stderr)
+        ran = lodestar("ask", "--llm", CAPITAL)
+    reading.join()
+    os.close(ours)
+    assert ran.code == 0, shown
+    assert "Lima" in ran.out.splitlines()[1]
+    assert '{"answers": ["Lima"' in shown.decode()
+    assert "answering from what is known of Peru" in shown.decode()
+    assert '"answers"' not in ran.out
 
 
 def test_an_answer_by_similarity_needs_no_pytorch(environment: dict[str, str]) -> None:

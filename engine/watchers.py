@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
-from ..evidence.evidence import Answer, Evidence, Kind
-from ..llm.prompts import Prompt
-from ..pipeline import Pipeline
-from ..recipes.recipe import Recipe
-from ..resources import GraphResources
-from ..stages import Answerer, ReadingAnswerer, Retriever
-from ..steps import CostAttribution, ParallelSteps, Steps, gather_steps
-from ..values import LinkedQuestion, Question, Topic
+from .evidence.evidence import Answer, Evidence, Kind
+from .llm.prompts import Prompt
+from .pipeline import Pipeline
+from .recipes.recipe import Recipe
+from .resources import GraphResources
+from .stages import Answerer, ReadingAnswerer, Retriever
+from .steps import CostAttribution, ParallelSteps, Steps, gather_steps
+from .values import LinkedQuestion, Question, Topic
 
 T = TypeVar("T")
 
