@@ -20,6 +20,8 @@ T_co = TypeVar("T_co", covariant=True)
 MAX_QUESTION_CHARS = 10_000
 MAX_TOPICS_CHARS = 20_000
 """Of all topic ids of a question together, because they become one query parameter."""
+MAX_OPTIONS = 100
+"""A language model is held to them by a schema; llama.cpp takes minutes for one of thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ class Question:
             raise UsageError(
                 f"the ids of the question's topics have {given:,} characters: expected at most {MAX_TOPICS_CHARS:,}"
             )
+        if len(self.options) > MAX_OPTIONS:
+            raise UsageError(f"the question has {len(self.options):,} options: expected at most {MAX_OPTIONS}")
         for text in (self.text, *self.topic_entities, *self.options):
             if any("\ud800" <= c <= "\udfff" for c in text):
                 raise UsageError(f"the question or an id of it is not UTF-8 text: found {text[:80]!r}")

@@ -10,6 +10,8 @@ import asyncio
 import os
 import secrets
 import threading
+from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,8 @@ GGUF = "gguf"
 MAGIC = b"GGUF"
 CONTEXT = 8_192
 """Tokens of a prompt with its reply; 12,000 characters of evidence take some 3,000."""
+END_BYTES = 1 << 20
+"""Of either end of a file, hashed for cache keys: a whole file takes seconds."""
 QUIET = -1
 
 
@@ -66,9 +70,19 @@ class GgufEndpoint:
         self._turn = asyncio.Lock()
 
     def key_of(self, prompt: Prompt) -> str:
-        """Return the cache key of this call, from the file's name and size, the messages and the options."""
+        """Return the cache key of this call, from the file's name, size and ends, the messages and the options."""
         options = {"logprobs": prompt.logprobs, "max_tokens": prompt.max_tokens, "schema": prompt.schema}
-        return key_of(GGUF, f"{self.path.name} {self.path.stat().st_size}", prompt, options | {"json": prompt.json})
+        return key_of(GGUF, self._weights, prompt, options | {"json": prompt.json})
+
+    @cached_property
+    def _weights(self) -> str:
+        """What tells the file from others: weights that learned something else end otherwise."""
+        size = self.path.stat().st_size
+        with self.path.open("rb") as file:
+            ends = file.read(END_BYTES)
+            file.seek(max(0, size - END_BYTES))
+            ends += file.read()
+        return f"{self.path.name} {size} {sha256(ends).hexdigest()}"
 
     def _open(self) -> ChatEndpoint:
         with self._loading:
@@ -82,6 +96,7 @@ class GgufEndpoint:
                     api_key=key,
                     timeout_s=self._timeout_s,
                 )
+                self._endpoint.where = self.where
             return self._endpoint
 
 

@@ -153,8 +153,18 @@ def _is_schema(options: Mapping[str, Any]) -> bool:
     return bool(options.get("response_format", {}).get("type") == SCHEMA)
 
 
+def _left_out(options: Mapping[str, Any], fewer: Mapping[str, Any]) -> frozenset[str]:
+    """Return what fewer options lack; `SCHEMA` where they have any JSON object in its place."""
+    return frozenset(options.keys() - fewer.keys()) | (
+        {SCHEMA} if _is_schema(options) and not _is_schema(fewer) else set()
+    )
+
+
 class ChatEndpoint:
     """A model at an endpoint, for a single event loop.
+
+    Options that the endpoint does not know are left out: one that its message names from then on, one that it refuses
+    without a name once two calls in a row went without it, since a prompt may be refused for other reasons.
 
     timeout_s: the deadline of a whole call, with all attempts and waits. temperature, seed: None sends none.
     sends_openai_env: whether the client adds the OpenAI settings of the environment, such as an organisation.
@@ -183,7 +193,10 @@ class ChatEndpoint:
         self._sends_openai_env = sends_openai_env
         if not model:
             raise LLMError("no language model is configured: set LODESTAR_LLM_MODEL, or llm_model in lodestar.toml")
+        if not model.isprintable():
+            raise LLMError(f"the language model's name (LODESTAR_LLM_MODEL): expected text, found {model[:80]!r}")
         self._unknown: frozenset[str] = frozenset()  # options that this endpoint refused
+        self._suspected: frozenset[str] = frozenset()  # those that it did without in the last call, and never named
         self._client: openai.AsyncOpenAI | None = None
 
     async def complete(self, prompt: Prompt) -> Completion:
@@ -251,6 +264,7 @@ class ChatEndpoint:
         messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
         wanted = self._options(prompt) | ({} if prompt.on_text is None else STREAM_OPTIONS)
         options = self._leave_out_unknown(wanted)
+        sent, named = options, frozenset[str]()
         while True:
             request: dict[str, Any] = {"model": self.model, "messages": messages, **options}
             try:
@@ -260,11 +274,13 @@ class ChatEndpoint:
                 next_step = self._after_failure(error, options)
                 if isinstance(next_step, Completion):
                     return next_step
-                options = next_step
+                fewer, is_named = next_step
+                named |= _left_out(options, fewer) if is_named else set()
+                options = fewer
             else:
-                self._unknown |= wanted.keys() - options.keys()
-                if _is_schema(wanted) and not _is_schema(options):
-                    self._unknown |= {SCHEMA}
+                left_out = _left_out(sent, options)
+                self._unknown |= named | (left_out & self._suspected)
+                self._suspected = left_out - named
                 return parse_completion(merge_events(raw.content), prompt, self.model, self._name)
 
     def _open_client(self) -> openai.AsyncOpenAI:
@@ -293,8 +309,10 @@ class ChatEndpoint:
     def _name(self) -> str:
         return f"the language model {self.model!r} at {self.where}"
 
-    def _after_failure(self, error: openai.OpenAIError, options: dict[str, Any]) -> dict[str, Any] | Completion:
-        """Return the options to retry with, or a refusal; else raise.
+    def _after_failure(
+        self, error: openai.OpenAIError, options: dict[str, Any]
+    ) -> tuple[dict[str, Any], bool] | Completion:
+        """Return the options to retry with and whether the message names what they lack, or a refusal; else raise.
 
         Endpoints know different options: a refused option is dropped, first the one that the message names.
         """
@@ -305,14 +323,14 @@ class ChatEndpoint:
                 return Completion("", refusal="its content filter stopped the prompt", model=self.model)
             if _TOO_LONG.search(f"{error.code} {error.body}".lower()):
                 raise PromptTooLongError(
-                    f"the prompt exceeds the context of {self._name}: lower answerer.tokens, or raise its context"
+                    f"the prompt exceeds the context of {self._name}: lower answerer.tokens, or use a longer context"
                 ) from None
             if options:
                 named = [name for name in options if re.search(rf"\b{name}\b", str(error.body))]
                 unwanted = (named or list(options))[0]
                 if unwanted == "response_format" and _is_schema(options):
-                    return _replace_schema(options)
-                return {name: value for name, value in options.items() if name != unwanted}
+                    return _replace_schema(options), bool(named)
+                return {name: value for name, value in options.items() if name != unwanted}, bool(named)
         raise LLMError(f"{self._name} {describe_failure(error)}") from None
 
     def _timeout_error(self, timeout_s: float) -> LLMError:

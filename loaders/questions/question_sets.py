@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from ...engine.errors import InputError, UsageError
 from ...engine.gold_questions import GoldQuestion, QuestionSet
-from ...engine.values import MAX_QUESTION_CHARS, MAX_TOPICS_CHARS
+from ...engine.values import MAX_OPTIONS, MAX_QUESTION_CHARS, MAX_TOPICS_CHARS
 from ..reading.byte_file import RereadableFile
 from .formats import (
     CwqQuestions,
@@ -126,6 +126,10 @@ def _check_question(question: GoldQuestion, item: RecordFields | Line, ids: Ques
     if topics > MAX_TOPICS_CHARS:
         expected = f"topics of at most {MAX_TOPICS_CHARS:,} characters together"
         raise InputError(f"{item.where}: expected {expected}, found {topics:,}: remove some")
+    if len(question.options) > MAX_OPTIONS:
+        raise InputError(
+            f"{item.where}: expected at most {MAX_OPTIONS} options, found {len(question.options):,}: remove some"
+        )
     longest = max((len(text) for answer in question.answers for text in (answer.id or "", *answer.names)), default=0)
     if longest > MAX_ANSWER_CHARS:
         expected = f"answers of at most {MAX_ANSWER_CHARS:,} characters each"

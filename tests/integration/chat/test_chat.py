@@ -447,6 +447,16 @@ def test_an_endpoint_without_logprobs_replies_without(complete: Complete) -> Non
     assert all("temperature" in request.body for request in llm.requests)
 
 
+def test_an_option_that_no_message_names_is_sent_until_two_calls_in_a_row_did_without_it(complete: Complete) -> None:
+    odd = status(400, message="this prompt is odd")
+    with ScriptedLLM([odd, says("a"), says("b"), odd, says("c"), odd, says("d"), says("e")]) as llm:
+        chat = gateway(llm)
+        replies = [contents(complete(chat, [Prompt(text, json=True)])) for text in "qrstu"]
+    assert replies == [["a"], ["b"], ["c"], ["d"], ["e"]]
+    sent = ["response_format" in request.body for request in llm.requests]
+    assert sent == [True, False, True, True, False, True, False, False]
+
+
 def test_a_reply_as_long_as_the_prompt_allows_is_no_failure(complete: Complete) -> None:
     cut = says("Li", finish_reason="length")
     with ScriptedLLM([cut, cut]) as llm:

@@ -12,6 +12,7 @@ from lodestar.engine.answering.llm import LLMAnswerer
 from lodestar.engine.answering.reply import parse_reply
 from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import LLMError
+from lodestar.engine.llm.embedded import GgufEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.llm.prompts import Completion, Message, Prompt, PromptTooLongError, list_schema
 from lodestar.engine.settings import Settings
@@ -84,7 +85,10 @@ def test_a_multiple_choice_question_gets_exactly_one_of_its_options(chat: ChatGa
 def test_a_prompt_that_its_context_cannot_hold_is_one_line(chat: ChatGateway) -> None:
     long, short = chat.complete([Prompt("lima " * 20_000, max_tokens=2), Prompt("lima", max_tokens=2)])
     assert isinstance(long, PromptTooLongError)
-    assert "\n" not in str(long)
+    assert str(long) == (
+        f"the prompt exceeds the context of the language model '{smollm().stem}' at this machine: lower answerer.tokens, or "
+        "use a longer context"
+    )
     expect_completion(short)
 
 
@@ -107,6 +111,19 @@ def test_what_is_no_model_is_one_line(tmp_path: Path) -> None:
     assert isinstance(outcome, LLMError)
     assert "cannot be loaded: the file is damaged" in str(outcome)
     chat.close()
+
+
+def test_other_weights_of_one_name_and_size_have_other_cache_keys(tmp_path: Path) -> None:
+    file, prompt = tmp_path / "model.gguf", Prompt("lima")
+    whole = smollm().read_bytes()[: 3 << 20]
+
+    def key_of(content: bytes) -> str:
+        file.write_bytes(content)
+        return GgufEndpoint(str(file), tmp_path).key_of(prompt)
+
+    keys = [key_of(whole), key_of(whole), key_of(whole[:-1] + b"x"), key_of(whole[:100] + b"x" + whole[101:])]
+    assert keys[0] == keys[1]
+    assert len(set(keys)) == 3
 
 
 def test_doctor_names_it() -> None:

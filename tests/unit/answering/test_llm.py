@@ -276,6 +276,12 @@ def test_a_key_that_cannot_be_sent_is_refused_without_being_repeated(key: str) -
     assert KEY not in str(caught.value)
 
 
+@pytest.mark.parametrize("model", ["m\ud800", "m\n"])
+def test_a_model_whose_name_cannot_be_sent_is_refused(model: str) -> None:
+    with pytest.raises(LLMError, match="expected text, found 'm"):
+        ChatEndpoint(base_url="http://localhost/v1", model=model)
+
+
 def test_a_key_is_in_no_representation() -> None:
     chat = ChatGateway(ChatEndpoint(base_url="", model="m", api_key=KEY))
     assert KEY not in f"{chat!r}{chat.endpoint!r}"

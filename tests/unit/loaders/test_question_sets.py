@@ -570,6 +570,10 @@ GOOD = '{"id": "1", "question": "?", "answers": []}\n'
             ":2: expected topics of at most 20,000 characters together, found 20,001: remove some",
         ),
         (
+            GOOD + f'{{"question": "?", "answers": [], "options": {json.dumps(["a"] * 101)}}}',
+            ":2: expected at most 100 options, found 101: remove some",
+        ),
+        (
             GOOD + f'{{"question": "?", "answers": ["{"a" * 20_001}"]}}',
             ":2: expected answers of at most 20,000 characters each, found one of 20,001: shorten it",
         ),

@@ -42,3 +42,6 @@ def test_empty_and_endless_questions_are_refused() -> None:
         Question(" \n ")
     with pytest.raises(UsageError, match=f"at most {MAX_QUESTION_CHARS:,}"):
         Question("x" * 100_000)
+    Question("which?", options=("Sol",) * 100)
+    with pytest.raises(UsageError, match="the question has 101 options: expected at most 100"):
+        Question("which?", options=("Sol",) * 101)
