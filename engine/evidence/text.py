@@ -253,10 +253,10 @@ def _block(run: Sequence[int], items: Sequence[Scored[Item]], max_names: int) ->
     triples = [value for rank in run if isinstance(value := items[rank].value, Triple)]
     if not triples:
         text = item_text(items[run[0]].value, max_names=max_names if run[0] < NUM_NAMED else min(max_names, FEW_NAMES))
-    elif len({(triple.head, triple.relation) for triple in triples}) == 1:
-        text = _list_text(triples[0].head, triples[0].relation, [triple.tail for triple in triples])
-    elif len({(triple.relation, triple.tail) for triple in triples}) == 1:
-        text = _list_text(triples[0].tail, triples[0].relation, [triple.head for triple in triples], inverse=True)
+    elif len(of_head := {(triple.head, triple.relation) for triple in triples}) == 1:
+        text = _list_text(*of_head.pop(), [triple.tail for triple in triples])
+    elif len(of_tail := {(triple.tail, triple.relation) for triple in triples}) == 1:
+        text = _list_text(*of_tail.pop(), [triple.head for triple in triples], inverse=True)
     else:
         text = consecutive_triples_text(triples)
     return f"[{min(run) + 1}] " + text.replace("\n", "\n    ")

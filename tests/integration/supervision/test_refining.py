@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from lodestar.engine.errors import InputError, LLMError, UsageError
 from lodestar.engine.llm.prompts import Completion
+from lodestar.engine.parallel import PerProcess
 from lodestar.engine.retrieval.scoring import PathQuery, PathScores
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.pools import DISJOINT, join_pools
@@ -23,10 +25,12 @@ from lodestar.engine.supervision.refine import (
     EachChainRefiner,
     LLMRefiner,
     ScorerRefiner,
+    Scoring,
     compute_supervision_sizes,
     pool_of,
     read_log_odds,
     refine_by_llm,
+    refine_by_scorer,
     write_chain,
 )
 from lodestar.engine.values import Entity
@@ -219,6 +223,20 @@ def test_a_scorer_keeps_the_shortest_paths_that_it_ranks_near_the_best() -> None
     questions = candidate_pool(2).questions
     assert [each.chosen for each in ScorerRefiner(ByLength(), 0.5).refine(questions)] == [(0,), (0,)]
     assert [each.chosen for each in ScorerRefiner(ByLength(), 1.0).refine(questions)] == [(0, 1), (0, 1)]
+
+
+def test_a_scorer_refines_a_pool_in_batches_and_tells_how_far_it_is() -> None:
+    def opened(*relations: str) -> PerProcess[Scoring]:
+        return PerProcess(lambda: nullcontext((ByLength(), relations, 0.5)))
+
+    told: list[tuple[str, int, int]] = []
+    pool = candidate_pool(65)
+    known = opened("capital", "born in", "lives in", "marriage", "population")
+    refined = refine_by_scorer(pool, known, "length", progress=lambda *done: told.append(done))
+    assert [question.chosen for question in refined.questions] == [(0,)] * 65
+    assert told == [("scoring", 0, 65), ("scoring", 64, 65), ("scoring", 65, 65)]
+    with pytest.raises(InputError, match=r"the pool is of another graph: this one has no relation \^born in"):
+        refine_by_scorer(pool, opened("capital"), "length")
 
 
 def test_a_scorer_is_asked_for_paths_as_they_were_walked() -> None:

@@ -178,6 +178,12 @@ def test_of_the_reasons_three_are_said_and_none_that_hardly_counts(
     assert answer.why == (*reasons, "ahead of 1999")
 
 
+def test_a_reason_says_what_the_first_has_less_of() -> None:
+    weights = np.array([{"chain": 1.0, "two": -4.0}.get(name, 0.0) for name in NAMES])
+    (answer,) = answerer(Reader({"triple": SourceWeights(weights, 0.0)}, trained=True)).answer_batch([two_hops()])
+    assert answer.why == ("it is not two hops away (+4.0)", "its chain is likely (+0.5)", "ahead of other film")
+
+
 def test_ten_chains_of_triples_are_shown() -> None:
     names = [f"r{number:02}" for number in range(11)]
     evidence = asked("which films has film", *((Triple(FILM, name, Entity(name, name)), 5.0) for name in names))

@@ -190,6 +190,19 @@ def test_a_form_in_a_form_says_both_rules_the_outer_first() -> None:
     assert FormPlan((), "", ()).nest("how many", "count them").rule == "count them"
 
 
+@pytest.mark.parametrize(
+    ("text", "modifier", "rest"),
+    [
+        ("book by Ann blorps Peru", "by Ann", "blorps Peru"),
+        ("member of the Orange team was a doctor", "", "of the Orange team was a doctor"),
+    ],
+)
+def test_a_word_that_could_be_a_verb_of_the_subject_ends_its_modifier(text: str, modifier: str, rest: str) -> None:
+    subject = split_subject(text)
+    assert subject is not None
+    assert (subject.modifier, subject.rest) == (modifier, rest)
+
+
 def test_a_subject_ends_at_its_first_plural_of_more_than_three_letters() -> None:
     subjects = {text: split_subject(text) for text in ("cars drive on roads", "gas giants orbit the sun")}
     assert [each and each.type for each in subjects.values()] == ["cars", "gas giants"]

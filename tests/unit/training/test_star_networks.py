@@ -455,6 +455,12 @@ def test_of_paths_with_equal_scores_the_first_are_read() -> None:
     assert (rows.tolist(), len(scores)) == ([1, 3, 5, 7, 9], 5)
 
 
+def test_a_mix_that_is_given_is_not_chosen() -> None:
+    objective = pool_objective(BY_F1)
+    objective.mix = 0.45
+    assert objective.evaluate()["mix"] == 0.45
+
+
 def test_the_hardest_negatives_are_taken_anew_each_epoch_and_come_back_with_the_state() -> None:
     options = replace(BY_F1, num_negatives=2, num_positives=1)
     objective = pool_objective(options)
