@@ -54,6 +54,13 @@ def network_of(joint: JointOptions, wanted: dict[str, ReaderTarget] | None = Non
     return JointNetwork(retriever, Bridge(8, joint.inner, reader.width), reader, joint, wanted).eval()
 
 
+def test_of_the_model_the_factors_alone_are_given_to_learn(llama: str) -> None:
+    reader = new_reader(options(llama))
+    learned = reader.pretrained_parameters()
+    assert len(learned) == len(reader.trained_weights())
+    assert all(parameter.requires_grad for parameter in learned)
+
+
 def encoded() -> EncodedSubgraphs:
     return EncodedSubgraphs(question_graphs(0, 3), LetterEncoder().encode, CPU)
 

@@ -124,6 +124,15 @@ def test_a_damaged_model_is_not_plain(tmp_path: Path, file: str, damage: str | N
     assert plain_encoder(folder) is None
 
 
+def test_there_is_no_bar_where_the_library_logs_what_it_does(
+    reference: SentenceTransformerEncoder, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="sentence_transformers")
+    reference.encode(["Lima"])
+    reference.encode_tokens(["Lima"])
+    assert capfd.readouterr().err == ""
+
+
 def test_a_model_of_another_kind_is_encoded_all_the_same(tmp_path: Path, reference: SentenceTransformerEncoder) -> None:
     folder = copied(tmp_path)
     pooling = {"word_embedding_dimension": 384, "pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}

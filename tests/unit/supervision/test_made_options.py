@@ -7,7 +7,7 @@ import pytest
 from lodestar.engine.cli.main import main
 from lodestar.engine.errors import UsageError
 from lodestar.engine.neo4j.graph import EntitySignature
-from lodestar.engine.supervision.path_sampling import sample_topics
+from lodestar.engine.supervision.path_sampling import QuestionGenerationOptions, sample_topics
 from lodestar.engine.values import Entity
 
 
@@ -68,3 +68,8 @@ def test_topics_are_drawn_by_their_ids_whatever_their_order() -> None:
     assert {len(set(of)) for of in drawn.values()} == {8}
     assert drawn[1] != drawn[2]
     assert drawn[1] != other[1]
+
+
+def test_options_for_making_questions_are_held_to_their_ranges() -> None:
+    with pytest.raises(UsageError, match="making questions"):
+        QuestionGenerationOptions(max_ends=0)

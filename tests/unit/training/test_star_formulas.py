@@ -11,7 +11,7 @@ import pytest
 import torch
 from lodestar.models.similarity import GAP
 from lodestar.models.star.backbone import attend
-from lodestar.models.star.batches import part_of
+from lodestar.models.star.batches import batches_of_files, part_of
 from lodestar.models.star.cross_training import pool_of
 from lodestar.models.star.dual_training import iterate_continuations
 from lodestar.models.star.examples import ROOT, PathTable
@@ -120,6 +120,16 @@ def test_mixed_scores_order_the_shortlist_and_leave_the_others_below() -> None:
 def test_a_shortlist_of_one_stays_first() -> None:
     found = mix_shortlist_scores(array(1.0, 2.0), array(-50.0), np.array([1]), 1.0)
     assert int(found.argmax()) == 1
+
+
+def test_a_batch_is_of_one_file_and_both_batches_and_their_examples_are_shuffled() -> None:
+    keys = [(file, example) for file in (0, 1) for example in range(20)]
+    batches = batches_of_files(keys, 8, random.Random(0))
+    assert sorted(key for batch in batches for key in batch) == keys
+    assert sorted(map(len, batches)) == [4, 4, 8, 8, 8, 8]
+    assert all(len({file for file, _ in batch}) == 1 for batch in batches)
+    assert [batch[0][0] for batch in batches] not in ([0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0])
+    assert all(batch != sorted(batch) for batch in batches)
 
 
 def test_the_best_mix_is_the_smallest_of_equal_ones() -> None:
