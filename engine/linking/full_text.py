@@ -87,7 +87,7 @@ def write_full_text_queries(text: str, pool: int, per_word: int) -> list[NameQue
         if left and right and is_left and is_right
     ][:WORD_QUERIES]
     others = dict.fromkeys([*joined[:WORD_QUERIES], *singles, *pairs])
-    return [NameQuery(whole, pool), *(NameQuery(query, per_word, READ) for query in others if query != whole)]
+    return [NameQuery(whole, pool), *(NameQuery(query, per_word, READ) for query in others)]
 
 
 def _find_joined_runs(text: str, tokens: Sequence[Token]) -> list[str]:

@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.indexes.entity_index import NearEntity, NearestEntitySearch
-from lodestar.engine.linking.full_text import MAX_CLAUSES, WORD_QUERIES, FullTextLinker, write_full_text_queries
+from lodestar.engine.linking.full_text import FullTextLinker, write_full_text_queries
 from lodestar.engine.linking.names import (
     MAX_CHARS,
     MAX_WORDS,
@@ -22,10 +24,11 @@ from lodestar.engine.linking.names import (
     find_mention,
     tokenise,
 )
+from lodestar.engine.linking.reranking import RelationFeatureExtractor
 from lodestar.engine.linking.topics import find_nearest_names, resolve_names
 from lodestar.engine.neo4j.graph import NamedEntity, NameQuery
 from lodestar.engine.neo4j.templates import Row
-from lodestar.engine.values import Entity, Question
+from lodestar.engine.values import Entity, Question, Topic
 
 from tests.fakes.memory_graph import MemoryGraph
 
@@ -175,6 +178,36 @@ class NamedGraph(PoolGraph):
         return [(id_, known[id_][0], [known[id_][0]], known[id_][1]) for id_ in params["ids"] if id_ in known]
 
 
+def test_candidates_of_one_probability_are_sorted_by_id_and_there_are_ten_at_most() -> None:
+    ids = [f"a{n:02}" for n in range(12)]
+    pool = [named("z", "Peru", degree=9), *(named(id_, "Peru", degree=5) for id_ in reversed(ids))]
+    assert [each.entity.id for each in FullTextLinker().rank("Where is Peru?", pool)] == ["z", *ids[:9]]
+    assert [each.entity.id for each in FullTextLinker(top_k=3).rank("Where is Peru?", pool)] == ["z", *ids[:2]]
+
+
+def test_twenty_candidates_are_weighed_by_their_relations_and_the_best_ten_kept_those_of_one_score_by_id() -> None:
+    class AllButOne:
+        def compute_probabilities(self, found: Sequence[Topic], _relations: object) -> npt.NDArray[np.float64]:
+            return np.array([0.25 if topic.entity.id == "a03" else 0.5 for topic in found])
+
+    evidence = SimpleNamespace(
+        leave_out_asked_type=lambda _, some: [topic for topic in some if topic.entity.id != "a00"],
+        features=lambda texts, found: [np.zeros((len(some), 1)) for _, some in zip(texts, found, strict=True)],
+        kind=lambda topic: f"kind of {topic.entity.id}",
+    )
+    linker = FullTextLinker(evidence=cast(RelationFeatureExtractor, evidence), reranker=AllButOne())
+    ids = [f"a{n:02}" for n in range(22)]
+    found = linker.rank("Where is Peru?", [named(id_, "Peru") for id_ in ids])
+    assert [each.entity.id for each in found] == ids[:20]
+    questions = [Question("Where is Peru?"), Question("Where?")]
+    kept, nothing = linker.rerank(questions, [found[::-1], ()])
+    assert [each.entity.id for each in kept] == ["a01", "a02", *ids[4:12]]
+    assert (kept[0].score, kept[0].probability, kept[0].kind) == (0.5, 0.5, "kind of a01")
+    assert nothing == []
+    few, _ = linker.rerank(questions, [found[:4], ()])
+    assert [(each.entity.id, each.score) for each in few] == [("a01", 0.5), ("a02", 0.5), ("a03", 0.25)]
+
+
 def test_where_no_name_is_likely_entities_near_the_words_are_candidates_too() -> None:
     near = Near()
     linker = FullTextLinker(nearest=cast(NearestEntitySearch, near), nearest_below=0.3)
@@ -250,10 +283,48 @@ def test_of_very_long_names_and_questions_the_beginnings_are_compared() -> None:
     assert [each.entity.id for each in found] == ["long"]
 
 
+def test_a_question_is_asked_for_whole_by_its_words_and_by_its_neighbouring_words() -> None:
+    whole, *others = write_full_text_queries("who led France's 2 armies and the fleet in Waterloo", 100, 10)
+    assert whole == NameQuery(
+        '"led"^2 "france"^2 "france\'s"^2 "2"^2 "ii"^2 "armies"^2 "fleet"^2 "waterloo"^2 "who led"^3 "led france"^3 '
+        '"led france\'s"^3 "france 2"^3 "france\'s 2"^3 "france ii"^3 "2 armies"^3 "ii armies"^3 "armies and"^3 '
+        '"the fleet"^3 "fleet in"^3 "in waterloo"^3 france~1 armies~1 fleet~1 waterloo~2',
+        100,
+    )
+    alone = ['"led"', '"france" "france\'s"', '"2" "ii"', '"armies"', '"fleet"', '"waterloo"']
+    assert others == [NameQuery(text, 10, 200) for text in (*alone, '"led france"', '"france 2"', '"2 armies"')]
+
+
+@pytest.mark.parametrize(
+    ("text", "typos"),
+    [("who led Peru", []), ("who led Chile", ["chile~1"]), ("Bolivia", ["bolivia~1"]), ("Honduras", ["honduras~2"])],
+)
+def test_a_longer_word_may_have_more_typos(text: str, typos: list[str]) -> None:
+    assert [part for part in write_full_text_queries(text, 100, 10)[0].text.split(" ") if "~" in part] == typos
+
+
+@pytest.mark.parametrize(
+    ("word", "other"), [("4", "iv"), ("iv", "4"), ("x", ""), ("xbox2", "xboxi"), ("b2", ""), ("oxboxes2", "")]
+)
+def test_a_number_is_asked_for_in_its_other_spelling_too(word: str, other: str) -> None:
+    (_, query, *_) = write_full_text_queries(f"of {word}", 100, 10)
+    assert query.text == (f'"{word}" "{other}"' if other else f'"{word}"')
+
+
+def test_characters_of_a_script_without_spaces_are_asked_for_in_pairs_alone() -> None:
+    queries = write_full_text_queries("東京 Tower", 100, 10)
+    assert [query.text for query in queries[1:]] == ['"tower"', '"東 京"', '"京 tower"']
+    assert write_full_text_queries("東.京 Tower", 100, 10) == queries
+
+
 def test_a_query_has_bounded_clauses_and_there_are_boundedly_many() -> None:
-    queries = write_full_text_queries(" ".join(f"word{n}ian" for n in range(900)), 100, 10)
-    assert len(queries) <= 1 + 2 * WORD_QUERIES
-    assert all(len(query.text.split('" ')) <= MAX_CLAUSES for query in queries)
+    """Of the first 256 words: 128 pairs that a full stop joins, each word, and 16 pairs of neighbours are asked for at
+    once, 24 of each alone."""
+    words = [f"p{n}q" for n in range(300)]
+    queries = write_full_text_queries(" ".join(".".join(words[at : at + 2]) for at in range(0, 300, 2)), 100, 10)
+    assert queries[0].text.count('"^') == 400
+    assert len(queries) == 1 + 3 * 24
+    assert (queries[24].text, queries[48].text, queries[72].text) == ('"p46q.p47q"', '"p23q"', '"p23q p24q"')
 
 
 @pytest.mark.parametrize(
