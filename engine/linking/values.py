@@ -63,9 +63,8 @@ def _parse_all(text: str) -> Iterator[ValueMention]:
         if len(plain) < 2:
             continue
         if unit:
-            yield ValueMention(
-                number.start(), number.end(), (f"{digits} {unit}", f"{digits}{unit}", f"{plain} {unit}"), sure=False
-            )
+            written = dict.fromkeys((f"{digits} {unit}", f"{digits}{unit}", f"{plain} {unit}"))
+            yield ValueMention(number.start(), number.end(), tuple(written), sure=False)
         yield ValueMention(
             number.start(), number.start() + len(digits), tuple(dict.fromkeys((plain, digits))), sure=False
         )

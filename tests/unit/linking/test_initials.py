@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.linking.names import derive_forms, find_initials
+from lodestar.engine.linking.names import derive_forms, find_initials, find_places
 from lodestar.engine.writing.names import build_search_terms
 
 
@@ -57,3 +57,47 @@ def test_initials_that_end_in_a_number_are_written_with_it(name: str, written: s
 )
 def test_what_a_name_begins_with_does_not_end_in_a_function_word(name: str, beginnings: list[tuple[str, ...]]) -> None:
     assert [form.words for _, form in derive_forms([name], ()) if form.kind == "leading"] == beginnings
+
+
+@pytest.mark.parametrize(
+    ("name", "forms"),
+    [
+        ("Peru", []),
+        ("German Language", ["untyped german", "last language"]),
+        ("Old German Language", ["untyped old german", "outer old language", "leading old german", "last language"]),
+        ("Anna Smith (actress)", ["unbracketed anna smith", "last smith"]),
+        ("Gulf of Mexico", ["outer gulf mexico", "inverted mexico gulf", "leading gulf", "last mexico"]),
+        (
+            "Head of the Free States",
+            [
+                "outer head states", "inverted free states head", "inverted fs head", "leading head of the free",
+                "leading head", "last states",
+            ],
+        ),
+        ("The House of", ["leading the house"]),
+        ("Of Mice", ["last mice"]),
+        ("Type XY", []),
+        ("東京 (film)", ["unbracketed 東 京"]),
+        ("東 Tower", []),
+    ],
+)  # fmt: skip
+def test_a_name_has_shorter_forms(name: str, forms: list[str]) -> None:
+    found = [form for _, form in derive_forms([name], {"language"}) if form.kind != "whole"]
+    assert [" ".join((form.kind, *form.words)) for form in found] == forms
+
+
+def test_names_without_words_have_no_form() -> None:
+    assert list(derive_forms(["!", "Peru"], ())) == [("Peru", (("peru",), "whole"))]
+
+
+@pytest.mark.parametrize(
+    ("word", "some"),
+    [("iranian", "iran"), ("irish", "ireland"), ("danish", "dan"), ("dutch", "netherlands"), ("french", "france")],
+)
+def test_places_of_an_adjective(word: str, some: str) -> None:
+    assert some in find_places(word)
+
+
+@pytest.mark.parametrize("word", ["thai", "mean", "xyish", "2nian", "plate"])
+def test_what_is_too_short_for_an_adjective_or_has_no_such_ending_has_no_place(word: str) -> None:
+    assert find_places(word) == ()

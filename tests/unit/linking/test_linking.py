@@ -170,6 +170,16 @@ class PoolGraph(MemoryGraph):
         return [(at, n.entity.id, n.entity.name, list(n.search_names), n.degree) for at, n in every]
 
 
+class AskedGraph(PoolGraph):
+    """Keeps what was asked for last, and how many entities."""
+
+    asked: list[tuple[str, int]]
+
+    def _find_entity_candidates(self, params: Mapping[str, Any], names: Mapping[str, str]) -> list[Row]:
+        self.asked = [(query["text"], query["limit"]) for query in params["queries"]]
+        return super()._find_entity_candidates(params, names)
+
+
 class NamedGraph(PoolGraph):
     """Has the names of one entity more, which no word finds."""
 
@@ -234,6 +244,16 @@ def test_of_the_names_nearest_to_a_question_three_are_offered_the_best_known_fir
     assert [entity.id for entity in found] == ["namesake", "most", "a"]
 
 
+def test_names_near_a_question_are_looked_for_by_words_of_three_letters_and_their_beginnings() -> None:
+    """Of 40 words the first 32; a function word and one of two letters are none of them."""
+
+    graph = AskedGraph(named("a", "Rio Branco"))
+    graph.run(find_nearest_names(["where is ab Rio Branco?"]))
+    assert graph.asked == [("rio~2 rio*^0.5 branco~2 bran*^0.5", 50)]
+    graph.run(find_nearest_names([" ".join(f"a{n}b" for n in range(10, 50)), "it"]))
+    assert [text.count("~") for text, _ in graph.asked] == [32, 0]
+
+
 @pytest.mark.parametrize(("word", "name", "offered"), [("limabc", "Limxyz", True), ("limas", "Lixyz", False)])
 def test_a_name_is_offered_that_agrees_in_half_of_its_letters(word: str, name: str, offered: bool) -> None:
     (found,) = PoolGraph(named("a", name)).run(find_nearest_names([f"where is {word}"]))
@@ -249,6 +269,12 @@ def test_a_name_in_place_of_an_id_is_of_the_best_known_entity_that_is_called_so(
     )
     found = graph.run(resolve_names(["lima", "nobody"]))
     assert {name: entity.id for name, entity in found.items()} == {"lima": "a"}
+
+
+def test_a_name_in_place_of_an_id_is_looked_for_as_a_phrase_without_its_signs() -> None:
+    graph = AskedGraph(named("a", "Lima"))
+    graph.run(resolve_names(["Lima's U.S. (city)", "?"]))
+    assert graph.asked == [('"Lima US city"', 1_000), ('"\u200b"', 1_000)]
 
 
 def test_words_that_a_point_or_colon_joins_are_asked_for_as_one() -> None:
@@ -343,6 +369,103 @@ def test_probabilities_are_those_of_the_formula() -> None:
     words = QuestionWords("Where is Peru?")
     found = [m for each in POOL if (m := find_mention(words, each, 0.8))]
     assert compute_features(words, found, ()).shape == (2, len(MENTION_FEATURES)) == (2, len(MENTION_WEIGHTS))
+
+
+def features_of(text: str, *pool: NamedEntity, type_words: Collection[str] = ()) -> dict[str, dict[str, float]]:
+    words = QuestionWords(text)
+    found = [mention for each in pool if (mention := find_mention(words, each, 0.8, type_words))]
+    rows = compute_features(words, found, type_words).tolist()
+    return {
+        each.named.entity.id: {name: value for name, value in zip(MENTION_FEATURES, row, strict=True) if value}
+        for each, row in zip(found, rows, strict=True)
+    }
+
+
+def test_features_of_mentions_by_hand() -> None:
+    """Degrees of 99 and 9: log₁₀ 100 / 5 and log₁₀ 10 / 5; three words of which two are of content; a third of one's
+    words."""
+    found = features_of(
+        "Who ruled the Empire of Japan?",
+        named("empire", "Empire of Japan", degree=99),
+        named("japan", "Japan", degree=9),
+        named("sea", "Sea Near Japan", degree=99),
+    )
+    capitalised = {"1": 1.0, "capitalised in the question": 1.0}
+    assert found["empire"] == pytest.approx(
+        {**capitalised, "share of the name's words": 1, "words of content, 1 − 2^−n": 0.75, "degree, log₁₀ / 5": 0.4}
+    )
+    part = {**capitalised, "words of content, 1 − 2^−n": 0.5, "within a longer whole name": 1}
+    assert found["japan"] == pytest.approx(
+        {
+            **part,
+            "share of the name's words": 1,
+            "degree, log₁₀ / 5": 0.2,
+            "degree below the best of the same words": -0.2,
+        }
+    )
+    assert found["sea"] == pytest.approx(
+        {
+            **part,
+            "form: last": 1,
+            "share of the name's words": 1 / 3,
+            "degree, log₁₀ / 5": 0.4,
+            "same words, better form elsewhere": 1,
+        }
+    )
+
+
+def test_a_mention_within_a_longer_one_that_is_no_whole_name() -> None:
+    found = features_of("in the west sea", named("sea", "Sea"), named("west", "West Sea (film)"))
+    assert found["sea"]["within another longer mention"] == 1
+    assert "within a longer whole name" not in found["sea"]
+    assert "within another longer mention" not in found["west"]
+    found = features_of("a west sea coast", named("west", "West Sea"), named("coast", "Sea Coast"))
+    assert not any(name.startswith("within") for features in found.values() for name in features)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "features"),
+    [
+        ("Who ruled the empire in Rome?", "Empire", {"a capitalised name in small letters"}),
+        ("Who ruled the empire in Rome?", "empire", set[str]()),
+        ("who ruled the empire in rome", "Empire", set[str]()),
+        ("Who drove in le Mans?", "Le Mans", {"capitalised in the question"}),
+        ("Who drove in Le mans?", "Le Mans", {"capitalised in the question", "a capitalised name in small letters"}),
+        ("Empire of Rome", "Empire", set[str]()),
+        ("which films are there", "Films", {"a word for a type, in small letters"}),
+        ("Which Films are there", "Films", {"capitalised in the question"}),
+    ],
+)
+def test_capitals_of_names_and_questions(text: str, name: str, features: set[str]) -> None:
+    (found,) = features_of(text, named("a", name), type_words={"film"}).values()
+    looked_at = {name for name in MENTION_FEATURES if "capitalised" in name or "small" in name}
+    assert found.keys() & looked_at == features
+
+
+def test_a_name_with_function_words_may_have_typos() -> None:
+    rings = named("rings", "Lord of the Rings")
+    (found,) = FullTextLinker().rank("who wrote Lord of the Rigns?", [rings])
+    assert found.mention == "Lord of the Rigns"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "is_found"),
+    [
+        ("where is perv", "Peru", True),
+        ("where is per", "Peru", False),
+        ("where is peru", "Per", False),
+        (f"where is {'x' * 99}y", "x" * 100, True),
+        (f"where is {'x' * 99}y", "x" * 101, False),
+    ],
+)
+def test_words_and_names_of_four_to_a_hundred_characters_may_have_typos(text: str, name: str, is_found: bool) -> None:
+    assert (find_mention(QuestionWords(text), named("a", name), 0.7) is not None) is is_found
+
+
+def test_the_first_of_mentions_that_are_alike_is_taken() -> None:
+    mention = find_mention(QuestionWords("is Lima near Lima or Rome"), named("a", "Rome", "Lima"), 0.8)
+    assert mention is not None
+    assert (mention.name, mention.start, mention.end) == ("Lima", 1, 2)
 
 
 def likelihood(text: str, id_: str, *pool: NamedEntity, type_words: Collection[str] = ()) -> float:

@@ -73,26 +73,77 @@ def test_features_by_hand() -> None:
     assert np.isfinite(compute_features([topic(1.0)], NOTHING)).all()
 
 
+DIRECTIONS = {"capital": (0.8, 0.6), "river": (0.6, 0.8)}
+
+
+def direction(text: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.array(DIRECTIONS.get(text, (1.0, 0.0)))
+
+
+VECTORS = cast(
+    TextVectors,
+    SimpleNamespace(
+        encode=lambda _: None,
+        encode_tokens=lambda _: None,
+        sentence=direction,
+        tokens=lambda text: direction(text)[None],
+    ),
+)
+
+
 def test_a_candidate_whose_best_hop_fits_less_is_below_the_best_of_all() -> None:
     """Cosine, support and kind reached are .8 and .6 each: below by .2 (1 + the weights of support and kind)."""
-    directions = {"capital": (0.8, 0.6), "river": (0.6, 0.8)}
-
-    def sentence(text: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        return np.array(directions.get(text, (1.0, 0.0)))
-
-    vectors = SimpleNamespace(
-        encode=lambda _: None, encode_tokens=lambda _: None, sentence=sentence, tokens=lambda text: sentence(text)[None]
-    )
-    words = {number: RelationWords("", (name,)) for number, name in enumerate(directions, 1)}
+    words = {number: RelationWords("", (name,)) for number, name in enumerate(DIRECTIONS, 1)}
     kinds = cast(EntityTypes, SimpleNamespace(of=lambda *_: ()))
     some = [
         Topic(Entity(id_, id_), mention="Lima", span=(8, 12), relations=numbers)
         for id_, numbers in (("b", (2,)), ("a", (2, 1)))
     ]
-    (found,) = RelationFeatureExtractor(words, kinds, cast(TextVectors, vectors)).features(["what is Lima"], [some])
+    (found,) = RelationFeatureExtractor(words, kinds, VECTORS).features(["what is Lima"], [some])
     weights = SimilarityWeights()
     assert found[:, 1] == pytest.approx([-0.2 * (1 + weights.support + weights.type), 0])
     assert found[:, 2] == pytest.approx([math.log(2) / 5, math.log(3) / 5])
+
+
+def test_two_hundred_hops_of_a_candidate_are_looked_at() -> None:
+    """S is .6 of each with the words "river" and .8 of the one with "capital": the 200th, or the 201st."""
+    kinds = cast(EntityTypes, SimpleNamespace(of=lambda *_: ()))
+
+    def best(place: int) -> float:
+        words = {n: RelationWords("", ("capital" if n == place else "river",)) for n in range(1, 202)}
+        some = [Topic(Entity("a", "a"), mention="Lima", span=(8, 12), relations=tuple(range(1, 202)))]
+        (found,) = RelationFeatureExtractor(words, kinds, VECTORS).features(["what is Lima"], [some])
+        return float(found[0, 0])
+
+    weights = SimilarityWeights()
+    assert best(200) == pytest.approx(best(201) + 0.2 * (1 + weights.support + weights.type))
+
+
+@pytest.mark.parametrize(
+    ("text", "span", "beside", "within"),
+    [
+        ("which city is Lima", (14, 18), 1, 1),
+        ("which city there is Lima", (20, 24), 0, 1),
+        ("is Lima a big city", (3, 7), 0, 1),
+        ("is Lima one city", (3, 7), 1, 1),
+        ("cities and Lima", (11, 15), 0, 0),
+        ("which citys are Lima", (16, 20), 1, 1),
+        ("is City Hall Lima", (3, 12), 0, 0),
+        ("city Lima", None, 1, 1),
+    ],
+)
+def test_what_a_candidate_is_stands_two_words_from_its_mention_or_anywhere(
+    text: str, span: tuple[int, int] | None, beside: int, within: int
+) -> None:
+    kinds = cast(EntityTypes, SimpleNamespace(of=lambda *_: ("city", "capital city")))
+    (found,) = RelationFeatureExtractor({}, kinds, VECTORS).features([text], [[Topic(Entity("a"), span=span)]])
+    assert found[0].tolist() == [0, 0, 0, beside, within]
+
+
+def test_the_weights_of_the_second_probability() -> None:
+    """−.63 + .98 · 0 + 1.33 · .5 − 3.01 · .1 + .49 · .4 + .27 − .45 = −.25"""
+    found = LogisticReranker().compute_probabilities([topic(0.5)], np.array([[0.5, -0.1, 0.4, 1.0, 1.0]]))
+    assert found == pytest.approx([1 / (1 + math.exp(0.25))])
 
 
 def test_features_of_a_trained_linker_by_hand() -> None:

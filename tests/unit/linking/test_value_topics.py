@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from lodestar.engine.linking.topics import look_up_topics
-from lodestar.engine.linking.values import MAX_VALUES, ValueLinker, parse_values
+from lodestar.engine.linking.topics import compute_link_penalties, look_up_topics, select_start_topics
+from lodestar.engine.linking.values import ValueLinker, ValueMention, parse_values
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import Entity, LinkedQuestion, Question, Topic
@@ -61,6 +61,8 @@ def linked(text: str) -> LinkedQuestion:
         ("the motto “carpe diem”", [("carpe diem",)]),
         ('the "best of 50"', [("best of 50",)]),
         ("7 things, v1.2, A4", []),
+        ("7 things or 42", [("42",)]),
+        ("17 of 1,000", [("17 of", "17of"), ("17",), ("1000", "1,000")]),
     ],
 )
 def test_values_in_a_question(text: str, written: list[tuple[str, ...]]) -> None:
@@ -68,7 +70,86 @@ def test_values_in_a_question(text: str, written: list[tuple[str, ...]]) -> None
 
 
 def test_values_are_bounded() -> None:
-    assert len(parse_values(" ".join(str(number) for number in range(100, 200)))) == MAX_VALUES
+    found = parse_values(", ".join(str(number) for number in range(100, 200)))
+    assert [value.written for value in found] == [(str(number),) for number in range(100, 108)]
+
+
+def test_a_value_that_ends_where_another_begins_does_not_overlap_it() -> None:
+    first, second, both = (ValueMention(start, end, ("x",), sure=True) for start, end in ((0, 4), (4, 8), (3, 5)))
+    assert not first.overlaps(second)
+    assert not second.overlaps(first)
+    assert both.overlaps(first)
+    assert both.overlaps(second)
+    assert first.overlaps(both)
+
+
+def test_a_date_is_surer_than_a_number_and_both_stand_in_the_question() -> None:
+    text = "who was hired on 2016-07-16 for 41000"
+    (found,) = GRAPH.run(ValueLinker(Nobody()).link([Question(text)]))
+    assert [
+        (topic.matched_name, topic.score, topic.probability, topic.mention, topic.span, topic.kind)
+        for topic in found[1:]
+    ] == [
+        ("2016-07-16", 0.9, 0.9, "2016-07-16", (17, 27), "value"),
+        ("2016-07-16T08:00:00", 0.9, 0.9, "2016-07-16", (17, 27), "value"),
+        ("41000", 0.5, 0.5, "41000", (32, 37), "value"),
+    ]
+
+
+def test_five_literals_are_read_for_a_value() -> None:
+    literals = {f'"1970"^^<{kind}>': "1970" for kind in "abcdefg"}
+    graph = MemoryGraph([("ann", "born", literal) for literal in literals], literals=literals)
+    (found,) = graph.run(ValueLinker(Nobody()).link([Question("born in 1970")]))
+    assert [topic.entity.id for topic in found[1:]] == [f'"1970"^^<{kind}>' for kind in "abcde"]
+
+
+def test_a_literal_without_relations_is_no_topic() -> None:
+    bare, known = (
+        Topic(Entity(f'"{n}"', str(n), is_literal=True), score=0.5, relations=of) for n, of in ((10, ()), (11, (-1,)))
+    )
+    assert ValueLinker(Nobody()).rerank([Question("10 or 11")], [[bare, known]]) == [[known]]
+
+
+def test_topics_have_their_data_from_the_graph_and_only_candidates_of_questions_without_ids_are_weighed_again() -> None:
+    asked: list[tuple[list[str], list[list[str]]]] = []
+
+    class Asked(Nobody):
+        def rerank(self, questions: Sequence[Question], found: Sequence[Sequence[Topic]]) -> list[list[Topic]]:
+            asked.append(([each.text for each in questions], [[t.entity.id for t in some] for some in found]))
+            return [list(some) for some in found]
+
+    graph = MemoryGraph([("ann", "knows", "bob"), ("bob", "knows", "ann")], {"ann": "Ann Lee", "bob": "Bob"})
+    candidates = [Topic(Entity(id_, "old"), 1, matched_name="old") for id_ in ("ann", "gone")]
+    questions = [Question("a"), Question("b", ("bob",)), Question("c")]
+    first, second, third = graph.run(look_up_topics(questions, [candidates, candidates, ()], Asked()))
+    assert asked == [(["a"], [["ann"]])]
+    (topic,) = first.topics
+    assert (topic.entity.label, topic.degree, topic.relations) == ("Ann Lee", 2, (-1, 1))
+    assert [each.entity.id for each in second.topics] == ["bob"]
+    assert third.topics == ()
+
+
+def test_nothing_is_asked_about_what_nobody_names() -> None:
+    graph = MemoryGraph([("ann", "hired", "bob")])
+    assert graph.run(look_up_topics([Question("who?")], [()]))[0].topics == ()
+    assert graph.requests == []
+    assert graph.run(look_up_topics([Question("who?", ("nobody",))], [()]))[0].topics == ()
+    assert graph.requests == ["read_signatures", "find_entity_candidates"]
+
+
+def test_a_search_starts_from_all_that_is_given_else_from_the_best_that_are_likely_enough() -> None:
+    found = [Topic(Entity(id_), score=score, matched_name=id_) for id_, score in (("a", 0.8), ("b", 0.4), ("c", 0.3))]
+    given = Topic(Entity("d"))
+
+    def starts(topics: Sequence[Topic], most: int, least: float) -> list[str]:
+        return [topic.entity.id for topic in select_start_topics(topics, most, least)]
+
+    assert starts(found, 9, 0.5) == ["a", "b"]
+    assert starts(found, 1, 0.5) == ["a"]
+    assert starts([given, given], 1, 0.5) == ["d", "d"]
+    assert starts([given, *found], 2, 0.5) == ["d", "a"]
+    assert compute_link_penalties(found[:2], 0.5) == pytest.approx({"a": 0, "b": -0.2})
+    assert compute_link_penalties([], 0.5) == {}
 
 
 def test_a_literal_is_a_topic_beside_the_entities() -> None:
