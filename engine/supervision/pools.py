@@ -96,7 +96,7 @@ def _pool(
     led_to = [answer for answer in answers if any(paths[topic, answer] for topic in topics)]
     if not led_to:
         return SkippedQuestion(placed.question.id, NO_PATH)
-    answer = min(led_to, key=lambda each: (*_near([paths[topic, each] for topic in topics]), each))
+    answer = min(led_to, key=lambda each: _near([paths[topic, each] for topic in topics]))
     chains: dict[tuple[str, tuple[str, ...]], PoolChain] = {}
 
     def add(kind: ChainKind, start: str, found: Sequence[RelationPathGroup]) -> None:

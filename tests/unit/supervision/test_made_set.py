@@ -229,6 +229,19 @@ def test_what_has_relations_that_only_people_have_is_a_person() -> None:
     assert heads(verbaliser(relations, together), "likes") == ("person", "someone", "man")
 
 
+@pytest.mark.parametrize(
+    ("spouse", "profession", "are_people"), [(9, 4, True), (9, 3, False), (9, 2, False), (4, 9, True), (2, 9, False)]
+)
+def test_what_things_are_is_told_by_the_eight_relations_that_most_of_them_have(
+    spouse: int, profession: int, are_people: bool
+) -> None:
+    """Seven others are of five things, five, …, and three; two relations that only people have tell what things are."""
+    others = ["z" * n for n in range(2, 9)]
+    together = Counter({"spouse": spouse, "profession": profession, **dict.fromkeys(others, 5), others[-1]: 3})
+    relations: dict[str, tuple[str, str]] = dict.fromkeys(("zq", *others, "spouse", "profession"), ("", ""))
+    assert (heads(verbaliser(relations, {"zq": together}), "zq")[:1] == ("person",)) is are_people
+
+
 def test_what_things_are_is_the_noun_nearest_to_their_relations_if_one_is_near() -> None:
     """By letters: "fml ilm" is nearest to "film movie"; of "zzz" no noun has a letter. A noun of the graph is a property."""
     assert heads(verbaliser({"fml ilm": ("", "")}), "fml ilm")[:1] == ("film",)

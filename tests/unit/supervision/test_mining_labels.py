@@ -188,3 +188,10 @@ def test_the_nearest_relations_are_others(tmp_path: Path) -> None:
     nearest = SimilarRelations(load_or_build_index(tmp_path, catalogue, LetterEncoder()))
     assert [nearest(name)[0] for name in names] == ["aaab", "aab", "zzzy", "zzy"]
     assert sorted(nearest("aab")) == ["aaab", "zzy", "zzzy"]
+
+
+def test_relations_that_are_as_near_come_by_their_numbers(tmp_path: Path) -> None:
+    named = ((4, "cba"), (1, "abz"), (3, "abc"), (2, "bca"))
+    catalogue = Catalogue(tuple(RelationInfo(number, name, name, 1) for number, name in named))
+    nearest = SimilarRelations(load_or_build_index(tmp_path, catalogue, LetterEncoder()))
+    assert nearest("abz") == ("bca", "abc", "cba")

@@ -179,3 +179,17 @@ def test_relations_of_every_eighth_entity_are_counted_together() -> None:
     assert starts.together == {1: {1: 2, 2: 1, 3: 1}, 2: {1: 1, 2: 1}, 3: {1: 1, 3: 1}}
     assert starts.num_entities == 16
     assert {number: len(topics) for number, topics in starts.topics.items()} == {1: 3, 2: 1, 3: 1, -4: 2, 5: 3}
+
+
+def test_which_entities_are_kept_to_start_from_depends_on_the_seed_and_their_ids_alone() -> None:
+    entities = [EntitySignature(Entity(f"e{n}", "e"), 1, (1, -2)) for n in range(40)]
+
+    def kept(entities: Sequence[EntitySignature], most: int, seed: int = 0) -> dict[int, list[str]]:
+        found = sample_topics(entities, seed, most).topics
+        return {number: [each.entity.id for each in some] for number, some in found.items()}
+
+    whole = kept(entities, 40)
+    assert kept(entities[::-1], 40) == whole
+    assert kept(entities, 5) == kept(entities[::-1], 5) == {number: some[:5] for number, some in whole.items()}
+    assert whole[1] != whole[-2]
+    assert kept(entities, 40, seed=1) != whole
