@@ -197,8 +197,11 @@ def test_candidates_of_one_probability_are_sorted_by_id_and_there_are_ten_at_mos
 
 def test_twenty_candidates_are_weighed_by_their_relations_and_the_best_ten_kept_those_of_one_score_by_id() -> None:
     class AllButOne:
-        def compute_probabilities(self, found: Sequence[Topic], _relations: object) -> npt.NDArray[np.float64]:
-            return np.array([0.25 if topic.entity.id == "a03" else 0.5 for topic in found])
+        def compute_probabilities(
+            self, found: Sequence[Topic], relations: npt.NDArray[np.float64]
+        ) -> npt.NDArray[np.float64]:
+            both = zip(found, relations, strict=True)
+            return np.array([0.25 if topic.entity.id == "a03" else 0.5 for topic, _ in both])
 
     evidence = SimpleNamespace(
         leave_out_asked_type=lambda _, some: [topic for topic in some if topic.entity.id != "a00"],
