@@ -236,7 +236,7 @@ def mean_of(records: Sequence[Record], metric: str) -> str:
 def describe_run(given: argparse.Namespace, settings: Settings) -> Iterator[str]:
     """Yield the head of the page."""
     yield "# Answers read by a language model\n"
-    yield "Written by `python -m benchmarks.accuracy.language_model --data FOLDER …`, nothing by hand below this line."
+    yield "Tables of `python -m benchmarks.accuracy.language_model --data FOLDER …`, one for each set of checkpoints."
     yield f"The model is `{given.model or settings.llm_model}`" + (
         f" ({given.weights.name}, sha256 `{file_sha256(given.weights)}`)." if given.weights else "."
     )
