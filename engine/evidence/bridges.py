@@ -56,7 +56,7 @@ def to_chains(evidence: Evidence[Item]) -> Evidence[Chain]:
     columns = BatchTriples.of([(triples, [each.score for each in evidence.items], topics)])
     grown: list[Scored[Chain]] = []
     before: list[tuple[ChainStep, ...]] = [()] * len(columns.topics)
-    for level in enumerate_relation_paths(columns, MAX_HOP, MAX_CHAINS):
+    for level in enumerate_relation_paths(columns, MAX_HOP, MAX_CHAINS + 1):
         before = [
             (*before[parent], make_last_step(columns, level, path)) for path, parent in enumerate(level.parent.tolist())
         ]

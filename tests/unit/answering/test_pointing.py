@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
@@ -78,6 +79,15 @@ def test_it_names_entities_with_the_triples_that_name_them() -> None:
 def test_only_those_with_a_share_of_the_best() -> None:
     (answer,) = answers(answerer(share=1.0), evidence(*TRIPLES))
     assert len(answer.entities) == 1
+
+
+def test_ten_are_named_those_of_one_probability_in_the_order_of_their_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    cities = [Entity(f"m.{number:02}", f"City {number}") for number in reversed(range(12))]
+    alike = np.full(12, 0.5), np.ones(12, dtype=np.bool_)
+    monkeypatch.setattr(ReaderModel, "read", lambda *_: [alike])
+    (answer,) = answers(answerer(num_triples=12), evidence(*(Triple(PERU, "contains", city) for city in cities)))
+    assert [entity.id for entity in answer.entities] == [city.id for city in reversed(cities)]
+    assert answer.text == f"{', '.join(f'City {number}' for number in range(10))} and 2 more"
 
 
 def test_it_reads_as_many_triples_as_it_was_trained_with() -> None:

@@ -108,6 +108,13 @@ def test_triples_make_the_chains_that_leave_the_topics() -> None:
     assert found.items[2].value.triples() == ((CAPITAL,), (by,))
 
 
+@pytest.mark.parametrize(("num", "left_out"), [(1_000, ()), (1_001, ("chains beyond the first 1,000",))])
+def test_a_thousand_chains_are_made_of_triples(num: int, left_out: tuple[str, ...]) -> None:
+    facts = [Triple(PERU, f"r{place}", Entity(f"m.{place}", "City")) for place in range(num)]
+    found = to_chains(triples(*((fact, 1.0 - place / 2_000) for place, fact in enumerate(facts))))
+    assert (len(found.items), found.left_out) == (1_000, left_out)
+
+
 edges = st.lists(
     st.tuples(st.integers(0, 5), st.sampled_from("rs"), st.integers(0, 5), st.floats(0, 1)),
     min_size=1,

@@ -156,6 +156,8 @@ def test_first_path_figures_by_question_and_by_topic() -> None:
     assert found["selection_metric"] == pytest.approx((2 + 1.25 + 4 / 3) / 9)
     assert found["hits_at_1_any_by_topic"] == pytest.approx((0.5 + 1) / 2)
     assert found["f1_by_topic"] == pytest.approx((0.5 + 1 / 3) / 2)
+    both_ways = [replace(peru, topic_ids=("a", "b")), replace(peru_currency, topic_ids=("b", "a")), chile]
+    assert first_path_figures(zip(both_ways, scores, strict=True))["f1_by_topic"] == found["f1_by_topic"]
 
 
 def test_shares_by_the_way_positives_are_chosen() -> None:
