@@ -290,22 +290,17 @@ def test_a_refusal_is_an_answer_without_entities_that_says_so(
     assert len(llm.requests) == 1
 
 
-def test_an_option_that_an_endpoint_refuses_is_left_out_from_then_on(ask: Ask, found: Evidence[Chain]) -> None:
-    script = [
-        status(400, message="Unsupported value: 'temperature' does not support 0 with this model."),
-        status(422, message="no such thing"),
-        status(422, message="no such thing"),
-        says({"answers": ["Lima"]}),
-        says({"answers": ["Lima"]}),
-    ]
-    with ScriptedLLM(script) as llm:
+def test_an_option_is_left_out_from_then_on_that_is_named_or_refused_twice(ask: Ask, found: Evidence[Chain]) -> None:
+    named = status(400, message="Unsupported value: 'temperature' does not support 0 with this model.")
+    unnamed, lima = status(422, message="no such thing"), says({"answers": ["Lima"]})
+    with ScriptedLLM([named, unnamed, unnamed, lima, unnamed, unnamed, lima, lima]) as llm:
         using = chat(llm)
-        assert ask(using, found).found
-        assert ask(using, found).found
-    sent = [{name for name in request.body if name in ("temperature", "response_format")} for request in llm.requests]
-    assert sent == [{"temperature", "response_format"}, {"response_format"}, {"response_format"}, set(), set()]
-    formats = [request.body["response_format"]["type"] for request in llm.requests[:3]]
-    assert formats == ["json_schema", "json_schema", "json_object"]
+        for _ in range(3):
+            assert ask(using, found).found
+    assert ["temperature" in request.body for request in llm.requests] == [True, *[False] * 7]
+    formats = [request.body.get("response_format", {}).get("type") for request in llm.requests]
+    a_question = ["json_schema", "json_object", None]
+    assert formats == ["json_schema", *a_question, *a_question, None]
 
 
 def test_a_request_that_is_refused_whatever_the_options_is_one_line(ask: Ask, found: Evidence[Chain]) -> None:
