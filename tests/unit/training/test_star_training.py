@@ -185,16 +185,23 @@ def test_a_training_of_one_step_learns(tmp_path: Path) -> None:
     assert all(before[name] != after[name] for name in before)
 
 
-def test_the_rates_rise_and_fall(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("warmup", "expected"),
+    [
+        (0.2, [0, 0.5, 1, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125, 0]),
+        (0.0, [1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0]),
+    ],
+)
+def test_the_rates_rise_and_fall(warmup: float, expected: list[float], tmp_path: Path) -> None:
     rates: list[tuple[float, float]] = []
     begun = _Training(
-        LineObjective(), replace(OPTIONS, warmup=0.2), tmp_path / "s", {}, lambda *_: None, lambda *_: None
+        LineObjective(), replace(OPTIONS, warmup=warmup), tmp_path / "s", {}, lambda *_: None, lambda *_: None
     )
     for tenth in range(11):
         begun._update(tenth / 10)
         first, second = begun.optimizer.param_groups
         rates.append((first["lr"] / 0.01, second["lr"] / 0.05))
-    assert [round(one, 6) for one, _ in rates] == [0, 0.5, 1, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125, 0]
+    assert [round(one, 6) for one, _ in rates] == expected
     assert [one for one, _ in rates] == pytest.approx([other for _, other in rates])
 
 
