@@ -153,7 +153,7 @@ def _is_schema(options: Mapping[str, Any]) -> bool:
     return bool(options.get("response_format", {}).get("type") == SCHEMA)
 
 
-def _left_out(options: Mapping[str, Any], fewer: Mapping[str, Any]) -> frozenset[str]:
+def _find_left_out(options: Mapping[str, Any], fewer: Mapping[str, Any]) -> frozenset[str]:
     """Return what fewer options lack; `SCHEMA` where they have any JSON object in its place."""
     return frozenset(options.keys() - fewer.keys()) | (
         {SCHEMA} if _is_schema(options) and not _is_schema(fewer) else set()
@@ -275,10 +275,10 @@ class ChatEndpoint:
                 if isinstance(next_step, Completion):
                     return next_step
                 fewer, is_named = next_step
-                named |= _left_out(options, fewer) if is_named else set()
+                named |= _find_left_out(options, fewer) if is_named else set()
                 options = fewer
             else:
-                left_out = _left_out(sent, options)
+                left_out = _find_left_out(sent, options)
                 self._unknown |= named | (left_out & self._suspected)
                 self._suspected = left_out - named
                 return parse_completion(merge_events(raw.content), prompt, self.model, self._name)
