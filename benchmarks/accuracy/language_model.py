@@ -86,7 +86,9 @@ ROWS = (
         (READS, "answerer.reads=25"),
         "reg-triple, 100 triples",
     ),
-    Row("gril", "gril", (READS, "answerer.reads=50"), "reg-triple"),
+    Row("gril, best chain", "gril + reorganise"),
+    Row("gril, reader", "gril", ("answerer.kind=gril",), "gril, best chain", {READER: "gril"}),
+    Row("gril", "gril", (READS, "answerer.reads=50"), "gril, best chain"),
     Row("star or reg-triple, own reader", "star | reg-triple", OWN, "star, best chain", {READER: "union"}),
     Row(
         "star or reg-triple, own reader with the model's answers",
