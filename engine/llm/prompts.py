@@ -82,10 +82,14 @@ class UnusableReplyError(LLMError):
         self.said = said
 
 
+MAX_LISTED_CHARS = 200
+"""Of a text in a list that a schema asks for, as long as a name in the evidence: it ends a name that repeats itself."""
+
+
 def list_schema(most: int, *names: str, choices: Sequence[str] = (), least: int = 0) -> dict[str, Any]:
     """Return the JSON schema of an object with a list of at least and at most so many texts under each name, if there
-    are choices of these."""
-    items: dict[str, Any] = {"type": "string", "enum": list(choices)} if choices else {"type": "string"}
+    are choices of these, else of at most `MAX_LISTED_CHARS` characters."""
+    items = {"type": "string"} | ({"enum": list(choices)} if choices else {"maxLength": MAX_LISTED_CHARS})
     each: dict[str, Any] = {"type": "array", "items": items, "maxItems": most} | ({"minItems": least} if least else {})
     return {
         "type": "object",

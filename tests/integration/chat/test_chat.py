@@ -221,6 +221,8 @@ def test_a_schema_is_sent_until_the_endpoint_refuses_schemas(complete: Complete)
     for names, is_valid in ((["Sol"], True), ([], True), (["Euro"], False), (["Sol"] * 3, False)):
         assert Draft202012Validator(schema).is_valid({"answers": names}) is is_valid
     assert "without" not in json.dumps([request.body for request in llm.requests])
+    for name, is_valid in (("S" * 200, True), ("S" * 201, False)):
+        assert Draft202012Validator(list_schema(2, "answers")).is_valid({"answers": [name]}) is is_valid
 
 
 def test_calls_beyond_the_budget_are_not_sent_and_say_how_to_raise_it(complete: Complete) -> None:

@@ -74,6 +74,13 @@ def test_names_to_choose_from_hold_even_a_model_that_writes_no_json(chat: ChatGa
     assert {claim.name for claim in reply.claims} <= {"Sol", "Inti"}
 
 
+def test_a_name_that_repeats_itself_ends_before_the_reply_does(chat: ChatGateway) -> None:
+    repeats = f'Reply with JSON: {{"answers": ["..."]}}. The answer is the letter a written a thousand times: {"a" * 50}'
+    prompt = Prompt(repeats, json=True, schema=list_schema(1, "answers", least=1), max_tokens=400)
+    (claim,) = parse_reply(expect_completion(chat.complete([prompt])[0]).content).claims
+    assert claim.name.casefold() == 200 * "a"
+
+
 def test_a_multiple_choice_question_gets_exactly_one_of_its_options(chat: ChatGateway) -> None:
     options = ("Sol (a coin)", "Real")
     evidence = evidence_of(text="Which currency is used in Peru?")
