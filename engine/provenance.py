@@ -14,8 +14,8 @@ from ..models.text.encoders import SentenceEncoder
 from ..models.whole_file import file_sha256
 from .api import Engine
 from .gold_questions import QuestionSet
+from .machine import num_cpus
 from .neo4j.catalogue import read_graph_state, read_loads
-from .neo4j.machine import num_cpus
 from .recipes.recipe import Recipe
 from .recipes.reorganising import FI
 

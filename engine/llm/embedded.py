@@ -7,7 +7,6 @@ all that an endpoint does: schemas, log-probabilities, streams, and the prefix t
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
 import threading
 from functools import cached_property
@@ -17,6 +16,7 @@ from typing import Any
 
 from ..errors import LLMError
 from ..extras import require_extra, translate_import_errors
+from ..machine import num_cpus
 from ..progress import show_waiting
 from .cache import key_of
 from .endpoint import ChatEndpoint
@@ -130,7 +130,7 @@ def start_llama_server(path: Path, key: str) -> Any:
     parameters.api_keys = [key]
     parameters.n_ctx = CONTEXT
     parameters.n_parallel = 1
-    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = os.cpu_count() or 1
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = num_cpus()
     parameters.verbosity = QUIET
     try:
         return server.Server(parameters)

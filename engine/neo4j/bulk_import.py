@@ -17,9 +17,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from .. import machine
 from ..errors import EmbeddedServerError, StorageError
 from ..progress import Progress, ignore_progress
-from . import admin_tool, graph_files, machine
+from . import admin_tool, graph_files, memory
 from .embedded import BOLT_PORT, HTTP_PORT, EmbeddedServer
 from .home import ServerHome
 from .import_files import DELIMITER, ImportFiles
@@ -140,7 +141,7 @@ def import_graph(
     importer's reason; after an error or Ctrl-C the home has no graph. See ``logs/import.log`` for more.
     """
     total_mb = machine.memory_mb()
-    heap_mb = heap_mb or machine.default_import_heap_mb(total_mb)
+    heap_mb = heap_mb or memory.default_import_heap_mb(total_mb)
     graph_files.delete_graph(home)
     free_bytes = shutil.disk_usage(home.data).free
     if free_bytes < _least_bytes(files):
@@ -157,7 +158,7 @@ def import_graph(
             ended = admin_tool.run(
                 home,
                 class_path,
-                [*_COMMAND, f"--max-off-heap-memory={off_heap_mb or machine.default_off_heap_mb(total_mb)}m"]
+                [*_COMMAND, f"--max-off-heap-memory={off_heap_mb or memory.default_off_heap_mb(total_mb)}m"]
                 + [f"--report-file={home.logs / REPORT}", *_read_options(files)]
                 + [f"--nodes={label}={file.name}" for label, file in files.nodes]
                 + [f"--relationships={file.name}" for file in files.relationships],

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from .. import machine
 from ..errors import (
     AuthenticationError,
     DatabaseUnavailableError,
@@ -20,7 +21,7 @@ from ..errors import (
 from ..progress import show_waiting
 from ..settings import Settings
 from ..whole_file import lock_file
-from . import admin_tool, graph_files, machine, process
+from . import admin_tool, graph_files, memory, ports, process
 from .home import LOOPBACK, USER, ServerHome, ServerState, check_instance_name, make_unwritable_error
 from .jars import NEO4J_VERSION, JarCache
 
@@ -217,14 +218,14 @@ class EmbeddedServer:
         last = self.home.read_state()
         avoid = self._find_avoided_ports()
         usual_bolt_port, usual_http_port = self.usual_ports
-        bolt_port = machine.choose_port(
+        bolt_port = ports.choose_port(
             given["bolt_port"],
             last.bolt_port if last else None,
             usual_bolt_port,
             "--bolt-port",
             avoid | {given["http_port"] or 0},
         )
-        http_port = machine.choose_port(
+        http_port = ports.choose_port(
             given["http_port"], last.http_port if last else None, usual_http_port, "--http-port", avoid | {bolt_port}
         )
         total_mb = machine.memory_mb()
@@ -234,8 +235,8 @@ class EmbeddedServer:
             version=NEO4J_VERSION,
             bolt_port=bolt_port,
             http_port=http_port,
-            heap_mb=heap_mb or machine.default_heap_mb(total_mb),
-            pagecache_mb=pagecache_mb or machine.default_pagecache_mb(total_mb, self.store_mb),
+            heap_mb=heap_mb or memory.default_heap_mb(total_mb),
+            pagecache_mb=pagecache_mb or memory.default_pagecache_mb(total_mb, self.store_mb),
             given_heap_mb=heap_mb,
             given_pagecache_mb=pagecache_mb,
         )
@@ -252,7 +253,7 @@ class EmbeddedServer:
                 # Another process took a port after we checked it.
                 if given["bolt_port"] or given["http_port"]:
                     raise
-                state = replace(state, bolt_port=machine.free_port(), http_port=machine.free_port())
+                state = replace(state, bolt_port=ports.free_port(), http_port=ports.free_port())
         self._launch(state, class_path)
         return self._wait_until_ready(progress=progress)
 

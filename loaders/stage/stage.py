@@ -23,8 +23,8 @@ from weakref import WeakSet
 import duckdb
 import pyarrow as pa
 
+from ...engine import machine
 from ...engine.errors import InputError, LoadInProgressError, StorageError
-from ...engine.neo4j import machine
 from ...engine.progress import Progress, ignore_progress
 from ...engine.whole_file import lock_file
 from ..parsers.parser import read_parser

@@ -12,6 +12,7 @@ from lodestar.engine.answering.llm import LLMAnswerer
 from lodestar.engine.answering.reply import parse_reply
 from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import LLMError
+from lodestar.engine.llm import embedded
 from lodestar.engine.llm.embedded import GgufEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.llm.prompts import Completion, Message, Prompt, PromptTooLongError, list_schema
@@ -36,7 +37,7 @@ def smollm() -> Path:
 def single_thread() -> Iterator[None]:
     """Have llama.cpp compute by one thread: several wait for each other by spinning, beside the other tests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("os.cpu_count", lambda: 1)
+        patch.setattr(embedded, "num_cpus", lambda: 1)
         yield
 
 
@@ -75,7 +76,9 @@ def test_names_to_choose_from_hold_even_a_model_that_writes_no_json(chat: ChatGa
 
 
 def test_a_name_that_repeats_itself_ends_before_the_reply_does(chat: ChatGateway) -> None:
-    repeats = f'Reply with JSON: {{"answers": ["..."]}}. The answer is the letter a written a thousand times: {"a" * 50}'
+    repeats = (
+        f'Reply with JSON: {{"answers": ["..."]}}. The answer is the letter a written a thousand times: {"a" * 50}'
+    )
     prompt = Prompt(repeats, json=True, schema=list_schema(1, "answers", least=1), max_tokens=400)
     (claim,) = parse_reply(expect_completion(chat.complete([prompt])[0]).content).claims
     assert claim.name.casefold() == 200 * "a"

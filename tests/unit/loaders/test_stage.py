@@ -12,8 +12,8 @@ from pathlib import Path
 import duckdb
 import psutil
 import pytest
+from lodestar.engine import machine
 from lodestar.engine.errors import StorageError
-from lodestar.engine.neo4j import machine
 from lodestar.engine.whole_file import lock_file
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.stage.numbering import TermNumbering

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from lodestar.engine.errors import EmbeddedServerError, LoadInProgressError, StorageError
 from lodestar.engine.neo4j import bulk_import as offline_import
-from lodestar.engine.neo4j import graph_files, machine
+from lodestar.engine.neo4j import graph_files, ports
 from lodestar.engine.neo4j.bulk_import import import_graph
 from lodestar.engine.neo4j.home import ServerHome, ServerState
 from lodestar.engine.neo4j.import_files import ImportFiles, ImportFileWriter
@@ -52,8 +52,8 @@ def test_its_ports_are_never_another_servers(instance: ServerPair, monkeypatch: 
         asked.append(avoid)
         return 50_010 + len(asked)
 
-    monkeypatch.setattr(machine, "is_free", lambda _port: True)
-    monkeypatch.setattr(machine, "free_port", free_port)
+    monkeypatch.setattr(ports, "is_free", lambda _port: True)
+    monkeypatch.setattr(ports, "free_port", free_port)
     given: dict[str, int | None] = dict.fromkeys(("bolt_port", "http_port", "heap_mb", "pagecache_mb"))
     state = instance.incoming()._plan(given)
     assert (state.bolt_port, state.http_port) == (50_011, 50_012)
@@ -71,7 +71,7 @@ def test_a_free_port_avoids_what_is_spoken_for() -> None:
             self.asked.append(port)
             return len(self.asked) < 3
 
-    assert machine.free_port(FirstTwo()) == FirstTwo.asked[-1]
+    assert ports.free_port(FirstTwo()) == FirstTwo.asked[-1]
     assert len(FirstTwo.asked) == 3
 
 

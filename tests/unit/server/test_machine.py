@@ -1,4 +1,4 @@
-"""Memory and ports chosen by the machine."""
+"""Memory and ports, chosen by the machine."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+from lodestar.engine import machine
 from lodestar.engine.errors import PortTakenError, UsageError
-from lodestar.engine.neo4j import machine
+from lodestar.engine.neo4j import memory, ports
 from lodestar.engine.neo4j.embedded import LIMITS
 from lodestar.engine.neo4j.home import ServerState
 from lodestar.engine.neo4j.instance import ServerPair
@@ -18,15 +19,15 @@ from lodestar.engine.neo4j.instance import ServerPair
     [(1024, 512, 256), (6000, 1000, 1000), (12_288, 2048, 2048), (1 << 20, 4096, 4096)],
 )
 def test_memory_is_a_sixth_within_bounds(total_mb: int, heap_mb: int, pagecache_mb: int) -> None:
-    assert machine.default_heap_mb(total_mb) == heap_mb
-    assert machine.default_pagecache_mb(total_mb) == pagecache_mb
+    assert memory.default_heap_mb(total_mb) == heap_mb
+    assert memory.default_pagecache_mb(total_mb) == pagecache_mb
 
 
 @pytest.mark.parametrize(
     ("store_mb", "pagecache_mb"), [(0, 2048), (1_000, 2048), (2_500, 3000), (10_000, 4096), (1 << 20, 4096)]
 )
 def test_a_larger_store_has_a_larger_page_cache_up_to_a_third_of_the_memory(store_mb: int, pagecache_mb: int) -> None:
-    assert machine.default_pagecache_mb(12_288, store_mb) == pagecache_mb
+    assert memory.default_pagecache_mb(12_288, store_mb) == pagecache_mb
 
 
 def test_this_machine_has_memory() -> None:
@@ -60,30 +61,30 @@ def test_a_quota_of_processors_is_kept_to(
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     """Ports that count as taken; any other is free, and 50000 is the one the system gives."""
-    ports: set[int] = set()
-    monkeypatch.setattr(machine, "is_free", lambda port: port not in ports)
-    monkeypatch.setattr(machine, "free_port", lambda _avoid: 50_000)
-    return ports
+    taken: set[int] = set()
+    monkeypatch.setattr(ports, "is_free", lambda port: port not in taken)
+    monkeypatch.setattr(ports, "free_port", lambda _avoid: 50_000)
+    return taken
 
 
 def test_the_remembered_port_comes_before_the_usual(taken: set[int]) -> None:
-    assert machine.choose_port(None, None, 7687, "--bolt-port", ()) == 7687
-    assert machine.choose_port(None, 9000, 7687, "--bolt-port", ()) == 9000
+    assert ports.choose_port(None, None, 7687, "--bolt-port", ()) == 7687
+    assert ports.choose_port(None, 9000, 7687, "--bolt-port", ()) == 9000
     taken.add(9000)
-    assert machine.choose_port(None, 9000, 7687, "--bolt-port", ()) == 7687
+    assert ports.choose_port(None, 9000, 7687, "--bolt-port", ()) == 7687
 
 
 def test_a_free_port_is_chosen_when_the_usual_is_taken_or_spoken_for(taken: set[int]) -> None:
-    assert machine.choose_port(None, None, 7687, "--bolt-port", {7687}) == 50_000
+    assert ports.choose_port(None, None, 7687, "--bolt-port", {7687}) == 50_000
     taken.add(7687)
-    assert machine.choose_port(None, None, 7687, "--bolt-port", ()) == 50_000
+    assert ports.choose_port(None, None, 7687, "--bolt-port", ()) == 50_000
 
 
 def test_a_port_that_was_asked_for_is_that_port_or_an_error(taken: set[int]) -> None:
-    assert machine.choose_port(9000, 8000, 7687, "--bolt-port", {9000}) == 9000
+    assert ports.choose_port(9000, 8000, 7687, "--bolt-port", {9000}) == 9000
     taken.add(9000)
     with pytest.raises(PortTakenError, match=r"port 9000 .*--bolt-port"):
-        machine.choose_port(9000, 8000, 7687, "--bolt-port", ())
+        ports.choose_port(9000, 8000, 7687, "--bolt-port", ())
 
 
 def test_memory_that_nobody_gave_is_chosen_anew_by_the_size_of_the_store(
