@@ -209,6 +209,8 @@ def test_the_words_of_a_line_stand_at_its_end_that_fewer_lines_share() -> None:
     for edge, text in zip(fan_out.edges, texts, strict=True):
         assert text.attrib["text-anchor"] == "end"
         assert float(text.attrib["x"]) == pytest.approx(around[edge.target][0] - 14, abs=0.2)
+    (text,) = (each for each in elements(draw_paths(path((A, "r", B))), "text") if each.attrib["font-size"] == "10.5")
+    assert text.attrib["text-anchor"] == "end", "of one line at the second of its ends"
 
 
 @pytest.mark.parametrize("paths", [FORWARD, BACK, TALL], ids=["on", "back", "tall"])
