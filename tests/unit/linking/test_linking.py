@@ -132,11 +132,14 @@ def test_shorter_forms(text: str, id_: str, mention: str) -> None:
         ("who told them?", []),
         ("WHO TOLD THEM?", []),
         ("What Did Them Say To Them?", []),
+        ("Who Told Them tales?", []),
+        ("who plays in It ?", ["it"]),
+        ("which films did I like", []),
         ("I like films. Who is in it? Them!", []),
     ],
 )
 def test_a_function_word_with_a_capital_within_a_sentence_may_be_a_name(text: str, found: list[str]) -> None:
-    pool = [named("them", "Them"), named("who", "The Who"), named("what", "What")]
+    pool = [named(name.split()[-1].lower(), name) for name in ("Them", "The Who", "What", "It", "I")]
     assert [each.entity.id for each in FullTextLinker().rank(text, pool)] == found
 
 
@@ -257,9 +260,20 @@ def test_names_near_a_question_are_looked_for_by_words_of_three_letters_and_thei
     assert [text.count("~") for text, _ in graph.asked] == [32, 0]
 
 
-@pytest.mark.parametrize(("word", "name", "offered"), [("limabc", "Limxyz", True), ("limas", "Lixyz", False)])
-def test_a_name_is_offered_that_agrees_in_half_of_its_letters(word: str, name: str, offered: bool) -> None:
-    (found,) = PoolGraph(named("a", name)).run(find_nearest_names([f"where is {word}"]))
+@pytest.mark.parametrize(
+    ("words", "name", "offered"),
+    [
+        ("limabc", "Limxyz", True),
+        ("limas", "Lixyz", False),
+        ("montevideo limabc", "Limxyz", True),
+        ("newyrok", "New York", True),
+        ("northumberland york", "New York", False),
+    ],
+)
+def test_a_name_is_offered_that_agrees_in_half_of_its_letters_with_as_many_words(
+    words: str, name: str, offered: bool
+) -> None:
+    (found,) = PoolGraph(named("a", name)).run(find_nearest_names([f"where is {words}"]))
     assert bool(found) is offered
 
 
@@ -436,6 +450,7 @@ def test_a_mention_within_a_longer_one_that_is_no_whole_name() -> None:
         ("Who drove in Le mans?", "Le Mans", {"capitalised in the question", "a capitalised name in small letters"}),
         ("Empire of Rome", "Empire", set[str]()),
         ("which films are there", "Films", {"a word for a type, in small letters"}),
+        ("which short films are there", "Short Films", set[str]()),
         ("Which Films are there", "Films", {"capitalised in the question"}),
     ],
 )
@@ -463,6 +478,20 @@ def test_a_name_with_function_words_may_have_typos() -> None:
 )
 def test_words_and_names_of_four_to_a_hundred_characters_may_have_typos(text: str, name: str, is_found: bool) -> None:
     assert (find_mention(QuestionWords(text), named("a", name), 0.7) is not None) is is_found
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "mention"),
+    [
+        ("is Lima in Limma Ctiy", ["Limma City", "Lima"], "Lima"),
+        ("films by David Kieth Lynch", ["David Keith Lynch"], "David Kieth Lynch"),
+    ],
+)
+def test_typos_are_looked_for_where_no_name_stands_as_a_whole(text: str, names: list[str], mention: str) -> None:
+    words = QuestionWords(text)
+    found = find_mention(words, named("a", *names), 0.7)
+    assert found is not None
+    assert " ".join(token.text for token in words.tokens[found.start : found.end]) == mention
 
 
 def test_the_first_of_mentions_that_are_alike_is_taken() -> None:

@@ -30,7 +30,7 @@ from lodestar.models.linker.config import LinkedCandidates, LinkerConfig, Linker
 from lodestar.models.linker.training import CandidateScorer, LinkerObjective, linker_figures
 from lodestar.models.similarity import SimilarityWeights
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.text.verbalise import RelationWords
+from lodestar.models.text.verbalise import RelationMeaning, RelationWords
 from lodestar.models.training.objective import TrainingOptions
 
 NOTHING = np.zeros((1, len(RELATION_FEATURES)))
@@ -103,6 +103,25 @@ def test_a_candidate_whose_best_hop_fits_less_is_below_the_best_of_all() -> None
     weights = SimilarityWeights()
     assert found[:, 1] == pytest.approx([-0.2 * (1 + weights.support + weights.type), 0])
     assert found[:, 2] == pytest.approx([math.log(2) / 5, math.log(3) / 5])
+
+
+@pytest.mark.parametrize(
+    ("words", "number", "read", "reached"),
+    [
+        (RelationWords("", ("river",)), 1, 0.6, 0.6),
+        (RelationWords("capital", ("river",)), -1, 1.0, 0.8),
+        (RelationWords("", ("river",)), -1, 0.6, 0.25),
+        (RelationWords("", ("river",), RelationMeaning(forward=("capital",))), 1, 0.8, 0.6),
+    ],
+)
+def test_a_hop_is_read_in_the_phrase_that_fits_best_and_reaches_a_kind_or_nobody_knows_which(
+    words: RelationWords, number: int, read: float, reached: float
+) -> None:
+    """The texts are held against (1, 0): "river" is .6 of it, "capital" .8, and "river capital" all of it."""
+    kinds = cast(EntityTypes, SimpleNamespace(of=lambda *_: ()))
+    some = [Topic(Entity("a", "a"), mention="Lima", span=(8, 12), relations=(number,))]
+    (found,) = RelationFeatureExtractor({1: words}, kinds, VECTORS).features(["what is Lima"], [some])
+    assert found[0, 0] == pytest.approx(read + 0.5 * read + 0.4 * reached)
 
 
 def test_two_hundred_hops_of_a_candidate_are_looked_at() -> None:
