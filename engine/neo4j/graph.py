@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, repeat
 from typing import Any
 
@@ -159,10 +160,13 @@ def read_value_signatures(ids: Sequence[str]) -> Request[dict[str, EntitySignatu
 
 
 def expand_steps(expansions: Sequence[Expansion], fan_out: int, max_tails: int) -> Request[list[ExpansionResult]]:
-    """Take steps from sources of moderate degree: at most `fan_out` tails per source, `max_tails` per expansion."""
+    """Take steps from sources of moderate degree: at most `fan_out` tails per source, `max_tails` per expansion.
+
+    A tail counts for each source that leads to it.
+    """
 
     def decode(rows: Sequence[Row]) -> list[ExpansionResult]:
-        return [_decode_expansion(*row, fan_out=fan_out) for row in rows]
+        return _decode_expansions(rows, fan_out, max_tails)
 
     params = {
         "expansions": [_expansion_params(x) | {"inverse": x.step.inverse} for x in expansions],
@@ -179,7 +183,7 @@ def expand_values(
     """Take steps back from literals, through the first `max_triples` triples of each."""
 
     def decode(rows: Sequence[Row]) -> list[ExpansionResult]:
-        return [_decode_expansion(*row, fan_out=fan_out) for row in rows]
+        return _decode_expansions(rows, fan_out, max_tails)
 
     params = {
         "expansions": [_expansion_params(x) for x in expansions],
@@ -221,6 +225,17 @@ def expand_hub_step(expansion: Expansion, fan_out: int) -> Request[list[Expansio
         "value_chars": MAX_VALUE_CHARS,
     }
     return Request(template("expand_hub_step"), params, decode, names={"RELATION": expansion.type})
+
+
+def _decode_expansions(rows: Sequence[Row], fan_out: int, max_tails: int) -> list[ExpansionResult]:
+    """Return the results of expansions that share a query, cut where more than `max_tails` were read of one: several of
+    its sources may lead to the same tail.
+    """
+    num_tails: Counter[int] = Counter()
+    for key, _, tails, _ in rows:
+        num_tails[key] += len(tails)
+    results = (_decode_expansion(*row, fan_out=fan_out) for row in rows)
+    return [replace(each, cut=True) if num_tails[each.key] > max_tails else each for each in results]
 
 
 def _decode_expansion(

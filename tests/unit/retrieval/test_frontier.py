@@ -1,0 +1,190 @@
+"""What a step of a search reads, from which entities, and what the entities that it reaches propose; over a graph in
+memory."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from lodestar.engine.neo4j.graph import read_signatures
+from lodestar.engine.retrieval.frontier import Frontier, FrontierBounds, FrontierTree
+from lodestar.engine.steps import send_one
+from lodestar.engine.values import Entity, RelationStep, Topic
+
+from tests.fakes.memory_graph import MemoryGraph
+
+FILMS = MemoryGraph(
+    [
+        *(("heat", "actor", f"a{n}") for n in range(3)),
+        *((f"a{n}", "born", f"c{n}") for n in range(3)),
+        *((f"c{n}", "country", "land") for n in range(3)),
+        ("heat", "year", '"1995"'),
+        ("heat", "actor", '"uncredited"'),
+        ("a0", "award", "oscar"),
+        ("a1", "spouse", "c0"),
+        ("a2", "agent", "c1"),
+    ],
+    literals={'"1995"': "1995", '"uncredited"': "uncredited"},
+    related=("award",),
+)
+
+
+def tree_of(graph: MemoryGraph, *topics: str, max_hop: int = 4, **bounds: int) -> FrontierTree:
+    """Return a tree with the frontiers of these topics, as a search begins it."""
+    graph.requests.clear()
+    found: dict[str, Any] = {**graph.run(send_one(read_signatures(topics)))}
+    found |= {
+        id_: Topic(Entity(id_, graph.literals[id_], True), relations=tuple(graph.signature(id_)))
+        for id_ in topics
+        if id_ in graph.literals
+    }
+    graph.requests.clear()
+    return FrontierTree(found, FrontierBounds(**bounds), max_hop, graph.stored_as)
+
+
+def root(tree: FrontierTree, id_: str) -> Frontier:
+    found = tree.root(Entity(id_))
+    assert found is not None
+    return found
+
+
+def step(name: str) -> RelationStep:
+    return RelationStep(name.removeprefix("^"), name.startswith("^"))
+
+
+def walk(graph: MemoryGraph, tree: FrontierTree, topic: str, *names: str) -> Frontier:
+    at = root(tree, topic)
+    for name in names:
+        (at,) = graph.run(tree.expand([(at, step(name))]))
+    return at
+
+
+def ids(frontier: Frontier) -> list[str]:
+    return [end.id for end in frontier.ends]
+
+
+def proposed(graph: MemoryGraph, frontier: Frontier) -> set[str]:
+    return {str(each) for _, each in frontier.steps_on(graph.numbered)}
+
+
+def test_a_step_is_read_once_however_many_searches_take_it() -> None:
+    tree = tree_of(FILMS, "heat")
+    one, two = FILMS.run(tree.expand([(root(tree, "heat"), step("actor"))] * 2))
+    assert walk(FILMS, tree, "heat", "actor") is one is two
+    assert FILMS.requests == ["expand_steps"]
+    assert len(one.links) == 4
+
+
+@pytest.mark.parametrize(("max_sources", "ends", "cut"), [(2, ["c0", "c1"], True), (3, ["c0", "c1", "c2"], False)])
+def test_of_too_many_entities_the_first_are_walked_on_from_and_all_that_follows_is_cut(
+    max_sources: int, ends: list[str], cut: bool
+) -> None:
+    tree = tree_of(FILMS, "heat", max_sources=max_sources)
+    born = walk(FILMS, tree, "heat", "actor", "born")
+    assert (ids(born), born.cut) == (ends, cut)
+    land = walk(FILMS, tree, "heat", "actor", "born", "country")
+    assert (ids(land), land.cut) == (["land"], cut)
+    assert not walk(FILMS, tree, "heat", "actor").cut
+
+
+def test_values_are_read_from_by_a_query_of_their_own_and_no_step_leads_on_from_them_within_a_path() -> None:
+    tree = tree_of(FILMS, '"1995"', "heat")
+    nothing = walk(FILMS, tree, "heat", "year", "born")
+    assert (nothing.ends, nothing.at_mediator, FILMS.requests) == ((), False, ["expand_steps"])
+    FILMS.requests.clear()
+    steps = [(nothing, step("born")), (root(tree, '"1995"'), step("^year")), (root(tree, "heat"), step("actor"))]
+    assert [ids(each) for each in FILMS.run(tree.expand(steps))] == [[], ["heat"], ["a0", "a1", "a2", '"uncredited"']]
+    assert sorted(FILMS.requests) == ["expand_steps", "expand_values"]
+    assert ids(walk(FILMS, tree, '"1995"', "^year", "actor", "award")) == ["oscar"]
+
+
+@pytest.mark.parametrize(
+    ("hub_degree", "requests"),
+    [(3, ["expand_hub_step", "expand_steps"]), (2, ["expand_hub_step"]), (4, ["expand_steps"])],
+)
+def test_what_has_as_many_triples_as_the_bound_is_a_hub(hub_degree: int, requests: list[str]) -> None:
+    """Of the actors the first three have three triples each, and the fourth has two."""
+    triples = [*FILMS.triples, ("heat", "actor", "a3"), ("a3", "born", "c3")]
+    graph = MemoryGraph(triples, literals=FILMS.literals, related=("award", "born"))
+    tree = tree_of(graph, "heat", hub_degree=hub_degree)
+    walk(graph, tree, "heat", "actor")
+    graph.requests.clear()
+    assert sorted(ids(walk(graph, tree, "heat", "actor", "born"))) == ["c0", "c1", "c2", "c3"]
+    assert sorted(graph.requests) == requests
+
+
+@pytest.mark.parametrize(
+    ("proposers", "steps"),
+    [(1, {"born", "award"}), (2, {"born", "award", "spouse"}), (3, {"born", "award", "spouse", "agent"})],
+)
+def test_of_the_entities_that_a_step_reaches_the_first_propose_the_next(proposers: int, steps: set[str]) -> None:
+    found = walk(FILMS, tree_of(FILMS, "heat", proposers=proposers), "heat", "actor")
+    assert proposed(FILMS, found) == {"^actor", *steps}
+
+
+TWICE = MemoryGraph(
+    [
+        ("all", "has", "s0"),
+        ("all", "has", "s1"),
+        ("s0", "to", "x"),
+        ("s0", "to", "y"),
+        ("s1", "to", "y"),
+        ("s1", "to", "z"),
+    ]
+    + [(end, f"of {end}", "w") for end in "xyz"]
+)
+
+
+@pytest.mark.parametrize(
+    ("proposers", "max_tails", "hub_degree", "steps"),
+    [
+        (2, 9, 9, {"of x", "of y"}),
+        (3, 9, 9, {"of x", "of y", "of z"}),
+        (2, 2, 9, {"of x"}),
+        (2, 2, 1, {"of x"}),
+    ],
+)
+def test_sources_share_who_proposes_and_what_two_reach_may_propose_for_either_until_the_bound_is_reached(
+    proposers: int, max_tails: int, hub_degree: int, steps: set[str]
+) -> None:
+    """Of s0 the first end proposes, x, and of s1 y. The query that has both reads three ends at most of two, y twice."""
+    tree = tree_of(TWICE, "all", proposers=proposers, max_tails=max_tails, hub_degree=hub_degree)
+    found = walk(TWICE, tree, "all", "has", "to")
+    assert proposed(TWICE, found) == {"^to", *steps}
+    assert ids(found) == ["x", "y", "z"][:max_tails]
+    assert found.cut is (max_tails == 2)
+
+
+RECORDS = MemoryGraph(
+    [
+        ("ann", "job", "m1"),
+        ("m1", "at", "firm"),
+        ("m1", "since", "year"),
+        ("ann", "note", "m2"),
+        ("ann", "note", "bob"),
+        ("m2", "of", "firm"),
+    ],
+    names={name: name for name in ("ann", "firm", "year", "bob")},
+)
+
+
+def test_only_a_step_whose_ends_all_lack_a_name_leads_into_records() -> None:
+    tree = tree_of(RECORDS, "ann", "m1", max_hop=1)
+    job, note, record = walk(RECORDS, tree, "ann", "job"), walk(RECORDS, tree, "ann", "note"), root(tree, "m1")
+    assert [each.at_mediator for each in (job, note, record)] == [True, False, False]
+    assert (proposed(RECORDS, job), proposed(RECORDS, record)) == ({"at", "since"}, {"^job", "at", "since"})
+    assert proposed(RECORDS, note) == {"^note", "of"}, "at the end of the hop those without a name alone propose"
+    assert ids(walk(RECORDS, tree, "ann", "job", "at")) == ["firm"]
+    assert walk(RECORDS, tree, "ann", "job", "at").steps == (RelationStep("job", to_mediator=True), RelationStep("at"))
+
+
+def test_the_branching_of_a_path_is_the_relations_that_lead_on_at_each_hop() -> None:
+    """Two at Ann; at the record three, which is no place to choose, and so on at the firm: its two."""
+    tree = tree_of(RECORDS, "ann")
+    assert root(tree, "ann").log_branching() == pytest.approx(math.log(3))
+    assert walk(RECORDS, tree, "ann", "job").log_branching() == pytest.approx(math.log(3))
+    firm = walk(RECORDS, tree, "ann", "job", "at")
+    assert firm.log_branching() == pytest.approx(math.log(3) + math.log(3))
+    assert firm.log_branching({RECORDS.relations["at"]}) == pytest.approx(math.log(3) + math.log(2))
+    assert firm.log_branching({RECORDS.relations["note"]}) == pytest.approx(math.log(2) + math.log(3))
