@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
+from lodestar.engine.retrieval.subgraph.proposing import FloatArray, RelationQuery
 from lodestar.engine.retrieval.subgraph.walking import (
     SubgraphBounds,
     SubgraphExtractor,
@@ -109,6 +113,11 @@ def test_a_batch_is_one_disjoint_graph(
     assert np.array_equal(batch.node_questions[batch.heads], batch.triple_questions)
     assert np.array_equal(batch.node_questions[batch.tails], batch.triple_questions)
     assert len(batch.node_questions) == len(batch.entities) == len(batch.hops) == len(batch.left_out)
+    columns = (batch.heads, batch.relations, batch.tails, batch.entities, batch.hops, batch.left_out)
+    assert {column.dtype for column in columns} == {np.dtype(np.int64)}
+    for outside in (-1, len(asked)):
+        with pytest.raises(IndexError):
+            batch[outside]
     for query, subgraph in zip(asked, batch, strict=True):
         assert not subgraph.is_literal[subgraph.heads].any()
         assert subgraph.num_triples <= query.bounds.question_triples
@@ -201,3 +210,72 @@ def test_where_not_all_fit_half_goes_to_the_most_wanted() -> None:
     nodes, counts = np.zeros(3, dtype=np.int64), np.array([9, 9, 9])
     limits, _ = limit_reads(nodes, counts, SubgraphBounds(), 18)
     assert limits.tolist() == [9, 6, 3]
+
+
+def test_half_is_shared_alike_also_where_a_node_has_more_relations_than_triples_may_be_read_of_it() -> None:
+    """The 101st relation of the first node has none. Of 216 triples 108 are shared alike: one each of the first 100, two
+    of each other; of the other 108 the first two take 48 and the third what is left, 12."""
+    nodes, counts = np.array([0] * 101 + [1, 1, 2, 2]), np.array([1] * 101 + [50] * 4)
+    limits, left_out = limit_reads(nodes, counts, SubgraphBounds(node_triples=100), 216)
+    assert limits.tolist() == [*([1] * 100), 0, 50, 50, 14, 2]
+    assert left_out[-5:].tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0], [0, 0, 36], [0, 0, 48]]
+
+
+def star(*counts: int) -> MemoryGraph:
+    """A node with so many triples of each relation."""
+    return MemoryGraph([("a", f"r{n:02}", f"{n}.{end}") for n, count in enumerate(counts) for end in range(count)])
+
+
+@pytest.mark.parametrize(
+    ("counts", "hub_degree", "is_hub"),
+    [((4, 1), 3, False), ((5, 1), 3, True), ([2] * 23 + [1] * 3, 2, False), ([2] * 24 + [1] * 2, 2, True)],
+)
+def test_a_hub_has_too_many_triples_for_the_relations_wanted_of_which_no_more_than_25_count(
+    counts: Sequence[int], hub_degree: int, is_hub: bool
+) -> None:
+    """Twice three for two relations; 25 times two for 26."""
+    graph = star(*counts)
+    (subgraph,) = extract(graph, [SubgraphQuery("", ("a",), 1, SubgraphBounds(fan_out=1))], hub_degree)
+    assert subgraph.num_triples == len(counts)
+    assert graph.requests[1:] == (["read_hub_neighbours"] * len(counts) if is_hub else ["read_neighbours"])
+
+
+def test_only_triples_that_are_wanted_are_asked_for() -> None:
+    graph = star(3, 3, 3)
+    extract(graph, [SubgraphQuery("", ("a",), 1, SubgraphBounds(node_triples=2))], 1)
+    assert graph.requests[1:] == ["read_hub_neighbours"] * 2
+    both = MemoryGraph(
+        [("a", "alpha", f"t{n}") for n in range(3)]
+        + [(f"h{n}", "alpha", "a") for n in range(2)]
+        + [(f"h{n}", "beta", "a") for n in range(3)]
+    )
+    parts: list[dict[str, Any]] = []
+    read_neighbours = both._read_neighbours
+    both._read_neighbours = lambda params, names: parts.extend(params["parts"]) or read_neighbours(params, names)  # type: ignore[method-assign, func-returns-value]
+    extract(both, [SubgraphQuery("", ("a",), 1, SubgraphBounds(fan_out=2))], 9)
+    assert parts == [{"id": "a", "leaving": {"alpha": 2}, "entering": {"alpha": 2, "beta": 2}}]
+
+
+def test_nothing_is_asked_without_topics() -> None:
+    graph = star(1)
+    assert [subgraph.num_nodes for subgraph in extract(graph, [SubgraphQuery("", ())], 9)] == [0]
+    assert graph.requests == []
+
+
+def test_triples_of_a_node_with_itself_are_a_subgraph() -> None:
+    graph = MemoryGraph([("a", "alpha", "a"), ("a", "beta", "a")])
+    (subgraph,) = extract(graph, [SubgraphQuery("", ("a",))], 9)
+    assert plain(subgraph).triples == {("a", 1, "a"), ("a", 2, "a")}
+
+
+def test_a_proposer_is_told_the_question_with_the_names_of_its_topics() -> None:
+    asked: list[tuple[str, tuple[str, ...], list[int]]] = []
+
+    class Noting(NumberProposer):
+        def score(self, queries: Sequence[RelationQuery]) -> list[FloatArray]:
+            asked.extend((query.question, query.topics, query.relations.tolist()) for query in queries)
+            return super().score(queries)
+
+    graph = MemoryGraph([("a", "alpha", "bare"), ("b", "beta", "bare")], {"a": "A", "b": "B"})
+    extract(graph, [SubgraphQuery("what", ("b", "bare", "nowhere", "a", "b"), 1)], 9, Noting())
+    assert asked[0] == ("what", ("B", "A"), [-2, -1, 1, 2])

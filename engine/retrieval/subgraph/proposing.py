@@ -47,7 +47,7 @@ class RelationProposer(Protocol):
 
 def best_relations(relations: Ints, scores: FloatArray, num_relations: int) -> Ints:
     """Return the at most `num_relations` best, best first; equal scores by number, leaving before entering."""
-    order = np.lexsort((relations < 0, np.abs(relations), -scores))
+    order = np.lexsort((-relations, np.abs(relations), -scores))
     return relations[order[:num_relations]]
 
 

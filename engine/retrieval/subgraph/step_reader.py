@@ -109,7 +109,7 @@ class ReadPlan:
 
 @dataclass(frozen=True, slots=True)
 class StepTriples:
-    """The triples that were read in one step, (num_rows,) each, sorted by source and relation.
+    """The triples that were read in one step, (num_rows,) each, sorted by source.
 
     sources, neighbours: numbers of entities. relations: signed. positions: place among those of the same source and
     relation, 0 where all triples of the source were read. wholes: sorted entities of which all were read.
@@ -206,14 +206,14 @@ class StepReader:
         relation = np.concatenate([none, *(a.relations for a in answers)])
         neighbour = np.concatenate([none, *(n[a.neighbours] for n, a in zip(numbers, answers, strict=True))])
         position = np.concatenate([none, *(a.positions for a in answers)])
-        order = np.argsort(source, kind="stable")
+        order = np.argsort(source)
         return StepTriples(source[order], relation[order], neighbour[order], position[order], wholes)
 
     def _hubs(self, wanted: Mapping[int, Mapping[int, int]]) -> set[int]:
         """Return those of the entities that have too many edges to be looked at for the relations wanted."""
         entities = np.array(list(wanted), dtype=np.int64)
         owners, _, counts = self.entities.groups(entities)
-        degrees = np.bincount(owners, weights=counts, minlength=1)
+        degrees = np.bincount(owners, weights=counts)
         return {
             entity
             for entity, limits in wanted.items()
@@ -236,5 +236,5 @@ def _unite_plans(plans: Sequence[ReadPlan]) -> tuple[Ints, dict[int, dict[int, i
             plan.entities[rows].tolist(), plan.relations[rows].tolist(), plan.limits[rows].tolist(), strict=True
         ):
             limits = wanted[entity]
-            limits[relation] = max(limit, limits.get(relation, 0))
+            limits[relation] = max(limit, limits.get(relation, limit))
     return np.setdiff1d(entities[whole], in_part), wanted

@@ -69,12 +69,12 @@ def limit_reads(nodes: Ints, counts: Ints, bounds: SubgraphBounds, room: int) ->
     """
     by_relation = np.minimum(counts, bounds.fan_out)
     by_node = by_relation.copy()
-    kinds, place = np.unique(nodes, return_inverse=True)
-    totals = np.bincount(place, weights=by_relation, minlength=len(kinds))
+    _, place = np.unique(nodes, return_inverse=True)
+    totals = np.bincount(place, weights=by_relation)
     for kind in np.flatnonzero(totals > bounds.node_triples):
         groups = np.flatnonzero(place == kind)
         by_node[groups] = share_reads(by_relation[groups], bounds.node_triples)
-    alike = share_reads(by_node, room if by_node.sum() <= room else (room + 1) // 2)
+    alike = share_reads(by_node, (room + 1) // 2)
     left = by_node - alike
     limits = alike + np.clip(room - alike.sum() - (np.cumsum(left) - left), 0, left)
     return limits, np.stack([counts - by_relation, by_relation - by_node, by_node - limits], axis=1)
@@ -152,7 +152,7 @@ class SubgraphExtractor:
             for g, (_, relations, _) in zip(growing, groups, strict=True)
         ]
         if self.proposer is None:
-            chosen = [relations[np.lexsort((relations < 0, np.abs(relations)))] for relations in candidates]
+            chosen = [relations[np.lexsort((-relations, np.abs(relations)))] for relations in candidates]
         else:
             asked = [
                 RelationQuery(g.query.question, g.topic_names, relations)
@@ -199,9 +199,7 @@ class _Growing:
             return self.nodes[:0]
         reached = ~self.is_walked & ~self.entities.is_literal[self.nodes]
         if out_of_mediators:
-            reached &= (self.hops == hop) & self.entities.is_mediator[self.nodes]
-        else:
-            reached &= self.hops < hop
+            reached &= self.entities.is_mediator[self.nodes]
         self.is_walked |= reached
         return self.nodes[reached]
 
@@ -215,7 +213,7 @@ class _Growing:
         served = np.lexsort((self.entities.ranks()[node], place))
         node, relation, count = node[served], relation[served], count[served]
         later = self.query.num_hops - 1 if hop < self.query.num_hops else 0
-        room = max((self.query.bounds.question_triples >> later) - self.triples.shape[1], 0)
+        room = (self.query.bounds.question_triples >> later) - self.triples.shape[1]
         limits, left_out = limit_reads(node, count, self.query.bounds, room)
         np.add.at(self.left_out, np.searchsorted(self.nodes, node), left_out)
         unread = np.zeros(len(self.nodes), dtype=np.int64)
