@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain, ChainStep
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.linking.topics import Candidates, look_up_topics
 from lodestar.engine.stages import Retriever
-from lodestar.engine.steps import Steps
+from lodestar.engine.steps import CostAttribution, Steps
 from lodestar.engine.values import Entity, Path, Question, RelationStep, Scored, Topic, Triple
 
 from tests.fakes.memory_graph import MemoryGraph
+
+T = TypeVar("T")
 
 CERTAIN = Calibration("logit", 0.0, 50.0)
 """Every item is right."""
@@ -65,3 +67,17 @@ def retrieved(
         return (yield from retriever.retrieve(topics, top_k))
 
     return [each.cut_to(top_k) for each in graph.run(steps())]
+
+
+def note_costs(steps: Steps[T], said: list[tuple[str, float | None]]) -> Steps[T]:
+    """Run steps and write down what they charge to which stage."""
+    answer: Any = None
+    while True:
+        try:
+            asked = steps.send(answer)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+        if isinstance(asked, CostAttribution):
+            said.append((asked.stage, asked.seconds))
+        answer = yield asked

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.linking.topics import look_up_topics
 from lodestar.engine.pipeline import ReorganisedRetriever
 from lodestar.engine.reorganising.rescoring import ShortlistRescorer
 from lodestar.engine.retrieval.beam import BeamSearch
@@ -18,7 +19,7 @@ from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer
-from tests.made.evidence import retrieved
+from tests.made.evidence import note_costs, retrieved
 
 WORLD = MemoryGraph(
     [
@@ -156,6 +157,42 @@ def test_what_scores_less_than_the_worst_result_by_no_more_than_the_slack_is_wal
     beam = BeamSearch({1: "r", 2: "s"}, ShortestFirst(), beam_width=1, slack=slack)
     (found,) = retrieved(MemoryGraph([("a", "r", "b"), ("b", "s", "c")]), beam, [Question("?", ("a",))], 1)
     assert [str(path) for _, path in found.walked] == walked
+
+
+class Listed:
+    """Scores paths by a list; the others are not walked. Two seconds of each call are those of an encoder."""
+
+    def __init__(self, **scores: float) -> None:
+        self.encoding_s = 5.0
+        self._scores = {" → ".join(steps): score for steps, score in scores.items()}
+
+    def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
+        self.encoding_s += 2.0
+        each = [[self._scores.get(str(path), -np.inf) for path in query.paths] for query in queries]
+        return [PathScores(*[np.array(scores, dtype=np.float32)] * 2) for scores in each]
+
+
+def test_the_last_step_is_walked_where_its_path_is_among_the_best_results() -> None:
+    """After two hops the two best results are r and r → t: −1 and −1.5. Of the last steps u is better, and v is not."""
+    scorer = Listed(r=-1, s=-2, rt=-1.5, rw=-1.6, rtu=-1.2, rtv=-1.55)
+    graph = MemoryGraph(
+        [("a", "r", "b"), ("a", "s", "g"), ("b", "t", "c"), ("b", "w", "f"), ("c", "u", "d"), ("c", "v", "e")]
+    )
+    beam = BeamSearch(graph.numbered, scorer, beam_width=2, max_hop=3)
+    (found,) = retrieved(graph, beam, [Question("?", ("a",))], 2)
+    assert [str(path) for _, path in found.walked] == ["r", "s", "r → t", "r → w", "r → t → u"]
+    assert [(str(item.value.relation_path), round(item.score, 3)) for item in found.items] == [
+        ("r", -1.0),
+        ("r → t → u", -1.2),
+    ]
+
+
+def test_what_a_search_takes_is_charged_hop_by_hop_and_what_its_encoder_takes_to_that() -> None:
+    graph = MemoryGraph([("a", "r", "b")])
+    linked = graph.run(look_up_topics([Question("?", ("a",))], [()]))
+    said: list[tuple[str, float | None]] = []
+    graph.run(note_costs(BeamSearch(graph.numbered, Listed(r=-1), max_hop=1).retrieve(linked, 1), said))
+    assert said == [("score 1", None), ("encode", 2.0), ("hop 1", None), ("ground", None)]
 
 
 def test_of_equal_scores_the_first_topic_by_id_is_carried_on_then_the_first_relation() -> None:

@@ -11,10 +11,12 @@ import pytest
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence.extras import graph_token
 from lodestar.engine.linking.topics import look_up_topics
 from lodestar.engine.relations.words import split_relation_name
 from lodestar.engine.reorganising.choosing_ends import EndSelector
 from lodestar.engine.retrieval.beam import BeamSearch
+from lodestar.engine.retrieval.growing import GrowingRetriever
 from lodestar.engine.retrieval.triples import NOTHING, GraphRelations, SubgraphScorer, TripleRetriever
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import Path, Question, Scored, Triple
@@ -25,7 +27,7 @@ from lodestar.models.text.vectors import TextVectors
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_encoder import WordEncoder
 from tests.fakes.word_scorer import WordScorer
-from tests.made.evidence import chain_of, evidence_of, retrieved
+from tests.made.evidence import chain_of, evidence_of, note_costs, retrieved
 
 SCORES = {
     ("film", "actor", "ann"): 3.0,
@@ -107,6 +109,55 @@ def test_as_many_are_returned_as_are_kept_or_asked_for(keep: int, top_k: int, nu
         return (yield from TripleRetriever(by, keep=keep).retrieve(linked, top_k))
 
     assert triples(GRAPH.run(steps())[0]) == best("film")[:num]
+
+
+class KnownGrowth(KnownScores):
+    """Grows whole subgraphs; what leads home is pruned. Each question has its number as its token."""
+
+    def grow(self, columns: TripleColumns, is_literal: Any, question_of: Any) -> Any:
+        assert is_literal.tolist() == [False] * len(columns.names)
+        logits = self.score(columns)
+        home = [text.split()[-1] == "home" for text in columns.relations]
+        is_kept = np.array([not home[relation] for relation in columns.relation_of], dtype=np.bool_)
+        tokens = [(float(number),) for number in range(len(columns.questions))]
+        assert sorted(set(question_of.tolist())) == [0, 2], "nothing is around the second"
+        return SimpleNamespace(logits=logits, is_kept=is_kept, tokens=tokens)
+
+
+def test_what_grows_and_is_not_pruned_is_found_the_best_first() -> None:
+    model = KnownGrowth(SubgraphOptions())
+    words = {number: split_relation_name(name) for number, name in GRAPH.numbered.items()}
+    vectors = TextVectors(WordsAndTokens())
+    growing = GrowingRetriever(
+        GraphRelations(GRAPH.numbered, words, {}), vectors, cast(Any, model), keep=2, max_topics=3, min_link=0.1
+    )
+    linked = GRAPH.run(look_up_topics([asked("film"), asked("nowhere"), asked("town")], [(), (), ()]))
+    for top_k, num in ((1, 2), (9, 6)):
+        found = GRAPH.run(growing.retrieve(linked, top_k))
+        assert triples(found[0]) == best("film")[:num]
+        near = [("m1", "of", "bob"), ("film", "actor", "bob"), ("film", "year", "m1")]
+        assert [triples(each) for each in found[1:]] == [[], near[: max(top_k, 2)]]
+        assert [graph_token(each) for each in found] == [(0.0,), (1.0,), (2.0,)]
+        assert {each.calibration for each in found} == {Calibration("logit", 2.0, -1.0, of="triple")}
+    assert growing.names == GRAPH.numbered
+    assert [[topic.entity.id for topic in growing.topics(each)] for each in linked] == [["film"], [], ["town"]]
+
+
+def test_what_the_encoder_takes_while_triples_are_found_is_charged_to_it() -> None:
+    """Of 5 seconds before and 2 while they are scored the 2; what the words of the graph take here is next to nothing."""
+    by, model = scorer()
+    vectors = cast(Any, by)._vectors
+    vectors.encoding_s = 5.0
+
+    def score(columns: TripleColumns) -> np.ndarray[Any, np.dtype[np.float32]]:
+        vectors.encoding_s += 2.0
+        return KnownScores.score(model, columns)
+
+    model.score = score  # type: ignore[method-assign]
+    said: list[tuple[str, float | None]] = []
+    linked = GRAPH.run(look_up_topics([asked("film")], [()]))
+    GRAPH.run(note_costs(TripleRetriever(by, keep=9).retrieve(linked, 1), said))
+    assert said == [("encode", pytest.approx(2.0, abs=1.0))]
 
 
 def test_parallel_triples_count_as_one_where_they_are_merged() -> None:

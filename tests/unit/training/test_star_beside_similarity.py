@@ -110,7 +110,6 @@ def test_a_checkpoint_scores_beside_the_similarity_it_learned_beside(tmp_path: P
     checkpoint = read_checkpoint(trained(tmp_path, 0.5))
     assert checkpoint.description.similarity == 0.5
     words = words_of(MINING)
-    model = StarModel(checkpoint)
 
     def vectors_of(description: ModelDescription) -> TextVectors:
         assert description.encoder == str(tmp_path / "encoder")
@@ -119,12 +118,18 @@ def test_a_checkpoint_scores_beside_the_similarity_it_learned_beside(tmp_path: P
     paths = tuple(RelationPath((RelationStep(relation),)) for relation in ("capital", "borders"))
     topic = Topic(Entity("p", "Peru"), mention="Peru", matched_name="Peru")
     query = PathQuery("What is the capital of Peru?", (topic, topic), paths, (1.0, 1.0))
-    (both,) = star_scorer(words, model, vectors_of).score([query])
     alone = replace(checkpoint, description=replace(checkpoint.description, similarity=0.0))
-    (own,) = star_scorer(words, StarModel(alone), vectors_of).score([query])
-    (beside,) = SimilarityScorer(words, SentenceEncoder(str(tmp_path / "encoder"))).score([query])
-    assert both.stop == pytest.approx(own.stop + 0.5 * UNIT * beside.stop, abs=1e-4)
-    assert both.extend == pytest.approx(own.extend + 0.5 * UNIT * beside.extend, abs=1e-4)
+    by_itself = star_scorer(words, StarModel(alone), vectors_of)
+    (own,) = by_itself.score([query])
+    assert by_itself.encoding_s == by_itself.model.encoding_s
+    for meaning, weights in ((False, None), (True, PEOPLE)):
+        told = replace(checkpoint, description=replace(checkpoint.description, meaning=meaning))
+        scorer = star_scorer(words, StarModel(told), vectors_of)
+        (both,) = scorer.score([query])
+        (beside,) = SimilarityScorer(words, SentenceEncoder(str(tmp_path / "encoder")), weights=weights).score([query])
+        assert both.stop == pytest.approx(own.stop + 0.5 * UNIT * beside.stop, abs=1e-4)
+        assert both.extend == pytest.approx(own.extend + 0.5 * UNIT * beside.extend, abs=1e-4)
+        assert scorer.encoding_s > scorer.model.encoding_s > 0
 
 
 def test_a_general_checkpoint_says_so(tmp_path: Path) -> None:
