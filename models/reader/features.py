@@ -114,7 +114,7 @@ def way_features(ways: SourceChainColumns) -> Floats:
         on * (hops == 1),
         ~leads_on,
         ends,
-        np.log(np.maximum(np.bincount(ways.candidate, minlength=ways.num_candidates), 1))[ways.candidate],
+        np.log(np.bincount(ways.candidate)[ways.candidate]),
         ways.similarity[chain],
         ways.similarity[chain] - similar[of],
         ways.kind[chain],
@@ -131,7 +131,7 @@ def _plan(ways: SourceChainColumns) -> tuple[Floats, Floats]:
         return np.zeros(len(ways.chain)), np.zeros(len(ways.chain))
     best = _largest(ways.plan, ways.question, len(ways.num_topics))
     behind = ways.plan - best[ways.question]
-    total = np.bincount(ways.question, weights=np.exp(behind), minlength=len(best))
+    total = np.bincount(ways.question, weights=np.exp(behind))
     log = behind - np.log(total[ways.question])
     return np.maximum(log, -SPAN)[ways.chain], np.maximum(behind, -SPAN)[ways.chain]
 
@@ -139,7 +139,7 @@ def _plan(ways: SourceChainColumns) -> tuple[Floats, Floats]:
 def _met(ways: SourceChainColumns) -> Floats:
     most = int(ways.topic.max(initial=0)) + 1
     pairs = np.unique(ways.candidate * most + ways.topic[ways.chain])
-    topics = np.bincount(pairs // most, minlength=ways.num_candidates)
+    topics = np.bincount(pairs // most)
     num = np.maximum(ways.num_topics, 1)[ways.question[ways.chain]]
     return (topics[ways.candidate] - 1) / num
 

@@ -110,7 +110,7 @@ def fit_reader(sets: Sequence[ReaderTrainingSet], *, power: float = 1.0, learn_p
         part = _fit_weights(sets, power, leave_out=fold, start=fitted)
         held_out += [_firsts(each, part, np.arange(len(each)) % FOLDS == fold) for each in sets]
     answers, right = (np.concatenate(each) for each in zip(*held_out, strict=True))
-    calibration = fit_logistic_regression(answers, right, np.full(len(right), 1 / max(len(right), 1)), PENALTY)
+    calibration = fit_logistic_regression(answers, right, np.full(len(right), 1 / len(right)), PENALTY)
     return replace(fitted, plan=plan, calibration=calibration)
 
 
@@ -165,7 +165,7 @@ def fit_logistic_regression(
     for _ in range(40):
         p = sigmoid(np.clip(z @ beta, -30, 30))
         gradient = z.T @ (weights * (p - y)) + ridge * beta
-        hessian = (z * (weights * np.maximum(p * (1 - p), 1e-6))[:, None]).T @ z + np.diag(ridge + 1e-9)
+        hessian = (z * (weights * p * (1 - p))[:, None]).T @ z + np.diag(ridge + 1e-9)
         step = np.linalg.solve(hessian, gradient)
         beta = beta - step * min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-12))
         if np.abs(step).max() < 1e-7:
@@ -179,14 +179,12 @@ def _fit_weights(
 ) -> Reader:
     """Fit w and b of each source, then v over all; without one question in `FOLDS` where one is left out, which is
     fitted in a single round from `start`."""
-    rows, candidate_weights = [], []
+    candidate_weights = []
     for each in sets:
         of = np.repeat(np.arange(len(each)), np.diff(each.starts))
         sizes = np.maximum(np.diff(each.starts), 1)[of].astype(np.float64)
-        used = np.ones(len(of), dtype=np.bool_) if leave_out < 0 else of % FOLDS != leave_out
-        weight = np.where(used, sizes**-power, 0.0)
+        weight = np.where(of % FOLDS != leave_out, sizes**-power, 0.0)
         candidate_weights.append(weight / max(weight.sum(), 1e-12) * len(each))
-        rows.append(used)
     right = np.concatenate([each.is_right for each in sets]).astype(np.float64)
     weights = np.concatenate(candidate_weights)
     weights /= weights.sum()

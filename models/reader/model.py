@@ -97,7 +97,7 @@ class Reader:
             each, which = best_ways(x @ mine.weights + mine.bias, ways.candidate, ways.num_candidates)
             scores.append(each * (mine.share if self.trained else 1 / len(sources)))
             best.append(which)
-            chains.append(np.where(which < 0, -1, np.append(ways.chain, -1)[which]))
+            chains.append(np.append(ways.chain, -1)[which])
         logits = np.sum(scores, axis=0) + self.bias if scores else np.zeros(0)
         if self.trained:
             seen = {name if name in self.sources else kind for name, kind, _ in sources}
@@ -138,16 +138,16 @@ class Reader:
             raise ValueError("the reader's weights are of other features than those that are computed here")
         sources = {
             name: SourceWeights(
-                np.array(each["weights"], dtype=np.float64),
+                np.array(each["weights"]),
                 float(each["bias"]),
                 float(each["share"]),
-                np.array(each["calibration"], dtype=np.float64),
+                np.array(each["calibration"]),
             )
             for name, each in data["sources"].items()
         }
         if any(each.weights.shape != (len(NAMES),) for each in sources.values()):
             raise ValueError(f"expected {len(NAMES)} weights of each source of the reader")
-        return cls(sources, float(data["bias"]), np.array(data["calibration"], dtype=np.float64))
+        return cls(sources, float(data["bias"]), np.array(data["calibration"]))
 
 
 def shipped_reader() -> Reader:
@@ -191,5 +191,5 @@ def best_ways(scores: Floats, candidate: Ints, num_candidates: int) -> tuple[Flo
 
 def sigmoid(z: Floats) -> Floats:
     """Return 1 / (1 + e^−z)."""
-    found: Floats = 1 / (1 + np.exp(-np.clip(z, -500, 500)))
+    found: Floats = 1 / (1 + np.exp(-np.clip(z, -500, None)))
     return found

@@ -55,7 +55,7 @@ class _Paths:
         groups = np.cumsum([0, *(len(vectors) for vectors, _ in sets)])
         tables = np.cumsum([0, *(len(ways.hop_vectors) for _, ways in sets)])
         most = max((ways.path.shape[1] for _, ways in sets), default=0)
-        hops = np.full((sum(len(ways.path) for _, ways in sets), most), -1, dtype=np.int64)
+        hops = np.full((sum(len(ways.path) for _, ways in sets), most), -1)
         start = 0
         for (_, ways), shift in zip(sets, tables, strict=False):
             num_paths, width = ways.path.shape
@@ -93,7 +93,7 @@ def fit_plan(sets: Sequence[tuple[npt.NDArray[np.floating[Any]], SourceChainColu
         highest = np.full(num_groups, -np.inf)
         np.maximum.at(highest, paths.group, scores)
         powers = np.exp(scores - highest[paths.group])
-        shares = powers / np.bincount(paths.group, weights=powers, minlength=num_groups)[paths.group]
+        shares = powers / np.bincount(paths.group, weights=powers)[paths.group]
         error = np.where(known[paths.group], shares - target, 0.0) / known.sum()
         last = paths.hops[np.arange(len(error)), np.maximum(paths.length - 1, 0)]
         ended = last >= 0

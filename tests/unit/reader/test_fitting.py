@@ -21,7 +21,7 @@ from lodestar.models.reader.fitting import (
     fit_logistic_regression,
     fit_reader,
 )
-from lodestar.models.reader.model import Reader, SourceWeights
+from lodestar.models.reader.model import Reader, SourceWeights, answer_features
 from lodestar.models.training.description import TrainingDataRecord
 
 BY_CHAIN = SourceWeights(np.where([name == "chain" for name in NAMES], 1.0, 0.0), 0.0)
@@ -298,6 +298,14 @@ def test_the_first_answers_are_of_those_asked_that_have_candidates() -> None:
     answers, right = _firsts(readings, reader, np.array([True, True, True, False]))
     assert answers[:, :2].tolist() == [[3.0, 4.0], [2.0, 1.0]]
     assert right.tolist() == [1.0, 0.0]
+
+
+def test_a_candidate_without_a_way_is_of_no_chain() -> None:
+    """It has −6, and the second candidate, of the second chain, is ahead of it by 7."""
+    reader = Reader({"a": BY_CHAIN}, trained=True)
+    read = reader.read(make_readings(Asked([[-5.0], [1.0], []])).sources)
+    assert answer_features(read, np.array([1, 2]))[:2].tolist() == [1.0, 7.0]
+    assert reader.read([]).logits.shape == (0,)
 
 
 def test_confidence_is_calibrated_on_questions_left_out() -> None:

@@ -72,6 +72,28 @@ def test_it_learns_from_several_sets_as_from_one() -> None:
     np.testing.assert_allclose(halves.steps, one.steps, atol=1e-3)
 
 
+def test_sets_whose_longest_paths_have_other_lengths_are_learned_from_together() -> None:
+    """The paths of one question have one hop, and those of the others up to two: the same as with room for two."""
+    path = np.where(np.tile([True, False], (len(PATHS), 1)), PATHS, -1)
+    plans = [
+        fit_plan(
+            [(ASKED[:1], replace(columns(1), path=path[:, :width]), right()[:5]), (ASKED[1:], columns(2), right()[5:])]
+        )
+        for width in (1, 2)
+    ]
+    for name in ("last", "steps", "length"):
+        np.testing.assert_array_equal(*(getattr(plan, name) for plan in plans))
+
+
+def test_what_three_of_four_ask_for_has_a_probability_of_three_quarters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All ask in the same words, and there is time to learn it."""
+    monkeypatch.setattr(planning, "STEPS", 1_000)
+    wanted = np.zeros((4, len(PATHS)))
+    wanted[np.arange(4), [1, 1, 1, 2]] = 1.0
+    scores = fit_plan([(ASKED[[0, 0, 0, 0]], columns(4), wanted.ravel())]).score(ASKED[:1], columns(1))
+    assert (np.exp(scores) / np.exp(scores).sum())[[1, 2]] == pytest.approx([0.75, 0.25], abs=0.02)
+
+
 def test_questions_without_a_right_path_teach_nothing() -> None:
     plan = fit_plan([(ASKED, columns(3), np.zeros(15))])
     assert not plan.score(ASKED, columns(3)).any()

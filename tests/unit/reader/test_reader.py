@@ -30,9 +30,12 @@ from lodestar.models.reader.fitting import (
 )
 from lodestar.models.reader.model import ABSENT, ANSWER_FEATURES, Reader, SourceWeights, answer_features, shipped_reader
 from lodestar.models.text.vectors import TextVectors
+from lodestar.models.training.description import BadCheckpointError
+from lodestar.models.whole_file import file_sha256
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.evidence import evidence_of, leads, ranked
+from tests.made.trainings import train_sets
 
 FILM, BY, OTHER, YEAR = (Entity(name, name) for name in ("film", "director", "other film", "1999"))
 WORDS_OF = {name: split_relation_name(name) for name in ("directed_by", "year")}
@@ -286,6 +289,18 @@ def test_a_source_that_found_nothing_counts_as_one_without_a_way() -> None:
     assert read.logits == pytest.approx([0.5 + 0.5 * ABSENT] * 3)
 
 
+def test_a_source_counts_by_its_name_or_by_its_kind_and_shipped_ones_alike() -> None:
+    """Of a reader of your own a source without a way is −6 · share; shipped weights know nothing of what is missing."""
+    by_kind, named = (SourceWeights(np.zeros(len(NAMES)), bias, 0.5) for bias in (1.0, 4.0))
+    evidence = [one_hop()]
+    ((_, _, ways),) = make_reader_columns(find_candidates(evidence), evidence, WORDS_OF, vectors())
+    sources = {"triple": by_kind, "star": named}
+    for trained, alone, both in ((True, 0.5 * 1.0 + 0.5 * ABSENT, 0.5 * 1.0 + 0.5 * 4.0), (False, 1.0, 2.5)):
+        reader = Reader(sources, trained=trained)
+        assert reader.read([("gnn", "triple", ways)]).logits == pytest.approx([alone] * 3)
+        assert reader.read([("gnn", "triple", ways), ("star", "triple", ways)]).logits == pytest.approx([both] * 3)
+
+
 def test_the_weights_that_come_with_lodestar_know_both_kinds_of_evidence() -> None:
     shipped = shipped_reader()
     assert set(shipped.sources) == {"chain", "triple"}
@@ -337,6 +352,42 @@ def test_a_checkpoint_comes_back_as_it_was_written(tmp_path: Path) -> None:
     for name in ("last", "steps", "length"):
         assert np.array_equal(getattr(after.plan, name), getattr(before.plan, name))
     assert [each.id for each in answerer(after).answer_batch([two_hops()])[0].entities] == ["other film"]
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "message"),
+    [
+        ("weights", (1, len(NAMES) - 1), "of other features"),
+        ("weights", (2, len(NAMES)), "of other features"),
+        ("features", (), "of other features"),
+        ("bias", (1,), "of another number of sources"),
+        ("share", (2,), "of another number of sources"),
+        ("answers", (len(ANSWER_FEATURES),), "in another way: train it again"),
+        ("answers", None, "in another way: train it again"),
+    ],
+)
+def test_a_checkpoint_of_other_weights_is_refused(
+    name: str, shape: tuple[int, ...] | None, message: str, tmp_path: Path
+) -> None:
+    import torch
+    from lodestar.models.reader.kind import KIND, ReaderConfig
+    from lodestar.models.training.kind import CheckpointOpenOptions
+    from safetensors.torch import load_file, save_file
+
+    made = readings([one_hop(), two_hops()], [BY, OTHER])
+    train_sets(KIND, ReaderConfig(encoder=""), [made], [made], tmp_path)
+    weights, described = tmp_path / "weights" / "model.safetensors", tmp_path / "reader.json"
+    columns, said = load_file(weights), json.loads(described.read_text(encoding="utf-8"))
+    if name == "features":
+        said["features"] = said["features"][::-1]
+    else:
+        del columns[name]
+        columns |= {} if shape is None else {name: torch.zeros(shape)}
+    save_file(columns, weights)
+    said["files"] = {"weights/model.safetensors": file_sha256(weights)}
+    described.write_text(json.dumps(said), encoding="utf-8")
+    with pytest.raises(BadCheckpointError, match=message):
+        KIND.open(tmp_path, CheckpointOpenOptions("cpu", torch.float32, lambda _: vectors()))
 
 
 def test_chains_of_triples_by_hand() -> None:
