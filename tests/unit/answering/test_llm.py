@@ -148,6 +148,14 @@ def test_half_the_evidence_is_sent_to_a_model_whose_context_is_too_small_and_the
     assert (len(asked), answer.evidence.cuts) == (1, ())
 
 
+@pytest.mark.parametrize(("tokens", "times"), [(100, 2), (99, 1)])
+def test_evidence_is_halved_as_long_as_half_of_it_is_fifty_tokens(tokens: int, times: int) -> None:
+    """Of the line 12 tokens are not the name, whose letters are one each."""
+    evidence = retrieval("q", end="秘" * (tokens - 12))
+    _, asked = reply_to(LLMAnswerer(prompt="{question}{evidence}"), evidence, most_tokens=5)
+    assert (asked[0], len(asked)) == (tokens, times)
+
+
 def sure_answer(answerer: LLMAnswerer, *logprobs: tuple[str, float]) -> Answer:
     return answerer.answer_of(Completion('{"answers": ["Sol"]}', logprobs=logprobs), retrieval("Which currency?"))
 

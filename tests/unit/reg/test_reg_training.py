@@ -107,6 +107,22 @@ def test_scores_are_those_of_the_network_and_kept_projections_change_nothing(tra
         np.testing.assert_allclose(model.score(columns_of(graphs)), expected, rtol=1e-5, atol=1e-5)
 
 
+def test_names_and_relations_are_projected_once(trained: Path) -> None:
+    description, network = read_triple_scorer(trained)
+    projected: dict[str, int] = {}
+    for name in ("of_head", "of_tail", "of_relation", "of_question"):
+
+        def count(_layer: object, given: tuple[torch.Tensor], _found: object, name: str = name) -> None:
+            projected[name] = projected.get(name, 0) + (len(given[0]) if given[0].ndim == 2 else 0)
+
+        getattr(network, name).register_forward_hook(count)
+    columns = columns_of(question_graphs(30, 33))
+    model = TripleModel(description, network, TextVectors(LetterEncoder()))
+    for _ in range(2):
+        model.score(replace(columns, relations=(*columns.relations, columns.relations[0])))
+    assert projected == {"of_head": 12, "of_tail": 12, "of_relation": 3, "of_question": 6}
+
+
 def test_another_run_encodes_the_questions_alone(trained: Path, tmp_path: Path) -> None:
     """Names and relations are kept on disk, and no question is."""
 

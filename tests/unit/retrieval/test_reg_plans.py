@@ -116,6 +116,18 @@ def test_only_what_is_offered_is_written_and_its_scores_are_those_of_the_model(m
     assert len(model.write(prefixes[:1], text, 1)[0]) == 1
 
 
+def test_how_the_makers_of_a_model_would_sample_it_does_not_count(base: Path, model: PlanModel) -> None:
+    """Chat models come with such settings; without them the search writes the likeliest alone."""
+    lm = load_language_model(str(base))
+    plain = PlanModel(model.description, lm, lm.network)
+    prefixes = [PathPrefix("which capital or language?", "Land", path, NAMES) for path in ((), ("capital",))]
+    found = plain.write(prefixes, plain.text(VOCABULARY), 1)
+    lm.network.generation_config.update(do_sample=True, temperature=50.0, repetition_penalty=9.0)
+    for seed in range(5):
+        torch.manual_seed(seed)
+        assert plain.write(prefixes, plain.text(VOCABULARY), 1) == found
+
+
 def test_all_that_is_offered_is_written_where_there_are_beams_for_it(model: PlanModel) -> None:
     (found,) = model.write([PathPrefix("capital?", "Land", (), NAMES)], model.text(VOCABULARY), 6)
     assert set(found) == set(NAMES)

@@ -236,3 +236,18 @@ def test_encoders_have_their_own_digests(tmp_path: Path) -> None:
     one, same, other = (SentenceEncoder(str(folder)).weights_digest for folder in folders)
     assert one == same != other
     assert SentenceEncoder("somebody/a-model-on-the-hub").weights_digest is None
+
+
+@pytest.mark.parametrize(
+    ("name", "num_bytes", "counts"),
+    [("config.json", 99_999, True), ("vocabulary.json", 100_000, False), ("model.safetensors", 10, False)],
+)
+def test_of_small_json_files_a_revision_knows_the_text_and_of_others_the_size(
+    name: str, num_bytes: int, counts: bool, tmp_path: Path
+) -> None:
+    found = []
+    for text in ("a" * num_bytes, "b" * num_bytes, "a" * (num_bytes - 1)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        found.append(SentenceEncoder(str(tmp_path)).revision)
+    assert (found[1] != found[0], found[2] != found[0]) == (counts, True)
+    assert found[0].startswith(f"{tmp_path}@")
