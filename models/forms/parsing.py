@@ -94,9 +94,8 @@ def parse_question(text: str, names: Iterable[str] = ()) -> FormPlan | None:
     whole = {name for name in names if _WHOLE.search(name)}
     for place, name in enumerate(sorted(whole, key=lambda name: (-len(name), name))):
         stand_in = f"Name{place}Q"
-        hidden, times = re.subn(rf"(?<!\w){re.escape(name)}(?!\w)", stand_in, hidden)
-        if times:
-            kept[stand_in] = name
+        hidden = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", stand_in, hidden)
+        kept[stand_in] = name
     plan = _read(_straighten(hidden))
     if plan is None or (plan.order and _says_nothing(plan.parts[0].text, names)):
         return None
@@ -250,7 +249,7 @@ def _read_ordered(found: re.Match[str]) -> Subject | None:
         return Subject(several, groups["within"], "")
     if groups.get("doing"):
         return Subject(several, f"that {'were ' + groups['done'] + ' ' if groups['done'] else ''}{groups['doing']}", "")
-    base = groups["base"] + (f" is {groups['there']}" if groups.get("there") else "")
+    base = groups["base"] + (f" are {groups['there']}" if groups.get("there") else "")
     return parse_subject(base) if LEADING.match(base) else split_subject(base)
 
 
@@ -276,7 +275,7 @@ def _read_ordering(subject: Subject | None, how: str, words: str) -> FormPlan | 
         return None
     order: Literal["most", "least"] = "most" if how.lower() in _MOST | {"most recently"} else "least"
     words = "population" if _INHABITANTS.match(words) else words
-    base = subject if subject.modifier else replace(subject, modifier=subject.rest, rest="")
+    base = subject if subject.modifier else replace(subject, modifier=subject.rest)
     if words == "date" and subject.modifier and subject.rest:
         words = f"date when it {subject.rest}"
     what = f"“{how.lower()}” orders the answers by {words}, {'greatest' if order == 'most' else 'smallest'} first"
@@ -346,7 +345,7 @@ def _read_comparison(text: str) -> FormPlan | None:
     if not words:
         return None
     within, dates = _ranges(found["how"].lower(), found["value"], found["other"])
-    base = subject if subject.modifier else replace(subject, modifier=subject.rest, rest="")
+    base = subject if subject.modifier else replace(subject, modifier=subject.rest)
     rule = f"keeps only answers whose {words} is {found['how'].lower()} {found['value']}"
     rule += f" and {found['other']}" if found["other"] else ""
     return FormPlan(("filter",), rule, (SubQuestion(base.question()),), words=words, within=within, dates=dates)
@@ -363,12 +362,11 @@ def _ranges(how: str, value: str, other: str | None) -> tuple[Range, Range | Non
         within = Range(number, parse_number(second) if "-" not in second else None)
         return within, Range(*span) if span else None
     with_it = how in _WITH
-    above = how in _ABOVE.split("|")
-    first, last = date_range(value) if is_date else (0.0, 0.0)
-    if above:
-        dates = Range(least=first if with_it else last, with_least=with_it) if is_date else None
+    span = date_range(value) if is_date else None
+    if how in _ABOVE.split("|"):
+        dates = Range(least=span[0] if with_it else span[1], with_least=with_it) if span else None
         return Range(least=number, with_least=with_it), dates
-    dates = Range(most=last if with_it else first, with_most=with_it) if is_date else None
+    dates = Range(most=span[1] if with_it else span[0], with_most=with_it) if span else None
     return Range(most=number, with_most=with_it), dates
 
 
@@ -458,7 +456,7 @@ def _within(text: str) -> FormPlan | None:
         return None
     return FormPlan(
         ("filter",),
-        f"keeps only answers that are also found for “{subject.question()}” as well",
+        f"keeps only answers that are found for “{subject.question()}” as well",
         (SubQuestion(subject.question()), SubQuestion(subject.predicate_question(subject.rest))),
     )
 

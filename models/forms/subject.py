@@ -122,6 +122,6 @@ def _can_follow(noun: str, predicate: Sequence[str]) -> bool:
 
 def _narrow_subject(type_: str, rest: str, before: str, *, is_who: bool = False) -> Subject:
     found = _MODIFIED.match(rest)
-    if found and (is_who or _can_follow(type_.rsplit(maxsplit=1)[-1], (found["predicate"] or "").split())):
+    if found and (is_who or _can_follow(type_.rpartition(" ")[2], (found["predicate"] or "").split())):
         return Subject(type_, found["mod"], found["predicate"] or "", before.strip(), is_who)
     return Subject(type_, "", rest, before.strip(), is_who)
