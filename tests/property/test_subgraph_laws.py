@@ -251,7 +251,12 @@ def test_only_triples_that_are_wanted_are_asked_for() -> None:
     )
     parts: list[dict[str, Any]] = []
     read_neighbours = both._read_neighbours
-    both._read_neighbours = lambda params, names: parts.extend(params["parts"]) or read_neighbours(params, names)  # type: ignore[method-assign, func-returns-value]
+
+    def read(params: Any, names: Any) -> list[Any]:
+        parts.extend(params["parts"])
+        return read_neighbours(params, names)
+
+    both._read_neighbours = read  # type: ignore[method-assign, assignment]
     extract(both, [SubgraphQuery("", ("a",), 1, SubgraphBounds(fan_out=2))], 9)
     assert parts == [{"id": "a", "leaving": {"alpha": 2}, "entering": {"alpha": 2, "beta": 2}}]
 

@@ -33,8 +33,8 @@ FILMS = MemoryGraph(
 def tree_of(graph: MemoryGraph, *topics: str, max_hop: int = 4, **bounds: int) -> FrontierTree:
     """Return a tree with the frontiers of these topics, as a search begins it."""
     graph.requests.clear()
-    found: dict[str, Any] = {**graph.run(send_one(read_signatures(topics)))}
-    found |= {
+    signatures = graph.run(send_one(read_signatures(topics)))
+    found: dict[str, Any] = {**signatures} | {
         id_: Topic(Entity(id_, graph.literals[id_], True), relations=tuple(graph.signature(id_)))
         for id_ in topics
         if id_ in graph.literals
