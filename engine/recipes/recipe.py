@@ -230,15 +230,15 @@ def read_recipe(
         data = given.as_json()
     else:
         data = read_recipe_data(given)
-    for change in changes:
-        _put(data, *key_and_value(change, EXAMPLE), f"--set {change}")
-    for key, value in (options or {}).items():
-        _put(data, key, value, f"option {key}")
+    found = [(*key_and_value(change, EXAMPLE), f"--set {change}") for change in changes]
+    found += [(key, value, f"option {key}") for key, value in (options or {}).items()]
+    for key, value, where in sorted(found, key=lambda each: not each[0].endswith(".kind")):
+        _put(data, key, value, where)
     return Recipe.of(data, allow_parts=allow_parts or data.get("parts", {}) == own, aliases=aliases)
 
 
 def _put(data: dict[str, Any], key: str, value: Any, where: str) -> None:
-    """Put an option into plain data; a new kind of linker or answerer starts from its own defaults."""
+    """Put an option into plain data; a new kind of linker or answerer starts from its own defaults: it goes first."""
     role, _, option = key.partition(".")
     if option == "kind" and isinstance(table := data.get(role), dict) and table.get("kind", _KINDS.get(role)) != value:
         data[role] = {}

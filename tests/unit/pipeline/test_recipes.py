@@ -157,6 +157,12 @@ def test_another_kind_of_answerer_begins_with_its_own_defaults() -> None:
     assert kept.answerer == Extractive(min_probability=0.7)
 
 
+def test_a_kind_of_answerer_may_be_named_after_its_options() -> None:
+    assert read_recipe("cosine", ["answerer.reads=7", "answerer.kind=llm"]).answerer == LanguageModel(reads=7)
+    options = {"answerer.reads": 7, "answerer.kind": "llm"}
+    assert read_recipe("cosine", options=options).answerer == LanguageModel(reads=7)
+
+
 def test_python_refuses_what_a_file_refuses() -> None:
     with pytest.raises(UsageError, match="similarity: expected 1 to 4 for max_hop, found 9"):
         replace(Similarity(), max_hop=9)
