@@ -38,7 +38,7 @@ from lodestar.models.whole_file import file_sha256
 from ..pages.results import AskedGraph, graphs, serve_graph, set_reach
 from .reading import compare
 
-READS = "answerer.kind=llm"
+READS, AS_WRITTEN = "answerer.kind=llm", "answerer.complete=false"
 OWN, READER = ("answerer.kind=reader",), "answerer.checkpoint"
 GRAPHS = ("fb237", "metaqa", "webqsp", "medqa")
 
@@ -60,9 +60,11 @@ ROWS = (
     CLOSED_BOOK,
     Row("similarity, best chain", "similarity"),
     Row("similarity", "similarity", (READS,), "similarity, best chain"),
+    Row("similarity, as written", "similarity", (READS, AS_WRITTEN), "similarity"),
     Row("star, best chain", "star"),
     Row("star, reader", "star", OWN, "star, best chain"),
     Row("star", "star", (READS,), "star, best chain"),
+    Row("star, as written", "star", (READS, AS_WRITTEN), "star"),
     Row("star, with an example", "star", (READS, "answerer.example=answer"), "star"),
     Row("star, choosing names", "star", (READS, "answerer.choose=always"), "star"),
     Row("star + path-pooling", "star + path-pooling", (READS, "answerer.reads=25"), "star"),

@@ -26,7 +26,14 @@ from ..steps import Steps
 from ..values import AnswerEntity
 from ..whole_file import read_text
 from .candidates import compute_log_odds, list_ends
-from .reply import MAX_TEXT_CHARS, add_token_confidence, cite_claims, is_parseable_reply, parse_reply
+from .reply import (
+    MAX_TEXT_CHARS,
+    add_token_confidence,
+    cite_claims,
+    complete_answers,
+    is_parseable_reply,
+    parse_reply,
+)
 
 PLACEHOLDERS = ("question", "evidence")
 MAX_CHOICES = 20
@@ -73,6 +80,7 @@ class LLMAnswerer:
         max_tokens: int = EVIDENCE_TOKENS,
         example: str = "",
         chooses: bool = False,
+        completes: bool = True,
         calibration: Calibration | None = None,
         min_probability: float = 0.0,
     ) -> None:
@@ -82,7 +90,8 @@ class LLMAnswerer:
         the evidence in it. max_names: ends named per chain. reads: items of a question, 0 for as many as the recipe
         keeps. max_tokens: the longest evidence, by `estimate_tokens`. example: stands in the place of {example}, which
         the default prompt has. chooses: whether the model may only answer with the first `MAX_CHOICES` names at the
-        ends of the evidence. calibration: of the log-odds of the first answer's confidence, None if unknown;
+        ends of the evidence. completes: whether `complete_answers` is done, but to multiple-choice questions.
+        calibration: of the log-odds of the first answer's confidence, None if unknown;
         min_probability: least probability by it for an answer.
         """
         self._is_default = prompt is None
@@ -93,6 +102,7 @@ class LLMAnswerer:
         self._reads = reads
         self._max_tokens = max_tokens
         self._chooses = chooses
+        self._completes = completes
         self._calibration = calibration
         self._min_probability = min_probability
 
@@ -169,6 +179,8 @@ class LLMAnswerer:
             return Answer(evidence, (), text, answerer, completed.usage)
         reply = parse_reply(completed.content)
         entities = cite_claims(add_token_confidence(reply.claims, completed.logprobs), evidence)
+        if self._completes and not evidence.question.options:
+            entities = complete_answers(entities, evidence)
         text = reply.text or ", ".join(entity.name for entity in entities) or NO_ANSWER
         sure = self._compute_confidence(entities)
         if sure is not None and sure < self._min_probability:

@@ -21,6 +21,8 @@ MAX_CLAIMS = 1_000
 """Answers that are read of a reply, the first ones."""
 MAX_STARTS = 1_000
 """Braces of a reply at which an object is looked for, the first ones."""
+LEAST_NAMED, MAX_COMPLETED = 2, 100
+"""How many ends of a chain a reply must name for all to be answers, and the most that a chain may have for it."""
 _ANSWER_LINE = re.compile(r"(?im)^[ \t]*ans(?:wers?)?[ \t]*:[ \t]*(\S.*)$")
 _NO_ANSWER = re.compile(r"(?i)(none|unknown|not available|no answer)")
 _LISTED_LINE = re.compile(r"(?m)^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+(\S.*)$")
@@ -103,6 +105,24 @@ def cite_claims(claims: tuple[Claim, ...], evidence: Evidence[Item]) -> tuple[An
                 claim.name, None, claim.confidence, "model", ()
             )
     return tuple(answers.values())
+
+
+def complete_answers(answers: tuple[AnswerEntity, ...], evidence: Evidence[Item]) -> tuple[AnswerEntity, ...]:
+    """Return the answers, and after them the other ends of the first chain of which two are among them (our own).
+
+    A small model names a few of many. A chain with a single end counts where that is named; one with more than
+    `MAX_COMPLETED` is passed over. What is added has the least confidence of what was named of that chain.
+    """
+    named = {answer.id: answer for answer in answers if answer.id is not None}
+    for index, scored in enumerate(evidence.items):
+        ends = scored.value.answers if isinstance(scored.value, Chain) else ()
+        known = [named[end.id].confidence for end in ends if end.id in named]
+        if known and len(known) >= min(LEAST_NAMED, len(ends)) and len(ends) <= MAX_COMPLETED:
+            stated = [each for each in known if each is not None]
+            confidence = min(stated) if len(stated) == len(known) else None
+            others = (end for end in ends if end.id not in named and not end.is_mediator)
+            return (*answers, *(AnswerEntity(end.label, end.id, confidence, "graph", (index,)) for end in others))
+    return answers
 
 
 def add_token_confidence(claims: Sequence[Claim], logprobs: Sequence[tuple[str, float]]) -> tuple[Claim, ...]:

@@ -105,6 +105,9 @@ class LanguageModel(AnswererPart):
             "never"
         ),
     )
+    complete: bool = option(
+        True, "whether all ends of a path are answers where it names two of at most 100, or the only one"
+    )
 
     slope: Annotated[float, Range(0.0, 100.0)] = option(
         0.0, "slope of the probability that the first answer is right, 0 if unknown", source="lodestar eval calibrate"
@@ -140,6 +143,7 @@ class LanguageModel(AnswererPart):
             max_tokens=self.tokens,
             example="" if self.example == "none" else write_example(explained=self.example == "explained"),
             chooses=chooses,
+            completes=self.complete,
             calibration=Calibration("logit", self.slope, self.intercept) if self.slope else None,
             min_probability=self.min_probability,
         )

@@ -252,7 +252,7 @@ class ModelAnswers(ReorganiserPart):
         from ..answering.model_sources import CLOSED_BOOK, LLM, LanguageModelSources
         from .answering import ClosedBook, LanguageModel
 
-        answerers = {LLM: LanguageModel().answerer(graph)} if self.evidence else {}
+        answerers = {LLM: LanguageModel(complete=False).answerer(graph)} if self.evidence else {}
         if self.closed_book:
             answerers[CLOSED_BOOK] = ClosedBook().answerer(graph)
         return LanguageModelSources(answerers, reads=self.reads)

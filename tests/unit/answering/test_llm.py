@@ -156,6 +156,21 @@ def test_evidence_is_halved_as_long_as_half_of_it_is_fifty_tokens(tokens: int, t
     assert (asked[0], len(asked)) == (tokens, times)
 
 
+def test_a_reply_is_completed_but_where_that_is_unwanted_or_options_are_given() -> None:
+    ends = [Entity(f"m.{letter}", letter) for letter in "ABC"]
+    evidence = evidence_of(*ranked(leads("river", *ends, topic=Entity("m.peru", "Peru"))))
+    reply = Completion('{"answers": ["A", "B"]}')
+    options = replace(evidence, question=replace(evidence.question, options=("A", "B")))
+
+    def names(answerer: LLMAnswerer, asked: Evidence[Chain]) -> tuple[str, list[str]]:
+        answer = answerer.answer_of(reply, asked)
+        return answer.text, [entity.name for entity in answer.entities]
+
+    assert names(LLMAnswerer(), evidence) == ("A, B, C", ["A", "B", "C"])
+    assert names(LLMAnswerer(completes=False), evidence) == ("A, B", ["A", "B"])
+    assert names(LLMAnswerer(), options) == ("A, B", ["A", "B"])
+
+
 def sure_answer(answerer: LLMAnswerer, *logprobs: tuple[str, float]) -> Answer:
     return answerer.answer_of(Completion('{"answers": ["Sol"]}', logprobs=logprobs), retrieval("Which currency?"))
 

@@ -14,6 +14,7 @@ from lodestar.engine.answering.reply import (
     Claim,
     add_token_confidence,
     cite_claims,
+    complete_answers,
     normalise_name,
     parse_reply,
 )
@@ -221,6 +222,58 @@ def test_namesakes_that_end_the_same_path_are_all_answers_and_those_of_worse_pat
     found = retrieval(leads("city", first, second), leads("twin", third, second))
     answers = cite_claims((Claim("Springfield"), Claim("springfield")), found)
     assert [(answer.id, answer.evidence) for answer in answers] == [("m.0", (0,)), ("m.1", (0, 1))]
+
+
+RIVERS = tuple(Entity(f"m.river{number}", f"River {number}") for number in range(101))
+
+
+def complete(found: Evidence[Chain], *named: tuple[Entity, float | None]) -> list[tuple[str | None, float | None]]:
+    """Return id and confidence of what is added to these names."""
+    cited = cite_claims(tuple(Claim(entity.label, confidence) for entity, confidence in named), found)
+    completed = complete_answers(cited, found)
+    assert completed[: len(cited)] == cited
+    assert all(answer.origin == "graph" for answer in completed)
+    return [(answer.id, answer.confidence) for answer in completed[len(cited) :]]
+
+
+def test_all_ends_of_a_path_are_answers_where_the_reply_names_two() -> None:
+    found = retrieval(leads("capital", LIMA), leads("river", *RIVERS[:4]), leads("lake", *RIVERS[:3]))
+    assert complete(found, (RIVERS[2], 0.9), (RIVERS[0], 0.7)) == [("m.river1", 0.7), ("m.river3", 0.7)]
+    assert complete(found, (RIVERS[2], 0.9), (RIVERS[0], None)) == [("m.river1", None), ("m.river3", None)]
+    (added, _) = complete_answers(cite_claims((Claim("River 0"), Claim("River 1")), found), found)[2:]
+    assert (added.name, added.evidence) == ("River 2", (1,))
+
+
+def test_a_path_of_which_one_end_is_named_stays_as_it_is() -> None:
+    found = retrieval(leads("river", *RIVERS[:4]), leads("lake", LIMA, RIVERS[5], RIVERS[1]))
+    assert complete(found, (RIVERS[2], 0.9)) == []
+    assert complete(found) == []
+    assert complete(found, (RIVERS[1], 0.9), (LIMA, 0.8)) == [("m.river5", 0.8)]  # of the first path that has two
+
+
+def test_a_path_whose_only_end_is_named_explains_the_answer() -> None:
+    found = retrieval(leads("longest river", RIVERS[1]), leads("river", *RIVERS[:4]))
+    assert complete(found, (RIVERS[1], 0.9), (RIVERS[2], 0.8)) == []
+
+
+def test_a_path_with_more_than_a_hundred_ends_is_not_completed() -> None:
+    two = ((RIVERS[0], None), (RIVERS[1], None))
+    assert len(complete(retrieval(leads("river", *RIVERS[:100])), *two)) == 98
+    assert complete(retrieval(leads("river", *RIVERS)), *two) == []
+
+
+def test_neither_what_a_path_was_narrowed_from_nor_a_mediator_is_added() -> None:
+    narrowed = chain_that_leads("river", *RIVERS[:5], topic=PERU, targets=RIVERS[:3])
+    assert complete(retrieval(narrowed), (RIVERS[0], None), (RIVERS[1], None)) == [("m.river2", None)]
+    office = leads("office", LIMA, SOL, Entity("m.cvt1"))
+    assert complete(retrieval(office), (LIMA, None), (SOL, None)) == []
+
+
+def test_ends_of_triples_are_not_added() -> None:
+    triples = tuple(Scored(Triple(PERU, "river", each), 1.0) for each in RIVERS[:3])
+    found = Evidence(Question("?"), (Topic(PERU),), "triple", triples)
+    cited = cite_claims((Claim("River 0"), Claim("River 1")), found)
+    assert complete_answers(cited, found) == cited
 
 
 def test_a_mediator_cannot_be_cited() -> None:
