@@ -98,12 +98,11 @@ def find_candidates(evidence: Sequence[Evidence[Item]]) -> AnswerCandidates:
         for name, found in each.sources_or_self(each.kind) if each.sources or each.items else ():
             by_source.setdefault(name, []).append((question, found))
     read = [_UnnumberedSource.of(name, found) for name, found in by_source.items()]
-    kept = [{end.id for end in list_ends(each)} if each.sources else None for each in evidence]
+    kept = [{end.id for end in list_ends(each)} for each in evidence]
     numbers: dict[tuple[int, str], Entity] = {}
     for source in read:
         for question, entity in zip(source.question, source.entity, strict=True):
-            allowed = kept[question]
-            if allowed is None or entity.id in allowed:
+            if entity.id in kept[question]:
                 numbers.setdefault((question, entity.id), entity)
     order = {key: place for place, key in enumerate(sorted(numbers))}
     questions = np.array([key[0] for key in order], dtype=np.int64)
@@ -126,8 +125,11 @@ def list_ends(evidence: Evidence[Item]) -> Sequence[Entity]:
 
 
 def compute_log_odds(scores: Sequence[float], calibration: Calibration | None) -> Floats:
-    """Return the log-odds of scores, best first, within ± `LIMIT`; without a calibration minus ln(1 + rank)."""
-    values = np.array(scores, dtype=np.float64)
+    """Return the log-odds of scores, best first, within ± `LIMIT`; without a calibration minus ln(1 + rank).
+
+    Of probabilities those are within 10⁻⁶ of 0 and 1.
+    """
+    values: Floats = np.array(scores)
     if calibration is None:
         return -np.log1p(np.arange(len(values)))
     if calibration.unit == "probability":
@@ -202,13 +204,13 @@ def _read_chains(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Unn
             score.append(value)
             num_ends.append(len(ends))
             item.append(number)
-    scores = np.array(score, dtype=np.float64)
-    none = np.full(len(scores), -1, dtype=np.int64)
+    scores = np.array(score)
+    none = np.full(len(scores), -1)
     chains = ChainColumns(
         np.array(question, dtype=np.int64),
         np.array(topic, dtype=np.int64),
         tuple(steps),
-        np.array([sum(not step.to_mediator for step in path) for path in steps], dtype=np.int64),
+        _count_hops(steps),
         np.array(list(map(len, steps)), dtype=np.int64),
         scores,
         scores,
@@ -219,9 +221,9 @@ def _read_chains(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Unn
     )
     of = np.array([chain for _, _, chain in ways], dtype=np.int64)
     entities = [entity for _, entity, _ in ways]
-    values = scores[of] if len(of) else np.zeros(0)
-    on = np.array(goes_on, dtype=np.float64)
-    return _UnnumberedSource(name, "chain", chains, [q for q, _, _ in ways], entities, of, values, values, on, None)
+    values = scores[of]
+    questions = [place for place, _, _ in ways]
+    return _UnnumberedSource(name, "chain", chains, questions, entities, of, values, values, np.array(goes_on), None)
 
 
 def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _UnnumberedSource:
@@ -232,10 +234,10 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Un
         given.append((triples, values, [topic.entity for topic in evidence.topics]))
     columns = BatchTriples.of(given)
     levels = enumerate_relation_paths(columns)
-    places = np.array([place for place, _ in found], dtype=np.int64)
-    may_answer = ~np.array([each.is_mediator for each in columns.entities], dtype=np.bool_)
-    may_answer[columns.topics] = False
+    places = np.array([place for place, _ in found])
     is_mediator = np.array([each.is_mediator for each in columns.entities], dtype=np.bool_)
+    may_answer = ~is_mediator
+    may_answer[columns.topics] = False
     topic_place = _number_within_groups(columns.question_of[columns.topics])
 
     parts: list[list[Numbers]] = [[] for _ in range(10)]
@@ -243,7 +245,6 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Un
     before: list[tuple[RelationStep, ...]] = [()] * len(columns.topics)
     way_parts: list[list[Numbers]] = [[] for _ in range(5)]
     reached = np.zeros(len(columns.entities), dtype=np.bool_)
-    passed = np.zeros(len(columns.topics), dtype=np.int64)
     offset = 0
     for number, level in enumerate(levels):
         through = np.ones(level.num_paths, dtype=np.bool_)
@@ -254,14 +255,13 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Un
                 level.parent.tolist(), map(columns.step, level.code.tolist()), through.tolist(), strict=True
             )
         ]
-        hops = passed[level.parent] + ~through
         good = may_answer[level.end_node]
         ends = np.bincount(level.end_path[good], minlength=level.num_paths)
         node = columns.topics[level.topic]
         rows = [
-            places[columns.question_of[node]] if len(node) else node,
+            places[columns.question_of[node]],
             topic_place[level.topic],
-            hops,
+            _count_hops(made),
             np.full(level.num_paths, number + 1),
             level.weakest,
             level.total / (number + 1),
@@ -277,12 +277,12 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Un
             part.append(values[good])
         reached[level.end_node] = True
         steps += made
-        before, passed = made, hops
+        before = made
         offset += level.num_paths
     _add_loose(columns, places, may_answer & ~reached, parts, way_parts, steps, offset)
-    chains = _make_chains([_concatenate(each) for each in parts], tuple(steps))
-    node, chain = (_concatenate(each).astype(np.int64) for each in way_parts[:2])
-    last, way, on = (np.clip(_concatenate(each).astype(np.float64), -LIMIT, LIMIT) for each in way_parts[2:])
+    chains = _make_chains([np.concatenate(each) for each in parts], tuple(steps))
+    node, chain = (np.concatenate(each).astype(np.int64) for each in way_parts[:2])
+    last, way, on = (np.clip(np.concatenate(each).astype(np.float64), -LIMIT, LIMIT) for each in way_parts[2:])
     question = places[columns.question_of[node]].tolist()
     entities = [columns.entities[each] for each in node.tolist()]
     return _UnnumberedSource(name, "triple", chains, question, entities, chain, last, way, on, (columns, levels))
@@ -301,9 +301,7 @@ def _add_loose(
     touched = np.full(len(columns.entities), -np.inf)
     np.maximum.at(touched, columns.heads, columns.scores)
     np.maximum.at(touched, columns.tails, columns.scores)
-    nodes = np.flatnonzero(loose & np.isfinite(touched))
-    if not len(nodes):
-        return
+    nodes = np.flatnonzero(loose)
     questions, of = np.unique(columns.question_of[nodes], return_inverse=True)
     best = np.full(len(questions), -np.inf)
     np.maximum.at(best, of, touched[nodes])
@@ -326,8 +324,8 @@ def _make_chains(columns: Sequence[Numbers], steps: tuple[tuple[RelationStep, ..
     )
 
 
-def _concatenate(parts: Sequence[Numbers]) -> Numbers:
-    return np.concatenate(parts) if parts else np.zeros(0)
+def _count_hops(paths: Sequence[tuple[RelationStep, ...]]) -> Ints:
+    return np.fromiter((sum(not step.to_mediator for step in path) for path in paths), np.int64)
 
 
 def _number_within_groups(groups: Ints) -> Ints:

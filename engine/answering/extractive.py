@@ -59,6 +59,7 @@ class ExtractiveAnswerer:
                 if end.id in rests_on:
                     rests_on[end.id].append(index)
         shares = {id_: sum(weights[i] for i in rests) / sum(weights) for id_, rests in rests_on.items()}
+        by_share = sorted(answers, key=lambda end: (-shares[end.id], end.label, end.id))
         entities = [
             AnswerEntity(
                 name=end.label,
@@ -67,10 +68,8 @@ class ExtractiveAnswerer:
                 origin="graph",
                 evidence=tuple(rests_on[end.id]),
             )
-            for end in answers
+            for end in (answers if items[0].value.ranked else by_share)
         ]
-        rank = {end.id: place for place, end in enumerate(answers)} if items[0].value.ranked else {}
-        entities.sort(key=lambda each: (rank.get(each.id or "", 0), -shares[each.id or ""], each.name, each.id or ""))
         unsure = right is not None and right < self.sure_from
         text = f"unsure: perhaps {self._text(entities)}" if unsure else self._text(entities)
         return Answer(chains, tuple(entities), text, "extractive", confidence=right, unsure=unsure)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.resources import files
 
 from ...models.graphrag_fi import KeyedAnswer, Thresholds, integrate_answers
-from .. import answering
 from ..errors import LLMError
 from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
 from ..evidence.text import one_line
@@ -15,7 +13,7 @@ from ..llm.prompts import Completed, Prompt, send_prompts
 from ..stages import Answerer, Integrator, Retriever
 from ..steps import Steps, gather_steps
 from ..values import AnswerEntity, LinkedQuestion, TokenUsage
-from .llm import MAX_REPLY_TOKENS, escape_data, make_choice_prompt
+from .llm import MAX_REPLY_TOKENS, escape_data, make_choice_prompt, read_own_prompt
 from .reply import MAX_TEXT_CHARS, add_token_confidence, is_parseable_reply, normalise_name, parse_reply
 
 PROMPT = "closed-book.txt"
@@ -29,7 +27,7 @@ class ClosedBookAnswerer:
     """
 
     def __init__(self) -> None:
-        self._template = files(answering).joinpath(PROMPT).read_text(encoding="utf-8")
+        self._template = read_own_prompt(PROMPT)
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
         """Return the model's own answer to each question; if it fails, the answer has the failure."""

@@ -248,7 +248,12 @@ def list_choices(evidence: Evidence[Item]) -> tuple[str, ...]:
 
 def read_default_prompt() -> str:
     """Return the default prompt, from which you can start your own."""
-    return files(answering).joinpath("prompt.txt").read_text(encoding="utf-8")
+    return read_own_prompt("prompt.txt")
+
+
+def read_own_prompt(name: str) -> str:
+    """Return a prompt that comes with Lodestar."""
+    return files(answering).joinpath(name).read_text(encoding="utf-8")
 
 
 def load_prompt(path: Path) -> str:

@@ -11,13 +11,13 @@ import numpy.typing as npt
 from ...models.f1 import choose_answer_count
 from ...models.reader.features import NAMES, SourceChainColumns, asks_for_one
 from ...models.reader.model import ABSENT, READS, Reader, ReaderScores, add_plan_scores, answer_features
-from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, PathsOfTopic, SimilarityWeights, mask_topic
+from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, PathsOfTopic, SimilarityWeights
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import Hop, RelationWords, verbalise_hop
 from ..errors import UsageError
 from ..evidence.bridges import chain_of, make_last_step, to_chains
 from ..evidence.chain import Chain, ChainStep
-from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, item_sort_key
+from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item
 from ..evidence.extras import FormResult
 from ..retrieval.scoring import mask_mention, merge_mediator_hops
 from ..steps import Steps
@@ -184,7 +184,7 @@ def make_reader_columns(
     vectors: TextVectors,
 ) -> list[Columns]:
     """Return the reader's input for each source, without a plan: name, kind and columns."""
-    wants_one = np.array([asks_for_one(each.question.text) for each in evidence], dtype=np.bool_)
+    wants_one = np.array([asks_for_one(each.question.text) for each in evidence])
     similarity = PathSimilarity(vectors, SimilarityWeights(hop=0.0))
     found = []
     for source in candidates.sources:
@@ -223,7 +223,7 @@ def encode_questions(evidence: Sequence[Evidence[Item]], vectors: TextVectors) -
     for each in evidence:
         text = each.question.text
         for topic in each.topics:
-            text = mask_topic(text, topic.mention or topic.entity.label)
+            text = mask_mention(text, topic)
         texts.append(text)
     return vectors.stack(texts)
 
@@ -237,7 +237,7 @@ def _make_paths(
         path: [numbers.setdefault((verbalise_hop(hop), hop[0].inverse), len(numbers)) for hop in some]
         for path, some in hops.items()
     }
-    path = np.full((len(chains.steps), max(map(len, rows.values()), default=0)), -1, dtype=np.int64)
+    path = np.full((len(chains.steps), max(map(len, rows.values()), default=0)), -1)
     for place, steps in enumerate(chains.steps):
         path[place, : len(rows[steps])] = rows[steps]
     texts = [text for text, _ in numbers]
@@ -283,8 +283,8 @@ def _select_shown_chains(
     """
     if evidence.kind == "chain":
         ends: dict[str, list[int]] = {}
-        for index, each in enumerate(evidence.items):
-            for end in each.value.ends if isinstance(each.value, Chain) else ():
+        for index, each in enumerate(to_chains(evidence).items):
+            for end in each.value.ends:
                 ends.setdefault(end.id, []).append(index)
         return evidence, {row: tuple(ends.get(candidates.entities[row].id, ())) for row in chosen.tolist()}
     source = candidates.sources[0]
@@ -295,9 +295,8 @@ def _select_shown_chains(
         chain = _make_chain(source, number, evidence)
         if chain is not None:
             made[number] = Scored(chain, _compute_score(source, number, evidence))
-    order = sorted(made, key=lambda number: (list(wanted).index(number), item_sort_key(made[number])))
-    place = {number: index for index, number in enumerate(order)}
-    shown = replace(evidence, kind="chain", items=tuple(made[number] for number in order), groups=())
+    place = {number: index for index, number in enumerate(made)}
+    shown = replace(evidence, kind="chain", items=tuple(made.values()), groups=())
     rests = {row: place.get(int(source.chain[best[row]])) if best[row] >= 0 else None for row in chosen.tolist()}
     return shown, {row: () if index is None else (index,) for row, index in rests.items()}
 
@@ -317,9 +316,10 @@ def _make_chain(source: CandidateSource, number: int, evidence: Evidence[Item]) 
         return None
     columns, levels = source.grown
     steps: list[ChainStep] = []
-    path, topic = int(source.chains.path[number]), 0
-    for level in range(int(source.chains.level[number]), -1, -1):
+    last, path = int(source.chains.level[number]), int(source.chains.path[number])
+    topic = int(levels[last].topic[path])
+    for level in range(last, -1, -1):
         steps.append(make_last_step(columns, levels[level], path))
-        topic, path = int(levels[level].topic[path]), int(levels[level].parent[path])
+        path = int(levels[level].parent[path])
     topics = frozenset(each.entity for each in evidence.topics)
     return chain_of(columns.entities[columns.topics[topic]], steps[::-1], topics)

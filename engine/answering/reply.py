@@ -132,7 +132,7 @@ def add_token_confidence(claims: Sequence[Claim], logprobs: Sequence[tuple[str, 
     """
     if not logprobs:
         return tuple(claims)
-    start = max(0, "".join(text for text, _ in logprobs).rfind(_END_OF_THOUGHTS))
+    start = len("".join(text for text, _ in logprobs).rpartition(_END_OF_THOUGHTS)[0])
     confidences = answer_confidences(logprobs, [claim.name for claim in claims], start)
     return tuple(Claim(claim.name, confidence) for claim, confidence in zip(claims, confidences, strict=True))
 

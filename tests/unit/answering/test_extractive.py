@@ -72,24 +72,28 @@ def test_confidence_is_calibrated_by_the_best_score() -> None:
 
 
 @pytest.mark.parametrize(
-    ("paths", "note", "reason"),
+    ("paths", "note", "reason", "sure"),
     [
-        ((), "no known entity in the question", "no known entity"),
-        ((), "", "no path to an answer was found"),
-        ((path("city", LIMA, score=-1.0),), "", "the best path is right with a probability of 0.00, less than 0.20"),
+        ((), "no known entity in the question", "no known entity", 0.0),
+        ((), "", "no path to an answer was found", 0.0),
+        ((path("city", LIMA, score=-1.0),), "", "the best path is right with a probability of 0.00, less than 0.20", 0.0017),
     ],
-)
-def test_no_answer_says_why(paths: tuple[Scored[Chain], ...], note: str, reason: str) -> None:
+)  # fmt: skip
+def test_no_answer_says_why(paths: tuple[Scored[Chain], ...], note: str, reason: str, sure: float) -> None:
     found = answer(evidence_of(*paths, calibration=SIMILARITY, note=note))
     assert (found.found, found.entities) == (False, ())
     assert found.text.startswith(f"no answer found: {reason}")
+    assert found.confidence == pytest.approx(sure, abs=1e-4)
 
 
-def test_many_answers_are_named_up_to_a_limit() -> None:
-    ends = [Entity(str(i), f"city {i:02}") for i in range(30)]
+@pytest.mark.parametrize(
+    ("number", "ends_so"), [(10, "city 08, city 09"), (11, " and 1 more"), (1_030, "09 and 1,020 more")]
+)
+def test_many_answers_are_named_up_to_a_limit(number: int, ends_so: str) -> None:
+    ends = [Entity(str(i), f"city {i:02}") for i in range(number)]
     found = answer(evidence_of(path("city", *ends, score=1.0), calibration=CERTAIN))
-    assert len(found.entities) == 30
-    assert found.text.endswith("city 09 and 20 more")
+    assert len(found.entities) == number
+    assert found.text.endswith(ends_so)
 
 
 @pytest.mark.parametrize(
@@ -155,6 +159,7 @@ def test_a_form_is_answered_by_names_and_how_many_more_there_are() -> None:
     assert form(found=FOUND, total=300).text.startswith("End 0, ")
     assert "End 9 and 290 more (" in form(found=FOUND, total=300).text
     assert few.number is None
+    assert few.entities[1].evidence == (0,)
 
 
 @pytest.mark.parametrize(

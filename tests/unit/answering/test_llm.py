@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 import re
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from lodestar.engine.answering.integrating import ClosedBookAnswerer
 from lodestar.engine.answering.llm import (
     LLMAnswerer,
     fill_placeholders,
@@ -189,6 +191,8 @@ def test_a_calibrated_confidence_is_held_against_the_bound() -> None:
     assert bounded.kind == "none"
     assert bounded.confidence == pytest.approx(sure)
     assert bounded.text == "no answer found: Sol has a probability of 0.42, less than 0.5"
+    even = sure_answer(LLMAnswerer(calibration=Calibration("logit", 0.0, 0.0), min_probability=0.5), *said)
+    assert (even.names, even.confidence) == (("Sol",), 0.5)
     unknown = sure_answer(LLMAnswerer(calibration=calibration, min_probability=0.5))
     assert (unknown.names, unknown.confidence) == (("Sol",), None)
 
@@ -358,3 +362,34 @@ def test_the_evidence_stands_in_the_order_that_was_asked_for() -> None:
     prompt = LLMAnswerer(order="ascending").write_prompt(evidence_of(*items))
     said = prompt.content
     assert said.index("End 2") < said.index("End 1") < said.index("End 0")
+
+
+def test_what_is_asked_is_a_bounded_reply_with_its_log_probabilities_that_can_be_read() -> None:
+    evidence = retrieval("Which currency has Peru?")
+    options = replace(evidence, question=replace(evidence.question, options=("Sol", "Real")))
+    closed: list[Prompt] = []
+
+    def keep(calls: Sequence[object]) -> list[Completed]:
+        closed.extend(call for call in calls if isinstance(call, Prompt))
+        return [LLMError("down") for _ in calls]
+
+    run_steps(ClosedBookAnswerer().answer([evidence, options]), keep)
+    for prompt in (*(LLMAnswerer(chooses=way).write_prompt(evidence) for way in (False, True)), *closed):
+        assert (prompt.json, prompt.logprobs, prompt.max_tokens) == (True, True, 400)
+        assert prompt.is_read('{"answers": ["Sol"]}')
+        assert not prompt.is_read("I do not know")
+
+
+def test_so_many_ends_are_named_as_were_asked_for() -> None:
+    evidence = evidence_of(
+        Scored(leads("city", *(Entity(f"e{n}", f"End {n}") for n in range(9)), topic=Entity("t", "T")), 1.0)
+    )
+    assert "End 1; and 7 more" in str(LLMAnswerer(max_names=2).write_prompt(evidence).content)
+
+
+def test_a_schema_is_for_the_default_prompt_and_for_choices() -> None:
+    evidence = retrieval("Which currency has Peru?")
+    own = "{question} {evidence}"
+    assert LLMAnswerer(prompt=own).write_prompt(evidence).schema is None
+    assert '"maxItems": 100' in json.dumps(LLMAnswerer().write_prompt(evidence).schema)
+    assert LLMAnswerer(prompt=own, chooses=True).write_prompt(evidence).schema is not None

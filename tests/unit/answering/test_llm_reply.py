@@ -39,6 +39,7 @@ from tests.made.evidence import leads as chain_that_leads
         '{"answer": {"name": "Sol"}}',
         '```json\n{"answers": ["Sol"]}\n```',
         'The evidence says {so}. {"answers": ["Sol"]} That is all.',
+        '{{"answers": ["Sol"]}}',
         '<think>{"answers": ["Dollar"]} or not?</think>{"answers": ["Sol"]}',
         '{"answers": ["Dollar"]} No: {"answers": ["Sol"]}',
         '["Sol"]',
@@ -60,6 +61,16 @@ def test_one_answer_is_read_in_many_forms(content: str) -> None:
 @pytest.mark.parametrize("end", [', "Int', ', "Inti', ",", ', "In\\"ti'])
 def test_of_a_list_that_was_cut_off_the_whole_names_count(end: str) -> None:
     assert [claim.name for claim in parse_reply(f'{{"answers": ["Sol", "A \\"B\\""{end}').claims] == ["Sol", 'A "B"']
+
+
+def test_a_reply_is_read_up_to_its_bounds() -> None:
+    """A text of 2,000 characters, 1,000 answers, and an object that begins at one of the first 1,000 braces."""
+    reply = parse_reply(json.dumps({"answers": list(range(1_500)), "text": "x" * 3_000}))
+    assert (len(reply.text), reply.text[-2:]) == (2_000, "x…")
+    assert [claim.name for claim in reply.claims] == [str(number) for number in range(1_000)]
+    assert parse_reply(999 * "{ " + '{"answers": ["Sol"]}').claims == (Claim("Sol"),)
+    with pytest.raises(LLMError, match="cannot be read"):
+        parse_reply(1_000 * "{ " + '{"answers": ["Sol"]}')
 
 
 def test_text_confidences_and_order_are_kept() -> None:
@@ -350,6 +361,11 @@ def confidence_of(reply: str, name: str) -> float | None:
 )
 def test_a_confidence_is_that_of_the_answer_and_of_no_longer_name_or_thought(reply: str) -> None:
     assert confidence_of(reply, "Peru") == pytest.approx(0.5)
+
+
+def test_a_reply_counts_from_its_first_character() -> None:
+    """Of two places the first is that of the name."""
+    assert add_token_confidence([Claim("Peru")], [("Peru", math.log(0.5)), (" is Peru", 0.0)]) == (Claim("Peru", 0.5),)
 
 
 def test_a_name_that_only_thoughts_spell_so_has_no_confidence() -> None:

@@ -81,3 +81,15 @@ def test_a_model_that_fails_leaves_the_rest() -> None:
     (found,) = add([EVIDENCE], {"llm": FixedAnswers(fails=True), "closed-book": FixedAnswers((("Lima", 0.9),))})
     assert found.left_out == ("llm: no reply",)
     assert [name for name, _ in found.sources] == ["triple", "closed-book"]
+
+
+def test_a_source_s_chains_begin_at_the_first_topic_or_where_there_is_none_at_what_they_name() -> None:
+    said = FixedAnswers((("Lima", 0.9),))
+    for topics, start in (((Topic(PERU), Topic(SOL)), PERU), ((), LIMA)):
+        (found,) = add([replace(EVIDENCE, topics=topics)], {"llm": said})
+        assert [item.value.topic for item in found.sources[1][1].items] == [start]  # type: ignore[union-attr]
+
+
+def test_what_is_left_out_is_said_beside_what_was_left_out_before() -> None:
+    (found,) = add([replace(EVIDENCE, left_out=("a chain",))], {"llm": FixedAnswers(fails=True)})
+    assert found.left_out == ("a chain", "llm: no reply")

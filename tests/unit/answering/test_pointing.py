@@ -9,7 +9,7 @@ import pytest
 import torch
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.answering.gril_answers import PassageWriter, PointerAnswerer, find_supporting_triples
-from lodestar.engine.errors import UsageError
+from lodestar.engine.errors import CheckpointError, UsageError
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.evidence.extras import GraphToken
 from lodestar.engine.recipes.retrieving import GrilReader
@@ -81,13 +81,25 @@ def test_only_those_with_a_share_of_the_best() -> None:
     assert len(answer.entities) == 1
 
 
-def test_ten_are_named_those_of_one_probability_in_the_order_of_their_ids(monkeypatch: pytest.MonkeyPatch) -> None:
-    cities = [Entity(f"m.{number:02}", f"City {number}") for number in reversed(range(12))]
-    alike = np.full(12, 0.5), np.ones(12, dtype=np.bool_)
+@pytest.mark.parametrize(("number", "more"), [(10, ""), (11, " and 1 more"), (12, " and 2 more")])
+def test_ten_are_named_those_of_one_probability_in_the_order_of_their_ids(
+    number: int, more: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cities = [Entity(f"m.{place:02}", f"City {place}") for place in reversed(range(number))]
+    alike = np.full(number, 0.5), np.ones(number, dtype=np.bool_)
     monkeypatch.setattr(ReaderModel, "read", lambda *_: [alike])
     (answer,) = answers(answerer(num_triples=12), evidence(*(Triple(PERU, "contains", city) for city in cities)))
     assert [entity.id for entity in answer.entities] == [city.id for city in reversed(cities)]
-    assert answer.text == f"{', '.join(f'City {number}' for number in range(10))} and 2 more"
+    assert answer.text == ", ".join(f"City {place}" for place in range(10)) + more
+
+
+def test_a_passage_has_the_entities_of_its_triples_once_and_names_neither_records_nor_topics() -> None:
+    writer = answerer()._passages
+    passage, candidates = writer.write_passage(evidence(*TRIPLES, Triple(LIMA, "capital", PERU)))
+    assert passage.names == ("Peru", "Lima", None, "Sol")
+    assert passage.triples == ((0, "capital", 1), (0, "currency used", 2), (2, "currency", 3), (1, "capital", 0))
+    assert passage.candidates == (1, 3)
+    assert candidates == [LIMA, SOL]
 
 
 def test_it_reads_as_many_triples_as_it_was_trained_with() -> None:
@@ -103,7 +115,16 @@ def test_a_batch_is_each_question_alone_and_nothing_is_no_answer() -> None:
         entity.id for entity in answers(pointing, evidence(*TRIPLES))[0].entities
     ]
     assert not both[1].found
-    assert both[1].text.startswith("no answer found")
+    assert both[1].text == "no answer found: nothing in it can be pointed at"
+    assert both[1].confidence == 0
+    (noted,) = answers(pointing, replace(evidence(), note="nothing is known"))
+    assert noted.text == "no answer found: nothing is known"
+
+
+def test_scores_that_are_no_numbers_are_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ReaderModel, "read", lambda *_: [(np.array([0.5, np.nan]), np.ones(2, dtype=np.bool_))])
+    with pytest.raises(CheckpointError, match="the reader of a checkpoint of kind gril"):
+        answers(answerer(), evidence(*TRIPLES))
 
 
 def test_without_the_token_that_it_reads_it_is_one_line() -> None:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from lodestar.engine.answering.gril_answers import GenerativeAnswerer, MultipleChoiceAnswerer, PassageWriter
-from lodestar.engine.errors import UsageError
+from lodestar.engine.errors import CheckpointError, UsageError
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.evidence.extras import GraphToken
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
@@ -240,7 +241,18 @@ def test_the_answer_is_an_option_with_the_triples_that_name_it(encoder: str) -> 
     assert 0.5 <= (one.entities[0].confidence or 0.0) <= 1
     assert (other.text, other.entities[0].origin, other.entities[0].evidence) == ("Quito", "model", ())
     with pytest.raises(UsageError, match="expected a question with options"):
-        answers(answerer.answer([evidence()]))
+        answers(answerer.answer([evidence("Quito"), evidence()]))
+    assert (one.confidence, other.confidence) == (one.entities[0].confidence, 1.0)
+    assert answers(answerer.answer([])) == []
+
+
+@pytest.mark.parametrize("reads", ["choosing", "writing"])
+def test_scores_that_are_no_numbers_are_no_answer(encoder: str, reads: Reads, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ReaderModel, "choose", lambda *_: [np.array([0.5, np.nan])])
+    monkeypatch.setattr(ReaderModel, "write", lambda *_: [WrittenReply(("Lima",), float("nan"))])
+    kind = MultipleChoiceAnswerer if reads == "choosing" else GenerativeAnswerer
+    with pytest.raises(CheckpointError, match="the reader of a checkpoint of kind gril"):
+        answers(kind(passages(reader(), encoder, reads)).answer([evidence("Lima", "Sol")]))
 
 
 def test_what_is_written_is_held_against_the_triples(

@@ -10,12 +10,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lodestar.engine.answering.candidates import find_candidates
-from lodestar.engine.answering.reader import WORDS, ReaderAnswerer, _compute_score, make_reader_columns
+from lodestar.engine.answering.candidates import compute_log_odds, find_candidates
+from lodestar.engine.answering.reader import (
+    WORDS,
+    ReaderAnswerer,
+    _compute_score,
+    encode_questions,
+    make_reader_columns,
+)
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence.evidence import Answer, Evidence
+from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.relations.words import split_relation_name
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.reader.features import NAMES, SPAN, asks_for_one, way_features
@@ -29,6 +36,7 @@ from lodestar.models.reader.fitting import (
     fit_reader,
 )
 from lodestar.models.reader.model import ABSENT, ANSWER_FEATURES, Reader, SourceWeights, answer_features, shipped_reader
+from lodestar.models.similarity import UNKNOWN_TYPE
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.whole_file import file_sha256
@@ -38,7 +46,10 @@ from tests.made.evidence import evidence_of, leads, ranked
 from tests.made.trainings import train_sets
 
 FILM, BY, OTHER, YEAR = (Entity(name, name) for name in ("film", "director", "other film", "1999"))
-WORDS_OF = {name: split_relation_name(name) for name in ("directed_by", "year")}
+WORDS_OF = {
+    name: split_relation_name(name)
+    for name in ("directed_by", "year", "seen_by", "cast", "actor", "on", "made", "kind")
+}
 UNIT = Calibration("logit", of="triple")
 
 
@@ -539,3 +550,217 @@ def test_a_chain_shown_has_its_score_in_the_unit_of_the_evidence() -> None:
     assert score(Calibration("logit", 2.0, -1.0)) == pytest.approx(2.0)
     assert score(Calibration("logit", 0.0, -1.0)) == 3
     assert score(Calibration("probability")) == pytest.approx(1 / (1 + np.exp(-3)))
+
+
+def only(*names: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Weights of 1 for these features."""
+    return np.array([float(name in names) for name in NAMES])
+
+
+def chosen(reader: Reader, *evidence: Evidence[Any], least: float = 0.0) -> list[Answer]:
+    return answerer(reader, least).answer_batch(evidence)
+
+
+def says(*ends: tuple[Entity, float]) -> Evidence[Chain]:
+    """What a language model answers: a chain without steps for each name."""
+    items = tuple(Scored(Chain(FILM, (), (end,)), sure) for end, sure in ends)
+    return Evidence(Question("?"), (Topic(FILM),), "chain", items, Calibration("probability"))
+
+
+def three_ends(text: str, *scores: float) -> Evidence[Triple]:
+    facts = (Triple(FILM, "directed_by", BY), Triple(FILM, "year", YEAR), Triple(FILM, "seen_by", OTHER))
+    return asked(text, *zip(facts, scores, strict=False))
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (((BY, 0.9), (YEAR, 0.5)), ("the language model reads it in the evidence (+1.1)", "gnn: its chain is likely (+0.5)")),
+        (((BY, 0.5),), ("the language model reads it in the evidence (+4.0)", "gnn: its chain is likely (+0.5)")),
+        (((OTHER, 0.3), (YEAR, 0.1)), ("gnn: its chain is likely (+4.0)",)),
+    ],
+)  # fmt: skip
+def test_of_several_sources_each_says_its_part_in_what_was_chosen(
+    said: tuple[tuple[Entity, float], ...], why: tuple[str, ...]
+) -> None:
+    """Log-odds of .9 are 2.2, half of which counts; who is not named has −6, named with .5 the bias 2."""
+    found = three_ends("what is the first film", 9.0, 5.0 if len(why) == 1 else 8.5)
+    evidence = replace(found, sources=(("gnn", found), ("llm", says(*said))))
+    weights = {"triple": SourceWeights(only("chain"), 0.0), "llm": SourceWeights(only("chain"), 2.0, 0.5)}
+    (answer,) = chosen(Reader(weights, trained=True), evidence)
+    assert answer.names == ("director",)
+    assert answer.why == (*why, "ahead of 1999")
+
+
+def test_a_source_that_leads_to_the_first_alone_speaks_for_it_with_all_that_it_has() -> None:
+    found, other = three_ends("what is the first film", 3.0, 2.5), three_ends("?", 4.0)
+    evidence = replace(found, sources=(("gnn", found), ("star", other)))
+    (answer,) = chosen(Reader({"triple": SourceWeights(only("chain"), 0.0)}, trained=True), evidence)
+    assert answer.why == ("star: its chain is likely (+4.0)", "gnn: its chain is likely (+0.5)", "ahead of 1999")
+    (alone,) = chosen(Reader({"triple": SourceWeights(only("chain"), 0.0)}, trained=True), three_ends("?", 3.0))
+    assert alone.why == ("its chain is likely (+3.0)",)
+    (silent,) = chosen(Reader({"triple": SourceWeights(only(), 0.0)}, trained=True), three_ends("?", 3.0, 2.0))
+    assert silent.why == ()
+    assert chosen(trained()) == []
+
+
+def test_what_a_plan_learned_decides_where_nothing_else_counts() -> None:
+    reader = replace(trained(), sources={"triple": SourceWeights(only("plan"), 0.0)})
+    one, two = chosen(reader, one_hop(), two_hops())
+    assert (one.names[0], two.names[0]) == ("director", "other film")
+
+
+def test_a_question_that_a_form_answered_keeps_its_answer() -> None:
+    form = FormResult(("how many",), "count", (), total=7, counted=True)
+    counted, other = chosen(trained(), replace(one_hop(), extras=(form,)), one_hop())
+    assert (counted.answerer, counted.number) == ("extractive", 7)
+    assert (other.answerer, other.names) == ("reader", ("director",))
+
+
+def test_where_nothing_leads_on_there_is_no_answer_and_nothing_is_sure() -> None:
+    (answer,) = chosen(trained(), asked("who directed film"))
+    assert answer.text == "no answer found: no path leads on from its entities"
+    assert (answer.confidence, answer.evidence.kind) == (0.0, "chain")
+
+
+def test_what_is_as_sure_as_the_bounds_is_an_answer_and_what_is_less_shows_the_best_chain() -> None:
+    """A logit of 0 is a probability of one half."""
+    reader = Reader({"triple": SourceWeights(only("chain"), 0.0)}, trained=True)
+    (sure,) = chosen(reader, three_ends("which", 0.0, -1.0), least=0.5)
+    assert (sure.names[0], sure.confidence, sure.unsure) == ("director", 0.5, False)
+    (unsure,) = chosen(reader, three_ends("which", -0.1, -1.0), least=0.1)
+    assert (unsure.names[0], unsure.unsure) == ("director", True)
+    (none,) = chosen(reader, three_ends("which", -0.1, -1.0, -2.0), least=0.5)
+    assert none.text == "no answer found: no path fits the question"
+    assert [item.value.ends for item in none.evidence.items] == [(BY,)]  # type: ignore[union-attr]
+    assert none.confidence == pytest.approx(1 / (1 + np.exp(0.1)))
+
+
+def test_candidates_as_likely_are_in_the_order_of_their_ids() -> None:
+    ends = [Entity(f"{place:02}", f"film {place}") for place in range(60)]
+    mixed = [ends[7 * place % 60] for place in range(60)]
+    scored = [
+        (Triple(FILM, "directed_by" if int(end.id) % 2 else "year", end), float(int(end.id) % 2)) for end in mixed
+    ]
+    reader = Reader({"triple": SourceWeights(only("chain"), 5.0)}, trained=True)
+    (answer,) = chosen(reader, asked("which films has film", *scored))
+    assert [each.id for each in answer.entities] == [end.id for end in (*ends[1::2], *ends[::2])]
+
+
+def test_an_answer_that_no_chain_leads_to_shows_none() -> None:
+    """A triple alone names it, or another source than that whose chains are shown."""
+    alone = asked("?", (Triple(OTHER, "year", YEAR), 3.0))
+    one, other = three_ends("?", 3.0), asked("?", (Triple(FILM, "year", YEAR), 5.0))
+    joined = replace(one, items=(*other.items, *one.items), sources=(("star", one), ("gnn", other)))
+    for evidence in (alone, joined):
+        (answer,) = chosen(Reader({"triple": SourceWeights(only("chain"), 0.0)}, trained=True), evidence)
+        shown = {each.id: each.evidence for each in answer.entities}
+        assert shown["1999"] == ()
+        assert [item.value.ends for item in answer.evidence.items] == [(BY,)] * len(shown.keys() & {"director"})  # type: ignore[union-attr]
+
+
+def test_a_chain_shown_begins_at_its_topic() -> None:
+    """The show's year is its third topic's."""
+    (answer,) = chosen(
+        Reader({"triple": SourceWeights(only("one_topic"), 0.0)}, trained=True),
+        replace(of_two_topics(), groups=(0, 0, 1)),
+    )
+    found = {
+        item.value.ends[0].id: item.value.topic.id for item in answer.evidence.items if isinstance(item.value, Chain)
+    }
+    assert found == {"director": "film", "1999": "show"}
+
+
+def test_hops_are_rows_of_vectors_with_their_direction() -> None:
+    """Of a chain the rows of its hops, −1 after the last; the second half of a row is the first, negated where it is
+    walked backwards."""
+    evidence = [two_hops()]
+    ((_, _, ways),) = make_reader_columns(find_candidates(evidence), evidence, WORDS_OF, vectors())
+    assert ways.path.tolist() == [[0, -1], [1, -1], [0, 2]]
+    assert ways.hop_vectors.shape == (3, 52)
+    assert ways.hop_vectors.dtype == np.float32
+    there, back = np.split(ways.hop_vectors, 2, axis=1)
+    assert np.abs(there).max(axis=1).min() > 0
+    assert (back / np.where(there, there, 1)).min(axis=1).tolist() == [0, 0, -1]
+    assert (back / np.where(there, there, 1)).max(axis=1).tolist() == [1, 1, 0]
+
+
+def test_a_question_is_encoded_without_its_topics() -> None:
+    topics = (Topic(FILM, mention="movie"), Topic(BY))
+    evidence = [Evidence(Question("which year has the movie of director"), topics, "triple"), one_hop()]
+    found = encode_questions(evidence, vectors())
+    assert found.tolist() == vectors().stack(["which year has the of", "who directed"]).tolist()
+
+
+def test_a_chain_without_steps_fits_as_nothing_is_known_of_it() -> None:
+    loose = asked("who directed film", (Triple(FILM, "directed_by", BY), 3.0), (Triple(OTHER, "year", YEAR), 1.0))
+    bare = replace(loose, topics=())
+    for evidence, steps in ((loose, [1, 0]), (bare, [0])):
+        ((_, _, ways),) = make_reader_columns(find_candidates([evidence]), [evidence], WORDS_OF, vectors())
+        assert ways.hops.tolist() == [step or -1 for step in steps]
+        assert [bool(fit) for fit in ways.similarity] == [bool(step) for step in steps]
+        assert ways.kind[-1] == UNKNOWN_TYPE
+
+
+def test_chains_of_paths_by_hand() -> None:
+    """Of two questions; a record is no candidate, and what leads on from an end is the best chain that begins so."""
+    record = Entity("r", None)
+    other_film = leads("made", OTHER, record, topic=FILM, via=BY)
+    first = evidence_of(
+        Scored(leads("on", BY, topic=FILM), 3.0), Scored(other_film, 2.0), Scored(leads("on", YEAR, topic=OTHER), 1.0),
+        Scored(leads("made", YEAR, topic=FILM, via=BY), 0.5),
+        calibration=Calibration("logit", 2.0, -1.0), topics=(Topic(OTHER), Topic(FILM), Topic(FILM)),
+    )  # fmt: skip
+    through = evidence_of(
+        Scored(leads("kind", YEAR, topic=FILM, via=record), 0.5), calibration=Calibration("probability")
+    )
+    found = find_candidates([first, evidence_of(), through])
+    (source,) = found.sources
+    chains = source.chains
+    assert found.starts.tolist() == [0, 3, 3, 4]
+    assert [each.id for each in found.entities] == ["1999", "director", "other film", "1999"]
+    assert found.num_topics.tolist() == [3, 0, 1]
+    assert chains.question.tolist() == [0, 0, 0, 0, 2]
+    assert chains.topic.tolist() == [1, 1, 0, 1, 0]
+    assert chains.hops.tolist() == [1, 2, 1, 2, 1]
+    assert chains.length.tolist() == [1, 2, 1, 2, 2]
+    assert chains.score.tolist() == chains.mean.tolist() == [5.0, 3.0, 1.0, 0.0, 0.0]
+    assert chains.num_ends.tolist() == [1, 1, 1, 1, 1]
+    assert chains.item.tolist() == [0, 1, 2, 3, 0]
+    assert (set(chains.level.tolist()), set(chains.path.tolist())) == ({-1}, {-1})
+    assert (source.candidate.tolist(), source.chain.tolist()) == ([0, 0, 1, 2, 3], [2, 3, 0, 1, 4])
+    assert source.last.tolist() == source.way.tolist() == [1.0, 0.0, 5.0, 3.0, 0.0]
+    assert source.on.tolist() == [-12.0, -12.0, 3.0, -12.0, -12.0]
+
+
+def test_log_odds_are_bounded() -> None:
+    assert compute_log_odds([0.0, 0.5, 1.0], Calibration("probability")) == pytest.approx([-13.8155, 0.0, 13.8155])
+    assert compute_log_odds([-9.0, 2.0, 9.0], Calibration("logit", 2.0, 1.0)).tolist() == [-12.0, 5.0, 12.0]
+    assert compute_log_odds([4.0, 3.0], None) == pytest.approx([0.0, -np.log(2)])
+
+
+def test_topics_of_triples_are_numbered_in_their_question() -> None:
+    """The triple of the third topic comes last, after those of the first two; the second question has a record."""
+    record = Entity("r", None)
+    through = asked("?", (Triple(FILM, "cast", record), 2.0), (Triple(record, "actor", BY), 1.0))
+    found = find_candidates([of_two_topics(), through])
+    (source,) = found.sources
+    chains = source.chains
+    rows = {
+        (question, topic): (hops, length, score)
+        for question, topic, hops, length, score in zip(
+            chains.question.tolist(), chains.topic.tolist(), chains.hops.tolist(), chains.length.tolist(),
+            chains.score.tolist(), strict=True,
+        )
+        if length == 1 or question
+    }  # fmt: skip
+    assert rows == {(0, 0): (1, 1, 1.0), (0, 1): (1, 1, 1.0), (0, 2): (1, 1, 1.0), (1, 0): (1, 2, 1.0)}
+
+
+def test_a_path_that_says_the_same_twice_fits_as_well_as_one_that_says_it_once() -> None:
+    """How long a chain is counts as a feature of its own."""
+    evidence = [asked("cast", (Triple(FILM, "cast", BY), 1.0), (Triple(BY, "cast", OTHER), 1.0))]
+    ((_, _, ways),) = make_reader_columns(find_candidates(evidence), evidence, WORDS_OF, vectors())
+    assert ways.hops.tolist() == [1, 2]
+    assert ways.similarity[0] > 1
+    assert ways.similarity[1] == pytest.approx(ways.similarity[0])
