@@ -189,9 +189,8 @@ def derive_forms(search_names: Sequence[str], type_words: Collection[str]) -> It
         elif words:
             yield name, NameForm(words, "whole")
     for name, words in split:
-        if len(words) > 1 and name not in short:
-            for form in _derive_shorter_forms(name, words, type_words):
-                yield name, form
+        for form in _derive_shorter_forms(name, words, type_words):
+            yield name, form
 
 
 def _spell_initials(letters: str, name: str) -> tuple[str, ...]:

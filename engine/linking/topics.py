@@ -90,7 +90,7 @@ def _compute_agreement(tokens: Sequence[Token], name: str) -> float:
     target = fold(name)
     size = max(1, len(target.split()))
     runs = (" ".join(t.folded for t in tokens[at : at + size]) for at in range(max(1, len(tokens) - size + 1)))
-    return max((DamerauLevenshtein.normalized_similarity(run, target) for run in runs), default=0.0)
+    return max(DamerauLevenshtein.normalized_similarity(run, target) for run in runs)
 
 
 Candidates = Sequence[Topic]

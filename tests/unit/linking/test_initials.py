@@ -69,6 +69,7 @@ def test_what_a_name_begins_with_does_not_end_in_a_function_word(name: str, begi
         ("German Language", ["untyped german", "last language"]),
         ("Old German Language", ["untyped old german", "outer old language", "leading old german", "last language"]),
         ("Anna Smith (actress)", ["unbracketed anna smith", "last smith"]),
+        ("Language (film)", ["unbracketed language"]),
         ("Gulf of Mexico", ["outer gulf mexico", "inverted mexico gulf", "leading gulf", "last mexico"]),
         (
             "Head of the Free States",
@@ -80,6 +81,7 @@ def test_what_a_name_begins_with_does_not_end_in_a_function_word(name: str, begi
         ("The House of", ["leading the house"]),
         ("Of Mice", ["last mice"]),
         ("Type XY", []),
+        ("Type XYZ", ["last xyz"]),
         ("東京 (film)", ["unbracketed 東 京"]),
         ("東 Tower", []),
     ],

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.indexes.entity_index import NearEntity, NearestEntitySearch
-from lodestar.engine.linking.full_text import FullTextLinker, write_full_text_queries
+from lodestar.engine.linking.full_text import FullTextLinker, make_candidate, write_full_text_queries
 from lodestar.engine.linking.names import (
     MAX_CHARS,
     MAX_WORDS,
@@ -203,6 +203,7 @@ def test_twenty_candidates_are_weighed_by_their_relations_and_the_best_ten_kept_
         def compute_probabilities(
             self, found: Sequence[Topic], relations: npt.NDArray[np.float64]
         ) -> npt.NDArray[np.float64]:
+            assert found, "a network has no answer about no candidates"
             both = zip(found, relations, strict=True)
             return np.array([0.25 if topic.entity.id == "a03" else 0.5 for topic, _ in both])
 
@@ -307,6 +308,39 @@ def test_us_is_a_pronoun_elsewhere() -> None:
 def test_every_topic_of_a_question_has_its_span_and_a_type_word_comes_last() -> None:
     found = FullTextLinker(type_words={"film"}).rank("Which film has Adolf Hitler and John F. Kennedy in it?", PEOPLE)
     assert [each.mention for each in found] == ["John F. Kennedy", "Adolf Hitler", "film"]
+
+
+def test_a_small_adjective_names_no_place_in_a_question_with_capitals() -> None:
+    assert [each.entity.id for each in FullTextLinker().rank("Who is a french singer of Peru?", PEOPLE + POOL)] == [
+        "peru",
+        "peru-in",
+    ]
+
+
+def test_without_relations_candidates_stay_as_they_were_found() -> None:
+    linker = FullTextLinker()
+    found = linker.rank("Where is Peru?", POOL)
+    assert linker.rerank([Question("Where is Peru?"), Question("Where?")], [found, ()]) == [list(found), []]
+
+
+def test_a_candidate_has_the_features_of_its_mention() -> None:
+    (found,) = FullTextLinker().rank("where is Peru", [named("a", "Peru", degree=99)])
+    assert dict(zip(MENTION_FEATURES, found.features, strict=True)) == {
+        **dict.fromkeys(MENTION_FEATURES, 0.0),
+        "1": 1.0,
+        "share of the name's words": 1.0,
+        "words of content, 1 − 2^−n": 0.5,
+        "capitalised in the question": 1.0,
+        "degree, log₁₀ / 5": pytest.approx(0.4),
+    }
+
+
+def test_a_candidate_whose_probability_nobody_knows_scores_nothing() -> None:
+    words = QuestionWords("where is Peru")
+    mention = find_mention(words, POOL[2], 0.8)
+    assert mention is not None
+    candidate = make_candidate(words, mention)
+    assert (candidate.entity.id, candidate.score, candidate.probability) == ("peru", 0.0, None)
 
 
 def test_a_candidate_has_its_span() -> None:
@@ -429,6 +463,12 @@ def test_features_of_mentions_by_hand() -> None:
             "same words, better form elsewhere": 1,
         }
     )
+
+
+def test_a_form_without_a_typo_is_better_than_a_whole_name_with_one() -> None:
+    found = features_of("who knows voltaire", named("last", "Monsieur Voltaire"), named("typo", "Voltairs"))
+    better = "same words, better form elsewhere"
+    assert {id_: features.get(better, 0) for id_, features in found.items()} == {"last": 0, "typo": 1}
 
 
 def test_a_mention_within_a_longer_one_that_is_no_whole_name() -> None:

@@ -99,7 +99,8 @@ def test_a_candidate_whose_best_hop_fits_less_is_below_the_best_of_all() -> None
         Topic(Entity(id_, id_), mention="Lima", span=(8, 12), relations=numbers)
         for id_, numbers in (("b", (2,)), ("a", (2, 1)))
     ]
-    (found,) = RelationFeatureExtractor(words, kinds, VECTORS).features(["what is Lima"], [some])
+    found, nothing = RelationFeatureExtractor(words, kinds, VECTORS).features(["what is Lima", "what?"], [some, ()])
+    assert nothing.shape == (0, 5)
     weights = SimilarityWeights()
     assert found[:, 1] == pytest.approx([-0.2 * (1 + weights.support + weights.type), 0])
     assert found[:, 2] == pytest.approx([math.log(2) / 5, math.log(3) / 5])
