@@ -27,6 +27,7 @@ from lodestar.models.star.backbone import (
     is_plain,
     open_pretrained,
     open_stored_backbone,
+    plain_tokenizer,
     write_backbone_description,
 )
 from lodestar.models.star.batches import cross_batch, dual_batch
@@ -134,6 +135,15 @@ def test_a_stored_tokenizer_gives_what_transformers_does(tmp_path: Path) -> None
         tokens, _ = ours.pair(text, "lima, capital")
         assert tokens == theirs.pair(text, "lima, capital")[0]
         assert stored.convert_ids_to_tokens(list(tokens)) == trained.tokenizer.convert_ids_to_tokens(list(tokens))
+
+
+@pytest.mark.parametrize("token", ["cls_token", "sep_token", "pad_token", "unk_token"])
+def test_a_tokenizer_without_one_of_the_special_tokens_is_left_to_transformers(token: str, tmp_path: Path) -> None:
+    write_backbone_description(tiny_backbone(), tmp_path)
+    assert plain_tokenizer(tmp_path) is not None
+    said = json.loads((tmp_path / "tokenizer_config.json").read_text(encoding="utf-8"))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(said | {token: "[NONE]"}), encoding="utf-8")
+    assert plain_tokenizer(tmp_path) is None
 
 
 @pytest.mark.parametrize("change", [{"hidden_act": "relu"}, {"is_decoder": True}, {"model_type": "roberta"}])
