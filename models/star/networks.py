@@ -84,12 +84,12 @@ class DualEncoder(nn.Module):
         """Return the mean of each text's hidden states at unit length, (num_texts, dimension)."""
         hidden = hidden_states(self.encoder, texts.ids, texts.mask, self.precision)
         mask = texts.mask[..., None].float()
-        return normalize((hidden * mask).sum(dim=1) / mask.sum(dim=1), dim=-1)
+        return normalize((hidden * mask).sum(dim=1) / mask.sum(dim=1))
 
     def step(self, before: Tensor, hop: Tensor) -> Tensor:
         """Return the states of paths extended by one hop; all (num_paths, dimension)."""
         change = self.compose(torch.cat([before, hop, before * hop], dim=-1))
-        return normalize(normalize(before + hop, dim=-1) + change, dim=-1)
+        return normalize(normalize(before + hop) + change)
 
     def paths(self, hops: Tensor, levels: Sequence[PathLevel]) -> PathStates:
         """Return the states of all paths of a trie, level by level; hops: (num_hops, dimension)."""
@@ -104,7 +104,7 @@ class DualEncoder(nn.Module):
 
     def encode_prefixes(self, states: Tensor) -> Tensor:
         """Return the encodings of paths as prefixes, unit vectors, (num_paths, dimension)."""
-        return normalize(states + self.promise(states), dim=-1)
+        return normalize(states + self.promise(states))
 
     def hop_costs(self, questions: Tensor, num_hops: Tensor) -> Tensor:
         """Return (L − 1) · (b + w·q) for pairs: questions (num_pairs, dimension), num_hops (num_pairs,)."""

@@ -19,7 +19,7 @@ from lodestar.models.star.config import DualOptions, StarConfig
 from lodestar.models.star.dual_training import UNIT, add_similarity
 from lodestar.models.star.examples import examples_of, mark_remaining_paths, relations_of
 from lodestar.models.star.kind import KIND
-from lodestar.models.star.mined import INVERSE, THROUGH, MinedFile, words_of
+from lodestar.models.star.mined import INVERSE, THROUGH, MinedFile, PathTrie, words_of
 from lodestar.models.star.scoring import StarModel, read_checkpoint
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
@@ -42,16 +42,18 @@ def vectors(tmp_path_factory: pytest.TempPathFactory) -> TextVectors:
     return TextVectors(SentenceEncoder(str(tiny_encoder(tmp_path_factory.mktemp("encoder")))))
 
 
-def test_it_is_the_similarity_that_a_search_scores_by(vectors: TextVectors) -> None:
-    examples = add_similarity(example_set(0, 2), vectors)
+@pytest.mark.parametrize("reach", [REACH, {"capital": {}, "borders": {}}])
+def test_it_is_the_similarity_that_a_search_scores_by(reach: PathTrie, vectors: TextVectors) -> None:
+    asked = tuple(replace(each, reach=(reach,)) for each in questions(0, 2))
+    examples = add_similarity(examples_of(MinedFile(MINING, asked, "3" * 64)), vectors)
     example = examples.examples[0]
     assert example.similarity is not None
     paths = tuple(steps_of(examples.table.written[path]) for path in example.reachable.paths)
     topic = Topic(Entity(example.topic_ids[0], "Peru"), mention="Peru", matched_name="Peru")
     assert mask_mention(example.text, topic) == example.masked[0]
-    first = np.log1p(len(REACH))
+    first = np.log1p(len(reach))
     branching = tuple(
-        first if path.num_hops == 1 else first + np.log1p(len(REACH[examples.table.written[number][0]]))
+        first if path.num_hops == 1 else first + np.log1p(len(reach[examples.table.written[number][0]]))
         for path, number in zip(paths, example.reachable.paths, strict=True)
     )
     scorer = SimilarityScorer(words_of(MINING), vectors.encoder, vectors=vectors)

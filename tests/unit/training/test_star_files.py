@@ -18,14 +18,14 @@ from lodestar.engine.settings import Settings
 from lodestar.models.mined import MinedFileError
 from lodestar.models.star.config import StarDescription
 from lodestar.models.star.examples import examples_of
-from lodestar.models.star.mined import is_mined, read_mined_file
+from lodestar.models.star.mined import MinedFile, is_mined, read_mined_file
 from lodestar.models.star.networks import DualEncoder
 from lodestar.models.star.scoring import Network, read_checkpoint
 from lodestar.models.training.checkpoint import write_checkpoint
 from lodestar.models.training.description import BadCheckpointError, load_description
 from safetensors.torch import load_file
 
-from tests.made.mined_examples import example, mined_file
+from tests.made.mined_examples import MINING, example, mined_file, questions
 from tests.made.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint
 
 
@@ -41,6 +41,15 @@ def test_examples_are_what_can_be_walked_with_what_each_path_is_worth(tmp_path: 
     assert is_mined(packed)
     assert is_mined(plain)
     assert len(examples_of(read_mined_file(plain)).examples) == 24
+
+
+def test_an_answer_path_that_mining_cut_counts_for_nothing_and_those_after_it_do() -> None:
+    asked = questions(0, 1)[0]
+    cut = replace(asked.paths[0], hops=("signed",))
+    (found,) = examples_of(MinedFile(MINING, (replace(asked, paths=(cut, *asked.paths)),), "3" * 64)).examples
+    assert found.f1.tolist() == pytest.approx([1, 0, 0, 0, 0, 0, 0, 1 / 3, 0])
+    assert found.positive.tolist() == [True] + [False] * 8
+    assert found.first_shortest == 0
 
 
 def test_a_mined_file_is_told_from_others(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from lodestar.models.star.backbone import attend
 from lodestar.models.star.batches import batches_of_files, part_of
 from lodestar.models.star.cross_training import pool_of
 from lodestar.models.star.dual_training import iterate_continuations
-from lodestar.models.star.examples import ROOT, PathTable
+from lodestar.models.star.examples import ROOT, Candidates, PathTable
 from lodestar.models.star.mixing import (
     best_mix,
     compute_target_shares,
@@ -236,6 +236,21 @@ def test_the_pool_has_the_best_positives_and_never_a_path_to_an_answer_as_negati
     assert {len(each) for each in drawn} == {2}
     assert set.union(*drawn) == set(asked.negatives.paths.tolist())  # whatever kind comes first in the file
     assert (pools[0].positives.paths.tolist(), pools[0].shares.tolist()) == ([asked.reachable.paths[0]], [1.0])
+
+
+def test_a_pool_takes_the_first_of_paths_that_are_alike() -> None:
+    """Of 40 paths each other leads to an answer, all as well, and the dual encoder scores all alike."""
+    asked = example()
+    numbers = np.arange(40)
+    many = Candidates(numbers, np.zeros(40, dtype=np.int64))
+    f1 = (numbers % 2).astype(np.float32)
+    asked = replace(asked, reachable=many, f1=f1, positive=f1 > 0)
+    pool = pool_of(
+        asked, f1 / 20, "reach", np.zeros(40, dtype=np.float32), num_positives=3, num_negatives=4,
+        chance=random.Random(1),
+    )  # fmt: skip
+    assert pool.positives.paths.tolist() == [1, 3, 5]
+    assert pool.negatives.paths.tolist() == [0, 2, 4, 6]
 
 
 def table() -> PathTable:

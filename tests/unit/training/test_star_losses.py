@@ -124,6 +124,10 @@ def test_the_similarity_beside_the_network_counts_as_much_as_its_option_says() -
             stop, extend = (each + 2 * torch.from_numpy(similar) for each, similar in scores)
             expected.append(compute_loss(examples, example, stop, extend))
         assert loss_of(beside).item() == pytest.approx(np.mean(expected), rel=1e-4)
+        for example, stop in beside.iterate_stop_scores(examples):
+            assert example.similarity is not None
+            (own,) = [stop for found, stop in objective(0.0).iterate_stop_scores(examples) if found.id == example.id]
+            assert stop == pytest.approx(own + 2 * example.similarity[0], rel=1e-4)
         plain = loss_of(objective(0.0)).item()
         assert plain == pytest.approx(loss_of(objective(2.0, is_beside=False)).item())
         assert plain != pytest.approx(loss_of(beside).item(), rel=1e-2)

@@ -32,9 +32,9 @@ from lodestar.models.star.backbone import (
 )
 from lodestar.models.star.batches import cross_batch, dual_batch
 from lodestar.models.star.config import END, PATH, QUESTION, DualOptions, PoolTrainingOptions
-from lodestar.models.star.cross_training import CrossCandidateScorer, PoolObjective
+from lodestar.models.star.cross_training import CrossCandidateScorer, ExampleCandidates, PoolObjective
 from lodestar.models.star.dual_training import DualObjective
-from lodestar.models.star.examples import RelationExample, RelationExampleSet, examples_of
+from lodestar.models.star.examples import ExampleSet, RelationExample, RelationExampleSet, examples_of
 from lodestar.models.star.mined import AnswerPath, MinedFile
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.scoring import Checkpoint, HopSequence, StarModel, read_checkpoint
@@ -45,6 +45,7 @@ from lodestar.models.training.objective import Objective, TrainingOptions
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
 from transformers import BertConfig, BertTokenizer
+from transformers.utils.logging import enable_progress_bar, is_progress_bar_enabled
 
 from benchmarks.accuracy.error_shares import DualReader
 from tests.made.evidence import evidence_of
@@ -156,7 +157,9 @@ def test_another_encoder_is_left_to_transformers(change: dict[str, object]) -> N
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
-def test_code_that_an_encoder_brings_is_never_run(name: str, tmp_path: Path) -> None:
+def test_code_that_an_encoder_brings_is_never_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is anybody asked for leave, who would say yes."""
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
     write_backbone_description(tiny_backbone(), tmp_path)
     config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
     (tmp_path / "config.json").write_text(json.dumps(config | {"hidden_act": "relu"}), encoding="utf-8")
@@ -179,8 +182,15 @@ def test_an_encoder_whose_weights_are_a_pickle_alone_is_not_loaded(tmp_path: Pat
         open_pretrained(str(folder))
 
 
+def test_an_encoder_is_loaded_without_a_bar_of_progress(tmp_path: Path) -> None:
+    enable_progress_bar()  # type: ignore[no-untyped-call]
+    open_pretrained(str(tiny_encoder(tmp_path / "tiny")))
+    assert not is_progress_bar_enabled()  # type: ignore[no-untyped-call]
+
+
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
-def test_code_beside_an_encoder_is_not_run(tmp_path: Path, name: str) -> None:
+def test_code_beside_an_encoder_is_not_run(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
     folder = tiny_encoder(tmp_path / "tiny")
     (folder / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n", encoding="utf-8")
     said = json.loads((folder / name).read_text(encoding="utf-8")) | {"model_type": "own", "tokenizer_class": "Own"}
@@ -465,10 +475,42 @@ def test_of_paths_with_equal_scores_the_first_are_read() -> None:
     assert (rows.tolist(), len(scores)) == ([1, 3, 5, 7, 9], 5)
 
 
-def test_a_mix_that_is_given_is_not_chosen() -> None:
-    objective = pool_objective(BY_F1)
-    objective.mix = 0.45
-    assert objective.evaluate()["mix"] == 0.45
+class ScriptedReader:
+    """Says of the first path of each example 1, of the next 2, and so on."""
+
+    def logits(
+        self, network: nn.Module, texts: CachedTokenizer, examples: ExampleSet, selected: ExampleCandidates
+    ) -> Tensor:
+        assert not network.training
+        assert texts
+        assert examples.examples
+        return torch.cat([torch.arange(1.0, len(candidates) + 1) for _, candidates in selected])
+
+    def score(self, logits: Tensor, temperature: float) -> Tensor:
+        return logits / temperature
+
+
+def test_figures_are_of_the_mix_that_is_given_and_of_the_network_alone() -> None:
+    """The dual encoder says 7 of the right path, 3 of one with F1 ⅓ and precision ¼, and 0 of others; of these two the
+    network says 1 and 2: half of both is 4 and 2.5."""
+    objective = pool_objective(replace(BY_F1, shortlist=2))
+    objective.reader = ScriptedReader()
+    (examples,) = objective.dev
+    for example, stop in zip(examples.examples, objective.dev_stop[0], strict=True):
+        stop[:] = 0.0
+        stop[[int(np.argmax(example.f1)), 7]] = 7.0, 3.0
+    objective.network.train()
+    objective.mix = 0.5
+    figures = objective.evaluate()
+    assert figures.pop("mix") == 0.5
+    assert {name: value for name, value in figures.items() if not name.endswith("_by_topic")} == {
+        **dict.fromkeys(("selection_metric", "hits_at_1_any", "hits_at_1_expected", "f1"), 1.0),
+        "alone_hits_at_1_any": 1.0,
+        "alone_hits_at_1_expected": 0.25,
+        "alone_f1": pytest.approx(1 / 3),
+        "alone_selection_metric": pytest.approx((1 + 1 / 4 + 1 / 3) / 3),
+    }
+    assert objective.network.training
 
 
 def test_the_hardest_negatives_are_taken_anew_each_epoch_and_come_back_with_the_state() -> None:
@@ -503,6 +545,19 @@ def test_the_model_composes_what_the_network_computes(checkpoint: Checkpoint, te
     alone = [StarModel(checkpoint).dual("what is the capital", [path]) for path in PATHS]
     assert fresh[0] == pytest.approx([float(stop[0]) for stop, _ in alone], abs=1e-5)
     assert fresh[1] == pytest.approx([float(extend[0]) for _, extend in alone], abs=1e-5)
+
+
+def test_the_model_scores_paths_as_the_network_that_was_trained(checkpoint: Checkpoint) -> None:
+    examples = example_set(0, 1)
+    asked = examples.examples[0]
+    paths = [examples.table.path_hops(path) for path in asked.reachable.paths.tolist()]
+    stop, extend = StarModel(checkpoint).dual(asked.masked[0], paths)
+    with torch.inference_mode():
+        batch = dual_batch(checkpoint.dual_texts, examples.table, [asked], [asked.reachable])
+        expected = [scores.tolist() for scores in checkpoint.dual(batch)]
+    assert {len(path) for path in paths} == {1, 2}
+    assert stop == pytest.approx(expected[0], abs=1e-4)
+    assert extend == pytest.approx(expected[1], abs=1e-4)
 
 
 def test_a_full_cache_forgets_and_changes_no_score(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
