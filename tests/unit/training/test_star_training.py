@@ -16,7 +16,7 @@ from lodestar.engine.training.running import check_disjoint_sets, training_confi
 from lodestar.models.star.config import PAPER, StarConfig
 from lodestar.models.star.cross_training import PoolObjective
 from lodestar.models.star.dual_training import DualObjective
-from lodestar.models.star.examples import mark_remaining_paths
+from lodestar.models.star.examples import RelationExampleSet, mark_remaining_paths
 from lodestar.models.star.kind import KIND
 from lodestar.models.star.mined import AnswerPath, MinedFile
 from lodestar.models.star.mixing import mix_shortlist_scores
@@ -287,6 +287,41 @@ def with_training(config: StarConfig, changes: dict[str, Any]) -> StarConfig:
         dual_training=replace(config.dual_training, **changes),
         cross_training=replace(config.cross_training, **changes),
     )
+
+
+PLAIN = StarConfig()
+ANY_PAIRS = RelationExampleSet("some", "4" * 64, (), ())
+
+
+@pytest.mark.parametrize(
+    ("changed", "pairs", "is_other"),
+    [
+        (replace(PLAIN, encoder="other"), None, (True, True)),
+        (replace(PLAIN, phrases=2), None, (True, True)),
+        (replace(PLAIN, dual=replace(PLAIN.dual, any_weight=0.5)), None, (True, True)),
+        (replace(PLAIN, dual=replace(PLAIN.dual, meaning=True)), None, (True, True)),
+        (replace(PLAIN, dual_training=replace(PLAIN.dual_training, epochs=9)), None, (True, True)),
+        (PLAIN, ANY_PAIRS, (True, True)),
+        (replace(PLAIN, cross=replace(PLAIN.cross, w_min=0.25)), None, (False, True)),
+        (replace(PLAIN, cross_training=replace(PLAIN.cross_training, epochs=9)), None, (False, True)),
+        (replace(PLAIN, mix=0.5), None, (False, True)),
+        (PLAIN, None, (False, False)),
+    ],
+)
+def test_a_phase_is_another_where_what_its_weights_come_from_is(
+    changed: StarConfig, pairs: RelationExampleSet | None, is_other: tuple[bool, bool]
+) -> None:
+    """The cross-attentive scorer comes after the dual encoder, and from it."""
+
+    def phases(config: StarConfig, beside: RelationExampleSet | None) -> list[str]:
+        training = star_training(config, inputs_of([], [], beside=beside))
+        return [
+            json.dumps([training.data, phase.depends_on, phase.options.as_json()], sort_keys=True)
+            for phase in training.phases
+        ]
+
+    both = zip(phases(PLAIN, None), phases(changed, pairs), strict=True)
+    assert tuple(one != other for one, other in both) == is_other
 
 
 def watcher(name: str, epoch: int, step: int) -> TrainingCallbacks:
