@@ -246,7 +246,7 @@ def test_a_pool_takes_the_first_of_paths_that_are_alike() -> None:
     f1 = (numbers % 2).astype(np.float32)
     asked = replace(asked, reachable=many, f1=f1, positive=f1 > 0)
     pool = pool_of(
-        asked, f1 / 20, "reach", np.zeros(40, dtype=np.float32), num_positives=3, num_negatives=4,
+        asked, f1 / np.float32(20), "reach", np.zeros(40, dtype=np.float32), num_positives=3, num_negatives=4,
         chance=random.Random(1),
     )  # fmt: skip
     assert pool.positives.paths.tolist() == [1, 3, 5]

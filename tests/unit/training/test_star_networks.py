@@ -183,7 +183,7 @@ def test_an_encoder_whose_weights_are_a_pickle_alone_is_not_loaded(tmp_path: Pat
 
 
 def test_an_encoder_is_loaded_without_a_bar_of_progress(tmp_path: Path) -> None:
-    enable_progress_bar()
+    enable_progress_bar()  # type: ignore[no-untyped-call]
     open_pretrained(str(tiny_encoder(tmp_path / "tiny")))
     assert not is_progress_bar_enabled()
 
