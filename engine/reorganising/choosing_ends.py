@@ -14,7 +14,7 @@ import numpy as np
 from ..evidence.calibration import Calibration
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Kind
-from ..retrieval.subgraph.batch import BOUNDS, EntityTable, Subgraph, SubgraphBatch
+from ..retrieval.subgraph.batch import EntityTable, Subgraph, SubgraphBatch
 from ..retrieval.triples import SubgraphScorer
 from ..steps import Steps, attribute_costs
 from ..values import Entity, LinkedQuestion, Scored, Triple
@@ -99,7 +99,7 @@ def _with_chains(
             key = (node(triple.head), numbers[triple.relation], node(triple.tail))
             found[triple] = rows.setdefault(key, len(rows))
     heads, relations, tails = np.array(list(rows), dtype=np.int64).reshape(-1, 3).T
-    new = np.zeros(len(nodes) - subgraph.num_nodes, dtype=np.int64)
+    num_new = len(nodes) - subgraph.num_nodes
     return (
         replace(
             subgraph,
@@ -107,9 +107,9 @@ def _with_chains(
             relations=relations,
             tails=tails,
             entities=np.array(nodes, dtype=np.int64),
-            is_topic=np.concatenate([subgraph.is_topic, new.astype(np.bool_)]),
-            hops=np.concatenate([subgraph.hops, new]),
-            left_out=np.concatenate([subgraph.left_out, np.zeros((len(new), len(BOUNDS)), dtype=np.int64)]),
+            is_topic=np.pad(subgraph.is_topic, (0, num_new)),
+            hops=np.pad(subgraph.hops, (0, num_new)),
+            left_out=np.pad(subgraph.left_out, ((0, num_new), (0, 0))),
         ),
         found,
     )

@@ -31,15 +31,14 @@ class ChainCompleter:
     takes: Kind = "chain"
     gives: Kind = "chain"
 
-    def __init__(self, stored_as: Mapping[str, str], *, chains: int = 50, bounds: FrontierBounds | None = None) -> None:
+    def __init__(self, stored_as: Mapping[str, str], *, chains: int) -> None:
         self._stored_as = stored_as
         self._chains = chains
-        self._bounds = bounds or FrontierBounds()
 
     def reorganise(self, evidence: Sequence[Evidence[Chain]]) -> Steps[list[Evidence[Chain]]]:
         """Return the evidence, in its order, with chains that are complete."""
         topics = {topic.entity.id: topic for each in evidence for topic in each.topics}
-        tree = FrontierTree(topics, self._bounds, max_hop=0, stored_as=self._stored_as, reuse_triples=False)
+        tree = FrontierTree(topics, FrontierBounds(), max_hop=0, stored_as=self._stored_as, reuse_triples=False)
         reached: dict[Walk, Frontier] = {
             (id_, ()): root for id_, topic in topics.items() if (root := tree.root(topic.entity))
         }

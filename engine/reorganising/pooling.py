@@ -76,6 +76,6 @@ def _probabilities(evidence: Evidence[Triple]) -> Floats:
     scores = [scored.score for scored in evidence.items]
     if evidence.calibration is not None:
         scores = [evidence.calibration.probability(score) for score in scores]
-    elif min(scores, default=0.0) < 0:
+    elif any(score < 0 for score in scores):
         scores = [sigmoid(score) for score in scores]
     return np.array(scores, dtype=np.float64)

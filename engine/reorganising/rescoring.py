@@ -58,7 +58,7 @@ class ShortlistRescorer:
         ]
         read = self._reader.read(pairs)
         yield from attribute_costs("encode", self._reader.encoding_s - encoding_s)
-        ends = np.cumsum([len(each.items[: self._shortlist]) for each in evidence], dtype=np.int64)
+        ends = np.cumsum([len(each.items[: self._shortlist]) for each in evidence])
         parts = np.split(read, ends)
         return [self._rescored(each, part) for each, part in zip(evidence, parts, strict=False)]
 
@@ -66,7 +66,7 @@ class ShortlistRescorer:
         penalties = compute_link_penalties(evidence.topics, self._link_weight)
         scores = np.array([each.score for each in evidence.items], dtype=np.float32)
         first = evidence.items[: len(read)]
-        linked = read + np.array([penalties[each.value.topic.id] for each in first], dtype=np.float32)
+        linked = read + np.array([penalties[each.value.topic.id] for each in first])
         scores[: len(read)] = blend_scores(scores[: len(read)], linked, self._mix)
         lower_other_scores(scores, np.arange(len(read)))
         items = [Scored(each.value, score) for each, score in zip(evidence.items, scores.tolist(), strict=True)]

@@ -68,7 +68,7 @@ class PageRankRelevance:
                 edges.append((ends[0], ends[1]))
                 of_item.update(dict.fromkeys(ends))
             members.append(list(of_item))
-        graph = igraph.Graph(n=len(nodes), edges=edges, directed=False)
+        graph = igraph.Graph(n=len(nodes), edges=edges)
         topics = [nodes[topic.entity.id] for topic in evidence.topics if topic.entity.id in nodes]
         ranks = np.array(
             graph.personalized_pagerank(damping=DAMPING, reset_vertices=topics) if topics else graph.pagerank()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lodestar.engine.errors import LLMError, UsageError
+from lodestar.engine.errors import CheckpointError, LLMError, UsageError
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.chain import Chain, ChainStep
 from lodestar.engine.evidence.evidence import Evidence
@@ -26,13 +26,14 @@ from lodestar.engine.reorganising.relevance import (
     RerankerRelevance,
     ScoreRelevance,
     StarRelevance,
+    list_item_texts,
 )
 from lodestar.engine.reorganising.simple_relevance import PageRankRelevance, SimilarityRelevance
 from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.settings import Settings
 from lodestar.engine.steps import Steps, measure_costs, run_steps
 from lodestar.engine.values import Entity, Question, RelationStep, Scored, Topic, Triple
-from lodestar.models.language.causal_lm import CausalLM
+from lodestar.models.language.causal_lm import CausalLM, PromptAttention
 from lodestar.models.star.config import Scorer
 from lodestar.models.star.scoring import StarModel, read_checkpoint
 from lodestar.models.text.encoders import FloatArray, RerankerUnavailableError, load_reranker
@@ -215,8 +216,59 @@ class TestGroups:
         (found,) = run_steps(steps, lambda _: [])
         assert shown(found) == [("a", 0), ("b", 0)]
 
+    @pytest.mark.parametrize(("reorder", "kept"), [(True, [("c", 2), ("b", 0)]), (False, [("b", 0), ("c", 2)])])
+    def test_groups_go_with_their_items_in_the_order_that_is_wanted(
+        self, reorder: bool, kept: list[tuple[str, int]]
+    ) -> None:
+        given = replace(evidence("a", "b", "c"), groups=(1, 0, 2), left_out=("a bound",))
+        filtering = RelevanceFilter(Rising(), coarse=2, is_fine=False, reorder=reorder, note="no model")
+        (found,) = run_steps(filtering.reorganise([given]), lambda _: [])
+        assert (shown(found), found.left_out) == (kept, ("a bound", "no model"))
+        (failed,) = filtered(given, reply=lambda _: LLMError("down"))
+        assert (failed.groups, failed.left_out) == ((1, 0, 2), ("a bound", "the filter's groups: down"))
+
+
+class Attends:
+    """Attends to the letter x, in the layer that is asked for."""
+
+    num_layers = 6
+
+    def attention(self, messages: Sequence[dict[str, str]], layer: int) -> PromptAttention:
+        ((role, self.content),) = (tuple(message.values()) for message in messages)
+        assert (role, layer) == ("user", 5)
+        places = np.arange(len(self.content))
+        weights = np.array([[float(letter == "x") for letter in self.content]], dtype=np.float32)
+        return PromptAttention(weights, np.stack([places, places + 1], axis=1))
+
 
 class TestRelevance:
+    def test_a_model_is_shown_the_items_and_then_the_question(self) -> None:
+        """Items of 13 letters, of which none, one and two are attended to: half the most and half the mean of them."""
+        model: Any = Attends()
+        values = AttentionRelevance(model).of(evidence("a", "b", "x", text="x\nborders?"))
+        items = ["Peru —[a]→ a", "Peru —[b]→ b", "Peru —[x]→ x"]
+        assert model.content.endswith("\nReasoning Paths:\n" + "\n".join(items) + "\n\nQuestion:\nx borders?")
+        assert values.tolist() == pytest.approx([0, 0, (1 + 2 / 12) / 2])
+
+    def test_five_ends_of_a_chain_are_read_and_four_hundred_characters(self) -> None:
+        ends = [Entity(f"e{number}", f"End {number}") for number in range(7)]
+        long = [Entity(f"e{number}", 190 * "x") for number in range(3)]
+        many, wide = ranked(leads("city", *ends, topic=PERU), leads("city", *long[:1], topic=Entity("t", 250 * "t")))
+        assert list_item_texts([many]) == ["Peru —[city]→ End 0; End 1; End 2; End 3; End 4; and 2 more"]
+        (text,) = list_item_texts([replace(wide, value=leads("r" * 150, *long[:1], topic=Entity("t", 150 * "t")))])
+        assert (len(text), text[-2:]) == (400, "x…")
+
+    def test_a_reranker_shows_no_progress_and_says_numbers(self) -> None:
+        class Reranker:
+            def predict(self, pairs: list[tuple[str, str]], show_progress_bar: bool | None = None) -> list[float]:
+                assert pairs == [("What borders Peru?", "Peru —[a]→ a")]
+                assert show_progress_bar is False
+                return [float("nan")]
+
+        reranker: Any = Reranker()
+        with pytest.raises(CheckpointError, match="the reranker"):
+            RerankerRelevance(reranker).of(evidence("a"))
+
     def test_attention_of_a_local_model(self, tmp_path: Path) -> None:
         relevance = AttentionRelevance(CausalLM(str(write_tiny_causal_lm(tmp_path, is_chat=True))))
         given = evidence("capital", "useful", "paths")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
+import numpy as np
 import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.evidence.calibration import Calibration, Certainty, CertaintyWeights, sigmoid
@@ -17,8 +18,9 @@ from lodestar.engine.reorganising import no_answer
 from lodestar.engine.reorganising.absent_relations import AbsentRelations
 from lodestar.engine.reorganising.no_answer import ABSENT_SHARE, NoAnswerExplainer
 from lodestar.engine.retrieval.beam import BeamSearch
+from lodestar.engine.retrieval.scoring import PathQuery, PathScores
 from lodestar.engine.values import Entity, Question, RelationStep, Scored, Topic
-from lodestar.models.text.encoders import SentenceEncoder
+from lodestar.models.text.encoders import FloatArray, SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import NO_MEANING, RelationMeaning, RelationWords
 from lodestar.models.wording.english import list_common_relations
@@ -82,11 +84,12 @@ def explain(
     text: str = "currency?",
     weights: CertaintyWeights | None = None,
     absent: AbsentRelations | None = None,
+    calibration: Calibration | None = SCORE,
 ) -> Evidence[Chain]:
     """What the stage makes of evidence about Peru, which has the capital only."""
     stage = NoAnswerExplainer(WordScorer(), SCORE, GRAPH.numbered, nearest, weights, absent)
     topics = (Topic(PERU, relations=(GRAPH.relations["capital"],)),)
-    steps = stage.reorganise([evidence_of(*items, text=text, calibration=SCORE, topics=topics)])
+    steps = stage.reorganise([evidence_of(*items, text=text, calibration=calibration, topics=topics)])
     return cast(Evidence[Chain], GRAPH.run(steps)[0])
 
 
@@ -99,6 +102,63 @@ def test_a_relation_on_a_path_that_was_found_lacks_no_triple() -> None:
 def test_a_relation_that_fits_less_than_the_best_path_is_not_said_to_fit() -> None:
     surer = explain(Scored(leads("capital", LIMA, topic=PERU), 9.0), weights=CertaintyWeights(0.0, 0.0, 0.0, -9.0))
     assert (surer.reason, surer.note) == ("no relation fits", "no path fits the question clearly enough")
+
+
+def test_a_relation_is_held_against_the_best_of_all_paths() -> None:
+    """The first path fits better than the relation that lacks a triple, the second worse."""
+    one, two = Scored(leads("capital", LIMA, topic=PERU), 0.9), Scored(leads("city", CUSCO, topic=PERU), -9.0)
+    assert explain(one, two, weights=CertaintyWeights(0.0, 0.0, 0.0, -9.0)).reason == "no relation fits"
+
+
+def test_without_a_calibration_nobody_knows_that_a_path_fits() -> None:
+    found = explain(Scored(leads("capital", LIMA, topic=PERU), 0.9), text="mayor?", calibration=None)
+    assert (found.reason, found.note) == ("no relation fits", "no relation fits the question")
+
+
+def test_what_is_as_likely_as_an_answer_must_be_is_one() -> None:
+    found = explain(Scored(leads("capital", LIMA, topic=PERU), 0.2), calibration=Calibration("probability"))
+    assert (found.reason, found.note) == (None, "")
+
+
+class Asked(WordScorer):
+    """Keeps the queries, of which there is always one."""
+
+    def __init__(self) -> None:
+        self.queries: list[PathQuery] = []
+
+    def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
+        assert queries
+        self.queries += queries
+        return super().score(queries)
+
+
+def test_nothing_is_scored_for_an_answer_for_no_topic_and_where_the_topic_has_all_relations() -> None:
+    scorer = Asked()
+    answered = evidence_of(Scored(leads("capital", LIMA, topic=PERU), 9.0), calibration=SCORE)
+    bare = evidence_of(calibration=SCORE, topics=())
+    whole = evidence_of(calibration=SCORE, topics=(Topic(PERU, relations=tuple(GRAPH.numbered)),))
+    stage = NoAnswerExplainer(scorer, SCORE, GRAPH.numbered, nearest)
+    assert [each.reason for each in GRAPH.run(stage.reorganise([answered, bare, whole]))] == [
+        None,
+        None,
+        "no relation fits",
+    ]
+    lacking = evidence_of(calibration=SCORE, topics=(Topic(PERU), Topic(LIMA, relations=(GRAPH.relations["capital"],))))
+    (found,) = GRAPH.run(stage.reorganise([lacking]))
+    assert found.note == "no path from its entities ends at an answer"
+    (query,) = scorer.queries
+    assert [str(path) for path in query.paths] == ["currency", "^currency"]
+    assert (query.topics, query.log_branching) == (lacking.topics[:1] * 2, (0.0, 0.0))
+
+
+@pytest.mark.parametrize(("number", "asked"), [(40, 0), (41, 1)])
+def test_of_more_than_forty_relations_only_the_nearest_are_scored(number: int, asked: int) -> None:
+    ASKED.clear()
+    names = {place: f"relation{place}" for place in range(1, number)} | {number: "mayor"}
+    stage = NoAnswerExplainer(WordScorer(), SCORE, names, nearest)
+    (found,) = GRAPH.run(stage.reorganise([evidence_of(text="mayor?", calibration=SCORE, topics=(Topic(PERU),))]))
+    assert len(ASKED) == asked
+    assert found.reason == ("no relation fits" if asked else "no triple")
 
 
 def test_nothing_leads_on_only_from_what_has_no_relations() -> None:
@@ -127,6 +187,14 @@ def test_what_fits_elsewhere_counts_within_its_bounds(score: float, lacking: flo
     assert said.margin == 0.5  # there is no other path
 
 
+def test_where_the_topic_has_all_relations_none_fits_elsewhere() -> None:
+    stage = NoAnswerExplainer(WordScorer(), SCORE, {}, nearest, ONLY_SCORE)
+    evidence = evidence_of(Scored(leads("capital", LIMA, topic=PERU), 0.5), calibration=SCORE)
+    said = GRAPH.run(stage.reorganise([evidence]))[0].extra_of(Certainty)
+    assert said is not None
+    assert said.lacking == 0
+
+
 def test_of_a_graph_with_many_relations_what_fits_elsewhere_counts_less(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(no_answer, "USUAL_RELATIONS", 1)
     said = explain(Scored(leads("capital", LIMA, topic=PERU), -9.0), weights=ONLY_SCORE).extra_of(Certainty)
@@ -150,6 +218,10 @@ def test_a_certainty_is_of_one_path_with_one_score() -> None:
     one, two = Scored(leads("capital", LIMA, topic=PERU), 0.9), Scored(leads("city", CUSCO, topic=PERU), 0.8)
     found = explain(one, two, weights=ONLY_SCORE)
     assert found.confidence == pytest.approx(sigmoid(0.9))
+    assert (found.reason, found.note) == (None, "")
+    said = found.extra_of(Certainty)
+    assert said is not None
+    assert said.margin == pytest.approx(0.1)
     assert replace(found, items=(two, one)).confidence == SCORE.probability(0.8)
     assert replace(found, items=(Scored(one.value, 0.7), two)).confidence == SCORE.probability(0.7)
     assert replace(found, calibration=None).confidence is None
@@ -171,7 +243,7 @@ class Absent(AbsentRelations):
         return [Scored("mayor", self.score) for _ in asked]
 
 
-@pytest.mark.parametrize(("score", "share"), [(2.76, ABSENT_SHARE), (2.74, 1.0)])
+@pytest.mark.parametrize(("score", "share"), [(2.76, ABSENT_SHARE), (2.75, 1.0), (2.74, 1.0)])
 def test_a_relation_that_the_graph_lacks_counts_where_it_fits_far_better(score: float, share: float) -> None:
     path = Scored(leads("capital", LIMA, topic=PERU), 2.0)
     found = explain(path, text="mayor?", weights=ONLY_SCORE, absent=Absent(score))
@@ -223,3 +295,42 @@ def test_the_absent_relation_that_fits_best_is_found_for_each_question() -> None
     assert two is not None
     assert (one.value, two.value) == ("motto", "population")
     assert absent.find_best([]) == []
+
+
+class Best:
+    """Keeps the query of each question; of its paths the third fits best."""
+
+    def __init__(self) -> None:
+        self.queries: list[PathQuery] = []
+
+    def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
+        self.queries += queries
+        scores = np.array([0.0, 1.0, 2.5, 1.0, 0.0, 0.0, 0.0, 0.0], dtype=np.float32)
+        return [PathScores(scores, scores) for _ in queries]
+
+
+def test_the_eight_common_relations_nearest_to_a_question_are_scored() -> None:
+    vectors, best = TextVectors(LetterEncoder()), Best()
+    absent = AbsentRelations({}, vectors)
+    absent.__dict__["_scorer"] = best
+    peru = Topic(PERU, mention="Peru")
+    (found,) = absent.find_best([("population Peru", peru)])
+    (query,) = best.queries
+    names = [path.steps[0].relation for path in query.paths]
+    assert (len(names), names[0], query.question) == (8, "population", "population Peru")
+    assert (query.topics, query.log_branching) == ((peru,) * 8, (0.0,) * 8)
+    assert found == Scored(names[2], 2.5)
+
+
+def test_names_and_phrases_of_relations_are_encoded_in_one_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder, batches = LetterEncoder(), list[int]()
+    encode = encoder.encode
+
+    def counted(texts: Sequence[str]) -> FloatArray:
+        batches.append(len(texts))
+        return encode(texts)
+
+    monkeypatch.setattr(encoder, "encode", counted)
+    words = {name: RelationWords("", (name,), RelationMeaning((f"{name} of",))) for name in ("qqq", "xyz")}
+    assert AbsentRelations(words, TextVectors(encoder)).names
+    assert batches == [len(list_common_relations()) + 4]

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from lodestar.engine.evidence.calibration import Calibration
+from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.reorganising.pooling import PathPoolingReorganiser, make_triple_columns
+from lodestar.engine.steps import run_steps
+from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.path_pooling import (
     OutgoingTriples,
     PoolingOptions,
@@ -181,3 +188,48 @@ def test_a_long_chain_is_pooled_in_one_go() -> None:
     chain = [(node, node + 1, 0.5) for node in range(2_000)]
     values = pool_triple_scores(question(chain, [0], 2_001), MEAN)
     assert values == pytest.approx(0.5 + 0.5 / np.arange(1, 2_001))
+
+
+def triples(*facts: tuple[str, float], topics: str, **options: Any) -> Evidence[Triple]:
+    """Triples written as head, relation, tail in a word."""
+    items = tuple(Scored(Triple(Entity(f[0], f[0]), f[1], Entity(f[2], f[2])), score) for f, score in facts)
+    return Evidence(Question("?"), tuple(Topic(Entity(each, each)) for each in topics), "triple", items, **options)
+
+
+CHAIN = triples(("brc", 0.8), ("arb", 0.2), topics="aza", groups=(0, 1), calibration=Calibration("probability"))
+NOTHING, APART = triples(topics="a"), triples(("xry", 0.25), topics="q")
+
+
+@pytest.mark.parametrize(
+    ("keep", "coarse", "found", "groups"),
+    [
+        (None, None, [("arb", 0.7), ("brc", 0.6)], (1, 0)),
+        (1, None, [("arb", 0.7)], (1,)),
+        (None, 1, [("brc", 1.6)], (0,)),
+    ],
+)
+def test_evidence_of_a_batch_is_pooled_each_question_alone(
+    keep: int | None, coarse: int | None, found: list[tuple[str, float]], groups: tuple[int, ...]
+) -> None:
+    stage = PathPoolingReorganiser(MEAN, keep=keep, coarse=coarse)
+    whole, nothing, apart = run_steps(stage.reorganise([CHAIN, NOTHING, APART]), lambda _: [])
+    said = [(f"{i.value.head.id}{i.value.relation}{i.value.tail.id}", i.score) for i in whole.items]
+    assert said == [(fact, pytest.approx(score)) for fact, score in found]
+    assert (whole.groups, whole.calibration) == (groups, None)
+    assert (nothing.items, nothing.groups) == ((), ())
+    assert [item.score for item in apart.items] == [0.5]
+
+
+def test_triples_of_a_batch_are_columns_of_one_graph() -> None:
+    """The second topic is in no triple, and the third is the first once more."""
+    columns = make_triple_columns([CHAIN, NOTHING, triples(("xry", -1.0), topics="y")])
+    assert (columns.heads.tolist(), columns.tails.tolist()) == ([0, 2, 3], [1, 0, 4])
+    assert columns.topics.tolist() == [2, 4]
+    assert (columns.node_starts.tolist(), columns.triple_starts.tolist()) == ([0, 3, 3, 5], [0, 2, 2, 3])
+    assert columns.scores == pytest.approx([0.8, 0.2, 1 / (1 + np.e)])
+
+
+def test_scores_without_a_calibration_are_pooled_as_they_are_where_none_is_negative() -> None:
+    assert make_triple_columns([triples(("arb", 0.0), ("brc", 2.0), topics="a")]).scores.tolist() == [0.0, 2.0]
+    logits = make_triple_columns([triples(("arb", 0.0), ("brc", -1.0), topics="a")]).scores
+    assert logits == pytest.approx([0.5, 1 / (1 + np.e)])

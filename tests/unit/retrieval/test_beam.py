@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,14 @@ from lodestar.engine.reorganising.rescoring import ShortlistRescorer
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import FrontierBounds, is_return_path
 from lodestar.engine.retrieval.scoring import FloatArray, PathQuery, PathScores, RelationShortlist
+from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Question, RelationPath, RelationStep, Topic
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer
-from tests.made.evidence import note_costs, retrieved
+from tests.made.evidence import evidence_of, leads, note_costs, ranked, retrieved
 
 WORLD = MemoryGraph(
     [
@@ -138,6 +140,19 @@ def test_what_a_topics_link_lacks_counts_before_and_after_the_second_look() -> N
     assert scores == set(map(float, range(6 - num_paths, 6 - num_paths + of_peru)))  # all of them come first
     of_chile = {round(item.score, 3) for item in found.items if item.value.topic.id == "Chile"}
     assert of_chile == {float(score - 20) for score in range(6 - num_paths + of_peru, 6)}
+
+
+def test_of_the_first_chains_score_and_reading_are_mixed_and_groups_go_with_them() -> None:
+    """Scores 1, .9 and .8, of which 4 and 5 are read for the first two; a quarter of it counts."""
+    peru = Entity("Peru", "Peru")
+    chains = ranked(*(leads(name, Entity(name, name), topic=peru) for name in "abc"))
+    evidence = replace(evidence_of(*chains), groups=(0, 1, 2))
+    stage = ShortlistRescorer(SecondThoughts(), shortlist=2, mix=0.25, link_weight=0.0)
+    found, nothing = run_steps(stage.reorganise([evidence, evidence_of()]), lambda _: [])
+    assert [str(item.value.relation_path) for item in found.items] == ["b", "a", "c"]
+    assert [item.score for item in found.items[:2]] == pytest.approx([0.75 * 0.9 + 5 / 4, 0.75 + 1])
+    assert found.items[2].score < 1.75
+    assert (found.groups, nothing.items) == ((1, 0, 2), ())
 
 
 class ShortestFirst:

@@ -210,6 +210,8 @@ def test_a_chain_that_leads_out_of_the_subgraph_has_its_triples_added() -> None:
     GRAPH.run(EndSelector(by, log_odds=1.0, chains=10).reorganise(chains(asked("film"), asked("ann"))))
     (columns,) = model.seen
     assert [name for name, is_topic in zip(columns.names, columns.is_topic, strict=True) if is_topic] == ["film", "ann"]
+    GRAPH.run(EndSelector(by, log_odds=1.0, chains=10).reorganise(chains(asked("film"))))
+    assert sorted(map(str, model.seen[-1].names)) == ["None", "ann", "bob", "cid", "city", "film", "town"]
 
 
 def test_of_the_chains_the_first_are_looked_at_and_questions_stay_apart() -> None:
