@@ -195,7 +195,7 @@ class _Links:
 def _next_links(edges: _Edges, level: _Growing) -> _Links:
     edge, end = expand_ranges(edges.starts[level.end_node], edges.starts[level.end_node + 1])
     path = level.end_path[end]
-    new = ~np.isin(path * max(edges.num_triples, 1) + edges.triple[edge], level.walked)
+    new = ~np.isin(path * edges.num_triples + edges.triple[edge], level.walked)
     end, edge, path = end[new], edge[new], path[new]
     node = level.end_node[end]
     return _Links(path, end, node, edges.target[edge], edges.code[edge], edges.triple[edge], edges.scores[edge])
@@ -264,9 +264,7 @@ def _largest(values: Floats, groups: Ints, num_groups: int) -> Floats:
 
 def _best_of_each(groups: Ints, values: Floats, most: int) -> Ints:
     """Return the places of the `most` largest values of each group, in their order."""
-    order = np.lexsort((np.arange(len(values)), -values, groups))
-    sizes = np.bincount(groups) if len(groups) else np.zeros(0, dtype=np.int64)
-    if not len(sizes) or sizes.max() <= most:
-        return np.arange(len(values))
+    order = np.lexsort((-values, groups))
+    sizes = np.bincount(groups)
     rank = np.arange(len(values)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return np.sort(order[rank < most])

@@ -357,6 +357,7 @@ def test_what_does_not_fit_is_cut_short_and_said(max_chars: int) -> None:
         assert first[-4:] == "rrr…"
         assert last == "(paths left out for length: 1)"
         assert len(text) == max_chars
+    assert fit_evidence(chains[:1], max_chars=30) == ("[1] Peru —[rrrrrrrrrrrrrrrrrr…", 1)
 
 
 def test_snippets_are_those_of_what_is_mentioned_together_best_first_and_once() -> None:

@@ -7,6 +7,7 @@ import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.cli.render import answer_lines
 from lodestar.engine.errors import LLMError
+from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.calibration import SIMILARITY, Calibration, Unit
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Answer, Evidence, Item
@@ -137,6 +138,44 @@ def test_triples_are_read_as_the_chains_that_they_make() -> None:
     ]
 
 
+def chains_of(*facts: str, scores: tuple[float, ...] = (), **options: Any) -> Evidence[Chain]:
+    """The chains that triples make from a, each written as head, relation, tail in a word."""
+    a, items = Entity("a", "a"), []
+    for place, fact in enumerate(facts):
+        head, relation, tail = tuple(fact)
+        triple = Triple(Entity(head, head), relation, Entity(tail, tail))
+        items.append(Scored(triple, scores[place] if scores else 1.0))
+    return to_chains(Evidence(Question("?"), (Topic(a),), "triple", tuple(items), **options))
+
+
+def test_no_chain_walks_a_triple_twice() -> None:
+    """b leads to itself and back to a, from where the triple to b would be walked again, or another way after it."""
+    found = chains_of("arb", "bsb", "aqd")
+    assert {str(each.value.relation_path) for each in found.items} == {"r", "q", "r → s", "r → ^s"}
+
+
+def test_triples_of_one_path_stay_in_their_order() -> None:
+    tails = [chr(0x100 + 7 * place % 60) for place in range(60)]
+    (chain,) = chains_of(*(f"ar{tail}" for tail in tails)).items
+    assert [end.id for end in chain.value.ends] == tails
+    assert [target.id for _, target in chain.value.steps[0].links] == tails
+
+
+@pytest.mark.parametrize(("number", "cuts"), [(1_000, ()), (1_001, ("chains beyond the first 1,000",))])
+def test_a_thousand_chains_are_made_of_triples_the_best_ones(number: int, cuts: tuple[str, ...]) -> None:
+    facts = [f"a{chr(0x4E00 + place)}{chr(0x3400 + place)}" for place in range(number)]
+    found = chains_of(*facts, scores=tuple(float(place) for place in range(number)), left_out=("a bound",))
+    assert [each.score for each in found.items] == [float(place) for place in reversed(range(number - 1_000, number))]
+    assert found.left_out == ("a bound", *cuts)
+
+
+def test_a_chain_made_of_triples_is_of_the_first_group_among_theirs() -> None:
+    found = chains_of("arb", "bsc", "aqd", scores=(0.9, 0.8, 0.7), groups=(2, 1, 3))
+    assert [(str(each.value.relation_path), found.groups[at]) for at, each in enumerate(found.items)] == [
+        ("r", 2), ("r → s", 1), ("q", 3),
+    ]  # fmt: skip
+
+
 def form(**fields: Any) -> Answer:
     """The answer to a question whose form was found so."""
     given = {"forms": ("how many",), "rule": "count", "parts": (("rivers", "river"),)} | fields
@@ -209,6 +248,7 @@ def test_why_there_is_no_answer_is_said_where_there_is_none_and_nothing_failed()
 def test_what_a_language_model_took_is_said_also_where_a_reply_was_cached() -> None:
     asked = cost_data(StageCost("answer", llm=ChatUsage(calls=1, cached=1)))
     assert (asked["llm"]["calls"], asked["llm"]["cached"]) == (1, 1)
+    assert cost_data(StageCost("hop 1", 0.123456, 2)) == {"stage": "hop 1", "seconds": 0.1235, "round_trips": 2}
     assert "llm" not in cost_data(StageCost("hop 1", 0.5, 2))
 
 

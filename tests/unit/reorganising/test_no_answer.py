@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
@@ -9,7 +10,16 @@ from typing import cast
 import numpy as np
 import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
-from lodestar.engine.evidence.calibration import Calibration, Certainty, CertaintyWeights, sigmoid
+from lodestar.engine.errors import CheckpointError
+from lodestar.engine.evidence.calibration import (
+    FIRST_ANSWER,
+    PEOPLE,
+    SIMILARITY,
+    Calibration,
+    Certainty,
+    CertaintyWeights,
+    sigmoid,
+)
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.evidence.plain import answer_data
@@ -195,11 +205,50 @@ def test_where_the_topic_has_all_relations_none_fits_elsewhere() -> None:
     assert said.lacking == 0
 
 
-def test_of_a_graph_with_many_relations_what_fits_elsewhere_counts_less(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(no_answer, "USUAL_RELATIONS", 1)
-    said = explain(Scored(leads("capital", LIMA, topic=PERU), -9.0), weights=ONLY_SCORE).extra_of(Certainty)
+@pytest.mark.parametrize(("number", "lacking"), [(25, 0.5), (50, 0.25)])
+def test_of_a_graph_with_many_relations_what_fits_elsewhere_counts_less(number: int, lacking: float) -> None:
+    names = {place: f"relation{place}" for place in range(1, number + 1)}
+    stage = NoAnswerExplainer(WordScorer(), SCORE, names, lambda *_: set(names.values()), ONLY_SCORE)
+    evidence = evidence_of(Scored(leads("capital", LIMA, topic=PERU), -9.0), calibration=SCORE)
+    said = GRAPH.run(stage.reorganise([evidence]))[0].extra_of(Certainty)
     assert said is not None
-    assert said.lacking == pytest.approx(0.5 / len(GRAPH.numbered))
+    assert said.lacking == pytest.approx(lacking)
+
+
+def test_how_sure_the_first_answer_is_by_hand() -> None:
+    """1.6 · 1 + 2.83 · .5 − 2.16 · .25 − 3.92 = −1.445."""
+    probability = FIRST_ANSWER.probability(1.0, 0.5, 0.25)
+    assert probability == pytest.approx(1 / (1 + math.exp(1.445)))
+    said = Certainty("m.peru", "capital", 1 / 3, 0.5, 0.25, probability)
+    assert said.as_json() == {"certainty": {"probability": 0.190772, "score": 0.333333, "margin": 0.5, "lacking": 0.25}}
+
+
+@pytest.mark.parametrize(
+    ("calibration", "score", "probability"),
+    [
+        (PEOPLE, 2.0, 1 / (1 + math.exp(-0.34))),
+        (SIMILARITY, 1.0, 1 / (1 + math.exp(-0.32))),
+        (Calibration("logit"), -math.inf, 0.0),
+        (Calibration("logit"), 9_999.0, 1.0),
+        (Calibration("probability"), 1.5, 1.0),
+        (Calibration("probability"), -0.5, 0.0),
+    ],
+)
+def test_a_score_is_a_probability_by_its_calibration(
+    calibration: Calibration, score: float, probability: float
+) -> None:
+    assert calibration.probability(score) == pytest.approx(probability)
+
+
+def test_a_score_that_is_no_number_is_no_probability() -> None:
+    for score in (math.nan, math.inf):
+        with pytest.raises(CheckpointError, match="a scorer"):
+            Calibration("probability").probability(score)
+
+
+def test_log_odds_are_score_by_the_slope_and_without_one_as_of_similarity() -> None:
+    slopes = [Calibration("logit", slope).from_log_odds(1.68) for slope in (2.0, 0.5, 0.0, -1.0)]
+    assert slopes == pytest.approx([0.84, 3.36, 0.5, 0.5])
 
 
 def test_the_certainty_is_of_the_margin_and_of_what_fits_elsewhere() -> None:

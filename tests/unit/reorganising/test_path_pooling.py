@@ -213,8 +213,9 @@ def test_evidence_of_a_batch_is_pooled_each_question_alone(
 ) -> None:
     stage = PathPoolingReorganiser(MEAN, keep=keep, coarse=coarse)
     whole, nothing, apart = run_steps(stage.reorganise([CHAIN, NOTHING, APART]), lambda _: [])
-    said = [(f"{i.value.head.id}{i.value.relation}{i.value.tail.id}", i.score) for i in whole.items]
-    assert said == [(fact, pytest.approx(score)) for fact, score in found]
+    facts = [f"{i.value.head.id}{i.value.relation}{i.value.tail.id}" for i in whole.items]
+    assert facts == [fact for fact, _ in found]
+    assert [item.score for item in whole.items] == pytest.approx([score for _, score in found])
     assert (whole.groups, whole.calibration) == (groups, None)
     assert (nothing.items, nothing.groups) == ((), ())
     assert [item.score for item in apart.items] == [0.5]

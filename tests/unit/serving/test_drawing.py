@@ -75,7 +75,8 @@ def test_a_line_for_each_path_has_its_rank_and_score() -> None:
 
 def test_nothing_is_drawn_of_nothing() -> None:
     empty: Evidence = Evidence(Question("?"), (), "chain", note="no known entity in the question")  # type: ignore[type-arg]
-    assert make_drawing(empty).nodes == ()
+    nothing = make_drawing(empty)
+    assert (nothing.nodes, nothing.num_columns, nothing.num_rows) == ((), 1, 1.0)
     page = evidence_html(empty)
     assert "no known entity" in page
     assert not any(part in page for part in ("<svg", "<table", "not shown", "about"))
@@ -142,11 +143,14 @@ def lines(drawing: Drawing) -> list[tuple[list[float], list[float], str]]:
 FORWARD = (path((A, "r", B), (B, "s", MEDIATOR), (MEDIATOR, "t", C)), path((A, "^u", D)))
 LEVEL = (path((A, "r", B)), path((A, "s", C)), path((A, "r", B), (B, "t", C)))
 BACK = (path((A, "r", B)), path((C, "s", A), (A, "^t", B), (B, "u", C)))
+HOME = (path((A, "r", B)), path((A, "s", C), (C, "t", D), (D, "^u", B)))
 BOTH = (path((A, "r", B)), path((A, "^s", B)), path((A, "^t", C)))
 TALL = tuple(path((A, "r", Entity(f"e{n}", f"e{n}")), (Entity(f"e{n}", f"e{n}"), "s", D)) for n in range(4))
 
 
-@pytest.mark.parametrize("paths", [FORWARD, LEVEL, BACK, BOTH, TALL], ids=["on", "level", "back", "both", "tall"])
+@pytest.mark.parametrize(
+    "paths", [FORWARD, LEVEL, BACK, HOME, BOTH, TALL], ids=["on", "level", "back", "home", "both", "tall"]
+)
 def test_lines_lead_from_box_to_box_within_the_picture(paths: tuple[Path, ...]) -> None:
     drawing = draw_paths(*paths)
     around = boxes(drawing)
@@ -172,6 +176,40 @@ def test_lines_lead_from_box_to_box_within_the_picture(paths: tuple[Path, ...]) 
         assert (colour == "#2f6fd0") == (1 in edge.ranks)
     ends = [tuple(curve) for curve, _, _ in lines(drawing)]
     assert len(set(ends)) == len(ends), "no line lies on another"
+
+
+def test_a_picture_by_hand() -> None:
+    """Two columns of boxes of 168 by 34, 300 and 62 apart, with a margin of 18 and 36; the best path's line is wide."""
+    one = draw_paths(path((A, "r", B)))
+    assert boxes(one) == [(18, 36, 186, 70), (318, 36, 486, 70)]
+    assert [(curve, arrow[:2]) for curve, arrow, _ in lines(one)] == [([186, 53, 252, 53, 252, 53, 318, 53], [318, 53])]
+    two = draw_paths(path((A, "r", B)), path((A, "s", C)))
+    assert boxes(two) == [(18, 67, 186, 101), (318, 36, 486, 70), (318, 98, 486, 132)]
+    for drawing, height in ((one, 106), (two, 168)):
+        svg = ElementTree.fromstring(drawing_svg(drawing, "?"))
+        assert [svg.attrib[name] for name in ("viewBox", "width", "height")] == [
+            f"0 0 504 {height}",
+            "504",
+            f"{height}",
+        ]
+    widths = [each.attrib["stroke-width"] for each in elements(two, "path") if each.attrib["fill"] == "none"]
+    assert widths == ["2.2", "1.3"]
+
+
+def test_the_words_of_a_line_within_a_column_stand_beside_it() -> None:
+    drawing = draw_paths(*LEVEL)
+    (place,) = (n for n, edge in enumerate(drawing.edges) if edge.source and edge.target)
+    text = [each for each in elements(drawing, "text") if each.attrib["font-size"] == "10.5"][place]
+    curve, _, _ = lines(drawing)[place]
+    assert float(text.attrib["x"]) == pytest.approx(curve[0] + 50)
+    assert float(text.attrib["y"]) == pytest.approx((curve[1] + curve[7]) / 2 - 5)
+    assert text.attrib["text-anchor"] == "start"
+
+
+@pytest.mark.parametrize(("length", "shown"), [(22, "n" * 22), (23, "n" * 21 + "…")])
+def test_a_relation_of_more_than_twenty_two_letters_is_cut(length: int, shown: str) -> None:
+    texts = elements(draw_paths(path((A, "n" * length, B))), "text")
+    assert [each.text for each in texts if each.attrib["font-size"] == "10.5"] == [shown]
 
 
 def test_a_column_stands_in_the_middle_and_each_node_beside_what_leads_to_it() -> None:
