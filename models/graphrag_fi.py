@@ -284,7 +284,7 @@ def _candidates(confidences: Sequence[float | None]) -> Floats:
     known = np.unique([confidence for confidence in confidences if confidence is not None])
     if len(known) > MAX_CANDIDATES:
         known = np.unique(np.quantile(known, np.linspace(0, 1, MAX_CANDIDATES), method="nearest"))
-    return np.concatenate([[0.0], known[known > 0], [np.inf]])
+    return np.append(np.union1d([0.0], known), np.inf)
 
 
 def _f1(question: ThresholdExample, of_graph: Floats, of_model: Floats) -> Floats:

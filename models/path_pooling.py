@@ -154,8 +154,6 @@ def least_scores(triples: ScoredTriples) -> Floats:
     """Return, for each triple, the lowest score in its question, (num_triples,)."""
     counts = np.diff(triples.triple_starts)
     some = counts > 0
-    if not some.any():
-        return triples.scores
     return np.repeat(np.minimum.reduceat(triples.scores, triples.triple_starts[:-1][some]), counts[some])
 
 
@@ -258,17 +256,17 @@ def _breadth_first(sources: Ints, targets: Ints, roots: Ints, num_states: int) -
     is_reached[roots] = True
     place = np.empty(num_states, np.int64)
     levels, starts, frontier = [roots], [0, len(roots)], roots
-    while len(frontier):
+    while True:
         found = targets[concatenate_ranges(leaving[frontier], leaving[frontier + 1] - leaving[frontier])]
         found = found[~is_reached[found]]
         numbers = np.arange(len(found))
         place[found] = numbers
         frontier = found[place[found] == numbers]  # each once
+        if not len(frontier):
+            return np.concatenate(levels), np.array(starts)
         is_reached[frontier] = True
-        if len(frontier):
-            levels.append(frontier)
-            starts.append(starts[-1] + len(frontier))
-    return np.concatenate(levels), np.array(starts)
+        levels.append(frontier)
+        starts.append(starts[-1] + len(frontier))
 
 
 def _copy_triples(triples: ScoredTriples, starts: Ints, ends: Ints, shifts: Ints) -> tuple[Ints, Ints, Ints]:

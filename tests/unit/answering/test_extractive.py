@@ -243,6 +243,7 @@ def test_why_there_is_no_answer_is_said_where_there_is_none_and_nothing_failed()
     assert [each.reason for each in (Answer(bare, (), "no answer", "llm"), found, failed)] == [
         "nothing linked", None, None,
     ]  # fmt: skip
+    assert [answer_data(each)["failed"] for each in (found, failed)] == [False, True]
 
 
 def test_what_a_language_model_took_is_said_also_where_a_reply_was_cached() -> None:

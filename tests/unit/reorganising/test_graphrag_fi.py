@@ -13,6 +13,7 @@ from lodestar.models.graphrag_fi import (
     Priorities,
     ThresholdExample,
     Thresholds,
+    _candidates,
     answer_confidences,
     attention_relevance,
     best_thresholds,
@@ -52,6 +53,7 @@ class TestRelevance:
         offsets = np.array([(0, 2), (3, 5)])
         assert token_spans(offsets, [(2, 3), (1, 4)]).tolist() == [[0, 0], [0, 2]]
         assert token_spans(np.zeros((0, 2), dtype=np.int64), [(0, 3)]).tolist() == [[0, 0]]
+        assert token_spans(offsets, []).dtype == np.int64
 
 
 class TestPriorities:
@@ -162,7 +164,15 @@ class TestThresholds:
     def test_gold_that_nobody_gives_counts(self) -> None:
         assert best_thresholds([answered({"a": 0.4}, {}, {"a"}, 3)]).f1 == pytest.approx(2 / 4)
         assert best_thresholds([answered({}, {}, set(), 1)]).f1 == 0.0
+        assert best_thresholds([answered({}, {}, set(), 0)]).f1 == 0.0
         assert best_thresholds([]).f1 == 0.0
+
+    @pytest.mark.parametrize(("number", "apart"), [(3, 1), (100, 1), (200, 2)])
+    def test_thresholds_are_all_confidences_or_a_hundred_and_one_of_them(self, number: int, apart: int) -> None:
+        """From 0 to infinity; of 201, 0 among them, each second one."""
+        found = _candidates([None, 0.0, *(place / 1_000 for place in range(number, 0, -1))])
+        assert found.tolist() == [*(place / 1_000 for place in range(0, number + 1, apart)), math.inf]
+        assert len(_candidates([place / 1_000 for place in range(102)])) == 102
 
     claims = st.dictionaries(st.sampled_from("abcde"), st.integers(0, 5).map(lambda n: n / 5), max_size=5)
     asked = st.builds(answered, claims, claims, st.sets(st.sampled_from("abcde"), max_size=3), st.just(3))
