@@ -341,14 +341,14 @@ class PathSimilarity:
             own = stem(word)
             same = np.array([own in some for some in stems], dtype=np.float32)
             words[:, place] = np.maximum(word_match(cosines).mean(axis=1), same)
-        distances = np.array(asked.distances, dtype=np.float32)
+        distances = np.array(asked.distances)
         number = {} if asked.goes_back else {hop: place for place, hop in enumerate(hops)}
         return WordPlaces(
             words,
             distances,
             self._call_ends(hops, asked.asked),
             self._call_ends(hops, asked.between),
-            np.array([number.get(reverse_hop(hop), -2) for hop in hops], dtype=np.int64),
+            np.array([number.get(reverse_hop(hop), -2) for hop in hops]),
         )
 
     def _stems_of(self, hop: Hop) -> frozenset[str]:

@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from lodestar.models.similarity import (
+    PEOPLE,
+    PathSimilarity,
+    PathsOfTopic,
     SimilarityWeights,
     compose_cosine,
     compute_support,
     find_asked_noun,
     find_asked_type,
+    lower_other_scores,
     mask_topic,
     score_paths,
 )
+from lodestar.models.text.encoders import FloatArray, SentenceEncoder
+from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import (
     DirectedRelation,
+    Hop,
+    RelationMeaning,
     RelationWords,
     find_end_type,
     reverse_hop,
     verbalise_hop,
     verbalise_path,
 )
+from lodestar.models.word_places import AskedWords
+from lodestar.models.wording.kinds import EndKind
 
 BIRTH = RelationWords("person", ("place of birth",))
 CAST = RelationWords("tv program", ("regular cast", "actor"))
@@ -140,3 +153,197 @@ def test_the_score_term_by_term() -> None:
     one_hop = 0.6 + 0.5 * 0.4 + 0.25 * 0.8
     two_hops = 0.7 + 0.5 * 0.3 + 0.25 * 0.4 + 0.1 * (math.log(5) - math.log(8) - math.log(11))
     assert found == pytest.approx([one_hop, two_hops])
+
+
+class Axes(SentenceEncoder):
+    """Each word is an axis of its own and a token; a text is the direction of the sum of its words."""
+
+    def __init__(self) -> None:
+        super().__init__("axes")
+        self.words: dict[str, int] = {}
+        self.batches: list[list[str]] = []
+        """Of texts with their tokens."""
+        self.sentences: list[list[str]] = []
+        """Of texts alone."""
+
+    def encode(self, texts: Sequence[str]) -> FloatArray:
+        self.sentences.append(list(texts))
+        return self.directions(texts)
+
+    def directions(self, texts: Sequence[str]) -> FloatArray:
+        found = np.zeros((len(texts), 64), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for word in text.lower().split():
+                found[row, self.words.setdefault(word, len(self.words))] += 1
+        return np.asarray(found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-6), dtype=np.float32)
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[Any]:
+        self.batches.append(list(texts))
+        return [(self.directions([text])[0], self.directions(text.split())) for text in texts]
+
+
+def hop(name: str, *phrases: str, inverse: bool = False, domain: str = "", **ends: EndKind) -> Hop:
+    asked = {"inverse" if inverse else "forward": phrases}
+    return (DirectedRelation(RelationWords(domain, (name,), RelationMeaning(**asked, **ends)), inverse),)  # type: ignore[arg-type]
+
+
+CAPITAL, BORDERS, OTHER = hop("capital"), hop("borders"), hop("zzz")
+ASKED = "capital country borders"
+COSINE = SimilarityWeights(0.0, 0.0, 0.0)
+
+
+def similarity(weights: SimilarityWeights | None = None, **options: Any) -> PathSimilarity:
+    return PathSimilarity(TextVectors(Axes()), weights, **options)
+
+
+def score(
+    weights: SimilarityWeights, path: tuple[Hop, ...], masked: str = ASKED, asked: AskedWords | None = None
+) -> float:
+    """What is added to the cosine of a path whose text is as its hops are."""
+    ((stop, extend),) = similarity(weights).scores([[PathsOfTopic(masked, [path], [0.0], asked)]])
+    ((cosine, _),) = similarity(replace(COSINE, phrases=weights.phrases)).scores(
+        [[PathsOfTopic(masked, [path], [0.0])]]
+    )
+    assert stop == pytest.approx(extend)
+    return float(stop[0] - cosine[0])
+
+
+def test_paths_of_a_batch_by_hand() -> None:
+    """Of three words asked for a path says one, two or none. The first two are asked for: half of it is reached."""
+    there_and_back = (BORDERS, reverse_hop(BORDERS))
+    first = PathsOfTopic(ASKED, [(CAPITAL,), (BORDERS, CAPITAL), (OTHER,)], [0.0, math.log(2), 0.0])
+    second = PathsOfTopic(ASKED, [there_and_back], [0.0])
+    empty = PathsOfTopic("which", [], [])
+    (stop, extend), nothing, none = similarity().scores([[first, empty, second], [empty], []])
+    reached = 0.4 / math.sqrt(2)
+    one = 1 / math.sqrt(3) + 0.5 + reached
+    two = 2 / math.sqrt(6) + 0.5 + reached + 0.14 * (math.log(4) - math.log(2))
+    back = 0.5 + 0.4 * 0.25 + 0.14 * math.log(4)
+    assert extend == pytest.approx([one, two, 0.0, 1 / math.sqrt(3) + back])
+    assert stop == pytest.approx([one, two, 0.0, 1 / math.sqrt(6) + back])
+    assert [len(each) for each in (*nothing, *none)] == [0, 0, 0, 0]
+    assert stop.dtype == extend.dtype == np.float32
+    composed = similarity().score_composed([[first, second]])
+    assert np.concatenate([found for found, _ in composed[0]]) == pytest.approx(extend)
+    assert np.concatenate([kind for _, kind in composed[0]]) == pytest.approx([0.5**0.5, 0.5**0.5, 0.0, 0.25])
+
+
+def test_below_the_shortlist_all_paths_follow_in_the_order_of_their_composed_cosine() -> None:
+    """The best by its composed cosine is "same borders": what comes after it is lowered by as much."""
+    paths = PathsOfTopic("borders", [(CAPITAL, BORDERS), (BORDERS, reverse_hop(BORDERS)), (OTHER,)], [0.0] * 3)
+    ((stop, extend),) = similarity(COSINE, shortlist=1).scores([[paths]])
+    half = math.sqrt(0.5)
+    assert extend == pytest.approx([half, 1.0, 0.0])
+    assert stop == pytest.approx([half - 1e-3, half, -1e-3], abs=1e-6)
+    ((stop, _),) = similarity(COSINE, shortlist=2).scores([[paths]])
+    assert stop == pytest.approx([half, half, 0.0])
+
+
+def test_words_of_the_question_that_a_path_uses_up_count() -> None:
+    """One word of three is used, or two: σ(.4 / .07) = .9967 of each, and σ(−.6 / .07) = .0002 of the others."""
+    cover = replace(COSINE, cover=2.0)
+    assert score(cover, (CAPITAL,)) == pytest.approx(2 * (0.99671 + 2 * 0.00019) / 3, abs=1e-4)
+    assert score(cover, (CAPITAL, BORDERS), "the capital it borders") == pytest.approx(2 * 0.99671, abs=1e-4)
+    assert score(cover, (OTHER,), "the it") == pytest.approx(2 * 0.00019, abs=1e-4)
+
+
+def test_what_a_path_leads_to_counts_by_its_kind() -> None:
+    kind = replace(COSINE, kind=0.5)
+    born = hop("born", head=EndKind("person", 1.0), tail=EndKind("date", 1.0))
+    assert score(kind, (OTHER, born), "when was it") == pytest.approx(0.5)
+    assert score(kind, (OTHER, reverse_hop(born)), "when was it") == pytest.approx(-0.5)
+    assert score(kind, (born, OTHER), "when was it") == 0
+
+
+def test_a_hop_is_read_in_the_phrase_that_fits_best() -> None:
+    """In its own words the path says nothing: half of the exact cosine is that of the phrase."""
+    named = hop("xyz", "seat", "capital country")
+    for phrases, extended, exact in ((True, 2 / math.sqrt(6), 1 / math.sqrt(6)), (False, 0.0, 0.0)):
+        weights = replace(COSINE, phrases=phrases)
+        ((stop, extend),) = similarity(weights).scores([[PathsOfTopic(ASKED, [(named,)], [0.0])]])
+        assert (float(extend[0]), float(stop[0])) == pytest.approx((extended, exact))
+
+
+def test_support_is_that_of_the_words_in_which_a_hop_is_read() -> None:
+    support = replace(COSINE, support=1.0, phrases=True)
+    assert similarity(support).score_composed([[PathsOfTopic(ASKED, [(hop("xyz", "capital zzz"),)], [0.0])]])[0][0][
+        0
+    ] == pytest.approx([1 / math.sqrt(6) + 0.5])
+
+
+@pytest.mark.parametrize(
+    ("ends", "kind"),
+    [
+        (hop("owner", inverse=True, head=EndKind("animal", 1.0)), 0.6),
+        (hop("owner", inverse=True, head=EndKind("place", 1.0)), 0.25),
+        (hop("owner", inverse=True, domain="pets", head=EndKind("animal", 1.0)), 1.0),
+        (hop("owner", inverse=True, head=EndKind("animal", 1.0, ("other", "pets"))), 1.0),
+        (hop("owner", tail=EndKind("animal", 1.0)), 0.0),
+    ],
+)
+def test_what_a_hop_reaches_is_told_by_words_else_by_its_kind(ends: Hop, kind: float) -> None:
+    (((_, found),),) = similarity(replace(COSINE, phrases=True)).score_composed(
+        [[PathsOfTopic("which pets are it", [(ends,)], [0.0])]]
+    )
+    assert found == pytest.approx([kind])
+
+
+def test_nouns_and_the_order_of_words_count_where_places_are_read() -> None:
+    """The town is asked for, the company lies between; the second hop's words are one word further away."""
+    asked = AskedWords(("company", "town"), (1.0, 2.0), ("town",), ("company",), goes_back=False)
+    company, town = hop("company"), hop("town")
+    masked = "town company"
+    for weights, there, other in (
+        (replace(COSINE, noun=0.5), 0.5, 0.0),
+        (replace(COSINE, between=0.5), 0.5, 0.0),
+        (replace(COSINE, order=0.5), 0.5 * math.tanh(1), -0.5 * math.tanh(1)),
+    ):
+        assert score(weights, (company, town), masked, asked) == pytest.approx(there, abs=1e-3)
+        assert score(weights, (town, company), masked, asked) == pytest.approx(other, abs=1e-3)
+        assert score(weights, (company, town), masked) == 0
+    back = replace(COSINE, back=-0.5)
+    for goes_back, value in ((False, -0.5), (True, 0.0)):
+        found = score(back, (town, OTHER, reverse_hop(OTHER)), "qqq", replace(asked, goes_back=goes_back))
+        assert found == pytest.approx(value)
+    assert score(replace(COSINE, back=PEOPLE.back), (OTHER, reverse_hop(OTHER)), "qqq", asked) == pytest.approx(-0.27)
+    assert score(back, (OTHER, town, reverse_hop(OTHER)), "qqq", asked) == 0
+
+
+def test_a_word_means_a_hop_that_has_its_stem_among_its_words_or_phrases() -> None:
+    """The last two words of a question, of which the hops have only the root."""
+    asked = AskedWords(("directed", "filmed"), (1.0, 2.0), (), (), goes_back=False)
+    order = replace(COSINE, order=1.0)
+    assert score(order, (hop("director"), hop("xyz", "films")), "qqq", asked) == pytest.approx(math.tanh(1), abs=1e-3)
+    assert score(order, (hop("xyz", "films"), hop("director")), "qqq", asked) == pytest.approx(-math.tanh(1), abs=1e-3)
+
+
+def test_what_was_not_met_before_is_encoded_in_few_batches() -> None:
+    """Words of hops, words of questions, phrases in which hops are read; all questions together, in their order."""
+    measured = similarity(PEOPLE)
+    encoder = cast(Axes, measured.vectors.encoder)
+    asked = AskedWords(("town",), (1.0,), ("place",), ("crew",), goes_back=False)
+    named = hop("xyz", "its capital")
+    questions = [
+        [PathsOfTopic("which capital", [(named, BORDERS)], [0.0], asked)],
+        [PathsOfTopic("borders the", [(BORDERS,)], [0.0])],
+    ]
+    measured.scores(questions)
+    assert encoder.batches[0] == ["borders", "xyz"]
+    assert encoder.batches[1] == ["borders the", "capital", "crew", "place", "town", "which capital"]
+    assert encoder.batches[2:] == [["its capital"]]
+    assert encoder.sentences == [["its capital"], ["xyz borders"]]
+    measured.scores(questions)
+    assert (len(encoder.batches), len(encoder.sentences)) == (3, 2)
+
+
+def test_others_are_lowered_below_the_chosen_where_they_are_not() -> None:
+    """By a thousandth, and by the same; nothing is raised, and nothing changes where there is nobody to be before."""
+    for scores, rows, lowered in (
+        ([0.5, 0.9, 0.7], [0], [0.5, 0.499, 0.299]),
+        ([0.9, 0.5, 0.2], [0, 1], [0.9, 0.5, 0.2]),
+        ([0.9, 0.5], [], [0.9, 0.5]),
+        ([0.9, 0.5], [0, 1], [0.9, 0.5]),
+    ):
+        found = np.array(scores, dtype=np.float32)
+        lower_other_scores(found, np.array(rows, dtype=np.int64))
+        assert found == pytest.approx(lowered, abs=1e-6)
