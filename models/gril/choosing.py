@@ -152,14 +152,13 @@ class PointingReader(EncoderReader):
         sizes = [len(passage.candidates) for passage in passages]
         question_of = torch.repeat_interleave(torch.arange(len(passages)), torch.tensor(sizes)).to(states.device)
         probabilities = states.new_zeros(firsts[-1])
-        if candidates:
-            mention_of = states.new_tensor(of_mention, dtype=torch.int64)
-            spans = states.new_zeros(len(candidates), states.shape[2]).index_add(0, mention_of, states[rows, tokens])
-            spans = spans / torch.bincount(mention_of, minlength=len(candidates))[:, None]
-            logits = self.out(torch.tanh(self.inner(spans))).squeeze(1)
-            of_candidate = states.new_tensor(candidates, dtype=torch.int64)
-            shares = group_softmax(logits, question_of[of_candidate], len(passages))
-            probabilities = probabilities.index_add(0, of_candidate, shares)
+        mention_of = states.new_tensor(of_mention, dtype=torch.int64)
+        spans = states.new_zeros(len(candidates), states.shape[2]).index_add(0, mention_of, states[rows, tokens])
+        spans = spans / torch.bincount(mention_of)[:, None]
+        logits = self.out(torch.tanh(self.inner(spans))).squeeze(1)
+        of_candidate = states.new_tensor(candidates, dtype=torch.int64)
+        shares = group_softmax(logits, question_of[of_candidate], len(passages))
+        probabilities = probabilities.index_add(0, of_candidate, shares)
         return PointingOutput(probabilities, question_of)
 
     def loss(

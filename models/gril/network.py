@@ -239,7 +239,7 @@ def group_noisy_or(probabilities: Tensor, groups: Tensor, num_groups: int) -> Te
 
 def group_count(flags: Tensor, groups: Tensor, num_groups: int) -> Tensor:
     """Return how many rows of each group are flagged, (num_groups,) int64."""
-    return torch.zeros(num_groups, dtype=torch.int64, device=flags.device).index_add(0, groups, flags.long())
+    return flags.new_zeros(num_groups, dtype=torch.int64).index_add(0, groups, flags.long())
 
 
 def mark_best_of_groups(values: Tensor, groups: Tensor, num_groups: int, top_k: int) -> Tensor:

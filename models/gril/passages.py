@@ -63,7 +63,7 @@ def encode_passage(
     place = {name: number for number, name in enumerate(passage.candidates)}
     added = [*tokenise(after)[: max_tokens // 4], separate] if after else []
     questions = tokenise(passage.question)
-    most = max_tokens // 2 if has_text or passage.candidates else max_tokens - 2 - len(added)
+    most = max_tokens // 2 if has_text or passage.candidates else max_tokens - 3 - len(added)
     found = EncodedPassage([begin, *questions[-most:], separate, *added])
     rows: Sequence[Sequence[int | str]] = (
         [(head, ARROW, relation, ARROW, tail, END) for head, relation, tail in passage.triples]

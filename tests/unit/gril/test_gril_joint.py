@@ -198,6 +198,30 @@ class TestReading:
         written = " ".join(words[each] for each in option.ids)
         assert written == "[ what ] or so to say ] Peru → capital → Lima ; ]"  # a quarter of the tokens at most
 
+    def test_a_question_alone_has_all_tokens_and_keeps_its_end(self) -> None:
+        """What begins and ends a text, and parts it, is counted, as are the words of an option: a quarter at most."""
+
+        def tokenise(text: str) -> list[int]:
+            return [int(word) for word in text.split()]
+
+        asked = replace(PASSAGE, question=" ".join(map(str, range(10, 90))), candidates=())
+        found = encode_passage(asked, tokenise, 0, 1, 16, has_text=False)
+        assert found.ids == [0, *range(77, 90), 1, 1]
+        found = encode_passage(asked, tokenise, 0, 1, 16, has_text=False, after="2 3 4 5 6 7")
+        assert found.ids == [0, *range(82, 90), 1, 2, 3, 4, 5, 1, 1]
+
+    def test_words_of_texts_are_kept_until_there_are_too_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("lodestar.models.gril.passages.MAX_KEPT", 2)
+        asked: list[str] = []
+
+        def tokenise(text: str, **_: object) -> dict[str, list[int]]:
+            asked.append(text)
+            return {"input_ids": [7]}
+
+        encoder = PassageEncoder(replace(tiny_backbone(), tokenizer=tokenise))
+        assert [encoder._tokenised(text) for text in "abaacca"] == [[7]] * 7
+        assert asked == ["a", "b", "c", "a"]
+
     def test_a_text_s_states_are_those_of_its_tokens(self) -> None:
         encoder = PassageEncoder(tiny_backbone())
         with torch.no_grad():
