@@ -24,7 +24,7 @@ def decode_dataclass(kind: type[T], text: str | bytes) -> T:
     try:
         found: T = _adapter(kind).validate_json(text, strict=True, extra="forbid")  # type: ignore[arg-type]
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        first = error.errors()[0]
         place = one_line(".".join(map(str, first["loc"])), 80)
         message = f"{first['msg'][:1].lower()}{first['msg'][1:]}, found {one_line(repr(first['input']), 80)}"
         raise ValueError(one_line(f"{place}: {message}".removeprefix(": "))) from error

@@ -6,7 +6,9 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
@@ -22,7 +24,7 @@ from lodestar.models.star.mined import AnswerPath, MinedFile
 from lodestar.models.star.mixing import mix_shortlist_scores
 from lodestar.models.star.training import CROSS, DUAL, star_training
 from lodestar.models.training.checkpoint import TrainingState, TrainingStateError, read_state, write_state
-from lodestar.models.training.loop import TrainingResult, _Training, train
+from lodestar.models.training.loop import ShuffledObjective, TrainingResult, _Training, train
 from lodestar.models.training.objective import (
     Figures,
     ParameterGroup,
@@ -128,6 +130,65 @@ def test_taken_up_at_any_step_it_comes_to_the_same_weights(accumulate: int, tmp_
         assert (found.history, found.best_epoch) == (whole.history, whole.best_epoch)
         if (epoch, step) > (0, accumulate):
             assert 0 not in again.begun  # it did not start over
+
+
+def test_weights_change_after_so_many_batches_as_are_taken_together_and_after_the_last(tmp_path: Path) -> None:
+    objective = LineObjective()
+    seen = [weights(objective.network)]
+    options = replace(OPTIONS, epochs=2, accumulate=3)
+    train(objective, options, tmp_path / "state", {}, lambda *_: seen.append(weights(objective.network)))
+    changed = [before != after for before, after in pairwise(seen)]
+    assert changed == [False, False, True, False, True] * 2
+
+
+def test_a_training_knows_how_long_it_took_before_it_was_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of 15 batches takes two seconds, of which those of the tenth are lost; in between an hour passes."""
+    clock = SimpleNamespace(now_s=1_000.0)
+    clock.monotonic = lambda: clock.now_s
+    monkeypatch.setattr("lodestar.models.training.loop.time", clock)
+
+    def report(epoch: int, done: int, _total: int, _loss: float) -> None:
+        clock.now_s += 2
+        if (epoch, done, clock.now_s < 3_000) == (1, 5, True):
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        train(LineObjective(), OPTIONS, tmp_path / "state", {}, report)
+    clock.now_s += 3_600
+    assert train(LineObjective(), OPTIONS, tmp_path / "state", {}, report).seconds == 28
+
+
+def test_an_epoch_has_every_example_once_and_ranks_share_a_batch() -> None:
+    objective = ShuffledObjective(Line(), "abcdefgh", OPTIONS, 3)
+    objective.begin(1)
+    batches = [objective.batch(step, (0, 1)) for step in range(objective.steps_per_epoch)]
+    assert [len(batch) for batch in batches] == [3, 3, 2]
+    assert sorted(example for batch in batches for example in batch) == list("abcdefgh")
+    first, last = batches[0], batches[2]
+    assert [objective.batch(0, (rank, 2)) for rank in (0, 1)] == [[first[0], first[2]], [first[1]]]
+    assert [objective.batch(2, (rank, 3)) for rank in (0, 1, 2)] == [[last[0]], [last[1]], [last[0]]]
+    other = ShuffledObjective(Line(), "abcdefgh", OPTIONS, 3)
+    other.resume(1, {})
+    assert [other.batch(step, (0, 1)) for step in range(3)] == batches
+    other.begin(2)
+    assert [other.batch(step, (0, 1)) for step in range(3)] != batches
+
+
+@pytest.mark.parametrize("is_wanted", [True, False])
+def test_a_network_is_compiled_where_that_is_wanted(
+    is_wanted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[nn.Module] = []
+
+    def note(network: nn.Module) -> None:
+        compiled.append(network)
+
+    monkeypatch.setattr(Line, "compile", note)
+    objective = LineObjective()
+    train(objective, replace(OPTIONS, epochs=1, compile=is_wanted), tmp_path / "state", {})
+    assert compiled == [objective.network] * is_wanted
 
 
 def test_a_finished_training_is_not_repeated(tmp_path: Path) -> None:

@@ -227,15 +227,17 @@ def test_a_training_killed_while_it_wrote_its_checkpoint_is_taken_up(tmp_path: P
     with pytest.raises(StoppedError):
         Adaptation().run(tmp_path / "again", stop_at("second", 1, 3))
     (tmp_path / "first").rename(tmp_path / "again" / "first")  # moved already, its description not yet
+    (tmp_path / "again" / ".checkpoint.new" / "first").mkdir(parents=True)
     assert replace(Adaptation().run(tmp_path / "again"), seconds=whole.seconds) == whole
 
 
 def test_the_reader_is_chosen_by_kind(tmp_path: Path) -> None:
-    Adaptation().run(tmp_path)
-    assert read_checkpoint_kind(tmp_path, ("star", "adapted")) == "adapted"
+    folder = tmp_path / "of" / "mine"
+    Adaptation().run(folder)
+    assert read_checkpoint_kind(folder, ("star", "adapted")) == "adapted"
     with pytest.raises(BadCheckpointError, match=r"expected a checkpoint with star\.json or gril\.json, found none"):
-        read_checkpoint_kind(tmp_path, ("star", "gril"))
-    said = (tmp_path / "adapted.json").read_text(encoding="utf-8")
-    (tmp_path / "adapted.json").write_text(said.replace('"kind": "adapted"', '"kind": "star"'), encoding="utf-8")
+        read_checkpoint_kind(folder, ("star", "gril"))
+    said = (folder / "adapted.json").read_text(encoding="utf-8")
+    (folder / "adapted.json").write_text(said.replace('"kind": "adapted"', '"kind": "star"'), encoding="utf-8")
     with pytest.raises(BadCheckpointError, match="expected format 2 and kind adapted, found 2 and 'star'"):
-        check_checkpoint(tmp_path, AdaptedDescription, lambda _: ("first",))
+        check_checkpoint(folder, AdaptedDescription, lambda _: ("first",))
