@@ -39,7 +39,7 @@ def token_spans(offsets: Ints, characters: Sequence[tuple[int, int]]) -> Ints:
     starts, ends = offsets[covers].T
     wanted = np.asarray(characters, dtype=np.int64).reshape(-1, 2)
     first = np.searchsorted(ends, wanted[:, 0], side="right")
-    after = np.maximum(np.searchsorted(starts, wanted[:, 1], side="left"), first)
+    after = np.maximum(np.searchsorted(starts, wanted[:, 1]), first)
     found = (after > first) & (wanted[:, 1] > wanted[:, 0])
     spans = np.zeros_like(wanted)
     spans[found, 0] = covers[first[found]]

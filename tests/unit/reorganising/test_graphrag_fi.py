@@ -36,6 +36,11 @@ class TestRelevance:
         attention = np.array([[0.5, 0.5, 0.0], [0.1, 0.3, 0.6]])
         assert attention_relevance(attention, np.array([[0, 2]])) == pytest.approx([(0.4 + 0.35) / 2])
 
+    def test_what_is_small_beside_the_most_is_not_rounded_away(self) -> None:
+        """The mean of 1 and 10⁻⁹ in numbers of 32 bits would be one half."""
+        (found,) = attention_relevance(np.array([1.0, 1e-9], dtype=np.float32), np.array([[0, 2]]))
+        assert found - 0.75 == pytest.approx(2.5e-10, rel=1e-3)
+
     def test_no_path(self) -> None:
         assert attention_relevance(np.ones(3), np.zeros((0, 2), dtype=np.int64)).tolist() == []
 
@@ -61,6 +66,7 @@ class TestPriorities:
         assert filter_coarsely(np.array([0.1, 0.4, 0.2, 0.4]), 3) == (1, 3, 2)
         assert filter_coarsely(np.array([0.4, 0.4, 0.4]), 2) == (0, 1)
         assert filter_coarsely(np.array([0.4]), 40) == (0,)
+        assert filter_coarsely(np.tile([0.1, 0.4], 40), 50) == (*range(1, 80, 2), *range(0, 20, 2))
 
     def test_the_second_group_is_the_difference(self) -> None:
         assert prioritise_items((1, 2, 5), {5, 1, 7}) == Priorities((1, 5), (2,))
@@ -88,6 +94,7 @@ class TestConfidence:
     def test_escapes_of_json_and_plain_words(self) -> None:
         assert answer_confidences([('"Bogot\\u00e1"', -1.0)], ["Bogotá"]) == [pytest.approx(math.exp(-1))]
         assert answer_confidences([("It is ", -1.0), ("Lima", -0.5)], ["Lima"]) == [pytest.approx(math.exp(-0.5))]
+        assert answer_confidences([('the "El \\"Niño\\"', -0.5)], ['El "Niño"']) == [pytest.approx(math.exp(-0.5))]
         assert answer_confidences([("Lima", -0.5)], [""]) == [None]
         assert answer_confidences([], ["Lima"]) == [None]
 
@@ -120,6 +127,15 @@ class TestIntegration:
             self.thresholds,
         )
         assert (answer.graph, answer.model, answer.origin) == (1, 1, "both")
+
+    @pytest.mark.parametrize(
+        ("sure", "place"), [((0.8, 0.6), 0), ((0.6, 0.6), 0), ((0.6, 0.8), 1), ((0.6, None), 0), ((None, 0.6), 1)]
+    )
+    def test_of_a_key_twice_the_surer_counts_then_the_earlier(
+        self, sure: tuple[float | None, float | None], place: int
+    ) -> None:
+        (answer,) = integrate_answers([KeyedAnswer("a", each) for each in sure], [], self.thresholds)
+        assert (answer.graph, answer.model) == (place, None)
 
     def test_unknown_confidences_leave_the_graph_its_answers(self) -> None:
         assert self.kept([KeyedAnswer("a", None)], [KeyedAnswer("b", None)]) == [("a", "graph")]
@@ -160,6 +176,10 @@ class TestThresholds:
         best = best_thresholds([unsure, answered({"c": 0.4}, {"d": 0.9}, {"d"}, 1)])
         assert [best.f1, best.f1_merged] == pytest.approx([1.0, (1 + 2 / 3) / 2])
         assert best.thresholds == Thresholds(math.inf, 0.9)
+
+    def test_an_answer_of_no_confidence_counts_where_all_are_kept(self) -> None:
+        best = best_thresholds([answered({}, {"x": 0.0, "y": 0.5}, {"x"}, 1)])
+        assert (best.f1_model, best.f1_merged) == pytest.approx((2 / 3, 2 / 3))
 
     def test_gold_that_nobody_gives_counts(self) -> None:
         assert best_thresholds([answered({"a": 0.4}, {}, {"a"}, 3)]).f1 == pytest.approx(2 / 4)
