@@ -291,7 +291,8 @@ def _right(graphs: QuestionGraphs, number: int, question: PooledQuestion, place:
     is_answer[list(answers.values())] = True
     right = np.zeros(len(heads), dtype=np.bool_)
     for chain in question.supervision:
-        for start in answers.values() if chain.kind == "answer" else [starts[chain.start]] * (chain.start in starts):
+        own = [starts[chain.start]] if chain.start in starts else []
+        for start in answers.values() if chain.kind == "answer" else own:
             steps = _steps(chain, place)
             if steps is not None:
                 ends = is_answer if chain.kind == "path" else np.ones(num_nodes, dtype=np.bool_)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -251,3 +252,72 @@ class TestFile:
         with pytest.raises(GraphFileError, match="no such file" if damage == "missing" else "damaged") as raised:
             read_graphs(path)
         assert "\n" not in str(raised.value)
+
+    @pytest.mark.parametrize(
+        ("column", "place", "value"),
+        [
+            ("heads", 0, -1),
+            ("heads", -1, 10),
+            ("tails", 0, -1),
+            ("tails", -1, 10),
+            ("relation_of", 0, -1),
+            ("relation_of", -1, 3),
+            ("text_of", 0, -2),
+            ("text_of", -1, 8),
+        ],
+    )
+    def test_a_value_out_of_range_is_damage(self, tmp_path: Path, column: str, place: int, value: int) -> None:
+        """Of two questions with ten nodes, eight names and three relations."""
+        graphs = question_graphs(0, 2)
+        changed = getattr(graphs, column).copy()
+        changed[place] = value
+        write_graphs(tmp_path / "graphs", replace(graphs, **{column: changed}))
+        with pytest.raises(GraphFileError, match="out of range"):
+            read_graphs(tmp_path / "graphs")
+
+    @pytest.mark.parametrize(
+        ("column", "values"),
+        [
+            ("node_starts", [1, 5, 10]),
+            ("node_starts", [0, 5, 9]),
+            ("node_starts", [0, 11, 10]),
+            ("node_starts", [0, 5, 5, 10]),
+            ("triple_starts", [1, 4, 8]),
+            ("triple_starts", [0, 4, 7]),
+            ("triple_starts", [0, 9, 8]),
+            ("triple_starts", [0, 8]),
+            ("relation_of", [0] * 7),
+            ("tails", [0] * 9),
+            ("is_positive", [True] * 7),
+            ("is_topic", [True] * 9),
+        ],
+    )
+    def test_columns_that_do_not_fit_together_are_damage(self, tmp_path: Path, column: str, values: list[int]) -> None:
+        graphs = question_graphs(0, 2)
+        changed = np.array(values, dtype=getattr(graphs, column).dtype)
+        write_graphs(tmp_path / "graphs", replace(graphs, **{column: changed}))
+        with pytest.raises(GraphFileError, match="do not fit together"):
+            read_graphs(tmp_path / "graphs")
+
+    @pytest.mark.parametrize(
+        ("texts", "said"),
+        [
+            ({"ids": ("q0",)}, "do not fit together"),
+            ({"relation_names": ("capital",)}, "do not fit together"),
+            ({"answers": ({"x": 0}, {"x": -1})}, "not a node of its question"),
+            ({"answers": ({"x": 5}, {"x": 0})}, "not a node of its question"),
+            ({"answers": ({"x": 0},)}, "not a node of its question"),
+            ({"topics": ({"x": 0}, {"x": 0, "y": 5})}, "not a node of its question"),
+        ],
+    )
+    def test_texts_that_do_not_fit_the_columns_are_damage(
+        self, tmp_path: Path, texts: dict[str, Any], said: str
+    ) -> None:
+        graphs = question_graphs(0, 2)
+        write_graphs(tmp_path / "graphs", replace(graphs, texts=replace(graphs.texts, **texts)))
+        with pytest.raises(GraphFileError, match=said):
+            read_graphs(tmp_path / "graphs")
+
+    def test_a_file_without_questions_is_whole(self, tmp_path: Path) -> None:
+        write_graphs(tmp_path / "graphs", question_graphs(0, 0))
+        assert len(read_graphs(tmp_path / "graphs")) == 0
