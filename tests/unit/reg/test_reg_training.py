@@ -294,8 +294,8 @@ class TestFile:
     )
     def test_columns_that_do_not_fit_together_are_damage(self, tmp_path: Path, column: str, values: list[int]) -> None:
         graphs = question_graphs(0, 2)
-        changed = np.array(values, dtype=getattr(graphs, column).dtype)
-        write_graphs(tmp_path / "graphs", replace(graphs, **{column: changed}))
+        changed: dict[str, Any] = {column: np.array(values, dtype=getattr(graphs, column).dtype)}
+        write_graphs(tmp_path / "graphs", replace(graphs, **changed))
         with pytest.raises(GraphFileError, match="do not fit together"):
             read_graphs(tmp_path / "graphs")
 

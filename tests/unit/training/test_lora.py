@@ -15,6 +15,7 @@ from lodestar.models.language.lora import (
     ModelAndTokenizer,
     adapter_weights,
     add_lora,
+    fingerprint,
     load_language_model,
     restore_adapter,
 )
@@ -143,3 +144,44 @@ def test_weights_in_a_pickle_are_refused(folder: Path, tmp_path: Path) -> None:
     torch.save({}, tmp_path / "pytorch_model.bin")
     with pytest.raises(CausalLMError, match="cannot be loaded"):
         load_language_model(str(tmp_path))
+
+
+def test_a_model_is_at_rest_padded_on_the_right_and_of_the_type_that_is_wanted(folder: Path) -> None:
+    model = load_language_model(str(folder))
+    assert not model.network.training
+    assert {parameter.dtype for parameter in model.network.parameters()} == {torch.float32}
+    assert model.tokenizer.pad_token == "<end>"
+    short, long = model.tokenizer(["lima", TEXT], padding=True)["attention_mask"]
+    assert (short[0], short[-1], set(long)) == (1, 0, {1})
+    half = load_language_model(str(folder), dtype=torch.float16)
+    assert {parameter.dtype for parameter in half.network.parameters()} == {torch.float16}
+
+
+def linear(num_in: int, num_out: int) -> nn.Module:
+    return nn.Linear(num_in, num_out, bias=False)
+
+
+def fingerprint_of(network: nn.Module, changed: int | None = None) -> str:
+    """Of the network, whose parameter `weight` is changed at a place."""
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.zero_()
+            if changed is not None:
+                parameter.view(-1)[changed] = 1.0
+    return fingerprint(ModelAndTokenizer("tiny", network, None))
+
+
+def test_a_fingerprint_is_of_names_shapes_and_sixty_four_values_of_each() -> None:
+    plain = fingerprint_of(linear(8, 8))
+    assert fingerprint_of(linear(8, 8)) == plain
+    assert len({plain, *(fingerprint_of(linear(8, 8), place) for place in range(64))}) == 65
+    of_large = [fingerprint_of(linear(16, 8), place) for place in (None, 0, 1, 125, 126, 127)]
+    assert [each == of_large[0] for each in of_large] == [True, False, True, True, False, True]
+    assert fingerprint_of(linear(4, 16)) != plain
+    assert fingerprint_of(nn.Sequential(linear(8, 8))) != plain
+    assert fingerprint_of(linear(1, 1), 0) != fingerprint_of(linear(1, 1))
+    one, other = nn.Module(), nn.Module()
+    for made, names in ((one, "ab"), (other, "ba")):
+        for name in names:
+            made.register_parameter(name, nn.Parameter(torch.zeros(1)))
+    assert fingerprint_of(one) == fingerprint_of(other)
