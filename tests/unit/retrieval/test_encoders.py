@@ -8,7 +8,8 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +20,14 @@ from lodestar.models.text.encoders import (
     MANY,
     EncoderUnavailableError,
     FloatArray,
+    RerankerUnavailableError,
     SentenceEncoder,
     SentenceTransformerEncoder,
+    load_reranker,
 )
 from lodestar.models.text.numpy_bert import PlainEncoder, gelu, plain_encoder
+
+from tests.made.mined_examples import tiny_encoder
 
 MODEL = Path(SentenceEncoder("all-MiniLM-L6-v2").location)
 
@@ -173,6 +178,24 @@ def test_a_gpu_takes_many_texts_or_what_it_is_asked_for(
     monkeypatch.setattr(PlainEncoder, "encode", encode)
     SentenceEncoder("all-MiniLM-L6-v2", device=device).encode(["a"] * num_texts)
     assert asked == [through]
+
+
+@pytest.mark.parametrize(
+    "load", [lambda folder: SentenceTransformerEncoder(folder, device="cpu", batch_size=1), load_reranker]
+)
+def test_code_beside_the_weights_is_not_run(
+    load: Callable[[str], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is anybody asked for leave, who would say yes."""
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
+    folder = tiny_encoder(tmp_path / "tiny")
+    (folder / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n", encoding="utf-8")
+    said = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    classes = dict.fromkeys(("AutoConfig", "AutoModel", "AutoModelForSequenceClassification"), "own.Own")
+    (folder / "config.json").write_text(json.dumps(said | {"model_type": "own", "auto_map": classes}), encoding="utf-8")
+    with suppress(ValueError, RerankerUnavailableError):
+        load(str(folder))
+    assert not (tmp_path / "ran").exists()
 
 
 def test_truncated_weights_are_one_clear_error(tmp_path: Path) -> None:

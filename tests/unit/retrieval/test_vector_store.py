@@ -83,7 +83,8 @@ def test_questions_are_not_kept_and_no_text_can_be_read(store: VectorStore) -> N
     vectors.encode(["Who is my doctor?"])
     vectors.encode_tokens(["Who is my doctor?"])
     vectors.sentence("and my lawyer?")
-    assert store.get(["Who is my doctor?", "and my lawyer?"], 3) == {}
+    vectors.stack(["or my dentist?"])
+    assert store.get(["Who is my doctor?", "and my lawyer?", "or my dentist?"], 3) == {}
     vectors.encode(["Peru Peru Peru"], lasting=True)
     store.close()
     assert all(b"Peru" not in path.read_bytes() for path in store.path.parent.iterdir())
@@ -225,16 +226,19 @@ def test_threads_share_a_store(store: VectorStore) -> None:
 
 
 def test_encoders_have_their_own_digests(tmp_path: Path) -> None:
-    folders = [tmp_path / name for name in ("one", "same", "other")]
+    """Of three million bytes those of every 11,718th place are looked at."""
+    folders = [tmp_path / name for name in ("one", "same", "other", "late")]
     for folder in folders:
         folder.mkdir()
         (folder / "config.json").write_text("{}")
         (folder / "model.safetensors").write_bytes(bytes(3_000_000))
-    with (folders[2] / "model.safetensors").open("r+b") as file:
-        file.seek(0)
-        file.write(b"trained")
-    one, same, other = (SentenceEncoder(str(folder)).weights_digest for folder in folders)
-    assert one == same != other
+    for folder, place in zip(folders[2:], (0, 250 * 11_718), strict=True):
+        with (folder / "model.safetensors").open("r+b") as file:
+            file.seek(place)
+            file.write(b"trained")
+    one, same, other, late = (SentenceEncoder(str(folder)).weights_digest for folder in folders)
+    assert one == same
+    assert len({one, other, late}) == 3
     assert SentenceEncoder("somebody/a-model-on-the-hub").weights_digest is None
 
 
