@@ -81,9 +81,11 @@ def test_what_a_question_says_cannot_end_its_section() -> None:
 def test_a_model_chooses_and_is_asked_once(tmp_path: Path) -> None:
     pool = candidate_pool(BATCH + 6)
     cache = tmp_path / "replies.sqlite"
+    told: list[object] = []
     with ScriptedLLM([first] * len(pool.questions)) as llm:
-        refined = refine_by_llm(pool, asking(llm), cache)
+        refined = refine_by_llm(pool, asking(llm), cache, progress=lambda *done: told.append(done))
         again = refine_by_llm(pool, asking(llm), cache)
+    assert told == [("asking", done, BATCH + 6) for done in (0, BATCH, BATCH + 6)]
     assert len(llm.requests) == len(pool.questions)
     assert [each.chosen for each in refined.questions[:5]] == [(0,), (1,), (2,), (3,), (0,)]
     assert {each.how for each in refined.questions} == {"refined"}

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from lodestar.models.reg_triple.config import TripleConfig, TripleDescription
+from lodestar.models.reg_entity.network import EntityModel
+from lodestar.models.reg_triple.config import SubgraphOptions, TripleConfig, TripleDescription
 from lodestar.models.reg_triple.kind import KIND
 from lodestar.models.reg_triple.network import EncodedGraphs, TripleColumns, TripleModel, TripleScorer
 from lodestar.models.reg_triple.training import (
@@ -21,7 +23,7 @@ from lodestar.models.reg_triple.training import (
     read_triple_scorer,
     triple_figures,
 )
-from lodestar.models.subgraphs import GraphFileError, QuestionGraphs, encoding_width, read_graphs, write_graphs
+from lodestar.models.subgraphs import UNNAMED, GraphFileError, QuestionGraphs, encoding_width, read_graphs, write_graphs
 from lodestar.models.text.encoders import FloatArray
 from lodestar.models.text.vectors import TextVectors, VectorStore
 from lodestar.models.training.checkpoint import TrainingStateError
@@ -66,6 +68,32 @@ def columns_of(graphs: QuestionGraphs) -> TripleColumns:
         graphs.tails,
         np.repeat(np.arange(len(graphs)), np.diff(graphs.triple_starts)),
     )
+
+
+@pytest.mark.parametrize("model", [TripleModel, EntityModel])
+def test_of_no_triples_there_is_no_score(model: type[TripleModel] | type[EntityModel]) -> None:
+    graphs = question_graphs(0, 0)
+    network: Any = SimpleNamespace(unnamed=torch.zeros(2))
+    nothing: Any = None
+    scores = model(nothing, network, nothing).score(columns_of(graphs))
+    assert scores.shape == (0,)
+    assert scores.dtype == np.float32
+
+
+def test_graphs_whose_entities_all_lack_a_name_are_encoded() -> None:
+    graphs = question_graphs(0, 1)
+    texts = replace(graphs.texts, entities=())
+    nameless = replace(graphs, texts=texts, text_of=np.full(5, UNNAMED))
+    inputs = EncodedGraphs(nameless, LetterEncoder().encode, 2, torch.device("cpu")).inputs([0], [np.arange(4)])
+    assert inputs.is_named.tolist() == [False] * 5
+    assert inputs.entities.shape == (5, 26)
+    assert not inputs.entities.any()
+
+
+def test_phrases_are_an_option_where_there_are_any() -> None:
+    """Checkpoints of earlier versions say nothing of them."""
+    assert "phrases" not in SubgraphOptions().as_json()
+    assert SubgraphOptions(phrases=2).as_json()["phrases"] == 2
 
 
 def test_the_right_triple_of_new_questions_comes_first(trained: Path) -> None:

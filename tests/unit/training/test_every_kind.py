@@ -36,6 +36,20 @@ def test_every_kind_is_here() -> None:
     assert {name for name in KINDS if not load_kind(name).trainings} == FITTED
 
 
+@pytest.mark.parametrize("name", ["gril", "reg-entity", "reg-path", "reg-triple"])
+def test_a_phase_is_another_with_other_options_but_those_of_its_length(name: str, tmp_path: Path) -> None:
+    kind, given = load_kind(name), lesson(name)
+
+    def phases(config: Any) -> list[str]:
+        inputs = inputs_of(given.train, given.dev, Encoding(LetterEncoder().encode), given.beside)
+        return [json.dumps(phase.depends_on, sort_keys=True) for phase in kind.train(config, inputs).phases]
+
+    config = given.config(FEW, tmp_path)
+    before, other = phases(config), phases(replace(config, batch_size=config.batch_size + 1))
+    assert all(one != two for one, two in zip(before, other, strict=True))
+    assert phases(replace(config, training=replace(FEW, epochs=77)))[0] == before[0]
+
+
 @pytest.fixture
 def computed() -> Iterator[set[torch.dtype]]:
     """The types of what linear layers give in training."""

@@ -15,7 +15,7 @@ import pytest
 import torch
 from lodestar.engine.errors import UsageError
 from lodestar.engine.training.running import check_disjoint_sets, training_config
-from lodestar.models.star.config import PAPER, StarConfig
+from lodestar.models.star.config import PAPER, DualOptions, StarConfig
 from lodestar.models.star.cross_training import PoolObjective
 from lodestar.models.star.dual_training import DualObjective
 from lodestar.models.star.examples import RelationExampleSet, mark_remaining_paths
@@ -348,6 +348,14 @@ def with_training(config: StarConfig, changes: dict[str, Any]) -> StarConfig:
         dual_training=replace(config.dual_training, **changes),
         cross_training=replace(config.cross_training, **changes),
     )
+
+
+def test_options_that_earlier_checkpoints_do_not_say_are_said_where_they_are_used() -> None:
+    plain = StarConfig().as_json()
+    assert "phrases" not in plain
+    assert "meaning" not in plain["dual"]
+    said = StarConfig(phrases=2, dual=DualOptions(meaning=True)).as_json()
+    assert (said["phrases"], said["dual"]["meaning"]) == (2, True)
 
 
 PLAIN = StarConfig()
