@@ -110,6 +110,7 @@ def test_a_bad_reply_is_told_what_was_wrong_and_in_the_end_the_shortest_paths_st
     assert (refined.questions[0].chosen, refined.questions[0].how) == ((0, 1), "unrefined")
     assert refined.header.counts[UNREADABLE] == 1
     assert refined.questions[0].supervision == CHAINS[:2]
+    assert llm.requests[2].body["messages"][3] == {"role": "assistant", "content": "I would rather not."}
 
 
 def test_a_failure_costs_its_question_alone_and_where_all_fail_it_is_told(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import LoraOptions, TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
+from safetensors.torch import load_file
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.reg_graphs import question_graphs
@@ -269,6 +270,10 @@ def test_in_bf16_with_accumulation_it_is_taken_up_and_at_work(llama: str, tmp_pa
     assert description.reader is not None
     assert (description.reader.reads, description.reader.lora) == ("writing", LORA)
     _, reader = read_reader(whole)
+    assert isinstance(reader, GenerativeReader)
+    written = load_file(whole / "reader/model.safetensors")
+    assert written.keys() >= reader.trained_weights().keys()
+    assert all(torch.equal(each, written[name]) for name, each in reader.trained_weights().items())
     model = ReaderModel(description, reader)
     network = network_of(config(llama).joint)
     with torch.no_grad():

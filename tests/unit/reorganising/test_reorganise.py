@@ -78,6 +78,15 @@ def test_a_cut_is_told() -> None:
     assert chained(FACTS, keep=1)[0].cuts == ("chains beyond the best 1",)
 
 
+def test_a_cut_is_of_chains_as_long_as_those_that_were_left_out_and_of_longer_ones() -> None:
+    (found,) = chained(triples(("arb", 0.9), ("bsc", 0.8), ("btd", 0.7), ("cue", 0.6)), max_chains=1)
+    assert [(path, item.value.cut) for (path, _, _), item in zip(shown(found), found.items, strict=True)] == [
+        ("a:r", False),
+        ("a:r → s", True),
+        ("a:r → s → u", True),
+    ]
+
+
 def test_as_many_chains_as_are_kept_are_no_cut() -> None:
     (found,) = chained(triples(("arb", 0.9)), max_chains=1, keep=1)
     assert (shown(found), found.cuts) == ([("a:r", "b", 0.9)], ())

@@ -180,6 +180,8 @@ def test_a_subgraph_that_a_bound_cuts_says_so() -> None:
     (found,) = retrieved(GRAPH, TripleRetriever(by, keep=9), [asked("film")])
     assert len(found.items) == 2
     assert len(found.left_out) == 1
+    (whole,) = retrieved(GRAPH, TripleRetriever(scorer()[0], keep=9), [asked("film")])
+    assert whole.left_out == ()
 
 
 def chains(*questions: Question) -> list[Evidence[Chain]]:

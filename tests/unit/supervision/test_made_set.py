@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from lodestar.engine.errors import GraphError
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
-from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
+from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, RelationInfo
 from lodestar.engine.neo4j.templates import Row
 from lodestar.engine.supervision import made_set
 from lodestar.engine.supervision.made_set import (
@@ -221,6 +221,13 @@ def test_a_hop_has_the_words_of_its_steps_and_what_it_reaches_is_called() -> Non
         (("mayor",), True, ("city", "town", "place")),
     ]
     assert all(hop.held_out for hop in hops)
+
+
+def test_a_hop_is_said_as_people_say_it_and_not_by_the_lexicon() -> None:
+    relation = RelationInfo(1, "spouse", "spouse", 1, phrases=(Phrase("who is married to"),))
+    naming = HopVerbaliser(Catalogue((relation,)), {}, TextVectors(LetterEncoder()))
+    (hop,) = naming.verbalise_hops(SampledPath(Entity("a", "A"), (RelationStep("spouse"),)))
+    assert hop.said == ("who is married to",)
 
 
 def test_what_has_relations_that_only_people_have_is_a_person() -> None:
