@@ -248,6 +248,7 @@ def test_only_triples_that_are_wanted_are_asked_for() -> None:
         [("a", "alpha", f"t{n}") for n in range(3)]
         + [(f"h{n}", "alpha", "a") for n in range(2)]
         + [(f"h{n}", "beta", "a") for n in range(3)]
+        + [("a", "gamma", f"g{n}") for n in range(3)]
     )
     parts: list[dict[str, Any]] = []
     read_neighbours = both._read_neighbours
@@ -258,7 +259,7 @@ def test_only_triples_that_are_wanted_are_asked_for() -> None:
 
     both._read_neighbours = read  # type: ignore[method-assign, assignment]
     extract(both, [SubgraphQuery("", ("a",), 1, SubgraphBounds(fan_out=2))], 9)
-    assert parts == [{"id": "a", "leaving": {"alpha": 2}, "entering": {"alpha": 2, "beta": 2}}]
+    assert parts == [{"id": "a", "leaving": {"alpha": 2, "gamma": 2}, "entering": {"alpha": 2, "beta": 2}}]
 
 
 def test_nothing_is_asked_without_topics() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from lodestar.engine.settings import Settings
 from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Scored
 from lodestar.models.language.causal_lm import CausalLM, GeneratedText
+from safetensors.torch import load_file, save_file
 
 from tests.made.evidence import evidence_of, leads
 from tests.made.tiny_causal_lm import KINDS, write_tiny_causal_lm
@@ -45,6 +47,21 @@ def test_replies_come_with_the_probabilities_of_its_own_logits(tmp_path: Path) -
     assert plain.logprobs == ()
     assert first.usage is not None
     assert (first.usage.completion, chat.usage.calls) == (5, 3)
+    chat.close()
+
+
+@pytest.mark.parametrize("stop_ids", [0, [5, 0]])
+def test_a_reply_ends_where_the_model_ends_it(tmp_path: Path, stop_ids: int | list[int]) -> None:
+    """Of a model whose logits are all 0 the first token is the likeliest, which is <end>."""
+    folder = write_tiny_causal_lm(tmp_path)
+    weights = load_file(folder / "model.safetensors")
+    save_file({name: each * (name != "lm_head.weight") for name, each in weights.items()}, folder / "model.safetensors")
+    settings = json.loads((folder / "generation_config.json").read_text(encoding="utf-8"))
+    (folder / "generation_config.json").write_text(json.dumps({**settings, "eos_token_id": stop_ids}), encoding="utf-8")
+    chat = of(folder)
+    (said,) = chat.complete([Prompt("lima?", max_tokens=5, logprobs=True)])
+    assert isinstance(said, Completion)
+    assert (said.content, said.logprobs) == ("", ())
     chat.close()
 
 

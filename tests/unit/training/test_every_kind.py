@@ -36,6 +36,11 @@ def test_every_kind_is_here() -> None:
     assert {name for name in KINDS if not load_kind(name).trainings} == FITTED
 
 
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_the_help_of_every_kind_shows_how_it_is_trained(name: str) -> None:
+    assert any(line.startswith(f"lodestar train {name} ") for line in load_kind(name).examples)
+
+
 @pytest.mark.parametrize("name", ["gril", "reg-entity", "reg-path", "reg-triple"])
 def test_a_phase_is_another_with_other_options_but_those_of_its_length(name: str, tmp_path: Path) -> None:
     kind, given = load_kind(name), lesson(name)

@@ -19,7 +19,7 @@ from lodestar.models.training.description import (
     read_checkpoint_kind,
 )
 from lodestar.models.training.kind import PATHS, Inputs, ModelKind, Outcome, Phase, Training
-from lodestar.models.training.loop import TrainingResult
+from lodestar.models.training.loop import TrainingResult, is_first_process
 from lodestar.models.training.objective import Figures, ParameterGroup, TrainingOptions, select_trained_weights
 from lodestar.models.training.trainer import TrainingCallbacks, delete_training
 from safetensors import safe_open
@@ -241,3 +241,13 @@ def test_the_reader_is_chosen_by_kind(tmp_path: Path) -> None:
     (folder / "adapted.json").write_text(said.replace('"kind": "adapted"', '"kind": "star"'), encoding="utf-8")
     with pytest.raises(BadCheckpointError, match="expected format 2 and kind adapted, found 2 and 'star'"):
         check_checkpoint(folder, AdaptedDescription, lambda _: ("first",))
+
+
+@pytest.mark.parametrize(("rank", "is_first"), [(None, True), ("0", True), ("1", False)])
+def test_the_first_of_torchruns_processes_has_the_rank_0(
+    rank: str | None, is_first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RANK", raising=False)
+    if rank is not None:
+        monkeypatch.setenv("RANK", rank)
+    assert is_first_process() is is_first
