@@ -21,7 +21,7 @@ TEXTS = (
     [
         ("directed by", "by"), ("place of birth", "noun"), ("has genre", "noun"), ("located in", "participle"),
         ("works at", "verb"), ("capital of", "of"), ("contains", "verb"), ("42", "name"), ("出生地", "name"),
-        ("http://example.org/born", "name"), ("parents", "noun"), ("need", "noun"), ("", "name"),
+        ("http://example.org/born", "name"), ("parents", "noun"), ("need", "noun"), ("seed", "noun"), ("", "name"),
     ],
 )  # fmt: skip
 def test_shapes(text: str, shape: str) -> None:
@@ -68,6 +68,22 @@ def test_every_phrase_has_its_topic_and_nothing_left_open(text: str, inverse: bo
         for form in (*phrases.nouns, *phrases.asks):
             assert form.count("{x}") == 1, form
             assert "{" not in form.replace("{x}", ""), form
+
+
+@pytest.mark.parametrize(
+    ("text", "reached", "noun", "ask"),
+    [
+        ("written by", ("author", "poet"), "the author {x} was written by", "which author wrote {x}"),
+        ("located in", ("country", "land"), "the country {x} is located in", "which country was {x} located in"),
+        ("capital of", ("country", "land"), "the country that {x} is the capital of", "of which country is {x} the capital"),
+        ("works at", ("company", "firm"), "the company that {x} works at", "which company does {x} work at"),
+    ],
+)  # fmt: skip
+def test_what_a_hop_leads_to_has_its_first_name(text: str, reached: tuple[str, str], noun: str, ask: str) -> None:
+    phrases = phrases_of(HopWording((text,), False, reached))
+    assert noun in phrases.nouns
+    assert ask in phrases.asks
+    assert not any(reached[1] in said for said in (*phrases.nouns, *phrases.asks))
 
 
 @pytest.mark.parametrize(

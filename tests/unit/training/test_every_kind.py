@@ -41,7 +41,7 @@ def test_the_help_of_every_kind_shows_how_it_is_trained(name: str) -> None:
     assert any(line.startswith(f"lodestar train {name} ") for line in load_kind(name).examples)
 
 
-@pytest.mark.parametrize("name", ["gril", "reg-entity", "reg-path", "reg-triple"])
+@pytest.mark.parametrize("name", ["gril", "linker", "reg-entity", "reg-path", "reg-path-lm", "reg-triple"])
 def test_a_phase_is_another_with_other_options_but_those_of_its_length(name: str, tmp_path: Path) -> None:
     kind, given = load_kind(name), lesson(name)
 
