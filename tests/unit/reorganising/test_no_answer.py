@@ -30,7 +30,7 @@ from lodestar.engine.reorganising.no_answer import ABSENT_SHARE, NoAnswerExplain
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.scoring import PathQuery, PathScores
 from lodestar.engine.values import Entity, Question, RelationStep, Scored, Topic
-from lodestar.models.text.encoders import FloatArray, SentenceEncoder
+from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import NO_MEANING, RelationMeaning, RelationWords
 from lodestar.models.wording.english import list_common_relations
@@ -371,15 +371,8 @@ def test_the_eight_common_relations_nearest_to_a_question_are_scored() -> None:
     assert found == Scored(names[2], 2.5)
 
 
-def test_names_and_phrases_of_relations_are_encoded_in_one_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder, batches = LetterEncoder(), list[int]()
-    encode = encoder.encode
-
-    def counted(texts: Sequence[str]) -> FloatArray:
-        batches.append(len(texts))
-        return encode(texts)
-
-    monkeypatch.setattr(encoder, "encode", counted)
+def test_names_and_phrases_of_relations_are_encoded_in_one_batch() -> None:
+    encoder = LetterEncoder()
     words = {name: RelationWords("", (name,), RelationMeaning((f"{name} of",))) for name in ("qqq", "xyz")}
     assert AbsentRelations(words, TextVectors(encoder)).names
-    assert batches == [len(list_common_relations()) + 4]
+    assert encoder.batches == [len(list_common_relations()) + 4]
