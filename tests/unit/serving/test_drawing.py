@@ -50,6 +50,7 @@ def test_what_is_not_drawn_is_said() -> None:
     chains = ranked(*(leads(f"r{number}", *ends, topic=PERU, cut=number == 0) for number in range(8)))
     drawing = make_drawing(evidence_of(*chains, left_out=("triples at a hub",)))
     assert drawing.left_out[:2] == ("path 1: 5 more ends", "path 1: a bound cut it, so that the graph may have more")
+    assert drawing.left_out[2:4] == ("path 2: 5 more ends", "path 3: 5 more ends")
     assert drawing.left_out[-2:] == ("2 more paths", "triples at a hub")
 
 

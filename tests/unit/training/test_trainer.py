@@ -20,7 +20,13 @@ from lodestar.models.training.description import (
 )
 from lodestar.models.training.kind import PATHS, Inputs, ModelKind, Outcome, Phase, Training
 from lodestar.models.training.loop import TrainingResult, is_first_process
-from lodestar.models.training.objective import Figures, ParameterGroup, TrainingOptions, select_trained_weights
+from lodestar.models.training.objective import (
+    Figures,
+    ParameterGroup,
+    TrainingOptions,
+    encoder_and_heads,
+    select_trained_weights,
+)
 from lodestar.models.training.trainer import TrainingCallbacks, delete_training
 from safetensors import safe_open
 from torch import Tensor, nn
@@ -251,3 +257,12 @@ def test_the_first_of_torchruns_processes_has_the_rank_0(
     if rank is not None:
         monkeypatch.setenv("RANK", rank)
     assert is_first_process() is is_first
+
+
+def test_an_encoder_learns_at_one_rate_and_all_else_at_another() -> None:
+    network = nn.ModuleDict({"encoder": nn.Linear(2, 3), "head": nn.Linear(3, 5)})
+    groups = encoder_and_heads(network, TrainingOptions(learning_rate=1e-5, head_learning_rate=1e-3))
+    assert [([parameter.numel() for parameter in each.parameters], each.learning_rate) for each in groups] == [
+        ([6, 3], 1e-5),
+        ([15, 5], 1e-3),
+    ]
