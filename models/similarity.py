@@ -341,7 +341,7 @@ class PathSimilarity:
             own = stem(word)
             same = np.array([own in some for some in stems], dtype=np.float32)
             words[:, place] = np.maximum(word_match(cosines).mean(axis=1), same)
-        distances = np.array(asked.distances)
+        distances = np.array(asked.distances, dtype=np.float32)
         number = {} if asked.goes_back else {hop: place for place, hop in enumerate(hops)}
         return WordPlaces(
             words,

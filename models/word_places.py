@@ -170,6 +170,8 @@ def score_word_order(hop_words: Floats, distances: Floats, paths: Ints) -> Float
     """
     there = paths >= 0
     order = np.zeros(len(paths), dtype=np.float32)
+    if paths.shape[1] < 2:
+        return order
     words = np.where(there[:, :, None], hop_words[paths], np.float32(0.0))
     best = np.sort(words, axis=1)
     rest = np.where(words == best[:, -1:], best[:, -2:-1], best[:, -1:])

@@ -210,7 +210,7 @@ def _read_chains(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Unn
         np.array(question, dtype=np.int64),
         np.array(topic, dtype=np.int64),
         tuple(steps),
-        _count_hops(steps),
+        np.array([sum(not step.to_mediator for step in path) for path in steps], dtype=np.int64),
         np.array(list(map(len, steps)), dtype=np.int64),
         scores,
         scores,
@@ -245,6 +245,7 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Un
     before: list[tuple[RelationStep, ...]] = [()] * len(columns.topics)
     way_parts: list[list[Numbers]] = [[] for _ in range(5)]
     reached = np.zeros(len(columns.entities), dtype=np.bool_)
+    passed = np.zeros(len(columns.topics), dtype=np.int64)
     offset = 0
     for number, level in enumerate(levels):
         through = np.ones(level.num_paths, dtype=np.bool_)
@@ -255,13 +256,14 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Un
                 level.parent.tolist(), map(columns.step, level.code.tolist()), through.tolist(), strict=True
             )
         ]
+        passed = passed[level.parent] + ~through
         good = may_answer[level.end_node]
         ends = np.bincount(level.end_path[good], minlength=level.num_paths)
         node = columns.topics[level.topic]
         rows = [
             places[columns.question_of[node]],
             topic_place[level.topic],
-            _count_hops(made),
+            passed,
             np.full(level.num_paths, number + 1),
             level.weakest,
             level.total / (number + 1),
@@ -322,10 +324,6 @@ def _make_chains(columns: Sequence[Numbers], steps: tuple[tuple[RelationStep, ..
     return ChainColumns(
         whole[0], whole[1], steps, whole[2], whole[3], score, mean, whole[4], whole[5], whole[6], whole[7]
     )
-
-
-def _count_hops(paths: Sequence[tuple[RelationStep, ...]]) -> Ints:
-    return np.fromiter((sum(not step.to_mediator for step in path) for path in paths), np.int64)
 
 
 def _number_within_groups(groups: Ints) -> Ints:

@@ -59,7 +59,8 @@ class ExtractiveAnswerer:
                 if end.id in rests_on:
                     rests_on[end.id].append(index)
         shares = {id_: sum(weights[i] for i in rests) / sum(weights) for id_, rests in rests_on.items()}
-        by_share = sorted(answers, key=lambda end: (-shares[end.id], end.label, end.id))
+        if not items[0].value.ranked:
+            answers = tuple(sorted(answers, key=lambda end: (-shares[end.id], end.label, end.id)))
         entities = [
             AnswerEntity(
                 name=end.label,
@@ -68,7 +69,7 @@ class ExtractiveAnswerer:
                 origin="graph",
                 evidence=tuple(rests_on[end.id]),
             )
-            for end in (answers if items[0].value.ranked else by_share)
+            for end in answers
         ]
         unsure = right is not None and right < self.sure_from
         text = f"unsure: perhaps {self._text(entities)}" if unsure else self._text(entities)

@@ -214,7 +214,7 @@ class PoolObjective(FileBatchObjective[nn.Module]):
             for key, wrong in zip(keys, negatives, strict=True)
         ]
         logits = self.reader.logits(network, self.texts, examples, selected)
-        total = torch.zeros(())
+        total = logits.new_zeros(())
         start = 0
         for key, wrong in zip(keys, negatives, strict=True):
             num_pairs = len(self._pools[key].positives) + len(wrong)

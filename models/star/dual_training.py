@@ -220,7 +220,7 @@ def iterate_continuations(table: PathTable, reachable: Candidates, shares: Float
         before = row.get((int(parents[at]), int(reachable.topics[at])))
         if before is not None:
             beyond[before] += beyond[at] + shares[at]
-    for depth in range(1, int(depths.max())):
+    for depth in range(1, int(depths.max(initial=0))):
         rows = np.flatnonzero(depths == depth)
         total = beyond[rows].sum()
         if total > 0:

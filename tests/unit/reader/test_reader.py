@@ -557,7 +557,7 @@ def only(*names: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return np.array([float(name in names) for name in NAMES])
 
 
-def chosen(reader: Reader, *evidence: Evidence[Any], least: float = 0.0) -> list[Answer]:
+def choose_answers(reader: Reader, *evidence: Evidence[Any], least: float = 0.0) -> list[Answer]:
     return answerer(reader, least).answer_batch(evidence)
 
 
@@ -587,7 +587,7 @@ def test_of_several_sources_each_says_its_part_in_what_was_chosen(
     found = three_ends("what is the first film", 9.0, 5.0 if len(why) == 1 else 8.5)
     evidence = replace(found, sources=(("gnn", found), ("llm", says(*said))))
     weights = {"triple": SourceWeights(only("chain"), 0.0), "llm": SourceWeights(only("chain"), 2.0, 0.5)}
-    (answer,) = chosen(Reader(weights, trained=True), evidence)
+    (answer,) = choose_answers(Reader(weights, trained=True), evidence)
     assert answer.names == ("director",)
     assert answer.why == (*why, "ahead of 1999")
 
@@ -595,30 +595,30 @@ def test_of_several_sources_each_says_its_part_in_what_was_chosen(
 def test_a_source_that_leads_to_the_first_alone_speaks_for_it_with_all_that_it_has() -> None:
     found, other = three_ends("what is the first film", 3.0, 2.5), three_ends("?", 4.0)
     evidence = replace(found, sources=(("gnn", found), ("star", other)))
-    (answer,) = chosen(Reader({"triple": SourceWeights(only("chain"), 0.0)}, trained=True), evidence)
+    (answer,) = choose_answers(Reader({"triple": SourceWeights(only("chain"), 0.0)}, trained=True), evidence)
     assert answer.why == ("star: its chain is likely (+4.0)", "gnn: its chain is likely (+0.5)", "ahead of 1999")
-    (alone,) = chosen(Reader({"triple": SourceWeights(only("chain"), 0.0)}, trained=True), three_ends("?", 3.0))
+    (alone,) = choose_answers(Reader({"triple": SourceWeights(only("chain"), 0.0)}, trained=True), three_ends("?", 3.0))
     assert alone.why == ("its chain is likely (+3.0)",)
-    (silent,) = chosen(Reader({"triple": SourceWeights(only(), 0.0)}, trained=True), three_ends("?", 3.0, 2.0))
+    (silent,) = choose_answers(Reader({"triple": SourceWeights(only(), 0.0)}, trained=True), three_ends("?", 3.0, 2.0))
     assert silent.why == ()
-    assert chosen(trained()) == []
+    assert choose_answers(trained()) == []
 
 
 def test_what_a_plan_learned_decides_where_nothing_else_counts() -> None:
     reader = replace(trained(), sources={"triple": SourceWeights(only("plan"), 0.0)})
-    one, two = chosen(reader, one_hop(), two_hops())
+    one, two = choose_answers(reader, one_hop(), two_hops())
     assert (one.names[0], two.names[0]) == ("director", "other film")
 
 
 def test_a_question_that_a_form_answered_keeps_its_answer() -> None:
     form = FormResult(("how many",), "count", (), total=7, counted=True)
-    counted, other = chosen(trained(), replace(one_hop(), extras=(form,)), one_hop())
+    counted, other = choose_answers(trained(), replace(one_hop(), extras=(form,)), one_hop())
     assert (counted.answerer, counted.number) == ("extractive", 7)
     assert (other.answerer, other.names) == ("reader", ("director",))
 
 
 def test_where_nothing_leads_on_there_is_no_answer_and_nothing_is_sure() -> None:
-    (answer,) = chosen(trained(), asked("who directed film"))
+    (answer,) = choose_answers(trained(), asked("who directed film"))
     assert answer.text == "no answer found: no path leads on from its entities"
     assert (answer.confidence, answer.evidence.kind) == (0.0, "chain")
 
@@ -626,11 +626,11 @@ def test_where_nothing_leads_on_there_is_no_answer_and_nothing_is_sure() -> None
 def test_what_is_as_sure_as_the_bounds_is_an_answer_and_what_is_less_shows_the_best_chain() -> None:
     """A logit of 0 is a probability of one half."""
     reader = Reader({"triple": SourceWeights(only("chain"), 0.0)}, trained=True)
-    (sure,) = chosen(reader, three_ends("which", 0.0, -1.0), least=0.5)
+    (sure,) = choose_answers(reader, three_ends("which", 0.0, -1.0), least=0.5)
     assert (sure.names[0], sure.confidence, sure.unsure) == ("director", 0.5, False)
-    (unsure,) = chosen(reader, three_ends("which", -0.1, -1.0), least=0.1)
+    (unsure,) = choose_answers(reader, three_ends("which", -0.1, -1.0), least=0.1)
     assert (unsure.names[0], unsure.unsure) == ("director", True)
-    (none,) = chosen(reader, three_ends("which", -0.1, -1.0, -2.0), least=0.5)
+    (none,) = choose_answers(reader, three_ends("which", -0.1, -1.0, -2.0), least=0.5)
     assert none.text == "no answer found: no path fits the question"
     assert [item.value.ends for item in none.evidence.items] == [(BY,)]  # type: ignore[union-attr]
     assert none.confidence == pytest.approx(1 / (1 + np.exp(0.1)))
@@ -643,7 +643,7 @@ def test_candidates_as_likely_are_in_the_order_of_their_ids() -> None:
         (Triple(FILM, "directed_by" if int(end.id) % 2 else "year", end), float(int(end.id) % 2)) for end in mixed
     ]
     reader = Reader({"triple": SourceWeights(only("chain"), 5.0)}, trained=True)
-    (answer,) = chosen(reader, asked("which films has film", *scored))
+    (answer,) = choose_answers(reader, asked("which films has film", *scored))
     assert [each.id for each in answer.entities] == [end.id for end in (*ends[1::2], *ends[::2])]
 
 
@@ -653,7 +653,7 @@ def test_an_answer_that_no_chain_leads_to_shows_none() -> None:
     one, other = three_ends("?", 3.0), asked("?", (Triple(FILM, "year", YEAR), 5.0))
     joined = replace(one, items=(*other.items, *one.items), sources=(("star", one), ("gnn", other)))
     for evidence in (alone, joined):
-        (answer,) = chosen(Reader({"triple": SourceWeights(only("chain"), 0.0)}, trained=True), evidence)
+        (answer,) = choose_answers(Reader({"triple": SourceWeights(only("chain"), 0.0)}, trained=True), evidence)
         shown = {each.id: each.evidence for each in answer.entities}
         assert shown["1999"] == ()
         assert [item.value.ends for item in answer.evidence.items] == [(BY,)] * len(shown.keys() & {"director"})  # type: ignore[union-attr]
@@ -661,7 +661,7 @@ def test_an_answer_that_no_chain_leads_to_shows_none() -> None:
 
 def test_a_chain_shown_begins_at_its_topic() -> None:
     """The show's year is its third topic's."""
-    (answer,) = chosen(
+    (answer,) = choose_answers(
         Reader({"triple": SourceWeights(only("one_topic"), 0.0)}, trained=True),
         replace(of_two_topics(), groups=(0, 0, 1)),
     )

@@ -64,7 +64,7 @@ def ids(frontier: Frontier) -> list[str]:
     return [end.id for end in frontier.ends]
 
 
-def proposed(graph: MemoryGraph, frontier: Frontier) -> set[str]:
+def list_proposals(graph: MemoryGraph, frontier: Frontier) -> set[str]:
     return {str(each) for _, each in frontier.steps_on(graph.numbered)}
 
 
@@ -120,7 +120,7 @@ def test_what_has_as_many_triples_as_the_bound_is_a_hub(hub_degree: int, request
 )
 def test_of_the_entities_that_a_step_reaches_the_first_propose_the_next(proposers: int, steps: set[str]) -> None:
     found = walk(FILMS, tree_of(FILMS, "heat", proposers=proposers), "heat", "actor")
-    assert proposed(FILMS, found) == {"^actor", *steps}
+    assert list_proposals(FILMS, found) == {"^actor", *steps}
 
 
 TWICE = MemoryGraph(
@@ -151,7 +151,7 @@ def test_sources_share_who_proposes_and_what_two_reach_may_propose_for_either_un
     """Of s0 the first end proposes, x, and of s1 y. The query that has both reads three ends at most of two, y twice."""
     tree = tree_of(TWICE, "all", proposers=proposers, max_tails=max_tails, hub_degree=hub_degree)
     found = walk(TWICE, tree, "all", "has", "to")
-    assert proposed(TWICE, found) == {"^to", *steps}
+    assert list_proposals(TWICE, found) == {"^to", *steps}
     assert ids(found) == ["x", "y", "z"][:max_tails]
     assert found.cut is (max_tails == 2)
 
@@ -173,8 +173,8 @@ def test_only_a_step_whose_ends_all_lack_a_name_leads_into_records() -> None:
     tree = tree_of(RECORDS, "ann", "m1", max_hop=1)
     job, note, record = walk(RECORDS, tree, "ann", "job"), walk(RECORDS, tree, "ann", "note"), root(tree, "m1")
     assert [each.at_mediator for each in (job, note, record)] == [True, False, False]
-    assert (proposed(RECORDS, job), proposed(RECORDS, record)) == ({"at", "since"}, {"^job", "at", "since"})
-    assert proposed(RECORDS, note) == {"^note", "of"}, "at the end of the hop those without a name alone propose"
+    assert (list_proposals(RECORDS, job), list_proposals(RECORDS, record)) == ({"at", "since"}, {"^job", "at", "since"})
+    assert list_proposals(RECORDS, note) == {"^note", "of"}, "at the end of the hop those without a name alone propose"
     assert ids(walk(RECORDS, tree, "ann", "job", "at")) == ["firm"]
     assert walk(RECORDS, tree, "ann", "job", "at").steps == (RelationStep("job", to_mediator=True), RelationStep("at"))
 

@@ -194,6 +194,8 @@ def test_promises_are_what_lies_beyond() -> None:
     # beyond capital: its way back, 0.1; beyond borders: 0.2 + 0.3; of 0.6 in all
     assert beyond.tolist() == pytest.approx([1 / 6, 0.0, 5 / 6, 0.0])
     assert list(iterate_continuations(examples.table, asked.reachable, np.eye(9, dtype=np.float32)[0])) == []
+    nothing = asked.reachable.at(np.zeros(0, dtype=np.int64))
+    assert list(iterate_continuations(examples.table, nothing, shares[:0])) == []
 
 
 @pytest.mark.parametrize("scores", [(0.0, 1.0), (-30.0, -28.0)])
