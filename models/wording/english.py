@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any, Literal
 
 from .. import wording
@@ -51,10 +52,11 @@ _NOT_WORDS = re.compile(r"[^A-Za-z0-9 '\-/&().]|://")
 
 @dataclass(frozen=True, slots=True)
 class RelationProperty:
-    """A relation's property: its shape, its words, and of a verb its base form and who does it.
+    """A relation's property: its shape, its words, and what forms of it need beside them.
 
-    noun: the words as a noun phrase, of "has genre" and "in language" what they have. particle: the preposition that
-    words end in, or "".
+    noun: the words as a noun phrase, of "has genre" and "in language" what they have. verb: of by and participle,
+    without the preposition. base: of by and verb. agent: of by, who does it. particle: the preposition that a
+    participle ends in or a noun begins with, or "".
     """
 
     shape: Shape
@@ -76,20 +78,17 @@ def property_of(text: str) -> RelationProperty:  # noqa: PLR0911 - a rule each
         tokens = tokens[1:]
     first, last = tokens[0], tokens[-1]
     plain = " ".join(tokens)
-    if len(tokens) > 1 and last == "by" and _is_participle(first):
+    if last == "by" and _is_participle(first):
         agent = _AGENTS.get(first) or _agent(first)
-        return RelationProperty("by", plain, agent, verb=_past(first), base=base_of(first), agent=agent, particle="by")
-    if len(tokens) > 1 and last in PREPOSITIONS and _is_participle(first):
+        return RelationProperty("by", plain, agent, verb=_past(first), base=base_of(first), agent=agent)
+    if last in PREPOSITIONS and _is_participle(first):
         return RelationProperty("participle", plain, plain, verb=" ".join(tokens[:-1]), particle=last)
     if first in _VERBS and (len(tokens) == 1 or last in PREPOSITIONS or len(tokens) > 2):
-        rest = " ".join(tokens[1:])
-        return RelationProperty(
-            "verb", plain, plain, verb=first, base=f"{base_of(first)} {rest}".strip(), particle=rest
-        )
+        return RelationProperty("verb", plain, plain, base=" ".join((base_of(first), *tokens[1:])))
     if len(tokens) == 1 and _is_participle(first) and len(first) > 4:
-        return RelationProperty("verb", plain, plain, verb=first, base=base_of(first))
+        return RelationProperty("verb", plain, plain, base=base_of(first))
     if len(tokens) > 1 and last == "of":
-        return RelationProperty("of", plain, " ".join(tokens[:-1]), particle="of")
+        return RelationProperty("of", plain, " ".join(tokens[:-1]))
     if len(tokens) > 1 and first in PREPOSITIONS:
         return RelationProperty("noun", plain, " ".join(tokens[1:]), particle=first)
     return RelationProperty("noun", plain, plain)
@@ -115,7 +114,7 @@ def singular(word: str) -> str:
         return f"{word[:-3]}y"
     if word.endswith(("sses", "shes", "ches", "xes")):
         return word[:-2]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is", "ous", "news")):
+    if word.endswith("s") and not word.endswith(("ss", "us", "is", "news")):
         return word[:-1]
     return word
 
@@ -208,7 +207,7 @@ class Lexicon:
     def kind(self, text: str) -> Kind:
         """Return what sort of thing words name, by the head of the phrase: "place of birth" is a place."""
         words = text.lower().split()
-        head = next((words[at - 1] for at, word in enumerate(words) if at and word == "of"), words[-1] if words else "")
+        head = next((word for word, after in pairwise(words) if after == "of"), "")
         for word in (head, *reversed(words)):
             found = self.kinds.get(word) or self.kinds.get(singular(word))
             if found:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
+from operator import itemgetter
 
 from .. import wording
 from ..words import NOT_NOUNS, PREPOSITIONS
@@ -70,10 +71,9 @@ def noun_kind(words: str) -> str:
     """Return the kind that a noun phrase names by its head ("place of birth" is a place); empty where unknown."""
     nouns = _tables()[0]
     found = [word.lower() for word in _WORD.findall(words)]
-    head = next((found[at - 1] for at, word in enumerate(found) if at and word == "of"), "")
+    head = next((word for word, after in pairwise(found) if after == "of"), "")
     for word in (head, *reversed(found)):
-        kind = nouns.get(word) or nouns.get(singular(word)) if word else None
-        if kind:
+        if kind := nouns.get(word) or nouns.get(singular(word)):
             return kind
         if len(word) > 5 and word.endswith(("ist", "ian", "ists", "ians")):
             return "person"
@@ -114,6 +114,10 @@ class EndSample:
     others: Mapping[int, int]
 
 
+def _is_tail(end: int) -> bool:
+    return end < 0
+
+
 def value_end(sample: EndSample, words: str) -> EndKind | None:
     """Return the kind of an end that has values; None of one that has other things.
 
@@ -125,7 +129,7 @@ def value_end(sample: EndSample, words: str) -> EndKind | None:
     kinds = Counter(map(value_kind, names))
     if kinds["year"] and kinds["number"]:  # 1,200 among numbers is no year
         kinds["number"] += kinds.pop("year")
-    kind, times = kinds.most_common(1)[0]
+    kind, times = max(kinds.items(), key=itemgetter(1))
     said = noun_kind(words)
     if kind and times >= SHARE * len(names):
         if kind in ("number", "year") and said in ("amount", "phone", "number"):
@@ -146,13 +150,13 @@ def end_kinds(
     An entity's kind has its evidence from the end's own type and words, from its names, and from what else its things
     are.
     """
-    values = {end: value_end(sample, labels[abs(end)] if end < 0 else "") for end, sample in samples.items()}
+    values = {end: value_end(sample, labels[-end] if _is_tail(end) else "") for end, sample in samples.items()}
     own = {end: _find_own_evidence(end, labels, types) for end, kind in values.items() if kind is None}
     found: dict[int, EndKind] = {}
     for end, sample in samples.items():
         value = values[end]
         if value is not None:
-            found[end] = EndKind(value.kind, value.share, (labels[-end],) if end < 0 else ())
+            found[end] = EndKind(value.kind, value.share, (labels[-end],) if _is_tail(end) else ())
             continue
         votes = Counter(own[end])
         for kind, weight in _find_shapes(sample).items():  # not of the other ends: their things have the same names
@@ -164,7 +168,7 @@ def end_kinds(
                     votes[kind] += 0.5 * weight * times / size  # type: ignore[assignment]
         total = sum(votes.values())
         best = max(votes, key=lambda kind: (votes[kind], kind), default="")
-        is_sure = best and votes[best] >= 0.6 and votes[best] >= 0.5 * total
+        is_sure = votes[best] >= 0.6 and votes[best] >= 0.5 * total
         words = _called(end, sample, labels, types, values)
         found[end] = EndKind(best if is_sure else UNKNOWN, round(votes[best] / total, 3) if is_sure else 0.0, words)
     return found
@@ -178,13 +182,12 @@ def _find_own_evidence(end: int, labels: Mapping[int, str], types: Mapping[int, 
         votes[kind] += 2
     label = labels[abs(end)].lower()
     words = [word.lower() for word in _WORD.findall(label)]
-    if end < 0:
-        if words[-1:] and words[-1] not in PREPOSITIONS and (kind := noun_kind(label)):
+    if _is_tail(end):
+        last = words[-1] if words else ""
+        if last in ("by", "in"):
+            votes["person" if last == "by" else "place"] += 0.4  # type: ignore[assignment]
+        elif last not in PREPOSITIONS and (kind := noun_kind(label)):
             votes[kind] += 1
-        elif words[-1:] == ["by"]:
-            votes["person"] += 0.4  # type: ignore[assignment]
-        elif words[-1:] == ["in"]:
-            votes["place"] += 0.4  # type: ignore[assignment]
     else:
         for word in dict.fromkeys((*words, *("-".join(pair) for pair in pairwise(words)))):
             if kind := tells.get(word, ""):
@@ -220,17 +223,16 @@ def _called(
     labels: Mapping[int, str],
     types: Mapping[int, str],
     values: Mapping[int, EndKind | None],
-    most: int = 6,
 ) -> tuple[str, ...]:
     """Return words for what stands at an end: its type ("ship" of what has a ship type), the relations that lead there,
     a word that its names share."""
-    size = max(len(sample.names), 1)
+    size = len(sample.names)
     called = [types[end]] if types.get(end) else []
-    called += [labels[-end]] if end < 0 else []
-    common = [other for other, times in sample.others.items() if other > 0 and times >= 0.3 * size]
-    called += [found[1] for other in sorted(common) if (found := _TYPE_OF_A_THING.fullmatch(labels[other].lower()))]
-    leading = sorted((-times, other) for other, times in sample.others.items() if other < 0 and times >= 0.3 * size)
-    called += [labels[-other] for _, other in leading if values.get(other) is None]
+    called += [labels[-end]] if _is_tail(end) else []
+    common = sorted((-times, other) for other, times in sample.others.items() if times >= 0.3 * size)
+    heads = [labels[other].lower() for _, other in common if not _is_tail(other)]
+    called += [found[1] for label in heads if (found := _TYPE_OF_A_THING.fullmatch(label))]
+    called += [labels[-other] for _, other in common if _is_tail(other) and values.get(other) is None]
     last = Counter(
         word.lower()
         for name in sample.names
@@ -239,7 +241,7 @@ def _called(
         for word in {words[0], words[-1]}
     )
     called += [word for word, times in last.most_common(2) if times >= max(2, 0.3 * size) and word.isalpha()]
-    return tuple(dict.fromkeys(called))[:most]
+    return tuple(dict.fromkeys(called))[:6]
 
 
 # What a question asks for

@@ -156,7 +156,7 @@ def _forwards(p: RelationProperty, types: tuple[str, ...]) -> tuple[list[str], l
         )
     if p.shape == "name":
         return [f"the {p.words} of {{x}}", f"{{x}}'s {p.words}"], [f"{{x}} {p.words}", f"{p.words} of {{x}}"]
-    noun, several = p.noun, plural(p.noun)
+    noun, one, several = p.noun, singular(p.noun), plural(p.noun)
     return (
         [
             f"the {noun} of {{x}}",
@@ -164,17 +164,17 @@ def _forwards(p: RelationProperty, types: tuple[str, ...]) -> tuple[list[str], l
             f"the {several} of {{x}}",
             f"{{x}}'s {several}",
             f"the {{x}} {noun}",
-            f"the {singular(noun)} that {{x}} has",
+            f"the {one} that {{x}} has",
         ],
         [
-            f"what {singular(noun)} does {{x}} have",
+            f"what {one} does {{x}} have",
             f"which {several} does {{x}} have",
-            f"{{x}} has which {singular(noun)}",
+            f"{{x}} has which {one}",
             f"what is the {noun} for {{x}}",
             f"{{x}} {noun}",
             f"{noun} {{x}}",
-            f"in what {singular(noun)} is {{x}}",
-        ][: 7 if p.particle in {"in", "on"} else 6],
+            *([f"in what {one} is {{x}}"] if p.particle in {"in", "on"} else ()),
+        ],
     )
 
 

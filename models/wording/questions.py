@@ -27,10 +27,10 @@ def question_of(path: Sequence[HopWording], topic: str, chance: random.Random) -
     for hop in rest[:-1]:
         phrase = _fill_template(_noun(phrases_of(hop), chance), phrase)
     if not rest:
-        kind: Kind = phrases_of(path[-1]).kind
-        return _finish_text(_frame_phrase(phrase, kind, path[-1], chance), topic, chance)
+        back = path[1]
+        return _finish_text(_frame_phrase(phrase, phrases_of(back).kind, back, chance), topic, chance)
     last = phrases_of(rest[-1])
-    if last.asks and chance.random() < CLAUSE:
+    if _happens(CLAUSE, chance):
         return _finish_text(chance.choice(_BEFORE) + _fill_template(_ask(last, chance), phrase), topic, chance)
     phrase = _fill_template(_noun(last, chance), phrase)
     return _finish_text(_frame_phrase(phrase, last.kind, rest[-1], chance), topic, chance)
@@ -97,12 +97,12 @@ def _ask(phrases: HopPhraseSet, chance: random.Random) -> str:
 
 def _draw_form(forms: Sequence[str], own: int, others_only: bool, chance: random.Random) -> str:
     others = forms[own:]
-    return chance.choice(others if others and (chance.random() < OTHER_WORDS or others_only) else forms[:own])
+    return chance.choice(others if others and (_happens(OTHER_WORDS, chance) or others_only) else forms[:own])
 
 
 def _frame_phrase(phrase: str, kind: Kind, hop: HopWording, chance: random.Random) -> str:
     """Return a question for a noun phrase."""
-    if hop.reached and chance.random() < 0.2:
+    if hop.reached and _happens(0.2, chance):
         type_ = chance.choice(hop.reached)
         return chance.choice((f"which {type_} is {phrase}", f"what {type_} is {phrase}", f"{phrase}, which {type_}"))
     wh = "what" if kind == "number" else wh_word(kind)
@@ -116,9 +116,13 @@ def _fill_template(template: str, phrase: str) -> str:
 def _finish_text(text: str, topic: str, chance: random.Random) -> str:
     """Return the text as somebody types it: with a capital or without, with a question mark or without."""
     text = " ".join(text.split())
-    style = chance.random()
-    if style < 0.35:
+    (style,) = chance.choices(("small", "capital", "as it is"), (0.35, 0.45, 0.2))
+    if style == "small":
         text = text.lower()
-    elif style < 0.8 and not text.startswith(topic):
+    elif style == "capital" and not text.startswith(topic):
         text = text[:1].upper() + text[1:]
-    return text + ("?" if chance.random() < 0.6 else "")
+    return text + ("?" if _happens(0.6, chance) else "")
+
+
+def _happens(share: float, chance: random.Random) -> bool:
+    return chance.random() < share

@@ -97,6 +97,30 @@ def test_names_of_other_languages_are_read_word_by_word() -> None:
     assert translate_label("gegründet von") == "founded by"
     assert translate_label("works at") == ""
     assert "birthday" in lexicon_phrases("fecha de nacimiento")[0]
+    assert lexicon_phrases("fecha") == (("date",), ())
+    assert lexicon_phrases("qq7") == ((), ())
+    assert [translate_label(label) for label in ("", "fecha qq7", "Director")] == ["", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("label", "forward"),
+    [
+        ("Capital", ("capital city", "seat of government")),
+        ("hauptstadt", ("capital", "capital city", "seat of government")),
+    ],
+)
+def test_a_label_has_other_words_for_both_directions(label: str, forward: tuple[str, ...]) -> None:
+    """Questions lose the place of their topic: "what is {x} the capital of" is "what is the capital of"."""
+    assert lexicon_phrases(label) == (
+        forward,
+        (
+            "the country whose capital is",
+            "the state with the capital",
+            "what is the capital of",
+            "which country has as its capital",
+            "is the capital of which country",
+        ),
+    )
 
 
 @pytest.mark.parametrize(
