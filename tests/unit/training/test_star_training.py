@@ -24,7 +24,14 @@ from lodestar.models.star.mined import AnswerPath, MinedFile
 from lodestar.models.star.mixing import mix_shortlist_scores
 from lodestar.models.star.training import CROSS, DUAL, star_training
 from lodestar.models.training.checkpoint import TrainingState, TrainingStateError, read_state, write_state
-from lodestar.models.training.loop import ShuffledObjective, TrainingResult, _Training, train
+from lodestar.models.training.loop import (
+    ShuffledObjective,
+    TrainingResult,
+    _Training,
+    process_group,
+    train,
+    wait_for_all_processes,
+)
 from lodestar.models.training.objective import (
     Figures,
     ParameterGroup,
@@ -264,6 +271,119 @@ def test_the_rates_rise_and_fall(warmup: float, expected: list[float], tmp_path:
         rates.append((first["lr"] / 0.01, second["lr"] / 0.05))
     assert [round(one, 6) for one, _ in rates] == expected
     assert [one for one, _ in rates] == pytest.approx([other for _, other in rates])
+
+
+def test_a_gradient_is_no_longer_than_asked_and_weights_decay_as_asked(tmp_path: Path) -> None:
+    options = replace(OPTIONS, max_norm=0.25, weight_decay=0.125, warmup=0.0)
+    begun = _Training(LineObjective(), options, tmp_path / "s", {}, lambda *_: None, lambda *_: None)
+    assert {group["weight_decay"] for group in begun.optimizer.param_groups} == {0.125}
+    lengths: list[float] = []
+
+    def note(*_: object) -> None:
+        found = [parameter.grad for parameter in begun.network.parameters() if parameter.grad is not None]
+        lengths.append(float(torch.cat([each.flatten() for each in found]).norm()))
+
+    begun.optimizer.register_step_pre_hook(note)
+    for size in (3.0, 0.01):
+        for parameter in begun.network.parameters():
+            parameter.grad = torch.full_like(parameter, size)
+        begun._update(0.5)
+    assert lengths == pytest.approx([0.25, 0.05], rel=1e-4)  # a Line has 25 weights
+    assert all(parameter.grad is None for parameter in begun.network.parameters())
+
+
+def test_a_state_is_saved_once_so_many_seconds_have_passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each batch takes two seconds; an epoch of five is saved at its end, too."""
+    clock = SimpleNamespace(now_s=1_000.0)
+    clock.monotonic = lambda: clock.now_s
+    monkeypatch.setattr("lodestar.models.training.loop.time", clock)
+    saved: list[tuple[int, int]] = []
+
+    def report(_epoch: int, _done: int, _total: int, _loss: float) -> None:
+        clock.now_s += 2
+
+    def note(_path: Path, state: TrainingState, _resolved: object) -> None:
+        saved.append((state.epoch, state.step))
+
+    monkeypatch.setattr("lodestar.models.training.loop.write_state", note)
+    train(LineObjective(), replace(OPTIONS, epochs=2, save_every_s=4.0), tmp_path / "state", {}, report)
+    assert saved == [(0, 3), (1, 0), (1, 3), (2, 0)]
+
+
+def test_what_is_reported_is_the_mean_loss_of_the_epoch_so_far(tmp_path: Path) -> None:
+    objective = LineObjective()
+    objective.loss = lambda network, step, shard: network(torch.ones(1, 4)).sum() * 0 + 2.0 * step  # type: ignore[method-assign]
+    said: list[tuple[int, int, int, float]] = []
+    train(objective, replace(OPTIONS, epochs=2), tmp_path / "state", {}, lambda *each: said.append(each))
+    assert said == [(epoch, done, 5, done - 1.0) for epoch in (0, 1) for done in (1, 2, 3, 4, 5)]
+
+
+def test_a_process_of_several_follows_the_first_and_leaves_writing_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two processes this is the second; the first finds the second epoch best."""
+    of_first = iter([0.1, 0.9, 0.5])
+    waited: list[str] = []
+
+    def broadcast(values: Tensor, source: int) -> None:
+        assert source == 0
+        values.fill_(next(of_first))
+
+    monkeypatch.setattr("torch.distributed.is_initialized", lambda: True)
+    monkeypatch.setattr("torch.distributed.get_rank", lambda: 1)
+    monkeypatch.setattr("torch.distributed.get_world_size", lambda: 2)
+    monkeypatch.setattr("torch.distributed.broadcast", broadcast)
+    monkeypatch.setattr("torch.distributed.barrier", lambda: waited.append("all"))
+    monkeypatch.setattr(
+        "lodestar.models.training.loop.DistributedDataParallel",
+        lambda network, find_unused_parameters: nn.Sequential(network) if find_unused_parameters else None,
+    )
+    objective, shards = LineObjective([0.9, 0.1, 0.1]), set[tuple[bool, tuple[int, int]]]()
+    plain = objective.loss
+
+    def loss(network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
+        shards.add((isinstance(network, nn.Sequential), shard))
+        return plain(network, step, shard)
+
+    objective.loss = loss  # type: ignore[method-assign]
+    found = train(objective, OPTIONS, tmp_path / "state", {})
+    assert ([each["selection_metric"] for each in found.history], found.best_epoch) == ([0.1, 0.9, 0.5], 1)
+    assert shards == {(True, (1, 2))}
+    assert not (tmp_path / "state").exists()
+    wait_for_all_processes()
+    assert waited == ["all"]
+
+
+@pytest.mark.parametrize(
+    ("size", "rank", "on_gpu"), [("2", 0, False), ("2", 1, True), ("1", 0, True), (None, 0, False)]
+)
+def test_a_group_is_joined_where_torchrun_began_several_processes(
+    size: str | None, rank: int, on_gpu: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[object] = []
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    if size is not None:
+        monkeypatch.setenv("WORLD_SIZE", size)
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    monkeypatch.setattr("torch.cuda.is_available", lambda: on_gpu)
+    monkeypatch.setattr("torch.cuda.set_device", done.append)
+    monkeypatch.setattr("torch.distributed.init_process_group", done.append)
+    monkeypatch.setattr("torch.distributed.get_rank", lambda: rank)
+    monkeypatch.setattr("torch.distributed.destroy_process_group", lambda: done.append("left"))
+    with process_group() as is_first:
+        done.append(is_first)
+    assert done == ([True] if size != "2" else [3, "nccl", False, "left"] if on_gpu else ["gloo", True, "left"])
+
+
+def test_a_group_that_was_opened_before_is_used_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setattr("torch.distributed.is_initialized", lambda: True)
+    monkeypatch.setattr("torch.distributed.init_process_group", lambda *_: pytest.fail("it was opened before"))
+    monkeypatch.setattr("torch.distributed.destroy_process_group", lambda: pytest.fail("others use it"))
+    for rank in ("0", "1"):
+        monkeypatch.setenv("RANK", rank)
+        with process_group() as is_first:
+            assert is_first is (rank == "0")
 
 
 def state(**changes: object) -> TrainingState:
