@@ -159,7 +159,7 @@ class PathSampler:
             reached = yield from expand_frontiers(tree, [(_at(walk), step) for walk, step in taken])
             following: list[tuple[_Walk, RelationStep]] = []
             for (walk, _), frontier in zip(taken, reached, strict=True):
-                walk.frontier = frontier if 0 < len(frontier.tails) <= self.options.max_ends else None
+                walk.frontier = frontier if len(frontier.tails) <= self.options.max_ends else None
                 if walk.frontier is not None and not self._is_done(walk):
                     on = self._next(walk)
                     if on is None:

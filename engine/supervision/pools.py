@@ -62,8 +62,6 @@ def collect_pools(
     """Return the pool of each question, or why it is left out; one round trip for all after the look-up."""
     places, _ = yield from ground_questions(questions)
     kept = [each for each in places if isinstance(each, GroundedQuestion)]
-    if not kept:
-        return [each for each in places if isinstance(each, SkippedQuestion)]
     asked = [_topics_and_answers(each, options) for each in kept]
     pairs = list(dict.fromkeys((topic, answer) for topics, answers in asked for topic in topics for answer in answers))
     ids = list(dict.fromkeys(id_ for topics, answers in asked for id_ in (*topics, *answers)))

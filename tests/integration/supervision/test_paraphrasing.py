@@ -56,6 +56,11 @@ def test_all_are_reworded_and_paid_for_once(tmp_path: Path) -> None:
         found = paraphrase_questions(asked, asking(llm, tmp_path), say=said.append)
         assert paraphrase_questions(asked, asking(llm, tmp_path), say=said.append) == found
     assert len(llm.requests) == 2
+    assert llm.requests[0].body["response_format"] == {"type": "json_object"}
+    prompts = " ".join(request.prompt for request in llm.requests)
+    assert all(
+        f"\n{line} [" in prompts for line in (f"1. {asked[0].text}", f"10. {asked[9].text}", f"2. {asked[11].text}")
+    )
     assert [each.text for each in found] == [f"From which city is Land {i} governed?" for i in range(len(asked))]
     assert [replace(each, text="") for each in found] == [replace(each, text="") for each in asked]
     assert said == [
@@ -76,9 +81,11 @@ def test_all_are_reworded_and_paid_for_once(tmp_path: Path) -> None:
 )
 def test_a_reply_that_cannot_be_read_leaves_the_questions_as_they_are(reply: Reply, tmp_path: Path) -> None:
     said: list[str] = []
-    with ScriptedLLM([reply]) as llm:
+    with ScriptedLLM([reply, reworded]) as llm:
         assert paraphrase_questions(questions(3), asking(llm, tmp_path), say=said.append) == questions(3)
+        found = paraphrase_questions(questions(3), asking(llm, tmp_path))
     assert said[0].endswith("; the others stay: 3 in no reply that could be read")
+    assert found[2].text == "From which city is Land 2 governed?", "what could not be read is asked again"
 
 
 @pytest.mark.parametrize(

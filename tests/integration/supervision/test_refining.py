@@ -105,11 +105,15 @@ def test_a_bad_reply_is_told_what_was_wrong_and_in_the_end_the_shortest_paths_st
     assert len(said) == 5
     assert said[1] == "None."
     assert "found 9" in said[4]
-    with ScriptedLLM([says("None."), refuses("I would rather not."), says("[]")]) as llm:
+    with ScriptedLLM([says("None."), refuses("I would rather not."), says("[]"), says({"chains": [2]})]) as llm:
         refined = refine_by_llm(candidate_pool(1), asking(llm), tmp_path / "b.sqlite")
+        again = refine_by_llm(candidate_pool(1), asking(llm), tmp_path / "b.sqlite")
     assert (refined.questions[0].chosen, refined.questions[0].how) == ((0, 1), "unrefined")
     assert refined.header.counts[UNREADABLE] == 1
     assert refined.questions[0].supervision == CHAINS[:2]
+    assert llm.requests[0].body["response_format"] == {"type": "json_object"}
+    assert again.questions[0].chosen == (1,)
+    assert len(llm.requests[3].body["messages"]) == 1, "what could not be read is asked again"
     assert llm.requests[2].body["messages"][3] == {"role": "assistant", "content": "I would rather not."}
 
 
@@ -188,10 +192,18 @@ def test_where_no_path_gets_yes_or_no_the_shortest_paths_stay(tmp_path: Path) ->
     def unsure(asked: Request) -> Reply:
         return status(400) if "number 1?" in asked.prompt else says("Perhaps")
 
-    with ScriptedLLM([unsure] * 8) as llm:
+    now = [unsure]
+
+    def reply(asked: Request) -> Reply:
+        return now[-1](asked)
+
+    with ScriptedLLM([reply] * 48) as llm:
         refined = ask_each(candidate_pool(2), llm, tmp_path / "a.sqlite")
+        now.append(sure(capital=1.0))
+        again = ask_each(candidate_pool(2), llm, tmp_path / "a.sqlite")
     assert [(each.chosen, each.how) for each in refined.questions] == [((0, 1), "unrefined")] * 2
     assert (refined.header.counts[UNREADABLE], refined.header.counts[FAILED]) == (1, 1)
+    assert [each.chosen for each in again.questions] == [(0,), (0,)], "what could not be read is asked again"
     with ScriptedLLM([status(401)] * 8) as llm, pytest.raises(LLMError):
         ask_each(candidate_pool(1), llm, tmp_path / "b.sqlite")
 
@@ -248,6 +260,7 @@ def test_a_scorer_is_asked_for_paths_as_they_were_walked() -> None:
     (query,) = scorer.scored
     assert list(map(str, query.paths)) == ["capital", "^born in → lives in"]
     assert [topic.entity for topic in query.topics] == [Entity("peru", "Peru")] * 2
+    assert query.log_branching == (0.0, 0.0)
 
 
 def chose(*numbers: tuple[int, ...], refiner: str) -> PoolFile:
@@ -265,7 +278,8 @@ def test_what_several_chose_is_joined(tmp_path: Path) -> None:
     assert [each.chosen for each in union.questions] == [(0, 2, 3), (1, 2), (3,), (0, 1)]
     both = join_pools([one, two], "intersection")
     assert [each.chosen for each in both.questions] == [(0,), (1, 2), (3,), (0, 1)]
-    assert both.header.counts[DISJOINT] == 1
+    assert (both.header.counts["refined"], both.header.counts[DISJOINT]) == (3, 1)
+    assert (union.header.counts["refined"], union.header.counts[DISJOINT]) == (3, 0)
     assert both.header.refiner == "intersection of a, b"
     assert [each.how for each in both.questions] == ["refined", "refined", "refined", "unrefined"]
     with pytest.raises(UsageError, match="found one that is not refined"):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from lodestar.engine.errors import GraphError
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
 from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, RelationInfo
-from lodestar.engine.neo4j.templates import Row
+from lodestar.engine.progress import Progress
 from lodestar.engine.supervision import made_set
 from lodestar.engine.supervision.made_set import (
     HopVerbaliser,
@@ -22,9 +23,10 @@ from lodestar.engine.supervision.made_set import (
 from lodestar.engine.supervision.path_sampling import PathConjunction, QuestionGenerationOptions, SampledPath
 from lodestar.engine.values import Entity, RelationStep
 from lodestar.models.text.vectors import TextVectors
+from lodestar.models.wording.phrases import HopWording
 
 from tests.fakes.letter_encoder import LetterEncoder
-from tests.fakes.memory_engine import WholeGraph, open_engine
+from tests.fakes.memory_engine import HalfLoadedGraph, WholeGraph, open_engine
 
 TRIPLES = [
     *((f"p{n}", "spouse", f"p{n + 1}") for n in range(0, 8, 2)),
@@ -46,14 +48,19 @@ DAYS = {f"day{n}": f"19{n}0-01-01" for n in range(8)}
 
 
 def make(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, graph: WholeGraph | None = None, **options: Any
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    graph: WholeGraph | None = None,
+    *,
+    hold_out: bool = False,
+    **options: Any,
 ) -> tuple[QuestionSet, list[str]]:
     """Return questions made of a graph, and what was said about it."""
     graph = graph or WholeGraph(TRIPLES, NAMES, literals=DAYS)
     monkeypatch.setattr(made_set, "Gateway", lambda _connection: graph)
     said: list[str] = []
     with open_engine(tmp_path, "similarity", graph=graph) as engine:
-        return make_questions(engine, QuestionGenerationOptions(**options), say=said.append), said
+        return make_questions(engine, QuestionGenerationOptions(**options), hold_out=hold_out, say=said.append), said
 
 
 def test_a_question_names_its_topics_and_has_the_answers_and_the_path_of_the_graph(
@@ -90,6 +97,41 @@ def test_a_set_is_that_of_its_seed_and_options(tmp_path: Path, monkeypatch: pyte
     assert (made.sha256 != other.sha256, made.questions != other.questions) == (True, True)
 
 
+def test_where_phrases_are_held_out_dev_questions_have_those_and_the_others_have_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worded: dict[str, list[bool | None]] = {}
+
+    def note(hops: Sequence[HopWording], topic: str, _chance: object) -> str:
+        text = f"{topic}: {' '.join(hop.properties[0] for hop in hops)}"
+        worded[text] = [hop.held_out for hop in hops]
+        return text
+
+    monkeypatch.setattr(made_set, "question_of", note)
+    made, _ = make(tmp_path, monkeypatch, num_questions=40, joint=0.0, hold_out=True)
+    train, dev = split_train_dev(made)
+    assert {held_out for each in train.questions for held_out in worded[each.text]} == {False}
+    assert {held_out for each in dev.questions for held_out in worded[each.text]} == {True}
+    made, _ = make(tmp_path, monkeypatch, num_questions=9, joint=0.0)
+    assert {held_out for each in made.questions for held_out in worded[each.text]} == {None}
+
+
+def test_questions_are_reworded_where_that_is_wanted_and_what_was_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reword(
+        questions: list[GoldQuestion], _settings: object, *, progress: Progress, say: Callable[[str], None]
+    ) -> list[GoldQuestion]:
+        progress("rewording", len(questions), len(questions))
+        say("all reworded")
+        return [replace(each, text=f"other words of {each.id}") for each in questions]
+
+    monkeypatch.setattr(made_set, "paraphrase_questions", reword)
+    made, said = make(tmp_path, monkeypatch, num_questions=3, paraphrase=True)
+    assert [each.text for each in made.questions] == [f"other words of {each.id}" for each in made.questions]
+    assert said[-1] == "all reworded"
+
+
 def test_a_small_graph_has_fewer_questions_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = WholeGraph([("a", "4711", "b")], {"a": "Ann", "b": "Bob"})
     made, said = make(tmp_path, monkeypatch, graph, num_questions=500, max_hop=1)
@@ -119,12 +161,6 @@ def test_a_question_with_two_topics_names_both(tmp_path: Path, monkeypatch: pyte
     graph = WholeGraph(triples, {"ann": "Ann", "bob": "Bob", "odd": "?!", **{f"f{n}": f"Film {n}" for n in range(4)}})
     made, _ = make(tmp_path, monkeypatch, graph, num_questions=40, joint=1.0, max_hop=1)
     assert {question.topic_ids for question in made.questions if len(question.topic_ids) == 2} == {("ann", "bob")}
-
-
-class HalfLoadedGraph(WholeGraph):
-    def _read_graph_state(self, params: Mapping[str, Any], names: Mapping[str, str]) -> list[Row]:
-        ((*before, _loads, num_nodes, num_deleted),) = super()._read_graph_state(params, names)
-        return [(*before, [("memory", False, False, 1)], num_nodes, num_deleted)]
 
 
 def test_a_graph_whose_load_did_not_finish_makes_no_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,8 +202,8 @@ def test_a_question_that_two_paths_have_in_common_is_no_dev_question() -> None:
 
 
 def test_of_very_few_questions_every_other_is_for_dev() -> None:
-    train, dev = split_train_dev(question_set(3))
-    assert ([q.id for q in train.questions], [q.id for q in dev.questions]) == (["q0", "q2"], ["q1"])
+    train, dev = split_train_dev(question_set(4))
+    assert ([q.id for q in train.questions], [q.id for q in dev.questions]) == (["q0", "q2"], ["q1", "q3"])
     with pytest.raises(GraphError, match="expected two questions or more"):
         split_train_dev(question_set(1))
 
@@ -221,6 +257,16 @@ def test_a_hop_has_the_words_of_its_steps_and_what_it_reaches_is_called() -> Non
         (("mayor",), True, ("city", "town", "place")),
     ]
     assert all(hop.held_out for hop in hops)
+
+
+@pytest.mark.parametrize(("inverse", "properties"), [(False, ("marriage", "place")), (True, ("place", "marriage"))])
+def test_the_words_of_a_relation_of_two_parts_are_in_the_order_of_the_way(
+    inverse: bool, properties: tuple[str, ...]
+) -> None:
+    relation = RelationInfo(1, "r", "marriage – place", 1)
+    naming = HopVerbaliser(Catalogue((relation,)), {}, TextVectors(LetterEncoder()))
+    (hop,) = naming.verbalise_hops(SampledPath(Entity("a", "A"), (RelationStep("r", inverse=inverse),)))
+    assert hop.properties == properties
 
 
 def test_a_hop_is_said_as_people_say_it_and_not_by_the_lexicon() -> None:

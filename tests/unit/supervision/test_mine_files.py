@@ -22,7 +22,7 @@ from lodestar.models.reg_triple.config import SubgraphOptions
 from lodestar.models.star.mined import read_mined_file
 from lodestar.models.subgraphs import UNNAMED, QuestionGraphs, read_graphs
 
-from tests.fakes.memory_engine import WholeGraph, open_engine
+from tests.fakes.memory_engine import HalfLoadedGraph, WholeGraph, open_engine
 
 WORLD = WholeGraph(
     [
@@ -31,6 +31,7 @@ WORLD = WholeGraph(
         ("peru", "spouse", "chile"),
         ("chile", "marriage", "cvt"),
         ("cvt", "place", "lima"),
+        ("cvt", "seat", "lima"),
         ("lima", "founded", "l1535"),
     ],
     {id_: id_.title() for id_ in ("peru", "chile", "lima", "santiago")},
@@ -102,6 +103,19 @@ def test_without_a_question_about_the_graph_nothing_is_mined(tmp_path: Path, mon
         mine(tmp_path, monkeypatch, ASKED[1])
     with pytest.raises(GraphError, match="found none: load their graph"):
         mine(tmp_path, monkeypatch)
+
+
+def test_of_a_graph_whose_load_did_not_finish_nothing_is_read(tmp_path: Path) -> None:
+    graph, asked, out = HalfLoadedGraph([("peru", "capital", "lima")]), question_set(ASKED[3]), tmp_path / "out"
+    with open_engine(tmp_path, "similarity", graph=graph) as engine:
+        for read in (
+            lambda: mine_to_file(asked, engine, out, MiningOptions()),
+            lambda: mine_pool(asked, engine, out, PoolBounds()),
+            lambda: write_question_graphs(asked, engine, engine.resources.vectors, out, SubgraphOptions()),
+        ):
+            with pytest.raises(GraphError, match="the load of memory did not finish"):
+                read()
+    assert not out.exists()
 
 
 def test_the_more_hops_the_smaller_a_batch() -> None:
@@ -276,6 +290,7 @@ def test_a_file_of_subgraphs_has_the_triples_on_shortest_paths_as_positives(tmp_
         ("Peru", "spouse", "Chile"),
         ("Chile", "marriage", ""),
         ("", "place", "Lima"),
+        ("", "seat", "Lima"),
         ("Lima", "founded", "1535"),
     }
     positive = [{triple for triple, is_right in each if is_right} for each in triples]
@@ -293,3 +308,14 @@ def test_a_file_of_subgraphs_has_the_triples_on_shortest_paths_as_positives(tmp_
         assert graphs.is_topic[first : graphs.node_starts[number + 1]].sum() == 1
     literals = [texts.entities[text] for text in graphs.text_of[graphs.is_literal]]
     assert literals == ["1535"] * 3
+
+
+def test_a_topic_without_triples_has_a_subgraph_of_itself_alone(tmp_path: Path) -> None:
+    graph, out = WholeGraph([("peru", "capital", "lima")], {"peru": "Peru", "lima": "Lima"}), tmp_path / "graphs"
+    graph.names["rockall"] = "Rockall"
+    asked = question_set(question("alone", "rockall", "lima"), question("near", "peru", "lima"))
+    with open_engine(tmp_path, "similarity", graph=graph) as engine:
+        write_question_graphs(asked, engine, engine.resources.vectors, out, SubgraphOptions())
+    graphs = read_graphs(out)
+    assert (graphs.node_starts.tolist(), graphs.triple_starts.tolist()) == ([0, 1, 3], [0, 0, 1])
+    assert named_triples(graphs, 1) == [(("Peru", "capital", "Lima"), True)]

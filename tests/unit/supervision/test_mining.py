@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from lodestar.engine.errors import QueryTimeoutError, UsageError
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
-from lodestar.engine.retrieval.frontier import FrontierBounds
+from lodestar.engine.retrieval.frontier import Frontier, FrontierBounds, FrontierTree
 from lodestar.engine.steps import Steps
 from lodestar.engine.supervision.answer_paths import serialise_hop, serialise_trie, steps_of
 from lodestar.engine.supervision.mine_file import Mined, mine_batch
 from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths
 from lodestar.engine.supervision.placing import NO_ANSWER, NO_OTHER, NO_PATH, NO_TOPIC, SkippedQuestion
+from lodestar.engine.values import RelationStep
 from lodestar.models.star.mined import MinedTopic, iterate_paths
 
 from tests.fakes.memory_graph import MemoryGraph
@@ -175,6 +177,19 @@ def test_one_request_finds_the_answers_of_the_whole_batch() -> None:
     mine(*[asked("Peru", "Santiago"), asked("Chile", "Lima"), asked("Brazil", "Brasilia")] * 5)
     assert WORLD.requests.count("find_answer_paths") == 1
     assert WORLD.requests.count("read_signatures") == 1
+
+
+def test_of_the_last_steps_those_to_an_answer_alone_are_walked(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[str] = []
+    expand = FrontierTree.expand
+
+    def note(tree: FrontierTree, chosen: Sequence[tuple[Frontier, RelationStep]]) -> Steps[list[Frontier]]:
+        taken.extend(step.relation for _, step in chosen)
+        return expand(tree, chosen)
+
+    monkeypatch.setattr(FrontierTree, "expand", note)
+    assert paths(walked(asked("Peru", "Sol"), max_hop=1)) == ["currency"]
+    assert sorted(taken) == ["counted_by", "currency", "population"]
 
 
 @pytest.mark.parametrize("wrong", [{"max_hop": 0}, {"max_hop": 5}, {"num_negatives": -1}, {"max_paths": 0}])
