@@ -184,7 +184,7 @@ def best_ways(scores: Floats, candidate: Ints, num_candidates: int) -> tuple[Flo
     np.maximum.at(found, candidate, scores)
     order = np.lexsort((np.arange(len(scores)), -scores, candidate))
     firsts = order[np.unique(candidate[order], return_index=True)[1]] if len(order) else order
-    which = np.full(num_candidates, -1, dtype=np.int64)
+    which = np.full(num_candidates, -1)
     which[candidate[firsts]] = firsts
     return found, which
 

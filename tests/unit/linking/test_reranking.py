@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
@@ -27,11 +28,14 @@ from lodestar.engine.neo4j.catalogue import Catalogue
 from lodestar.engine.neo4j.graph import NamedEntity
 from lodestar.engine.values import Entity, Topic
 from lodestar.models.linker.config import LinkedCandidates, LinkerConfig, LinkerDescription
-from lodestar.models.linker.training import CandidateScorer, LinkerObjective, linker_figures
+from lodestar.models.linker.training import CandidateScorer, LinkerObjective, linker_figures, read_linker
 from lodestar.models.similarity import SimilarityWeights
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import RelationMeaning, RelationWords
+from lodestar.models.training.checkpoint import read_weights
 from lodestar.models.training.objective import TrainingOptions
+
+from tests.made.every_kind import lesson, teach
 
 NOTHING = np.zeros((1, len(RELATION_FEATURES)))
 
@@ -60,7 +64,7 @@ def test_a_linker_of_other_features_is_refused() -> None:
 
 
 def test_a_linker_looks_at_a_hundred_candidates_at_most() -> None:
-    assert LinkerConfig(candidates=100).candidates == 100
+    assert LinkerConfig(candidates=100, hidden=1).candidates == 100
     with pytest.raises(ValueError, match="expected 1 to 100 for candidates, found 101"):
         LinkerConfig(candidates=101)
 
@@ -247,6 +251,38 @@ def test_a_trained_linker_learns_which_way_a_feature_counts() -> None:
         base, yes, no = network(torch.tensor([[0.5, 0.5, 1.0], [1.0, 0.5, 1.0], [0.5, 1.0, 1.0]])).tolist()
     assert yes > base + 0.5 > no + 1
     assert objective.evaluate()["recall_at_1"] == 1
+
+
+def test_dev_figures_are_means_of_questions_and_of_candidates() -> None:
+    """A linker that knows nothing yet: the first candidate is its first; of three questions one has no candidate."""
+    data = LinkedCandidates(
+        "set", "1" * 64, "2" * 64, ("a", "b", "c"), ("one",), np.zeros((3, 1), dtype=np.float32),
+        np.array([True, False, False]), np.array([0, 2, 2, 3]), np.ones(3, dtype=np.int64),
+    )  # fmt: skip
+    network = CandidateScorer(1, 1)
+    torch.nn.init.zeros_(network.linear.weight)
+    torch.nn.init.zeros_(network.linear.bias)
+    figures = LinkerObjective(network, [data], [data, data], LinkerConfig()).evaluate()
+    assert figures == pytest.approx(
+        {
+            "recall_at_1": 1 / 3,
+            "recall_at_3": 1 / 3,
+            "loss": math.log(2),
+            "selection_metric": 1 / 3 - 0.1 * math.log(2),
+        }
+    )
+
+
+def test_a_trained_linker_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    description = teach(lesson("linker"), tmp_path / "linker", TrainingOptions(epochs=2))
+    found, network = read_linker(tmp_path / "linker")
+    assert found == description
+    assert (found.features, found.hidden, found.candidates) == (("name", "degree"), 4, 20)
+    assert not network.training
+    written = read_weights(tmp_path / "linker" / "mlp")
+    assert {name: each.tolist() for name, each in network.state_dict().items()} == {
+        name: each.tolist() for name, each in written.items()
+    }
 
 
 def test_a_trained_linker_reads_features_by_their_mean_and_spread() -> None:

@@ -111,6 +111,9 @@ def test_representations_are_short(tmp_path: Path) -> None:
     chain = answer.evidence.items[0].value
     assert isinstance(chain, Chain)
     assert repr(chain) == "<Chain Peru —[capital]→ Lima>"
+    four = replace(chain, ends=tuple(Entity(name, name) for name in "abcd"))
+    assert repr(four) == "<Chain Peru —[capital]→ a, b, c and 1 more>"
+    assert repr(replace(four, targets=four.ends[:3])) == "<Chain Peru —[capital]→ a, b, c>"
     assert repr(chain.relation_path) == "<RelationPath capital>"
     assert repr(chain.instances()[0]) == "<Path Peru —[capital]→ Lima>"
     assert repr(answer.evidence.topics[0]).startswith("<Topic Peru")

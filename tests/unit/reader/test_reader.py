@@ -318,6 +318,17 @@ def test_the_weights_that_come_with_lodestar_know_both_kinds_of_evidence() -> No
     assert json.loads(json.dumps(shipped.as_json()))["features"] == NAMES
 
 
+def test_weights_are_written_to_five_digits_and_read_if_there_is_one_for_each_feature() -> None:
+    third = SourceWeights(np.full(len(NAMES), 1 / 3), 2 / 3)
+    written = json.loads(json.dumps(Reader({"triple": third}).as_json()))
+    assert written["sources"]["triple"]["weights"] == [0.33333] * len(NAMES)
+    assert written["sources"]["triple"]["bias"] == 0.66667
+    assert Reader.from_json(written).sources["triple"].weights.tolist() == [0.33333] * len(NAMES)
+    del written["sources"]["triple"]["weights"][0]
+    with pytest.raises(ValueError, match="weights of each source"):
+        Reader.from_json(written)
+
+
 def test_probabilities_of_a_reader_of_several_sources_add_up_to_what_is_right() -> None:
     """The bias is free, so that over the questions, each of weight 1, Σ (σ(logit) − right) is 0."""
     made = learnable(flipped=0)
@@ -356,6 +367,7 @@ def test_a_checkpoint_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert set(description.figures["made"]) == {"f1", "hits_at_1", "ece", "oracle"}
     said, reader = KIND.open(tmp_path / "reader", CheckpointOpenOptions("cpu", torch.float32, lambda _: vectors()))
     assert said.sources == ("triple",) and said.reads == 7
+    assert reader.trained
     before, after = trained(), reader
     assert after.sources["triple"].weights == pytest.approx(before.sources["triple"].weights, rel=1e-3, abs=1e-4)
     assert after.calibration == pytest.approx(before.calibration, rel=1e-3, abs=1e-4)
@@ -495,9 +507,10 @@ def test_each_question_weighs_the_same_however_many_candidates_it_has() -> None:
     made = readings([alone, crowd], [YEAR, BY])
     biases = [
         float((way_features(made.sources[0][2]) @ r.sources["triple"].weights + r.sources["triple"].bias).mean())
-        for r in (fit_reader([made], power=power, learn_paths=False) for power in (0.0, 1.0))
+        for r in (fit_reader([made], learn_paths=False, **power) for power in ({"power": 0.0}, {"power": 1.0}, {}))
     ]
     assert biases[1] > biases[0] + 0.3
+    assert biases[2] == biases[1]
 
 
 def test_shipped_sources_have_a_calibration_each_and_others_that_of_the_reader() -> None:
@@ -584,7 +597,7 @@ def test_of_several_sources_each_says_its_part_in_what_was_chosen(
     said: tuple[tuple[Entity, float], ...], why: tuple[str, ...]
 ) -> None:
     """Log-odds of .9 are 2.2, half of which counts; who is not named has −6, named with .5 the bias 2."""
-    found = three_ends("what is the first film", 9.0, 5.0 if len(why) == 1 else 8.5)
+    found = three_ends("what is the first film", 9.0, 5.0 if len(why) == 1 else 8.5, -9.0)
     evidence = replace(found, sources=(("gnn", found), ("llm", says(*said))))
     weights = {"triple": SourceWeights(only("chain"), 0.0), "llm": SourceWeights(only("chain"), 2.0, 0.5)}
     (answer,) = choose_answers(Reader(weights, trained=True), evidence)
