@@ -96,7 +96,7 @@ class LinkerObjective(ShuffledObjective[CandidateScorer, tuple[int, int]]):
         """Return recall and loss on dev."""
         found = [linker_figures(logits, right, topics) for logits, right, topics in self.iterate_logits()]
         recall_1, recall_3 = np.mean([each[:2] for each in found], axis=0).tolist()
-        loss = sum(each[2] for each in found) / max(1, sum(len(each.is_topic) for each in self._dev))
+        loss = sum(each[2] for each in found) / sum(len(each.is_topic) for each in self._dev)
         return {
             "recall_at_1": recall_1,
             "recall_at_3": recall_3,

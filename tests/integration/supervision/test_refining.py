@@ -192,7 +192,7 @@ def test_where_no_path_gets_yes_or_no_the_shortest_paths_stay(tmp_path: Path) ->
     def unsure(asked: Request) -> Reply:
         return status(400) if "number 1?" in asked.prompt else says("Perhaps")
 
-    now = [unsure]
+    now: list[Callable[[Request], Reply]] = [unsure]
 
     def reply(asked: Request) -> Reply:
         return now[-1](asked)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -33,7 +34,7 @@ from lodestar.models.similarity import SimilarityWeights
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import RelationMeaning, RelationWords
 from lodestar.models.training.checkpoint import read_weights
-from lodestar.models.training.objective import TrainingOptions
+from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
 
 from tests.made.every_kind import lesson, teach
 
@@ -251,6 +252,19 @@ def test_a_trained_linker_learns_which_way_a_feature_counts() -> None:
         base, yes, no = network(torch.tensor([[0.5, 0.5, 1.0], [1.0, 0.5, 1.0], [0.5, 1.0, 1.0]])).tolist()
     assert yes > base + 0.5 > no + 1
     assert objective.evaluate()["recall_at_1"] == 1
+
+
+def test_one_set_with_a_topic_among_its_candidates_is_enough_to_learn_from_and_to_choose_by() -> None:
+    some = LinkedCandidates(
+        "set", "1" * 64, "2" * 64, ("a",), ("one",), np.zeros((2, 1), dtype=np.float32),
+        np.array([True, False]), np.array([0, 2]), np.ones(1, dtype=np.int64),
+    )  # fmt: skip
+    none = replace(some, is_topic=np.array([False, False]))
+    assert LinkerObjective(CandidateScorer(1, 1), [none, some], [some, none], LinkerConfig()).steps_per_epoch == 1
+    with pytest.raises(NothingToLearnError, match="no question to learn from"):
+        LinkerObjective(CandidateScorer(1, 1), [none, none], [some], LinkerConfig())
+    with pytest.raises(NothingToLearnError, match="no question to choose by"):
+        LinkerObjective(CandidateScorer(1, 1), [some], [none], LinkerConfig())
 
 
 def test_dev_figures_are_means_of_questions_and_of_candidates() -> None:
