@@ -5,7 +5,8 @@
 
 Questions are a sample of each file, topics given, over the graph of the settings (`LODESTAR_NAME`). Each recipe is
 asked once; what it found is kept in the work folder, and the same command goes on after a stop. Nothing is abstained
-from. *best-chain* reads the first 10 items; *shipped* is the reader with Lodestar's own weights, *own* with weights
+from, but in *abstaining*: the F1 of *shipped* and the share of questions that it answers, as `lodestar ask` does it.
+*best-chain* reads the first 10 items; *shipped* is the reader with Lodestar's own weights, *own* with weights
 fitted on the training files together; *perfect* is the highest F1 of any set of the candidates. Differences are those
 of own (or, without training files, shipped) and best-chain, and of a union and each of its sides, read and by its best
 chain, with 95 % intervals and p of a paired test. Fit on questions that no checkpoint of the recipe learned from.
@@ -30,6 +31,7 @@ from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.judging import judge_answer
 from lodestar.engine.evaluation.metrics.uncertainty import compare_pairs
 from lodestar.engine.evidence.bridges import to_chains
+from lodestar.engine.evidence.calibration import LEAST_PROBABILITY
 from lodestar.engine.neo4j.instance import make_connection
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.resources import Resources
@@ -128,8 +130,10 @@ def compare(one: Sequence[float] | Floats, other: Sequence[float] | Floats, *, s
 def print_row(recipe: str, file: str, asked: Asked, own: Any) -> Floats:
     """Print a row of the table, and return the F1 that the union's rows compare."""
     shown = [f"{asked.f1.mean():.3f} / {asked.hits.mean():.3f}"]
-    read = figures(asked.readings, shipped_reader())
-    shown.append(f"{read['f1']:.3f} / {read['hits_at_1']:.3f}")
+    read = figures_of_questions(asked.readings, shipped_reader())
+    shown.append(f"{read['f1'].mean():.3f} / {read['hits_at_1'].mean():.3f}")
+    answers = read["confidence"] >= LEAST_PROBABILITY
+    shown.append(f"{(read['f1'] * answers).mean():.3f}, {answers.mean():.0%}")
     last = figures_of_questions(asked.readings, own or shipped_reader())
     ece = figures(asked.readings, own or shipped_reader())["ece"]
     shown.append(f"{last['f1'].mean():.3f} / {last['hits_at_1'].mean():.3f}" if own else "")
@@ -155,9 +159,10 @@ def main() -> None:
     settings = resolve()
     resources = Resources(settings, make_connection(settings))
     print(
-        "| recipe | questions | n | best-chain F1 / Hits@1 | shipped | own | own − best-chain, p | ECE | perfect F1 |"
+        "| recipe | questions | n | best-chain F1 / Hits@1 | shipped | abstaining | own | own − best-chain, p | ECE "
+        "| perfect F1 |"
     )
-    print("| --- " * 9 + "|")
+    print("| --- " * 10 + "|")
     f1: dict[tuple[str, str], tuple[Floats, Floats]] = {}
     for recipe in given.recipe:
         train = [

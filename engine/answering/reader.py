@@ -159,8 +159,11 @@ class ReaderAnswerer:
         for source, x, best in zip(candidates.sources, read.features, read.best_way, strict=True):
             if best[first] < 0:
                 continue
-            weights = self._reader.of(source.name, source.kind)
             there = other is not None and best[other] >= 0
+            if names := self._reader.names_of(source.name):
+                found.append((0.0 if there else names.named - names.unnamed, NAMED_BY[source.name]))
+                continue
+            weights = self._reader.of(source.name, source.kind)
             difference = x[best[first]] - (x[best[other]] if there else np.zeros(len(NAMES)))
             if source.name in NAMED_BY:
                 lead = weights.weights @ difference + (0.0 if there else weights.bias - ABSENT)

@@ -7,6 +7,7 @@
 
 Our own. Shipped weights know the two kinds of evidence, chains and triples, fitted on training questions of several
 graphs; a reader of your own graph has weights of each source of its recipe and learns which paths questions ask for.
+What a language model's names are worth to a reader that did not learn it is `NAME_WEIGHTS`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ ANSWER_FEATURES = ("logit", "lead", "two", "three", "ends")
 """What the confidence of an answer is computed from: the logit of its first candidate; how far that is ahead of the
 best candidate whose best way has another chain; and features of the best way to it, the mean over sources."""
 _OF_THE_WAY = [NAMES.index(name) for name in ANSWER_FEATURES[2:]]
+_CHAIN = NAMES.index("chain")
 
 ABSENT = -6.0
 """The log-odds of a candidate that a source has no way to; no way is worth less."""
@@ -46,6 +48,24 @@ class SourceWeights:
     bias: float
     share: float = 1.0
     calibration: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NameWeights:
+    """What a language model's reply adds to the log-odds of a question's candidates: of those that it names, and of the
+    others. A reply that names none of them says nothing."""
+
+    named: float
+    unnamed: float
+
+    def added(self, is_named: npt.NDArray[np.bool_], question: Ints) -> Floats:
+        """Return what is added to each candidate. is_named, question: (num_candidates,)."""
+        speaks = np.bincount(question, weights=is_named) > 0
+        return np.where(speaks[question], np.where(is_named, self.named, self.unnamed), 0.0)
+
+
+NAME_WEIGHTS: Mapping[str, NameWeights] = {"llm": NameWeights(3.0, -1.0), "closed-book": NameWeights(3.0, -1.0)}
+"""By the source of the names (`engine.answering.model_sources`)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,6 +104,10 @@ class Reader:
             raise LookupError(f"it has weights of {', '.join(self.sources)}, and none of {name} ({kind})")
         return found
 
+    def names_of(self, source: str) -> NameWeights | None:
+        """Return what names of a language model are worth that this reader did not learn, None for any other source."""
+        return None if source in self.sources else NAME_WEIGHTS.get(source)
+
     def read(self, sources: Sequence[tuple[str, str, SourceChainColumns]]) -> ReaderScores:
         """Return what the weights say of candidates. sources: name, kind and columns of each.
 
@@ -91,17 +115,23 @@ class Reader:
         that found nothing for a whole batch is one without a way. Raises `LookupError` for a source it does not know.
         """
         features = tuple(way_features(ways) for _, _, ways in sources)
-        scores, best, chains = [], [], []
+        num_weighed = sum(self.names_of(name) is None for name, _, _ in sources)
+        question = _find_questions(sources)
+        logits = np.full(len(question), self.bias)
+        best, chains = [], []
         for (name, kind, ways), x in zip(sources, features, strict=True):
-            mine = self.of(name, kind)
-            each, which = best_ways(x @ mine.weights + mine.bias, ways.candidate, ways.num_candidates)
-            scores.append(each * (mine.share if self.trained else 1 / len(sources)))
+            if (names := self.names_of(name)) is None:
+                mine = self.of(name, kind)
+                each, which = best_ways(x @ mine.weights + mine.bias, ways.candidate, ways.num_candidates)
+                logits += each * (mine.share if self.trained else 1 / num_weighed)
+            else:
+                _, which = best_ways(x[:, _CHAIN], ways.candidate, ways.num_candidates)
+                logits += names.added(which >= 0, question)
             best.append(which)
             chains.append(np.append(ways.chain, -1)[which])
-        logits = np.sum(scores, axis=0) + self.bias if scores else np.zeros(0)
         if self.trained:
-            seen = {name if name in self.sources else kind for name, kind, _ in sources}
-            logits = logits + sum(ABSENT * each.share for name, each in self.sources.items() if name not in seen)
+            seen = {name if name in self.sources else kind for name, kind, _ in sources if self.names_of(name) is None}
+            logits += sum(ABSENT * each.share for name, each in self.sources.items() if name not in seen)
         return ReaderScores(logits, features, tuple(best), tuple(chains))
 
     def confidence(self, features: Floats, sources: Sequence[tuple[str, str]] = ()) -> float:
@@ -110,7 +140,7 @@ class Reader:
         sources: names and kinds of what it is from; of shipped weights each has a calibration of its own, and several
         count alike.
         """
-        own = [self.of(*each).calibration for each in sources]
+        own = [self.of(*each).calibration for each in sources if self.names_of(each[0]) is None]
         line = np.mean([each for each in own if each is not None] or [self.calibration], axis=0)
         return float(sigmoid(features @ line[:-1] + line[-1]))
 
@@ -176,6 +206,14 @@ def answer_features(read: ReaderScores, order: Ints) -> Floats:
     lead = min(logit - float(read.logits[order[~beside]].max(initial=-SPAN)), SPAN)
     ways = [read.features[place][read.best_way[place][first], _OF_THE_WAY] for place in with_way]
     return np.array([logit, lead, *(np.mean(ways, axis=0) if ways else np.zeros(len(_OF_THE_WAY)))])
+
+
+def _find_questions(sources: Sequence[tuple[str, str, SourceChainColumns]]) -> Ints:
+    """Return the question of each candidate, (num_candidates,)."""
+    found = np.zeros(sources[0][2].num_candidates if sources else 0, dtype=np.int64)
+    for _, _, ways in sources:
+        found[ways.candidate] = ways.question[ways.chain]
+    return found
 
 
 def best_ways(scores: Floats, candidate: Ints, num_candidates: int) -> tuple[Floats, Ints]:

@@ -35,7 +35,15 @@ from lodestar.models.reader.fitting import (
     fit_logistic_regression,
     fit_reader,
 )
-from lodestar.models.reader.model import ABSENT, ANSWER_FEATURES, Reader, SourceWeights, answer_features, shipped_reader
+from lodestar.models.reader.model import (
+    ABSENT,
+    ANSWER_FEATURES,
+    NameWeights,
+    Reader,
+    SourceWeights,
+    answer_features,
+    shipped_reader,
+)
 from lodestar.models.similarity import UNKNOWN_TYPE
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.description import BadCheckpointError
@@ -603,6 +611,44 @@ def test_of_several_sources_each_says_its_part_in_what_was_chosen(
     (answer,) = choose_answers(Reader(weights, trained=True), evidence)
     assert answer.names == ("director",)
     assert answer.why == (*why, "ahead of 1999")
+
+
+def test_names_of_a_model_add_to_what_they_name_and_take_from_the_rest_of_their_question_alone() -> None:
+    named, question = np.array([True, False, False, False]), np.array([0, 0, 1, 1])
+    assert NameWeights(3.0, -1.0).added(named, question).tolist() == [3.0, -1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("source", ["llm", "closed-book"])
+@pytest.mark.parametrize("own", [True, False])
+def test_a_reader_that_did_not_learn_a_models_names_takes_them_as_a_hint(source: str, own: bool) -> None:
+    """The evidence alone decides where the model names nothing that is there, and how sure the rest is stays."""
+    reader = Reader({"triple": SourceWeights(only("chain"), 0.0)}, trained=True) if own else shipped_reader()
+    found = three_ends("what is the film", 3.0, 1.0)
+    silent, named = (
+        replace(found, sources=(("triple", found), (source, says(*ends)))) for ends in ((), ((YEAR, 0.2),))
+    )
+
+    def probabilities(evidence: Evidence[Any]) -> dict[str, float]:
+        candidates = find_candidates([evidence])
+        columns = make_reader_columns(candidates, [evidence], WORDS_OF, vectors())
+        likely = reader.read(columns).probabilities.tolist()
+        return {entity.label: p for entity, p in zip(candidates.entities, likely, strict=True)}
+
+    alone, as_before, hinted = map(probabilities, (found, silent, named))
+    assert as_before == alone
+    assert hinted["director"] < alone["director"]
+    assert hinted["1999"] > alone["1999"]
+    (answer,) = choose_answers(reader, silent)
+    assert answer.confidence == choose_answers(reader, found)[0].confidence
+
+
+def test_a_hint_is_said_where_it_decides() -> None:
+    found = three_ends("what is the first film", 3.0, 2.5)
+    reader = Reader({"triple": SourceWeights(only("chain"), 0.0)}, trained=True)
+    evidence = replace(found, sources=(("triple", found), ("closed-book", says((YEAR, 0.5)))))
+    (answer,) = choose_answers(reader, evidence)
+    assert answer.names == ("1999",)
+    assert answer.why[0].startswith("the language model names it without the evidence (+")
 
 
 def test_a_source_that_leads_to_the_first_alone_speaks_for_it_with_all_that_it_has() -> None:
