@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..message_text import one_line
+
 if TYPE_CHECKING:
     import torch
 
@@ -90,7 +92,7 @@ class CausalLM:
         if self._tokenizer.chat_template is None:
             return "\n".join(message["content"] for message in messages) + "\n"
         turns = [dict(message) for message in messages]
-        with _as_error(f"the chat template of {self.name!r} cannot be filled"):
+        with as_error(f"the chat template of {self.name!r} cannot be filled"):
             return str(self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
 
     def replies(
@@ -124,20 +126,20 @@ class CausalLM:
         mark, so that a name which begins another is not the likelier for it. The prompt is read once for all choices.
         """
         import torch
+        from torch.nn.utils.rnn import pad_sequence
 
-        with self._turn, self._stoppable(goes_on), torch.inference_mode(), _as_error(f"{self.name!r} cannot choose"):
+        with self._turn, self._stoppable(goes_on), torch.inference_mode(), as_error(f"{self.name!r} cannot choose"):
             of_choices = [self._tokenizer(f'{each}"', add_special_tokens=False)["input_ids"] for each in choices]
-            longest = max(map(len, of_choices))
-            encoded = self._encode([self.render(messages) + start], room=longest)
+            encoded = self._encode([self.render(messages) + start], room=max(map(len, of_choices)))
             inputs = {name: tensor.to(self._model.device) for name, tensor in encoded.items()}
             read = self._model(**inputs, use_cache=True)
             first = read.logits[0, -1].float().log_softmax(dim=-1)
             means: list[float] = []
             for at in range(0, len(choices), self.batch_size):
                 some = of_choices[at : at + self.batch_size]
-                ids = torch.tensor([each + [0] * (longest - len(each)) for each in some], device=self._model.device)
-                is_token = torch.tensor([[place < len(each) for place in range(longest)] for each in some])
-                is_token = is_token.to(self._model.device)
+                ids = pad_sequence([torch.tensor(each) for each in some], batch_first=True).to(self._model.device)
+                lengths = torch.tensor([[len(each)] for each in some], device=ids.device)
+                is_token = torch.arange(ids.shape[1], device=ids.device) < lengths
                 before = inputs["attention_mask"].expand(len(some), -1)
                 cache = deepcopy(read.past_key_values)
                 cache.batch_repeat_interleave(len(some))
@@ -145,7 +147,6 @@ class CausalLM:
                     input_ids=ids,
                     attention_mask=torch.cat([before, is_token.long()], dim=1),
                     past_key_values=cache,
-                    use_cache=True,
                 )
                 logs = output.logits[:, :-1].float().log_softmax(dim=-1)
                 logs = torch.cat([first.expand(len(some), 1, -1), logs], dim=1)
@@ -180,7 +181,7 @@ class CausalLM:
         text = self.render(messages)
         content = messages[-1]["content"]
         start = text.rfind(content.strip()) - (len(content) - len(content.lstrip()))
-        with self._turn, torch.inference_mode(), _as_error(f"{self.name!r} cannot show its attention"):
+        with self._turn, torch.inference_mode(), as_error(f"{self.name!r} cannot show its attention"):
             encoded = self._encode([text], offsets=True, room=1)
             offsets = encoded.pop("offset_mapping")[0].numpy()
             inputs = {name: tensor.to(self._model.device) for name, tensor in encoded.items()}
@@ -195,7 +196,7 @@ class CausalLM:
     def _tokenizer(self) -> Any:
         from transformers import AutoTokenizer
 
-        with _as_error(f"the tokenizer of {self.name!r} cannot be loaded", WHERE):
+        with as_error(f"the tokenizer of {self.name!r} cannot be loaded", WHERE):
             tokenizer = AutoTokenizer.from_pretrained(self.name, **self._options)
         if not tokenizer.is_fast:
             raise CausalLMError(f"{self.name!r} has a tokenizer without offsets: expected a tokenizer.json beside it")
@@ -214,7 +215,7 @@ class CausalLM:
 
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
-        with _as_error(f"the language model {self.name!r} cannot be loaded", WHERE):
+        with as_error(f"the language model {self.name!r} cannot be loaded", WHERE):
             model = AutoModelForCausalLM.from_pretrained(
                 self.name, dtype="auto", use_safetensors=True, attn_implementation=NAME, **self._options
             )
@@ -261,7 +262,7 @@ class CausalLM:
             eos_token_id=ends or None,
         )
         chosen = ChosenLogprobs()
-        with torch.inference_mode(), _as_error(f"{self.name!r} cannot reply"):
+        with torch.inference_mode(), as_error(f"{self.name!r} cannot reply"):
             output = self._model.generate(**inputs, generation_config=config, logits_processor=[chosen])
         length = inputs["input_ids"].shape[1]
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
@@ -302,12 +303,12 @@ class ChosenLogprobs:
 
 
 @contextmanager
-def _as_error(what: str, advice: str = "") -> Iterator[None]:
-    """Raise `CausalLMError` in one line for any error of a model's files or code."""
+def as_error(what: str, advice: str = "") -> Iterator[None]:
+    """Raise `CausalLMError` in one line for any other error of a model's files or code."""
     try:
         yield
     except CausalLMError:
         raise
     except Exception as error:
-        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        reason = one_line(error) or type(error).__name__
         raise CausalLMError(f"{what} ({reason}){advice}") from error

@@ -7,8 +7,7 @@ checkpoint stores only them, and names the model.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..message_text import one_line
 from ..training.objective import LoraOptions
-from .causal_lm import WHERE, CausalLMError
+from .causal_lm import WHERE, as_error
 
 VALUES = 64
 """The number of values per weight that a fingerprint hashes."""
@@ -46,7 +44,7 @@ def load_language_model(
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     options: dict[str, Any] = {"trust_remote_code": False, "local_files_only": not fetch or Path(name).is_dir()}
-    with _as_error(f"the language model {name!r} cannot be loaded", WHERE):
+    with as_error(f"the language model {name!r} cannot be loaded", WHERE):
         tokenizer = AutoTokenizer.from_pretrained(name, **options)
         network = AutoModelForCausalLM.from_pretrained(name, dtype=dtype or "auto", use_safetensors=True, **options)
         network = network.to(torch.device(device)).eval()  # type: ignore[arg-type]
@@ -84,7 +82,7 @@ def add_lora(model: ModelAndTokenizer, options: LoraOptions) -> nn.Module:
         target_modules=options.targets,
         task_type="CAUSAL_LM",
     )
-    with _as_error(f"{model.name!r} cannot have a LoRA on {options.targets!r}"):
+    with as_error(f"{model.name!r} cannot have a LoRA on {options.targets!r}"):
         network: nn.Module = get_peft_model(model.network, config)
     return network
 
@@ -102,12 +100,3 @@ def restore_adapter(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
     with torch.no_grad():
         for name, tensor in own.items():
             tensor.copy_(weights[name])
-
-
-@contextmanager
-def _as_error(what: str, advice: str = "") -> Iterator[None]:
-    """Raise `CausalLMError` in one line for any error of a model's files, Transformers or peft."""
-    try:
-        yield
-    except Exception as error:
-        raise CausalLMError(f"{what} ({one_line(error)}){advice}") from error

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import (
     GPT2Config,
     GPT2LMHeadModel,
@@ -26,9 +26,18 @@ TEMPLATE = "{% for m in messages %}<{{ m['role'] }}>{{ m['content'] | trim }}<en
 
 
 def write_tiny_causal_lm(
-    folder: Path, *, kind: str = "llama", is_chat: bool = False, num_layers: int = 4, max_length: int = 512
+    folder: Path,
+    *,
+    kind: str = "llama",
+    is_chat: bool = False,
+    num_layers: int = 4,
+    max_length: int = 512,
+    begins: bool = False,
 ) -> Path:
-    """Write a model and its tokenizer into the folder, and return it."""
+    """Write a model and its tokenizer into the folder, and return it.
+
+    begins: whether the tokenizer puts a special token before each text.
+    """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -38,6 +47,8 @@ def write_tiny_causal_lm(
         LINES,
         trainers.BpeTrainer(vocab_size=320, special_tokens=special, initial_alphabet=alphabet, show_progress=False),
     )
+    if begins:
+        tokenizer.post_processor = processors.TemplateProcessing(single="<user> $A", special_tokens=[("<user>", 1)])
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>")  # type: ignore[no-untyped-call]
     if is_chat:
         fast.chat_template = TEMPLATE

@@ -25,6 +25,7 @@ from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Scored
 from lodestar.models.language.causal_lm import CausalLM, GeneratedText
 from safetensors.torch import load_file, save_file
+from transformers import AutoTokenizer
 
 from tests.made.evidence import evidence_of, leads
 from tests.made.tiny_causal_lm import KINDS, write_tiny_causal_lm
@@ -165,7 +166,10 @@ def test_the_likelihood_of_a_choice_is_that_of_its_text_alone(tmp_path: Path, ki
     found, num_tokens = model.choice_logprobs(messages, "answer: ", choices)
     expected = [logprob_alone(model, messages, "answer: ", each) for each in choices]
     assert found == pytest.approx(expected, abs=1e-4)
-    assert num_tokens > len(choices)
+    before = AutoTokenizer.from_pretrained(model.name)(model.render(messages) + "answer: ", add_special_tokens=False)
+    assert num_tokens == len(before["input_ids"]) + sum(
+        len(model._tokenizer(f'{each}"')["input_ids"]) for each in choices
+    )
     alone, _ = model.choice_logprobs(messages, "answer: ", ("quito is the capital of ecuador",))
     assert alone[0] == pytest.approx(expected[1], abs=1e-4)
 

@@ -153,6 +153,7 @@ def test_a_noun_tells_its_kind_by_its_head(words: str, kind: str) -> None:
         ("opened", ("2015-03-02", "2016-04-05"), "date"),
         ("opened", ("1987", "2004"), "year"),
         ("beds", ("12", "1,200", "2004"), "number"),
+        ("beds", ("12", "1987", "1988", "1989", "2004"), "number"),
         ("entry fee", ("12", "1200"), "amount"),
         ("worth", ("€ 12.50", "300 dollars"), "amount"),
         ("mail", ("ann@firm.example", "bob@firm.example"), "email"),

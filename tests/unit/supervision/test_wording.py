@@ -46,6 +46,7 @@ def test_a_noun_is_what_a_thing_has() -> None:
     assert (directed.verb, directed.base, directed.agent) == ("directed", "direct", "director")
     assert property_of("written by").verb == "wrote"
     assert property_of("written and directed by").agent == "writer"
+    assert property_of("set up in").verb == "set up"
     assert [property_of(text).base for text in ("works", "works for many", "founded")] == [
         "work",
         "work for many",
