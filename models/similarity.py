@@ -318,7 +318,7 @@ class PathSimilarity:
         of a noun in the question: "which pets" asks for what has a species, not for the species.
         """
         asked_for = self.vectors.sentence(self._asked_for(masked))
-        types = self._best_reached(hops, lambda texts: self.vectors.stack(texts, lasting=True) @ asked_for)
+        types = self._best_reached(hops, lambda texts: self.vectors.stack(texts) @ asked_for)
         noun = masked[slice(*(find_which_noun(masked) or (0, 0)))]
         if self.weights.phrases and (kind := noun_kind(noun)):
             same = [not find_end_type(hop) and find_end_kind(hop).kind == kind for hop in hops]
@@ -365,7 +365,7 @@ class PathSimilarity:
         wanted, asked_for = find_stems(nouns), self.vectors.stack(nouns)
 
         def score(texts: Sequence[str]) -> Floats:
-            cosines = (self.vectors.stack(texts, lasting=True) @ asked_for.T).max(axis=1)
+            cosines = (self.vectors.stack(texts) @ asked_for.T).max(axis=1)
             return np.where([bool(wanted & find_stems((text,))) for text in texts], np.float32(1.0), cosines)
 
         return self._best_reached(hops, score)
@@ -374,7 +374,7 @@ class PathSimilarity:
         """Return the words of a hop and its phrases, with their vectors, (num_texts, dim)."""
         if hop not in self._texts:
             texts = tuple(dict.fromkeys((verbalise_hop(hop), *hop_phrases(hop))))
-            self._texts[hop] = (texts, self.vectors.stack(texts, lasting=True))
+            self._texts[hop] = (texts, self.vectors.stack(texts))
         return self._texts[hop]
 
     def _exact(self, parts: Sequence[_Prepared], composed: Floats, shortlisted: Ints) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -23,7 +24,7 @@ from lodestar.models.similarity import (
     score_paths,
 )
 from lodestar.models.text.encoders import FloatArray, SentenceEncoder
-from lodestar.models.text.vectors import TextVectors
+from lodestar.models.text.vectors import TextVectors, VectorStore
 from lodestar.models.text.verbalise import (
     DirectedRelation,
     Hop,
@@ -102,6 +103,7 @@ def test_the_topic_is_masked_and_something_is_left(question: str, topic: str, ma
         ("when did it end", "date"),
         ("Which currency is used in Peru?", "currency used"),
         ("in what year of the war", "year war"),
+        ("Which town knows who did it?", "town knows"),
         ("is it?", "it"),
         ("?", "thing"),
     ],
@@ -137,10 +139,11 @@ def test_composed_cosine_of_padded_paths() -> None:
     hops = np.array([[1, 0], [0, 1]], dtype=np.float32)
     found = compose_cosine(hops, np.array([[0, -1], [0, 1]]), np.array([1, 0], dtype=np.float32))
     assert found == pytest.approx([1.0, 1 / math.sqrt(2)])
+    assert compose_cosine(0 * hops, np.array([[0, 1]]), np.array([1, 0], dtype=np.float32)).tolist() == [0.0]
 
 
 def test_the_score_term_by_term() -> None:
-    weights = SimilarityWeights(support=0.5, type=0.25, hop=0.1)
+    weights = SimilarityWeights(support=0.5, type=0.25, hop=0.1, kind=9.0, cover=9.0)  # of neither is anything known
     found = score_paths(
         cosine=np.array([0.6, 0.7], dtype=np.float32),
         paths=np.array([[0, -1], [0, 1]]),
@@ -307,6 +310,29 @@ def test_nouns_and_the_order_of_words_count_where_places_are_read() -> None:
         assert found == pytest.approx(value)
     assert score(replace(COSINE, back=PEOPLE.back), (OTHER, reverse_hop(OTHER)), "qqq", asked) == pytest.approx(-0.27)
     assert score(back, (OTHER, town, reverse_hop(OTHER)), "qqq", asked) == 0
+
+
+def test_the_weights_for_questions_of_people_are_those_of_the_documentation() -> None:
+    """Of a path that has all that the question asks for, but for the third word of it, and does not go back."""
+    asked = AskedWords(("company", "town"), (1.0, 2.0), ("town",), ("company",), goes_back=False)
+    path = (hop("company"), hop("town", tail=EndKind("place", 1.0)))
+    expected = 0.7 + 0.75 * math.sqrt(0.5) + 0.22 * math.log(4) + 0.36 + 0.86 + 0.5 * math.tanh(1) + 0.5 + 0.35
+    assert score(PEOPLE, path, "which town company", asked) == pytest.approx(expected, abs=5e-3)
+
+
+def test_what_is_of_the_graph_is_kept_for_another_run_and_no_question_is(tmp_path: Path) -> None:
+    asked = AskedWords(("town",), (1.0,), ("place",), ("crew",), goes_back=False)
+    paths = [(hop("xyz", "its capital"), hop("borders", tail=EndKind("place", 1.0, ("land",))))]
+    encoded = []
+    for _ in range(2):
+        store, encoder = VectorStore(tmp_path / "vectors.sqlite"), Axes()
+        measured = PathSimilarity(TextVectors(encoder, store=store), PEOPLE)
+        measured.scores([[PathsOfTopic("which capital", paths, [0.0], asked)]])
+        store.close()
+        encoded.append({text for batch in (*encoder.batches, *encoder.sentences) for text in batch})
+    of_question = {"which capital", "capital", "town", "place", "crew"}
+    assert encoded[0] - {"dimension"} == of_question | {"xyz", "its capital", "borders", "land", "xyz borders"}
+    assert encoded[1] - {"dimension"} == of_question
 
 
 def test_a_word_means_a_hop_that_has_its_stem_among_its_words_or_phrases() -> None:
