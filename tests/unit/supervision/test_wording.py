@@ -262,6 +262,8 @@ def test_the_phrases_that_are_held_out_word_dev_questions_alone() -> None:
             used = set(re.findall(r"word\d+", texts))
             assert used
             assert used <= out if held_out else not used & out
+    alone = HopWording(("governs for",), False, said=("offspring",), held_out=True)
+    assert all("offspring" in text for text in questions_of([alone]))
     everything = phrases_of(HopWording(("birthplace",), False))
     parts = [phrases_of(HopWording(("birthplace",), False, held_out=held_out)) for held_out in (True, False)]
     own = everything.own[1]
