@@ -16,7 +16,6 @@ from .kind import Config, ConfigT, DescriptionT, Inputs, ModelKind, ModelT_co, S
 from .loop import TrainingResult, rank_and_world_size, train
 from .objective import Figures, NotBetterError
 
-MAX_ITERATIONS = 200
 PENALTY = 1e-3
 """Keeps the slope finite when the scores separate right from wrong perfectly."""
 
@@ -34,7 +33,7 @@ def fit_calibration(
     mean, spread = scores.mean(), scores.std(unbiased=False).clamp(min=1e-6)
     standard = (scores - mean) / spread
     line = torch.zeros(2, dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.LBFGS([line], max_iter=MAX_ITERATIONS, line_search_fn="strong_wolfe")
+    optimizer = torch.optim.LBFGS([line], line_search_fn="strong_wolfe")
 
     def loss() -> torch.Tensor:
         optimizer.zero_grad()

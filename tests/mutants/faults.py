@@ -206,7 +206,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         for keyword in node.keywords:
-            if keyword.arg and keyword.arg != "strict":
+            if keyword.arg and keyword.arg not in ("strict", "bound"):  # of a type variable
                 self._leave_out(keyword)
         name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
         if name in OTHERS and not (isinstance(node.func, ast.Name) and name == "sum"):

@@ -97,6 +97,13 @@ def test_a_checkpoint_of_the_first_format_is_stars(folder: Path) -> None:
     assert read_checkpoint(folder).description == resources().describe(str(folder), "star")[1] == before
 
 
+def test_a_checkpoint_of_the_second_format_says_its_kind(folder: Path) -> None:
+    said = json.loads((folder / "star.json").read_text(encoding="utf-8"))
+    del said["kind"]
+    (folder / "star.json").write_text(json.dumps(said), encoding="utf-8")
+    assert "expected format 2 and kind star, found 2 and None" in line(folder)
+
+
 def test_weights_that_cannot_be_read(folder: Path) -> None:
     weights = folder / "dual" / "model.safetensors"
     weights.unlink()

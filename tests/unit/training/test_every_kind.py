@@ -55,6 +55,14 @@ def test_a_phase_is_another_with_other_options_but_those_of_its_length(name: str
     assert phases(replace(config, training=replace(FEW, epochs=77)))[0] == before[0]
 
 
+@pytest.mark.parametrize("digest", ["7" * 64, None])
+def test_a_checkpoint_says_which_weights_its_encoder_had(
+    digest: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Encoding, "weights_digest", digest)
+    assert teach(lesson("linker"), tmp_path / "linker", FEW).encoder_digest == (digest or "")
+
+
 @pytest.fixture
 def computed() -> Iterator[set[torch.dtype]]:
     """The types of what linear layers give in training."""

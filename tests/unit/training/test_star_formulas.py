@@ -198,7 +198,7 @@ def test_promises_are_what_lies_beyond() -> None:
     assert list(iterate_continuations(examples.table, nothing, shares[:0])) == []
 
 
-@pytest.mark.parametrize("scores", [(0.0, 1.0), (-30.0, -28.0)])
+@pytest.mark.parametrize("scores", [(0.0, 1.0), (-30.0, -28.0), (1e9, 1e9 + 2)])
 def test_calibration_of_known_logistic_data(scores: tuple[float, float]) -> None:
     low, high = scores
     scored = [(low, 1.0), *[(low, 0.0)] * 3, (high, 0.0), *[(high, 1.0)] * 3]

@@ -35,6 +35,7 @@ from lodestar.models.training.loop import (
 from lodestar.models.training.objective import (
     Figures,
     ParameterGroup,
+    Precision,
     TrainingOptions,
     encoder_and_heads,
     select_trained_weights,
@@ -116,6 +117,17 @@ def stop_at(epoch: int, step: int) -> Callable[[int, int, int, float], None]:
             raise StoppedError
 
     return report
+
+
+def begin(folder: Path, objective: LineObjective | None = None, **changes: Any) -> _Training:
+    return _Training(
+        objective or LineObjective(),
+        replace(OPTIONS, **changes),
+        folder / "state",
+        {},
+        lambda *_: None,
+        lambda *_: None,
+    )
 
 
 def weights(network: nn.Module) -> dict[str, list[float]]:
@@ -262,9 +274,7 @@ def test_a_training_of_one_step_learns(tmp_path: Path) -> None:
 )
 def test_the_rates_rise_and_fall(warmup: float, expected: list[float], tmp_path: Path) -> None:
     rates: list[tuple[float, float]] = []
-    begun = _Training(
-        LineObjective(), replace(OPTIONS, warmup=warmup), tmp_path / "s", {}, lambda *_: None, lambda *_: None
-    )
+    begun = begin(tmp_path, warmup=warmup)
     for tenth in range(11):
         begun._update(tenth / 10)
         first, second = begun.optimizer.param_groups
@@ -274,8 +284,7 @@ def test_the_rates_rise_and_fall(warmup: float, expected: list[float], tmp_path:
 
 
 def test_a_gradient_is_no_longer_than_asked_and_weights_decay_as_asked(tmp_path: Path) -> None:
-    options = replace(OPTIONS, max_norm=0.25, weight_decay=0.125, warmup=0.0)
-    begun = _Training(LineObjective(), options, tmp_path / "s", {}, lambda *_: None, lambda *_: None)
+    begun = begin(tmp_path, max_norm=0.25, weight_decay=0.125, warmup=0.0)
     assert {group["weight_decay"] for group in begun.optimizer.param_groups} == {0.125}
     lengths: list[float] = []
 
@@ -290,6 +299,58 @@ def test_a_gradient_is_no_longer_than_asked_and_weights_decay_as_asked(tmp_path:
         begun._update(0.5)
     assert lengths == pytest.approx([0.25, 0.05], rel=1e-4)  # a Line has 25 weights
     assert all(parameter.grad is None for parameter in begun.network.parameters())
+
+
+@pytest.mark.parametrize(
+    ("precision", "on_gpu", "is_scaled"), [("fp16", True, True), ("fp16", False, False), ("bf16", True, False)]
+)
+def test_in_half_precision_on_a_gpu_gradients_are_scaled_by_what_was_saved(
+    precision: Precision, on_gpu: bool, is_scaled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr("torch.cuda.is_available", lambda: on_gpu)
+        begun, again = (begin(tmp_path, precision=precision) for _ in range(2))
+    assert begun.scaler.is_enabled() is is_scaled
+    if is_scaled:
+        begun.scaler.load_state_dict(begun.scaler.state_dict() | {"scale": 1024.0, "_growth_tracker": 7})
+    for factor, scale, tracker in ((1.0, 1024.0, 8), (math.inf, 512.0, 0)):
+        begun.scaler.scale(factor * begun.network(torch.ones(1, 4)).sum()).backward()
+        begun._update(0.5)
+        begun._save(0, 1)
+        assert again._resume() == (0, 1)
+        found = again.scaler.state_dict()
+        assert found == begun.scaler.state_dict()
+        assert not is_scaled or (found["scale"], found["_growth_tracker"]) == (scale, tracker)
+
+
+def test_what_was_saved_without_a_gpu_is_taken_up_on_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for on_gpu in (False, True):
+        monkeypatch.setattr("torch.cuda.is_available", lambda on_gpu=on_gpu: on_gpu)
+        begun = begin(tmp_path, precision="fp16")
+        assert begun._resume() == ((0, 1) if on_gpu else (0, 0))
+        begun._save(0, 1)
+
+
+def test_rates_fall_with_each_step_and_gradients_are_means_of_the_batches_of_a_step(tmp_path: Path) -> None:
+    """Of 15 batches each two are a step, and the fifth of an epoch is one; a gradient of 2 for each of 25 weights."""
+
+    class Even(LineObjective):
+        def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
+            return sum((2 * each.sum() for each in network.parameters()), torch.zeros(()))
+
+    objective = Even()
+    begun = begin(tmp_path, objective, accumulate=2, warmup=0.0, max_norm=1e6)
+    found: list[tuple[float, float]] = []
+
+    def note(optimizer: torch.optim.Optimizer, *_: object) -> None:
+        grad = objective.network.encoder.bias.grad
+        assert grad is not None
+        found.append((16 * optimizer.param_groups[0]["lr"] / 0.01, float(grad.mean())))
+
+    begun.optimizer.register_step_pre_hook(note)
+    begun.run()
+    assert [round(rate, 6) for rate, _ in found] == [14, 12, 11, 9, 7, 6, 4, 2, 1]
+    assert [gradient for _, gradient in found] == [2, 2, 1] * 3
 
 
 def test_a_state_is_saved_once_so_many_seconds_have_passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
