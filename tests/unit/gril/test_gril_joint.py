@@ -192,7 +192,8 @@ class TestReading:
 
         whole = "[ what ] Peru → capital → Lima ; Peru → of → ? ; ? → used → Sol ; ]"
         assert text_of(100) == (whole, [(0, 7, 8), (1, 19, 20)])
-        assert text_of(12) == ("[ what ] Peru → capital → Lima ; ]", [(0, 7, 8)])
+        assert text_of(10) == ("[ what ] Peru → capital → Lima ; ]", [(0, 7, 8)])
+        assert text_of(9) == ("[ what ] ]", [])
         assert text_of(100, has_text=False) == ("[ what ] Lima ; Sol ; ]", [(0, 3, 4), (1, 5, 6)])
         option = encode_passage(PASSAGE, tokenise, 0, 1, 16, has_text=True, after="or so to say a word")
         written = " ".join(words[each] for each in option.ids)
@@ -343,6 +344,19 @@ def test_the_loss_of_a_batch_is_the_mean_over_its_questions_whatever_sets_they_a
         two, one = (network(sets[0], [0, 1], [4, 4]).loss, network(sets[1], [0], [4]).loss)
         assert not torch.isclose(one, two)
         torch.testing.assert_close(objective.loss(network, 0, (0, 1)), (2 * two + one) / 3)
+
+
+def test_a_readers_encoder_learns_at_one_rate_and_all_that_is_new_at_another() -> None:
+    network = network_of()
+    network.reader.encoder.embeddings.requires_grad_(False)
+    objective = JointObjective(network, HopPredictor(26, 8, 2), [encoded()], [encoded()], config("tiny"))
+    pretrained, new = objective.groups()
+    assert (pretrained.learning_rate, new.learning_rate) == (1e-3, 0.01)
+    names = {id(parameter): name for name, parameter in network.named_parameters()}
+    assert all(names[id(each)].startswith("reader.encoder.") for each in pretrained.parameters)
+    assert not any(".embeddings." in names[id(each)] for each in pretrained.parameters)
+    assert {names[id(each)].partition(".")[0] for each in new.parameters} == {"retriever", "bridge", "reader"}
+    assert not any(names[id(each)].startswith("reader.encoder.") for each in new.parameters)
 
 
 class TestTraining:

@@ -43,7 +43,7 @@ class CountingEncoder(SentenceEncoder):
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[VectorStore]:
-    opened = VectorStore(tmp_path / "vectors" / "one.sqlite")
+    opened = VectorStore(tmp_path / "home" / "vectors" / "one.sqlite")
     yield opened
     opened.close()
 

@@ -41,6 +41,7 @@ from lodestar.models.training.objective import (
     select_trained_weights,
 )
 from lodestar.models.training.trainer import TrainingCallbacks, fit_calibration
+from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
@@ -466,6 +467,8 @@ def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
     assert found.objective["a/b"].tolist() == [[1, 2]]
     assert found.weights["w"].tolist() == [1, 1]
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    with safe_open(path, framework="pt") as file:
+        assert json.loads(file.metadata()["training"])["format"] == 1
 
 
 def test_an_old_name_of_the_selection_metric_is_read(tmp_path: Path) -> None:
