@@ -127,6 +127,8 @@ MAX_RETRIES = 2
 
 _REFUSABLE = (400, 422)
 """Status codes of endpoints that do not know an option."""
+_NAMES_AN_OPTION = 500
+"""The same where its message names an option: llama-cpp-python's server fails so at a schema."""
 _TOO_LONG = re.compile(r"context[_ ](?:length|size|window)|exceed_context")
 """What endpoints say of a prompt beyond their context: OpenAI's code, and words of vLLM, llama.cpp and LM Studio."""
 
@@ -318,15 +320,16 @@ class ChatEndpoint:
         """
         import openai
 
-        if isinstance(error, openai.APIStatusError) and error.status_code in _REFUSABLE:
-            if error.code == "content_filter":
+        if isinstance(error, openai.APIStatusError):
+            named = [name for name in options if re.search(rf"\b{name}\b", str(error.body))]
+            is_refused = error.status_code in _REFUSABLE
+            if is_refused and error.code == "content_filter":
                 return Completion("", refusal="its content filter stopped the prompt", model=self.model)
-            if _TOO_LONG.search(f"{error.code} {error.body}".lower()):
+            if is_refused and _TOO_LONG.search(f"{error.code} {error.body}".lower()):
                 raise PromptTooLongError(
                     f"the prompt exceeds the context of {self._name}: lower answerer.tokens, or use a longer context"
                 ) from None
-            if options:
-                named = [name for name in options if re.search(rf"\b{name}\b", str(error.body))]
+            if named if error.status_code == _NAMES_AN_OPTION else is_refused and options:
                 unwanted = (named or list(options))[0]
                 if unwanted == "response_format" and _is_schema(options):
                     return _replace_schema(options), bool(named)

@@ -199,12 +199,13 @@ def test_what_a_prompt_asks_for_is_sent_and_nothing_else(complete: Complete) -> 
     }
 
 
-def test_a_schema_is_sent_until_the_endpoint_refuses_schemas(complete: Complete) -> None:
+@pytest.mark.parametrize("number", [400, 422, 500])
+def test_a_schema_is_sent_until_the_endpoint_refuses_schemas(complete: Complete, number: int) -> None:
     schema = list_schema(2, "answers", choices=("Sol", 'a "b"'))
     asked = Prompt("q", json=True, schema=schema, choices=("Sol", 'a "b"'), unseen="without")
     script = [
         says("yes"),
-        status(400, message="'response_format.type' must be 'json_object'"),
+        status(number, message="'response_format.type' must be 'json_object'"),
         says("yes"),
         says("yes"),
     ]
