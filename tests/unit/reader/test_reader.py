@@ -618,9 +618,11 @@ def test_names_of_a_model_add_to_what_they_name_and_take_from_the_rest_of_their_
     assert NameWeights(3.0, -1.0).added(named, question).tolist() == [3.0, -1.0, 0.0, 0.0]
 
 
-@pytest.mark.parametrize("source", ["llm", "closed-book"])
+@pytest.mark.parametrize(("source", "more", "less"), [("llm", 1.0, 0.0), ("closed-book", 3.0, -1.0)])
 @pytest.mark.parametrize("own", [True, False])
-def test_a_reader_that_did_not_learn_a_models_names_takes_them_as_a_hint(source: str, own: bool) -> None:
+def test_a_reader_that_did_not_learn_a_models_names_takes_them_as_a_hint(
+    source: str, more: float, less: float, own: bool
+) -> None:
     """The evidence alone decides where the model names nothing that is there, and how sure the rest is stays."""
     reader = Reader({"triple": SourceWeights(only("chain"), 0.0)}, trained=True) if own else shipped_reader()
     found = three_ends("what is the film", 3.0, 1.0)
@@ -628,16 +630,17 @@ def test_a_reader_that_did_not_learn_a_models_names_takes_them_as_a_hint(source:
         replace(found, sources=(("triple", found), (source, says(*ends)))) for ends in ((), ((YEAR, 0.2),))
     )
 
-    def probabilities(evidence: Evidence[Any]) -> dict[str, float]:
+    def logits(evidence: Evidence[Any]) -> dict[str, float]:
         candidates = find_candidates([evidence])
         columns = make_reader_columns(candidates, [evidence], WORDS_OF, vectors())
-        likely = reader.read(columns).probabilities.tolist()
-        return {entity.label: p for entity, p in zip(candidates.entities, likely, strict=True)}
+        return dict(
+            zip([each.label for each in candidates.entities], reader.read(columns).logits.tolist(), strict=True)
+        )
 
-    alone, as_before, hinted = map(probabilities, (found, silent, named))
+    alone, as_before, hinted = map(logits, (found, silent, named))
     assert as_before == alone
-    assert hinted["director"] < alone["director"]
-    assert hinted["1999"] > alone["1999"]
+    assert hinted["1999"] == pytest.approx(alone["1999"] + more)
+    assert hinted["director"] == pytest.approx(alone["director"] + less)
     (answer,) = choose_answers(reader, silent)
     assert answer.confidence == choose_answers(reader, found)[0].confidence
 
