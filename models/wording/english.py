@@ -249,7 +249,7 @@ def lexicon_phrases(label: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     entry = read_lexicon().entry(meant or label)
     if entry is NOTHING:
         return (meant,) if meant else (), ()
-    forward = (*((meant,) if meant else ()), *entry.nouns, *map(bare_phrase, entry.asks))
+    forward = (meant, *entry.nouns, *map(bare_phrase, entry.asks))
     inverse = (*map(bare_phrase, entry.back), *map(bare_phrase, entry.inverse))
     own = label.lower()
     return tuple(p for p in dict.fromkeys(forward) if p and p != own), tuple(p for p in dict.fromkeys(inverse) if p)

@@ -98,6 +98,7 @@ def test_names_of_other_languages_are_read_word_by_word() -> None:
     assert translate_label("works at") == ""
     assert "birthday" in lexicon_phrases("fecha de nacimiento")[0]
     assert lexicon_phrases("fecha") == (("date",), ())
+    assert lexicon_phrases("gegründet von")[0][:2] == ("founded by", "founder")
     assert lexicon_phrases("qq7") == ((), ())
     assert [translate_label(label) for label in ("", "fecha qq7", "Director")] == ["", "", ""]
 
