@@ -263,6 +263,14 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
             yield from tensors_in(each)
 
 
+def test_a_character_of_several_tokens_is_said_by_its_last_one(lm: CausalLM) -> None:
+    """The tokenizer knows bytes: an é is two tokens. A reply that ends within one shows that something is missing."""
+    ids = lm._tokenizer("é", add_special_tokens=False)["input_ids"]
+    assert len(ids) == 2
+    assert list(lm._pieces([*ids, *ids])) == ["", "é", "", "é"]
+    assert list(lm._pieces(ids[:1])) == ["\N{REPLACEMENT CHARACTER}"]
+
+
 def test_a_folder_without_a_model_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(CausalLMError, match=r"the tokenizer of .* cannot be loaded") as caught:
         CausalLM(str(tmp_path)).replies([asked("lima")], 3)

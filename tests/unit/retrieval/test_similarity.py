@@ -16,6 +16,7 @@ from lodestar.models.similarity import (
     PathsOfTopic,
     SimilarityWeights,
     compose_cosine,
+    compute_coverage,
     compute_support,
     find_asked_noun,
     find_asked_type,
@@ -373,3 +374,10 @@ def test_others_are_lowered_below_the_chosen_where_they_are_not() -> None:
         found = np.array(scores, dtype=np.float32)
         lower_other_scores(found, np.array(rows, dtype=np.int64))
         assert found == pytest.approx(lowered, abs=1e-6)
+
+
+def test_what_a_short_path_lacks_covers_no_word() -> None:
+    """Two hops and two content words: the path of one hop covers .2 and .4 of them, whatever a longer path covers."""
+    hop_cover = np.array([[0.2, 0.4], [0.9, 0.1]], dtype=np.float32)
+    covered = compute_coverage(hop_cover, np.array([[0, -1], [0, 1]]))
+    assert covered == pytest.approx([0.3, 0.65])
