@@ -48,6 +48,13 @@ def test_it_may_only_choose_among_names_of_the_evidence(lodestar: Lodestar) -> N
     assert cost["completion_tokens"] > 0
 
 
+def test_a_recipe_shows_it_no_evidence(lodestar: Lodestar) -> None:
+    record = ask(lodestar, "--recipe", "closed-book", CAPITAL)
+    assert not any(answer["evidence"] for answer in record["answers"])
+    (cost,) = (cost["llm"] for cost in record["trace"] if "llm" in cost)
+    assert 0 < cost["prompt_tokens"] < 200
+
+
 def test_names_that_it_makes_up_do_not_take_a_sure_answer_away(lodestar: Lodestar) -> None:
     options = ("--recipe", "similarity + model-answers", "--set", "model-answers.evidence=false")
     record = ask(lodestar, *options, "--set", "answerer.kind=reader", CAPITAL)

@@ -176,7 +176,7 @@ def test_a_missing_checkpoint_says_how_to_name_one() -> None:
 
 
 def test_what_is_no_recipe(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no recipe is called 'nova': name one of cosine, oracle"):
+    with pytest.raises(UsageError, match="no recipe is called 'nova': name one of closed-book, cosine, oracle"):
         read_recipe("nova")
     path = tmp_path / "bad.toml"
     for content, kind in ((b"a = = 1", InputError), (b"\xff", InputError), (b"color = 1", UsageError)):
