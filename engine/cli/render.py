@@ -112,8 +112,10 @@ def evidence_lines(
             yield click.style(f"      “{printable(snippet)}”", dim=True)
         for line in reasons[rank - 1].lines() if rank <= len(reasons) else ():
             yield click.style(f"      {printable(line)}", dim=True)
-    if evidence.cuts:
-        yield click.style(f"  bounds cut {len(evidence.cuts)} of the paths: not all their ends were read", dim=True)
+    if cut := len(evidence.cut_paths):
+        yield click.style(f"  bounds cut {cut} of the paths: not all their ends were read", dim=True)
+    for text in evidence.left_out:
+        yield click.style(f"  {printable(text)}", dim=True)
     trips = evidence.round_trips
     yield click.style(
         f"  about {printable(format_topics(evidence)) or 'nothing known'}; {evidence.seconds * 1000:.0f} ms, "

@@ -66,7 +66,7 @@ def to_chains(evidence: Evidence[Item]) -> Evidence[Chain]:
     ranked = sorted(grown, key=evidence.chain_order)
     kept = tuple(ranked[:MAX_CHAINS])
     of_chains = tuple(min(groups[triple] for triple in triples_of(each.value)) for each in kept)
-    left_out = f"chains beyond the first {MAX_CHAINS:,}" if len(ranked) > MAX_CHAINS else ""
+    left_out = f"chains beyond the first {MAX_CHAINS:,} are left out" if len(ranked) > MAX_CHAINS else ""
     chains = _as(evidence, "chain", kept, of_chains if evidence.groups else ())
     return replace(chains, left_out=(*chains.left_out, left_out)) if left_out else chains
 

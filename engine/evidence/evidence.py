@@ -37,10 +37,10 @@ class Evidence(Generic[ItemT_co]):
 
     `calibration` says what the scores mean, None where nobody knows; a stage that rescores replaces or drops it.
     `groups` has the priority group of each item (0 first; GraphRAG-FI), empty where all are of one. `left_out` says in
-    words what a bound left out beside the triples of the chains. `walked` are the relation paths that a search carried
-    on or took for a result, each with its topic's id: all others were pruned; empty where a retriever does not say.
-    `retrieved` are the chains that triples were taken from, best first, each as its topic's id and its relation path.
-    Where there is nothing, or nothing that fits, `reason` and in words `note` say why. `extras` are what
+    sentences what else is left out or undone, beside ends that a chain lacks. `walked` are the relation paths that a
+    search carried on or took for a result, each with its topic's id: all others were pruned; empty where a retriever
+    does not say. `retrieved` are the chains that triples were taken from, best first, each as its topic's id and its
+    relation path. Where there is nothing, or nothing that fits, `reason` and in words `note` say why. `extras` are what
     single features add, one of each class at most (`extra_of`). `sources` has, of a union, the evidence of each
     retriever by its name, as it was before they were joined: a reader weighs them side by side. `stages` has what stood
     after each stage: its name, the kind of items and how many; `changes` has, of each reorganiser by its name, the
@@ -79,15 +79,17 @@ class Evidence(Generic[ItemT_co]):
         return sum(cost.round_trips for cost in self.trace)
 
     @property
-    def cuts(self) -> tuple[str, ...]:
-        """Where a bound left something out, in words."""
+    def cut_paths(self) -> tuple[str, ...]:
+        """Paths of which a bound cut ends, in words."""
         from .text import shorten_iris
 
         chains = (each.value for each in self.items if isinstance(each.value, Chain))
-        return (
-            *(f"{chain.topic.label}: {shorten_iris(chain.relation_path)}" for chain in chains if chain.cut),
-            *self.left_out,
-        )
+        return tuple(f"{chain.topic.label}: {shorten_iris(chain.relation_path)}" for chain in chains if chain.cut)
+
+    @property
+    def cuts(self) -> tuple[str, ...]:
+        """`cut_paths` and `left_out`."""
+        return (*self.cut_paths, *self.left_out)
 
     def extra_of(self, kind: type[ExtraT]) -> ExtraT | None:
         """Return what a feature added, by its class; None where it added nothing."""

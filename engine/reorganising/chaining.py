@@ -116,8 +116,8 @@ class ChainExpander:
         chains.sort(key=evidence.chain_order)
         kept = self._join_chains(chains[: self.keep], evidence)
         is_cut = any(len(level) > self.bounds.max_chains for levels in grown for level in levels)
-        left_out = [f"chains of a length beyond the first {self.bounds.max_chains:,}"] if is_cut else []
-        left_out += [f"chains beyond the best {self.keep:,}"] if len(chains) > self.keep else []
+        left_out = [f"chains of a length beyond the first {self.bounds.max_chains:,} are left out"] if is_cut else []
+        left_out += [f"chains beyond the best {self.keep:,} are left out"] if len(chains) > self.keep else []
         groups: tuple[int, ...] = ()
         if evidence.groups:
             of = {triple: evidence.group(place) for place, triple in enumerate(triples)}

@@ -24,7 +24,7 @@ from .subgraph.proposing import SimilarityProposer
 from .subgraph.walking import SubgraphBounds, SubgraphExtractor, SubgraphQuery
 
 NOTHING = "no triple was found around the topic entities"
-CUT = "triples beyond the bounds of the question's subgraph"
+CUT = "triples beyond the bounds of the question's subgraph are left out"
 
 
 @dataclass(frozen=True, slots=True)

@@ -496,4 +496,5 @@ def _write_path_lines(paths: Sequence[PathOut]) -> list[str]:
 
 
 def _describe_cuts(evidence: Evidence[Item]) -> list[str]:
-    return [f"a bound cut {one_line(each)}" for each in evidence.cuts[:5]]
+    cut = [f"a bound cut {each}" for each in evidence.cut_paths]
+    return [one_line(each) for each in (*cut[:5], *evidence.left_out[:5])]

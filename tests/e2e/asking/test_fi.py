@@ -119,7 +119,11 @@ def test_without_a_model_it_filters_by_what_is_there_and_says_so(lodestar: Lodes
     found = json.loads(ran.out)
     assert found["items"] == plain["items"][: len(found["items"])]
     assert 0 < len(found["items"]) < len(plain["items"])
-    assert "fi: no language model is configured: filtered by score alone, and nothing is added" in found["cuts"]
+    said = "fi: no language model is configured: filtered by score alone, and nothing is added"
+    assert said in found["cuts"]
+    lines = lodestar("retrieve", "--recipe", LINE, "What is the capital of Peru?").out.splitlines()
+    assert f"  {said}" in lines
+    assert not any("bounds cut" in line for line in lines)
 
 
 QUESTIONS = (("What is the capital of Peru?", "Lima"), ("What borders Peru?", "Atlantis"))

@@ -161,7 +161,7 @@ def test_triples_of_one_path_stay_in_their_order() -> None:
     assert [target.id for _, target in chain.value.steps[0].links] == tails
 
 
-@pytest.mark.parametrize(("number", "cuts"), [(1_000, ()), (1_001, ("chains beyond the first 1,000",))])
+@pytest.mark.parametrize(("number", "cuts"), [(1_000, ()), (1_001, ("chains beyond the first 1,000 are left out",))])
 def test_a_thousand_chains_are_made_of_triples_the_best_ones(number: int, cuts: tuple[str, ...]) -> None:
     facts = [f"a{chr(0x4E00 + place)}{chr(0x3400 + place)}" for place in range(number)]
     found = chains_of(*facts, scores=tuple(float(place) for place in range(number)), left_out=("a bound",))

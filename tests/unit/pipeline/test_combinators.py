@@ -108,7 +108,7 @@ def test_triples_make_the_chains_that_leave_the_topics() -> None:
     assert found.items[2].value.triples() == ((CAPITAL,), (by,))
 
 
-@pytest.mark.parametrize(("num", "left_out"), [(1_000, ()), (1_001, ("chains beyond the first 1,000",))])
+@pytest.mark.parametrize(("num", "left_out"), [(1_000, ()), (1_001, ("chains beyond the first 1,000 are left out",))])
 def test_a_thousand_chains_are_made_of_triples(num: int, left_out: tuple[str, ...]) -> None:
     facts = [Triple(PERU, f"r{place}", Entity(f"m.{place}", "City")) for place in range(num)]
     found = to_chains(triples(*((fact, 1.0 - place / 2_000) for place, fact in enumerate(facts))))

@@ -74,8 +74,8 @@ def test_mediators_are_walked_through_and_are_no_ends() -> None:
 def test_a_cut_is_told() -> None:
     (found,) = chained(triples(("arb", 0.9), ("arc", 0.8), ("asd", 0.7)), max_chains=1)
     assert shown(found) == [("a:r", "b", 0.9)]
-    assert found.cuts == ("A: r", "chains of a length beyond the first 1")
-    assert chained(FACTS, keep=1)[0].cuts == ("chains beyond the best 1",)
+    assert found.cuts == ("A: r", "chains of a length beyond the first 1 are left out")
+    assert chained(FACTS, keep=1)[0].cuts == ("chains beyond the best 1 are left out",)
 
 
 def test_a_cut_is_of_chains_as_long_as_those_that_were_left_out_and_of_longer_ones() -> None:
