@@ -36,7 +36,7 @@ from lodestar.models.gril.scoring import Bridge
 from lodestar.models.gril.training import read_reader, reader_targets
 from lodestar.models.gril.writing import WrittenReply
 from lodestar.models.star.backbone import write_backbone_description
-from lodestar.models.subgraphs import QuestionGraphs
+from lodestar.models.subgraphs import QuestionGraphs, QuestionLabels
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
@@ -280,6 +280,16 @@ def test_what_is_written_is_held_against_the_triples(
 def question(*options: str, answer: str = "a") -> QuestionSet:
     asked = GoldQuestion("q", "which?", (GoldAnswer(None, (answer,)),), options=options)
     return QuestionSet("set", "lodestar", "1" * 64, (asked,))
+
+
+@pytest.mark.parametrize(("open_domain", "ids"), [(True, {"named", "unnamed"}), (False, {"named"})])
+def test_questions_with_an_answer_without_a_name_are_left_out_but_where_any_name_counts(
+    open_domain: bool, ids: set[str]
+) -> None:
+    labels = [QuestionLabels("set", name, ("a", "a", "b"), all_named=name == "named") for name in ("named", "unnamed")]
+    values = {"joint.reader": "x", "joint.reads": "writing", **(OPEN_DOMAIN if open_domain else {})}
+    found = reader_targets(labels, training_config(KIND, [], values=values))
+    assert found == dict.fromkeys(ids, ReaderTarget(("a", "b")))
 
 
 def test_the_right_option_is_the_answers_name() -> None:

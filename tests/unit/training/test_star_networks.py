@@ -388,6 +388,7 @@ OBJECTIVES: dict[str, Callable[[], DualObjective | PoolObjective]] = {
     "dual": dual_objective,
     "cross": lambda: pool_objective(BY_F1),
     "cross, as in the paper": lambda: pool_objective(AS_IN_THE_PAPER),
+    "cross, each path alike": lambda: pool_objective(replace(AS_IN_THE_PAPER, path_weights=False)),
     "dual, from pools": lambda: pool_objective(AS_IN_THE_PAPER, dual=True),
 }
 
