@@ -269,8 +269,7 @@ def relabel_graphs(graphs: QuestionGraphs, pool: PoolFile) -> tuple[QuestionGrap
     is_positive = graphs.is_positive.copy()
     num_kept = 0
     for number, id_ in enumerate(graphs.texts.ids):
-        right = _right(graphs, number, pooled[id_], place) if id_ in pooled else np.zeros(0, dtype=np.bool_)
-        if right.any():
+        if id_ in pooled and (right := _right(graphs, number, pooled[id_], place)).any():
             is_positive[graphs.triples_of(number)] = right
         else:
             num_kept += 1

@@ -99,7 +99,7 @@ def gril_training(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Trainin
     options = config.as_json()
     depends_on = {key: value for key, value in options.items() if key not in OF_PHASES}
     phases = [Phase(HOP_PHASE, HOPS, config.hop_training, depends_on, hop_objective)]
-    if config.joint.graph_supervision or not config.joint.reader:
+    if config.joint.graph_supervision:
         phases.insert(0, Phase(PHASE, RETRIEVER, config.training, depends_on, objective))
     if config.joint.reader:
         after = depends_on | {key: options[key] for key in ("training", "hop_training", "joint")}

@@ -84,4 +84,4 @@ def degree_histogram(sets: Sequence[EncodedGraphs]) -> tuple[int, ...]:
         np.bincount(np.concatenate([each.graphs.heads, each.graphs.tails]), minlength=len(each.graphs.text_of))
         for each in sets
     ]
-    return tuple(np.bincount(np.concatenate(counts), minlength=2).tolist())
+    return tuple(np.bincount(np.concatenate(counts)).tolist())

@@ -101,7 +101,7 @@ class PathTable:
             parent = np.full(len(here), ROOT) if depth == 1 else np.searchsorted(rows[-1], parents[here])
             levels.append(PathLevel(parent.astype(np.int64), np.searchsorted(hops, last[here]).astype(np.int64)))
             rows.append(here)
-        ordered = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
+        ordered = np.concatenate([needed[:0], *rows])
         place = np.empty(len(parents), dtype=np.int64)
         place[ordered] = np.arange(len(ordered))
         return PathSlice(hops, tuple(levels), place[numbers])

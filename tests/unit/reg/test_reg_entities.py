@@ -79,6 +79,20 @@ def test_degrees_count_both_ends() -> None:
     """A question of five nodes: the topic has three triples, one node two, the others one."""
     encoded = EncodedGraphs(question_graphs(0, 2), LetterEncoder().encode, 2, torch.device("cpu"))
     assert degree_histogram([encoded]) == (0, 6, 2, 2)
+    assert degree_histogram([encoded, encoded]) == (0, 12, 4, 4)
+
+
+def test_a_node_without_a_triple_counts_wherever_it_stands() -> None:
+    """The last node of two questions loses its triple, and a town that of its land, which becomes its own."""
+    graphs = question_graphs(0, 2)
+    heads, tails = graphs.heads[:-1].copy(), graphs.tails[:-1]
+    heads[0] = 1
+    alone = replace(
+        graphs, heads=heads, tails=tails, relation_of=graphs.relation_of[:-1], is_positive=graphs.is_positive[:-1],
+        triple_starts=np.array([0, 4, 7]),
+    )  # fmt: skip
+    encoded = EncodedGraphs(alone, LetterEncoder().encode, 2, torch.device("cpu"))
+    assert degree_histogram([encoded]) == (1, 6, 1, 2)
 
 
 def test_questions_of_a_batch_do_not_mix() -> None:

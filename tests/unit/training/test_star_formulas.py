@@ -198,6 +198,18 @@ def test_promises_are_what_lies_beyond() -> None:
     assert list(iterate_continuations(examples.table, nothing, shares[:0])) == []
 
 
+def test_what_lies_beyond_a_path_is_of_all_lengths_and_of_its_own_topic() -> None:
+    paths = table()
+    hops = [("a",), ("a", "b"), ("a", "b", "c"), ("d",), ("d", "c"), ("a",), ("a", "b")]
+    reachable = Candidates(np.array([paths.number(each) for each in hops]), np.array([0, 0, 0, 0, 0, 1, 1]))
+    shares = array(0.1, 0.2, 0.3, 0.0, 0.3, 0.0, 0.1)
+    one, two = iterate_continuations(paths, reachable, shares)
+    assert one[0].tolist() == [0, 3, 5]
+    assert one[1].tolist() == pytest.approx([5 / 9, 3 / 9, 1 / 9])
+    assert two[0].tolist() == [1, 4, 6]
+    assert two[1].tolist() == [1, 0, 0]
+
+
 @pytest.mark.parametrize("scores", [(0.0, 1.0), (-30.0, -28.0), (1e9, 1e9 + 2)])
 def test_calibration_of_known_logistic_data(scores: tuple[float, float]) -> None:
     low, high = scores
@@ -286,6 +298,8 @@ def test_a_slice_has_the_levels_that_its_paths_need() -> None:
     assert (two.parents.tolist(), two.hops.tolist()) == ([0, 0], [1, 3])  # a b, a d
     assert (three.parents.tolist(), three.hops.tolist()) == ([0], [2])  # a b c
     assert part.rows.tolist() == [4, 1, 4, 3]
+    nothing = paths.slice(np.zeros(0, dtype=np.int64))
+    assert (nothing.hops.tolist(), nothing.levels, nothing.rows.tolist()) == ([], (), [])
 
 
 def test_the_parts_of_a_batch_count_so_that_the_ranks_mean_is_the_batchs() -> None:
