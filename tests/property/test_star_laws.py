@@ -196,5 +196,6 @@ def test_losses_do_not_depend_on_the_order_and_are_not_negative(scores: np.ndarr
 def test_ranks_take_each_question_of_a_batch_once(batch: list[int], num_ranks: int) -> None:
     parts = [part_of(batch, (rank, num_ranks)) for rank in range(num_ranks)]
     assert all(part for part, _ in parts)
+    assert all(len(part) == 1 for part, counts in parts if not counts)
     assert sorted(each for part, counts in parts if counts for each in part) == sorted(batch)
     assert sum(counts for _, counts in parts) == pytest.approx(num_ranks)

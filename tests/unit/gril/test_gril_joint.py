@@ -211,6 +211,20 @@ class TestReading:
         found = encode_passage(asked, tokenise, 0, 1, 16, has_text=False, after="2 3 4 5 6 7")
         assert found.ids == [0, *range(82, 90), 1, 2, 3, 4, 5, 1, 1]
 
+    @pytest.mark.parametrize(
+        ("has_text", "candidates", "rows"),
+        [(True, (), [1001, 9, 9, 9, 1002, 9]), (False, (1,), [1002, 9]), (True, (0,), [1001, 9, 9, 9, 1002, 9])],
+    )
+    def test_a_long_question_leaves_half_of_the_tokens_to_what_follows(
+        self, has_text: bool, candidates: tuple[int, ...], rows: list[int]
+    ) -> None:
+        def tokenise(text: str) -> list[int]:
+            return [int(word) if word.isdecimal() else 9 for word in text.split()]
+
+        asked = Passage(" ".join(map(str, range(10, 90))), ("1001", "1002"), ((0, "in", 1),), candidates)
+        found = encode_passage(asked, tokenise, 0, 1, 17, has_text=has_text)
+        assert found.ids == [0, *range(82, 90), 1, *rows, 1]
+
     def test_words_of_texts_are_kept_until_there_are_too_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("lodestar.models.gril.passages.MAX_KEPT", 2)
         asked: list[str] = []
@@ -344,6 +358,33 @@ def test_the_loss_of_a_batch_is_the_mean_over_its_questions_whatever_sets_they_a
         two, one = (network(sets[0], [0, 1], [4, 4]).loss, network(sets[1], [0], [4]).loss)
         assert not torch.isclose(one, two)
         torch.testing.assert_close(objective.loss(network, 0, (0, 1)), (2 * two + one) / 3)
+
+
+def test_a_batch_may_have_no_question_of_a_set() -> None:
+    network, sets = network_of(), [encoded(0, 2), encoded(2, 3)]
+    objective = JointObjective(network, HopPredictor(26, 8, 2), sets, sets, replace(config("tiny"), batch_size=1))
+    with torch.no_grad():
+        alone = [network(sets[place], [question], [4]).loss.item() for place, question in ((0, 0), (0, 1), (1, 0))]
+        found = [objective.loss(network, step, (0, 1)).item() for step in range(3)]
+    assert sorted(found) == pytest.approx(sorted(alone), rel=1e-4)
+
+
+def test_figures_are_at_the_best_share_and_none_without_a_question_that_has_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One question's second candidate is wrong, at half the best; the other's is right, at 5/6 of the best."""
+    graphs = question_graphs(0, 2)
+    none = EncodedSubgraphs(replace(graphs, is_answer=np.zeros(10, dtype=np.bool_)), LetterEncoder().encode, CPU)
+    objective = JointObjective(network_of(), HopPredictor(26, 8, 2), [encoded()], [none], config("tiny"))
+    assert objective.evaluate() == {"hits_at_1": 0, "f1": 0, "selection_metric": 0}
+    outputs = [
+        ReaderOutput(np.array(scores, dtype=np.float32), np.array(right), 1)
+        for scores, right in (((0.8, 0.4), (True, False)), ((0.6, 0.5), (False, True)))
+    ]
+    monkeypatch.setattr(objective, "outputs", lambda: outputs)
+    f1 = (1 + 2 / 3) / 2
+    assert objective.evaluate() == pytest.approx({"hits_at_1": 0.5, "f1": f1, "selection_metric": 0.5 + f1 / 1_000})
+    assert objective.best_share() == pytest.approx(0.8)
 
 
 def test_a_readers_encoder_learns_at_one_rate_and_all_that_is_new_at_another() -> None:

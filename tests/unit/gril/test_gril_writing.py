@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -151,6 +152,32 @@ def test_a_reply_is_to_the_passage_and_its_own_token(llama: str) -> None:
     replies = [*reader.replies([passage], None), *reader.replies([passage, passage], tokens)]
     assert len({round(reply.probability, 6) for reply in replies}) == 3
     assert reader.replies([passage], None, torch.bfloat16) != replies[:1]
+
+
+def test_a_reply_is_of_the_likeliest_token_each_time(llama: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lodestar.models.gril.writing.MAX_WRITTEN", 6)
+    reader = new_reader(options(llama))
+    assert isinstance(reader, GenerativeReader)
+    reader.eval()
+    passages = [Passage(f"what is {word}", ("Peru",), (), ()) for word in ("it", "that", "this", "there")]
+    expected = []
+    for passage in passages:
+        written, logs = list[int](), list[float]()
+        while len(written) < 6 and 0 not in written:  # the end
+            words = reader._embeddings(torch.tensor([*reader._prompt(passage), *written]))
+            with torch.no_grad():
+                best = reader.language_model(inputs_embeds=words[None]).logits[0, -1].log_softmax(-1).max(-1)
+            written.append(int(best.indices))
+            logs.append(float(best.values))
+        expected.append((reader._tokenizer.decode(written, skip_special_tokens=True), math.exp(sum(logs) / len(logs))))
+    replies = reader.replies(passages, None)
+    likely = [probability for _, probability in expected]
+    assert [reply.probability for reply in replies] == pytest.approx(likely, rel=1e-4)
+    assert all(
+        name in " ".join(text.split())
+        for reply, (text, _) in zip(replies, expected, strict=True)
+        for name in reply.names
+    )
 
 
 @pytest.mark.parametrize("own", [{"do_sample": True}, {"num_beams": 4}, {"eos_token_id": list(range(40, 400))}])

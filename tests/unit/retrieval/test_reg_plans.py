@@ -128,6 +128,18 @@ def test_how_the_makers_of_a_model_would_sample_it_does_not_count(base: Path, mo
         assert plain.write(prefixes, plain.text(VOCABULARY), 1) == found
 
 
+def test_a_prefix_is_expanded_beside_others_as_alone(base: Path, model: PlanModel) -> None:
+    """Questions of other lengths, more than are expanded together, and one relation of each."""
+    lm = load_language_model(str(base))
+    plain = PlanModel(model.description, lm, lm.network)
+    text = plain.text(VOCABULARY)
+    offered = (*NAMES, "^capital", "^currency", "^language")
+    asked = [PathPrefix("which " * number + "one?", "Land", ("capital",)[: number % 2], offered) for number in range(9)]
+    found = plain.write(asked, text, 1)
+    assert [list(each) for each in found] == [list(plain.write([each], text, 1)[0]) for each in asked]
+    assert len({step for each in found for step in each}) > 1
+
+
 def test_all_that_is_offered_is_written_where_there_are_beams_for_it(model: PlanModel) -> None:
     (found,) = model.write([PathPrefix("capital?", "Land", (), NAMES)], model.text(VOCABULARY), 6)
     assert set(found) == set(NAMES)

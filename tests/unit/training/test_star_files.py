@@ -69,7 +69,7 @@ def test_what_is_wrong_with_a_mined_file_is_told_with_its_line(tmp_path: Path) -
     path = mined_file(tmp_path / "mined.jsonl", 0, 2)
     lines = path.read_text(encoding="utf-8").splitlines()
     first, second = json.loads(lines[0]), json.loads(lines[1])
-    answer = second["paths"][0]
+    answer, wrong_path = second["paths"][0], second["negatives"][0]
     wrong = {
         (1, "null"): "",
         (1, changed(first, format=9)): "format 1 in the first line",
@@ -81,6 +81,8 @@ def test_what_is_wrong_with_a_mined_file_is_told_with_its_line(tmp_path: Path) -
         (2, changed(second, paths=[{**answer, "hops": []}])): "a path has hops",
         (2, changed(second, paths=[{**answer, "hops": ["^spouse"]}])): "no words for spouse",
         (2, changed(second, reach=[{"capital": {"treaty → ^member": {}}}])): "no words for member",
+        (2, changed(second, reach=[*second["reach"], {}])): "the paths from each of its topics",
+        (2, changed(second, negatives=[{**wrong_path, "hops": ["spouse"]}])): "no words for spouse",
         (2, changed(second, reach=[])): "the paths from each of its topics",
         (2, changed(second, reach=[{}])): "the paths from each of its topics",
     }

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import lodestar.models.star.scoring as scoring
 import numpy as np
@@ -44,7 +45,7 @@ from lodestar.models.text.verbalise import DirectedRelation, RelationWords
 from lodestar.models.training.objective import Objective, TrainingOptions
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
-from transformers import BertConfig, BertTokenizer
+from transformers import AutoConfig, AutoTokenizer, BertConfig, BertTokenizer
 from transformers.utils.logging import enable_progress_bar, is_progress_bar_enabled
 
 from benchmarks.accuracy.error_shares import DualReader
@@ -172,6 +173,23 @@ def test_code_that_an_encoder_brings_is_never_run(name: str, tmp_path: Path, mon
     with suppress(ValueError):
         open_stored_backbone("tiny", tmp_path)
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_stored_encoder_is_opened_without_a_look_at_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_backbone_description(tiny_backbone(), tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+    (tmp_path / "config.json").write_text(json.dumps(config | {"hidden_act": "relu"}), encoding="utf-8")
+    opened: list[type] = []
+    for each in (AutoConfig, AutoTokenizer):
+
+        def local(folder: Path, of: Any = each, opens: Any = each.from_pretrained, **options: Any) -> object:
+            assert options["local_files_only"]
+            opened.append(of)
+            return opens(folder, **options)
+
+        monkeypatch.setattr(each, "from_pretrained", local)
+    assert not isinstance(open_stored_backbone("tiny", tmp_path).model, Bert)
+    assert set(opened) == {AutoConfig, AutoTokenizer}
 
 
 def test_an_encoder_whose_weights_are_a_pickle_alone_is_not_loaded(tmp_path: Path) -> None:
