@@ -245,7 +245,7 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Un
     before: list[tuple[RelationStep, ...]] = [()] * len(columns.topics)
     way_parts: list[list[Numbers]] = [[] for _ in range(5)]
     reached = np.zeros(len(columns.entities), dtype=np.bool_)
-    passed = np.zeros(len(columns.topics), dtype=np.int64)
+    passed = np.zeros(len(columns.topics))
     offset = 0
     for number, level in enumerate(levels):
         through = np.ones(level.num_paths, dtype=np.bool_)
