@@ -246,6 +246,33 @@ def test_why_there_is_no_answer_is_said_where_there_is_none_and_nothing_failed()
     assert [answer_data(each)["failed"] for each in (found, failed)] == [False, True]
 
 
+def test_an_answer_is_plain_data_that_rests_on_items_by_their_ranks() -> None:
+    paths = (path("city", LIMA, score=1 / 3), path("capital", LIMA, score=-math.inf))
+    found = Answer(
+        evidence_of(*paths, calibration=Calibration("logit", 1.0, 0.0), groups=(0, 1), note="a note"),
+        (AnswerEntity("Lima", "l", 2 / 3, "both", (0, 1)), AnswerEntity("Rome", None, None, "model", ())),
+        "Lima and Rome",
+        "llm",
+        confidence=1 / 7,
+        unsure=True,
+        why=("it was said",),
+    )
+    data = answer_data(found)
+    assert data["answers"] == [
+        {"name": "Lima", "id": "l", "confidence": 0.666667, "origin": "both", "evidence": [1, 2]},
+        {"name": "Rome", "id": None, "confidence": None, "origin": "model", "evidence": []},
+    ]
+    assert data["result"] == {"kind": "entities", "names": ["Lima", "Rome"], "number": None, "yes": None}
+    assert [data[key] for key in ("answer", "found", "unsure", "confidence", "answerer", "why", "note")] == [
+        "Lima and Rome", True, True, 0.142857, "llm", ["it was said"], "a note",
+    ]  # fmt: skip
+    keys = ("rank", "score", "probability", "group", "relation_path")
+    assert [[each[key] for key in keys] for each in data["items"]] == [
+        [1, 0.333333, 0.58257, 0, "city"],
+        [2, None, 0.0, 1, "capital"],
+    ]
+
+
 def test_what_a_language_model_took_is_said_also_where_a_reply_was_cached() -> None:
     asked = cost_data(StageCost("answer", llm=ChatUsage(calls=1, cached=1)))
     assert (asked["llm"]["calls"], asked["llm"]["cached"]) == (1, 1)

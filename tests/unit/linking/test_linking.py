@@ -17,6 +17,8 @@ from lodestar.engine.linking.names import (
     MAX_WORDS,
     MENTION_FEATURES,
     MENTION_WEIGHTS,
+    FormKind,
+    Mention,
     QuestionWords,
     compute_features,
     compute_probabilities,
@@ -315,6 +317,24 @@ def test_a_small_adjective_names_no_place_in_a_question_with_capitals() -> None:
         "peru",
         "peru-in",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ("which French singer", "France", ("adjective", 1, 2)),
+        ("which French singer", "France (country)", ("adjective", 1, 2)),
+        ("which French singer", "Vichy France", ("adjective", 1, 2)),
+        ("which French singer", "France of old", None),
+        ("is French wine from France", "France", ("whole", 4, 5)),
+        ("is Framce known for French wine", "France", ("adjective", 4, 5)),
+    ],
+)
+def test_an_adjective_is_one_word_without_a_typo_for_a_place_of_one_word(
+    text: str, name: str, expected: tuple[FormKind, int, int] | None
+) -> None:
+    place = named("a", name)
+    assert find_mention(QuestionWords(text), place, 0.8) == (expected and Mention(place, name, *expected, 1.0))
 
 
 def test_without_relations_candidates_stay_as_they_were_found() -> None:

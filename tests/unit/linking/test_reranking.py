@@ -267,6 +267,27 @@ def test_one_set_with_a_topic_among_its_candidates_is_enough_to_learn_from_and_t
         LinkerObjective(CandidateScorer(1, 1), [some], [none], LinkerConfig())
 
 
+def test_a_loss_is_the_mean_of_the_candidates_of_the_questions_that_have_any() -> None:
+    """The logit of a candidate is its feature, of mean 0 and spread 1. Of three questions of the first set one has a
+    topic with 1, one no candidate, and one a candidate with -1 that is no topic. The other set has a topic with -1 and
+    a candidate with 1 that is none."""
+    some, other = (
+        LinkedCandidates(
+            "set", "1" * 64, "2" * 64, ids, ("one",), np.array([[first], [-first]], dtype=np.float32),
+            np.array([True, False]), np.array(starts), np.ones(len(ids), dtype=np.int64),
+        )
+        for ids, first, starts in ((("a", "b", "c"), 1.0, [0, 1, 1, 2]), (("d",), -1.0, [0, 2]))
+    )  # fmt: skip
+    right, wrong = math.log1p(math.exp(-1)), math.log1p(math.e)
+    for batch_size, expected in ((1, [right, right, wrong]), (3, [(right + wrong) / 2])):
+        network = CandidateScorer(1, 1)
+        objective = LinkerObjective(network, [some, other], [some], LinkerConfig(batch_size=batch_size))
+        torch.nn.init.ones_(network.linear.weight)
+        torch.nn.init.zeros_(network.linear.bias)
+        losses = [objective.loss(network, step, (0, 1)).item() for step in range(objective.steps_per_epoch)]
+        assert sorted(losses) == pytest.approx(expected)
+
+
 def test_dev_figures_are_means_of_questions_and_of_candidates() -> None:
     """A linker that knows nothing yet: the first candidate is its first; of three questions one has no candidate."""
     data = LinkedCandidates(
@@ -300,13 +321,13 @@ def test_a_trained_linker_comes_back_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_a_trained_linker_reads_features_by_their_mean_and_spread() -> None:
-    """Two candidates with (1, 5) and (5, 5): mean (3, 5), spread (2, 1 for want of any); w = (2, 7), b = .5."""
+    """Two candidates with (1, 5) and (2, 5): mean (1.5, 5), spread (.5, 1 for want of any); w = (2, 7), b = .5."""
     network = CandidateScorer(2, 3)
-    network.standardise(torch.tensor([[1.0, 5.0], [5.0, 5.0]]))
+    network.standardise(torch.tensor([[1.0, 5.0], [2.0, 5.0]]))
     with torch.no_grad():
         network.linear.weight.copy_(torch.tensor([[2.0, 7.0]]))
         network.linear.bias.fill_(0.5)
-        assert network(torch.tensor([[4.0, 6.0]])).tolist() == pytest.approx([2 * (4 - 3) / 2 + 7 * (6 - 5) + 0.5])
+        assert network(torch.tensor([[4.0, 6.0]])).tolist() == pytest.approx([2 * (4 - 1.5) / 0.5 + 7 * (6 - 5) + 0.5])
 
 
 def test_a_trained_linkers_probability_is_its_calibrated_logit() -> None:

@@ -22,6 +22,7 @@ from lodestar.models.reader.fitting import (
     fit_reader,
 )
 from lodestar.models.reader.model import Reader, SourceWeights, answer_features
+from lodestar.models.reader.plan import MAX_HOPS, PathPlan
 from lodestar.models.training.description import TrainingDataRecord
 
 BY_CHAIN = SourceWeights(np.where([name == "chain" for name in NAMES], 1.0, 0.0), 0.0)
@@ -177,6 +178,21 @@ def test_figures_by_hand() -> None:
     ece = 3 / 6 * abs((2 * sure + 1) / 3 - 2 / 3) + 2 / 6 * abs(0.45 - 1 / 2)
     means = {"f1": 16 / 36, "hits_at_1": 3 / 6, "ece": ece, "oracle": (6 / 7 + 2) / 6}
     assert figures(readings, reader) == pytest.approx(means)
+
+
+def test_figures_of_a_reader_with_a_plan_are_those_of_the_answers_that_its_plan_puts_first() -> None:
+    """Two candidates are alike but for their paths, and the plan scores the second path 2 higher."""
+    readings = make_readings(Asked([[0.0], [0.0]], [False, True], one=True))
+    ((name, kind, ways),) = readings.sources
+    ways = replace(ways, path=np.array([[0], [1]]), hop_vectors=np.eye(2, 4, dtype=np.float32))
+    readings = replace(readings, sources=((name, kind, ways),))
+    last = np.zeros((2, 4))
+    last[:, 1] = 1.0
+    plan = PathPlan(last, np.zeros((2, 4)), np.zeros((2, MAX_HOPS + 1)))
+    by_plan = SourceWeights(np.where([name == "plan" for name in NAMES], 1.0, 0.0), 0.0)
+    with_plan = Reader({"a": by_plan}, trained=True, plan=plan)
+    assert figures(readings, with_plan)["hits_at_1"] == 1
+    assert figures(readings, replace(with_plan, plan=None))["hits_at_1"] == 0
 
 
 def test_agreement_is_the_f1_of_a_chains_ends() -> None:

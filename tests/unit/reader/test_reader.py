@@ -21,7 +21,7 @@ from lodestar.engine.answering.reader import (
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Answer, Evidence
+from lodestar.engine.evidence.evidence import Answer, Evidence, Kind
 from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.relations.words import split_relation_name
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
@@ -306,6 +306,25 @@ def test_a_source_that_found_nothing_counts_as_one_without_a_way() -> None:
     evidence = [one_hop()]
     read = reader.read(make_reader_columns(find_candidates(evidence), evidence, WORDS_OF, vectors()))
     assert read.logits == pytest.approx([0.5 + 0.5 * ABSENT] * 3)
+
+
+@pytest.mark.parametrize("kind", ["chain", "triple"])
+def test_a_source_that_found_nothing_about_no_topic_leaves_the_candidates_of_the_others(kind: Kind) -> None:
+    nothing: Evidence[Any] = Evidence(Question("?"), (), kind)
+    chains = evidence_of(*ranked(leads("year", YEAR, topic=FILM)))
+    evidence = [replace(chains, sources=(("gnn", nothing), ("star", chains)))]
+    found = find_candidates(evidence)
+    assert found.entities == (YEAR,)
+    assert [(each.name, each.candidate.tolist()) for each in found.sources] == [("gnn", []), ("star", [0])]
+    columns = ("question", "topic", "hops", "length", "num_ends", "item")
+    whole = [getattr(found.sources[0].chains, name) for name in columns]
+    whole.append(find_candidates([nothing]).question)
+    assert all(np.issubdtype(each.dtype, np.integer) for each in whole), "also where there are none"
+    weights = SourceWeights(np.zeros(len(NAMES)), 1.0, 0.5)
+    read = Reader({"gnn": weights, "star": weights}, trained=True).read(
+        make_reader_columns(found, evidence, WORDS_OF, vectors())
+    )
+    assert read.logits == pytest.approx([0.5 + 0.5 * ABSENT])
 
 
 def test_a_source_counts_by_its_name_or_by_its_kind_and_shipped_ones_alike() -> None:

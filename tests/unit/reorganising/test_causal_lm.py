@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 from lodestar.models.language.attention import NAME, last_row, record_last_row
-from lodestar.models.language.causal_lm import CausalLM, CausalLMError, Messages, StoppedError
+from lodestar.models.language.causal_lm import CausalLM, CausalLMError, Messages, StoppedError, as_error
 from lodestar.models.language.lora import load_language_model
 from safetensors.torch import load_file, save_file
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -275,3 +275,19 @@ def test_a_folder_without_a_model_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(CausalLMError, match=r"the tokenizer of .* cannot be loaded") as caught:
         CausalLM(str(tmp_path)).replies([asked("lima")], 3)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("no such\nlayer"), "it cannot reply (no such layer): train it"),
+        (ValueError(), "it cannot reply (ValueError): train it"),
+        (CausalLMError("too long"), "too long"),
+    ],
+)
+def test_an_error_of_a_models_code_says_its_reason_or_its_kind_and_one_of_ours_stays(
+    error: Exception, said: str
+) -> None:
+    with pytest.raises(CausalLMError) as caught, as_error("it cannot reply", ": train it"):
+        raise error
+    assert str(caught.value) == said

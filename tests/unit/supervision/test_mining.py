@@ -128,6 +128,28 @@ def test_the_mention_is_the_sets_name_where_the_question_has_it() -> None:
     assert walked(replace(question, text="capital")).topics == (MinedTopic("m.bolivia", "Bolivia"),)
 
 
+@pytest.mark.parametrize(
+    ("names", "mentions"),
+    [
+        (("Plurinational State", "land of the Incas"), ("Plurinational State", "land of the Incas")),
+        (("land of the Incas",), ("Bolivia", "Peru")),
+        (("land of the Incas", "Plurinational State", "State"), ("Bolivia", "Peru")),
+    ],
+)
+def test_each_topic_by_id_has_the_name_at_its_place_where_there_are_as_many(
+    names: tuple[str, ...], mentions: tuple[str, ...]
+) -> None:
+    question = asked("m.bolivia", "La Paz", text="The Plurinational State or land of the Incas?", topic_names=names)
+    found = walked(replace(question, topic_ids=("m.bolivia", "Peru")))
+    assert tuple(each.mention for each in found.topics) == mentions
+
+
+def test_each_topic_by_name_has_its_own_name() -> None:
+    question = asked("m.bolivia", "La Paz", text="Is Peru as high as Bolivia?", topic_names=("Bolivia", "Peru"))
+    found = walked(replace(question, topic_ids=()))
+    assert found.topics == (MinedTopic("m.bolivia", "Bolivia"), MinedTopic("Peru", "Peru"))
+
+
 def test_questions_that_teach_nothing_are_left_out_with_the_reason() -> None:
     found = mine(
         asked("Atlantis", "Lima"),
@@ -190,6 +212,9 @@ def test_of_the_last_steps_those_to_an_answer_alone_are_walked(monkeypatch: pyte
     monkeypatch.setattr(FrontierTree, "expand", note)
     assert paths(walked(asked("Peru", "Sol"), max_hop=1)) == ["currency"]
     assert sorted(taken) == ["counted_by", "currency", "population"]
+    taken.clear()
+    assert paths(walked(asked("m.bolivia", "La Paz"), max_hop=2)) == ["capital"]
+    assert taken == ["capital"], "what is walked is walked once"
 
 
 @pytest.mark.parametrize("wrong", [{"max_hop": 0}, {"max_hop": 5}, {"num_negatives": -1}, {"max_paths": 0}])
