@@ -248,8 +248,9 @@ def test_why_there_is_no_answer_is_said_where_there_is_none_and_nothing_failed()
 
 def test_an_answer_is_plain_data_that_rests_on_items_by_their_ranks() -> None:
     paths = (path("city", LIMA, score=1 / 3), path("capital", LIMA, score=-math.inf))
+    costs = (StageCost("hop 1", 0.123456, 2), StageCost("answer", 1.0, 1))
     found = Answer(
-        evidence_of(*paths, calibration=Calibration("logit", 1.0, 0.0), groups=(0, 1), note="a note"),
+        evidence_of(*paths, calibration=Calibration("logit", 1.0, 0.0), groups=(0, 1), note="a note", trace=costs),
         (AnswerEntity("Lima", "l", 2 / 3, "both", (0, 1)), AnswerEntity("Rome", None, None, "model", ())),
         "Lima and Rome",
         "llm",
@@ -266,6 +267,7 @@ def test_an_answer_is_plain_data_that_rests_on_items_by_their_ranks() -> None:
     assert [data[key] for key in ("answer", "found", "unsure", "confidence", "answerer", "why", "note")] == [
         "Lima and Rome", True, True, 0.142857, "llm", ["it was said"], "a note",
     ]  # fmt: skip
+    assert (data["seconds"], data["round_trips"]) == (1.1235, 3)
     keys = ("rank", "score", "probability", "group", "relation_path")
     assert [[each[key] for key in keys] for each in data["items"]] == [
         [1, 0.333333, 0.58257, 0, "city"],

@@ -224,6 +224,10 @@ def test_a_column_stands_in_the_middle_and_each_node_beside_what_leads_to_it() -
     )
     rows = {node.label: node.row for node in crossing.nodes}
     assert rows == {"A": 1.0, "B": 0.5, "C": 1.5, "x": 0.0, "y": 1.0, "D": 2.0}
+    x, y = Entity("x", "x"), Entity("y", "y")
+    of_both = draw_paths(*(path((A, "r", via), (via, "s", end)) for via, end in ((B, x), (C, x), (C, y))))
+    rows = {node.label: node.row for node in of_both.nodes}
+    assert rows == {"A": 0.5, "B": 0.0, "C": 1.0, "x": 0.0, "y": 1.0}, "x is between B and C"
 
 
 def test_only_a_line_back_between_the_same_two_is_bent_aside() -> None:
