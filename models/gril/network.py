@@ -297,8 +297,8 @@ class EncodedSubgraphs:
     def rows(self, questions: Sequence[int]) -> tuple[Ints, Ints]:
         """Return the rows of the nodes and of the triples of some questions, one question after another."""
         none = np.zeros(0, dtype=np.int64)
-        nodes = [np.arange(*self.graphs.nodes_of(each).indices(1 << 62)) for each in questions]
-        triples = [np.arange(*self.graphs.triples_of(each).indices(1 << 62)) for each in questions]
+        nodes = [np.arange(span.start, span.stop) for span in map(self.graphs.nodes_of, questions)]
+        triples = [np.arange(span.start, span.stop) for span in map(self.graphs.triples_of, questions)]
         return np.concatenate([none, *nodes]), np.concatenate([none, *triples])
 
     def inputs(self, questions: Sequence[int], *, supervised: bool = False) -> GrowInputs:

@@ -120,6 +120,13 @@ class TestGradients:
         open_domain = replace(JOINT, graph_supervision=False, prior_weight=1.0)
         assert network_of(open_domain)(encoded(), [0], [4]).losses.keys() == {"reading", "prior"}
 
+    def test_the_prior_is_the_mean_over_the_triples_that_are_read(self) -> None:
+        found = network_of(replace(JOINT, prior_weight=0.5))(encoded(), [0, 1], [1, 2])
+        given = np.concatenate(choose_triples(found.grown, encoded(), [0, 1], [1, 2]))
+        assert len(given) == 3
+        likely = found.grown.path_probability[torch.from_numpy(given)]
+        torch.testing.assert_close(found.losses["prior"], -0.5 * likely.log().mean())
+
 
 class TestBridge:
     def test_shares_by_hand(self) -> None:
@@ -211,6 +218,11 @@ class TestReading:
         found = encode_passage(asked, tokenise, 0, 1, 16, has_text=False, after="2 3 4 5 6 7")
         assert found.ids == [0, *range(82, 90), 1, 2, 3, 4, 5, 1, 1]
 
+    def test_a_name_has_64_tokens_at_most(self) -> None:
+        asked = Passage("1", ("7 " * 64, "8 " * 65), ((0, "9", 1),), (0, 1))
+        found = encode_passage(asked, lambda text: [ord(each[0]) for each in text.split()], 0, 1, 400, has_text=True)
+        assert [after - start for _, start, after in found.mentions] == [64, 64]
+
     @pytest.mark.parametrize(
         ("has_text", "candidates", "rows"),
         [(True, (), [1001, 9, 9, 9, 1002, 9]), (False, (1,), [1002, 9]), (True, (0,), [1001, 9, 9, 9, 1002, 9])],
@@ -299,6 +311,10 @@ class TestReading:
         assert passage.question == sets.graphs.texts.questions[1]
         assert not sets.graphs.is_topic[nodes].any()
         assert len(passage.candidates) == len(nodes)
+        passage, nodes = build_passage(sets, 0, np.arange(4))
+        assert passage.names == ("land 0", "town 0", "coin 0", "tongue 0", None)
+        assert passage.triples == ((0, "capital", 1), (0, "currency", 2), (0, "language", 3), (1, "currency", 4))
+        assert (passage.candidates, nodes.tolist()) == ((1, 2, 3), [1, 2, 3])  # neither the topic nor what has no name
 
 
 @pytest.fixture(scope="module")

@@ -237,6 +237,33 @@ def test_triples_are_read_whole_as_many_as_fit(llama: str) -> None:
     assert all(asked.passage.question in text for text in texts)
 
 
+def test_a_prompt_may_have_as_many_tokens_as_are_allowed_and_what_has_no_name_is_a_question_mark(llama: str) -> None:
+    passage = Passage("what", ("Peru", None, "Sol"), ((0, "of", 1), (1, "used", 2)), ())
+    reader = new_reader(options(llama, max_tokens=400))
+    assert isinstance(reader, GenerativeReader)
+    whole = reader._prompt(passage)
+    text = reader._tokenizer.decode(whole)
+    assert "Peru \u2192 of \u2192 ?\n? \u2192 used \u2192 Sol\n" in text
+    reader.max_tokens = len(whole)
+    assert reader._prompt(passage) == whole
+    reader.max_tokens = len(whole) - 1
+    assert reader._tokenizer.decode(reader._prompt(passage)) == text.replace("\n? \u2192 used \u2192 Sol", "")
+
+
+def test_every_token_of_an_answer_counts(llama: str) -> None:
+    """Against transformers' own loss, whose number for what does not count is -100; token 100 is the end of an ã."""
+    reader = new_reader(options(llama))
+    assert isinstance(reader, GenerativeReader)
+    passage = Passage("what", ("Peru",), (), ())
+    prompt, answer = reader._prompt(passage), [*reader._ids("Sã"), reader._tokenizer.eos_token_id]
+    assert 100 in answer
+    words = reader._embeddings(torch.tensor([[*prompt, *answer]]))
+    with torch.no_grad():
+        found = reader.loss([ReaderQuestion(passage, (), 1, ReaderTarget(("Sã",)))], None)
+        labels = torch.tensor([[-100] * len(prompt) + answer])
+        torch.testing.assert_close(found, reader.language_model(inputs_embeds=words, labels=labels).loss)
+
+
 @pytest.mark.parametrize("token", [True, False])
 def test_recomputing_gives_the_same_gradients(llama: str, token: bool) -> None:
     found = []
