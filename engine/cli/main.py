@@ -9,7 +9,11 @@ import json
 import os
 import signal
 import sys
+import threading
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -18,6 +22,8 @@ from ..errors import LodestarError, StorageError
 from .terminal import echo, show_warnings, supports_colour
 
 MAX_MESSAGE_CHARS = 1_500
+AGAIN_S = 0.1
+"""After which an interrupt that Python ignored is sent again."""
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 VERBS = {
@@ -148,12 +154,26 @@ def _end(number: int, _frame: object) -> None:
 
 def _call_command() -> object:
     """Call the command; an error during the clean-up after Ctrl-C is raised as the interrupt."""
+    hook = sys.unraisablehook
+    sys.unraisablehook = partial(_repeat_interrupt, hook)
     try:
         return main(standalone_mode=False, color=None if supports_colour() else False)
     except Exception as error:
         if _signals or is_interrupt(error):
             raise KeyboardInterrupt from error
         raise
+    finally:
+        sys.unraisablehook = hook
+
+
+def _repeat_interrupt(hook: Callable[[Any], object], ignored: Any) -> None:
+    """Send an interrupt again that came while an object was put away, where Python ignores what is raised."""
+    if issubclass(ignored.exc_type, KeyboardInterrupt):
+        again = threading.Timer(AGAIN_S, signal.raise_signal, (signal.SIGINT,))
+        again.daemon = True
+        again.start()  # here it would be ignored, too
+    else:
+        hook(ignored)
 
 
 def is_interrupt(error: BaseException | None) -> bool:

@@ -1,5 +1,8 @@
 """An error that comes of Ctrl-C is an interrupt, whatever it is called."""
 
+import sys
+import time
+
 import pytest
 from lodestar.engine.cli import main as cli
 from lodestar.engine.errors import GraphError
@@ -50,3 +53,27 @@ def test_the_command_ends_as_interrupted(
         cli.run()
     assert ended.value.code == 130
     assert capsys.readouterr().err == "lodestar: interrupted\n"
+
+
+class InterruptedWhilePutAway:
+    def __del__(self) -> None:
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_that_python_ignores_comes_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is raised while an object is put away, Python prints and forgets."""
+
+    def verb(**_: object) -> None:
+        InterruptedWhilePutAway()
+        for _ in range(1_000):
+            time.sleep(0.01)
+
+    monkeypatch.setattr(cli, "main", verb)
+    before = sys.unraisablehook
+    with pytest.raises(SystemExit) as ended:
+        cli.run()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "lodestar: interrupted\n"
+    assert sys.unraisablehook is before
