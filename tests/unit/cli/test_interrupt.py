@@ -67,7 +67,7 @@ def test_an_interrupt_that_python_ignores_comes_again(
 
     def verb(**_: object) -> None:
         InterruptedWhilePutAway()
-        for _ in range(1_000):
+        for _each in range(1_000):
             time.sleep(0.01)
 
     monkeypatch.setattr(cli, "main", verb)
