@@ -329,7 +329,7 @@ class ChatEndpoint:
                 raise PromptTooLongError(
                     f"the prompt exceeds the context of {self._name}: lower answerer.tokens, or use a longer context"
                 ) from None
-            if named if error.status_code == _NAMES_AN_OPTION else is_refused and options:
+            if (is_refused and options) or (error.status_code == _NAMES_AN_OPTION and named):
                 unwanted = (named or list(options))[0]
                 if unwanted == "response_format" and _is_schema(options):
                     return _replace_schema(options), bool(named)

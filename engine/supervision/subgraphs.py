@@ -100,11 +100,13 @@ class _Columns:
             "heads": subgraph.heads + self._num_nodes[-1],
             "tails": subgraph.tails + self._num_nodes[-1],
             "relation_of": np.array(
-                [self._relations.setdefault(n, len(self._relations)) for n in subgraph.relations.tolist()]
+                [self._relations.setdefault(n, len(self._relations)) for n in subgraph.relations.tolist()],
+                dtype=np.int64,
             ),
             "is_positive": right,
             "text_of": np.array(
-                [UNNAMED if text is None else self._entities.setdefault(text, len(self._entities)) for text in texts]
+                [UNNAMED if text is None else self._entities.setdefault(text, len(self._entities)) for text in texts],
+                dtype=np.int64,
             ),
             "is_topic": subgraph.is_topic,
             "is_literal": subgraph.is_literal,

@@ -58,7 +58,7 @@ class NameWeights:
     named: float
     unnamed: float
 
-    def added(self, is_named: npt.NDArray[np.bool_], question: Ints) -> Floats:
+    def score(self, is_named: npt.NDArray[np.bool_], question: Ints) -> Floats:
         """Return what is added to each candidate. is_named, question: (num_candidates,)."""
         speaks = np.bincount(question, weights=is_named) > 0
         return np.where(speaks[question], np.where(is_named, self.named, self.unnamed), 0.0)
@@ -118,8 +118,7 @@ class Reader:
         """
         features = tuple(way_features(ways) for _, _, ways in sources)
         num_weighed = sum(self.names_of(name) is None for name, _, _ in sources)
-        question = _find_questions(sources)
-        logits = np.full(len(question), self.bias)
+        logits = np.full(sources[0][2].num_candidates if sources else 0, self.bias)
         best, chains = [], []
         for (name, kind, ways), x in zip(sources, features, strict=True):
             if (names := self.names_of(name)) is None:
@@ -128,7 +127,7 @@ class Reader:
                 logits += each * (mine.share if self.trained else 1 / num_weighed)
             else:
                 _, which = best_ways(x[:, _CHAIN], ways.candidate, ways.num_candidates)
-                logits += names.added(which >= 0, question)
+                logits += names.score(which >= 0, _find_questions(sources))
             best.append(which)
             chains.append(np.append(ways.chain, -1)[which])
         if self.trained:
@@ -212,7 +211,7 @@ def answer_features(read: ReaderScores, order: Ints) -> Floats:
 
 def _find_questions(sources: Sequence[tuple[str, str, SourceChainColumns]]) -> Ints:
     """Return the question of each candidate, (num_candidates,)."""
-    found = np.zeros(sources[0][2].num_candidates if sources else 0, dtype=np.int64)
+    found = np.zeros(sources[0][2].num_candidates, dtype=np.int64)
     for _, _, ways in sources:
         found[ways.candidate] = ways.question[ways.chain]
     return found

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import sys
-import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Lodestar
+from tests.e2e.conftest import Lodestar, show_on_terminal
 from tests.made.smollm import one_thread, smollm
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -84,22 +79,8 @@ def test_an_evaluation_counts_what_it_reads_and_writes(lodestar: Lodestar, tmp_p
 def test_a_terminal_shows_that_it_is_loaded_and_what_it_writes(
     lodestar: Lodestar, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown = b""
-
-    def read(terminal: int) -> None:
-        nonlocal shown
-        with suppress(OSError):  # the end of a terminal is an error
-            while piece := os.read(terminal, 1024):
-                shown += piece
-
-    ours, its = pty.openpty()
-    reading = threading.Thread(target=read, args=(ours,))
-    reading.start()
-    with os.fdopen(its, "w") as stderr:
-        monkeypatch.setattr(sys, "stderr", stderr)
+    with show_on_terminal(monkeypatch) as shown:
         ran = lodestar("ask", "--llm", CAPITAL)
-    reading.join()
-    os.close(ours)
     assert ran.code == 0, shown
     assert f"loading {smollm().name}" in shown.decode()
     assert '"answers"' in shown.decode()

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +16,7 @@ from lodestar import Engine
 from lodestar.engine.errors import UsageError
 from lodestar.engine.neo4j.connection import Connection
 
-from tests.e2e.conftest import Lodestar
+from tests.e2e.conftest import Lodestar, show_on_terminal
 from tests.fakes.scripted_llm import ScriptedLLM, says, streamed
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -42,13 +38,6 @@ def test_an_answer_with_its_paths(lodestar: Lodestar) -> None:
 
 def test_a_terminal_shows_what_a_language_model_writes(lodestar: Lodestar, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LODESTAR_LLM_MODEL", "scripted")
-    shown = b""
-
-    def read(terminal: int) -> None:
-        nonlocal shown
-        with suppress(OSError):  # the end of a terminal is an error
-            while piece := os.read(terminal, 1024):
-                shown += piece
 
     def write() -> Iterator[bytes]:
         for word in ('{"answers": [', '"Lima"', "]}"):
@@ -56,15 +45,9 @@ def test_a_terminal_shows_what_a_language_model_writes(lodestar: Lodestar, monke
             time.sleep(0.5)  # a line is drawn some times a second
         yield b"data: [DONE]\n\n"
 
-    ours, its = pty.openpty()
-    reading = threading.Thread(target=read, args=(ours,))
-    reading.start()
-    with os.fdopen(its, "w") as stderr, ScriptedLLM([streamed(write)]) as llm:
+    with show_on_terminal(monkeypatch) as shown, ScriptedLLM([streamed(write)]) as llm:
         monkeypatch.setenv("LODESTAR_LLM_BASE_URL", llm.base_url)
-        monkeypatch.setattr(sys, "stderr", stderr)
         ran = lodestar("ask", "--llm", CAPITAL)
-    reading.join()
-    os.close(ours)
     assert ran.code == 0, shown
     assert "Lima" in ran.out.splitlines()[1]
     assert '{"answers": ["Lima"' in shown.decode()

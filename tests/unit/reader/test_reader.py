@@ -634,7 +634,7 @@ def test_of_several_sources_each_says_its_part_in_what_was_chosen(
 
 def test_names_of_a_model_add_to_what_they_name_and_take_from_the_rest_of_their_question_alone() -> None:
     named, question = np.array([True, False, False, False]), np.array([0, 0, 1, 1])
-    assert NameWeights(3.0, -1.0).added(named, question).tolist() == [3.0, -1.0, 0.0, 0.0]
+    assert NameWeights(3.0, -1.0).score(named, question).tolist() == [3.0, -1.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize(("source", "more", "less"), [("llm", 1.0, 0.0), ("closed-book", 3.0, -1.0)])
