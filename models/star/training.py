@@ -130,7 +130,7 @@ class _Star:
 
     def evaluate_untrained(self) -> Figures | None:
         """Return the dev figures of the similarity beside the network, if it is what retrieves without a checkpoint."""
-        if not self._config.dual.meaning:
+        if not (self._config.dual.meaning and self._config.dual.similarity):
             return None
         return first_path_figures(
             (example, example.similarity[0])

@@ -16,7 +16,7 @@ from lodestar.engine.training.running import check_disjoint_sets
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.similarity import PEOPLE
 from lodestar.models.star.config import DualOptions, StarConfig
-from lodestar.models.star.dual_training import UNIT, add_similarity
+from lodestar.models.star.dual_training import add_similarity
 from lodestar.models.star.examples import examples_of, mark_remaining_paths, relations_of
 from lodestar.models.star.kind import KIND
 from lodestar.models.star.mined import INVERSE, THROUGH, MinedFile, PathTrie, words_of
@@ -58,8 +58,9 @@ def test_it_is_the_similarity_that_a_search_scores_by(reach: PathTrie, vectors: 
     )
     scorer = SimilarityScorer(words_of(MINING), vectors.encoder, vectors=vectors)
     (scores,) = scorer.score([PathQuery(example.text, (topic,) * len(paths), paths, branching)])
-    assert example.similarity[0] == pytest.approx(UNIT * scores.stop, abs=1e-4)
-    assert example.similarity[1] == pytest.approx(UNIT * scores.extend, abs=1e-4)
+    assert {each.dtype for each in example.similarity} == {np.dtype(np.float32)}
+    assert example.similarity[0] == pytest.approx(10 * scores.stop, abs=1e-4)
+    assert example.similarity[1] == pytest.approx(10 * scores.extend, abs=1e-4)
 
 
 def test_without_the_relations_that_lead_to_its_answers() -> None:
@@ -129,8 +130,8 @@ def test_a_checkpoint_scores_beside_the_similarity_it_learned_beside(tmp_path: P
         scorer = star_scorer(words, StarModel(told), vectors_of)
         (both,) = scorer.score([query])
         (beside,) = SimilarityScorer(words, SentenceEncoder(str(tmp_path / "encoder")), weights=weights).score([query])
-        assert both.stop == pytest.approx(own.stop + 0.5 * UNIT * beside.stop, abs=1e-4)
-        assert both.extend == pytest.approx(own.extend + 0.5 * UNIT * beside.extend, abs=1e-4)
+        assert both.stop == pytest.approx(own.stop + 0.5 * 10 * beside.stop, abs=1e-4)
+        assert both.extend == pytest.approx(own.extend + 0.5 * 10 * beside.extend, abs=1e-4)
         assert scorer.encoding_s > scorer.model.encoding_s > 0
 
 
@@ -227,6 +228,17 @@ def test_the_similarity_beside_it_reads_phrases_only_where_it_learned_so(vectors
     )
     assert np.array_equal(of_old[0], of_old[1])  # type: ignore[arg-type]
     assert not np.array_equal(of_people[0], of_people[1])  # type: ignore[arg-type]
+
+
+def test_without_a_similarity_beside_it_there_is_nothing_untrained_to_be_better_than(tmp_path: Path) -> None:
+    config = StarConfig(
+        scorer="similarity",
+        encoder=str(tiny_encoder(tmp_path / "encoder")),
+        dual=DualOptions(batch_size=3, similarity=0.0, meaning=True),
+        dual_training=TrainingOptions(epochs=1),
+    )
+    learn, choose = meant_sets()
+    assert list(train_sets(KIND, config, [learn], [choose], tmp_path / "star").figures) == ["dual encoder"]
 
 
 def test_a_checkpoint_that_is_not_better_than_none_is_not_written(tmp_path: Path) -> None:
