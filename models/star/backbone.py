@@ -105,7 +105,7 @@ def attend(
     """
     keys = key_map(states)
     logits = torch.einsum("bk,blk->bl", query_map(query), keys) / keys.shape[-1] ** 0.5
-    weights = logits.float().masked_fill(~mask, float("-inf")).softmax(dim=-1)
+    weights = logits.float().masked_fill(~mask, float("-inf")).softmax(dim=1)
     return torch.einsum("bl,bld->bd", weights.to(states.dtype), states), weights
 
 
@@ -220,7 +220,7 @@ def open_pretrained(name: str) -> Backbone:
         model = AutoModel.from_pretrained(location, use_safetensors=True, trust_remote_code=False)
         tokenizer = AutoTokenizer.from_pretrained(location, trust_remote_code=False)
     except (OSError, ValueError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise EncoderUnavailableError(
             f"encoder {name!r} could not be loaded ({reason}): give a folder, or a name that is in the local Hugging "
             "Face cache or on the hub"
@@ -249,28 +249,19 @@ def open_stored_backbone(name: str, folder: Path) -> Backbone:
     plain, tokenizer_of_file = _plain_config(folder), plain_tokenizer(folder)
     if plain is not None and tokenizer_of_file is not None:
         return Backbone(name, Bert(plain), tokenizer_of_file)
-    from transformers import AutoConfig, AutoTokenizer
+    from transformers import AutoConfig, AutoModel, AutoTokenizer
 
     config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    return Backbone(name, _model(config), tokenizer)
+    opening: Any = AutoModel
+    model: nn.Module = opening.from_config(config, trust_remote_code=False)
+    return Backbone(name, model, tokenizer)
 
 
 def _plain_config(folder: Path) -> SimpleNamespace | None:
     """Return a folder's configuration if `Bert` supports it."""
     config = SimpleNamespace(**json.loads((folder / "config.json").read_text(encoding="utf-8")))
     return config if is_plain(config) else None
-
-
-def _model(config: Any) -> nn.Module:
-    """Return the network of a configuration; transformers' own, which is slow to import, only if needed."""
-    if is_plain(config):
-        return Bert(config)
-    from transformers import AutoModel
-
-    model: Any = AutoModel
-    made: nn.Module = model.from_config(config, trust_remote_code=False)
-    return made
 
 
 def write_backbone_description(backbone: Backbone, folder: Path) -> None:

@@ -101,7 +101,7 @@ def batches_of_files(keys: Iterable[Key], size: int, chance: random.Random) -> l
     return batches
 
 
-def path_words(mention: str, hops: Sequence[Hop], num_phrases: int = 0) -> str:
+def path_words(mention: str, hops: Sequence[Hop], num_phrases: int) -> str:
     """Return a path's words for the cross-attentive scorer: the topic entity, then hop by hop."""
     return ", ".join([mention, *(verbalise_hop(hop, num_phrases) for hop in hops)])
 

@@ -233,7 +233,7 @@ class PoolObjective(FileBatchObjective[nn.Module]):
         if self._weights:
             rows = [(path, True) for path in pool.positives.paths] + [(path, False) for path in negatives.paths]
             weights = torch.tensor([self._weights[key[0], int(p), right] for p, right in rows]).to(logits)
-        is_positive = torch.arange(len(logits), device=logits.device) < num_positives
+        is_positive = torch.arange(len(logits)).to(logits.device) < num_positives
         scores = self.reader.score(logits, self.options.temperature)
         return path_weighted_contrastive_loss(scores, is_positive, weights, self.options.temperature, shares)
 

@@ -197,11 +197,11 @@ ENOUGH_F1 = 0.5
 
 def mark_remaining_paths(example: QuestionExample, table: PathTable) -> Bools:
     """Return which of the reachable paths do not use these relations, (num_reachable,)."""
-    least = min(ENOUGH_F1, float(example.f1.max(initial=0.0)))
+    least = min(ENOUGH_F1, float(example.f1.max()))
     right = example.positive | ((example.f1 >= least) & example.is_right)
     paths = [table.written[path] for path in example.reachable.paths.tolist()]
     taken_out = {relation for row in np.flatnonzero(right).tolist() for relation in relations_of(paths[row])}
-    return np.array([taken_out.isdisjoint(relations_of(path)) for path in paths], dtype=np.bool_)
+    return np.array([taken_out.isdisjoint(relations_of(path)) for path in paths])
 
 
 def relations_of(hops: Hops) -> set[str]:

@@ -204,7 +204,7 @@ def _check_question(question: MinedQuestion, mining: MinedFileOrigin, known: set
     paths: list[AnswerPath | NegativePath] = [*question.paths, *question.negatives]
     if not all(path.hops and 0 <= path.topic < len(question.topics) for path in paths):
         raise ValueError("a path has hops and leaves a topic of its question")
-    longest = max(max((len(path.hops) for path in paths), default=0), *map(_depth, question.reach))
+    longest = max([*(len(path.hops) for path in paths), *map(_depth, question.reach)])
     if longest > mining.max_hop + 1:  # a wrong path may be one hop longer
         raise ValueError(f"a path has at most {mining.max_hop + 1} hops, found {longest:,}")
     hops = {hop for path in paths for hop in path.hops}.union(*map(_hops_of, question.reach)) - known

@@ -27,9 +27,9 @@ def path_weights(paths: Sequence[PathT], w_min: float, w_max: float) -> Mapping[
     """
     counts = Counter(paths)
     raw = {path: len(paths) / count for path, count in counts.items()}
-    least, most = min(raw.values(), default=0.0), max(raw.values(), default=0.0)
-    if least == most:
+    if len(set(raw.values())) < 2:
         return dict.fromkeys(raw, w_max)
+    least, most = min(raw.values()), max(raw.values())
     return {path: w_min + (w_max - w_min) * (value - least) / (most - least) for path, value in raw.items()}
 
 
@@ -45,9 +45,7 @@ def compute_target_shares(example: QuestionExample, positives: Positives, any_we
     question's paths, only these count, equally.
     """
     if positives == "single":
-        raw = np.zeros(len(example.reachable), dtype=np.float32)
-        if example.first_shortest >= 0:
-            raw[example.first_shortest] = 1.0
+        raw = (np.arange(len(example.reachable)) == example.first_shortest).astype(np.float32)
     elif positives == "hard":
         raw = example.positive.astype(np.float32)
     else:
@@ -85,7 +83,7 @@ def first_path_figures(ranked: Iterable[tuple[QuestionExample, Floats]]) -> Figu
     }
 
 
-MIXES = tuple(round(0.05 * step, 2) for step in range(21))
+MIXES = tuple(step / 20 for step in range(21))
 
 Rows = npt.NDArray[np.int64]
 
@@ -97,7 +95,7 @@ def blend_scores(stop: Floats, cross: Floats, mix: float) -> Floats:
 
 def mix_shortlist_scores(stop: Floats, cross: Floats, rows: Rows, mix: float) -> Floats:
     """Return the scores of all paths. stop: (num_paths,). cross: (num_shortlisted,), of the paths at `rows`. mix: λ."""
-    scores = np.asarray(stop, dtype=np.float32).copy()
+    scores = stop.copy()
     scores[rows] = blend_scores(stop[rows], cross, mix)
     lower_other_scores(scores, rows)
     return scores

@@ -83,12 +83,11 @@ class DualEncoder(nn.Module):
     def encode(self, texts: TextBatch) -> Tensor:
         """Return the mean of each text's hidden states at unit length, (num_texts, dimension)."""
         hidden = hidden_states(self.encoder, texts.ids, texts.mask, self.precision)
-        mask = texts.mask[..., None].float()
-        return normalize((hidden * mask).sum(dim=1) / mask.sum(dim=1))
+        return normalize(torch.einsum("bld,bl->bd", hidden, texts.mask.float()))  # the sum has the mean's direction
 
     def step(self, before: Tensor, hop: Tensor) -> Tensor:
         """Return the states of paths extended by one hop; all (num_paths, dimension)."""
-        change = self.compose(torch.cat([before, hop, before * hop], dim=-1))
+        change = self.compose(torch.cat([before, hop, before * hop], dim=1))
         return normalize(normalize(before + hop) + change)
 
     def paths(self, hops: Tensor, levels: Sequence[PathLevel]) -> PathStates:
@@ -99,7 +98,7 @@ class DualEncoder(nn.Module):
             last = hops[torch.from_numpy(level.hops).to(hops.device)]
             parents = torch.from_numpy(level.parents).to(hops.device)
             found.append(last if depth == 1 else self.step(found[-1][parents], last))
-            lengths.append(torch.full((len(last),), depth, device=hops.device))
+            lengths.append(torch.full_like(parents, depth))
         return PathStates(torch.cat(found), torch.cat(lengths))
 
     def encode_prefixes(self, states: Tensor) -> Tensor:
@@ -118,8 +117,8 @@ class DualEncoder(nn.Module):
         paths = self.paths(hops, batch.levels)
         cost = self.hop_costs(questions, paths.num_hops[batch.paths])
         scale = self.log_scale.exp()
-        stop = scale * (paths.states[batch.paths] * questions).sum(dim=-1) + cost
-        extend = scale * (self.encode_prefixes(paths.states)[batch.paths] * questions).sum(dim=-1) + cost
+        stop = scale * (paths.states[batch.paths] * questions).sum(dim=1) + cost
+        extend = scale * (self.encode_prefixes(paths.states)[batch.paths] * questions).sum(dim=1) + cost
         return stop, extend
 
 
@@ -187,11 +186,11 @@ class CrossAttentiveScorer(nn.Module):
         """Return the logits of s, (num_pairs,), and the attention behind them."""
         text = batch.text
         hidden = hidden_states(self.encoder, text.ids, text.mask, self.precision)
-        row = torch.arange(len(hidden), device=hidden.device)
+        row = torch.arange(len(hidden)).to(hidden.device)
         question, path = hidden[row, batch.question_at], hidden[row, batch.path_at]
         from_question, question_weights = attend(question, hidden, batch.is_question, self.query_map, self.key_map)
         from_path, path_weights = attend(path, hidden, batch.is_path, self.query_map, self.key_map)
-        joined = torch.cat([hidden[:, 0], question + from_question, path + from_path], dim=-1)
+        joined = torch.cat([hidden[:, 0], question + from_question, path + from_path], dim=1)
         logits = self.feed_forward(joined)[:, 0].float()
         return logits, SpecialTokenAttention(question_weights, path_weights)
 

@@ -163,8 +163,7 @@ class StarModel:
         return self.checkpoint.dual.encode(texts.to(self._device))
 
     def _text(self, text: str) -> Tensor:
-        if text not in self._texts:
-            self._encode_texts([text])
+        self._encode_texts([text])
         return self._texts[text]
 
     def dual(self, question: str, paths: Sequence[HopSequence]) -> tuple[Floats, Floats]:
@@ -177,7 +176,7 @@ class StarModel:
 
             def scored(some: Sequence[HopSequence]) -> Tensor:
                 states = torch.stack([composed[path] for path in some])
-                num_hops = torch.tensor([len(path) for path in some], device=self._device)
+                num_hops = torch.tensor([len(path) for path in some]).to(self._device)
                 cost = network.hop_costs(vector.expand(len(some), -1), num_hops)
                 stop = scale * (states @ vector) + cost
                 extend = scale * (network.encode_prefixes(states) @ vector) + cost
@@ -191,8 +190,8 @@ class StarModel:
 
         Equal pairs are computed once.
         """
-        network, texts = self.checkpoint.cross, self.checkpoint.cross_texts
-        if network is None or texts is None or not pairs:
+        texts = self.checkpoint.cross_texts
+        if texts is None or not pairs:
             return np.zeros(len(pairs), dtype=np.float32)
         read = [
             (question, path_words(mention, path, self.checkpoint.description.phrases))
@@ -214,8 +213,9 @@ class StarModel:
     def attention(self, question: str, mention: str, path: HopSequence) -> PairAttention:
         """Return the attention of the cross-attentive scorer; raise `ValueError` if the checkpoint has none."""
         network, texts = self.checkpoint.cross, self.checkpoint.cross_texts
-        if network is None or texts is None:
+        if network is None:
             raise ValueError("the checkpoint has no cross-attentive scorer")
+        assert texts
         tokens, at = texts.pair(question, path_words(mention, path, self.checkpoint.description.phrases))
         batch = texts.pairs([(tokens, at)])
         with torch.inference_mode():

@@ -96,7 +96,7 @@ class CachedTokenizer:
     def batch(self, texts: Sequence[Tokens]) -> TextBatch:
         """Return the texts padded to the longest."""
         length = max(map(len, texts))
-        ids = torch.full((len(texts), length), self._padding, dtype=torch.long)
+        ids = torch.full((len(texts), length), self._padding)
         mask = torch.zeros((len(texts), length), dtype=torch.bool)
         for row, tokens in enumerate(texts):
             ids[row, : len(tokens)] = torch.tensor(tokens)
