@@ -18,7 +18,8 @@ from lodestar.engine.settings import Settings
 from lodestar.models.mined import MinedFileError
 from lodestar.models.star.config import StarDescription
 from lodestar.models.star.examples import examples_of
-from lodestar.models.star.mined import MinedFile, is_mined, read_mined_file
+from lodestar.models.star.kind import KIND
+from lodestar.models.star.mined import MinedFile, is_mined, read_mined_file, write_mined_file
 from lodestar.models.star.networks import DualEncoder
 from lodestar.models.star.scoring import Network, read_checkpoint
 from lodestar.models.training.checkpoint import write_checkpoint
@@ -34,6 +35,9 @@ def test_examples_are_what_can_be_walked_with_what_each_path_is_worth(tmp_path: 
     assert len(asked.reachable) == 9
     assert asked.masked == ("What is the capital of ?",)
     assert asked.f1.tolist() == pytest.approx([1, 0, 0, 0, 0, 0, 0, 1 / 3, 0])
+    assert asked.precision.tolist() == [1, 0, 0, 0, 0, 0, 0, 0.25, 0]
+    assert asked.recall.tolist() == [1, 0, 0, 0, 0, 0, 0, 0.5, 0]
+    assert asked.f1.dtype == "float32"
     assert asked.positive.tolist() == [True] + [False] * 8
     assert (asked.first_shortest, asked.has_gold, len(asked.negatives)) == (0, False, 3)
     packed, plain = mined_file(tmp_path / "a.jsonl.gz"), mined_file(tmp_path / "a.jsonl")
@@ -52,6 +56,21 @@ def test_an_answer_path_that_mining_cut_counts_for_nothing_and_those_after_it_do
     assert found.first_shortest == 0
 
 
+def test_the_first_shortest_path_to_an_answer_is_marked_and_any_path_of_an_annotator() -> None:
+    (asked, _) = questions(0, 1)
+    right, partly = asked.paths
+    also = replace(right, hops=("currency_used",), gold=True)
+    (found,) = examples_of(MinedFile(MINING, (replace(asked, paths=(partly, right, also)),), "3" * 64)).examples
+    assert (found.first_shortest, found.has_gold) == (0, True)
+
+
+def test_a_question_without_wrong_paths_has_no_negatives() -> None:
+    (asked, _) = questions(0, 1)
+    (found,) = examples_of(MinedFile(MINING, (replace(asked, negatives=()),), "3" * 64)).examples
+    assert len(found.negatives) == 0
+    assert found.negatives.paths.dtype == "int64"
+
+
 def test_a_mined_file_is_told_from_others(tmp_path: Path) -> None:
     for content in (b"", b"{}\n", b"[1]\n", b'{"id": "1", "question": "?"}\n', b"\x1f\x8bnothing"):
         (tmp_path / "other.jsonl.gz").write_bytes(content)
@@ -63,6 +82,22 @@ def test_a_mined_file_is_told_from_others(tmp_path: Path) -> None:
 
 def changed(record: dict[str, Any], **values: Any) -> str:
     return json.dumps(record | values)
+
+
+def deep(num_hops: int) -> dict[str, Any]:
+    return {"capital": {}, "borders": deep(num_hops - 1)} if num_hops else {}
+
+
+def test_a_mined_question_may_lack_paths_at_one_of_its_topics_and_have_one_hop_more_than_a_search(
+    tmp_path: Path,
+) -> None:
+    asked = questions(0, 1)[0]
+    two = replace(asked, topics=asked.topics * 2, reach=(deep(3), {}), paths=(), negatives=())
+    one = replace(asked, negatives=(replace(asked.negatives[0], hops=("borders",) * 3),))
+    write_mined_file(tmp_path / "mined.jsonl", replace(MINING, max_hop=8), [two, one])
+    assert read_mined_file(tmp_path / "mined.jsonl").questions == (two, one)
+    write_mined_file(tmp_path / "mined.jsonl", MINING, [two, one])
+    assert read_mined_file(tmp_path / "mined.jsonl").questions == (two, one)
 
 
 def test_what_is_wrong_with_a_mined_file_is_told_with_its_line(tmp_path: Path) -> None:
@@ -83,6 +118,9 @@ def test_what_is_wrong_with_a_mined_file_is_told_with_its_line(tmp_path: Path) -
         (2, changed(second, reach=[{"capital": {"treaty → ^member": {}}}])): "no words for member",
         (2, changed(second, reach=[*second["reach"], {}])): "the paths from each of its topics",
         (2, changed(second, negatives=[{**wrong_path, "hops": ["spouse"]}])): "no words for spouse",
+        (1, changed(first, max_hop=9)): "max_hop",
+        (2, changed(second, negatives=[{**wrong_path, "hops": ["borders"] * 4}])): "at most 3 hops, found 4",
+        (2, changed(second, paths=[], negatives=[], reach=[deep(4)])): "at most 3 hops, found 4",
         (2, changed(second, reach=[])): "the paths from each of its topics",
         (2, changed(second, reach=[{}])): "the paths from each of its topics",
     }
@@ -127,12 +165,38 @@ def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
     )
     assert found.cross is not None
     assert not found.dual.training
+    assert not found.cross.training
     for name, network in (("dual", found.dual), ("cross", found.cross)):
         stored = load_file(folder / name / "model.safetensors")
         assert set(stored) == set(network.state_dict())
         assert all(torch.equal(tensor, stored[key]) for key, tensor in network.state_dict().items())
     assert read_checkpoint(write_tiny_checkpoint(tmp_path / "other", scorer="similarity")).cross is None
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "star"]
+
+
+def test_encoders_are_of_the_precision_that_is_asked_and_what_is_above_them_is_exact(tmp_path: Path) -> None:
+    found = read_checkpoint(write_tiny_checkpoint(tmp_path), precision=torch.bfloat16)
+    for network in (found.dual, found.cross):
+        assert network is not None
+        own = [each.dtype for name, each in network.named_parameters() if not name.startswith("encoder.")]
+        assert {each.dtype for each in network.encoder.parameters()} == {torch.bfloat16}
+        assert set(own) == {torch.float32}
+
+
+@pytest.mark.parametrize("any_graph", [False, True])
+@pytest.mark.parametrize("num_graphs", [1, 2])
+def test_the_card_says_what_graphs_a_checkpoint_is_for(any_graph: bool, num_graphs: int, tmp_path: Path) -> None:
+    described = load_description(write_tiny_checkpoint(tmp_path, any_graph=any_graph), StarDescription)[0]
+    graphs = tuple(replace(described.train[0], graph=str(number) * 64) for number in range(num_graphs))
+    _, use = KIND.about(replace(described, train=graphs))
+    assert ("on the graph it was trained on." in use) is not any_graph
+    assert (f"It was trained on {'one graph' if num_graphs == 1 else '2 graphs'};" in use) is any_graph
+
+
+def test_without_a_cross_attentive_scorer_there_is_no_weight_for_it(tmp_path: Path) -> None:
+    described = load_description(write_tiny_checkpoint(tmp_path, scorer="similarity"), StarDescription)[0]
+    with pytest.raises(ValueError, match=r"mix: expected 0 for the scorer similarity, found 0\.5"):
+        replace(described, mix=0.5)
 
 
 def test_no_file_of_a_checkpoint_is_a_pickle(tmp_path: Path) -> None:

@@ -11,11 +11,12 @@ import pytest
 import torch
 from lodestar.models.similarity import GAP
 from lodestar.models.star.backbone import attend
-from lodestar.models.star.batches import batches_of_files, part_of
+from lodestar.models.star.batches import batches_of_files, cross_batch, part_of, split_batches
 from lodestar.models.star.cross_training import pool_of
 from lodestar.models.star.dual_training import iterate_continuations
 from lodestar.models.star.examples import ROOT, Candidates, PathTable
 from lodestar.models.star.mixing import (
+    MIXES,
     best_mix,
     compute_target_shares,
     first_path_figures,
@@ -23,11 +24,13 @@ from lodestar.models.star.mixing import (
     path_weights,
 )
 from lodestar.models.star.networks import listwise_loss, path_weighted_contrastive_loss
+from lodestar.models.star.texts import CachedTokenizer
 from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training.trainer import PENALTY, fit_calibration
 from torch import nn
 
 from tests.made.mined_examples import example, example_set
+from tests.made.tiny_checkpoint import tiny_backbone
 
 ROWS = {"capital": 0, "capital back": 1, "currency": 3, "borders": 5, "borders capital": 6, "borders borders": 7}
 """Where some reachable paths of `example` stand."""
@@ -132,6 +135,26 @@ def test_a_batch_is_of_one_file_and_both_batches_and_their_examples_are_shuffled
     assert all(batch != sorted(batch) for batch in batches)
 
 
+def test_texts_of_similar_length_are_read_together() -> None:
+    texts = CachedTokenizer(tiny_backbone().tokenizer)
+    many = ["what " * number for number in (9, 1, 8, 2, 7, 3, 6, 4, 5)]
+    parts, rows = split_batches(texts, many, parts=3)
+    assert [part.mask.sum(dim=1).tolist() for part in parts] == [
+        [3, 4, 5],
+        [6, 7, 8],
+        [9, 10, 11],
+    ]  # and [CLS] and [SEP]
+    assert rows.tolist() == [8, 0, 7, 1, 6, 2, 5, 3, 4]
+    assert len(split_batches(texts, many)[0]) == 6
+
+
+@pytest.mark.parametrize(("num_pairs", "sizes"), [(0, []), (1, [1]), (32, [32]), (33, [17, 16]), (65, [22, 22, 21])])
+def test_pairs_are_read_in_parts_of_at_most_32(num_pairs: int, sizes: list[int]) -> None:
+    texts = CachedTokenizer(tiny_backbone().tokenizer)
+    pairs = [("what is it", "lima " * (number % 7)) for number in range(num_pairs)]
+    assert [len(part) for part in cross_batch(texts, pairs).parts] == sizes
+
+
 def test_the_best_mix_is_the_smallest_of_equal_ones() -> None:
     asked = example()
     stop = np.zeros(len(asked.reachable), dtype=np.float32)
@@ -167,6 +190,7 @@ def test_shares_by_the_way_positives_are_chosen() -> None:
     assert by_f1[[0, 7]].tolist() == pytest.approx([1.1 / (1.1 + 1 / 3 + 0.1), (1 / 3 + 0.1) / (1.1 + 1 / 3 + 0.1)])
     assert np.flatnonzero(by_f1).tolist() == [0, 7]
     assert compute_target_shares(asked, "hard", 0.1).tolist() == [1.0] + [0.0] * 8
+    assert compute_target_shares(asked, "single", 0.1).tolist() == [1.0] + [0.0] * 8
     assert compute_target_shares(replace(asked, first_shortest=7), "single", 0.1).tolist() == [0.0] * 7 + [1.0, 0.0]
     assert not compute_target_shares(replace(asked, first_shortest=-1), "single", 0.1).any()
     assert not compute_target_shares(replace(asked, positive=np.zeros(9, dtype=np.bool_)), "hard", 0.1).any()
@@ -184,6 +208,10 @@ def test_paths_of_an_annotator_are_the_positives_whatever_their_ends() -> None:
     ]
 
 
+def test_mixes_are_the_twentieths_from_the_one_network_alone_to_the_other_alone() -> None:
+    assert (len(MIXES), MIXES[0], MIXES[3], MIXES[-1]) == (21, 0.0, 0.15, 1.0)
+
+
 def test_promises_are_what_lies_beyond() -> None:
     examples = example_set(0, 1)
     asked = examples.examples[0]
@@ -193,6 +221,7 @@ def test_promises_are_what_lies_beyond() -> None:
     assert rows.tolist() == [0, 3, 5, 8]  # the paths of one hop
     # beyond capital: its way back, 0.1; beyond borders: 0.2 + 0.3; of 0.6 in all
     assert beyond.tolist() == pytest.approx([1 / 6, 0.0, 5 / 6, 0.0])
+    assert beyond.dtype == np.float32
     assert list(iterate_continuations(examples.table, asked.reachable, np.eye(9, dtype=np.float32)[0])) == []
     nothing = asked.reachable.at(np.zeros(0, dtype=np.int64))
     assert list(iterate_continuations(examples.table, nothing, shares[:0])) == []
@@ -250,6 +279,8 @@ def test_the_pool_has_the_best_positives_and_never_a_path_to_an_answer_as_negati
     assert {len(each) for each in drawn} == {2}
     assert set.union(*drawn) == set(asked.negatives.paths.tolist())  # whatever kind comes first in the file
     assert (pools[0].positives.paths.tolist(), pools[0].shares.tolist()) == ([asked.reachable.paths[0]], [1.0])
+    without = replace(asked, negatives=asked.negatives.at(np.zeros(0, dtype=np.int64)))
+    assert len(pool_of(without, shares, "hard", stop, chance=random.Random(1), **kwargs).negatives) == 0
 
 
 def test_a_pool_takes_the_first_of_paths_that_are_alike() -> None:

@@ -27,12 +27,12 @@ RELATIONS = tuple(RelationWords("country", (text,)) for text in ("capital", "cur
 PAIR = RelationExample("Which currency do they use?", (1, 3))
 
 
-def dual_objective(**options: float) -> DualObjective:
+def dual_objective(*, num_pairs: int = 2, **options: float) -> DualObjective:
     backbone = tiny_backbone()
     network = DualEncoder(backbone).eval()
     learned(network)
     train = [example_set(0, 2)]
-    pairs = RelationExampleSet("some", "4" * 64, RELATIONS, (PAIR,))
+    pairs = RelationExampleSet("some", "4" * 64, RELATIONS, (PAIR,) * num_pairs)
     settings = replace(DualOptions(batch_size=4), **options)  # type: ignore[arg-type]
     return DualObjective(network, CachedTokenizer(backbone.tokenizer), train, [], settings, TrainingOptions(), pairs)
 
@@ -64,6 +64,14 @@ def test_the_pair_loss_is_the_cross_entropy_of_the_pairs_relations() -> None:
         added = loss_of(dual_objective(pair_weight=2.0)) - loss_of(dual_objective(pair_weight=0.0))
         likely = fit(dual_objective())
     assert added.item() == pytest.approx(-2 * (likely[1].log() + likely[3].log()).item() / 2, rel=1e-3)
+
+
+def test_without_pairs_or_any_of_them_in_a_batch_the_loss_is_of_the_paths_alone() -> None:
+    with torch.no_grad():
+        alone = loss_of(dual_objective(pair_weight=0.0)).item()
+        assert loss_of(dual_objective(num_pairs=0)).item() == pytest.approx(alone)
+        assert loss_of(dual_objective(pair_batch=0)).item() == pytest.approx(alone)
+        assert loss_of(dual_objective()).item() != pytest.approx(alone)
 
 
 def test_a_step_against_the_pair_loss_raises_the_pairs_relations() -> None:

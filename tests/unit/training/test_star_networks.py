@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import lodestar.models.star.scoring as scoring
@@ -39,10 +41,11 @@ from lodestar.models.star.examples import ExampleSet, RelationExample, RelationE
 from lodestar.models.star.mined import AnswerPath, MinedFile
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.scoring import Checkpoint, HopSequence, StarModel, read_checkpoint
-from lodestar.models.star.texts import MAX_PATH_TOKENS, MAX_QUESTION_TOKENS, CachedTokenizer
+from lodestar.models.star.texts import CachedTokenizer, TextBatch
 from lodestar.models.text.encoders import EncoderUnavailableError
 from lodestar.models.text.verbalise import DirectedRelation, RelationWords
 from lodestar.models.training.objective import Objective, TrainingOptions
+from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
 from transformers import AutoConfig, AutoTokenizer, BertConfig, BertTokenizer
@@ -148,7 +151,100 @@ def test_a_tokenizer_without_one_of_the_special_tokens_is_left_to_transformers(t
     assert plain_tokenizer(tmp_path) is None
 
 
-@pytest.mark.parametrize("change", [{"hidden_act": "relu"}, {"is_decoder": True}, {"model_type": "roberta"}])
+def test_a_stored_tokenizer_neither_cuts_nor_pads_whatever_its_file_says(tmp_path: Path) -> None:
+    write_backbone_description(tiny_backbone(), tmp_path)
+    file = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    file.enable_truncation(8)
+    file.enable_padding(length=16)
+    file.save(str(tmp_path / "tokenizer.json"))
+    config = json.loads((tmp_path / "tokenizer_config.json").read_text(encoding="utf-8"))
+    written = config | {"cls_token": {"content": "[CLS]", "special": True}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(written), encoding="utf-8")
+    texts = CachedTokenizer(open_stored_backbone("tiny", tmp_path).tokenizer)
+    assert [len(texts.tokens("what " * number)) for number in (1, 20)] == [1, 20]
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json"])
+def test_a_tokenizer_of_another_form_is_left_to_transformers(name: str, tmp_path: Path) -> None:
+    write_backbone_description(tiny_backbone(), tmp_path)
+    (tmp_path / name).unlink()
+    assert plain_tokenizer(tmp_path) is None
+
+
+def test_an_encoder_is_told_not_to_start_threads_for_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tiny_encoder(tmp_path / "tiny")
+    for opens in (lambda: open_pretrained(str(folder)), lambda: open_stored_backbone("tiny", folder)):
+        monkeypatch.setenv("TOKENIZERS_PARALLELISM", "")
+        monkeypatch.delenv("TOKENIZERS_PARALLELISM")
+        opens()  # type: ignore[no-untyped-call]
+        assert os.environ["TOKENIZERS_PARALLELISM"] == "false"
+
+
+@pytest.mark.parametrize(("said", "reason"), [("gone\nand more", "gone"), ("", "OSError")])
+def test_why_an_encoder_is_not_loaded_is_said_in_a_line(
+    said: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(said)
+
+    monkeypatch.setattr(AutoTokenizer, "from_pretrained", fail)
+    with pytest.raises(EncoderUnavailableError, match=rf"could not be loaded \({reason}\): give a folder"):
+        open_pretrained(str(tiny_encoder(tmp_path / "tiny")))
+
+
+@pytest.mark.parametrize("precision", [None, torch.bfloat16, torch.float16])
+def test_hidden_states_are_computed_in_the_precision_that_is_asked(precision: torch.dtype | None) -> None:
+    layer, ids = nn.Linear(4, 4), torch.ones(2, 3, dtype=torch.long)
+    seen: list[torch.dtype] = []
+
+    def network(input_ids: Tensor, attention_mask: Tensor) -> SimpleNamespace:
+        states = layer(torch.ones(*input_ids.shape, 4)) * attention_mask[..., None]
+        seen.append(states.dtype)
+        return SimpleNamespace(last_hidden_state=states)
+
+    found = hidden_states(network, ids, ids.bool(), precision)  # type: ignore[arg-type]
+    assert (seen, found.dtype) == ([precision or torch.float32], torch.float32)
+
+
+class BareTokenizer:
+    """Has none of the special tokens of BERT, and notes what it is asked."""
+
+    cls_token_id = sep_token_id = pad_token_id = unk_token_id = None
+    bos_token_id, eos_token_id = 7, 8
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, dict[str, object]]] = []
+
+    def __call__(self, text: str, **options: object) -> dict[str, list[int]]:
+        self.asked.append((text, options))
+        return {"input_ids": [len(word) for word in text.split()]}
+
+    def convert_tokens_to_ids(self, token: str) -> int:
+        return {QUESTION: 91, PATH: 92, END: 93}[token]
+
+    def convert_ids_to_tokens(self, ids: list[int]) -> list[str]:
+        return [str(each) for each in ids]
+
+
+def test_a_tokenizer_without_tokens_of_bert_has_others_in_their_place_and_reads_a_text_once() -> None:
+    bare = BareTokenizer()
+    texts = CachedTokenizer(bare)
+    batch = texts.batch([texts.encode_single(each) for each in ("a bc", "", "a bc")])
+    assert batch.ids.tolist() == [[7, 1, 2, 8], [7, 8, 8, 0], [7, 1, 2, 8]]
+    assert texts.pair("a bc", "def")[0] == (7, 91, 1, 2, 8, 92, 3, 93, 8)
+    options = {"add_special_tokens": False, "verbose": False}
+    assert bare.asked == [(text, options) for text in ("a bc", "", "def")]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"hidden_act": "relu"},
+        {"is_decoder": True},
+        {"model_type": "roberta"},
+        {"position_embedding_type": "relative_key"},
+    ],
+)
 def test_another_encoder_is_left_to_transformers(change: dict[str, object]) -> None:
     config = BertConfig()
     assert is_plain(config)
@@ -239,11 +335,11 @@ def test_a_pair_is_laid_out_as_the_paper_says(texts: CachedTokenizer) -> None:
 
 def test_long_texts_are_cut_and_keep_the_layout(texts: CachedTokenizer) -> None:
     tokens, at = texts.pair("what " * 500, "capital " * 500)
-    assert at == MAX_QUESTION_TOKENS + 3
-    assert len(tokens) == at + 1 + MAX_PATH_TOKENS + 2
+    assert at == 67
+    assert len(tokens) == 67 + 1 + 96 + 2
     batch = texts.pairs([(tokens, at)])
-    assert (int(batch.is_question.sum()), int(batch.is_path.sum())) == (MAX_QUESTION_TOKENS, MAX_PATH_TOKENS + 1)
-    assert len(texts.encode_single("what " * 500)) == MAX_QUESTION_TOKENS + 2
+    assert (int(batch.is_question.sum()), int(batch.is_path.sum())) == (64, 97)
+    assert len(texts.encode_single("what " * 500)) == 66
 
 
 def test_a_text_without_a_token_counts_as_an_unknown_one(texts: CachedTokenizer) -> None:
@@ -264,8 +360,13 @@ def test_the_special_tokens_begin_as_the_mean_of_all_others(tmp_path: Path) -> N
     assert len(embeddings) == len(found.tokenizer) == size + 3
     assert found.tokenizer.convert_tokens_to_ids([QUESTION, PATH, END]) == [size, size + 1, size + 2]
     assert torch.allclose(embeddings[size:], embeddings[:size].mean(dim=0).expand(3, -1), atol=1e-6)
-    again = open_pretrained(str(tiny_encoder(tmp_path / "knows them")))
+    knows = tiny_encoder(tmp_path / "knows them")
+    again = open_pretrained(str(knows))
     assert len(again.tokenizer) == len(tiny_backbone().tokenizer)
+    again.model.resize_token_embeddings(len(again.tokenizer) + 5, mean_resizing=False)  # type: ignore[operator]
+    again.model.save_pretrained(knows)  # type: ignore[operator]
+    wide = open_pretrained(str(knows)).model.get_input_embeddings()  # type: ignore[operator]
+    assert len(wide.weight) == len(again.tokenizer) + 5
 
 
 def test_the_dual_encoder_against_its_formula(dual: DualEncoder, texts: CachedTokenizer) -> None:
@@ -300,6 +401,14 @@ def test_the_dual_encoder_against_its_formula(dual: DualEncoder, texts: CachedTo
             )
             expected = scale * cosine_similarity(question, encode_prefixes, 0) + cost
             assert float(extend[row]) == pytest.approx(float(expected), abs=1e-4)
+
+
+def test_what_is_composed_begins_as_the_sum_of_its_parts() -> None:
+    network = DualEncoder(tiny_backbone())
+    before, hop = normalize(torch.randn(3, 32)), normalize(torch.randn(3, 32))
+    with torch.inference_mode():
+        torch.testing.assert_close(network.step(before, hop), normalize(before + hop))
+        torch.testing.assert_close(network.encode_prefixes(before), before)
 
 
 def test_the_cross_attentive_scorer_against_its_formula(cross: CrossAttentiveScorer, texts: CachedTokenizer) -> None:
@@ -554,6 +663,35 @@ def test_the_hardest_negatives_are_taken_anew_each_epoch_and_come_back_with_the_
         assert losses[0] == losses[1]
 
 
+def two_files(options: PoolTrainingOptions) -> PoolObjective:
+    """Of two files of unlike questions."""
+    train = [example_set(0, 1), example_set(3, 5)]
+    stop = [[np.zeros(len(each.reachable), dtype=np.float32) for each in examples.examples] for examples in train]
+    network = CrossAttentiveScorer(tiny_backbone())
+    learned(network)
+    texts = CachedTokenizer(tiny_backbone().tokenizer)
+    return PoolObjective(network, CrossCandidateScorer(), texts, train, [], stop, [], options, TrainingOptions())
+
+
+def test_the_hardest_negatives_are_of_the_questions_of_each_file() -> None:
+    objective = two_files(replace(BY_F1, num_negatives=2))
+    objective.begin(1)
+    state = objective.state()
+    assert sorted(state["keys"].tolist()) == [[0, 0], [0, 1], [1, 0], [1, 1], [1, 2], [1, 3]]
+    for (number, at), rows in zip(state["keys"].tolist(), state["rows"].tolist(), strict=True):
+        examples = objective.train[number]
+        asked = examples.examples[at]
+        (scores,) = objective.score(examples, [(asked, asked.reachable.at(np.flatnonzero(~asked.is_right)))])
+        assert rows == np.argsort(-scores)[:2].tolist()
+
+
+@pytest.mark.parametrize("change", [{"rescore": False}, {"negatives": "hard", "num_negatives": 3}])
+def test_no_negatives_are_chosen_anew_where_none_should_be_or_all_are_trained_on(change: dict[str, Any]) -> None:
+    objective = two_files(replace(BY_F1, **{"num_negatives": 2, **change}))
+    objective.begin(1)
+    assert objective.state() == {}
+
+
 def test_the_model_composes_what_the_network_computes(checkpoint: Checkpoint, texts: CachedTokenizer) -> None:
     fresh = StarModel(checkpoint).dual("what is the capital", PATHS)
     kept = StarModel(checkpoint)
@@ -589,6 +727,82 @@ def test_a_full_cache_forgets_and_changes_no_score(checkpoint: Checkpoint, monke
             found = small.dual("what is the capital", some)
         assert found[0] == pytest.approx(fresh[0], abs=1e-5)
         assert found[1] == pytest.approx(fresh[1], abs=1e-5)
+
+
+@pytest.fixture
+def encoded(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """What the dual encoder is asked for: how many texts are encoded, and paths extended, at a time."""
+    asked: list[tuple[str, int]] = []
+    encode, step = checkpoint.dual.encode, checkpoint.dual.step
+
+    def encode_and_note(texts: TextBatch) -> Tensor:
+        asked.append(("texts", len(texts)))
+        return encode(texts)
+
+    def step_and_note(before: Tensor, hop: Tensor) -> Tensor:
+        asked.append(("paths", len(before)))
+        return step(before, hop)
+
+    monkeypatch.setattr(checkpoint.dual, "encode", encode_and_note)
+    monkeypatch.setattr(checkpoint.dual, "step", step_and_note)
+    return asked
+
+
+def test_what_was_encoded_ahead_is_not_encoded_again(checkpoint: Checkpoint, encoded: list[tuple[str, int]]) -> None:
+    model = StarModel(checkpoint)
+    model.encode_ahead(["is it"], PATHS)
+    assert encoded == [("texts", 6), ("paths", 12)]
+    model.encode_ahead(["is it"], PATHS)
+    model.dual("is it", PATHS)
+    assert len(encoded) == 2
+    model.dual("is it", [(*PATHS[-1], PATHS[0][0])])
+    assert encoded[2:] == [("paths", 1)]
+
+
+def test_a_path_that_is_kept_needs_neither_its_beginning_nor_its_words(
+    checkpoint: Checkpoint, encoded: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scoring, "MAX_KEPT_PATHS", 1)
+    monkeypatch.setattr(scoring, "MAX_KEPT_TEXTS", 1)
+    model = StarModel(checkpoint)
+    model.encode_ahead([], PATHS[-1:])
+    model.encode_ahead(["is it"], [])
+    encoded.clear()
+    model.encode_ahead([], PATHS[-1:])
+    model.dual("is it", PATHS[-1:])
+    assert encoded == []
+
+
+@pytest.mark.parametrize(("num_texts", "sizes"), [(64, [64]), (65, [33, 32]), (256, [64] * 4), (257, [64] * 4 + [1])])
+def test_at_most_64_texts_are_encoded_at_a_time(
+    num_texts: int, sizes: list[int], checkpoint: Checkpoint, encoded: list[tuple[str, int]]
+) -> None:
+    StarModel(checkpoint).encode_ahead([f"is it {number}" for number in range(num_texts)], [])
+    assert encoded == [("texts", size) for size in sizes]
+
+
+def test_the_seconds_of_encoders_are_counted(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = StarModel(checkpoint)
+    assert model.encoding_s == 0
+    times = iter([10.0, 12.0, 20.0, 25.0])
+    monkeypatch.setattr(scoring, "time", SimpleNamespace(perf_counter=lambda: next(times)))
+    model.encode_ahead(["is it"], [])
+    assert model.encoding_s == 2
+    model.cross([("is it", "Peru", PATHS[0])])
+    assert model.encoding_s == 7
+
+
+def test_what_a_checkpoint_does_not_read_has_no_score(checkpoint: Checkpoint) -> None:
+    pair = ("is it", "Peru", PATHS[0])
+    nothing = StarModel(checkpoint).cross([])
+    assert nothing.shape == (0,)
+    assert nothing.dtype == np.float32
+    without = StarModel(replace(checkpoint, cross=None, cross_texts=None))
+    found = without.cross([pair, pair])
+    assert found.tolist() == [0, 0]
+    assert found.dtype == np.float32
+    with pytest.raises(ValueError, match="has no cross-attentive scorer"):
+        without.attention(*pair)
 
 
 def test_a_pair_met_twice_is_read_once(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from lodestar.engine.training.running import check_disjoint_sets, training_confi
 from lodestar.models.star.config import PAPER, DualOptions, StarConfig
 from lodestar.models.star.cross_training import PoolObjective
 from lodestar.models.star.dual_training import DualObjective
-from lodestar.models.star.examples import RelationExampleSet, mark_remaining_paths
+from lodestar.models.star.examples import RelationExample, RelationExampleSet, mark_remaining_paths
 from lodestar.models.star.kind import KIND
 from lodestar.models.star.mined import AnswerPath, MinedFile
 from lodestar.models.star.mixing import mix_shortlist_scores
@@ -671,6 +671,13 @@ def test_presets_and_what_the_command_line_changes() -> None:
     assert (changed.cross.num_negatives, changed.mix, changed.scorer, changed.encoder) == (8, 1.0, "similarity", "bert")
     assert {(each.epochs, each.seed) for each in (changed.dual_training, changed.cross_training)} == {(7, 4)}
     assert json.loads(json.dumps(changed.as_json()))["cross"]["num_negatives"] == 8
+    at_its_end = training_config(KIND, ["cross.num_negatives=18", "cross.w_min=1.5"], preset="best").cross
+    assert (at_its_end.num_negatives, at_its_end.w_min) == (at_its_end.pool_size, at_its_end.w_max)
+
+
+def test_questions_made_from_a_graph_train_beside_the_similarity_of_people_and_with_phrases() -> None:
+    made = training_config(KIND, [], preset="best", values=dict(KIND.from_graph))
+    assert (made.dual.similarity, made.dual.meaning, made.phrases) == (1.0, True, 2)
 
 
 def test_what_is_said_of_one_training_wins_over_what_is_said_of_both() -> None:
@@ -724,6 +731,30 @@ def test_a_further_hop_costs_something_at_first_unless_a_similarity_weighs_hops(
     one_hop, three_hops = dual.network.hop_costs(questions, torch.tensor([1, 3])).tolist()
     assert one_hop == 0
     assert three_hops == 0 if similarity else three_hops < -1
+
+
+def test_pairs_are_named_and_counted_and_a_weight_that_is_given_is_kept(data: tuple[MinedFile, MinedFile, str]) -> None:
+    learned, chosen, encoder = data
+    pairs = replace(ANY_PAIRS, pairs=(RelationExample("who", (0,)),) * 3)
+    training = star_training(replace(config(encoder), mix=0.25), inputs_of([learned], [chosen], beside=pairs))
+    assert training.sources == {"some (444444444444)": 3}
+    assert training.identity == {"pairs": {"some (444444444444)": 3}}
+    dual, cross = (phase.objective() for phase in training.phases)
+    assert isinstance(dual, DualObjective)
+    assert isinstance(cross, PoolObjective)
+    assert (dual.pairs, cross.mix) == (pairs, 0.25)
+
+
+def test_probabilities_are_fitted_where_nothing_is_left_to_answer_with(data: tuple[MinedFile, MinedFile, str]) -> None:
+    """The graph has one relation, which leads to the answers."""
+    learned, _, encoder = data
+    asked = [replace(each, paths=each.paths[:1], negatives=(), reach=({"capital": {}},)) for each in questions(3)[::2]]
+    training = star_training(
+        replace(config(encoder), scorer="similarity"), inputs_of([learned], [MinedFile(MINING, tuple(asked), "6" * 64)])
+    )
+    training.phases[0].objective()
+    slope, intercept = training.outcome({}).calibration
+    assert slope * 20 + intercept > 0
 
 
 def of_each_path() -> MinedFile:
@@ -782,6 +813,7 @@ def test_probabilities_are_of_what_retrieves_as_if_each_fifth_question_had_no_an
         ("cross.w_min=2", "train star: cross: expected 0 to 1.5 for w_min, found 2"),
         ("cross.num_negatives=19", "train star: cross: expected at least 19 for pool_size, found 18"),
         ("mix=1.5", "train star: expected 0 to 1 for mix, found 1.5"),
+        ("dual.similarity=100.5", "train star: dual: expected 0 to 100 for similarity, found 100.5"),
     ],
 )
 def test_an_option_out_of_its_range_is_one_line(said: str, message: str) -> None:
