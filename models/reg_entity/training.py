@@ -58,8 +58,8 @@ class EntityObjective(SubgraphObjective):
         chosen = []
         for number, question in enumerate(questions):
             wrong = np.flatnonzero((asked == number) & ~right)
-            if len(wrong) > self._num_negatives:
-                wrong = self.generator(place, question).choice(wrong, self._num_negatives, replace=False)
+            num_drawn = min(self._num_negatives, len(wrong))
+            wrong = self.generator(place, question).choice(wrong, num_drawn, replace=False)
             chosen += [np.flatnonzero((asked == number) & right), np.sort(wrong)]
         nodes = torch.from_numpy(np.concatenate(chosen)).to(inputs.heads.device)
         return network(inputs)[nodes], is_right[nodes].float()
@@ -71,7 +71,7 @@ class EntityObjective(SubgraphObjective):
 
 def right_entities(inputs: TripleInputs, labels: Tensor) -> Tensor:
     """Return which nodes are head or tail of a right triple, (num_nodes,)."""
-    found = torch.zeros(len(inputs.is_named), dtype=torch.bool, device=labels.device)
+    found = torch.zeros(len(inputs.is_named), dtype=torch.bool).to(labels.device)
     is_right = labels > 0
     found[inputs.heads[is_right]] = True
     found[inputs.tails[is_right]] = True

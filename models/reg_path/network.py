@@ -47,7 +47,7 @@ class RelationTokens:
 
     def encode_paths(self, paths: Sequence[Sequence[str]]) -> npt.NDArray[np.int64]:
         """Return paths as tokens, (num_paths, max_length); raise `KeyError` for an unknown relation."""
-        found = np.full((len(paths), max(map(len, paths), default=0)), NO_TOKEN, dtype=np.int64)
+        found = np.full((len(paths), max(map(len, paths), default=0)), NO_TOKEN)
         for row, path in zip(found, paths, strict=True):
             row[: len(path)] = [self.tokens[step] for step in path]
         return found
@@ -129,7 +129,7 @@ class PathModel:
         row = {text: place for place, text in enumerate(texts)}
         with self._turn, torch.no_grad():
             encoded = self._encode(texts)
-            asked = torch.tensor([row[text] for text in questions], device=tokens.device)
+            asked = torch.tensor([row[text] for text in questions]).to(tokens.device)
             written = torch.from_numpy(paths).to(tokens.device)
             found = [
                 self._network(encoded[asked[at : at + AT_A_TIME]], tokens, written[at : at + AT_A_TIME])

@@ -155,7 +155,7 @@ class DecoderObjective(PathObjective):
 
     def log_likelihoods(self, network: nn.Module, pairs: Sequence[Pair]) -> Tensor:
         """Return the decoder's log-likelihoods."""
-        rows = torch.tensor([self._row[example.masked] for example, _ in pairs], device=self._questions.device)
+        rows = torch.tensor([self._row[example.masked] for example, _ in pairs]).to(self._questions.device)
         written = torch.from_numpy(self._vocabulary.encode_paths([path for _, path in pairs])).to(rows.device)
         whole: Tensor = network(self._questions[rows], self._tokens, written)[1]
         return whole

@@ -119,7 +119,6 @@ def writer_training(config: PlanConfig, inputs: Inputs[PoolFile]) -> Training:
         known = fingerprint(model)
         text = PlanTokenizer(model.tokenizer, vocabulary)
         train, dev = (examples_of(pools, vocabulary) for pools in (inputs.train, inputs.dev))
-        torch.manual_seed(config.training.seed)
         learned.append((PlanObjective(add_lora(model, config.lora), train, dev, text, config), known))
         return learned[0][0]
 

@@ -89,16 +89,14 @@ def log_probabilities(
     """Return Σ ln P(token | prompt, tokens before) of each path, without and with the end token, (num_paths,) each."""
     device = next(network.parameters()).device
     length = max(len(prompt) + len(path) for prompt, path in zip(prompts, paths, strict=True))
-    tokens = torch.full((len(paths), length), padding, dtype=torch.long)
-    is_token = torch.zeros((len(paths), length), dtype=torch.long)
+    tokens = torch.full((len(paths), length), padding)  # to the right, where no token before reads it
     for row, (prompt, path) in enumerate(zip(prompts, paths, strict=True)):
         tokens[row, : len(prompt) + len(path)] = torch.tensor([*prompt, *path])
-        is_token[row, : len(prompt) + len(path)] = 1
-    logits = network(input_ids=tokens.to(device), attention_mask=is_token.to(device), use_cache=False).logits
+    logits = network(input_ids=tokens.to(device), use_cache=False).logits
     begun, whole = [], []
     for row, (prompt, path) in enumerate(zip(prompts, paths, strict=True)):
         first, after = len(prompt), len(prompt) + len(path)
-        log_probabilities_of = logits[row, first - 1 : after].float().log_softmax(dim=-1)
+        log_probabilities_of = logits[row, first - 1 : after].float().log_softmax(dim=1)
         written = log_probabilities_of[:-1].gather(1, tokens[row, first:after, None].to(device)).sum()
         begun.append(written)
         whole.append(written + log_probabilities_of[-1, end])
@@ -181,8 +179,8 @@ class PlanModel:
             eos_token_id=text.end,
         )
         output = self._network.generate(
-            input_ids=torch.tensor(padded, device=device),
-            attention_mask=torch.tensor(is_token, device=device),
+            input_ids=torch.tensor(padded).to(device),
+            attention_mask=torch.tensor(is_token).to(device),
             generation_config=config,
             prefix_allowed_tokens_fn=allowed,
         )

@@ -119,8 +119,8 @@ class TripleObjective(SubgraphObjective):
         span = encoded.graphs.triples_of(question)
         is_positive = encoded.graphs.is_positive[span]
         negatives = np.flatnonzero(~is_positive)
-        if len(negatives) > self._num_negatives:
-            negatives = self.generator(place, question).choice(negatives, self._num_negatives, replace=False)
+        num_drawn = min(self._num_negatives, len(negatives))
+        negatives = self.generator(place, question).choice(negatives, num_drawn, replace=False)
         rows: Ints = span.start + np.concatenate([np.flatnonzero(is_positive), np.sort(negatives)])
         return rows
 
