@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -17,6 +18,7 @@ from lodestar.models.reg_path.config import PathConfig, PathDescription
 from lodestar.models.reg_path.kind import KIND
 from lodestar.models.reg_path.network import NO_TOKEN, PathDecoder, PathModel, RelationTokens
 from lodestar.models.reg_path.training import examples_of, read_path_decoder
+from lodestar.models.text.encoders import FloatArray
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import RelationMeaning, RelationWords
 from lodestar.models.training.description import BadCheckpointError
@@ -24,7 +26,7 @@ from lodestar.models.training.objective import NothingToLearnError, TrainingOpti
 from lodestar.models.training.trainer import TrainingCallbacks
 
 from tests.fakes.letter_encoder import LetterEncoder
-from tests.made.trainings import train_sets
+from tests.made.trainings import Encoding, inputs_of, train_sets
 
 WORDS = {name: RelationWords("", (name,)) for name in ("capital", "currency", "language")}
 VOCABULARY = RelationTokens.of(WORDS)
@@ -92,6 +94,42 @@ def test_tokens_are_relations_in_a_direction() -> None:
     assert len(set(VOCABULARY.texts)) == 6
     assert VOCABULARY.knows(("^currency",))
     assert not VOCABULARY.knows(("capital", "treaty"))
+    assert VOCABULARY.encode_paths([]).shape == (0, 0)
+
+
+def test_of_no_path_there_is_no_score_and_words_are_encoded_together(trained: Path) -> None:
+    class CountingEncoder(LetterEncoder):
+        def encode(self, texts: Sequence[str]) -> FloatArray:
+            asked.append(len(texts))
+            return super().encode(texts)
+
+    asked: list[int] = []
+    model = PathModel(*read_path_decoder(trained), TextVectors(CountingEncoder()))
+    tokens = model.tokens(VOCABULARY)
+    assert asked == [6]
+    for scores in model.score([], VOCABULARY.encode_paths([]), tokens):
+        assert scores.shape == (0,)
+        assert scores.dtype == np.float32
+
+
+def test_a_question_counts_with_chains_from_its_topics_of_which_one_is_right() -> None:
+    """Chains from elsewhere and from the answer are none of its candidates."""
+    (asked,) = pool(1, 2).questions
+    right, wrong, *_ = asked.chains
+    beside = (
+        PoolChain("answer", "land", ("language",), ("Land", "?")),
+        PoolChain("path", "sea", ("language",), ("Sea", "?")),
+    )
+    given = [replace(asked, chains=chains) for chains in ((wrong, right, *beside), (wrong,), beside, ())]
+    (example,) = examples_of([replace(pool(1, 2), questions=tuple(given))], VOCABULARY)
+    assert (example.paths, example.is_right) == ((wrong.steps, right.steps), (False, True))
+
+
+def test_what_chose_the_right_paths_is_part_of_what_a_training_is() -> None:
+    given = pool(0, 3)
+    refined = replace(given, header=replace(given.header, refiner="a judge"))
+    training = KIND.train(CONFIG, inputs_of([given, refined], [given], Encoding(LetterEncoder().encode), VOCABULARY))
+    assert training.identity == {"supervision": "weak, refined by a judge"}
 
 
 def test_examples_are_the_chains_that_leave_a_topic_without_its_name() -> None:

@@ -22,6 +22,7 @@ from lodestar.models.reg_triple.training import (
     TripleObjective,
     calibration_pairs,
     compute_answer_recall,
+    figures_of,
     read_triple_scorer,
     triple_figures,
 )
@@ -35,7 +36,7 @@ from lodestar.models.training.trainer import TrainingCallbacks
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.reg_graphs import RELATIONS, question_graphs
-from tests.made.trainings import train_sets
+from tests.made.trainings import Encoding, inputs_of, train_sets
 
 CONFIG = TripleConfig(
     hidden=32,
@@ -124,6 +125,37 @@ def test_all_right_triples_and_a_few_wrong_ones_are_learned_from() -> None:
         assert logits[0].item() == pytest.approx(every[0], abs=1e-5)
         drawn.append(int(np.abs(every - logits[1].item()).argmin()))
     assert set(drawn) == {1, 2, 3}
+
+
+def test_no_wrong_triple_or_entity_is_drawn_twice() -> None:
+    """Two of three wrong ones of each question: their logits differ."""
+    graphs = [EncodedGraphs(question_graphs(0, 2), LetterEncoder().encode, 2, torch.device("cpu"))]
+    torch.manual_seed(0)
+    triples = TripleScorer(graphs[0].dimension, encoding_width(2), 8).eval()
+    entities = EntityScorer(graphs[0].dimension, 10, 8, 1, (0, 3, 1, 1)).eval()
+    for objective, num_right in (
+        (TripleObjective(triples, graphs, graphs, replace(CONFIG, num_negatives=2)), 1),
+        (EntityObjective(entities, graphs, graphs, EntityConfig(num_negatives=2)), 2),
+    ):
+        for epoch in range(20):
+            objective.begin(epoch)
+            logits, right = objective.logits_and_labels(objective.network, graphs[0], 0, [0])
+            assert right.tolist() == [1] * num_right + [0, 0]
+            assert len(set(logits[num_right:].tolist())) == 2
+
+
+def test_what_chose_the_right_triples_is_part_of_what_a_training_is() -> None:
+    given = question_graphs(0, 3)
+    judged = replace(given, texts=replace(given.texts, options={"supervision": "a judge"}))
+    training = KIND.train(CONFIG, inputs_of([given, judged], [given], Encoding(LetterEncoder().encode)))
+    assert training.identity == {"supervision": "weak, a judge"}
+    assert not CONFIG.open_domain
+
+
+def test_rounds_are_held_to_their_range() -> None:
+    assert [replace(CONFIG, num_rounds=number).num_rounds for number in (0, 8)] == [0, 8]
+    with pytest.raises(ValueError, match="expected 0 to 8 for num_rounds, found 9"):
+        replace(CONFIG, num_rounds=9)
 
 
 def test_a_batch_is_of_questions_of_any_sets_and_its_loss_is_of_all_their_triples() -> None:
@@ -235,6 +267,8 @@ def test_questions_without_a_right_triple_teach_nothing(tmp_path: Path) -> None:
     empty = replace(graphs, is_positive=np.zeros_like(graphs.is_positive))
     with pytest.raises(NothingToLearnError, match="no question to learn from has an answer in its subgraph"):
         train_sets(KIND, CONFIG, [empty], [graphs], tmp_path, encode=LetterEncoder().encode)
+    with pytest.raises(NothingToLearnError, match="no question to choose by has an answer in its subgraph"):
+        train_sets(KIND, CONFIG, [graphs], [empty], tmp_path, encode=LetterEncoder().encode)
 
 
 def test_the_calibration_is_of_the_best_triples_of_each_question() -> None:
@@ -258,6 +292,46 @@ def test_recall_counts_the_best() -> None:
     right[[0, 9, 10, 99, 600]] = True
     precision = (1 / 1 + 2 / 10 + 3 / 11 + 4 / 100 + 5 / 601) / 5
     assert triple_figures(scores, right) == [0.4, 0.6, 0.8, 0.8, pytest.approx(precision)]
+
+
+def test_recall_is_of_the_best_10_50_100_and_500_and_of_equal_scores_the_earlier_are_better() -> None:
+    scores = (np.arange(1_200) % 2).astype(np.float32)
+    for ranks, recall in (([50, 100, 500], [0, 1 / 3, 2 / 3, 1]), ([51, 101, 501], [0, 0, 1 / 3, 2 / 3])):
+        right = np.zeros(1_200, dtype=np.bool_)
+        right[[2 * rank - 1 for rank in ranks]] = True  # every other triple is worth 1
+        expected = sum((place + 1) / rank for place, rank in enumerate(ranks)) / 3
+        assert triple_figures(scores, right) == pytest.approx([*recall, expected])
+
+
+def test_answers_and_best_triples_of_equal_scores_are_the_earlier() -> None:
+    graphs = question_graphs(0, 1)
+    num = 300
+    rows = np.arange(num)
+    wide = replace(
+        graphs,
+        heads=np.zeros(num, dtype=np.int64),
+        tails=rows + 1,
+        is_positive=rows % 3 == 0,
+        triple_starts=np.array([0, num]),
+        texts=replace(graphs.texts, answers=({"a": 20, "b": 22},)),
+    )
+    scores = (rows % 2).astype(np.float32)
+    assert compute_answer_recall(wide, 0, scores) == [0.5, 1, 1, 1]  # they are the 10th and the 11th
+    assert calibration_pairs([(wide, 0, scores)]) == [(1.0, float(row % 3 == 0)) for row in range(1, 200, 2)]
+
+
+def test_figures_are_means_over_questions_with_a_right_triple_and_precision_decides_between_equal_recalls() -> None:
+    graphs = question_graphs(0, 3)
+    graphs = replace(graphs, is_positive=graphs.is_positive & (np.arange(12) < 8))
+    falling = np.array([3, 2, 1, 0], dtype=np.float32)
+    figures = figures_of([(graphs, question, falling) for question in range(3)])
+    assert figures is not None
+    assert (figures["average_precision"], figures["recall_at_10"]) == (
+        0.75,
+        1,
+    )  # the first of one, the second of another
+    assert figures["selection_metric"] == pytest.approx(1.00075)
+    assert figures_of([(graphs, 2, falling)]) is None
 
 
 def test_answers_are_found_at_either_end_of_the_best() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -12,17 +14,20 @@ from lodestar.engine.retrieval.path_decoder import GenerativePathScorer
 from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.language.causal_lm import CausalLMError
-from lodestar.models.language.lora import load_language_model
+from lodestar.models.language.lora import ModelAndTokenizer, load_language_model
 from lodestar.models.mined import PoolChain, PooledQuestion, PoolFile, PoolHeader
 from lodestar.models.reg_path.network import RelationTokens
+from lodestar.models.reg_path.training import PathExample
+from lodestar.models.reg_path_lm import training as plan_training
 from lodestar.models.reg_path_lm.config import PlanConfig, PlanDescription
 from lodestar.models.reg_path_lm.kind import KIND
-from lodestar.models.reg_path_lm.training import read_plan_writer
+from lodestar.models.reg_path_lm.training import limit_candidates, read_plan_writer
 from lodestar.models.reg_path_lm.writing import PathPrefix, PlanModel, PlanTokenizer, Trie, log_probabilities
 from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import LoraOptions, TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
+from torch import nn
 
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
 from tests.made.trainings import train_sets
@@ -204,6 +209,109 @@ def test_a_tokenizer_without_an_end_is_one_line(base: Path) -> None:
     lm.tokenizer.eos_token = None
     with pytest.raises(CausalLMError, match="has no end token"):
         PlanTokenizer(lm.tokenizer, VOCABULARY)
+
+
+class Letters:
+    """A tokenizer of letters, which ends a text with its end unless it is told not to."""
+
+    eos_token_id, pad_token_id = 1, 2
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self, text: str, *, add_special_tokens: bool = True) -> dict[str, list[int]]:
+        self.asked.append(text)
+        return {"input_ids": [*map(ord, text), *([1] if add_special_tokens else [])]}
+
+
+def letters(text: str) -> tuple[int, ...]:
+    return tuple(map(ord, text))
+
+
+def prompt_of(question: str) -> tuple[int, ...]:
+    return letters(f"Question: {question}\nTopic: Land\nRelations that lead from the topic to the answer:\n<PATH>")
+
+
+def test_what_a_language_model_reads_is_put_together_of_pieces_that_are_read_once() -> None:
+    asked = Letters()
+    text = PlanTokenizer(asked, VOCABULARY)
+    assert text.prompt("x" * 1_001, "Land") == prompt_of("x" * 1_000)
+    assert text.path(("capital", "^capital", "capital")) == letters(" capital <SEP> capital backwards <SEP> capital")
+    assert asked.asked[1:] == [asked.asked[1], " capital", " capital backwards"]
+
+
+class ScriptedNetwork(nn.Module):
+    """Writes what it is told, and finds each of 200 tokens as likely."""
+
+    def __init__(self, written: list[str]) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(1))
+        rows = [[*map(ord, text), 1] for text in written]
+        self.rows = torch.tensor([row + [2] * (40 - len(row)) for row in rows])
+        self.given: dict[str, Any] = {}
+
+    def generate(self, **given: Any) -> torch.Tensor:
+        self.given = given
+        return torch.cat([given["input_ids"].repeat_interleave(2, dim=0), self.rows], dim=1)
+
+    def forward(self, input_ids: torch.Tensor, **_: object) -> SimpleNamespace:
+        return SimpleNamespace(logits=torch.zeros(*input_ids.shape, 200))
+
+
+def test_the_beams_begin_with_prompt_and_path_and_end_with_an_offered_relation(model: PlanModel) -> None:
+    network = ScriptedNetwork([" currency", " capital ", " capital backwards", "nothing"])
+    written = PlanModel(model.description, SimpleNamespace(tokenizer=Letters()), network)  # type: ignore[arg-type]
+    text = written.text(VOCABULARY)
+    prefixes = [
+        PathPrefix("who?", "Land", (), ("capital", "currency")),
+        PathPrefix("who else?", "Land", ("capital",), ("^capital",)),
+    ]
+    found = written.write(prefixes, text, 2)
+    each = math.log(200)
+    assert [list(scores) for scores in found] == [["currency", "capital"], ["^capital"]]
+    assert found[0]["currency"] == pytest.approx((-9 * each, -10 * each))
+    assert found[1]["^capital"] == pytest.approx((-32 * each, -33 * each))
+    first, second = prompt_of("who?"), prompt_of("who else?") + letters(" capital <SEP>")
+    begin = len(second) - len(first)
+    assert network.given["input_ids"].tolist() == [[2] * begin + list(first), list(second)]
+    assert network.given["attention_mask"].tolist() == [[0] * begin + [1] * len(first), [1] * len(second)]
+    allowed = network.given["prefix_allowed_tokens_fn"]
+    after = {
+        written: allowed(0, torch.tensor([*second, *map(ord, written)])) for written in ("", " c", " capital", "x")
+    }
+    assert after == {"": [ord(" ")], " c": [ord("a"), ord("u")], " capital": [1, ord(" ")], "x": [1]}
+    assert allowed(0, torch.tensor([*second, *letters(" capital ")])) == [1]
+    options = network.given["generation_config"]
+    assert (options.num_beams, options.num_return_sequences, options.max_new_tokens) == (2, 2, 20)
+    assert (options.do_sample, options.length_penalty, options.repetition_penalty) == (False, 0.0, 1.0)
+    assert options.eos_token_id == 1
+    network.rows = network.rows[-1:].repeat(2, 1)
+    assert written.write(prefixes[:1], text, 2) == [{}]
+
+
+def test_candidates_that_are_too_many_are_cut_and_right_ones_are_kept() -> None:
+    paths = (("capital",), ("currency",), ("language",))
+    given = PathExample("q", "who?", "Land", "who", paths, (False, False, True))
+    assert limit_candidates(given, 2) == replace(given, paths=(paths[2], paths[0]), is_right=(True, False))
+    assert limit_candidates(given, 3).paths == (paths[2], paths[0], paths[1])
+
+
+def test_a_language_model_is_fetched_only_where_it_is_named_anew(
+    trained: Path, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, object]] = []
+
+    def load(model: str, **options: object) -> ModelAndTokenizer:
+        asked.append({"model": model, **options})
+        return load_language_model(model)
+
+    monkeypatch.setattr(plan_training, "load_language_model", load)
+    read_plan_writer(trained, device="one")
+    read_plan_writer(trained, f"{base}/", device="other")
+    assert asked == [
+        {"model": str(base), "device": "one", "fetch": False},
+        {"model": f"{base}/", "device": "other", "fetch": True},
+    ]
 
 
 @pytest.mark.parametrize(("tokens", "prompt"), [([5, 6, 2], (5, 6)), ([2, 5, 6], (2, 5, 6)), ([5], (5,))])

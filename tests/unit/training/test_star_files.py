@@ -199,6 +199,17 @@ def test_without_a_cross_attentive_scorer_there_is_no_weight_for_it(tmp_path: Pa
         replace(described, mix=0.5)
 
 
+def test_a_description_can_be_read_by_people_and_has_no_figure_that_is_no_number(tmp_path: Path) -> None:
+    described = replace(load_description(write_tiny_checkpoint(tmp_path), StarDescription)[0], encoder="café")
+    folder = tmp_path / "further" / "down"
+    write_checkpoint(folder, described, {}, "")
+    written = (folder / "star.json").read_text(encoding="utf-8")
+    assert '\n  "kind": "star",\n' in written
+    assert '\n  "encoder": "café",\n' in written
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_checkpoint(folder, replace(described, figures={"one": {"f1": float("nan")}}), {}, "")
+
+
 def test_no_file_of_a_checkpoint_is_a_pickle(tmp_path: Path) -> None:
     folder = write_tiny_checkpoint(tmp_path / "star")
     files = [path for path in folder.rglob("*") if path.is_file()]

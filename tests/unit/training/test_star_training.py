@@ -372,6 +372,19 @@ def test_a_state_is_saved_once_so_many_seconds_have_passed(tmp_path: Path, monke
     assert saved == [(0, 3), (1, 0), (1, 3), (2, 0)]
 
 
+def test_each_step_of_each_process_has_chance_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = begin(tmp_path)
+    seeds: list[int] = []
+    monkeypatch.setattr("torch.manual_seed", seeds.append)
+    for rank in (0, 1):
+        begun.shard = (rank, 2)
+        for epoch in (0, 1):
+            begun.objective.begin(epoch)
+            begun._epoch(epoch, 0)
+    assert len(seeds) == len(set(seeds)) == 20
+    assert all(0 <= seed < 2**31 for seed in seeds)
+
+
 def test_what_is_reported_is_the_mean_loss_of_the_epoch_so_far(tmp_path: Path) -> None:
     objective = LineObjective()
     objective.loss = lambda network, step, shard: network(torch.ones(1, 4)).sum() * 0 + 2.0 * step  # type: ignore[method-assign]
