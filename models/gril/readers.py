@@ -62,8 +62,7 @@ def open_reader(description: GrilReaderDescription, folder: Path, device: str = 
     reader = OF_BACKBONE[description.reads](
         open_stored_backbone(description.name, folder), description.max_tokens, has_text=description.text
     )
-    known = reader.state_dict()
-    reader.load_state_dict({name: each for name, each in weights.items() if name in known})
+    reader.load_state_dict(weights)
     return reader.eval()
 
 
@@ -122,4 +121,4 @@ class ReaderModel:
     def _tensor(self, tokens: Tokens) -> Tensor | None:
         if not self.description.token:
             return None
-        return torch.tensor(tokens, dtype=torch.float32).to(self._reader.pretrained_parameters()[0].device)
+        return torch.tensor(tokens).to(next(iter(self._reader.pretrained_parameters())).device)

@@ -55,7 +55,6 @@ class Bridge(nn.Module):
         total = torch.zeros_like(own).index_add(0, ends, weights)
         scores = own + messages / total.clamp(min=TINY)
         weight = inputs.is_topic.to(own.dtype).scatter_reduce(0, ends, weights, "amax")
-        weight = torch.where(inputs.is_topic, torch.ones_like(weight), weight)
         questions = inputs.question_of
         highest = scores.new_full((len(inputs.questions),), float("-inf"))
         highest = highest.scatter_reduce(0, questions, scores.detach(), "amax")

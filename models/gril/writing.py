@@ -70,11 +70,11 @@ class GenerativeReader(nn.Module):
         with torch.autocast(self._device.type, dtype=precision, enabled=precision is not None):
             embedded, seen = self._embed(prompts, answers, graph_tokens)
             logits = self.language_model(inputs_embeds=embedded, attention_mask=seen, use_cache=False).logits
-        labels = torch.full(seen.shape, IGNORED, device=self._device)
+        labels = torch.full_like(seen, IGNORED)
         shift = 0 if graph_tokens is None else 1
         for row, (prompt, answer) in enumerate(zip(prompts, answers, strict=True)):
             start = len(prompt) + shift
-            labels[row, start : start + len(answer)] = torch.tensor(answer, device=self._device)
+            labels[row, start : start + len(answer)] = torch.tensor(answer)
         losses = cross_entropy(
             logits[:, :-1].float().transpose(1, 2), labels[:, 1:], ignore_index=IGNORED, reduction="none"
         )
@@ -120,7 +120,7 @@ class GenerativeReader(nn.Module):
             text = self._tokenizer.decode(written[0], skip_special_tokens=True)
             names = dict.fromkeys(name for part in text.split("|") if (name := " ".join(part.split())))
             logprobs = chosen.by_row()[0]
-            results.append(WrittenReply(tuple(names), math.exp(sum(logprobs) / max(len(logprobs), 1))))
+            results.append(WrittenReply(tuple(names), math.exp(sum(logprobs) / len(logprobs))))
         return results
 
     def pretrained_parameters(self) -> Sequence[Tensor]:
@@ -155,7 +155,7 @@ class GenerativeReader(nn.Module):
         """Return embeddings, (num_prompts, length, width), and the attention mask, padded on the right."""
         whole = [[*prompt, *answer] for prompt, answer in zip(prompts, answers, strict=True)]
         length = max(map(len, whole))
-        ids = torch.full((len(whole), length), self._tokenizer.pad_token_id, dtype=torch.int64)
+        ids = torch.full((len(whole), length), self._tokenizer.pad_token_id)
         seen = torch.zeros(len(whole), length, dtype=torch.int64)
         for row, each in enumerate(whole):
             ids[row, : len(each)] = torch.tensor(each)
