@@ -101,6 +101,14 @@ def test_triples_of_the_option_come_first() -> None:
     assert places[1][1] < places[1][0]
 
 
+def test_a_passage_and_its_token_may_have_as_many_tokens_as_are_allowed() -> None:
+    choosing = reader()
+    whole = choosing._ids(PASSAGE, "Lima")
+    for most, is_whole in ((len(whole) + 1, True), (len(whole), False)):
+        choosing.max_tokens = most
+        assert (choosing._ids(PASSAGE, "Lima") == whole) is is_whole
+
+
 def test_the_loss_by_hand() -> None:
     choosing = reader()
     asked = [
@@ -112,6 +120,7 @@ def test_the_loss_by_hand() -> None:
         torch.testing.assert_close(choosing.loss(asked, None), -(first[1] + second[0]) / 2)
         outputs = choosing.outputs(asked, None)
     assert [each.is_right.tolist() for each in outputs] == [[False, True, False], [True, False]]
+    assert [each.num_answers for each in outputs] == [1, 1]
 
 
 def joint(encoder: str, **changes: object) -> JointOptions:

@@ -14,6 +14,8 @@ from lodestar.models.gril.network import (
     EncodedSubgraphs,
     GraphRetriever,
     GrowInputs,
+    HopModel,
+    HopObjective,
     HopPredictor,
     concrete_mask,
     group_noisy_or,
@@ -21,8 +23,10 @@ from lodestar.models.gril.network import (
     logit,
     mark_best_of_groups,
 )
-from lodestar.models.gril.objective import retriever_figures
-from lodestar.models.gril.reader_training import numbers_of_triples
+from lodestar.models.gril.objective import graph_supervision, retriever_figures
+from lodestar.models.gril.reader_training import choose_triples, numbers_of_triples
+from lodestar.models.gril.scoring import Bridge
+from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.gril_graphs import inputs_of, set_attention
@@ -300,3 +304,77 @@ def test_what_is_pruned_is_not_found() -> None:
     scores = np.array([2.0, float("-inf"), 1.0], dtype=np.float32)
     right = np.array([False, True, True])
     assert retriever_figures(scores, right) == pytest.approx([0.5, 0.5, 0.5, 0.5, 0.25])
+
+
+def test_each_sum_of_layers_has_one_bias_and_an_update_none() -> None:
+    found = {name for name in retriever().state_dict() if name.endswith("bias")}
+    assert found == {"of_entity.bias", "score_source.bias", "score_out.bias"}
+    assert {name for name in Bridge(3, 5, 7).state_dict() if name.endswith("bias")} == {
+        "own.bias",
+        "inner.bias",
+        "out.bias",
+    }
+
+
+def test_supervision_counts_what_was_seen_from_either_end_and_no_topic() -> None:
+    """0 → 1 and 2 → 0 were seen, 3 → 0 was not: of P = ½, 0 and 1 the losses are ln 2 and, of 2, −ln 10⁻⁶."""
+    inputs = inputs_of([(0, 0, 1), (2, 0, 0), (3, 0, 0)], topics=[0])
+    grown = replace(
+        retriever()(inputs),
+        entity_probability=torch.tensor([1.0, 0.5, 0.0, 0.9]),
+        is_seen=torch.tensor([True, True, False]),
+    )
+    right = torch.tensor([1.0, 0.0, 1.0, 1.0])
+    expected = (math.log(2) + 6 * math.log(10)) / 2
+    assert graph_supervision(grown, inputs, right).item() == pytest.approx(expected, rel=1e-4)
+    certain = replace(grown, entity_probability=torch.tensor([1.0, 0.5, 1.0, 0.9]))
+    wrong = torch.tensor([1.0, 0.0, 0.0, 1.0])
+    assert graph_supervision(certain, inputs, wrong).item() == pytest.approx(expected, rel=0.01)
+    unseen = replace(grown, is_seen=torch.tensor([True, False, False]))
+    two = replace(inputs, questions=inputs.questions.repeat(2, 1), question_of=torch.tensor([0, 0, 1, 1]))
+    assert graph_supervision(unseen, two, right).item() == pytest.approx(math.log(2) / 2)
+
+
+def test_hops_of_questions_are_predicted_together_and_of_none_there_are_none() -> None:
+    encoder, network = LetterEncoder(), HopPredictor(26, 4, 3)
+    model = HopModel(network, TextVectors(encoder))
+    found = model.logits(["who", "where"])
+    assert encoder.batches == [2]
+    with torch.no_grad():
+        expected = network(torch.from_numpy(encoder.encode(["who", "where"])))
+    assert found.tolist() == [pytest.approx(each) for each in expected.tolist()]
+    assert model.logits([]).shape == (0, 3)
+    assert model.logits([]).dtype == np.float32
+    assert model.max_hops == 3
+
+
+def test_without_questions_that_have_answers_there_are_no_figures_of_hops() -> None:
+    graphs = question_graphs(0, 2)
+    some, none = (
+        [EncodedSubgraphs(replace(graphs, is_answer=answers), LetterEncoder().encode, torch.device("cpu"))]
+        for answers in (graphs.is_answer, graphs.is_answer & False)
+    )
+    nothing = {"accuracy": 0, "majority": 0, "selection_metric": 0}
+    for train, dev, known in ((some, none, False), (none, some, False), (some, some, True)):
+        objective = HopObjective(HopPredictor(26, 4, 3), train, dev, GrilConfig().hop_training, 2)
+        figures = objective.evaluate()
+        assert (figures["majority"] == 1) is known
+        assert (figures == nothing) is not known
+
+
+def test_of_triples_that_are_as_probable_the_earlier_are_read() -> None:
+    numbers = range(60)
+    graphs = replace(
+        question_graphs(0, 1),
+        heads=np.zeros(60, dtype=np.int64),
+        tails=np.ones(60, dtype=np.int64),
+        relation_of=np.zeros(60, dtype=np.int64),
+        is_positive=np.zeros(60, dtype=np.bool_),
+        triple_starts=np.array([0, 60]),
+    )
+    sets = EncodedSubgraphs(graphs, LetterEncoder().encode, torch.device("cpu"))
+    likely = torch.tensor([0.5 + 0.1 * (number % 2) for number in numbers])
+    with torch.no_grad():
+        grown = GraphRetriever(26, 4, "mlp", GrowOptions(num_layers=1))(sets.inputs([0]))
+    (given,) = choose_triples(replace(grown, path_probability=likely, is_kept=likely > 0), sets, [0], [32])
+    assert given.tolist() == [*range(1, 60, 2), 0, 2]

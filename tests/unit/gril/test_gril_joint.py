@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,8 +34,11 @@ from lodestar.models.gril.reader_training import (
 from lodestar.models.gril.readers import ReaderModel, new_reader
 from lodestar.models.gril.scoring import Bridge, mask_of
 from lodestar.models.gril.training import read_bridge, read_graph_retriever, read_reader
+from lodestar.models.reg_triple.network import TripleColumns
 from lodestar.models.star.backbone import write_backbone_description
+from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.description import BadCheckpointError
+from lodestar.models.training.kind import CheckpointOpenOptions
 from lodestar.models.training.objective import TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
 
@@ -288,6 +292,7 @@ class TestReading:
         scores = torch.tensor([0.6, 0.3, 0.1, 0.0]).numpy()
         right = torch.tensor([True, True, False, False]).numpy()
         assert is_answer(scores, 0.5).tolist() == [True, True, False, False]
+        assert not is_answer(np.zeros(2, dtype=np.float32), 0.5).any()
         assert mean_f1_at(0.5, [ReaderOutput(scores, right, 2)]) == 1
         assert mean_f1_at(1.0, [ReaderOutput(scores, right, 2)]) == pytest.approx(2 / 3)
         assert mean_f1_at(0.5, [ReaderOutput(scores[:0], right[:0], 2)]) == 0
@@ -403,6 +408,37 @@ def test_figures_are_at_the_best_share_and_none_without_a_question_that_has_an_a
     assert objective.best_share() == pytest.approx(0.8)
 
 
+def test_right_paths_are_grown_anyway_in_training_with_graph_supervision_alone() -> None:
+    found = []
+    for training, supervised in ((True, True), (True, False), (False, True)):
+        network = network_of(replace(JOINT, graph_supervision=supervised)).train(training)
+        network.retriever.register_forward_pre_hook(lambda _, given: found.append(given[0].grown_anyway is not None))
+        network(encoded(), [0], [4])
+    assert found == [True, False, False]
+
+
+def test_what_is_read_of_dev_is_each_question_that_has_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = question_graphs(0, 4)
+    graphs = replace(graphs, is_answer=graphs.is_answer & (np.arange(20) // 5 != 1))
+    dev = [EncodedSubgraphs(graphs, LetterEncoder().encode, CPU), encoded(4, 5)]
+    network = network_of()
+    objective = JointObjective(network, HopPredictor(26, 8, 2), [encoded()], dev, replace(config("tiny"), batch_size=2))
+    with torch.no_grad():
+        one = [network.outputs(dev[place], [each], [4])[0] for place, each in ((0, 0), (0, 2), (0, 3), (1, 0))]
+    batches: list[list[int]] = []
+    plain = network.outputs
+
+    def note(sets: EncodedSubgraphs, questions: list[int], *given: Any) -> list[ReaderOutput]:
+        batches.append(questions)
+        return plain(sets, questions, *given)
+
+    monkeypatch.setattr(network, "outputs", note)
+    for found, expected in zip(objective.outputs(), one, strict=True):
+        np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-4, atol=1e-6)
+        assert found.is_right.tolist() == expected.is_right.tolist()
+    assert batches == [[0, 2], [3], [0]]
+
+
 def test_a_readers_encoder_learns_at_one_rate_and_all_that_is_new_at_another() -> None:
     network = network_of()
     network.reader.encoder.embeddings.requires_grad_(False)
@@ -445,7 +481,8 @@ class TestTraining:
         for checkpointing in (False, True):
             options = replace(JOINT, reader=reader_folder, checkpointing=checkpointing)
             torch.manual_seed(0)
-            reader = new_reader(options)
+            reader: Any = new_reader(options)
+            assert reader.encoder.is_gradient_checkpointing is checkpointing
             retriever = GraphRetriever(26, 8, "mlp", GrowOptions(num_layers=2))
             network = JointNetwork(retriever, Bridge(8, options.inner, DIMENSION), reader, options).train()
             torch.manual_seed(1)
@@ -486,10 +523,29 @@ class TestTraining:
         passages = [build_passage(sets, question, rows)[0] for question, rows in enumerate(given)]
         model = ReaderModel(description, reader)
         read = model.read(passages, tokens.tolist())
+        assert description.reader is not None
+        bare = replace(description, reader=replace(description.reader, token=False))
+        with torch.no_grad():
+            assert isinstance(reader, PointingReader)
+            pointed = reader(passages, None).probabilities.numpy()
+        without = ReaderModel(bare, reader).read(passages, [()] * len(passages))
+        np.testing.assert_allclose(np.concatenate([scores for scores, _ in without]), pointed, rtol=1e-4, atol=1e-5)
         for (scores, _), each in zip(read, expected, strict=True):
             np.testing.assert_allclose(scores, each.scores, rtol=1e-4, atol=1e-5)
         assert all(said.any() for _, said in read)
         assert model.read([], []) == []
+
+    @pytest.mark.parametrize("token", [True, False])
+    def test_a_retriever_at_work_has_the_token_that_its_reader_was_trained_with(
+        self, reader_folder: str, tmp_path: Path, token: bool
+    ) -> None:
+        train(tmp_path, config(reader_folder, token=token))
+        vectors = TextVectors(LetterEncoder())
+        opened = KIND.open(tmp_path, CheckpointOpenOptions("cpu", torch.float32, lambda _: vectors))
+        ends, flags = np.array([0, 1]), np.array([True, False])
+        columns = TripleColumns(["who"], ["in"], ["Peru", "Lima"], flags, ends[:1], ends[:1], ends[1:], ends[:1])
+        (given,) = opened.retriever.grow(columns, flags & False, np.array([0, 0])).tokens
+        assert len(given) == (DIMENSION if token else 0)
 
     def test_the_open_domain_needs_no_right_triples(self, reader_folder: str, tmp_path: Path) -> None:
         description = train(tmp_path, config(reader_folder, graph_supervision=False, prior_weight=0.1))

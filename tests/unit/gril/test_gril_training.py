@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from lodestar.models.training.checkpoint import TrainingStateError
 from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
+from safetensors.torch import load_file
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.reg_graphs import question_graphs
@@ -96,6 +98,11 @@ def test_the_model_at_work_grows_what_the_training_side_grows(trained: Path) -> 
         alone = [network(encoded.inputs([question])) for question in range(len(graphs))]
     for name in ("path_probability", "entity_probability", "entities", "is_kept"):
         torch.testing.assert_close(getattr(found, name), torch.cat([getattr(each, name) for each in alone]))
+
+    # What nothing is asked of grows to nothing.
+    none = np.zeros(0, dtype=np.int64)
+    nothing = model.grow(TripleColumns([], [], [], none > 0, none, none, none, none), none > 0, none)
+    assert (len(nothing.logits), len(nothing.is_kept), nothing.tokens) == (0, 0, ())
 
     # The mask of a reader's bridge, σ(logit P / τ): of τ = ¼ it is P⁴ / (P⁴ + (1 − P)⁴).
     bridge, given = Bridge(description.hidden, 12, 7), list[torch.Tensor]()
@@ -205,3 +212,25 @@ def test_graph_supervision_by_hand() -> None:
         losses = [-(reached[n].log() if n == right else (1 - reached[n]).log()) for n in range(1, 5)]
         expected.append(sum(losses) / 4)
     torch.testing.assert_close(graph_supervision(grown, inputs, encoded.on_path([0, 1])), sum(expected) / 2)
+
+
+def test_what_a_graph_says_is_kept_for_good_and_what_is_asked_is_not(trained: Path) -> None:
+    description, network = read_graph_retriever(trained)
+    asked: list[tuple[list[str], bool]] = []
+
+    class Noting(TextVectors):
+        def encode(self, texts: Iterable[str], *, lasting: bool = False) -> None:
+            asked.append((some := list(texts), lasting))
+            super().encode(some, lasting=lasting)
+
+    ends, flags = np.array([0, 1]), np.array([True, False])
+    columns = TripleColumns(["who"], ["in"], ["Peru", None], flags, ends[:1], ends[:1], ends[1:], ends[:1])
+    GrilModel(description, network, Noting(LetterEncoder())).grow(columns, ~flags & False, np.array([0, 0]))
+    assert asked == [(["in", "Peru"], True), (["who"], False)]
+
+
+def test_the_hop_predictor_that_is_read_is_the_one_that_learned(trained: Path) -> None:
+    written = load_file(trained / "hops" / "model.safetensors")
+    read = read_hop_predictor(trained)[1].state_dict()
+    assert read.keys() == written.keys()
+    assert all(torch.equal(each, written[name]) for name, each in read.items())

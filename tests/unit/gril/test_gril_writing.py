@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions, JointOptions
+from lodestar.models.gril.config import GrilConfig, GrilDescription, GrilReaderDescription, GrowOptions, JointOptions
 from lodestar.models.gril.kind import KIND
 from lodestar.models.gril.network import EncodedSubgraphs, GraphRetriever
 from lodestar.models.gril.passages import Passage, ReaderQuestion, ReaderTarget
 from lodestar.models.gril.reader_training import JointNetwork
-from lodestar.models.gril.readers import ReaderModel, new_reader
+from lodestar.models.gril.readers import ReaderModel, new_reader, open_reader
 from lodestar.models.gril.scoring import Bridge
 from lodestar.models.gril.training import read_reader
 from lodestar.models.gril.writing import GenerativeReader, WrittenReply
 from lodestar.models.language.causal_lm import CausalLMError
+from lodestar.models.training.checkpoint import write_weights
 from lodestar.models.training.description import BadCheckpointError
 from lodestar.models.training.objective import LoraOptions, TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
@@ -202,6 +205,7 @@ def test_a_written_name_is_right_whatever_its_case_and_the_first_is_the_best(
     some, none = reader.outputs(asked, None)
     assert (some.is_right.tolist(), some.num_answers) == ([True, False], 2)
     assert some.scores.tolist() == pytest.approx([1.0, 0.9])
+    assert some.scores.dtype == np.float32
     assert (len(none.scores), none.num_answers) == (0, 1)
 
 
@@ -248,6 +252,24 @@ def test_a_prompt_may_have_as_many_tokens_as_are_allowed_and_what_has_no_name_is
     assert reader._prompt(passage) == whole
     reader.max_tokens = len(whole) - 1
     assert reader._tokenizer.decode(reader._prompt(passage)) == text.replace("\n? \u2192 used \u2192 Sol", "")
+
+
+def test_a_prompt_of_a_chat_model_is_its_users_turn(tmp_path: Path) -> None:
+    """What its template writes is all that it begins with: no special token is put before it."""
+    reader = new_reader(options(str(write_tiny_causal_lm(tmp_path, num_layers=1, is_chat=True, begins=True))))
+    assert isinstance(reader, GenerativeReader)
+    text = reader._tokenizer.decode(reader._prompt(Passage("what", ("Peru", "Sol"), ((0, "money", 1),), ())))
+    assert text.startswith("<user>Facts:\nPeru \u2192 money \u2192 Sol\n\nQuestion: what\nAnswer with names")
+    assert text.endswith("separated by |<end><assistant>")
+
+
+def test_an_answer_is_learned_in_the_precision_that_is_asked_for(llama: str) -> None:
+    reader = new_reader(options(llama))
+    assert isinstance(reader, GenerativeReader)
+    asked = [ReaderQuestion(Passage("what", ("Peru",), (), ()), (), 1, ReaderTarget(("Sol",)))]
+    with torch.no_grad():
+        losses = {reader.eval().loss(asked, None, each).item() for each in (None, torch.bfloat16, torch.float16)}
+    assert len(losses) == 3
 
 
 def test_every_token_of_an_answer_counts(llama: str) -> None:
@@ -359,3 +381,21 @@ def test_without_its_language_model_a_checkpoint_says_so(llama: str, tmp_path: P
 def test_a_language_model_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(CausalLMError, match="cannot be loaded"):
         new_reader(options(str(tmp_path)))
+
+
+def test_the_language_model_of_a_checkpoint_is_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    def load(_name: str, **given: Any) -> None:
+        asked.append(given["local_files_only"])
+        raise OSError
+
+    monkeypatch.setattr("transformers.AutoTokenizer.from_pretrained", load)
+    write_weights({"a": torch.zeros(1)}, tmp_path)
+    said = GrilReaderDescription("nobody/nothing", 32, 12, True, True, 4, 160, 0.5, "writing", LORA)
+    for name in ("nobody/nothing", str(tmp_path)):
+        with pytest.raises(CausalLMError, match="cannot be loaded"):
+            new_reader(options(name))
+    with pytest.raises(CausalLMError, match="cannot be loaded"):
+        open_reader(said, tmp_path)
+    assert asked == [False, True, True]
