@@ -48,6 +48,15 @@ def test_a_batch_of_more_rows_than_are_wanted_is_split_at_once() -> None:
     assert device.asked == [13, 12, 13, 12]
 
 
+def test_what_a_device_keeps_for_later_is_given_back_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    emptied: list[int] = []
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: emptied.append(1))
+    for is_there in (True, False):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda is_there=is_there: is_there)
+        assert BatchSplitter()(torch.arange(4), Device(2)).tolist() == [0, 2, 4, 6]
+        assert emptied == [1]
+
+
 def test_a_row_that_does_not_fit_and_other_errors_are_raised() -> None:
     with pytest.raises(torch.OutOfMemoryError):
         BatchSplitter()(torch.arange(4), Device(0))
