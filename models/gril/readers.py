@@ -121,4 +121,4 @@ class ReaderModel:
     def _tensor(self, tokens: Tokens) -> Tensor | None:
         if not self.description.token:
             return None
-        return torch.tensor(tokens).to(next(iter(self._reader.pretrained_parameters())).device)
+        return torch.tensor(tokens).to(self._reader.pretrained_parameters()[0].device)
