@@ -142,7 +142,7 @@ def base_of(verb: str) -> str:
     if verb in _IRREGULAR:
         return _IRREGULAR[verb]
     if verb.endswith("ied"):
-        return f"{verb[:-3]}y"
+        return verb[:-1] if len(verb) == len("died") else f"{verb[:-3]}y"
     if verb.endswith("ed"):
         stem = verb[:-2]
         if len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "sl":

@@ -322,7 +322,8 @@ def test_verbs_are_told_from_other_words(word: str, is_one: bool) -> None:
 @pytest.mark.parametrize(
     ("verb", "base"),
     [("planned", "plan"), ("banned", "ban"), ("called", "call"), ("passed", "pass"), ("created", "create"), ("played", "play"),
-     ("added", "add"), ("bordered", "border"), ("treated", "treat"), ("shared", "share"), ("contains", "contain")],
+     ("added", "add"), ("bordered", "border"), ("treated", "treat"), ("shared", "share"), ("contains", "contain"),
+     ("died", "die"), ("tied", "tie"), ("tried", "try"), ("studied", "study")],
 )  # fmt: skip
 def test_base_forms_by_rule(verb: str, base: str) -> None:
     assert base_of(verb) == base
