@@ -116,6 +116,12 @@ def test_a_long_list_of_ends_is_bounded_and_says_how_many_are_left(cut: bool, ta
     assert text.endswith(tail)
 
 
+def test_a_way_for_whose_ends_there_is_no_room_has_no_line() -> None:
+    cusco, ana, beto = Entity("m.2", "Cusco"), Entity("m.3", "Ana"), Entity("m.4", "Beto")
+    two = chain_of(path(("contains", LIMA), ("mayor", ana)), path(("contains", cusco), ("mayor", beto)))
+    assert chain_text(two, max_names=1) == "Peru —[contains]→ Lima —[mayor]→ Ana; and 1 more"
+
+
 def test_a_cut_that_left_nothing_known_out_is_said_too() -> None:
     assert chain_text(chain_of(path(("city", LIMA)), cut=True)).endswith("Lima; and perhaps more")
 

@@ -23,7 +23,7 @@ from lodestar.models.gril.network import (
     logit,
     mark_best_of_groups,
 )
-from lodestar.models.gril.objective import graph_supervision, retriever_figures
+from lodestar.models.gril.objective import figures_of, graph_supervision, retriever_figures
 from lodestar.models.gril.reader_training import choose_triples, numbers_of_triples
 from lodestar.models.gril.scoring import Bridge
 from lodestar.models.text.vectors import TextVectors
@@ -304,6 +304,15 @@ def test_what_is_pruned_is_not_found() -> None:
     scores = np.array([2.0, float("-inf"), 1.0], dtype=np.float32)
     right = np.array([False, True, True])
     assert retriever_figures(scores, right) == pytest.approx([0.5, 0.5, 0.5, 0.5, 0.25])
+
+
+def test_figures_are_means_over_the_questions_with_a_right_triple() -> None:
+    scores = np.array([3.0, 2.0, 1.0], dtype=np.float32)
+    first, second, none = np.eye(3, dtype=np.bool_)[0], np.eye(3, dtype=np.bool_)[1], np.zeros(3, dtype=np.bool_)
+    figures = figures_of([(scores, first), (scores, second), (scores, none)])
+    assert figures["average_precision"] == pytest.approx((1 + 1 / 2) / 2)
+    assert figures["recall_at_5"] == 1
+    assert figures["selection_metric"] == pytest.approx(1 + 1e-3 * 0.75)
 
 
 def test_each_sum_of_layers_has_one_bias_and_an_update_none() -> None:

@@ -65,6 +65,14 @@ def test_an_answer_is_drawn_as_one() -> None:
     assert green not in evidence._repr_html_()
 
 
+def test_names_of_topics_and_answers_are_bold_and_no_others() -> None:
+    evidence = evidence_of(*ranked(leads("capital", LIMA, topic=PERU), leads("currency", SOL, topic=PERU)))
+    answer = Answer(evidence, (AnswerEntity("Lima", "m.lima", 0.9, "graph", (0,)),), "Lima", "extractive")
+    texts = re.findall(r"<text([^>]*)>(Peru|Lima|Sol)<", drawing_svg(answer_drawing(answer), "Peru"))
+    assert {name for written, name in texts if 'font-weight="600"' in written} == {"Peru", "Lima"}
+    assert {name for _, name in texts} == {"Peru", "Lima", "Sol"}
+
+
 def test_a_line_for_each_path_has_its_rank_and_score() -> None:
     evidence = evidence_of(*ranked(leads("capital", LIMA, topic=PERU), leads("currency", SOL, topic=PERU)))
     rows = re.findall(r"<tr><td>(\d+)</td><td>([\d.]+)</td><td>(.*?)</td></tr>", evidence_html(evidence))
