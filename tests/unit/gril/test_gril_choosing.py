@@ -84,10 +84,11 @@ def test_graph_token_and_triples_are_read_where_they_are_on() -> None:
             found: list[torch.Tensor] = reader(has_text=has_text)([passage], [OPTIONS], tokens)
         return found[0]
 
-    without = replace(PASSAGE, triples=())
+    without, nothing = replace(PASSAGE, triples=()), replace(PASSAGE, triples=(), candidates=())
     assert not torch.allclose(chosen(PASSAGE, 0.1), chosen(PASSAGE, -2.0))
     assert not torch.allclose(chosen(PASSAGE, None), chosen(without, None))
     assert torch.equal(chosen(PASSAGE, None, has_text=False), chosen(without, None, has_text=False))
+    assert torch.equal(chosen(PASSAGE, None, has_text=False), chosen(nothing, None, has_text=False))
 
 
 def test_triples_of_the_option_come_first() -> None:

@@ -300,6 +300,12 @@ def test_of_equal_scores_the_earlier_ranks_higher() -> None:
     assert precision == pytest.approx((1 / 76 + 2 / 104) / 2)
 
 
+def test_the_best_hundred_end_with_the_hundredth() -> None:
+    falling = np.arange(200, 0, -1).astype(np.float32)
+    recalls = [retriever_figures(falling, np.arange(200) == rank - 1)[:4] for rank in (100, 101)]
+    assert recalls == [[0, 0, 0, 1], [0, 0, 0, 0]]
+
+
 def test_what_is_pruned_is_not_found() -> None:
     scores = np.array([2.0, float("-inf"), 1.0], dtype=np.float32)
     right = np.array([False, True, True])

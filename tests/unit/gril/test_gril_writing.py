@@ -207,6 +207,7 @@ def test_a_written_name_is_right_whatever_its_case_and_the_first_is_the_best(
     assert some.scores.tolist() == pytest.approx([1.0, 0.9])
     assert some.scores.dtype == np.float32
     assert (len(none.scores), none.num_answers) == (0, 1)
+    assert none.is_right.dtype == np.bool_
 
 
 def test_a_reply_that_does_not_end_has_128_tokens(llama: str, monkeypatch: pytest.MonkeyPatch) -> None:

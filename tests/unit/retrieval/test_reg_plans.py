@@ -29,8 +29,9 @@ from lodestar.models.training.objective import LoraOptions, TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
 from torch import nn
 
+from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
-from tests.made.trainings import train_sets
+from tests.made.trainings import Encoding, inputs_of, train_sets
 
 WORDS = {name: RelationWords("", (name,)) for name in ("capital", "currency", "currency code", "language")}
 VOCABULARY = RelationTokens.of(WORDS)
@@ -323,6 +324,14 @@ def test_a_prompt_ends_without_the_end_that_some_tokenizers_add(tokens: list[int
             return {"input_ids": tokens}
 
     assert PlanTokenizer(Tokenizer(), VOCABULARY).prompt("who", "Peru") == prompt
+
+
+def test_what_chose_the_right_paths_is_part_of_what_a_training_is(base: Path) -> None:
+    refined = replace(pool(0, 3), header=replace(pool(0, 3).header, refiner="a judge"))
+    training = KIND.train(
+        config(base), inputs_of([refined], [pool(3, 6)], Encoding(LetterEncoder().encode), VOCABULARY)
+    )
+    assert training.identity == {"supervision": "refined by a judge"}
 
 
 def test_options_are_held_to_their_ranges() -> None:
