@@ -259,7 +259,7 @@ def main() -> None:
     words, both = np.array(MENTION_WEIGHTS), np.array(reranking.WEIGHTS)
     with Gateway(connection) as gateway:
         graph = Resources(settings, connection).of_graph(gateway.fetch(read_catalogue()))
-        evidence = relation_evidence(graph, graph.shared.vectors)
+        evidence = relation_evidence(graph)
         linker = FullTextLinker(type_words=graph.type_words, evidence=evidence, nearest=open_entity_search(graph))
         for number, file in enumerate(args.questions):
             every = read_questions(str(file))

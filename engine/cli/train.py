@@ -14,7 +14,6 @@ import click
 from ...models.ranges import MAX_HOP
 from ...models.training.kind import (
     KINDS,
-    LINKS,
     PATHS,
     POOLS,
     READINGS,
@@ -87,7 +86,6 @@ _OF_SOURCE: Mapping[LearnsFrom, Options] = {
     ),
     SUBGRAPHS: (_SUPERVISION,),
     POOLS: (_SUPERVISION,),
-    LINKS: (),
     READINGS: (
         click.option("--recipe", help="Recipe whose evidence is read: a name, a TOML file, or a line of parts."),
         click.option("--checkpoint", help="Checkpoint of the recipe's first part that takes one."),

@@ -31,7 +31,7 @@ from .names import (
     mark_question_content,
     tokenise,
 )
-from .reranking import CandidateReranker, Floats, LogisticReranker, RelationFeatureExtractor
+from .reranking import Floats, LogisticReranker, RelationFeatureExtractor
 
 _NUMBERED = re.compile(rf"([a-z]{{2,5}}?)([1-9]|1\d|20|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})")
 MAX_CLAUSES = 400
@@ -127,7 +127,7 @@ class FullTextLinker:
     min_similarity: float = 0.8
     type_words: Collection[str] = frozenset()
     evidence: RelationFeatureExtractor | None = None
-    reranker: CandidateReranker = field(default_factory=LogisticReranker)
+    reranker: LogisticReranker = field(default_factory=LogisticReranker)
     considered: int = 20
     nearest: NearestEntitySearch | None = None
     nearest_below: float = 0.3

@@ -7,14 +7,13 @@ cos(q', h), P(q', h) of late interaction, and cos(type(q'), reached(h)), as `mod
 a search by similarity needs afterwards. The formula is our own.
 
 The weights were fitted on the training questions of FB15k-237 (`python -m benchmarks.accuracy.linking --fit`;
-docs/linking.md). A trained linker (`lodestar train linker`) uses a network instead.
+docs/linking.md).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +24,7 @@ from ...models.text.verbalise import DirectedRelation, RelationWords, find_end_t
 from ...models.wording.kinds import find_which_noun
 from ..indexes.entity_index import EntityTypes
 from ..values import Topic
-from .names import MENTION_FEATURES, tokenise
+from .names import tokenise
 
 Floats = npt.NDArray[np.float64]
 
@@ -147,21 +146,7 @@ def _any(words: Iterable[str], kinds: set[str]) -> bool:
 
 FEATURES = ("1", "log-odds by words", *RELATION_FEATURES)
 WEIGHTS = (-0.63, 0.98, 1.33, 3.01, 0.49, 0.27, -0.45)
-TRAINED_FEATURES = (*MENTION_FEATURES[1:], "log-odds by words", "below the best", *RELATION_FEATURES)
-"""The input features of a trained linker."""
 _LEAST = 1e-6
-
-
-class CandidateReranker(Protocol):
-    """Scores the candidate entities of a question a second time."""
-
-    def compute_probabilities(self, found: Sequence[Topic], relations: Floats) -> Floats:
-        """Return the probability that the question is about each candidate, (num_candidates,).
-
-        found: the candidates with their probabilities by names. relations: (num_candidates, num_features), the features
-        of `relation_evidence`.
-        """
-        ...
 
 
 class LogisticReranker:
@@ -179,13 +164,6 @@ class LogisticReranker:
 def compute_features(found: Sequence[Topic], relations: Floats) -> Floats:
     """Return x, (num_candidates, num_features), in the order of `FEATURES`."""
     return np.column_stack([np.ones(len(found)), compute_log_odds(found), relations])
-
-
-def compute_linker_features(found: Sequence[Topic], relations: Floats) -> Floats:
-    """Return the input of a trained linker, (num_candidates, num_features), in the order of `TRAINED_FEATURES`."""
-    by_words = compute_log_odds(found)
-    of_words = np.array([candidate.features[1:] for candidate in found])
-    return np.column_stack([of_words, by_words, by_words - by_words.max(), relations])
 
 
 def compute_log_odds(found: Sequence[Topic]) -> Floats:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from ...models.ranges import Range, Share
-from ...models.text.vectors import TextVectors
 from ..indexes.entity_index import EntityTypes, NearestEntitySearch
 from ..linking.full_text import FullTextLinker
 from ..linking.reranking import RelationFeatureExtractor
@@ -47,53 +46,21 @@ class FullText(NameSearchPart):
             self.top_k,
             self.min_similarity,
             graph.type_words,
-            relation_evidence(graph, graph.shared.vectors, phrases=True) if self.relations else None,
+            relation_evidence(graph) if self.relations else None,
             nearest=open_entity_search(graph) if self.nearest else None,
         )
         return ValueLinker(linker) if self.values else linker
 
 
-@dataclass(frozen=True)
-class TrainedLinker(NameSearchPart):
-    """Links like full-text, with candidates scored by a trained network."""
-
-    name: ClassVar[str] = "trained"
-    kinds: ClassVar[tuple[str, ...]] = ("linker",)
-
-    checkpoint: str = option("", "folder of the trained linker (docs/linking.md)", source="lodestar train linker")
-
-    def linker(self, graph: GraphResources) -> Linker:
-        """Return the linker. Raises `CheckpointError` if the checkpoint cannot be read."""
-        from ..linking.trained_reranker import make_trained_reranker  # PyTorch is slow to import
-
-        self.check()
-        model = make_trained_reranker(self.checkpoint, *graph.shared.model(self.checkpoint, *self.kinds))
-        evidence = relation_evidence(graph, graph.shared.vectors_for(model.description))
-        linker = FullTextLinker(
-            self.pool,
-            self.per_word,
-            self.top_k,
-            self.min_similarity,
-            graph.type_words,
-            evidence,
-            model,
-            model.description.candidates,
-            open_entity_search(graph),
-        )
-        return ValueLinker(linker) if self.values else linker
-
-
-def relation_evidence(
-    graph: GraphResources, vectors: TextVectors, *, phrases: bool = False
-) -> RelationFeatureExtractor:
+def relation_evidence(graph: GraphResources) -> RelationFeatureExtractor:
     """Return the evidence on whether the property that a question asks for exists at an entity of this graph.
 
-    phrases: read relations also in what was said of them. Not in the lexicon's phrases, with which the weights of the
-    evidence were not fitted; trained linkers learned from relations' own words alone.
+    Relations are also read in what was said of them, but not in the lexicon's phrases, with which the weights of the
+    evidence were not fitted.
     """
     relations = graph.catalogue.relations
-    words = {r.number: words_of_relation(r, lambda p: phrases and p.origin != "lexicon") for r in relations}
-    return RelationFeatureExtractor(words, EntityTypes(graph.catalogue), vectors)
+    words = {r.number: words_of_relation(r, lambda p: p.origin != "lexicon") for r in relations}
+    return RelationFeatureExtractor(words, EntityTypes(graph.catalogue), graph.shared.vectors)
 
 
 def open_entity_search(graph: GraphResources) -> NearestEntitySearch | None:

@@ -373,10 +373,7 @@ PARTS = {
 }
 """Retrievers and reorganisers, which stand in a recipe's expression."""
 
-LINKERS = {
-    "full-text": "lodestar.engine.recipes.linking:FullText",
-    "trained": "lodestar.engine.recipes.linking:TrainedLinker",
-}
+LINKERS = {"full-text": "lodestar.engine.recipes.linking:FullText"}
 
 ANSWERERS = {
     "extractive": "lodestar.engine.recipes.answering:Extractive",

@@ -1,4 +1,4 @@
-"""Read the training data of a kind of model: mined paths, subgraphs, candidate pools or links of question sets."""
+"""Read the training data of a kind of model: mined paths, subgraphs, candidate pools or readings of question sets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...models.star.mined import MinedFile, is_mined
 from ...models.subgraphs import QuestionGraphs, QuestionLabels
 from ...models.text.encoders import SentenceEncoder
 from ...models.text.vectors import TextVectors
-from ...models.training.kind import LINKS, PATHS, POOLS, READINGS, SUBGRAPHS, AnyKind, Inputs, LearnsFrom
+from ...models.training.kind import PATHS, POOLS, READINGS, SUBGRAPHS, AnyKind, Inputs, LearnsFrom
 from ..api import Engine
 from ..errors import UsageError
 from ..gold_questions import QuestionSet
@@ -24,7 +24,6 @@ from ..recipes.recipe import Recipe, read_recipe
 from ..settings import Settings
 from ..supervision.miner import MiningOptions
 from ..supervision.path_sampling import DEFAULT_QUESTIONS, LENGTHS, QuestionGenerationOptions
-from .link_sets import collect_link_candidates
 from .once_per_graph import Say
 from .path_sets import collect_relation_examples, generate_mined_sets, mine_set, read_mined, sample_mined, split_mined
 from .pool_sets import match_refined_pools, pool_set, read_relation_tokens
@@ -214,15 +213,6 @@ def _read_pools(config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> I
     )
 
 
-def _read_links(config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[Any]:
-    sets = [list(map(request.questions, files)) for files in (request.train_files, request.dev_files)]
-    with Engine(request.settings) as engine, progress_bar("the questions", "linking") as (progress, _):
-        train, dev = (
-            [collect_link_candidates(each, engine, config, progress=progress) for each in some] for some in sets
-        )
-    return replace(inputs, train=train, dev=dev)
-
-
 def _read_readings(config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[Any]:
     sets = [list(map(request.questions, files)) for files in (request.train_files, request.dev_files)]
     recipe = request.options.get("recipe") or request.settings.recipe
@@ -269,6 +259,5 @@ _READERS: Mapping[LearnsFrom, Callable[[Any, TrainingRequest, Inputs[Any]], Inpu
     PATHS: _read_paths,
     SUBGRAPHS: _read_subgraphs,
     POOLS: _read_pools,
-    LINKS: _read_links,
     READINGS: _read_readings,
 }

@@ -26,15 +26,13 @@ if TYPE_CHECKING:
     from .loop import TrainingResult
     from .objective import Objective
 
-LearnsFrom = Literal["paths", "subgraphs", "pools", "links", "readings"]
+LearnsFrom = Literal["paths", "subgraphs", "pools", "readings"]
 PATHS: LearnsFrom = "paths"
 """Paths that `lodestar mine` found: `models.star.mined.MinedFile`."""
 SUBGRAPHS: LearnsFrom = "subgraphs"
 """Subgraphs around the topics of questions: `models.subgraphs.QuestionGraphs`."""
 POOLS: LearnsFrom = "pools"
 """Candidate chains of questions: `models.mined.pool.Pool`."""
-LINKS: LearnsFrom = "links"
-"""Entities that the words of questions may name: `models.linker.config.LinkedCandidates`."""
 READINGS: LearnsFrom = "readings"
 """Candidates that the evidence of a recipe names: `models.reader.fitting.ReaderTrainingSet`."""
 
@@ -228,7 +226,6 @@ KINDS = {
         "lodestar.models.gril.kind:KIND",
         "Train GRIL's retriever, and with --reader the reader that answers from it.",
     ),
-    "linker": ("lodestar.models.linker.kind:KIND", "Train the entity linker on questions with topics."),
     "reader": ("lodestar.models.reader.kind:KIND", "Train the reader that chooses answers from a recipe's evidence."),
 }
 """The place of each kind, and its line in the help of `lodestar train`. Modules are imported at first use."""

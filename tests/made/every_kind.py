@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from lodestar.models.gril.config import GrilConfig, GrowOptions, JointOptions
-from lodestar.models.linker.config import LinkedCandidates, LinkerConfig
 from lodestar.models.reader.fitting import ReaderTrainingSet
 from lodestar.models.reader.kind import ReaderConfig
 from lodestar.models.reg_entity.config import EntityConfig
@@ -74,7 +72,6 @@ CONFIGS: Mapping[str, Configure] = {
     "reg-path": lambda options, _: PathConfig(hidden=8, batch_size=4, training=options),
     "reg-path-lm": _plans,
     "gril": _gril,
-    "linker": lambda options, _: LinkerConfig(hidden=4, training=options),
     "reader": lambda _options, _: ReaderConfig(),
 }
 
@@ -96,8 +93,6 @@ def lesson(name: str, graph: str = "2" * 64) -> Lesson:
                 for each in (made_pools.pool(0, 6), made_pools.pool(6, 9))
             ]
             return Lesson(kind, CONFIGS[name], pools[:1], pools[1:], made_pools.VOCABULARY)
-        case "links":
-            return Lesson(kind, CONFIGS[name], [_candidates(graph, 0)], [_candidates(graph, 9)])
         case "readings":
             read = [replace(each, graph=graph) for each in (_readings("train", 12), _readings("dev", 4))]
             return Lesson(kind, CONFIGS[name], read[:1], read[1:])
@@ -114,23 +109,6 @@ def teach(lesson: Lesson, folder: Path, options: TrainingOptions, **more: Any) -
 
 def _with_graph(graphs: QuestionGraphs, graph: str) -> QuestionGraphs:
     return replace(graphs, texts=replace(graphs.texts, graph=graph))
-
-
-def _candidates(graph: str, first: int) -> LinkedCandidates:
-    """Four questions with three candidates each, of which the one with the larger first feature is the topic."""
-    features = np.random.default_rng(first).random((12, 2), dtype=np.float32)
-    right = features[:, 0].reshape(4, 3).argmax(axis=1)
-    return LinkedCandidates(
-        f"links {first}",
-        "1" * 64,
-        graph,
-        tuple(f"question {first + number}" for number in range(4)),
-        ("name", "degree"),
-        features,
-        np.array([place == best for best in right for place in range(3)]),
-        np.arange(5) * 3,
-        np.ones(4, dtype=np.int64),
-    )
 
 
 def _readings(name: str, number: int) -> ReaderTrainingSet:

@@ -13,13 +13,12 @@ from lodestar.engine.extras import EXTRAS
 EXTRA_MODULES = frozenset(module for extra in EXTRAS for module in extra.modules)
 TOPS = ("cypher", "engine", "loaders", "models")
 _TRAINED = re.compile(
-    r"models\.(gril|language|linker|reg_entity|reg_path|reg_path_lm|reg_triple|star|training)\."
+    r"models\.(gril|language|reg_entity|reg_path|reg_path_lm|reg_triple|star|training)\."
     r"|models\.splitting$"
     r"|engine\.training\."
     r"|engine\.answering\.gril_answers$"
     r"|engine\.serving\."
     r"|engine\.faces\.(dspy|haystack|llama_index|neo4j_graphrag)$"
-    r"|engine\.linking\.trained_reranker$"
     r"|engine\.reorganising\.choosing_ends$"
     r"|engine\.retrieval\.(dual_encoder|growing|path_decoder|triples)$"
     r"|engine\.supervision\.subgraphs$"

@@ -26,7 +26,7 @@ from lodestar.engine.linking.names import (
     find_mention,
     tokenise,
 )
-from lodestar.engine.linking.reranking import RelationFeatureExtractor
+from lodestar.engine.linking.reranking import LogisticReranker, RelationFeatureExtractor
 from lodestar.engine.linking.topics import find_nearest_names, resolve_names
 from lodestar.engine.neo4j.graph import NamedEntity, NameQuery
 from lodestar.engine.neo4j.templates import Row
@@ -201,7 +201,7 @@ def test_candidates_of_one_probability_are_sorted_by_id_and_there_are_ten_at_mos
 
 
 def test_twenty_candidates_are_weighed_by_their_relations_and_the_best_ten_kept_those_of_one_score_by_id() -> None:
-    class AllButOne:
+    class AllButOne(LogisticReranker):
         def compute_probabilities(
             self, found: Sequence[Topic], relations: npt.NDArray[np.float64]
         ) -> npt.NDArray[np.float64]:

@@ -133,7 +133,7 @@ def test_a_wrong_line_is_said(line: str, fault: str) -> None:
             "answerer.kind=oracle",
             "expected one of best-chain, closed-book, extractive, gril, llm, reader for answerer.kind, found 'oracle'",
         ),
-        ("linker.kind=magic", "expected one of full-text, trained for linker.kind, found 'magic'"),
+        ("linker.kind=magic", "expected one of full-text for linker.kind, found 'magic'"),
         ("star.max_hop=3", "there is no part or option 'star' in it: expected some of similarity"),
         ("parts.x=json:loads", "expected a class derived from a Part, found json:loads"),
         ("parts.x=no.such:Thing", "no.such:Thing cannot be imported"),

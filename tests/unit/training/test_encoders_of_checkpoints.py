@@ -11,19 +11,16 @@ from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
 from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.language.lora import load_language_model
-from lodestar.models.linker.config import LinkerDescription
 from lodestar.models.text.encoders import SentenceEncoder
+from lodestar.models.training.description import ModelDescription
 
-SAID = LinkerDescription(
+SAID = ModelDescription(
     calibration=(1, 0),
     config={},
     train=(),
     dev=(),
     figures={},
     encoder="all-MiniLM-L6-v2",
-    features=(),
-    hidden=1,
-    candidates=1,
 )
 
 
