@@ -1,102 +1,170 @@
-"""Count what tells how easy the code is to live in: lines, modules, names, and the files that a command passes.
+"""How large the house is: lines, modules, words, verbs, options, dependencies and imports, beside their budgets.
 
-    python -m benchmarks.house                                        # lines, modules, names of functions
-    python -m benchmarks.house -- ask --name demo "Who ruled Peru?"   # and the files that this command runs
+    python -m benchmarks.house
 
-A file counts as passed when code of one of its functions ran, in any thread. Bodies of modules and classes do not
-count: they run on import. Nothing here gates.
+Nothing here gates, and nothing runs: imports are read from the files. `imports of ask` counts the modules of Lodestar
+that the verb's file imports, with all that these import at their top. Imports inside a function count in the verb's own
+file and in `engine/api.py`, and nowhere else. An option that several parts inherit counts once.
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
-import inspect
-import statistics
-import sys
-import threading
+import dataclasses
+import tomllib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import FrameType
-from typing import Any
+
+import click
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("engine", "loaders", "models")
-PARTICIPLES = frozenset(
-    "begun broken brought built chosen done drawn driven fed felt found frozen given gone grown heard "
-    "held hidden kept known laid led left lost made meant met paid said seen sent shown sold spent "
-    "spoken stood taken told thought understood won worn written".split()
-)
-NOT_PARTICIPLES = frozenset(("embed", "feed", "need", "seed", "exceed", "speed", "proceed", "shed"))
+PRODUCT = ("engine", "loaders", "models")
+BUDGETS = {
+    "lines of engine, loaders, models": (48_000, 38_000),
+    "modules": (240, 160),
+    "lines of tests": (34_000, 24_000),
+    "words of docs": (28_000, 25_000),
+    "lines of benchmarks": (4_500, None),
+    "verbs": (17, 17),
+    "options of ask": (18, 14),
+    "options of load": (20, 16),
+    "options of train star": (16, 12),
+    "options of parts": (70, 45),
+    "dependencies of the core": (20, 18),
+    "imports of ask": (None, 50),
+    "imports of load": (None, None),
+    "imports of train star": (None, 45),
+}
+"""After the first part of the work, and after the second."""
 
 
-def product_files() -> list[Path]:
-    """Return the Python files of the product without any `__init__.py` that holds a docstring alone."""
-    found = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))
-    return [
-        path
-        for path in found
-        if path.name != "__init__.py" or len(ast.parse(path.read_text(encoding="utf-8")).body) > 1
-    ]
+def python_files(*folders: str) -> list[Path]:
+    """Return the Python files of folders of the checkout."""
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
 
 
-def is_participle(name: str) -> bool:
-    """Whether the first word of a function's name is a past participle."""
-    word = name.strip("_").split("_")[0]
-    return word in PARTICIPLES or (word.endswith("ed") and word not in NOT_PARTICIPLES)
+def count_lines(files: Iterable[Path]) -> int:
+    """Return the number of lines of files together."""
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
 
 
-def static_figures() -> dict[str, float]:
-    """Return lines, modules, their median length and the share of top-level functions named by a participle."""
-    files = product_files()
-    texts = [path.read_text(encoding="utf-8") for path in files]
-    lines = [len(text.splitlines()) for text in texts]
-    nodes = [node for text in texts for node in ast.parse(text).body]
-    names = [node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    return {
-        "lines of Python": sum(lines),
-        "modules": len(files),
-        "median lines of a module": statistics.median(lines),
-        "most lines of a module": max(lines),
-        "top-level functions": len(names),
-        "share named by a participle": sum(map(is_participle, names)) / len(names),
-    }
-
-
-def passed_files(arguments: list[str]) -> set[Path]:
-    """Run a `lodestar` command and return the product files whose functions ran."""
-    from lodestar.engine.cli.main import main
-
-    wanted = {str(path): path.relative_to(ROOT) for path in product_files()}
-    wanted |= {str(Path(sys.modules["lodestar"].__path__[0]) / path): path for path in wanted.values()}
-    found: set[Path] = set()
-
-    def note(frame: FrameType, event: str, _argument: Any) -> None:
-        code = frame.f_code
-        if event == "call" and code.co_flags & inspect.CO_OPTIMIZED and code.co_filename in wanted:
-            found.add(wanted[code.co_filename])
-
-    threading.setprofile(note)
-    sys.setprofile(note)
-    try:
-        main(arguments, standalone_mode=False)
-    finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
+def module_files() -> dict[str, Path]:
+    """Return the product's modules by name, such as engine.api."""
+    found = {}
+    for path in python_files(*PRODUCT, "cypher"):
+        names = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(names[:-1] if names[-1] == "__init__" else names)] = path
     return found
 
 
-def run() -> None:
-    """Print the figures, and the files of a command where one is given."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", nargs="*", help="a lodestar command, after --")
-    command = parser.parse_args().command
-    for name, value in static_figures().items():
-        print(f"{name:30} {value:,.3f}" if isinstance(value, float) and value < 1 else f"{name:30} {value:,.0f}")
-    if command:
-        found = passed_files(command)
-        print(f"{'files passed':30} {len(found)}")
-        print("\n".join(f"  {path}" for path in sorted(found)))
+def statements(node: ast.AST, *, in_functions: bool) -> Iterator[ast.ImportFrom]:
+    """Yield the relative imports that run, without those for type checkers."""
+    if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        return
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not in_functions:
+        return
+    if isinstance(node, ast.ImportFrom) and node.level:
+        yield node
+    for child in ast.iter_child_nodes(node):
+        yield from statements(child, in_functions=in_functions)
+
+
+def imported_by(name: str, files: dict[str, Path], *, in_functions: bool) -> set[str]:
+    """Return the modules that a module imports, and the packages around it."""
+    package = name.split(".") if files[name].name == "__init__.py" else name.split(".")[:-1]
+    found = {".".join(name.split(".")[:depth]) for depth in range(1, name.count(".") + 1)}
+    tree = ast.parse(files[name].read_text(encoding="utf-8"))
+    for node in statements(tree, in_functions=in_functions):
+        base = [*package[: len(package) - node.level + 1], *(node.module or "").split(".")]
+        source = ".".join(part for part in base if part)
+        found |= {source, *(f"{source}.{alias.name}" for alias in node.names)}
+    return found & files.keys()
+
+
+def closure(*names: str) -> set[str]:
+    """Return the modules that these import, and those that they import in turn; the first is the verb's."""
+    files = module_files()
+    seen: set[str] = set()
+    waiting = set(names)
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        waiting |= imported_by(name, files, in_functions=name in (names[0], "engine.api")) - seen
+    return seen
+
+
+def find_command(*words: str) -> click.Command:
+    """Return a command of the command line; raise `AssertionError` if there is none."""
+    from lodestar.engine.cli.main import main
+
+    command: click.Command = main
+    for word in words:
+        assert isinstance(command, click.Group)
+        found = command.get_command(click.Context(command), word)
+        assert found is not None, words
+        command = found
+    return command
+
+
+def count_part_options() -> int:
+    """Return the number of options that classes of parts declare."""
+    from lodestar.engine.recipes import part as parts
+
+    declared = set()
+    for known in (parts.PARTS, parts.LINKERS, parts.ANSWERERS):
+        for name in known:
+            kind = parts.part_class(name, known=known)
+            for each in dataclasses.fields(kind):
+                home = next(base for base in kind.__mro__ if each.name in vars(base).get("__annotations__", {}))
+                declared.add((home, each.name))
+    return len(declared)
+
+
+def count_options(*words: str) -> int:
+    """Return the number of options of a command, without --help."""
+    return sum(isinstance(each, click.Option) for each in find_command(*words).params)
+
+
+def imports_of(verb: str, *more: str) -> int:
+    """Return how many modules the file of a verb imports, `more` modules beside it."""
+    command = find_command(verb)
+    name = type(command).__module__ if command.callback is None else command.callback.__module__
+    return len(closure(name.removeprefix("lodestar."), *more))
+
+
+def figures() -> dict[str, int]:
+    """Return the figures by the names of `BUDGETS`."""
+    from lodestar.engine.cli.main import main
+
+    product = python_files(*PRODUCT)
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    load = ("load", "tsv") if isinstance(find_command("load"), click.Group) else ("load",)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return {
+        "lines of engine, loaders, models": count_lines(product),
+        "modules": len(product),
+        "lines of tests": count_lines(python_files("tests")),
+        "words of docs": sum(len(page.read_text(encoding="utf-8").split()) for page in pages),
+        "lines of benchmarks": count_lines(python_files("benchmarks")),
+        "verbs": len(main.list_commands(click.Context(main))),
+        "options of ask": count_options("ask"),
+        "options of load": count_options(*load),
+        "options of train star": count_options("train", "star"),
+        "options of parts": count_part_options(),
+        "dependencies of the core": len(project["dependencies"]),
+        "imports of ask": imports_of("ask"),
+        "imports of load": imports_of("load"),
+        "imports of train star": imports_of("train", "models.star.kind"),
+    }
+
+
+def main() -> None:
+    """Print one table."""
+    print(f"{'':34}{'now':>9}{'budget':>9}{'then':>9}")
+    for name, value in figures().items():
+        first, second = ("—" if each is None else f"{each:,}" for each in BUDGETS[name])
+        print(f"{name:34}{value:9,}{first:>9}{second:>9}")
 
 
 if __name__ == "__main__":
-    run()
+    main()
