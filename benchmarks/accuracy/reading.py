@@ -1,4 +1,4 @@
-"""What each answerer makes of what each recipe retrieves: best-chain, the reader's weights, and a perfect reader.
+"""What each answerer makes of what each recipe retrieves: extractive, the reader's weights, and a perfect reader.
 
     python -m benchmarks.accuracy.reading --work FOLDER --dev FILE [--dev FILE …] --train FILE [--train FILE …] \\
         --recipe similarity --recipe "star | reg-triple" --set star.checkpoint=FOLDER --set reg-triple.checkpoint=FOLDER
@@ -6,9 +6,9 @@
 Questions are a sample of each file, topics given, over the graph of the settings (`LODESTAR_NAME`). Each recipe is
 asked once; what it found is kept in the work folder, and the same command goes on after a stop. Nothing is abstained
 from, but in *abstaining*: the F1 of *shipped* and the share of questions that it answers, as `lodestar ask` does it.
-*best-chain* reads the first 10 items; *shipped* is the reader with Lodestar's own weights, *own* with weights
+*extractive* reads the first 10 items; *shipped* is the reader with Lodestar's own weights, *own* with weights
 fitted on the training files together; *perfect* is the highest F1 of any set of the candidates. Differences are those
-of own (or, without training files, shipped) and best-chain, and of a union and each of its sides, read and by its best
+of own (or, without training files, shipped) and extractive, and of a union and each of its sides, read and by its best
 chain, with 95 % intervals and p of a paired test. Fit on questions that no checkpoint of the recipe learned from.
 `--reader` is a checkpoint of `lodestar train reader` in the place of own: one of another graph, for example.
 """
@@ -51,7 +51,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Asked:
-    """What a recipe found for a sample: the readings, and F1 and Hits@1 of best-chain, (num_questions,)."""
+    """What a recipe found for a sample: the readings, and F1 and Hits@1 of extractive, (num_questions,)."""
 
     readings: ReaderTrainingSet
     f1: Floats
@@ -159,7 +159,7 @@ def main() -> None:
     settings = resolve()
     resources = Resources(settings, make_connection(settings))
     print(
-        "| recipe | questions | n | best-chain F1 / Hits@1 | shipped | abstaining | own | own − best-chain, p | ECE "
+        "| recipe | questions | n | extractive F1 / Hits@1 | shipped | abstaining | own | own − extractive, p | ECE "
         "| perfect F1 |"
     )
     print("| --- " * 10 + "|")
@@ -177,7 +177,7 @@ def main() -> None:
             f1[recipe, file] = print_row(recipe, file, asked, own), asked.f1
     unions = [(recipe, file, side.strip()) for recipe, file in f1 if "|" in recipe for side in recipe.split("|")]
     for recipe, file, side in unions:
-        for way, of_side in zip(("read", "best-chain"), f1.get((side, file), ()), strict=False):
+        for way, of_side in zip(("read", "extractive"), f1.get((side, file), ()), strict=False):
             print(f"\n{recipe} − {side} ({way}), {Path(file).name}: {compare(f1[recipe, file][0], of_side)}")
 
 

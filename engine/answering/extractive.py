@@ -23,8 +23,8 @@ class ExtractiveAnswerer:
     The confidence of the answer is the probability that the best chain is right. Without a calibration there is no
     confidence: the answer is never unsure, and it never abstains. Below `min_probability` it gives no answer; below
     `sure_from` it marks the answer as unsure. An entity's confidence is the answer's times the share of the chains that
-    lead to the entity, with chains weighted by softmax(score / temperature); this order is our own. Ranked targets keep
-    their order. Triples are read as the chains that they form.
+    lead to the entity, with chains weighted by softmax(score / temperature); this order is our own. Triples are read
+    as the chains that they form.
     """
 
     min_probability: float = LEAST_PROBABILITY
@@ -59,8 +59,7 @@ class ExtractiveAnswerer:
                 if end.id in rests_on:
                     rests_on[end.id].append(index)
         shares = {id_: sum(weights[i] for i in rests) / sum(weights) for id_, rests in rests_on.items()}
-        if not items[0].value.ranked:
-            answers = tuple(sorted(answers, key=lambda end: (-shares[end.id], end.label, end.id)))
+        answers = tuple(sorted(answers, key=lambda end: (-shares[end.id], end.label, end.id)))
         entities = [
             AnswerEntity(
                 name=end.label,

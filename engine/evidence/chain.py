@@ -37,9 +37,8 @@ class Chain:
     """A relation path from a topic entity, grounded: every triple of each step was read from the graph.
 
     `ends` are the distinct entities it leads to that may be answers, in reading order. `targets` are those of them at
-    which it meets another topic's chain (ReG's merging of multiple entities), or which a scorer chose among them (part
-    `choose-ends`), and then `ranked`, best first; none where neither is so. `cut` says
-    that a bound stopped the reading, so that there may be more.
+    which it meets another topic's chain (ReG's merging of multiple entities). `cut` says that a bound stopped the
+    reading, so that there may be more.
     """
 
     topic: Entity
@@ -47,7 +46,6 @@ class Chain:
     ends: tuple[Entity, ...]
     targets: tuple[Entity, ...] = ()
     cut: bool = False
-    ranked: bool = False
 
     @property
     def relation_path(self) -> RelationPath:

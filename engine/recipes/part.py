@@ -356,7 +356,6 @@ PARTS = {
     "reg-entity": "lodestar.engine.recipes.retrieving:RegEntity",
     "reg-path": "lodestar.engine.recipes.retrieving:RegPath",
     "complete-chains": "lodestar.engine.recipes.reorganising:CompleteChains",
-    "choose-ends": "lodestar.engine.recipes.retrieving:ChooseEnds",
     "gril": "lodestar.engine.recipes.retrieving:Gril",
     "reorganise": "lodestar.engine.recipes.reorganising:Reorganise",
     "adaptive-k": "lodestar.engine.recipes.retrieving:AdaptiveK",
@@ -377,7 +376,6 @@ LINKERS = {"full-text": "lodestar.engine.recipes.linking:FullText"}
 
 ANSWERERS = {
     "extractive": "lodestar.engine.recipes.answering:Extractive",
-    "best-chain": "lodestar.engine.recipes.answering:Extractive",
     "reader": "lodestar.engine.recipes.answering:ReaderPart",
     "llm": "lodestar.engine.recipes.answering:LanguageModel",
     "closed-book": "lodestar.engine.recipes.answering:ClosedBook",

@@ -284,32 +284,7 @@ class RegEntity(SubgraphPart):
         return TripleRetriever(subgraph_scorer(self, graph), keep=self.keep, merge_parallel=True)
 
 
-@dataclass(frozen=True)
-class ChooseEnds(ReorganiserPart):
-    """Keeps those ends of each chain whose triples a trained scorer scores near the best (docs/reg.md)."""
-
-    name: ClassVar[str] = "choose-ends"
-    kinds: ClassVar[tuple[str, ...]] = ("reg-triple", "reg-entity")
-    takes: ClassVar[Kind] = "chain"
-    gives: ClassVar[Kind] = "chain"
-
-    checkpoint: str = option(
-        "", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-triple or reg-entity"
-    )
-    log_odds: Weight = option(1.0, "how far below the best end a chosen end may score")
-    chains: Annotated[int, Range(1, 1_000)] = option(10, "best chains whose ends are chosen")
-    max_topics: MaxTopics = option(3, "topic entities whose subgraph is read")
-    min_link: Share = option(0.1, "share of the best link's score that another topic needs")
-    any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
-
-    def reorganiser(self, graph: GraphResources) -> Reorganiser:
-        """Return the reorganiser. Raises `CheckpointError` if the checkpoint is damaged or of another graph."""
-        from ..reorganising.choosing_ends import EndSelector
-
-        return EndSelector(subgraph_scorer(self, graph), log_odds=self.log_odds, chains=self.chains)
-
-
-def subgraph_scorer(part: SubgraphPart | ChooseEnds, graph: GraphResources) -> SubgraphScorer:
+def subgraph_scorer(part: SubgraphPart, graph: GraphResources) -> SubgraphScorer:
     """Return the scorer of triples that a part's checkpoint has, over the subgraphs that the part reads."""
     from ..retrieval.triples import SubgraphScorer
 

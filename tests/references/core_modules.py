@@ -19,7 +19,6 @@ _TRAINED = re.compile(
     r"|engine\.answering\.gril_answers$"
     r"|engine\.serving\."
     r"|engine\.faces\.(dspy|haystack|llama_index|neo4j_graphrag)$"
-    r"|engine\.reorganising\.choosing_ends$"
     r"|engine\.retrieval\.(dual_encoder|growing|path_decoder|triples)$"
     r"|engine\.supervision\.subgraphs$"
 )

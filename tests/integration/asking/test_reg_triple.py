@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pytest
@@ -16,11 +16,10 @@ from lodestar import Engine
 from lodestar.engine.cli.main import main
 from lodestar.engine.errors import CheckpointError, GraphError, UsageError
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.recipes.reorganising import Reorganise
-from lodestar.engine.recipes.retrieving import ChooseEnds, RegEntity, RegTriple, Similarity
+from lodestar.engine.recipes.retrieving import RegEntity, RegTriple
 from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
 from lodestar.engine.retrieval.triples import mark_first_pairs
 from lodestar.engine.settings import Settings
@@ -186,65 +185,6 @@ def test_what_does_not_fit_is_one_line(settings: Settings, engine: Engine, check
         asked.retrieve("What is the capital of Chile?")
 
 
-def test_the_ends_that_a_scorer_finds_near_the_best_are_chosen(
-    settings: Settings, engine: Engine, checkpoint: str
-) -> None:
-    asked = "What language is spoken in Peru?"
-
-    def languages(**options: float) -> Evidence[Any]:
-        chosen = [f"choose-ends.{name}={value}" for name, value in options.items()]
-        changes = [f"choose-ends.checkpoint={checkpoint}", *chosen] if options else []
-        recipe = read_recipe(
-            "similarity + choose-ends" if options else "similarity", [*changes, "similarity.max_hop=1"]
-        )
-        with Engine(settings, recipe=recipe) as one:
-            return one.retrieve(asked)
-
-    plain, wide, narrow = languages(), languages(log_odds=100.0), languages(log_odds=0.0)
-    assert [item.score for item in plain.items] == [item.score for item in wide.items]
-    ends = {str(item.value.relation_path): item.value.ends for item in plain.items}
-    assert {len(each) for each in ends.values()} >= {1, 2}
-    for every, one in zip(wide.items, narrow.items, strict=True):
-        assert every.value.ranked
-        assert set(every.value.targets) == set(ends[str(every.value.relation_path)])
-        assert one.value.targets == every.value.targets[:1]
-    with Engine(settings, recipe=RegTriple(checkpoint=checkpoint), options={"top_k": 1_000}) as triples:
-        scores = {item.value: item.score for item in triples.retrieve(asked).items}
-    for item in wide.items:
-        worth = [
-            max(scores[step.triple(link)] for step in item.value.steps[-1:] for link in step.links if link[1] == end)
-            for end in item.value.targets
-        ]
-        assert worth == sorted(worth, reverse=True)
-    (first, *_) = narrow.items
-    with Engine(
-        settings,
-        recipe=read_recipe(
-            "similarity + choose-ends",
-            options={
-                "choose-ends.checkpoint": checkpoint,
-                "choose-ends.log_odds": 100.0,
-                "answerer.min_probability": 0.0,
-            },
-        ),
-    ) as asking:
-        answer = asking.ask(asked)
-    assert [entity.id for entity in answer.entities][: len(first.value.targets)] == [e.id for e in first.value.targets]
-
-
-def test_triples_beyond_the_subgraph_are_scored_with_it(settings: Settings, engine: Engine, checkpoint: str) -> None:
-    """Chains of two hops from a subgraph of one: what it lacks is added to it."""
-    recipe = Similarity(max_hop=2) + ChooseEnds(checkpoint=checkpoint, log_odds=0.0, chains=1_000)
-    with Engine(settings, recipe=recipe) as one:
-        model = one.resources.model(checkpoint, "reg-triple")
-        object.__setattr__(model, "description", replace(model.description, subgraph=SubgraphOptions(num_hops=1)))
-        evidence = one.retrieve(Question("Which languages are spoken there?", ("m.south_america",)), top_k=100)
-    chains = [item.value for item in evidence.items if isinstance(item.value, Chain)]
-    long = [chain for chain in chains if len(chain.steps) > 1 and len(chain.ends) > 1]
-    assert long
-    assert all(len(chain.targets) == 1 for chain in long)
-
-
 def test_entities_are_scored_by_a_network_of_their_own(settings: Settings, engine: Engine, tmp_path: Path) -> None:
     train, dev = (graphs_of(engine, tmp_path, *each) for each in (("train", LEARNED), ("dev", CHOSEN)))
     config = training_config(ENTITIES, ["hidden=16"], epochs=4)
@@ -262,11 +202,6 @@ def test_entities_are_scored_by_a_network_of_their_own(settings: Settings, engin
     with Engine(settings, recipe=RegEntity(checkpoint=str(folder), keep=1), options={"top_k": 1}) as asked:
         (best, *_) = asked.retrieve(questions[0]).items
     assert best.value == together[0].items[0].value
-    recipe = Similarity(max_hop=1) + ChooseEnds(checkpoint=str(folder), log_odds=0.0)
-    with Engine(settings, recipe=recipe) as asked:
-        chains = [item.value for item in asked.retrieve("What language is spoken in Peru?").items]
-    assert any(isinstance(chain, Chain) and len(chain.ends) > 1 for chain in chains)
-    assert all(isinstance(chain, Chain) and len(chain.targets) == 1 for chain in chains)
     with pytest.raises(UsageError, match=r"--set reg-entity\.checkpoint=FOLDER.*lodestar train reg-entity"):
         RegEntity().check()
 

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 import pytest
 from lodestar.engine.evidence.calibration import Calibration
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.evidence.extras import graph_token
 from lodestar.engine.linking.topics import look_up_topics
 from lodestar.engine.relations.words import split_relation_name
-from lodestar.engine.reorganising.choosing_ends import EndSelector
-from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.growing import GrowingRetriever
 from lodestar.engine.retrieval.triples import NOTHING, GraphRelations, SubgraphScorer, TripleRetriever
 from lodestar.engine.steps import Steps
-from lodestar.engine.values import Path, Question, Scored, Triple
+from lodestar.engine.values import Question, Triple
 from lodestar.models.reg_triple.config import SubgraphOptions
 from lodestar.models.reg_triple.network import TripleColumns
 from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_encoder import WordEncoder
-from tests.fakes.word_scorer import WordScorer
-from tests.made.evidence import chain_of, evidence_of, note_costs, retrieved
+from tests.made.evidence import note_costs, retrieved
 
 SCORES = {
     ("film", "actor", "ann"): 3.0,
@@ -182,53 +178,3 @@ def test_a_subgraph_that_a_bound_cuts_says_so() -> None:
     assert len(found.left_out) == 1
     (whole,) = retrieved(GRAPH, TripleRetriever(scorer()[0], keep=9), [asked("film")])
     assert whole.left_out == ()
-
-
-def chains(*questions: Question) -> list[Evidence[Chain]]:
-    return retrieved(GRAPH, BeamSearch(GRAPH.numbered, WordScorer()), questions, 50)
-
-
-def chosen(*evidence: Evidence[Chain], log_odds: float, num: int = 9, **options: Any) -> list[Mapping[str, list[str]]]:
-    """Return the ends that each relation path is to lead to."""
-    by, _ = scorer(**options)
-    found = GRAPH.run(EndSelector(by, log_odds=log_odds, chains=num).reorganise(evidence))
-    return [
-        {str(item.value.relation_path): [end.id for end in item.value.targets] for item in each.items} for each in found
-    ]
-
-
-@pytest.mark.parametrize(("log_odds", "ends"), [(0.9, ["ann"]), (1.0, ["ann", "bob"]), (4.0, ["ann", "bob", "cid"])])
-def test_of_the_ends_of_a_chain_those_near_the_best_stay_the_best_first(log_odds: float, ends: Sequence[str]) -> None:
-    """Logits 3, 2.5 and 1, with a slope of 2: 1 and 4 in log-odds below the best."""
-    (found,) = chosen(*chains(asked("film")), log_odds=log_odds)
-    assert found["actor"] == ends
-
-
-def test_a_chain_that_leads_out_of_the_subgraph_has_its_triples_added() -> None:
-    (near,) = chosen(*chains(asked("film")), log_odds=1.0, num_hops=1)
-    assert near == chosen(*chains(asked("film")), log_odds=1.0)[0]
-    assert near["actor → home"] == ["town"]
-    by, model = scorer(num_hops=1)
-    GRAPH.run(EndSelector(by, log_odds=1.0, chains=10).reorganise(chains(asked("film"), asked("ann"))))
-    (columns,) = model.seen
-    assert [name for name, is_topic in zip(columns.names, columns.is_topic, strict=True) if is_topic] == ["film", "ann"]
-    GRAPH.run(EndSelector(by, log_odds=1.0, chains=10).reorganise(chains(asked("film"))))
-    assert sorted(map(str, model.seen[-1].names)) == ["None", "ann", "bob", "cid", "city", "film", "town"]
-
-
-def test_of_the_chains_the_first_are_looked_at_and_questions_stay_apart() -> None:
-    evidence = chains(asked("film"), asked("town"), asked("nowhere"))
-    together = chosen(*evidence, log_odds=1.0)
-    assert together == [chosen(each, log_odds=1.0)[0] for each in evidence]
-    first, *others = chosen(evidence[0], log_odds=1.0, num=1)[0].items()
-    assert first[1]
-    assert not any(ends for _, ends in others)
-
-
-def test_an_end_that_no_triple_is_scored_for_stays_behind_the_others() -> None:
-    """Bob's own triple is of a relation that the scorer does not know."""
-    ann, bob = (entity for entity in chains(asked("film"))[0].items[0].value.ends[:2])
-    film = chains(asked("film"))[0].items[0].value.topic
-    unknown = chain_of(*(Path((Triple(film, "unknown", end),), (False,)) for end in (bob, ann)))
-    (found,) = chosen(evidence_of(Scored(unknown, 1.0)), log_odds=1.0)
-    assert found["unknown"] == sorted((ann.id, bob.id))
