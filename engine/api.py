@@ -51,13 +51,6 @@ MAX_PIPELINES = 16
 
 _log = logging.getLogger(__name__)
 
-_OLD_NAMES = {
-    "answered": "answer_evidence",
-    "quoted": "quote",
-    "described": "read_relations",
-    "reading": "describe_interpretation",
-}
-
 
 @dataclass(slots=True)
 class _Opened:
@@ -447,15 +440,6 @@ class Engine:
         """Give back the connections of this event loop, and the blocking ones."""
         await self._gateways.aclose()
         self.close()
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Return the method that replaces one of 0.1, with a warning."""
-            if name not in _OLD_NAMES:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            _log.warning("Engine.%s is now Engine.%s", name, _OLD_NAMES[name])
-            return getattr(self, _OLD_NAMES[name])
 
     def __repr__(self) -> str:
         return f"<Engine over {self.connection.where}, recipe {self.recipe.name}>"
