@@ -50,10 +50,7 @@ EXTRAS = (
     OptionalExtra("llama-index", "a retriever of LlamaIndex", ("llama-index-core",), ("llama_index",)),
     OptionalExtra("neo4j-graphrag", "a retriever of neo4j-graphrag", ("neo4j-graphrag",), ("neo4j_graphrag",)),
     OptionalExtra("dspy", "a module of DSPy", ("dspy",), ("dspy",)),
-    OptionalExtra(
-        "ray", "`--ray`: questions, mining, loads, training and serving on a Ray cluster", ("ray",), ("ray",)
-    ),
-    OptionalExtra("otel", "spans of OpenTelemetry", ("opentelemetry-api",), ("opentelemetry",)),
+    OptionalExtra("ray", "`--ray`: questions, mining and refining on a Ray cluster", ("ray",), ("ray",)),
     OptionalExtra("rust", "a faster driver of Neo4j", ("neo4j-rust-ext",)),
     OptionalExtra("gpu", "entity and relation search on an NVIDIA GPU, on Linux", ("faiss-gpu-cu12",)),
 )

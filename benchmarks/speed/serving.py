@@ -108,7 +108,6 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=256, help="questions of each measurement")
     parser.add_argument("--overload-s", type=float, default=10.0, help="seconds of overload, 0 for none")
     parser.add_argument("--max-batch", type=int, default=32, help="questions that the server asks together")
-    parser.add_argument("--replicas", type=int, default=0, help="replicas on a Ray of this machine, 0 for no Ray")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()
     checkpoint = {"star.checkpoint": arguments.checkpoint} if arguments.checkpoint else {}
@@ -121,14 +120,13 @@ def main() -> None:
         figures |= library(engine, questions)
     with_checkpoint = ["--checkpoint", arguments.checkpoint] if arguments.checkpoint else []
     command = [sys.executable, "-m", "lodestar", "serve", "--port", "0", "--max-batch", str(arguments.max_batch)]
-    on_ray = ["--ray", "--replicas", str(arguments.replicas)] if arguments.replicas else []
     began = time.perf_counter()
-    with subprocess.Popen([*command, *with_checkpoint, *on_ray], stderr=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen([*command, *with_checkpoint], stderr=subprocess.PIPE, text=True) as server:
         try:
             assert server.stderr is not None
             url = next(line for line in server.stderr if "http://" in line).split()[1].rstrip("/")
             figures["start s"] = time.perf_counter() - began
-            figures |= served(url, questions, arguments.overload_s, arguments.replicas)
+            figures |= served(url, questions, arguments.overload_s)
             figures["memory MB"] = memory_mb(psutil.Process(server.pid))
         finally:
             server.terminate()
@@ -184,11 +182,10 @@ def library(engine: Engine, questions: Sequence[Question]) -> dict[str, float]:
     }
 
 
-def served(url: str, questions: Sequence[Question], overload_s: float, replicas: int) -> dict[str, float]:
+def served(url: str, questions: Sequence[Question], overload_s: float) -> dict[str, float]:
     """Measure the server: one client, 32 in a closed loop, and four times its capacity in an open one."""
     asked = bodies(questions)
-    for _ in range(4 * replicas or 1):  # every text is met once, as by the library; by chance, by each replica
-        clients("closed", url, asked, 8)
+    clients("closed", url, asked, 8)  # every text is met once, as by the library
     few = asked[: max(WARM_UP, len(asked) // 4)]
     one, _, _ = clients("closed", url, few, 1)
     many, wall_s, cpu_s = clients("closed", url, asked * 2, CLIENTS)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import UsageError
-from .options import RAY, database_options, recipe_shortcut_options, settings_and_recipe
+from .options import database_options, recipe_shortcut_options, settings_and_recipe
 from .terminal import say
 
 if TYPE_CHECKING:
@@ -36,9 +35,6 @@ if TYPE_CHECKING:
 @click.option(
     "--max-queue", type=click.IntRange(1, 100_000), default=256, show_default=True, help="Most waiting questions."
 )
-@click.option("--trace-questions", is_flag=True, help="Record the texts of questions in OpenTelemetry spans.")
-@RAY
-@click.option("--replicas", type=click.IntRange(1, 1024), help="Replicas on Ray (default: one for each CPU of it).")
 @click.option("--demo", is_flag=True, help="Start a separate Neo4j with a small world first.")
 @recipe_shortcut_options
 @database_options
@@ -50,30 +46,23 @@ def command(
     origins: tuple[str, ...],
     max_batch: int,
     max_queue: int,
-    trace_questions: bool,
-    ray: str | None,
-    replicas: int | None,
     demo: bool,
     **flags: Any,
 ) -> None:
     """Serve questions over HTTP, with a page at / and documentation at /docs, until Ctrl-C.
 
     It listens on this machine alone; with LODESTAR_TOKEN set, requests need that token. MCP is at /mcp where the extra
-    mcp is installed. With --ray, replicas on a Ray cluster answer, each with an engine of its own. See docs/serving.md
-    and docs/ray.md.
+    mcp is installed. See docs/serving.md.
 
     \b
     Examples:
       lodestar serve --demo
-      lodestar serve --uri bolt://10.0.0.1:7687 --ray 10.0.0.1:6379 --replicas 4
       lodestar serve --recipe star --checkpoint star --also similarity
       LODESTAR_TOKEN=… lodestar serve --host 0.0.0.0 --allow-host graph.example.org
     """
     from ..extras import require_extra
 
     require_extra("serve", "lodestar serve")
-    if replicas and not ray:
-        raise UsageError("--replicas: needs --ray; without it the server is one process")
     from ..recipes.recipe import read_recipe
     from ..serving.batches import BatchLimits
     from ..serving.server import ServerOptions, run_server
@@ -93,18 +82,11 @@ def command(
         hosts=hosts,
         origins=origins,
         limits=BatchLimits(max_batch=max_batch, max_queue=max_queue),
-        trace_questions=trace_questions,
     )
     options.check()
     if demo:
         start_demo_server(settings)
-    if ray:
-        from ..parallel import Workers
-        from ..serving.on_ray import run_on_ray
-
-        run_on_ray(settings, recipes, options, Workers(replicas or 0, ray), say=say)
-    else:
-        run_server(settings, recipes, options, say=say)
+    run_server(settings, recipes, options, say=say)
 
 
 def start_demo_server(settings: Settings) -> None:

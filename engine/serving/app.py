@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mappin
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -39,10 +40,10 @@ from ..watchers import Watch
 from . import schemas
 from .batches import DeadlineExceededError, OverloadedError
 from .guard import AccessRules, Guard, make_error_body
+from .metrics import Metrics
 from .openai_chat import complete_chat, list_models, stream_chat
 from .page import Assets, make_page_routes
 from .service import Service, Variant, keep
-from .telemetry import Metrics, read_version
 
 T = TypeVar("T")
 
@@ -107,7 +108,7 @@ def make_app(make_service: Callable[[], Service], options: AppOptions) -> Any:
 
     app = FastAPI(
         title="Lodestar",
-        version=read_version(),
+        version=version("lodestar-kg"),
         description="Reasoning paths from a knowledge graph in Neo4j, ranked and explained.",
         lifespan=lifespan,
         docs_url=None,

@@ -2,17 +2,16 @@
 
 While nothing runs, nothing waits, except up to `max_wait_s` after a batch of several: clients that were answered
 together ask again at almost the same time. What waits and what runs is shared among the workers, so that one batch
-computes while the database answers another. Why no library: docs/decisions/0030-micro-batches-of-our-own.md.
+computes while the database answers another.
 """
 
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ..errors import DatabaseError, DatabaseUnavailableError, LodestarError
 
@@ -54,37 +53,47 @@ class BatchLimits:
     beside_s: float = 1.0
 
 
-class Observer(Protocol):
-    """Is notified of batches; see `telemetry`."""
-
-    def batch(self, size: int) -> None:
-        """A batch of this size is sent."""
-
-    def record_wait(self, seconds: float) -> None:
-        """An item left the queue after so long."""
-
-
 Ask = Callable[[Any, Sequence[Item]], Awaitable[Sequence[Result]]]
 """Called with a key and items, returns as many results."""
 
 
-@dataclass(eq=False, repr=False)
-class Batcher(ABC, Generic[Item, Result]):
+@dataclass(slots=True, eq=False)
+class _Waiting(Generic[Item, Result]):
+    key: Hashable
+    item: Item
+    client: Hashable
+    future: asyncio.Future[Result]
+    since: float
+    error: BaseException | None = None
+    expiry: asyncio.TimerHandle | None = field(default=None, repr=False)
+
+
+class MicroBatcher(Generic[Item, Result]):
     """Batches items with the same key, within limits; for use in one event loop.
 
-    If `ask` fails for one item, the rest of the batch is asked again without it. While the database is away, items wait
-    for it until their deadlines. `MicroBatcher` is the server's own, `on_ray.RayServeBatcher` that of a replica on Ray.
+    It sends a batch as soon as a worker is free, from a queue for each client, whose items take turns. If `ask` fails
+    for one item, the rest of the batch is asked again without it. While the database is away, items wait for it until
+    their deadlines. on_batch: called with the seconds that the items of each batch have waited.
     """
 
-    ask: Ask[Item, Result]
-    limits: BatchLimits = field(default_factory=BatchLimits)
-    observer: Observer | None = None
-
-    def __post_init__(self) -> None:
-        self._num_waiting: int = 0
-        self._under_way: int = 0
+    def __init__(
+        self,
+        ask: Ask[Item, Result],
+        limits: BatchLimits = BatchLimits(),  # noqa: B008 - frozen
+        on_batch: Callable[[Sequence[float]], None] | None = None,
+    ) -> None:
+        self.ask = ask
+        self.limits = limits
+        self._on_batch = on_batch
+        self._queues: OrderedDict[Hashable, deque[_Waiting[Item, Result]]] = OrderedDict()
+        self._num_waiting = 0
+        self._under_way = 0
         self._seconds_each = 0.05
         self._closed = False
+        self._last_size = 1
+        self._arrived = asyncio.Event()
+        self._away_s = 0.0
+        self._workers: set[asyncio.Task[None]] = set()
 
     @property
     def num_waiting(self) -> int:
@@ -101,7 +110,7 @@ class Batcher(ABC, Generic[Item, Result]):
 
     def check_room(self, client: Hashable, num_items: int) -> None:
         """Raise `OverloadedError` if the queue has no room for so many more items of a client."""
-        limit, own = self.limits.max_queue, self._count_waiting(client)
+        limit, own = self.limits.max_queue, len(self._queues.get(client, ()))
         at_once = 0 if self._under_way else self.limits.max_batch  # a free worker takes a batch: that does not wait
         retry_after_s = max(1, round(self._num_waiting * self._seconds_each))
         if self._closed:
@@ -120,61 +129,6 @@ class Batcher(ABC, Generic[Item, Result]):
                 retry_after_s,
             )
 
-    @abstractmethod
-    def put(self, key: Hashable, item: Item, *, client: Hashable, deadline_s: float) -> asyncio.Future[Result]:
-        """Put an item into the queue and return the future that `submit` waits for."""
-
-    async def close(self, patience_s: float) -> None:
-        """Refuse new items, wait up to `patience_s` for those in the queue, and fail the rest."""
-        self._closed = True
-        loop = asyncio.get_running_loop()
-        end = loop.time() + patience_s
-        while (self._num_waiting or self._under_way) and loop.time() < end:
-            await asyncio.sleep(0.02)
-        await self._stop()
-
-    @abstractmethod
-    async def _stop(self) -> None:
-        """Fail what waits with `OverloadedError`, and end what runs."""
-
-    @abstractmethod
-    def _count_waiting(self, client: Hashable) -> int:
-        """Return how many items of a client wait."""
-
-    def _observe(self, waits_s: Sequence[float]) -> None:
-        """Notify the observer of a batch whose items have waited so long."""
-        if self.observer is not None:
-            self.observer.batch(len(waits_s))
-            for seconds in waits_s:
-                self.observer.record_wait(seconds)
-
-    def _learn_speed(self, seconds: float, num_items: int) -> None:
-        """Learn from a batch how long an item takes, for the time at which to ask again."""
-        self._seconds_each += 0.2 * (seconds / num_items - self._seconds_each)
-
-
-@dataclass(slots=True, eq=False)
-class _Waiting(Generic[Item, Result]):
-    key: Hashable
-    item: Item
-    client: Hashable
-    future: asyncio.Future[Result]
-    since: float
-    error: BaseException | None = None
-    expiry: asyncio.TimerHandle | None = field(default=None, repr=False)
-
-
-class MicroBatcher(Batcher[Item, Result]):
-    """Sends a batch as soon as a worker is free: a queue for each client, whose items take turns."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._queues: OrderedDict[Hashable, deque[_Waiting[Item, Result]]] = OrderedDict()
-        self._last_size = 1
-        self._arrived = asyncio.Event()
-        self._away_s = 0.0
-        self._workers: set[asyncio.Task[None]] = set()
-
     def put(self, key: Hashable, item: Item, *, client: Hashable, deadline_s: float) -> asyncio.Future[Result]:
         """Put an item into the queue and return the future that `submit` waits for."""
         self.check_room(client, 1)
@@ -191,20 +145,26 @@ class MicroBatcher(Batcher[Item, Result]):
             worker.add_done_callback(self._workers.discard)
         return waiting.future
 
-    async def _stop(self) -> None:
+    async def close(self, patience_s: float) -> None:
+        """Refuse new items, wait up to `patience_s` for those in the queue, and fail the rest."""
+        self._closed = True
+        loop = asyncio.get_running_loop()
+        end = loop.time() + patience_s
+        while (self._num_waiting or self._under_way) and loop.time() < end:
+            await asyncio.sleep(0.02)
         for queue in list(self._queues.values()):
             for waiting in list(queue):
-                _fail(waiting, make_shutdown_error())
+                _fail(waiting, OverloadedError("the server has shut down", 1))
         workers = list(self._workers)
         for worker in workers:
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
 
-    def _count_waiting(self, client: Hashable) -> int:
-        return len(self._queues.get(client, ()))
-
     def _expire(self, waiting: _Waiting[Item, Result], deadline_s: float) -> None:
-        _fail(waiting, waiting.error or make_deadline_error(deadline_s))
+        _fail(
+            waiting,
+            waiting.error or DeadlineExceededError(f"no answer within the {deadline_s:g} s that the request gave"),
+        )
 
     def _forget(self, waiting: _Waiting[Item, Result]) -> None:
         if waiting.expiry is not None:
@@ -280,7 +240,8 @@ class MicroBatcher(Batcher[Item, Result]):
 
     async def _send(self, batch: list[_Waiting[Item, Result]], loop: asyncio.AbstractEventLoop) -> None:
         started = loop.time()
-        self._observe([started - each.since for each in batch])
+        if self._on_batch is not None:
+            self._on_batch([started - each.since for each in batch])
         self._last_size = len(batch)
         try:
             results = await self.ask(batch[0].key, [each.item for each in batch])
@@ -288,7 +249,7 @@ class MicroBatcher(Batcher[Item, Result]):
             await self._after_failure(batch, error, loop)
             return
         self._away_s = 0.0
-        self._learn_speed(loop.time() - started, len(batch))
+        self._seconds_each += 0.2 * ((loop.time() - started) / len(batch) - self._seconds_each)
         for each, result in zip(batch, results, strict=True):
             if not each.future.done():
                 each.future.set_result(result)
@@ -312,16 +273,6 @@ class MicroBatcher(Batcher[Item, Result]):
             if not each.future.done():
                 self._queues.setdefault(each.client, deque()).appendleft(each)
                 self._num_waiting += 1
-
-
-def make_shutdown_error() -> OverloadedError:
-    """Return the error of what still waits when the server has shut down."""
-    return OverloadedError("the server has shut down", 1)
-
-
-def make_deadline_error(deadline_s: float) -> DeadlineExceededError:
-    """Return the error of a request without an answer in time."""
-    return DeadlineExceededError(f"no answer within the {deadline_s:g} s that the request gave")
 
 
 def is_database_away(error: BaseException) -> bool:

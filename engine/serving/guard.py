@@ -1,8 +1,4 @@
-"""Refuse requests with a wrong host, origin or token, and bodies that are too large or too slow.
-
-`Guard` wraps the application (ASGI); `IdleTimeoutProtocol` is uvicorn's HTTP/1.1 with time limits for clients that send
-or read nothing.
-"""
+"""Refuse requests with a wrong host, origin or token, and bodies that are too large or too slow."""
 
 from __future__ import annotations
 
@@ -13,11 +9,9 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from secrets import compare_digest
-from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .batches import OverloadedError
 
@@ -26,9 +20,6 @@ MAX_DISCARDED_BYTES = 8_000_000
 """Of a body that is too large: a client that still sends when the connection closes would lose the answer."""
 DISCARD_TIMEOUT_S = 2.0
 BODY_TIMEOUT_S = 10.0
-HEADER_TIMEOUT_S = 10.0
-UNREAD_TIMEOUT_S = 20.0
-"""How long a client may leave unread what is sent to it."""
 
 OPEN = ("/", "/healthz", "/readyz", "/docs", "/openapi.json")
 """Paths that say nothing of the graph, and so need no token; those under `ASSETS` neither."""
@@ -154,48 +145,6 @@ class Guard:
             return body.pop() if body else await receive()
 
         await self._app(scope, replay, send)
-
-
-class IdleTimeoutProtocol(H11Protocol):
-    """HTTP/1.1 that closes a connection if no request begins in time or the client reads nothing."""
-
-    _waiting: asyncio.TimerHandle | None = None
-    _unread: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: Any) -> None:
-        """Begin to wait for a request."""
-        super().connection_made(transport)
-        self._waiting = self.loop.call_later(HEADER_TIMEOUT_S, self._give_up)
-
-    def data_received(self, data: bytes) -> None:
-        """Wait for the rest of a request's head."""
-        super().data_received(data)
-        if self._waiting is not None:
-            self._waiting.cancel()
-        if self.cycle is None or self.cycle.response_complete:
-            self._waiting = self.loop.call_later(HEADER_TIMEOUT_S, self._give_up)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
-        for timer in (self._waiting, self._unread):
-            if timer is not None:
-                timer.cancel()
-        super().connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        """Wait for the client to read."""
-        super().pause_writing()
-        self._unread = self.loop.call_later(UNREAD_TIMEOUT_S, self.transport.abort)
-
-    def resume_writing(self) -> None:
-        """The client reads again."""
-        super().resume_writing()
-        if self._unread is not None:
-            self._unread.cancel()
-
-    def _give_up(self) -> None:
-        if (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing():
-            self.transport.close()
 
 
 _SAFE = (

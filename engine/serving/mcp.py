@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from itertools import pairwise
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -25,7 +26,6 @@ from ..evidence.text import consecutive_triples_text, item_text, one_line
 from ..values import Entity, Question
 from .schemas import ResultReply
 from .service import Service, keep
-from .telemetry import read_version
 
 T = TypeVar("T")
 
@@ -184,7 +184,7 @@ class McpTools:
             "lodestar",
             title="Lodestar",
             instructions=INSTRUCTIONS,
-            version=read_version(),
+            version=version("lodestar-kg"),
             log_level="ERROR",
         )
         for tool in (

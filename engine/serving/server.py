@@ -18,10 +18,10 @@ from ..errors import PortTakenError, UsageError
 from ..recipes.recipe import Recipe
 from ..settings import Settings, is_loopback
 from .app import AppOptions, make_app
-from .batches import BatchLimits, MicroBatcher
-from .guard import AccessRules, IdleTimeoutProtocol
-from .service import MakeBatches, Service
-from .telemetry import Metrics, Telemetry
+from .batches import BatchLimits
+from .guard import AccessRules
+from .metrics import Metrics
+from .service import Service
 
 if TYPE_CHECKING:
     from .mcp import McpTools
@@ -45,7 +45,6 @@ class ServerOptions:
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     limits: BatchLimits = field(default_factory=BatchLimits)
-    trace_questions: bool = False
     token: str = field(default_factory=lambda: os.environ.get(TOKEN_VARIABLE, ""), repr=False)
 
     def check(self) -> None:
@@ -103,10 +102,10 @@ def tune_interpreter() -> None:
 
 
 def make_server(app: Any) -> uvicorn.Server:
-    """Return uvicorn for an application, with limits for connections and slow clients."""
+    """Return uvicorn for an application, with limits for connections."""
     config = uvicorn.Config(
         app,
-        http=IdleTimeoutProtocol,
+        http="h11",
         ws="none",
         loop="asyncio",
         log_level="warning",
@@ -121,32 +120,15 @@ def make_server(app: Any) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def make_application(
-    settings: Settings,
-    recipes: Mapping[str, Recipe],
-    options: ServerOptions,
-    *,
-    make_batches: MakeBatches = MicroBatcher,
-    replica: str = "",
-) -> Any:
-    """Return the complete application (ASGI): endpoints, pages, metrics and MCP.
-
-    make_batches: what batches questions. replica: the name by which the metrics say whose they are."""
+def make_application(settings: Settings, recipes: Mapping[str, Recipe], options: ServerOptions) -> Any:
+    """Return the complete application (ASGI): endpoints, pages, metrics and MCP."""
     access = AccessRules.of(options.host, token=options.token, more_hosts=options.hosts, origins=options.origins)
-    metrics = Metrics(replica=replica)
-    telemetry = Telemetry(metrics, questions=options.trace_questions)
+    metrics = Metrics()
     tools = make_mcp_tools()
     mcp = None if tools is None else (tools.http(sorted(access.hosts), sorted(access.origins)), tools.running)
 
     def make_service() -> Service:
-        return Service(
-            settings,
-            recipes,
-            limits=options.limits,
-            telemetry=telemetry,
-            observer=metrics,
-            make_batches=make_batches,
-        )
+        return Service(settings, recipes, limits=options.limits, metrics=metrics)
 
     return make_app(
         make_service,

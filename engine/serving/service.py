@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..api import Engine
 from ..errors import DatabaseUnavailableError, LodestarError, UsageError
@@ -27,9 +27,11 @@ from ..settings import Settings
 from ..steps import Steps, send_one
 from ..values import Question, Scored, Topic, Triple
 from ..watchers import Watch, WatchedRecipe
-from .batches import Ask, Batcher, BatchLimits, MicroBatcher, Observer, is_database_away
+from .batches import BatchLimits, MicroBatcher, is_database_away
 from .graph_reads import Direction, NeighbourPage, check_path, read_page
-from .telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from .metrics import Metrics
 
 T = TypeVar("T")
 
@@ -77,9 +79,6 @@ class PendingQuestion:
     watch: Watch | None = field(default=None, compare=False)
 
 
-MakeBatches = Callable[[Ask[PendingQuestion, Any], BatchLimits, Observer | None], Batcher[PendingQuestion, Any]]
-
-
 class _SharingEngine(Engine):
     """An engine over the connections of the first one."""
 
@@ -109,10 +108,8 @@ class Service:
         recipes: Mapping[str, Recipe],
         *,
         limits: BatchLimits = BatchLimits(),  # noqa: B008 - frozen
-        telemetry: Telemetry | None = None,
-        observer: Observer | None = None,
+        metrics: Metrics | None = None,
         connection: Connection | None = None,
-        make_batches: MakeBatches = MicroBatcher,
     ) -> None:
         if not recipes:
             raise UsageError("expected a recipe to serve, found none")
@@ -120,13 +117,13 @@ class Service:
             recipe.check()
         self.settings = settings
         self.recipes = dict(recipes)
-        self.telemetry = telemetry or Telemetry()
+        self.metrics = metrics
         self._given = connection
         self._turn = threading.Lock()
         self._opened: _OpenEngines | None = None
         self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix="lodestar-batch")
         self._lookups = ThreadPoolExecutor(4, thread_name_prefix="lodestar-lookup")
-        self.batches = make_batches(self._ask, limits, observer)
+        self.batches = MicroBatcher[PendingQuestion, Any](self._ask, limits, metrics and metrics.count_waits)
 
     @property
     def default(self) -> str:
@@ -274,19 +271,19 @@ class Service:
     def _answers(self, variant: Variant, asked: Sequence[PendingQuestion]) -> list[Any]:
         try:
             engine = self._engine(variant)
-            with self.telemetry.batch(variant.recipe, [each.question.text for each in asked]) as span:
-                with _watch(engine.recipe, asked):
-                    evidence = engine.retrieve_batch([each.question for each in asked])
-                    for each, found in zip(asked, evidence, strict=True):
-                        if each.watch is not None:
-                            each.watch.on_evidence(found)
-                    wanted = [found for each, found in zip(asked, evidence, strict=True) if each.answers]
-                    answers = iter(engine.answer_evidence(wanted) if wanted else [])
-                result = [
-                    next(answers) if each.answers else Answer(found, (), "", "none")
-                    for each, found in zip(asked, evidence, strict=True)
-                ]
-                span.finish([each.evidence for each in result])
+            with _watch(engine.recipe, asked):
+                evidence = engine.retrieve_batch([each.question for each in asked])
+                for each, found in zip(asked, evidence, strict=True):
+                    if each.watch is not None:
+                        each.watch.on_evidence(found)
+                wanted = [found for each, found in zip(asked, evidence, strict=True) if each.answers]
+                answers = iter(engine.answer_evidence(wanted) if wanted else [])
+            result = [
+                next(answers) if each.answers else Answer(found, (), "", "none")
+                for each, found in zip(asked, evidence, strict=True)
+            ]
+            if self.metrics is not None:
+                self.metrics.count_batch([each.evidence for each in result])
             return [each.write(answer) for each, answer in zip(asked, result, strict=True)]
         except DatabaseUnavailableError:
             self._reconnect()

@@ -457,15 +457,10 @@ def test_streams_that_are_cut_and_clients_that_read_nothing_take_nothing_from_ot
     assert client.get("/readyz").status_code == 200
 
 
-def test_a_connection_on_which_nothing_comes_is_closed(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "HEADER_TIMEOUT_S", 0.3)
+def test_a_body_that_does_not_come_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "BODY_TIMEOUT_S", 0.3)
     host, port = url.removeprefix("http://").split(":")
     head = f"POST /v1/ask HTTP/1.1\r\nHost: {host}:{port}\r\n"
-    for sent in (b"", head.encode()):
-        with socket.create_connection((host, int(port)), timeout=10) as silent:
-            silent.sendall(sent)
-            assert silent.recv(100) == b""
     with socket.create_connection((host, int(port)), timeout=10) as slow:
         slow.sendall(f"{head}Content-Length: 50\r\n\r\n{{".encode())
         assert b" 408 " in slow.recv(4096).split(b"\r\n")[0]
@@ -486,13 +481,10 @@ def test_the_next_question_sees_what_was_loaded(
 
 
 def test_what_waits_at_the_end_is_answered(countries: None, settings: Settings) -> None:
-    with ThreadPoolExecutor(8) as pool:
+    with ThreadPoolExecutor(8) as pool, httpx.Client(trust_env=False, timeout=60) as client:
         with serving(settings) as url:
-            asked = [
-                pool.submit(httpx.post, f"{url}/v1/ask", json={"question": QUESTION}, timeout=60, trust_env=False)
-                for _ in range(8)
-            ]
-            time.sleep(0.5)
+            asked = [pool.submit(client.post, f"{url}/v1/ask", json={"question": QUESTION}) for _ in range(8)]
+            time.sleep(1.0)
         for each in asked:
             assert each.result().json()["answer"] == "Peruvian sol"
 

@@ -12,9 +12,8 @@ from lodestar.engine.cli import serve
 from lodestar.engine.cli.demo import DEMO_NAME
 from lodestar.engine.cli.main import main
 from lodestar.engine.errors import UsageError
-from lodestar.engine.parallel import Workers
 from lodestar.engine.recipes.recipe import Recipe
-from lodestar.engine.serving import on_ray, server
+from lodestar.engine.serving import server
 from lodestar.engine.serving.guard import AccessRules
 from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Settings
@@ -57,11 +56,10 @@ def test_address_access_and_limits(served: Serve) -> None:
     default = served()
     assert (default.options.host, default.options.port) == ("127.0.0.1", 8080)
     given = served(
-        *("--port", "0", "--max-batch", "7", "--max-queue", "9", "--trace-questions"),
+        *("--port", "0", "--max-batch", "7", "--max-queue", "9"),
         *("--allow-host", "a.example", "--allow-host", "b.example", "--allow-origin", "https://c.example"),
     ).options
     assert (given.port, given.limits.max_batch, given.limits.max_queue) == (0, 7, 9)
-    assert (default.options.trace_questions, given.trace_questions) == (False, True)
     assert (given.hosts, given.origins) == (("a.example", "b.example"), ("https://c.example",))
     accepted = AccessRules.of(given.host, more_hosts=given.hosts)
     assert [accepted.refusal(asked_at(host)) is None for host in ("b.example", "d.example")] == [True, False]
@@ -81,19 +79,6 @@ def test_how_far_the_search_goes(served: Serve) -> None:
 
     assert option("beam_width", "--beam-width", "3") == 3 != option("beam_width")
     assert [option("return_to_topic", *flag) for flag in ((), ("--return-to-topic",))] == [False, True]
-
-
-def test_replicas_on_ray(served: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[ServerOptions, Workers]] = []
-    monkeypatch.setattr(on_ray, "run_on_ray", lambda *given, **_: asked.append(given[2:]))
-    for arguments in (["--ray", "10.0.0.1:6379", "--replicas", "4", "--port", "9"], ["--ray"]):
-        CliRunner().invoke(main, ["serve", *arguments], catch_exceptions=False)
-    assert [(each.port, workers) for each, workers in asked] == [
-        (9, Workers(4, "10.0.0.1:6379")),
-        (8080, Workers(0, "local")),
-    ]
-    with pytest.raises(UsageError, match="--replicas: needs --ray"):
-        served("--replicas", "2")
 
 
 def test_a_demo_has_a_server_of_its_own_with_the_small_world(served: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
