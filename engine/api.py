@@ -18,8 +18,7 @@ from .extras import translate_import_errors
 from .faults import count_chars, raise_fault, validate_question, validate_question_or_fault
 from .linking.topics import rerank_candidates
 from .neo4j.catalogue import ORIGINS, Edition, RelationInfo, read_catalogue, read_full_state, read_graph_revision
-from .neo4j.connection import Connection
-from .neo4j.gateways import Gateways
+from .neo4j.connection import Connection, Gateways
 from .neo4j.instance import make_connection
 from .neo4j.templates import split_into_requests
 from .pipeline import Pipeline

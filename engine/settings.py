@@ -34,8 +34,7 @@ class Settings:
     """Settings of a command or an `Engine`.
 
     Every field but the secrets can be set in ``lodestar.toml`` under its own name, and in the environment as
-    ``LODESTAR_<NAME>``. An empty ``uri`` means the embedded server called ``name``; several, parted by commas, are
-    read-only copies of one graph.
+    ``LODESTAR_<NAME>``. An empty ``uri`` means the embedded server called ``name``.
     """
 
     uri: str = ""
@@ -62,11 +61,6 @@ class Settings:
     query_timeout_s: Seconds = 30.0
     password: str = field(default="", repr=False)
     llm_api_key: str = field(default="", repr=False)
-
-    @property
-    def uris(self) -> tuple[str, ...]:
-        """The addresses in `uri`."""
-        return tuple(uri.strip() for uri in self.uri.split(",")) if self.uri else ()
 
     @property
     def home_dir(self) -> Path:
@@ -197,8 +191,8 @@ def _check_settings(chosen: Mapping[str, Any]) -> Settings:
         Placement(settings.device, settings.precision)
     except PlacementError as error:
         raise UsageError(f"settings: {error}") from error
-    for uri in settings.uris:
-        check_address(uri)
+    if settings.uri:
+        check_address(settings.uri)
     if settings.llm_openai_env not in OPENAI_ENV:
         raise UsageError(
             f"setting llm_openai_env: expected {' or '.join(OPENAI_ENV)}, found {settings.llm_openai_env!r}"

@@ -1,4 +1,4 @@
-"""Start, stop, show, copy or reset an embedded Neo4j (`lodestar db`), without Docker or a system Java."""
+"""Start, stop, show or reset an embedded Neo4j (`lodestar db`), without Docker or a system Java."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import UsageError
-from .options import HOME, embedded_server_options, json_option, settings_from
+from .options import embedded_server_options, json_option, settings_from
 from .terminal import echo
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def command() -> None:
-    """Start, stop, show, copy or reset a Neo4j of your own.
+    """Start, stop, show or reset a Neo4j of your own.
 
     Neo4j Community 5.26 with Browser runs in its own process and listens on this machine only. The first start
     downloads it (140 MB). Servers with different names run side by side, each with its own graph.
@@ -128,26 +128,6 @@ def reset(ctx: click.Context, name: str | None, home: str | None, as_json: bool,
     echo(f"{instance.name}: deleted", err=True)
     if as_json:
         echo(json.dumps({"name": instance.name, "deleted": str(instance.home.folder)}))
-
-
-@command.command()
-@click.argument("name")
-@click.argument("new")
-@HOME
-@json_option
-def copy(name: str, new: str, home: str | None, as_json: bool) -> None:
-    """Copy the server NAME with its graph and its password to a server NEW, to be read beside it.
-
-    NAME is stopped for as long as its files are copied. Ask both by giving --uri twice (docs/database.md).
-
-    \b
-    Example:
-      lodestar db copy default second
-      lodestar db start --name second
-      lodestar verify --name second
-    """
-    made = _instance(name, home).copy(new)
-    _show(made, as_json)
 
 
 def _instance(name: str | None, home: str | None) -> ServerPair:

@@ -22,15 +22,14 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-HOME = click.option("--home", help="Folder of embedded servers and indexes (default: the user's data folder).")
-_SERVER = (click.option("--name", help="The embedded server to use (default: default)."), HOME)
+_SERVER = (
+    click.option("--name", help="The embedded server to use (default: default)."),
+    click.option("--home", help="Folder of embedded servers and indexes (default: the user's data folder)."),
+)
 _DATABASE = (
     click.option(
         "--uri",
-        multiple=True,
-        callback=lambda _context, _option, uris: ",".join(uris) or None,
-        help="Address of a Neo4j: neo4j://, neo4j+s://, bolt:// … (default: the embedded server); repeatable for "
-        "read-only copies of one graph.",
+        help="Address of a Neo4j: neo4j://, neo4j+s://, bolt:// … (default: the embedded server).",
     ),
     click.option("--user", help="Neo4j user; the password comes from LODESTAR_PASSWORD."),
     click.option("--database", help="Name of the database inside the server."),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +12,7 @@ from ..errors import DatabaseUnavailableError
 if TYPE_CHECKING:
     from neo4j import Query, RoutingControl
 
+    from .gateway import AsyncGateway, Gateway
     from .templates import Request
 
 GRACE_S = 3.0
@@ -18,22 +21,13 @@ GRACE_S = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """An address with what is needed to speak to it. The password is in no representation.
-
-    copies: addresses of further copies of the graph, with the same user and password; then all are only read.
-    """
+    """An address with what is needed to speak to it. The password is in no representation."""
 
     uri: str
     user: str = "neo4j"
     password: str = field(default="", repr=False)
     database: str = "neo4j"
     timeout_s: float = 30.0
-    copies: tuple[str, ...] = ()
-
-    @property
-    def uris(self) -> tuple[str, ...]:
-        """The addresses of all copies."""
-        return (self.uri, *self.copies)
 
     @property
     def where(self) -> str:
@@ -51,7 +45,7 @@ class Connection:
         return {
             "auth": (self.user, self.password) if self.password else None,
             "connection_timeout": min(10.0, self.timeout_s),
-            "max_transaction_retry_time": 0.0 if self.copies else min(10.0, self.timeout_s),
+            "max_transaction_retry_time": min(10.0, self.timeout_s),
             "connection_acquisition_timeout": min(30.0, self.timeout_s + GRACE_S),
             "notifications_min_severity": "OFF",
             "user_agent": "lodestar",
@@ -80,3 +74,63 @@ class Connection:
             f"Neo4j at {self.where} did not answer within {self.timeout_s + GRACE_S:g} s: check the server, or raise "
             "query_timeout_s"
         )
+
+
+class Gateways:
+    """The gateways of one connection, each opened and its server checked at the first use.
+
+    Connections of asyncio belong to the event loop that opened them.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._opening = threading.Lock()
+        self._blocking: Gateway | None = None
+        self._of_loops: dict[asyncio.AbstractEventLoop, AsyncGateway] = {}
+        self._opening_in: dict[asyncio.AbstractEventLoop, asyncio.Lock] = {}
+
+    def blocking(self) -> Gateway:
+        """Return the blocking gateway. Raises `DatabaseError` if the server does not answer or is too old."""
+        with self._opening:
+            if self._blocking is None:
+                from .gateway import Gateway
+
+                gateway = Gateway(self.connection)
+                try:
+                    gateway.version()
+                except BaseException:
+                    gateway.close()
+                    raise
+                self._blocking = gateway
+            return self._blocking
+
+    async def of_loop(self) -> AsyncGateway:
+        """Return the gateway of the running event loop; raise as `blocking`."""
+        loop = asyncio.get_running_loop()
+        async with self._opening_in.setdefault(loop, asyncio.Lock()):
+            if loop not in self._of_loops:
+                from .gateway import AsyncGateway
+
+                gateway = AsyncGateway(self.connection)
+                try:
+                    await gateway.version()
+                except BaseException:
+                    await gateway.close()
+                    raise
+                self._of_loops[loop] = gateway
+            return self._of_loops[loop]
+
+    def close(self) -> None:
+        """Close the blocking gateway."""
+        if self._blocking is not None:
+            self._blocking.close()
+            self._blocking = None
+
+    async def aclose(self) -> None:
+        """Close the gateway of the running event loop, and the blocking one."""
+        loop = asyncio.get_running_loop()
+        self._opening_in.pop(loop, None)
+        gateway = self._of_loops.pop(loop, None)
+        if gateway is not None:
+            await gateway.close()
+        self.close()

@@ -31,7 +31,6 @@ from ..errors import (
 from ..steps import Steps, check_database_requests, run_steps, run_steps_async
 from .catalogue import read_graph_revision
 from .connection import GRACE_S, Connection
-from .copies import GONE, ReplicaPool
 from .load_lock import OpenTransaction, end_transactions, hold_load_lock
 from .templates import Request, Row
 
@@ -146,9 +145,8 @@ class Gateway:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.round_trips = 0
-        self._copies = ReplicaPool(connection)
         with translate_errors(connection):
-            self._drivers = [GraphDatabase.driver(uri, **connection.driver_options) for uri in connection.uris]
+            self._driver = GraphDatabase.driver(connection.uri, **connection.driver_options)
         self._pool = ThreadPoolExecutor(MAX_CONCURRENT, thread_name_prefix="lodestar-query")
         self._is_stalled = False
 
@@ -162,33 +160,30 @@ class Gateway:
         """Close the connections."""
         if self._is_stalled:  # closing would wait for the stalled query
             self._pool.shutdown(wait=False, cancel_futures=True)
-            for driver in self._drivers:
-                _start_call(driver.close)
+            _start_call(self._driver.close)
         else:
             self._pool.shutdown(cancel_futures=True)
-            for driver in self._drivers:
-                driver.close()
+            self._driver.close()
 
     def version(self) -> str:
-        """Return the server's version after checking address, password and version; of several copies that of one."""
+        """Return the server's version after checking address, password and version."""
 
-        def server_info(driver: neo4j.Driver) -> neo4j.ServerInfo:
-            info = driver.get_server_info()
-            driver.verify_authentication() if self.connection.password else None
+        def server_info() -> neo4j.ServerInfo:
+            info = self._driver.get_server_info()
+            self._driver.verify_authentication() if self.connection.password else None
             return info
 
         with translate_errors(self.connection):
-            info = self._call(lambda asked: self._ask(server_info, asked))()
-            version = check_version(self.connection, info.agent)
+            version = check_version(self.connection, self._call(server_info)().agent)
             if self.connection.is_routed:
-                self._call(lambda asked: self._ask(self._see_last_writes, asked))()
+                self._call(self._see_last_writes)()
         return version
 
-    def _see_last_writes(self, driver: neo4j.Driver) -> None:
+    def _see_last_writes(self) -> None:
         """Get the bookmark of the server that takes writes: whichever server is read from then on waits until it has
         what others wrote, such as a load that has just ended. If no server takes writes, reads go on without."""
         with suppress(driver_errors.ServiceUnavailable, driver_errors.SessionExpired):
-            self._query(read_graph_revision(), driver, RoutingControl.WRITE)
+            self._query(read_graph_revision(), RoutingControl.WRITE)
 
     def run(self, steps: Steps[T]) -> T:
         """Run steps that only use the database, and return their result."""
@@ -200,7 +195,7 @@ class Gateway:
         for start in range(0, len(requests), MAX_CONCURRENT):
             batch = requests[start : start + MAX_CONCURRENT]
             self.round_trips += len(batch)
-            calls = [self._call(partial(self._rows_of, request)) for request in batch]
+            calls = [self._call(partial(self._query, request)) for request in batch]
             with translate_errors(self.connection):
                 found = [call() for call in calls]
             answers += [request.decode(rows) for request, rows in zip(batch, found, strict=True)]
@@ -211,13 +206,8 @@ class Gateway:
         (answer,) = self.send([request])
         return cast(T, answer)
 
-    def _rows_of(self, request: Request[Any], asked: list[int]) -> list[Row]:
-        if request.template.mode != "read":
-            self._copies.check_writable()
-        return self._ask(partial(self._query, request), asked)
-
-    def _query(self, request: Request[Any], driver: neo4j.Driver, routing: RoutingControl | None = None) -> list[Row]:
-        return driver.execute_query(
+    def _query(self, request: Request[Any], routing: RoutingControl | None = None) -> list[Row]:
+        return self._driver.execute_query(
             self.connection.query(request),
             parameters_=dict(request.params),
             database_=self.connection.database,
@@ -225,33 +215,15 @@ class Gateway:
             result_transformer_=_rows,
         )
 
-    def _ask(self, call: Callable[[neo4j.Driver], T], asked: list[int]) -> T:
-        """Call with the driver of the copy whose turn it is, or of the next one that answers; note those in `asked`."""
-        for number in self._copies.turns():
-            asked.append(number)
-            driver = self._drivers[number]
-            try:
-                if self._copies.is_due(number):
-                    edition = read_graph_revision().decode(self._query(read_graph_revision(), driver))
-                    if not self._copies.is_current(number, edition):
-                        continue
-                return call(driver)
-            except GONE as error:
-                self._copies.leave_out_gone(number, error)
-        raise self._copies.make_error()
-
-    def _call(self, ask: Callable[[list[int]], T]) -> Callable[[], T]:
+    def _call(self, call: Callable[[], T]) -> Callable[[], T]:
         """Start a call in a thread, and return what waits for its result, which by itself could take forever."""
-        asked: list[int] = []
-        future = _start_call(partial(ask, asked))
+        future = _start_call(call)
 
         def wait() -> T:
             try:
                 return future.result(self.connection.timeout_s + GRACE_S)
             except FutureTimeoutError:
                 self._is_stalled = True
-                if self.connection.copies:
-                    self._copies.leave_out(asked[-1], "does not answer")
                 raise self.connection.make_stalled_error() from None
 
         return wait
@@ -331,19 +303,8 @@ class Gateway:
 
     def _session(self, **options: Any) -> neo4j.Session:
         """Return a session that sees everything written through this gateway, on any server of a cluster."""
-        if options.get("default_access_mode") == neo4j.READ_ACCESS:
-            driver = self._ask(self._answering, [])
-        else:
-            self._copies.check_writable()
-            (driver,) = self._drivers
-        manager = driver.execute_query_bookmark_manager
-        return driver.session(database=self.connection.database, bookmark_manager=manager, **options)
-
-    def _answering(self, driver: neo4j.Driver) -> neo4j.Driver:
-        """Return a driver; of several only if its copy answers."""
-        if self.connection.copies:
-            driver.verify_connectivity()
-        return driver
+        manager = self._driver.execute_query_bookmark_manager
+        return self._driver.session(database=self.connection.database, bookmark_manager=manager, **options)
 
     def _end_transactions(self, token: str) -> int:
         return self.fetch(end_transactions(token))
@@ -355,23 +316,21 @@ class AsyncGateway:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.round_trips = 0
-        self._copies = ReplicaPool(connection)
         with translate_errors(connection):
-            self._drivers = [AsyncGraphDatabase.driver(uri, **connection.driver_options) for uri in connection.uris]
+            self._driver = AsyncGraphDatabase.driver(connection.uri, **connection.driver_options)
         self._limit = asyncio.Semaphore(MAX_CONCURRENT)
 
     async def close(self) -> None:
         """Close the connections."""
-        for driver in self._drivers:
-            await driver.close()
+        await self._driver.close()
 
     async def version(self) -> str:
         """Return the server's version after checking address, password and version: at once, where a query that
-        cannot reach the server is tried again for some seconds. Of several copies that of one."""
+        cannot reach the server is tried again for some seconds."""
 
-        async def server_info(driver: neo4j.AsyncDriver) -> neo4j.ServerInfo:
-            info = await driver.get_server_info()
-            await driver.verify_authentication() if self.connection.password else None
+        async def server_info() -> neo4j.ServerInfo:
+            info = await self._driver.get_server_info()
+            await self._driver.verify_authentication() if self.connection.password else None
             return info
 
         version = check_version(self.connection, (await self._call(server_info)).agent)
@@ -379,10 +338,10 @@ class AsyncGateway:
             await self._call(self._see_last_writes)
         return version
 
-    async def _see_last_writes(self, driver: neo4j.AsyncDriver) -> None:
+    async def _see_last_writes(self) -> None:
         """Like that of `Gateway`."""
         with suppress(driver_errors.ServiceUnavailable, driver_errors.SessionExpired):
-            await self._query(read_graph_revision(), driver, RoutingControl.WRITE)
+            await self._query(read_graph_revision(), RoutingControl.WRITE)
 
     async def run(self, steps: Steps[T]) -> T:
         """Run steps that only use the database, and return their result."""
@@ -395,41 +354,19 @@ class AsyncGateway:
     async def fetch(self, request: Request[T]) -> T:
         """Run one request and return its answer."""
         self.round_trips += 1
-        if request.template.mode != "read":
-            self._copies.check_writable()
         async with self._limit:
             return request.decode(await self._call(partial(self._query, request)))
 
-    async def _call(self, call: Callable[[neo4j.AsyncDriver], Awaitable[T]]) -> T:
-        asked: list[int] = []
+    async def _call(self, call: Callable[[], Awaitable[T]]) -> T:
         with translate_errors(self.connection):
             try:
                 async with asyncio.timeout(self.connection.timeout_s + GRACE_S):
-                    return await self._ask(call, asked)
+                    return await call()
             except TimeoutError:
-                if self.connection.copies:
-                    self._copies.leave_out(asked[-1], "does not answer")
                 raise self.connection.make_stalled_error() from None
 
-    async def _ask(self, call: Callable[[neo4j.AsyncDriver], Awaitable[T]], asked: list[int]) -> T:
-        """Like that of `Gateway`."""
-        for number in self._copies.turns():
-            asked.append(number)
-            driver = self._drivers[number]
-            try:
-                if self._copies.is_due(number):
-                    edition = read_graph_revision().decode(await self._query(read_graph_revision(), driver))
-                    if not self._copies.is_current(number, edition):
-                        continue
-                return await call(driver)
-            except GONE as error:
-                self._copies.leave_out_gone(number, error)
-        raise self._copies.make_error()
-
-    async def _query(
-        self, request: Request[Any], driver: neo4j.AsyncDriver, routing: RoutingControl | None = None
-    ) -> list[Row]:
-        return await driver.execute_query(
+    async def _query(self, request: Request[Any], routing: RoutingControl | None = None) -> list[Row]:
+        return await self._driver.execute_query(
             self.connection.query(request),
             parameters_=dict(request.params),
             database_=self.connection.database,

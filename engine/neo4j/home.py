@@ -13,11 +13,11 @@ import re
 import secrets
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from ...models.whole_file import atomic_write
-from ..errors import EmbeddedServerError, StorageError, UsageError
+from ..errors import EmbeddedServerError, UsageError
 
 LOOPBACK = "127.0.0.1"
 USER = "neo4j"
@@ -104,8 +104,7 @@ class ServerHome:
         """Return the saved state, or None if the server was never started or the file is damaged."""
         try:
             content = json.loads((self.folder / "server.json").read_text(encoding="utf-8"))
-            given = {f"given_{name}": content[name] for name in ("heap_mb", "pagecache_mb")}  # of an older Lodestar
-            return ServerState(**{field.name: (given | content)[field.name] for field in fields(ServerState)})
+            return ServerState(**{field.name: content[field.name] for field in fields(ServerState)})
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -174,30 +173,6 @@ class ServerHome:
         except OSError as error:
             raise make_unwritable_error(path, error) from error
         return path
-
-
-def copy_home(source: ServerHome, target: ServerHome) -> None:
-    """Copy the data, the password and the memory of a stopped server; the target is there whole, or not at all."""
-    draft = ServerHome(target.folder.with_name(f".{target.folder.name}.copying"))
-    shutil.rmtree(draft.folder, ignore_errors=True)  # left by a kill
-    num_bytes = sum(path.stat().st_size for path in source.data.rglob("*") if path.is_file())
-    free_bytes = shutil.disk_usage(source.folder).free
-    if free_bytes < num_bytes:
-        raise StorageError(
-            f"{target.folder}: no room for a copy of {num_bytes / 1e9:.1f} GB, {free_bytes / 1e9:.1f} GB are free: "
-            "make room, or move the home to another disk"
-        )
-    try:
-        draft.create()
-        shutil.copytree(source.data, draft.data, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*_lock"))
-        shutil.copy2(source.password_file, draft.password_file)
-        if state := source.read_state():
-            draft.write_state(replace(state, bolt_port=0, http_port=0, pid=0, started_s=0.0))
-        draft.folder.rename(target.folder)
-    except OSError as error:
-        raise make_unwritable_error(target.folder, error) from error
-    finally:
-        shutil.rmtree(draft.folder, ignore_errors=True)
 
 
 def configuration(state: ServerState) -> Mapping[str, str]:

@@ -7,13 +7,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..errors import EmbeddedServerError, LoadInProgressError
-from ..progress import show_waiting
+from ..errors import LoadInProgressError
 from ..settings import Settings, check_address
 from . import graph_files
 from .connection import Connection
 from .embedded import LIMITS, EmbeddedServer, Status
-from .home import copy_home
 
 if TYPE_CHECKING:
     from .bulk_import import ImportServer
@@ -96,46 +94,6 @@ class ServerPair(EmbeddedServer):
             incoming.home.delete()
             return self.status()
 
-    def copy(self, name: str, *, progress: bool = True) -> ServerPair:
-        """Return a copy of this server under another name, not started: its graph, users and password.
-
-        A running server is stopped while its files are copied, and then started again. Raises `LoadInProgressError`,
-        `StorageError` if the disk has no room, and `EmbeddedServerError` if there is no graph or already a server of
-        that name.
-        """
-        copy = ServerPair(name, self.servers_dir.parent, self.jars.folder.parent)
-        if not self.has_graph:
-            raise EmbeddedServerError(f"{self.name!r} has no graph to copy: load one first")
-        if copy.home.folder.exists():
-            raise EmbeddedServerError(
-                f"there is a server {name!r} already: give another name, or delete it with "
-                f"`lodestar db reset --name {name}`"
-            )
-        refusal = LoadInProgressError(
-            f"another lodestar is loading into {self.name!r}: wait for its end, then copy again"
-        )
-        with self._lock("load", "", refusal=refusal), self._lock_server(), copy._lock_server():
-            status = self.status()
-            if status.running and self._is_written():
-                raise refusal
-            try:
-                self._stop()
-                self._settle()
-                with show_waiting(f"copying {self.name!r} to {name!r}", shown=progress):
-                    copy_home(self.home, copy.home)
-            finally:
-                if status.phase != "stopped":
-                    self._start(self.status(), dict.fromkeys(LIMITS), progress=progress)
-        return copy
-
-    def _is_written(self) -> bool:
-        """Whether a load or a deletion is running in the server."""
-        from .catalogue import check_load_running
-        from .gateway import Gateway
-
-        with Gateway(self.connection()) as gateway:
-            return gateway.fetch(check_load_running())
-
 
 LOAD_TIMEOUT_S = 3_600.0
 
@@ -146,18 +104,14 @@ def make_connection(settings: Settings) -> Connection:
     Raises `DatabaseUnavailableError` if it is to the embedded server and that is not running.
     """
     if settings.uri:
-        for uri in settings.uris:
-            check_address(uri)
-        first, *copies = settings.uris
+        check_address(settings.uri)
         return Connection(
-            uri=first,
+            uri=settings.uri,
             user=settings.user,
             password=settings.password,
             database=settings.database,
             timeout_s=settings.query_timeout_s,
-            copies=tuple(copies),
         )
-
     return ServerPair.of(settings).connection(settings.query_timeout_s)
 
 

@@ -212,7 +212,7 @@ class Service:
 
         def show(engine: Engine) -> tuple[str, str | None]:
             url = (
-                default_browser_url(self.settings.uris[0])
+                default_browser_url(self.settings.uri)
                 if self.settings.uri
                 else ServerPair.of(self.settings).status().browser_url
             )

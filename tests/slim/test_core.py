@@ -64,7 +64,7 @@ def test_forms(lodestar, settings: Settings, gateway: Gateway) -> None:  # type:
     questions = list(form_questions())
     with Engine(replace(settings, query_timeout_s=300.0), recipe="similarity", options={"forms": True}) as engine:
         answers = engine.ask_batch([question.text for question in questions])
-    with gateway._drivers[0].session() as session:
+    with gateway._driver.session() as session:
         expected = [question.expected(session) for question in questions]
     right = [said(q.form, a) == told for q, a, told in zip(questions, answers, expected, strict=True)]
     assert sum(right) >= LEAST_RIGHT

@@ -40,7 +40,7 @@ def test_every_way_to_ask_knows_what_the_others_wrote(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     load(TripleSource(COUNTRIES), gateway)
-    manager = gateway._drivers[0].execute_query_bookmark_manager
+    manager = gateway._driver.execute_query_bookmark_manager
     asked: list[set[str]] = []
     bookmarks = manager.get_bookmarks
 
@@ -61,9 +61,9 @@ def test_what_another_process_wrote_is_waited_for(gateway: Gateway, connection: 
     routed = replace(connection, uri=connection.uri.replace("bolt://", "neo4j://"))
     assert (routed.is_routed, connection.is_routed) == (True, False)
     gateway.fetch(nothing("read_catalogue"))
-    written = gateway._drivers[0].execute_query_bookmark_manager.get_bookmarks()
+    written = gateway._driver.execute_query_bookmark_manager.get_bookmarks()
     with Gateway(routed) as other:
-        manager = other._drivers[0].execute_query_bookmark_manager
+        manager = other._driver.execute_query_bookmark_manager
         assert not manager.get_bookmarks()
         other.version()
         assert manager.get_bookmarks() == written
@@ -75,7 +75,7 @@ async def test_the_same_with_asyncio(gateway: Gateway, connection: Connection) -
     other = AsyncGateway(replace(connection, uri=connection.uri.replace("bolt://", "neo4j://")))
     try:
         await other.version()
-        assert await other._drivers[0].execute_query_bookmark_manager.get_bookmarks()
+        assert await other._driver.execute_query_bookmark_manager.get_bookmarks()
     finally:
         await other.close()
 
@@ -85,10 +85,10 @@ def test_without_a_server_that_takes_writes_reads_go_on(gateway: Gateway, connec
     with Gateway(routed) as other:
         query = other._query
 
-        def refuse(request: Request[Any], driver: neo4j.Driver, routing: neo4j.RoutingControl | None = None) -> Any:
+        def refuse(request: Request[Any], routing: neo4j.RoutingControl | None = None) -> Any:
             if routing is not None:
                 raise SessionExpired("no server takes writes")
-            return query(request, driver)
+            return query(request)
 
         other._query = refuse  # type: ignore[method-assign]
         assert other.version()

@@ -28,8 +28,8 @@ def test_a_server_of_an_old_version_is_refused_when_it_answers(monkeypatch: pyte
         agent = "Neo4j/4.4.30"
 
     with Gateway(CONNECTION) as gateway:
-        monkeypatch.setattr(gateway._drivers[0], "get_server_info", Info)
-        monkeypatch.setattr(gateway._drivers[0], "verify_authentication", lambda: True)
+        monkeypatch.setattr(gateway._driver, "get_server_info", Info)
+        monkeypatch.setattr(gateway._driver, "verify_authentication", lambda: True)
         with pytest.raises(UnsupportedVersionError, match=r"is Neo4j/4\.4\.30: expected"):
             gateway.version()
 

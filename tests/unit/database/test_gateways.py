@@ -7,8 +7,7 @@ import asyncio
 import pytest
 from lodestar.engine.errors import DatabaseUnavailableError
 from lodestar.engine.neo4j import gateway
-from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.neo4j.gateways import Gateways
+from lodestar.engine.neo4j.connection import Connection, Gateways
 
 
 class FakeGateway:

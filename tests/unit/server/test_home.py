@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import stat
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -62,16 +60,6 @@ def test_the_state_comes_back(tmp_path: Path) -> None:
     home.create()
     home.write_state(STATE)
     assert home.read_state() == STATE
-
-
-def test_memory_in_an_older_state_counts_as_given(tmp_path: Path) -> None:
-    home = ServerHome(tmp_path / "one")
-    home.create()
-    home.write_state(STATE)
-    file = home.folder / "server.json"
-    content = {name: value for name, value in json.loads(file.read_text()).items() if not name.startswith("given_")}
-    file.write_text(json.dumps(content))
-    assert home.read_state() == replace(STATE, given_heap_mb=512, given_pagecache_mb=256)
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"[]", b"{\xff", b'{"bolt_port": 1}'])
