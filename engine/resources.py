@@ -22,8 +22,6 @@ from .relations.words import type_words, words_of_relations
 from .settings import Settings
 
 if TYPE_CHECKING:
-    from sentence_transformers import CrossEncoder
-
     from ..models.language.causal_lm import CausalLM
     from ..models.training.description import ModelDescription
     from ..models.training.kind import AnyKind
@@ -169,19 +167,6 @@ class Resources:
 
         require_extra("train", f"the language model {name} on this machine")
         return self.get_or_make(("causal", name), lambda: CausalLM(name, device=self.device))
-
-    def reranker(self, name: str) -> CrossEncoder:
-        """Return a loaded cross-encoder. Raises `EncoderError` if it cannot be loaded."""
-        from ..models.text.encoders import RerankerUnavailableError, load_reranker
-
-        def load() -> CrossEncoder:
-            try:
-                with translate_import_errors(f"the reranker {name}"):
-                    return load_reranker(name, self.device)
-            except RerankerUnavailableError as error:
-                raise EncoderError(str(error)) from error
-
-        return self.get_or_make(("reranker", name), load)
 
     @property
     def device(self) -> str:

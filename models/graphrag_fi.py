@@ -1,4 +1,4 @@
-"""Compute GraphRAG-FI's formulas: relevance, priority groups, confidences, integration and thresholds."""
+"""Compute GraphRAG-FI's formulas: relevance, priority groups, confidences and integration."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class Thresholds:
     """The lowest accepted confidences: τ_G with the graph, τ_L without it.
 
     Defaults are the paper's: τ_G of 0.4 to 0.5 (table 6), and τ_L = 1, implemented as 0.995, which rounds to 1 at two
-    places (our reading), since probabilities hardly reach 1. Thresholds fitted on dev questions are better.
+    places (our reading), since probabilities hardly reach 1.
     """
 
     graph: float = 0.5
@@ -222,87 +222,3 @@ def _origin(in_graph: bool, in_model: bool) -> Origin:
     if in_graph and in_model:
         return "both"
     return "graph" if in_graph else "model"
-
-
-MAX_CANDIDATES = 101
-"""The number of thresholds to try of each kind: all confidences that occur, or this many quantiles of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class ThresholdExample:
-    """A question's claims with and without the graph, its right keys (one per gold answer), and the number of gold
-    answers.
-    """
-
-    graph: tuple[KeyedAnswer, ...]
-    model: tuple[KeyedAnswer, ...]
-    right: frozenset[str]
-    num_gold: int
-
-
-@dataclass(frozen=True, slots=True)
-class FittedThresholds:
-    """The best thresholds with their mean F1, the mean F1 without integration, and the mean F1 when all claims are
-    kept.
-    """
-
-    thresholds: Thresholds
-    f1: float
-    f1_graph: float
-    f1_model: float
-    f1_merged: float
-
-
-def best_thresholds(questions: Sequence[ThresholdExample]) -> FittedThresholds:
-    """Return the thresholds with the highest mean F1. Every question counts; its F1 is 0 when no answer is kept.
-
-        F1(q) = 2 · |kept ∩ right| / (|kept| + |gold|),  kept = {a | ℓ_G(a) ≥ τ_G or ℓ_L(a) ≥ τ_L}
-
-    Ties go to the thresholds that keep the fewest of the model's own answers, then the most of the graph's. Infinity,
-    which keeps none, is a threshold as well. Deviations: the paper sets τ_L = 1 and τ_G by hand (section A.4), on
-    questions that its script reduces to those the model is sure of.
-    """
-    of_graph = _candidates([claim.confidence for question in questions for claim in question.graph])
-    of_model = _candidates([claim.confidence for question in questions for claim in question.model])
-    means = np.zeros((len(of_graph), len(of_model)))
-    for question in questions:
-        means += _f1(question, of_graph, of_model) / len(questions)
-    preferred = np.round(means, 12).T[::-1]
-    from_last, graph = np.unravel_index(int(preferred.argmax()), preferred.shape)
-    model = len(of_model) - 1 - from_last
-    return FittedThresholds(
-        Thresholds(float(of_graph[graph]), float(of_model[model])),
-        f1=float(means[graph, model]),
-        f1_graph=float(means[0, -1]),
-        f1_model=float(means[-1, 0]),
-        f1_merged=float(means[0, 0]),
-    )
-
-
-def _candidates(confidences: Sequence[float | None]) -> Floats:
-    """Return the thresholds to try, ascending: from 0, which keeps all, to infinity, which keeps none."""
-    known = np.unique([confidence for confidence in confidences if confidence is not None])
-    if len(known) > MAX_CANDIDATES:
-        known = np.unique(np.quantile(known, np.linspace(0, 1, MAX_CANDIDATES), method="nearest"))
-    return np.append(np.union1d([0.0], known), np.inf)
-
-
-def _f1(question: ThresholdExample, of_graph: Floats, of_model: Floats) -> Floats:
-    """Return F1 for each pair of thresholds, (num_graph, num_model)."""
-    keys = list(dict.fromkeys(claim.key for claim in (*question.graph, *question.model)))
-    in_graph = _reaches(question.graph, keys, of_graph, unknown=np.inf)
-    in_model = _reaches(question.model, keys, of_model, unknown=-np.inf)
-    is_kept = in_graph[:, None, :] | in_model[None, :, :]
-    right = np.array([key in question.right for key in keys], dtype=np.int64)
-    total = is_kept.sum(axis=2) + question.num_gold
-    return np.asarray(2.0 * (is_kept @ right) / np.maximum(total, 1))
-
-
-def _reaches(
-    claims: Sequence[KeyedAnswer], keys: Sequence[str], thresholds: Floats, *, unknown: float
-) -> npt.NDArray[np.bool_]:
-    """Return which keys each threshold keeps, (num_thresholds, num_keys)."""
-    best = dict.fromkeys(keys, -np.inf)
-    for claim in claims:
-        best[claim.key] = max(best[claim.key], unknown if claim.confidence is None else claim.confidence)
-    return np.array([best[key] for key in keys])[None, :] >= thresholds[:, None]

@@ -79,8 +79,8 @@ ROWS = (
     ),
     Row(
         "star, 30 pieces of noise, filter by similarity",
-        "star + noise + filter",
-        (READS, "noise.num=30", "filter.by=similarity", "filter.keep=10"),
+        "star + noise + fi",
+        (READS, "noise.num=30", "fi.fine=false", "fi.integrate=false", "fi.coarse=10"),
         "star",
     ),
     Row("reg-triple, best chain", "reg-triple"),

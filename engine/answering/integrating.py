@@ -1,4 +1,4 @@
-"""Merge the graph's answer with the answer of a language model alone, or of another recipe."""
+"""Merge the graph's answer with the answer of a language model alone."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ..errors import LLMError
 from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
 from ..evidence.text import one_line
 from ..llm.prompts import Completed, Prompt, send_prompts
-from ..stages import Answerer, Integrator, Retriever
+from ..stages import Answerer, Integrator
 from ..steps import Steps, gather_steps
-from ..values import AnswerEntity, LinkedQuestion, TokenUsage
+from ..values import AnswerEntity, TokenUsage
 from .llm import MAX_REPLY_TOKENS, escape_data, make_choice_prompt, read_own_prompt
 from .reply import MAX_TEXT_CHARS, add_token_confidence, is_parseable_reply, normalise_name, parse_reply
 
@@ -64,31 +64,6 @@ class ClosedBookAnswerer:
         )
         text = reply.text or ", ".join(entity.name for entity in entities) or NO_ANSWER
         return Answer(bare, entities, text, answerer, completed.usage)
-
-
-class OtherRecipeAnswerer:
-    """An `Answerer` that retrieves again from the evidence's topics with another recipe, and answers from the result.
-
-    Its answers take the place of the language model's own: their origin is ``model``, and they name no items, because
-    their evidence is another.
-    """
-
-    def __init__(self, name: str, retriever: Retriever, answerer: Answerer, top_k: int) -> None:
-        self._name = name
-        self._retriever = retriever
-        self._answerer = answerer
-        self._top_k = top_k
-
-    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        """Return the other recipe's answer to each question."""
-        linked = [LinkedQuestion(each.question, each.topics) for each in evidence]
-        found = yield from self._retriever.retrieve(linked, self._top_k)
-        answers = yield from self._answerer.answer([each.cut_to(self._top_k) for each in found])
-        return [self._mark_as_model(answer) for answer in answers]
-
-    def _mark_as_model(self, answer: Answer) -> Answer:
-        entities = tuple(replace(entity, origin="model", evidence=()) for entity in answer.entities)
-        return replace(answer, entities=entities, answerer=self._name)
 
 
 class AnswerIntegrator:

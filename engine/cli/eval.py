@@ -105,7 +105,7 @@ def run(
       lodestar eval questions-dev.jsonl.gz --recipe oracle --max-hop 3
       lodestar eval questions-dev.jsonl.gz --unanswerable
       lodestar eval questions-dev.jsonl.gz --ray 10.0.0.1:6379
-      lodestar eval questions-dev.jsonl.gz --recipe "similarity + filter" --set filter.keep=10 --noise 10,20,30
+      lodestar eval questions-dev.jsonl.gz --recipe "similarity + fi" --set fi.coarse=10 --noise 10,20,30
     """
     from ...loaders.questions.question_sets import choose_file, read_questions
     from ..errors import UsageError

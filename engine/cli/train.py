@@ -35,7 +35,6 @@ from .options import (
     workers_from,
 )
 from .terminal import echo, say
-from .train_fi import command as fi
 
 if TYPE_CHECKING:
     from ...models.training.description import ModelDescription
@@ -367,6 +366,3 @@ def command() -> None:
     Example:
       lodestar train star --dataset questions-train.jsonl.gz --dev questions-dev.jsonl.gz --out star
     """
-
-
-command.add_command(fi, "fi")

@@ -14,7 +14,7 @@ from ..gold_questions import QuestionSet
 from ..neo4j.instance import make_connection
 from ..recipes.part import JoinExpression, NamedPart, Node
 from ..recipes.recipe import Recipe
-from ..recipes.reorganising import FI, Filter
+from ..recipes.reorganising import FI
 from ..resources import Resources
 from ..settings import Settings
 from ..whole_file import write_text_file
@@ -111,7 +111,7 @@ def _variants(recipe: Recipe) -> Iterator[tuple[Recipe, str, bool]]:
 
 def _filters(recipe: Recipe) -> list[str]:
     """Return the names of the filters that all evidence of a recipe passes."""
-    return [name for name in _after(recipe.stages) if isinstance(recipe.parts[name], FI | Filter)]
+    return [name for name in _after(recipe.stages) if isinstance(recipe.parts[name], FI)]
 
 
 def _after(node: Node) -> Iterator[str]:

@@ -363,7 +363,6 @@ PARTS = {
     "path-pooling": "lodestar.engine.recipes.reorganising:PathPooling",
     "fi": "lodestar.engine.recipes.reorganising:FI",
     "forms": "lodestar.engine.recipes.reorganising:Forms",
-    "filter": "lodestar.engine.recipes.reorganising:Filter",
     "noise": "lodestar.engine.evaluation.baselines:Noise",
     "oracle": "lodestar.engine.evaluation.baselines:Oracle",
     "pagerank": "lodestar.engine.evaluation.baselines:PageRank",

@@ -1,8 +1,4 @@
-"""Filter evidence: GraphRAG-FI's coarse filter and useful items, and GRIL's adaptive k.
-
-GraphRAG-FI keeps the most relevant items, of which a language model names the useful ones. GRIL predicts the hops that
-a question takes, and keeps as many triples as those allow.
-"""
+"""Filter evidence: GraphRAG-FI's coarse and fine filter (section 4.1), and GRIL's adaptive k."""
 
 from __future__ import annotations
 
@@ -10,20 +6,119 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from ...models.graphrag_fi import Priorities, filter_coarsely, prioritise_items
+import numpy as np
+import numpy.typing as npt
+
+from ...models.graphrag_fi import (
+    Priorities,
+    attention_relevance,
+    filter_coarsely,
+    prioritise_items,
+    relevance_layer,
+    token_spans,
+)
+from ...models.language.causal_lm import CausalLM, CausalLMError, PromptTooLongError
+from ...models.text.vectors import TextVectors
 from ..errors import LLMError
 from ..evidence.bridges import triples_of
 from ..evidence.evidence import Evidence, Item, Kind
-from ..evidence.text import one_line
+from ..evidence.text import item_text, one_line
 from ..llm.prompts import Completed, Message, Prompt, send_prompts
 from ..steps import Steps, attribute_costs
-from ..values import check_finite
-from .relevance import Relevance, list_item_texts
+from ..values import Scored, check_finite
 
 if TYPE_CHECKING:
     from ...models.gril.network import HopModel
+
+Floats = npt.NDArray[np.floating]
+
+MAX_ITEM_CHARS = 400
+MAX_NAMES = 5
+"""Ends of a chain that a filter reads."""
+
+BEFORE = (
+    "Based on the reasoning paths, please answer the given question. Please keep the answer as simple as possible and "
+    "return all the possible answers as a list.\nReasoning Paths:\n"
+)
+AFTER = "\nQuestion:\n{question}"
+
+
+class Relevance(Protocol):
+    """A way to say how relevant items are; `name` is what the trace calls it."""
+
+    @property
+    def name(self) -> str:
+        """Which way it is."""
+        ...
+
+    def of(self, evidence: Evidence[Item]) -> Floats:
+        """Return the relevance of each item, (num_items,)."""
+        ...
+
+
+class AttentionRelevance:
+    """What a local causal language model attends to as it begins to answer (GraphRAG-FI, sections 3.4 and A.6).
+
+    Of a prompt that is longer than the model reads the second half of the items is left out, again if need be: what is
+    left out has relevance 0.
+    """
+
+    name = "by attention"
+
+    def __init__(self, model: CausalLM) -> None:
+        self._model = model
+
+    def of(self, evidence: Evidence[Item]) -> Floats:
+        """Return â of each item; raises `LLMError` where the model cannot be had or cannot show its attention."""
+        texts = list_item_texts(evidence.items)
+        relevances = np.zeros(len(texts))
+        num_read = len(texts)
+        while num_read:
+            try:
+                relevances[:num_read] = self._read(evidence.question.text, texts[:num_read])
+                break
+            except PromptTooLongError:
+                num_read //= 2
+            except CausalLMError as error:
+                raise LLMError(str(error)) from error
+        return relevances
+
+    def _read(self, question: str, texts: Sequence[str]) -> Floats:
+        spans: list[tuple[int, int]] = []
+        content = BEFORE
+        for text in texts:
+            spans.append((len(content), len(content) + len(text)))
+            content += f"{text}\n"
+        content += AFTER.format(question=one_line(question))
+        layer = relevance_layer(self._model.num_layers)
+        found = self._model.attention([{"role": "user", "content": content}], layer)
+        return attention_relevance(found.weights, token_spans(found.offsets, spans))
+
+
+class SimilarityRelevance:
+    """The cosine of the question and each item as text (Gao et al. 2024), where there is no local language model."""
+
+    name = "by similarity"
+
+    def __init__(self, vectors: TextVectors) -> None:
+        self._vectors = vectors
+
+    def of(self, evidence: Evidence[Item]) -> Floats:
+        """Return the cosines, (num_items,)."""
+        texts = list_item_texts(evidence.items)
+        if not texts:
+            return np.zeros(0)
+        self._vectors.encode([evidence.question.text, *texts])
+        question = self._vectors.sentence(evidence.question.text)
+        return np.array([self._vectors.sentence(text) @ question for text in texts], dtype=np.float64)
+
+
+def list_item_texts(items: Sequence[Scored[Item]]) -> list[str]:
+    """Return each item on one line, as filters read them."""
+    return [one_line(item_text(item.value, max_names=MAX_NAMES), MAX_ITEM_CHARS) for item in items]
+
 
 SYSTEM = (
     "You are a reasoning assistant. Your task is to analyze numbered reasoning paths and return only the indices of "
@@ -66,52 +161,37 @@ def parse_item_numbers(reply: str, count: int) -> frozenset[int] | None:
     return frozenset() if _NONE.search(said) else None
 
 
+SHARE = 0.5
+"""The largest share of the items that the coarse filter keeps: all of few would be no filter. Our own choice."""
+
+
 class RelevanceFilter:
     """A `Reorganiser` of either kind: the `coarse` most relevant items, in two groups, the useful ones first.
 
-    GraphRAG-FI, section 4.1. The most relevant items come first, within each group, so that a later cut takes the
-    others and the second group goes before the first. All items keep their scores. All questions of a batch are asked
-    about together. Where the language model fails for a question, or says nothing that can be read, its items are one
-    group, and the evidence says so: nothing is lost. is_fine: whether a language model is asked at all. share: the
-    largest part of the items that is kept. second: keep the group of what is not called useful. reorder: put items in
-    the order of the filter; else, without a language model, they keep theirs. note: what the evidence says of a filter
-    that is not there.
+    GraphRAG-FI, section 4.1. The most relevant items come first within each group, so that a later cut takes the least
+    relevant of the second group. All items keep their scores. All questions of a batch are asked about together. Where
+    the language model fails for a question its items are one group, and the evidence says so. is_fine: whether a
+    language model is asked at all. note: what the evidence says of a filter that is not there.
     """
 
     takes: Kind | None = None
     gives: Kind | None = None
 
-    def __init__(
-        self,
-        relevance: Relevance,
-        *,
-        coarse: int,
-        is_fine: bool,
-        share: float = 1.0,
-        second: bool = True,
-        reorder: bool = True,
-        note: str = "",
-    ) -> None:
+    def __init__(self, relevance: Relevance, *, coarse: int, is_fine: bool, note: str = "") -> None:
         self._relevance = relevance
-        self._second = second
-        self._reorder = reorder
-        self._share = share
-        self._note = note
         self._coarse = coarse
         self._is_fine = is_fine
+        self._note = note
 
     def reorganise(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Evidence[Item]]]:
         """Return the evidence filtered and grouped."""
         yield from attribute_costs(f"filter {self._relevance.name}")
         coarse = [
-            filter_coarsely(self._relevance.of(each), min(self._coarse, math.ceil(len(each.items) * self._share)))
+            filter_coarsely(self._relevance.of(each), min(self._coarse, math.ceil(len(each.items) * SHARE)))
             for each in evidence
         ]
         if not self._is_fine:
-            taken = [
-                _taken(each, kept if self._reorder else sorted(kept))
-                for each, kept in zip(evidence, coarse, strict=True)
-            ]
+            taken = [_taken(each, kept) for each, kept in zip(evidence, coarse, strict=True)]
             return [replace(each, left_out=(*each.left_out, self._note)) if self._note else each for each in taken]
         yield from attribute_costs("")
         asked = [number for number, kept in enumerate(coarse) if kept]
@@ -123,12 +203,12 @@ class RelevanceFilter:
         ]
         replies: dict[int, Completed] = dict(zip(asked, (yield from send_prompts(prompts)), strict=True))
         return [
-            _grouped(each, kept, replies[number], second=self._second) if number in replies else _taken(each, kept)
+            _grouped(each, kept, replies[number]) if number in replies else _taken(each, kept)
             for number, (each, kept) in enumerate(zip(evidence, coarse, strict=True))
         ]
 
 
-def _grouped(evidence: Evidence[Item], coarse: tuple[int, ...], reply: Completed, *, second: bool) -> Evidence[Item]:
+def _grouped(evidence: Evidence[Item], coarse: tuple[int, ...], reply: Completed) -> Evidence[Item]:
     """Return the evidence in two groups as the reply says, or in one, which says why."""
     if isinstance(reply, LLMError):
         return _unsorted(evidence, coarse, one_line(str(reply)))
@@ -138,9 +218,8 @@ def _grouped(evidence: Evidence[Item], coarse: tuple[int, ...], reply: Completed
     if numbers is None:
         return _unsorted(evidence, coarse, f"expected numbers, the language model said {one_line(reply.content, 80)!r}")
     groups: Priorities = prioritise_items(coarse, {coarse[number - 1] for number in numbers})
-    additional = groups.additional if second or not groups.high else ()
-    taken = _taken(evidence, (*groups.high, *additional))
-    return replace(taken, groups=(0,) * len(groups.high) + (1,) * len(additional))
+    taken = _taken(evidence, (*groups.high, *groups.additional))
+    return replace(taken, groups=(0,) * len(groups.high) + (1,) * len(groups.additional))
 
 
 def _unsorted(evidence: Evidence[Item], coarse: tuple[int, ...], why: str) -> Evidence[Item]:

@@ -1,4 +1,4 @@
-"""Load sentence encoders, with PyTorch or without, and rerankers (cross-encoders of sentence-transformers)."""
+"""Load sentence encoders with PyTorch or without."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..placement import Placement
 from .numpy_bert import Floats, PlainEncoder, normalise_vectors, plain_encoder
 
 if TYPE_CHECKING:
-    from sentence_transformers import CrossEncoder
+    pass
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -193,28 +193,3 @@ class SentenceTransformerEncoder:
             tokens = feature["token_embeddings"].float().cpu().numpy()[kept]
             encoded.append((sentence, normalise_vectors(tokens) if kept else sentence[None, :]))
         return encoded
-
-
-class RerankerUnavailableError(Exception):
-    """The model's files are unavailable; the message says why in one line."""
-
-
-def load_reranker(name: str, device: str | None = None) -> CrossEncoder:
-    """Return a cross-encoder by name or path; raise `RerankerUnavailableError`."""
-    from sentence_transformers import CrossEncoder
-
-    try:
-        encoder: CrossEncoder = CrossEncoder(
-            name,
-            device=device,
-            trust_remote_code=False,
-            local_files_only=Path(name).is_dir(),
-            model_kwargs={"use_safetensors": True},
-        )
-    except (OSError, ValueError, KeyError) as error:
-        reason = " ".join(str(error).split())[:300] or type(error).__name__
-        raise RerankerUnavailableError(
-            f"reranker {name!r} could not be loaded ({reason}): give a folder, or a name that is in the local Hugging "
-            "Face cache or on the hub"
-        ) from error
-    return encoder

@@ -166,11 +166,24 @@ def test_figures_do_not_depend_on_the_diagnosis(lodestar: Lodestar, questions: P
 
 
 def test_noise_is_drawn_with_the_filter_and_without(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
-    options = ("--recipe", "oracle + filter", "--set", "filter.keep=3", "--limit", "12", "--out", str(tmp_path / "run"))
+    options = (
+        "--recipe",
+        "oracle + fi",
+        "--set",
+        "fi.coarse=3",
+        "--set",
+        "fi.fine=false",
+        "--set",
+        "fi.integrate=false",
+        "--limit",
+        "12",
+        "--out",
+        str(tmp_path / "run"),
+    )
     ran = lodestar("eval", str(questions), "--noise", "5,2", "--json", *options)
     assert ran.code == 0, ran.err
     report = json.loads(ran.out)
-    assert [curve["stages"] for curve in report["curves"]] == ["oracle + filter", "oracle"]
+    assert [curve["stages"] for curve in report["curves"]] == ["oracle + fi", "oracle"]
     assert [[point["num"] for point in curve["points"]] for curve in report["curves"]] == [[0, 2, 5]] * 2
     without = report["curves"][1]["points"]
     assert without[2]["loss"]["mean"] > 0
@@ -179,7 +192,7 @@ def test_noise_is_drawn_with_the_filter_and_without(lodestar: Lodestar, question
     assert (tmp_path / "run" / "noise.html").read_text().count("<svg") == 1
     again = lodestar("eval", str(questions), "--noise", "2,5", *options)
     assert again.code == 0, again.err
-    assert "oracle + filter" in again.out
+    assert "oracle + fi" in again.out
 
 
 @pytest.mark.parametrize(

@@ -151,18 +151,18 @@ def test_a_union_says_which_source_found_an_item_and_what_each_stage_left(settin
 
 @pytest.mark.usefixtures("engine")
 def test_what_a_stage_dropped_is_said_with_the_first_ones(settings: Settings) -> None:
-    options = {"filter.keep": 1, "filter.by": "similarity", "similarity.max_hop": 1}
-    with Engine(settings, recipe="similarity + filter", options=options) as engine:
+    options = {"fi.coarse": 1, "fi.fine": False, "similarity.max_hop": 1}
+    with Engine(settings, recipe="similarity + fi", options=options) as engine:
         reasons = explain_answer(engine, CURRENCY)
     (dropped,) = reasons.dropped
     (name, before, after) = reasons.answer.evidence.changes[-1]
-    assert name == dropped.stage == "filter"
+    assert name == dropped.stage == "fi"
     kept = after.items[0].value
     gone = [item.value for item in before.items if item.value != kept]
     assert (dropped.number, dropped.num_given) == (len(gone), len(gone) + 1)
     assert dropped.number > len(dropped.first) == 3
     first = item_text(gone[0], max_names=2)
-    assert str(dropped).startswith(f"filter dropped {len(gone)} of {len(gone) + 1} chains: {first}; ")
+    assert str(dropped).startswith(f"fi dropped {len(gone)} of {len(gone) + 1} chains: {first}; ")
     assert reasons_data(reasons)["dropped"][0]["first"][0] == first
     assert first in unescape(reasons_page(reasons))
 

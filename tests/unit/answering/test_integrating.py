@@ -7,24 +7,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from lodestar.engine.answering.candidates import list_ends
 from lodestar.engine.answering.integrating import (
     AnswerIntegrator,
     ClosedBookAnswerer,
     IntegratingAnswerer,
-    OtherRecipeAnswerer,
     key_entities_by_name,
 )
 from lodestar.engine.answering.llm import LLMAnswerer
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Answer, Evidence, Item, Kind, make_failed_answer
+from lodestar.engine.evidence.evidence import Answer, Evidence, make_failed_answer
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt
-from lodestar.engine.steps import Steps, run_steps
-from lodestar.engine.values import AnswerEntity, Entity, LinkedQuestion, Scored, TokenUsage, Topic
+from lodestar.engine.steps import run_steps
+from lodestar.engine.values import AnswerEntity, Entity, Scored, TokenUsage
 from lodestar.models.graphrag_fi import Thresholds
 
-from tests.made.evidence import evidence_of, leads, ranked
+from tests.made.evidence import evidence_of, leads
 
 PERU = Entity("m.peru", "Peru")
 EVIDENCE: Evidence[Chain] = evidence_of(
@@ -173,37 +171,6 @@ class TestBoth:
         ]  # fmt: skip
         assert {each.answerer for each in found} == {"closed-book:m"}
         assert {each.evidence.items for each in found} == {()}
-
-
-class RecipeOf:
-    """Retrieves two chains and answers with the ends of what it is given."""
-
-    gives: Kind = "chain"
-
-    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Chain]]]:
-        yield from ()
-        assert top_k == 1
-        chains = (leads(name, Entity(f"m.{name}", name), topic=PERU) for name in ("Lima", "Sol"))
-        return [
-            replace(EVIDENCE, question=each.question, topics=each.topics, items=ranked(*chains)) for each in questions
-        ]
-
-    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        yield from ()
-        return [
-            Answer(
-                each, tuple(AnswerEntity(end.label, end.id, 0.5, "graph", (0,)) for end in list_ends(each)), "?", "own"
-            )
-            for each in evidence
-        ]
-
-
-def test_another_recipe_retrieves_from_the_same_topics_and_answers_as_the_model() -> None:
-    asked = replace(EVIDENCE, topics=(Topic(PERU, mention="peru"),))
-    other = RecipeOf()
-    (found,) = run_steps(OtherRecipeAnswerer("star", other, other, top_k=1).answer([asked]), lambda _: [])
-    assert found.entities == (AnswerEntity("Lima", "m.Lima", 0.5, "model", ()),)
-    assert (found.answerer, found.evidence.topics) == ("star", asked.topics)
 
 
 class TestAnyTwo:

@@ -19,7 +19,7 @@ from lodestar.engine.evaluation.noise_curve import (
 from lodestar.engine.evaluation.record import Record
 from lodestar.engine.evaluation.runs import Run
 from lodestar.engine.recipes.recipe import read_recipe
-from lodestar.engine.recipes.reorganising import Filter
+from lodestar.engine.recipes.reorganising import FI
 
 STATED: dict[str, Any] = {
     "what": {"dataset": {"name": "<set>"}, "recipe": {"seed": 0}, "topics": "given"},
@@ -32,11 +32,9 @@ STATED: dict[str, Any] = {
     [
         ("similarity", "similarity + forms + noise", "similarity + forms"),
         ("similarity + merge", "similarity + merge + noise", "similarity + merge"),
-        ("similarity + filter", "similarity + noise + filter", "similarity"),
+        ("similarity + fi", "similarity + noise + fi", "similarity"),
         ("similarity + path-pooling + fi", "similarity + path-pooling + noise + fi", "similarity + path-pooling"),
-        ("similarity + (filter + fi)", "similarity + noise + filter + fi", "similarity"),
-        ("oracle | similarity + filter", "(oracle | similarity + filter) + noise", "oracle | similarity + filter"),
-        ("similarity + noise + merge + filter", "similarity + noise + merge + filter", "similarity + noise + merge"),
+        ("similarity + noise + merge + fi", "similarity + noise + merge + fi", "similarity + noise + merge"),
     ],
 )
 def test_noise_comes_before_the_first_filter(line: str, noisy: str, bare: str) -> None:
@@ -47,9 +45,9 @@ def test_noise_comes_before_the_first_filter(line: str, noisy: str, bare: str) -
 
 
 def test_options_stay() -> None:
-    recipe = read_recipe("similarity + noise + filter", ["noise.seed=3", "filter.keep=5", "top_k=7"])
+    recipe = read_recipe("similarity + noise + fi", ["noise.seed=3", "fi.coarse=5", "top_k=7"])
     noisy = add_noise(recipe, 5)
-    assert (noisy.parts["noise"], noisy.parts["filter"], noisy.top_k) == (Noise(5, 3), Filter(keep=5), 7)
+    assert (noisy.parts["noise"], noisy.parts["fi"], noisy.top_k) == (Noise(5, 3), FI(coarse=5), 7)
     assert remove_filters(noisy).parts["noise"] == Noise(5, 3)
 
 

@@ -20,7 +20,6 @@ from lodestar.engine.reorganising.chaining import ChainExpander
 from lodestar.engine.reorganising.filtering import AdaptiveKFilter, RelevanceFilter
 from lodestar.engine.reorganising.merging import ChainMerger
 from lodestar.engine.reorganising.pooling import PathPoolingReorganiser
-from lodestar.engine.reorganising.relevance import ScoreRelevance
 from lodestar.engine.stages import Reorganiser
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Topic
@@ -47,6 +46,15 @@ class OneHop:
         return np.array([[1.0, 0.0]] * len(questions), dtype=np.float32)
 
 
+class InOrder:
+    """The first item is the most relevant."""
+
+    name = "in order"
+
+    def of(self, evidence: Evidence[Any]) -> npt.NDArray[np.float64]:
+        return -np.arange(len(evidence.items), dtype=np.float64)
+
+
 class Found:
     """Retrieves the same evidence for every question."""
 
@@ -62,7 +70,7 @@ class Found:
 POOL = PathPoolingReorganiser(PoolingOptions(), keep=None, coarse=None)
 REORGANISE = ChainExpander(ExpansionBounds(4, 100, turning=True), 100)
 MERGE = ChainMerger(0.5)
-FILTER = RelevanceFilter(ScoreRelevance(), coarse=2, is_fine=False)
+FILTER = RelevanceFilter(InOrder(), coarse=2, is_fine=False)
 CUT = AdaptiveKFilter(cast(HopModel, OneHop()), per_hop=5)
 
 

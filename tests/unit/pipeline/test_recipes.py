@@ -98,7 +98,7 @@ def test_a_line_is_written_as_it_is_read(line: str, written: str) -> None:
         ("star & merge", r"expected names of parts, \+ and \|, found '&'"),
         (
             "star + nova",
-            "there is no part 'nova': expected one of adaptive-k, complete-chains, fi, filter, forms, gril, merge, model-answers, noise, oracle",
+            "there is no part 'nova': expected one of adaptive-k, complete-chains, fi, forms, gril, merge, model-answers, noise, oracle",
         ),
         (
             "merge + star",

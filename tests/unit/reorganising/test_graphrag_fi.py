@@ -6,17 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from lodestar.models.graphrag_fi import (
     KeyedAnswer,
     Priorities,
-    ThresholdExample,
     Thresholds,
-    _candidates,
     answer_confidences,
     attention_relevance,
-    best_thresholds,
     filter_coarsely,
     integrate_answers,
     prioritise_items,
@@ -142,75 +137,3 @@ class TestIntegration:
 
     def test_nothing(self) -> None:
         assert self.kept([], []) == []
-
-
-def answered(graph: dict[str, float], model: dict[str, float], right: set[str], num_gold: int) -> ThresholdExample:
-    return ThresholdExample(
-        tuple(KeyedAnswer(key, c) for key, c in graph.items()),
-        tuple(KeyedAnswer(key, c) for key, c in model.items()),
-        frozenset(right),
-        num_gold,
-    )
-
-
-class TestThresholds:
-    def test_the_best_of_both(self) -> None:
-        """τ_G = 0.6 drops the wrong "b", τ_L = 0.9 adds the right "x" and not the wrong "y"; F1 is 1 only then."""
-        questions = [
-            answered({"a": 0.6, "b": 0.3}, {"y": 0.7}, {"a"}, 1),
-            answered({"b": 0.2}, {"x": 0.9}, {"x"}, 1),
-        ]
-        best = best_thresholds(questions)
-        assert best.thresholds == Thresholds(0.6, 0.9)
-        assert best.f1 == 1.0
-        assert best.f1_graph == pytest.approx((2 / 3 + 0) / 2)
-        assert best.f1_model == pytest.approx((0 + 1) / 2)
-        assert best.f1_merged == pytest.approx((2 / 4 + 2 / 3) / 2)
-
-    def test_a_model_that_adds_nothing_is_kept_out(self) -> None:
-        best = best_thresholds([answered({"a": 0.4}, {"a": 0.9, "b": 0.9}, {"a"}, 1)])
-        assert best.thresholds == Thresholds(0.0, math.inf)
-
-    def test_without_a_confidence_the_graph_is_believed_and_the_model_is_not(self) -> None:
-        unsure = ThresholdExample((KeyedAnswer("a", None),), (KeyedAnswer("b", None),), frozenset("a"), 1)
-        best = best_thresholds([unsure, answered({"c": 0.4}, {"d": 0.9}, {"d"}, 1)])
-        assert [best.f1, best.f1_merged] == pytest.approx([1.0, (1 + 2 / 3) / 2])
-        assert best.thresholds == Thresholds(math.inf, 0.9)
-
-    def test_an_answer_of_no_confidence_counts_where_all_are_kept(self) -> None:
-        best = best_thresholds([answered({}, {"x": 0.0, "y": 0.5}, {"x"}, 1)])
-        assert (best.f1_model, best.f1_merged) == pytest.approx((2 / 3, 2 / 3))
-
-    def test_gold_that_nobody_gives_counts(self) -> None:
-        assert best_thresholds([answered({"a": 0.4}, {}, {"a"}, 3)]).f1 == pytest.approx(2 / 4)
-        assert best_thresholds([answered({}, {}, set(), 1)]).f1 == 0.0
-        assert best_thresholds([answered({}, {}, set(), 0)]).f1 == 0.0
-        assert best_thresholds([]).f1 == 0.0
-
-    @pytest.mark.parametrize(("number", "apart"), [(3, 1), (100, 1), (200, 2)])
-    def test_thresholds_are_all_confidences_or_a_hundred_and_one_of_them(self, number: int, apart: int) -> None:
-        """From 0 to infinity; of 201, 0 among them, each second one."""
-        found = _candidates([None, 0.0, *(place / 1_000 for place in range(number, 0, -1))])
-        assert found.tolist() == [*(place / 1_000 for place in range(0, number + 1, apart)), math.inf]
-        assert len(_candidates([place / 1_000 for place in range(102)])) == 102
-
-    claims = st.dictionaries(st.sampled_from("abcde"), st.integers(0, 5).map(lambda n: n / 5), max_size=5)
-    asked = st.builds(answered, claims, claims, st.sets(st.sampled_from("abcde"), max_size=3), st.just(3))
-
-    @given(st.lists(asked, max_size=5))
-    def test_the_figures_are_those_of_integration(self, questions: list[ThresholdExample]) -> None:
-        best = best_thresholds(questions)
-
-        def mean(thresholds: Thresholds) -> float:
-            values = []
-            for question in questions:
-                kept = {answer.key for answer in integrate_answers(question.graph, question.model, thresholds)}
-                values.append(2 * len(kept & question.right) / (len(kept) + question.num_gold))
-            return sum(values) / len(values) if values else 0.0
-
-        assert best.f1 == pytest.approx(mean(best.thresholds))
-        assert best.f1_graph == pytest.approx(mean(Thresholds(0.0, math.inf)))
-        assert best.f1_merged == pytest.approx(mean(Thresholds(0.0, 0.0)))
-        for graph in range(7):
-            for model in range(7):
-                assert mean(Thresholds(graph / 5, model / 5)) <= best.f1 + 1e-9
