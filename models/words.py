@@ -39,7 +39,7 @@ DETERMINERS = ARTICLES | frozenset("its his her their".split())
 """What a noun follows (forms of questions)."""
 
 PREPOSITIONS = frozenset("in on at from to for with by of into about under over against as".split())
-"""What a relation's label ends or begins with where it is half a sentence (made questions)."""
+"""What a relation's label ends or begins with where it is half a sentence."""
 
 AUXILIARIES = frozenset("is are was were do does did has have had".split())
 
@@ -54,9 +54,6 @@ NOUN_ENDS = AUXILIARIES | frozenset("can could will would should must to in on f
 
 NOT_NOUNS = AUXILIARIES | ARTICLES | frozenset("of kind sort type in on for to".split())
 """What is no noun after `what` or `which` (kinds of things)."""
-
-PERFECT_WORDS = frozenset("has have had is was are were be been".split())
-"""What stands before the participle in a relation's label (made questions)."""
 
 STOP_WORDS = frozenset(
     """

@@ -67,8 +67,7 @@ def page(
         yield "The same with topics that the engine finds: [results-linked.md](results-linked.md)."
         yield (
             "Other parts have their figures where they are described: [ReG](reg.md#figures), [GRIL](gril.md#figures), "
-            "[Path Pooling](path-pooling.md), [GraphRAG-FI](graphrag-fi.md); questions made from the graph alone: "
-            "[training.md](training.md)."
+            "[Path Pooling](path-pooling.md), [GraphRAG-FI](graphrag-fi.md)."
         )
     yield from _section(
         "A right answer among the ends of the first k paths",

@@ -34,7 +34,7 @@ def naive(checkpoint: Checkpoint, pairs: Sequence[Pair]) -> np.ndarray:
     logits = []
     for question, mention, path in pairs:
         texts = CachedTokenizer(checkpoint.cross_texts.tokenizer)  # it keeps no text from the pair before
-        batch = texts.pairs([texts.pair(question, path_words(mention, path, 0))])
+        batch = texts.pairs([texts.pair(question, path_words(mention, path))])
         with torch.inference_mode():
             logits.append(float(checkpoint.cross.read(padded(batch))[0][0]))
     return np.array(logits, dtype=np.float32)

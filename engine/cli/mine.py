@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +12,6 @@ import click
 from ...models.ranges import MAX_HOP
 from .options import (
     FORCE,
-    LENGTHS,
-    PARAPHRASE,
     RETURN_TO_TOPIC,
     SEED,
     database_options,
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("dataset", metavar="[QUESTIONS]", required=False)
+@click.argument("dataset", metavar="QUESTIONS")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -39,10 +37,6 @@ if TYPE_CHECKING:
     help="File to write, such as mined.jsonl.gz.",
 )
 @FORCE
-@click.option("--from-graph", is_flag=True, help="Generate the questions from the graph, in place of QUESTIONS.")
-@click.option("--questions", type=click.IntRange(1), help="Number of generated questions (default: 3,000).")
-@LENGTHS
-@PARAPHRASE
 @click.option("--split", help="The split to mine, such as train, if the set is a folder.")
 @click.option("--format", "format_name", help="The set's format, if it cannot be detected.")
 @click.option("--max-hop", type=click.IntRange(1, MAX_HOP), default=2, show_default=True, help="Longest path in hops.")
@@ -71,13 +65,9 @@ if TYPE_CHECKING:
 @json_option
 @database_options
 def command(
-    dataset: str | None,
+    dataset: str,
     out: Path,
     force: bool,
-    from_graph: bool,
-    questions: int | None,
-    lengths: tuple[float, ...] | None,
-    paraphrase: bool,
     split: str | None,
     format_name: str | None,
     max_hop: int,
@@ -97,51 +87,31 @@ def command(
       lodestar mine questions-train.jsonl.gz --out train.jsonl.gz
       lodestar mine metaqa/ --split 2-hop-train --limit 10000 --out train.jsonl.gz
       lodestar mine questions-train.jsonl.gz --pool --out pool.jsonl.gz
-      lodestar mine --from-graph --questions 3000 --out made.jsonl.gz
       lodestar mine questions-train.jsonl.gz --out train.jsonl.gz --ray 10.0.0.1:6379
     """
     import time
+    from dataclasses import replace
 
-    from ...loaders.questions.question_sets import choose_file
+    from ...loaders.questions.question_sets import choose_file, read_questions
     from ..api import Engine
     from ..progress import progress_bar
-    from ..supervision.made_set import make_questions
     from ..supervision.mine_file import mine_to_file
     from ..supervision.miner import MiningOptions
-    from ..supervision.path_sampling import DEFAULT_QUESTIONS, QuestionGenerationOptions
-    from ..supervision.path_sampling import LENGTHS as DEFAULT_LENGTHS
     from ..whole_file import check_output_file
 
-    check_mine_options(
-        dataset,
-        from_graph=from_graph,
-        questions=questions,
-        lengths=lengths,
-        paraphrase=paraphrase,
-        only_read=(split, format_name, limit),
-        pool=pool,
-    )
     options = MiningOptions(max_hop=max_hop, num_negatives=negatives, return_to_topic=return_to_topic, seed=seed)
-    making = QuestionGenerationOptions(
-        questions or DEFAULT_QUESTIONS,
-        max_hop=max_hop,
-        seed=seed,
-        lengths=lengths or DEFAULT_LENGTHS,
-        paraphrase=paraphrase,
-    )
     workers = workers_from(flags)
-    path = dataset and choose_file(dataset, split)
-    check_output_file("--out", out, reads=[path] if path else (), force=force)
-    source_set = _sample_questions(path, format_name, limit, seed) if path else None
-    if source_set and pool:
-        _pool(source_set, out, batch_size, workers, settings_from(**flags), as_json=as_json)
+    path = choose_file(dataset, split)
+    check_output_file("--out", out, reads=[path], force=force)
+    questions = read_questions(path, format_name)
+    questions = replace(questions, questions=questions.sample(limit, seed))
+    if pool:
+        _pool(questions, out, batch_size, workers, settings_from(**flags), as_json=as_json)
         return
     started_s = time.perf_counter()
-    name = source_set.name if source_set else "the graph"
-    with Engine(settings_from(**flags)) as engine, progress_bar(name, "mining") as (progress, say):
-        source_set = source_set or make_questions(engine, making, workers=workers, progress=progress, say=say)
+    with Engine(settings_from(**flags)) as engine, progress_bar(questions.name, "mining") as (progress, _):
         mining = mine_to_file(
-            source_set, engine, out, options, batch_size=batch_size, workers=workers, progress=progress
+            questions, engine, out, options, batch_size=batch_size, workers=workers, progress=progress
         )
     seconds = time.perf_counter() - started_s
     if as_json:
@@ -181,45 +151,6 @@ def _pool(
         for name, value in figures.items():
             echo(f"{f'candidates, {name} merging':<36}{value:>10,.2f}   (the paper's, GrailQA: {PAPER[name]:,g})")
     echo(f"{counts['questions']:,} questions to {out} in {seconds:.1f} s", err=True)
-
-
-def check_mine_options(
-    dataset: str | None,
-    *,
-    from_graph: bool,
-    questions: int | None,
-    lengths: tuple[float, ...] | None,
-    paraphrase: bool,
-    only_read: Sequence[object],
-    pool: bool,
-) -> None:
-    """Raise `UsageError` unless either a question set or --from-graph is given, with options that fit."""
-    from ..errors import UsageError
-
-    if (dataset is None) is not from_graph:
-        found = "both" if from_graph else "neither"
-        raise UsageError(
-            f"expected a question set or --from-graph, found {found}: name a file, or generate questions from the graph"
-        )
-    if questions is not None and not from_graph:
-        raise UsageError("--questions: needs --from-graph; for a question set use --limit")
-    if lengths is not None and not from_graph:
-        raise UsageError("--lengths: needs --from-graph")
-    if paraphrase and not from_graph:
-        raise UsageError("--paraphrase: needs --from-graph")
-    if from_graph and any(value is not None for value in only_read):
-        raise UsageError("--split, --format, --limit: cannot be used with --from-graph; use --questions")
-    if from_graph and pool:
-        raise UsageError("--pool: needs a question set instead of --from-graph")
-
-
-def _sample_questions(path: str, format_name: str | None, limit: int | None, seed: int) -> QuestionSet:
-    from dataclasses import replace
-
-    from ...loaders.questions.question_sets import read_questions
-
-    questions = read_questions(path, format_name)
-    return replace(questions, questions=questions.sample(limit, seed))
 
 
 def _print(counts: Mapping[str, int]) -> None:

@@ -46,11 +46,6 @@ _TOP_K = (click.option("--top-k", type=int, help="Items of evidence per question
 RETURN_TO_TOPIC = click.option(
     "--return-to-topic", is_flag=True, help="Allow a topic entity as an answer (default: no)."
 )
-PARAPHRASE = click.option(
-    "--paraphrase",
-    is_flag=True,
-    help="With --from-graph: a language model rewords the questions, within its budget (docs/llm.md).",
-)
 
 
 class NonNegativeNumber(click.FloatRange):
@@ -72,20 +67,6 @@ SEED = click.IntRange(0, 2**32 - 1)
 """Range of a random seed."""
 
 
-def _weights(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[float, ...] | None:
-    try:
-        return None if text is None else tuple(float(weight) for weight in text.split(","))
-    except ValueError as error:
-        raise click.BadParameter(f"expected weights such as 1,3,3, found {str(text)[:100]!r}") from error
-
-
-LENGTHS = click.option(
-    "--lengths",
-    metavar="W1,W2,…",
-    callback=_weights,
-    help="With --from-graph: weights of questions with one hop, two, … (default: 5,4,3,1; 1,3,3,1 if people ask "
-    "for distant things).",
-)
 ALLOW_PARTS = click.option(
     "--allow-parts", is_flag=True, help="Allow a recipe to import its own parts as code (see `lodestar recipes`)."
 )

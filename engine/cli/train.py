@@ -25,8 +25,6 @@ from ...models.training.kind import (
     load_kind,
 )
 from .options import (
-    LENGTHS,
-    PARAPHRASE,
     RETURN_TO_TOPIC,
     database_options,
     json_option,
@@ -53,21 +51,6 @@ _SUPERVISION = click.option(
 _OF_SOURCE: Mapping[LearnsFrom, Options] = {
     PATHS: (
         click.option(
-            "--from-graph",
-            is_flag=True,
-            help="Train on questions generated from the graph; without --dev some of them are held out as dev.",
-        ),
-        click.option(
-            "--questions", type=click.IntRange(2), help="With --from-graph: number of questions (default: 3,000)."
-        ),
-        click.option(
-            "--force",
-            is_flag=True,
-            help="With --from-graph: write the checkpoint even if it is not better than none.",
-        ),
-        LENGTHS,
-        PARAPHRASE,
-        click.option(
             "--max-hop",
             type=click.IntRange(1, MAX_HOP),
             default=2,
@@ -79,7 +62,7 @@ _OF_SOURCE: Mapping[LearnsFrom, Options] = {
         click.option(
             "--any-graph",
             is_flag=True,
-            help="Train for other graphs too; without --dev one question in eight of each file is held out as dev.",
+            help="Train for other graphs too.",
         ),
         click.option("--leave-out", multiple=True, help="Question set to exclude from --pairs, like --dev."),
     ),
@@ -95,8 +78,7 @@ _OF_SOURCE: Mapping[LearnsFrom, Options] = {
 
 def _common(kind: AnyKind) -> Options:
     """Return the options of every kind."""
-    is_optional = kind.learns_from == PATHS
-    mined = ", or a file of `lodestar mine`" if is_optional else ""
+    mined = ", or a file of `lodestar mine`" if kind.learns_from == PATHS else ""
     encoder = [click.option("--encoder", help="Sentence encoder, by name or path (default: all-MiniLM-L6-v2).")]
     of_networks = [
         click.option("--epochs", type=click.IntRange(1), help="Most epochs of each network."),
@@ -122,14 +104,14 @@ def _common(kind: AnyKind) -> Options:
             "--dataset",
             "train_files",
             multiple=True,
-            required=not is_optional,
+            required=True,
             help=f"Training questions: a question set{mined}; repeatable.",
         ),
         click.option(
             "--dev",
             "dev_files",
             multiple=True,
-            required=not is_optional,
+            required=True,
             help="Dev questions, which select the epoch; repeatable.",
         ),
         click.option(
@@ -222,8 +204,6 @@ def _train(
     kind, values = _select_kind(kind, given, encoder)
     source = {parameter: given.pop(parameter) for parameter in _names(_OF_SOURCE[kind.learns_from])}
     settings = settings_from(**given)
-    if source.get("from_graph"):
-        values = {**kind.from_graph, **values}
     config = training_config(
         kind,
         changes,

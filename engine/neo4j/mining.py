@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..values import Entity, RelationStep
-from .graph import EntitySignature
+from ..values import RelationStep
 from .templates import Request, Row, template
 
 MAX_NAMESAKES = 1_000
@@ -91,16 +90,6 @@ def find_entities_by_name(names: Sequence[str]) -> Request[dict[str, tuple[str, 
 def stream_mediator_relations() -> Request[int]:
     """Stream the signed catalogue numbers in the signatures of unnamed entities, one a row."""
     return Request(template("stream_mediator_relations"), {}, lambda rows: int(rows[0][0]))
-
-
-def stream_named_signatures() -> Request[EntitySignature]:
-    """Stream the named entities with the signed catalogue numbers of their relations, one a row."""
-
-    def decode(rows: Sequence[Row]) -> EntitySignature:
-        id_, name, degree, relations = rows[0]
-        return EntitySignature(Entity(id_, name), degree, tuple(relations))
-
-    return Request(template("stream_named_signatures"), {}, decode)
 
 
 def _step(returned: str) -> RelationStep:

@@ -183,10 +183,10 @@ class Star(BeamSearchPart):
 
     def scorer(self, graph: GraphResources) -> StarScorer:
         """Return the trained scorer over the graph's relations."""
-        from ..retrieval.dual_encoder import star_scorer  # PyTorch is slow to import
+        from ..retrieval.dual_encoder import StarScorer  # PyTorch is slow to import
 
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
-        return star_scorer(graph.words, model, graph.shared.vectors_for, self.guide)
+        return StarScorer(graph.words, model, self.guide)
 
 
 @dataclass(frozen=True)

@@ -7,34 +7,15 @@ questions share are composed once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...models.similarity import PEOPLE
-from ...models.star.dual_training import UNIT
 from ...models.star.examples import Floats
 from ...models.star.scoring import HopSequence, PairAttention, StarModel
-from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import RelationWords
-from ...models.training.description import ModelDescription
 from ..values import RelationPath, Topic, check_finite
-from .scoring import Guide, PathQuery, PathScores, SimilarityScorer, mask_mention, merge_mediator_hops, topic_mention
-
-
-def star_scorer(
-    words: Mapping[str, RelationWords],
-    model: StarModel,
-    vectors_of: Callable[[ModelDescription], TextVectors],
-    guide: Guide = "dual",
-) -> StarScorer:
-    """Return the scorer of a checkpoint; vectors_of: those of a checkpoint's encoder."""
-    description = model.checkpoint.description
-    if guide == "cross" or not description.similarity:
-        return StarScorer(words, model, guide=guide)
-    vectors = vectors_of(description)
-    weights = PEOPLE if description.meaning else None
-    return StarScorer(words, model, SimilarityScorer(words, vectors.encoder, weights=weights, vectors=vectors))
+from .scoring import Guide, PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention
 
 
 class StarScorer:
@@ -42,27 +23,22 @@ class StarScorer:
 
     With `guide="cross"` the cross-attentive scorer reads every candidate of a hop, of all questions together, and its
     logit is both scores (STAR, algorithm 3): exact, and as slow as there are candidates.
-
-    Where the checkpoint learned beside the similarity that is trained on nothing, `similarity` is added to
-    its scores; see `star_scorer`.
     """
 
     def __init__(
         self,
         words: Mapping[str, RelationWords],
         model: StarModel,
-        similarity: SimilarityScorer | None = None,
         guide: Guide = "dual",
     ) -> None:
         self.guide = guide
         self.words = words
         self.model = model
-        self._similarity = similarity
 
     @property
     def encoding_s(self) -> float:
         """Seconds spent in the encoders so far."""
-        return self.model.encoding_s + (self._similarity.encoding_s if self._similarity else 0.0)
+        return self.model.encoding_s
 
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
         """Return the scores for each query, in order; the texts of all of them are encoded together."""
@@ -75,17 +51,7 @@ class StarScorer:
             [mask_mention(query.question, topic) for query in queries for topic in dict.fromkeys(query.topics)],
             [path for paths in hops for path in paths],
         )
-        own = [self._dual(query, paths) for query, paths in zip(queries, hops, strict=True)]
-        if self._similarity is None:
-            return own
-        weight = UNIT * self.model.checkpoint.description.similarity
-        return [
-            PathScores(
-                np.asarray(one.stop + weight * two.stop, dtype=np.float32),
-                np.asarray(one.extend + weight * two.extend, dtype=np.float32),
-            )
-            for one, two in zip(own, self._similarity.score(queries), strict=True)
-        ]
+        return [self._dual(query, paths) for query, paths in zip(queries, hops, strict=True)]
 
     def read(self, pairs: Sequence[tuple[str, Topic, RelationPath]]) -> Floats:
         """Return the logits of the cross-attentive scorer, (num_pairs,); equal pairs are read once."""

@@ -12,7 +12,6 @@ from pathlib import Path
 from ...models.star.mined import MinedFileOrigin, MinedQuestion, write_mined_file
 from ...models.text.encoders import EncoderUnavailableError
 from ...models.text.vectors import TextVectors
-from ...models.wording.english import is_held_out
 from ..api import Engine
 from ..errors import EncoderError, GraphError, QueryTimeoutError
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers
@@ -42,7 +41,6 @@ def mine_to_file(
     out: Path,
     options: MiningOptions,
     *,
-    hold_out: bool = False,
     batch_size: int | None = None,
     workers: Workers = HERE,
     progress: Progress = ignore_progress,
@@ -50,7 +48,7 @@ def mine_to_file(
     """Mine the questions in the engine's graph in batches, which `workers` share, write the file and return its header.
 
     Longer paths need smaller batches, because a batch is held in memory; without `batch_size` it is
-    `default_batch_size`. hold_out: leave out the phrases of relations that `is_held_out` chooses.
+    `default_batch_size`.
 
     Raises `GraphError` if no question can be mined, `StorageError` if `out` cannot be written.
     """
@@ -60,7 +58,7 @@ def mine_to_file(
     asked = look_up_answers(questions.questions, gateway).questions
     catalogue = gateway.fetch(read_catalogue())
     relations = catalogue.relations
-    words = {r.name: words_of_relation(r, lambda p: not (hold_out and is_held_out(p.text))) for r in relations}
+    words = {r.name: words_of_relation(r) for r in relations}
     try:
         index = load_or_build_index(index_folder(engine.settings, engine.connection), catalogue, engine.encoder)
         labeller = TrainingExampleBuilder(words, index, TextVectors(engine.encoder), options)
@@ -81,7 +79,6 @@ def mine_to_file(
         relations={name: (word.domain, *word.properties) for name, word in words.items()},
         options={name: value for name, value in asdict(options).items() if name != "max_hop"},
         counts=counts_of(found, mined),
-        meanings={name: word.meaning for name, word in words.items()},
     )
     with translate_storage_errors(out):
         write_mined_file(out, mining, mined)

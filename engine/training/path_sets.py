@@ -14,7 +14,7 @@ from pathlib import Path
 from ...models.mined import MinedFileError
 from ...models.similarity import mask_topic
 from ...models.star.examples import RelationExample, RelationExampleSet
-from ...models.star.mined import MinedFile, MinedQuestion, read_mined_file
+from ...models.star.mined import MinedFile, read_mined_file
 from ...models.words import normalise_question
 from ..api import Engine
 from ..errors import InputError
@@ -25,10 +25,8 @@ from ..progress import Progress
 from ..relations.words import split_relation_name
 from ..retrieval.scoring import PathScorer
 from ..settings import Settings
-from ..supervision.made_set import EVERY_DEV, make_questions, split_train_dev
 from ..supervision.mine_file import mine_to_file
 from ..supervision.miner import MiningOptions
-from ..supervision.path_sampling import LENGTHS, QuestionGenerationOptions
 from .once_per_graph import GraphFileSpec, Say, make_once_per_graph
 
 MAX_PATHS = 2
@@ -115,81 +113,18 @@ def mine_set(
     return read_mined(str(make_once_per_graph(folder, made, settings, mine, fresh=fresh, say=say)))
 
 
-def generate_mined_sets(
-    folder: Path,
-    making: QuestionGenerationOptions,
-    options: MiningOptions,
-    settings: Settings,
-    *,
-    fresh: bool,
-    mining: Callable[[], AbstractContextManager[tuple[Progress, Say]]],
-    say: Say,
-) -> tuple[MinedFile, MinedFile]:
-    """Return the mined paths of questions generated from the graph: training set and dev.
-
-    The dev questions are worded by phrases that nothing else contains: neither the training questions nor the words of
-    relations in both files. See `mine_set`. Raises `GraphError` if no questions can be generated from the
-    graph.
-    """
-    returning = "-returning" if options.return_to_topic else ""
-    reworded = "-reworded" if making.paraphrase else ""
-    lengths = (
-        "" if making.lengths == LENGTHS else "".join(f"-{weight:g}" for weight in making.lengths[: options.max_hop])
-    )
-    asked: list[QuestionSet] = []
-    found: list[MinedFile] = []
-    for place, part in enumerate(("learn", "choose")):
-        name = f"mined-phrased-{part}-{making.num_questions}{reworded}{returning}{lengths}"
-        name += f"-{options.max_hop}-{making.seed}"
-
-        def mine(engine: Engine, wanted: Path, place: int = place) -> None:
-            with mining() as (progress, _):
-                if not asked:
-                    made = make_questions(engine, making, hold_out=True, progress=progress, say=say)
-                    asked.extend(split_train_dev(made))
-                mine_to_file(asked[place], engine, wanted, options, hold_out=True, progress=progress)
-
-        file = GraphFileSpec(
-            name, ".jsonl.gz", "another process makes questions from the graph", "made", "make questions"
-        )
-        found.append(read_mined(str(make_once_per_graph(folder, file, settings, mine, fresh=fresh, say=say))))
-    return found[0], found[1]
-
-
 def sample_mined(mined: MinedFile, limit: int | None, seed: int) -> MinedFile:
     """Return a random sample of the questions of a mined file, in its order; all without a limit."""
     if limit is None or limit >= len(mined.questions):
         return mined
     places = sorted(random.Random(seed).sample(range(len(mined.questions)), limit))  # noqa: S311 - a sample, no secret
-    return _part(mined, f"sample of {limit}, seed {seed}", [mined.questions[place] for place in places])
-
-
-def split_mined(mined: MinedFile) -> tuple[MinedFile, MinedFile]:
-    """Split a mined file into training set and dev (every eighth question).
-
-    Questions with the same topics and positive paths stay together. Raises `InputError` if there are too few.
-    """
-    learn: list[MinedQuestion] = []
-    choose: list[MinedQuestion] = []
-    for question in mined.questions:
-        right = sorted(path.hops for path in question.paths if path.positive)
-        key = hashlib.sha256(json.dumps([sorted(topic.id for topic in question.topics), right]).encode()).digest()
-        (choose if key[0] % EVERY_DEV == 0 else learn).append(question)
-    if not learn or not choose:
-        raise InputError(
-            f"{mined.mining.questions}: expected enough questions to hold out one in eight, found "
-            f"{len(mined.questions)}: give --dev"
-        )
-    return _part(mined, "learn", learn), _part(mined, "choose", choose)
-
-
-def _part(mined: MinedFile, name: str, questions: Sequence[MinedQuestion]) -> MinedFile:
     mining = mined.mining
-    text = f"{mining.questions}, to {name}"
+    name = f"sample of {limit}, seed {seed}"
     digest, of_set = (
         hashlib.sha256(f"{of}/{name}".encode()).hexdigest() for of in (mined.sha256, mining.questions_sha256)
     )
-    return MinedFile(replace(mining, questions=text, questions_sha256=of_set), tuple(questions), digest)
+    mining = replace(mining, questions=f"{mining.questions}, to {name}", questions_sha256=of_set)
+    return MinedFile(mining, tuple(mined.questions[place] for place in places), digest)
 
 
 @contextmanager

@@ -15,10 +15,10 @@ from ...models.training.checkpoint import TrainingStateError
 from ...models.training.description import ModelDescription
 from ...models.training.kind import AnyKind, Inputs, LearningSet
 from ...models.training.loop import process_group, wait_for_all_processes
-from ...models.training.objective import NotBetterError, NothingToLearnError
+from ...models.training.objective import NothingToLearnError
 from ...models.training.trainer import TrainingCallbacks, delete_training, train_model
 from ...models.words import normalise_question
-from ..errors import EncoderError, LodestarError, UsageError
+from ..errors import EncoderError, UsageError
 from ..extras import translate_import_errors
 from ..provenance import code_sha256
 from ..resolving import fill_dataclass, set_nested_value, set_option
@@ -100,11 +100,6 @@ def train_in_folder(
         raise EncoderError(str(error)) from error
     except NothingToLearnError as error:
         raise UsageError(str(error)) from error
-    except NotBetterError as error:
-        raise LodestarError(
-            f"train {kind.name}: {error}: ask without one, describe relations by more phrases or give more questions, "
-            "or write it anyway with --force"
-        ) from error
     return description
 
 

@@ -23,9 +23,8 @@ from ..progress import Progress, progress_bar
 from ..recipes.recipe import Recipe, read_recipe
 from ..settings import Settings
 from ..supervision.miner import MiningOptions
-from ..supervision.path_sampling import DEFAULT_QUESTIONS, LENGTHS, QuestionGenerationOptions
 from .once_per_graph import Say
-from .path_sets import collect_relation_examples, generate_mined_sets, mine_set, read_mined, sample_mined, split_mined
+from .path_sets import collect_relation_examples, mine_set, read_mined, sample_mined
 from .pool_sets import match_refined_pools, pool_set, read_relation_tokens
 from .readings import collect_reader_training_set
 from .subgraph_sets import WEAK, graph_set, supervise_subgraphs
@@ -92,13 +91,9 @@ def read_inputs(kind: AnyKind, config: Any, request: TrainingRequest) -> Inputs[
 
 def _read_paths(_config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[MinedFile]:
     options = request.options
-    any_graph, from_graph = bool(options.get("any_graph")), bool(options.get("from_graph"))
-    for name in ("questions", "lengths", "paraphrase"):
-        if options.get(name) and not from_graph:
-            raise UsageError(f"--{name}: needs --from-graph")
-    if not from_graph and not (request.train_files and (request.dev_files or any_graph)):
+    if not request.train_files or not request.dev_files:
         missing = "--dataset" if not request.train_files else "--dev"
-        raise UsageError(f"{missing}: expected questions, found none: name a question set, or give --from-graph")
+        raise UsageError(f"{missing}: expected questions, found none: name a question set")
     mining = MiningOptions(
         max_hop=options.get("max_hop", 2), return_to_topic=bool(options.get("return_to_topic")), seed=request.seed
     )
@@ -118,28 +113,6 @@ def _read_paths(_config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> 
         )
 
     train, dev = (list(map(mined, files)) for files in (request.train_files, request.dev_files))
-    if any_graph and not request.dev_files:
-        parts = [split_mined(each) for each in train]
-        train, dev = [learn for learn, _ in parts], [select for _, select in parts]
-    if from_graph:
-        learn, select = generate_mined_sets(
-            request.folder,
-            QuestionGenerationOptions(
-                options.get("questions") or DEFAULT_QUESTIONS,
-                max_hop=mining.max_hop,
-                seed=request.seed,
-                lengths=options.get("lengths") or LENGTHS,
-                paraphrase=bool(options.get("paraphrase")),
-            ),
-            mining,
-            request.settings,
-            fresh=request.fresh,
-            mining=request.bar("the graph", "mining"),
-            say=request.say,
-        )
-        train.append(learn)
-        if not request.dev_files:
-            dev.append(select)
     pairs = None
     if options.get("pairs"):
         apart = [(question.id, question.text) for each in dev for question in each.questions]
@@ -149,9 +122,7 @@ def _read_paths(_config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> 
             for question in request.read_questions(file).questions
         ]
         pairs = collect_relation_examples(list(map(request.read_questions, options["pairs"])), apart)
-    return replace(
-        inputs, train=train, dev=dev, beside=pairs, any_graph=any_graph, keep_worse=bool(options.get("force"))
-    )
+    return replace(inputs, train=train, dev=dev, beside=pairs, any_graph=bool(options.get("any_graph")))
 
 
 def _read_subgraphs(config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[QuestionGraphs]:

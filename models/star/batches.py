@@ -101,9 +101,9 @@ def batches_of_files(keys: Iterable[Key], size: int, chance: random.Random) -> l
     return batches
 
 
-def path_words(mention: str, hops: Sequence[Hop], num_phrases: int) -> str:
+def path_words(mention: str, hops: Sequence[Hop]) -> str:
     """Return a path's words for the cross-attentive scorer: the topic entity, then hop by hop."""
-    return ", ".join([mention, *(verbalise_hop(hop, num_phrases) for hop in hops)])
+    return ", ".join([mention, *map(verbalise_hop, hops)])
 
 
 def _by_length(lengths: Sequence[int], parts: int) -> tuple[list[Ints], Ints]:

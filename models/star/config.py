@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar, Literal
 
-from ..ranges import Count, NumPhrases, Positive, Range, Ranged, Share, Weight, check_ranges
+from ..ranges import Count, Positive, Range, Ranged, Share, Weight, check_ranges
 from ..training.description import STAR, ModelDescription
 from ..training.objective import TrainingOptions
 
-Similarity = Annotated[float, Range(0, 100)]
-"""Weight of the untrained similarity."""
 Scorer = Literal["cross", "similarity"]
 Positives = Literal["f1", "hard", "single"]
 Negatives = Literal["reach", "hard", "walks"]
@@ -27,9 +25,7 @@ class DualOptions(Ranged):
     """How the dual encoder is trained; defaults were chosen on dev questions of FB15k-237.
 
     Each batch adds `pair_batch` pairs of question and relation, among `pair_others` more relations, with weight
-    `pair_weight`. `extend_weight` is the weight of the loss on prefixes. similarity: weight of the untrained
-    similarity, which is added to the network's own score; the network learns the rest. meaning: that similarity reads
-    phrases, kinds and coverage (`similarity.PEOPLE`), and the checkpoint has to be better than it is alone.
+    `pair_weight`. `extend_weight` is the weight of the loss on prefixes.
     """
 
     batch_size: Positive = 48
@@ -39,8 +35,6 @@ class DualOptions(Ranged):
     pair_batch: Count = 32
     pair_others: Count = 64
     pair_weight: Weight = 0.5
-    similarity: Similarity = 0.0
-    meaning: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +74,12 @@ class PoolTrainingOptions(Ranged):
 @dataclass(frozen=True, slots=True)
 class StarConfig(Ranged):
     """scorer: `cross`, the cross-attentive scorer over the dual encoder's shortlist, or `similarity`, the dual encoder
-    alone. encoder: the backbone of both, by name or path. phrases: how many of what people say for a hop both networks
-    read after its own words. mix: the weight of the cross-attentive scorer against the
+    alone. encoder: the backbone of both, by name or path. mix: the weight of the cross-attentive scorer against the
     dual encoder (see `mix_shortlist_scores`); None to choose it on the dev questions.
     """
 
     scorer: Scorer = "cross"
     encoder: str = "all-MiniLM-L6-v2"
-    phrases: NumPhrases = 0
     mix: Share | None = None
     dual: DualOptions = field(default_factory=DualOptions)
     dual_training: TrainingOptions = field(default_factory=TrainingOptions)
@@ -95,15 +87,6 @@ class StarConfig(Ranged):
     cross_training: TrainingOptions = field(
         default_factory=lambda: TrainingOptions(epochs=3, learning_rate=1e-4, head_learning_rate=1e-3)
     )
-
-    def as_json(self) -> dict[str, Any]:
-        """Return every option with its value, as plain data."""
-        values = asdict(self)
-        if not self.phrases:  # as earlier checkpoints have it
-            del values["phrases"]
-        if not self.dual.meaning:
-            del values["dual"]["meaning"]
-        return values
 
 
 PAPER = StarConfig(mix=1.0)
@@ -115,8 +98,7 @@ class StarDescription(ModelDescription):
     """The fields of ``star.json``.
 
     mix: weight of the cross-attentive scorer, see `mix_shortlist_scores`. pairs: number of pairs of question and
-    relation by source. similarity: weight of the untrained similarity in the dual encoder's score. phrases, meaning: as
-    in its configuration; checkpoints of earlier versions read neither.
+    relation by source.
     """
 
     kind: ClassVar[str] = STAR
@@ -126,10 +108,6 @@ class StarDescription(ModelDescription):
     mix: Share
     shortlist: Positive
     pairs: Mapping[str, int] = field(default_factory=dict)
-    similarity: Similarity = 0.0
-
-    phrases: NumPhrases = 0
-    meaning: bool = False
 
     def __post_init__(self) -> None:
         if self.mix and self.scorer != "cross":

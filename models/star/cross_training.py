@@ -57,7 +57,7 @@ class CrossCandidateScorer:
 def pairs_of(examples: ExampleSet, example: QuestionExample, candidates: Candidates) -> list[tuple[str, str]]:
     """Return the question with the words of each path."""
     return [
-        (example.text, path_words(example.mentions[topic], examples.table.path_hops(path), examples.table.num_phrases))
+        (example.text, path_words(example.mentions[topic], examples.table.path_hops(path)))
         for path, topic in zip(candidates.paths.tolist(), candidates.topics.tolist(), strict=True)
     ]
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..similarity import PathSimilarity, PathsOfTopic, SimilarityWeights
-from ..text.vectors import TextVectors
 from ..training.objective import Figures, TrainingOptions
-from ..word_places import read_asked_words
 from .backbone import device_of
 from .batches import FileBatchObjective, dual_batch, part_of, split_batches
 from .config import DualOptions
@@ -28,74 +24,9 @@ from .examples import (
     RelationExampleSet,
     sample_relation_examples,
 )
-from .mined import MinedQuestion, PathTrie
 from .mixing import compute_target_shares, first_path_figures
 from .networks import DualEncoder, listwise_loss
 from .texts import CachedTokenizer
-
-AT_ONCE = 64
-"""The number of questions whose texts are encoded together."""
-UNIT = 10.0
-"""The similarity score of .1 is the scale of a temperature of .1 (`engine.evidence.calibration`)."""
-
-
-def add_similarity(examples: ExampleSet, vectors: TextVectors, weights: SimilarityWeights | None = None) -> ExampleSet:
-    """Return the examples with the similarity of their paths; paths of one length are shortlisted together, as in a
-    search.
-
-    Deviations: a hop through a mediator counts once per pair of relations, since mined files store hops, where the
-    search counts relations; and all paths of a length are compared, where a search compares those in its beam.
-    """
-    similarity = PathSimilarity(vectors, weights)
-    found: list[QuestionExample] = []
-    pairs = list(zip(examples.examples, examples.mined.questions, strict=True))
-    for start in range(0, len(pairs), AT_ONCE):
-        some = pairs[start : start + AT_ONCE]
-        parts = [part for example, question in some for part in _by_length(example, question, examples.table)]
-        scores = iter(similarity.scores([paths for _, paths in parts]))
-        rows = iter([rows for rows, _ in parts])
-        for example, _ in some:
-            both = np.zeros((2, len(example.reachable)), dtype=np.float32)
-            for _ in range(_num_lengths(example, examples.table)):
-                both[:, next(rows)] = next(scores)
-            found.append(replace(example, similarity=(UNIT * both[0], UNIT * both[1])))
-    return replace(examples, examples=tuple(found))
-
-
-def _num_lengths(example: QuestionExample, table: PathTable) -> int:
-    return len(np.unique(table.depths(example.reachable.paths)))
-
-
-def _by_length(
-    example: QuestionExample, question: MinedQuestion, table: PathTable
-) -> Iterator[tuple[Ints, list[PathsOfTopic]]]:
-    """Yield the paths of each length: their rows among the reachable ones, and the paths, topic by topic."""
-    branching = np.array([value for reach in question.reach for value in _log_branching(reach)])
-    depths = table.depths(example.reachable.paths)
-    for depth in np.unique(depths).tolist():
-        rows = np.flatnonzero(depths == depth)
-        topics = [rows[example.reachable.topics[rows] == topic] for topic in range(len(example.masked))]
-        yield (
-            np.concatenate(topics),
-            [
-                PathsOfTopic(
-                    masked,
-                    [table.path_hops(path) for path in example.reachable.paths[some].tolist()],
-                    branching[some].tolist(),
-                    read_asked_words(example.text, mention),
-                )
-                for masked, mention, some in zip(example.masked, example.mentions, topics, strict=True)
-            ],
-        )
-
-
-def _log_branching(reach: PathTrie, before: float = 0.0) -> Iterator[float]:
-    """Yield Σ ln(1 + n) of every path of a trie, in the order of `walks`."""
-    here = before + math.log1p(len(reach))
-    for following in reach.values():
-        yield here
-        yield from _log_branching(following, here)
-
 
 EVALUATION_BATCH = 64
 
@@ -161,10 +92,6 @@ class DualObjective(FileBatchObjective[DualEncoder]):
 
     def _of_question(self, stop: Tensor, extend: Tensor, key: tuple[int, int]) -> Tensor:
         """Return the loss of a question's paths, (num_reachable,) each."""
-        beside = self.train[key[0]].examples[key[1]].similarity
-        if beside is not None and self.options.similarity:
-            similar = self.options.similarity * torch.from_numpy(np.stack(beside)).to(stop.device)
-            stop, extend = stop + similar[0], extend + similar[1]
         targets = self._targets[key]
         total = listwise_loss(stop, torch.from_numpy(targets.shares).to(stop.device))
         for beginnings, beyond in targets.promises:
@@ -203,9 +130,7 @@ class DualObjective(FileBatchObjective[DualEncoder]):
             with torch.inference_mode():
                 stop, _ = self.network(dual_batch(self.texts, examples.table, chosen, candidates).to(device))
             ends = np.cumsum([len(each) for each in candidates])[:-1]
-            for example, scores in zip(chosen, np.split(stop.float().cpu().numpy(), ends), strict=True):
-                beside = None if example.similarity is None else self.options.similarity * example.similarity[0]
-                yield example, scores if beside is None else scores + beside
+            yield from zip(chosen, np.split(stop.float().cpu().numpy(), ends), strict=True)
 
 
 def iterate_continuations(table: PathTable, reachable: Candidates, shares: Floats) -> Iterator[tuple[Ints, Floats]]:

@@ -27,11 +27,10 @@ ROOT = -1
 class PathTable:
     """Paths by number. A path's parent is the path without its last hop, and has a smaller number.
 
-    `hops` are the distinct hops, as words in `texts`, with so many phrases of each.
+    `hops` are the distinct hops, as words in `texts`.
     """
 
     words: Mapping[str, RelationWords]
-    num_phrases: int = 0
     hops: list[Hop] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     written: list[Hops] = field(default_factory=list)
@@ -66,7 +65,7 @@ class PathTable:
             hop = hop_of(written, self.words)
             self._hop_numbers[written] = len(self.hops)
             self.hops.append(hop)
-            self.texts.append(verbalise_hop(hop, self.num_phrases))
+            self.texts.append(verbalise_hop(hop))
         return self._hop_numbers[written]
 
     def path_hops(self, number: int) -> tuple[Hop, ...]:
@@ -257,8 +256,6 @@ class QuestionExample:
     first_shortest: int
     has_gold: bool
     negatives: Candidates
-    similarity: tuple[Floats, Floats] | None = None
-    """The untrained similarity of each reachable path, as a whole path and as a prefix; see `similarity`."""
 
     @property
     def is_right(self) -> Bools:
@@ -275,9 +272,9 @@ class ExampleSet:
     mined: MinedFile
 
 
-def examples_of(mined: MinedFile, num_phrases: int = 0) -> ExampleSet:
-    """Return the examples of a mined file, in its order; num_phrases: see `verbalise_hop`."""
-    table = PathTable(words_of(mined.mining), num_phrases)
+def examples_of(mined: MinedFile) -> ExampleSet:
+    """Return the examples of a mined file, in its order."""
+    table = PathTable(words_of(mined.mining))
     return ExampleSet(table, tuple(_example(question, table) for question in mined.questions), mined)
 
 

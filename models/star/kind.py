@@ -30,9 +30,7 @@ def _about(description: StarDescription) -> tuple[str, str]:
     return (
         "Scores relation paths of a knowledge graph against a question, after STAR (cross-attentive path scoring with "
         f"hard path mining). Scorer: `{description.scorer}`; encoder: `{description.encoder}`; weight of the cross-"
-        f"attentive scorer beside the dual encoder: {description.mix:g}, over the best {description.shortlist} paths. "
-        f"Phrases of a relation that it reads beside its words: {description.phrases}"
-        f"{', and all in the untrained similarity beside it' if description.meaning else ''}.",
+        f"attentive scorer beside the dual encoder: {description.mix:g}, over the best {description.shortlist} paths.",
         f"{_use(description)} The figures below are of the first path, over the dev questions that have a path to an "
         "answer, which selected the weight as well.",
     )
@@ -72,11 +70,9 @@ KIND: ModelKind[StarConfig, StarDescription, MinedFile, StarModel] = ModelKind(
             choices=("cross", "similarity"),
         ),
     ),
-    from_graph={"dual.similarity": 1.0, "dual.meaning": True, "phrases": 2},
     examples=(
         "lodestar train star --dataset train.jsonl.gz --dev dev.jsonl.gz --out star",
-        "lodestar train star --from-graph --scorer similarity --out star",
-        "lodestar train star --any-graph --dataset made-1.jsonl.gz --dataset made-2.jsonl.gz --out general",
+        "lodestar train star --any-graph --dataset one.jsonl.gz --dataset two.jsonl.gz --dev dev.jsonl.gz --out star",
         "lodestar train star --dataset mined.jsonl.gz --dev mined-dev.jsonl.gz --out star --preset paper --seed 1",
         "torchrun --nproc-per-node 4 -m lodestar train star --dataset … --dev … --out star",
     ),

@@ -19,7 +19,7 @@ from typing_extensions import TypeAliasType
 from ..f1 import f1_of
 from ..mined import header_of, read_lines, write_mined_records
 from ..ranges import Range, Share
-from ..text.verbalise import NO_MEANING, DirectedRelation, Hop, RelationMeaning, RelationWords
+from ..text.verbalise import DirectedRelation, Hop, RelationWords
 from ..training.description import QuestionKey, TrainingDataRecord, decode_dataclass
 
 THROUGH = " → "
@@ -118,8 +118,6 @@ class MinedFileOrigin:
     options: Mapping[str, Any] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     """The number of questions, paths and negatives of each kind."""
-    meanings: Mapping[str, RelationMeaning] = field(default_factory=dict)
-    """What relations mean to people, by name; empty in files of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +151,7 @@ def hop_of(written: str, words: Mapping[str, RelationWords]) -> Hop:
 
 def words_of(mining: MinedFileOrigin) -> dict[str, RelationWords]:
     """Return the words of every relation of the graph."""
-    return {
-        name: RelationWords(domain, tuple(rest), mining.meanings.get(name, NO_MEANING))
-        for name, (domain, *rest) in mining.relations.items()
-    }
+    return {name: RelationWords(domain, tuple(rest)) for name, (domain, *rest) in mining.relations.items()}
 
 
 def iterate_paths(reach: PathTrie, before: Hops = ()) -> Iterator[Hops]:
@@ -168,10 +163,7 @@ def iterate_paths(reach: PathTrie, before: Hops = ()) -> Iterator[Hops]:
 
 def write_mined_file(path: Path, mining: MinedFileOrigin, questions: Iterable[MinedQuestion]) -> None:
     """Write a mined file atomically; the same questions give the same bytes."""
-    header = asdict(mining)
-    if not mining.meanings:
-        del header["meanings"]
-    write_mined_records(path, header, questions)
+    write_mined_records(path, asdict(mining), questions)
 
 
 def is_mined(path: Path) -> bool:

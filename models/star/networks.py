@@ -63,12 +63,9 @@ class PathStates:
 
 
 class DualEncoder(nn.Module):
-    """Scores paths by the cosine of their encoding with the question's; see the module's formula.
+    """Scores paths by the cosine of their encoding with the question's; see the module's formula."""
 
-    hop_cost: initial value of b; 0 when a similarity that weighs hops is added.
-    """
-
-    def __init__(self, backbone: Backbone, hop_cost: float = INITIAL_HOP_COST) -> None:
+    def __init__(self, backbone: Backbone) -> None:
         super().__init__()
         dimension = backbone.dimension
         self.encoder = backbone.model
@@ -78,7 +75,7 @@ class DualEncoder(nn.Module):
         self.log_scale = nn.Parameter(torch.tensor(math.log(INITIAL_SCALE)))
         self.hop_cost = nn.Linear(dimension, 1)
         nn.init.zeros_(self.hop_cost.weight)
-        nn.init.constant_(self.hop_cost.bias, hop_cost)
+        nn.init.constant_(self.hop_cost.bias, INITIAL_HOP_COST)
 
     def encode(self, texts: TextBatch) -> Tensor:
         """Return the mean of each text's hidden states at unit length, (num_texts, dimension)."""

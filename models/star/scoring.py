@@ -157,7 +157,7 @@ class StarModel:
         return self.checkpoint.dual.step(torch.stack([states[path[:-1]] for path in paths]), last)
 
     def _hop_text(self, hop: Hop) -> str:
-        return verbalise_hop(hop, self.checkpoint.description.phrases)
+        return verbalise_hop(hop)
 
     def _encode(self, texts: TextBatch) -> Tensor:
         return self.checkpoint.dual.encode(texts.to(self._device))
@@ -193,10 +193,7 @@ class StarModel:
         texts = self.checkpoint.cross_texts
         if texts is None or not pairs:
             return np.zeros(len(pairs), dtype=np.float32)
-        read = [
-            (question, path_words(mention, path, self.checkpoint.description.phrases))
-            for question, mention, path in pairs
-        ]
+        read = [(question, path_words(mention, path)) for question, mention, path in pairs]
         row = {pair: at for at, pair in enumerate(dict.fromkeys(read))}
         with self._turn, torch.inference_mode():
             started = time.perf_counter()
@@ -216,7 +213,7 @@ class StarModel:
         if network is None:
             raise ValueError("the checkpoint has no cross-attentive scorer")
         assert texts
-        tokens, at = texts.pair(question, path_words(mention, path, self.checkpoint.description.phrases))
+        tokens, at = texts.pair(question, path_words(mention, path))
         batch = texts.pairs([(tokens, at)])
         with torch.inference_mode():
             logits, attention = network.read(batch.to(self._device))

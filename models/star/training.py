@@ -7,19 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ..similarity import PEOPLE, SimilarityWeights
 from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import TrainingResult
-from ..training.objective import Figures
 from ..training.trainer import fit_calibration
 from .backbone import open_pretrained
 from .config import StarConfig
 from .cross_training import CrossCandidateScorer, PoolObjective
-from .dual_training import DualObjective, add_similarity
+from .dual_training import DualObjective
 from .examples import ExampleSet, Floats, QuestionExample, RelationExampleSet, examples_of, mark_remaining_paths
 from .mined import MinedFile
-from .mixing import first_path_figures, mix_shortlist_scores
-from .networks import INITIAL_HOP_COST, CrossAttentiveScorer, DualEncoder
+from .mixing import mix_shortlist_scores
+from .networks import CrossAttentiveScorer, DualEncoder
 from .scoring import Network
 from .texts import CachedTokenizer
 
@@ -37,10 +35,9 @@ def star_training(config: StarConfig, inputs: Inputs[MinedFile]) -> Training:
     pairs: RelationExampleSet | None = inputs.beside
     star = _Star(config, inputs, pairs)
     options = config.as_json()
-    before: dict[str, Any] = {key: options[key] for key in ("encoder", "mix", "dual", "phrases") if key in options}
+    before: dict[str, Any] = {key: options[key] for key in ("encoder", "mix", "dual")}
     before |= {"dual_training": config.dual_training.as_json(), "options": options["cross"]}
-    own: dict[str, Any] = {key: options[key] for key in ("encoder", "phrases") if key in options}
-    own["options"] = options["dual"]
+    own = {"encoder": config.encoder, "options": options["dual"]}
     phases = [
         Phase(DUAL, "dual", config.dual_training, own, star.dual_objective),
         Phase(CROSS, "cross", config.cross_training, before, star.cross_objective),
@@ -54,12 +51,9 @@ def star_training(config: StarConfig, inputs: Inputs[MinedFile]) -> Training:
             "encoder": config.encoder,
             "mix": mix,
             "shortlist": config.cross.shortlist,
-            "similarity": config.dual.similarity,
-            "phrases": config.phrases,
-            "meaning": config.dual.meaning,
         }
         parts = {name: network.write for name, network in star.networks.items()}
-        return Outcome(parts, star.calibration(mix), fields, baseline=star.evaluate_untrained())
+        return Outcome(parts, star.calibration(mix), fields)
 
     return Training(
         phases if config.scorer == "cross" else phases[:1],
@@ -83,17 +77,9 @@ class _Star:
     def dual_objective(self) -> DualObjective:
         """Return the dual encoder's objective."""
         config = self._config
-        self._train, self._dev = (
-            [examples_of(mined, config.phrases) for mined in files] for files in (self._inputs.train, self._inputs.dev)
-        )
-        if config.dual.similarity:
-            vectors = self._inputs.vectors_of(config.encoder)
-            weights = PEOPLE if config.dual.meaning else SimilarityWeights()
-            self._train, self._dev = (
-                [add_similarity(examples, vectors, weights) for examples in sets] for sets in (self._train, self._dev)
-            )
+        self._train, self._dev = (list(map(examples_of, files)) for files in (self._inputs.train, self._inputs.dev))
         backbone = open_pretrained(config.encoder)
-        network = DualEncoder(backbone, 0.0 if config.dual.similarity else INITIAL_HOP_COST).to(self._inputs.device)
+        network = DualEncoder(backbone).to(self._inputs.device)
         network.precision = config.dual_training.dtype
         self.networks["dual"] = Network(backbone, network)
         self._dual = DualObjective(
@@ -127,17 +113,6 @@ class _Star:
             mix=config.mix,
         )
         return self._cross
-
-    def evaluate_untrained(self) -> Figures | None:
-        """Return the dev figures of the similarity beside the network, if it is what retrieves without a checkpoint."""
-        if not (self._config.dual.meaning and self._config.dual.similarity):
-            return None
-        return first_path_figures(
-            (example, example.similarity[0])
-            for examples in self._dev
-            for example in examples.examples
-            if example.similarity is not None
-        )
 
     def iterate_scores(self, mix: float) -> Iterator[tuple[QuestionExample, Floats]]:
         """Yield each dev example with the scores of its paths by all trained networks."""

@@ -75,8 +75,7 @@ class Inputs(Generic[SetT]):
     """The inputs of a training.
 
     device: the PyTorch device. vectors_of: the text vectors of an encoder, by its name. beside: further data of the
-    source (see `engine/training/sources.py`). any_graph: the model is meant for unseen graphs, too. keep_worse: write
-    the checkpoint even if it is not better than its baseline.
+    source (see `engine/training/sources.py`). any_graph: the model is meant for unseen graphs, too.
     """
 
     train: Sequence[SetT]
@@ -85,7 +84,6 @@ class Inputs(Generic[SetT]):
     vectors_of: Callable[[str], TextVectors]
     beside: Any = None
     any_graph: bool = False
-    keep_worse: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +107,12 @@ class Outcome:
 
     parts: writers of the checkpoint's parts. calibration: slope and intercept of a score's probability. fields: fields
     of the description that only the finished training knows. figures: of dev sets, of a training without phases.
-    baseline: dev figures of what retrieves without the checkpoint, which has to be better; None to compare none.
     """
 
     parts: Mapping[str, Writer]
     calibration: tuple[float, float]
     fields: Mapping[str, Any] = field(default_factory=dict)
     figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    baseline: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +165,8 @@ class ModelKind(Generic[ConfigT, DescriptionT, SetT, ModelT_co]):
     summary, examples: of the help text. learns_from: the data source. config: options and their defaults. presets:
     other defaults by name, for ``--preset``. train: phases and outcome of a training. open: opens a checkpoint's folder
     and returns its scorer. figures: names of dev figures, in display order. options: its own command-line options.
-    with_option: kinds that another command-line option selects instead. from_graph: configuration values for questions
-    made from the graph. epochs_of: trainings in the configuration that ``--epochs`` sets; empty for all.
+    with_option: kinds that another command-line option selects instead. epochs_of: trainings in the configuration
+    that ``--epochs`` sets; empty for all.
     """
 
     name: str
@@ -187,7 +183,6 @@ class ModelKind(Generic[ConfigT, DescriptionT, SetT, ModelT_co]):
     presets: Mapping[str, Callable[[], ConfigT]] = field(default_factory=dict)
     options: tuple[TrainCommandOption, ...] = ()
     with_option: Mapping[str, str] = field(default_factory=dict)
-    from_graph: Mapping[str, Any] = field(default_factory=dict)
     epochs_of: tuple[str, ...] = ()
 
     @property

@@ -74,10 +74,6 @@ class NothingToLearnError(Exception):
     """A set has no question to train or select on; the message says which."""
 
 
-class NotBetterError(Exception):
-    """A trained model is not better than what works without it; the message has both figures."""
-
-
 @dataclass(frozen=True, slots=True)
 class ParameterGroup:
     """Parameters with a common peak learning rate."""

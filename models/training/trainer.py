@@ -14,7 +14,6 @@ from .checkpoint import CARD, DRAFT, TrainingStateError, remove_checkpoint, writ
 from .description import BadCheckpointError, ModelDescription, TrainingDataRecord, load_description
 from .kind import Config, ConfigT, DescriptionT, Inputs, ModelKind, ModelT_co, SetT
 from .loop import TrainingResult, rank_and_world_size, train
-from .objective import Figures, NotBetterError
 
 PENALTY = 1e-3
 """Keeps the slope finite when the scores separate right from wrong perfectly."""
@@ -104,8 +103,6 @@ def _minutes(description: ModelDescription) -> str:
     return ", ".join(f"{name} {seconds / 60:.1f} minutes" for name, seconds in description.seconds.items())
 
 
-UNTRAINED = "without training"
-"""The name of the baseline's figures."""
 OTHERWISE = "name another --out, or give --fresh to begin anew"
 
 
@@ -134,7 +131,7 @@ def train_model(
 
     A second run in the same folder resumes a stopped training, and does nothing for a finished one. revision: of the
     code. Raises `TrainingStateError` if the folder has another training or its checkpoint, or files that a checkpoint
-    would replace, `NotBetterError` if the baseline is at least as good.
+    would replace.
     """
     watcher = watcher or TrainingCallbacks()
     training = kind.train(config, inputs)
@@ -167,15 +164,11 @@ def train_model(
             lambda epoch, figures, name=phase.name: watcher.epoch(name, epoch, figures),  # type: ignore[misc]
         )
     outcome = training.outcome(trained)
-    untrained = {UNTRAINED: outcome.baseline} if outcome.baseline else {}
-    if outcome.baseline and not inputs.keep_worse:
-        num_questions = sum(each.trained_on.num_questions for each in inputs.dev)
-        check_better(list(trained.values())[-1].best, outcome.baseline, num_questions)
     description = kind.description(
         **identity,
         **outcome.fields,
         calibration=outcome.calibration,
-        figures={**{name: each.best for name, each in trained.items()}, **outcome.figures, **untrained},
+        figures={**{name: each.best for name, each in trained.items()}, **outcome.figures},
         seconds={name: each.seconds for name, each in trained.items()},
         revision=revision,
         encoder_digest=_encoder_digest(config, inputs),
@@ -185,16 +178,6 @@ def train_model(
         write_checkpoint(folder, description, outcome.parts, card)
         delete_states(folder)
     return description
-
-
-def check_better(found: Figures, baseline: Figures, num_questions: int) -> None:
-    """Raise `NotBetterError` unless the figure that selects epochs is better than the baseline's."""
-    one, two = found["selection_metric"], baseline["selection_metric"]
-    if one <= two:
-        raise NotBetterError(
-            f"on {num_questions:,} dev questions the trained scorer has {one:.3f}, the one without training {two:.3f} "
-            "(mean of the dev figures): no checkpoint is written"
-        )
 
 
 def _encoder_digest(config: Config, inputs: Inputs[Any]) -> str:

@@ -5,22 +5,15 @@ Rules of thumb for English, our own; words of another language, numbers and addr
 
 from __future__ import annotations
 
-import hashlib
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
 from typing import Any, Literal
 
 from .. import wording
-from ..words import PERFECT_WORDS, PREPOSITIONS, fold
-
-Shape = Literal["noun", "by", "participle", "verb", "of", "name"]
-"""noun: "place of birth". by: "directed by". participle: "located in". verb: "contains", "works at". of: "capital of".
-name: what is not English: a number, an address, another script."""
+from ..words import fold
 
 _IRREGULAR = {
     "born": "bear", "written": "write", "wrote": "write", "made": "make", "built": "build", "won": "win",
@@ -40,58 +33,6 @@ _VERBS = frozenset(
     "follows precedes succeeds directs writes stars adjoins consists develops supports runs studies attends hosts "
     "operates sponsors connects links joins inhibits activates binds regulates interacts affects covers".split()
 )
-_AGENTS = {
-    "written": "writer", "made": "maker", "built": "builder", "won": "winner", "led": "leader", "held": "holder",
-    "founded": "founder", "directed": "director", "created": "creator", "edited": "editor", "invented": "inventor",
-    "narrated": "narrator", "illustrated": "illustrator", "translated": "translator", "operated": "operator",
-    "acted": "actor", "sung": "singer", "composed": "composer", "sponsored": "sponsor", "authored": "author",
-}  # fmt: skip
-_LETTERS = re.compile(r"[A-Za-z]{2,}")
-_NOT_WORDS = re.compile(r"[^A-Za-z0-9 '\-/&().]|://")
-
-
-@dataclass(frozen=True, slots=True)
-class RelationProperty:
-    """A relation's property: its shape, its words, and what forms of it need beside them.
-
-    noun: the words as a noun phrase, of "has genre" and "in language" what they have. verb: of by and participle,
-    without the preposition. base: of by and verb. agent: of by, who does it. particle: the preposition that a
-    participle ends in or a noun begins with, or "".
-    """
-
-    shape: Shape
-    words: str
-    noun: str
-    verb: str = ""
-    base: str = ""
-    agent: str = ""
-    particle: str = ""
-
-
-def property_of(text: str) -> RelationProperty:  # noqa: PLR0911 - a rule each
-    """Return what a property's text is."""
-    words = " ".join(text.replace("_", " ").split())
-    tokens = words.lower().split()
-    if not tokens or not _LETTERS.search(words) or _NOT_WORDS.search(words):
-        return RelationProperty("name", words, words)
-    while len(tokens) > 1 and tokens[0] in PERFECT_WORDS:
-        tokens = tokens[1:]
-    first, last = tokens[0], tokens[-1]
-    plain = " ".join(tokens)
-    if last == "by" and _is_participle(first):
-        agent = _AGENTS.get(first) or _agent(first)
-        return RelationProperty("by", plain, agent, verb=_past(first), base=base_of(first), agent=agent)
-    if last in PREPOSITIONS and _is_participle(first):
-        return RelationProperty("participle", plain, plain, verb=" ".join(tokens[:-1]), particle=last)
-    if first in _VERBS and (len(tokens) == 1 or last in PREPOSITIONS or len(tokens) > 2):
-        return RelationProperty("verb", plain, plain, base=" ".join((base_of(first), *tokens[1:])))
-    if len(tokens) == 1 and _is_participle(first) and len(first) > 4:
-        return RelationProperty("verb", plain, plain, base=base_of(first))
-    if len(tokens) > 1 and last == "of":
-        return RelationProperty("of", plain, " ".join(tokens[:-1]))
-    if len(tokens) > 1 and first in PREPOSITIONS:
-        return RelationProperty("noun", plain, " ".join(tokens[1:]), particle=first)
-    return RelationProperty("noun", plain, plain)
 
 
 def is_verb(word: str) -> bool:
@@ -156,15 +97,6 @@ def _wants_e(stem: str) -> bool:
     return stem.endswith(endings) and not stem.endswith(("bord", "rd", "eat", "oat", "uct"))
 
 
-def _agent(verb: str) -> str:
-    base = base_of(verb)
-    return f"{base}r" if base.endswith("e") else f"{base}er"
-
-
-def _past(participle: str) -> str:
-    return {"written": "wrote", "sung": "sang", "spoken": "spoke", "drawn": "drew"}.get(participle, participle)
-
-
 def _is_participle(word: str) -> bool:
     return word in _IRREGULAR or (word.endswith("ed") and len(word) > 3 and word not in {"need", "speed", "breed"})
 
@@ -187,13 +119,10 @@ NOTHING = Entry((), (), (), ())
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """kinds: of words. types: names of things with their synonyms. relations: entries by a property's text. told_by:
-    words of relations that only things of a type have, by its name."""
+    """kinds: of words. relations: entries by a property's text."""
 
     kinds: Mapping[str, Kind]
-    types: Mapping[str, tuple[str, ...]]
     relations: Mapping[str, Entry]
-    told_by: Mapping[str, frozenset[str]]
 
     def entry(self, text: str) -> Entry:
         """Return the entry of a property: of its text, of its last two words, or of its last word alone."""
@@ -203,18 +132,6 @@ class Lexicon:
                 if form in self.relations:
                     return self.relations[form]
         return NOTHING
-
-    def kind(self, text: str) -> Kind:
-        """Return what sort of thing words name, by the head of the phrase: "place of birth" is a place."""
-        words = text.lower().split()
-        head = next((word for word, after in pairwise(words) if after == "of"), "")
-        for word in (head, *reversed(words)):
-            found = self.kinds.get(word) or self.kinds.get(singular(word))
-            if found:
-                return found
-            if len(word) > 5 and word.endswith(("ist", "ian", "ists", "ians")):
-                return "person"
-        return "thing"
 
 
 @cache
@@ -226,9 +143,8 @@ def read_lexicon() -> Lexicon:
         for entry in data["relations"]
         for name in entry["of"]
     }
-    told_by = {name: frozenset(words.split()) for name, words in data["told_by"].items()}
     kinds: dict[str, Kind] = {word: kind for kind, words in data["kinds"].items() for word in words.split()}
-    return Lexicon(kinds, {name: tuple(words.split()) for name, words in data["types"].items()}, relations, told_by)
+    return Lexicon(kinds, relations)
 
 
 @cache
@@ -280,8 +196,3 @@ def _foreign() -> Mapping[str, str]:
 def bare_phrase(template: str) -> str:
     """Return a template without the places of topic and type."""
     return " ".join(template.replace("{x}'s", " ").replace("{x}", " ").replace("{t}", "").split())
-
-
-def is_held_out(phrase: str) -> bool:
-    """Return whether a phrase is one of the quarter that training on generated questions holds out, to choose by."""
-    return hashlib.sha256(phrase.casefold().encode()).digest()[0] % 4 == 0

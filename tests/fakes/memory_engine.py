@@ -45,9 +45,6 @@ class WholeGraph(MemoryGraph):
     def __exit__(self, *_error: object) -> None:
         """It has no connections."""
 
-    def _stream_named_signatures(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
-        return [(i, name, self.degree(i), self.signature(i)) for i, name in self.names.items() if name is not None]
-
     def _stream_mediator_relations(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         bare = [i for i, name in self.names.items() if name is None]
         return [(number,) for number in sorted({n for i in bare for n in self.signature(i)})]

@@ -6,7 +6,6 @@ import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,12 +62,11 @@ def train_sets(
     encode: Callable[..., Any] | None = None,
     beside: Any = None,
     any_graph: bool = False,
-    keep_worse: bool = False,
     watcher: TrainingCallbacks | None = None,
 ) -> DescriptionT:
     """Train a model in a folder."""
     vectors = None if encode is None else Encoding(encode)
-    inputs = replace(inputs_of(train, dev, vectors, beside, any_graph=any_graph), keep_worse=keep_worse)
+    inputs = inputs_of(train, dev, vectors, beside, any_graph=any_graph)
     return train_model(kind, config, inputs, folder, watcher=watcher)
 
 

@@ -87,7 +87,7 @@ def test_an_evaluation_has_the_same_records_though_a_worker_is_killed(
 
 @pytest.mark.parametrize(
     "options",
-    [("QUESTIONS",), ("QUESTIONS", "--pool"), ("--from-graph", "--questions", "40")],
+    [("QUESTIONS",), ("QUESTIONS", "--pool")],
     ids=lambda each: each[-1],
 )
 def test_mined_files_are_equal_to_the_byte_though_a_worker_is_killed(

@@ -91,16 +91,6 @@ def test_a_file_is_replaced_only_when_told_to(lodestar: Lodestar, questions: Pat
     assert [lodestar(*arguments, *options).code for options in ((), (), ("--force",))] == [0, 2, 0]
 
 
-def test_questions_are_made_from_the_graph_alone(lodestar: Lodestar, tmp_path: Path) -> None:
-    out = tmp_path / "made.jsonl"
-    ran = lodestar("mine", "--from-graph", "--questions", "20", "--out", str(out))
-    assert ran.code == 0, ran.err
-    mined = read_mined_file(out)
-    assert mined.mining.questions == "made from the graph"
-    assert len(mined.questions) == 20
-    assert all(any(path.gold for path in question.paths) for question in mined.questions)
-
-
 def test_how_many_negatives_and_how_many_questions_at_a_time(
     lodestar: Lodestar, questions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

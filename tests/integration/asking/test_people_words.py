@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,19 +16,13 @@ from lodestar.engine.recipes.linking import relation_evidence
 from lodestar.engine.relations.by_llm import phrases_by_llm
 from lodestar.engine.retrieval.triples import GraphRelations, SubgraphReader
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.made_set import make_questions, split_train_dev
-from lodestar.engine.supervision.mine_file import mine_to_file
-from lodestar.engine.supervision.miner import MiningOptions
-from lodestar.engine.supervision.path_sampling import QuestionGenerationOptions
 from lodestar.engine.supervision.subgraphs import write_question_graphs
 from lodestar.engine.values import LinkedQuestion, Question
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.loading import load as load_source
 from lodestar.models.reg_triple.config import SubgraphOptions
-from lodestar.models.star.mined import read_mined_file, words_of
 from lodestar.models.subgraphs import read_graphs
-from lodestar.models.wording.english import is_held_out
 
 from tests.fakes.scripted_llm import ScriptedLLM, says
 
@@ -133,36 +126,6 @@ def test_a_language_models_phrases_are_filtered(
         words, counted = phrases_by_llm(team.gateway(), Catalogue((city, *described)), asked, team.resources.vectors)
     assert [phrase.text for each in words.values() for phrase in each.phrases] == texts
     assert counted == reasons
-
-
-def test_questions_made_from_the_graph_use_phrases_and_dev_those_that_nothing_else_has(team: Engine) -> None:
-    said = [f"qword{number}" for number in range(30)]
-    out = {word for word in said if is_held_out(word)}
-    team.describe({"qq7": said})
-    made = make_questions(team, QuestionGenerationOptions(60, max_hop=1, seed=0), hold_out=True)
-    learn, choose = split_train_dev(made)
-    used = {
-        part: set(re.findall(r"qword\d+", " ".join(q.text.lower() for q in questions.questions)))
-        for part, questions in (("learn", learn), ("choose", choose))
-    }
-    assert used["learn"]
-    assert not used["learn"] & out
-    assert used["choose"] <= out
-    plain = make_questions(team, QuestionGenerationOptions(60, max_hop=1, seed=0))
-    assert "qword" in " ".join(question.text for question in plain.questions).lower()
-
-
-def test_mined_files_have_what_relations_mean_without_the_phrases_held_out(team: Engine, tmp_path: Path) -> None:
-    said = [f"qword{number}" for number in range(30)]
-    team.describe({"qq7": said})
-    asked = QuestionSet(
-        "one", "lodestar", "0" * 64, (GoldQuestion("q", "Where is Ann Alder?", (GoldAnswer("Sales"),), ("Ann Alder",)),)
-    )
-    for hold_out in (False, True):
-        mine_to_file(asked, team, tmp_path / "mined.jsonl", MiningOptions(max_hop=1), hold_out=hold_out)
-        meaning = words_of(read_mined_file(tmp_path / "mined.jsonl").mining)["qq7"].meaning
-        assert set(said) - set(meaning.forward) == ({word for word in said if is_held_out(word)} if hold_out else set())
-        assert meaning.head.kind == "person"
 
 
 def test_linking_reads_what_was_said_of_relations(team: Engine) -> None:

@@ -88,16 +88,6 @@ def test_a_mined_file_has_the_questions_in_their_order_however_they_are_batched(
     assert [each for each in progress if each[0] == "labelling"] == [("labelling", 3, 3)]
 
 
-def test_phrases_are_left_out_of_a_mined_file_where_they_are_held_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    phrases = []
-    for hold_out in (False, True):
-        meanings = read_mined_file(mine(tmp_path, monkeypatch, ASKED[0], hold_out=hold_out)).mining.meanings.values()
-        phrases.append({text for meaning in meanings for text in (*meaning.forward, *meaning.inverse)})
-    assert set() < phrases[1] < phrases[0]
-
-
 def test_without_a_question_about_the_graph_nothing_is_mined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(GraphError, match=r"world: .* found 1 with no topic in the graph: load their graph"):
         mine(tmp_path, monkeypatch, ASKED[1])

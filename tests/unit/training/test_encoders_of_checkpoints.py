@@ -11,16 +11,19 @@ from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
 from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.language.lora import load_language_model
+from lodestar.models.star.config import StarDescription
 from lodestar.models.text.encoders import SentenceEncoder
-from lodestar.models.training.description import ModelDescription
 
-SAID = ModelDescription(
+SAID = StarDescription(
     calibration=(1, 0),
     config={},
     train=(),
     dev=(),
     figures={},
     encoder="all-MiniLM-L6-v2",
+    scorer="similarity",
+    mix=0.0,
+    shortlist=1,
 )
 
 

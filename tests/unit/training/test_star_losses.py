@@ -108,39 +108,6 @@ def test_the_dual_loss_is_that_of_whole_paths_and_weighted_that_of_their_beginni
         assert loss_of(objective).item() == pytest.approx(np.mean(expected), rel=1e-4)
 
 
-def test_the_similarity_beside_the_network_counts_as_much_as_its_option_says() -> None:
-    """Stop and extend of each path are the network's plus 2 times what similarity says; 0 and none are alike."""
-
-    def objective(similarity: float, *, is_beside: bool = True) -> DualObjective:
-        found = dual_objective(extend_weight=0.7, pair_weight=0.0, similarity=similarity)
-        (examples,) = found.train
-        given = []
-        for number, example in enumerate(examples.examples):
-            rows = np.arange(2.0 * len(example.reachable), dtype=np.float32).reshape(2, -1) / (number + 1)
-            given.append(replace(example, similarity=(rows[0], rows[1]) if is_beside else None))
-        found.train = [replace(examples, examples=tuple(given))]
-        return found
-
-    beside = objective(2.0)
-    (examples,) = beside.train
-    expected = []
-    with torch.no_grad():
-        for example in examples.examples:
-            assert example.similarity is not None
-            batch = dual_batch(beside.texts, examples.table, [example], [example.reachable])
-            scores = zip(beside.network(batch), example.similarity, strict=True)
-            stop, extend = (each + 2 * torch.from_numpy(similar) for each, similar in scores)
-            expected.append(compute_loss(examples, example, stop, extend))
-        assert loss_of(beside).item() == pytest.approx(np.mean(expected), rel=1e-4)
-        for example, stop in beside.iterate_stop_scores(examples):
-            assert example.similarity is not None
-            (own,) = [stop for found, stop in objective(0.0).iterate_stop_scores(examples) if found.id == example.id]
-            assert stop == pytest.approx(own + 2 * example.similarity[0], rel=1e-4)
-        plain = loss_of(objective(0.0)).item()
-        assert plain == pytest.approx(loss_of(objective(2.0, is_beside=False)).item())
-        assert plain != pytest.approx(loss_of(beside).item(), rel=1e-2)
-
-
 def test_the_weights_of_paths_reach_the_contrastive_loss() -> None:
     """A path's weight falls from 1.8 to .2 with how often it is in its class, counted by hand."""
     options = PoolTrainingOptions(batch_size=8, temperature=0.5, w_min=0.2, w_max=1.8)

@@ -15,7 +15,7 @@ import pytest
 import torch
 from lodestar.engine.errors import UsageError
 from lodestar.engine.training.running import check_disjoint_sets, training_config
-from lodestar.models.star.config import PAPER, DualOptions, StarConfig
+from lodestar.models.star.config import PAPER, StarConfig
 from lodestar.models.star.cross_training import PoolObjective
 from lodestar.models.star.dual_training import DualObjective
 from lodestar.models.star.examples import RelationExample, RelationExampleSet, mark_remaining_paths
@@ -547,14 +547,6 @@ def with_training(config: StarConfig, changes: dict[str, Any]) -> StarConfig:
     )
 
 
-def test_options_that_earlier_checkpoints_do_not_say_are_said_where_they_are_used() -> None:
-    plain = StarConfig().as_json()
-    assert "phrases" not in plain
-    assert "meaning" not in plain["dual"]
-    said = StarConfig(phrases=2, dual=DualOptions(meaning=True)).as_json()
-    assert (said["phrases"], said["dual"]["meaning"]) == (2, True)
-
-
 PLAIN = StarConfig()
 ANY_PAIRS = RelationExampleSet("some", "4" * 64, (), ())
 
@@ -563,9 +555,7 @@ ANY_PAIRS = RelationExampleSet("some", "4" * 64, (), ())
     ("changed", "pairs", "is_other"),
     [
         (replace(PLAIN, encoder="other"), None, (True, True)),
-        (replace(PLAIN, phrases=2), None, (True, True)),
         (replace(PLAIN, dual=replace(PLAIN.dual, any_weight=0.5)), None, (True, True)),
-        (replace(PLAIN, dual=replace(PLAIN.dual, meaning=True)), None, (True, True)),
         (replace(PLAIN, dual_training=replace(PLAIN.dual_training, epochs=9)), None, (True, True)),
         (PLAIN, ANY_PAIRS, (True, True)),
         (replace(PLAIN, cross=replace(PLAIN.cross, w_min=0.25)), None, (False, True)),
@@ -688,11 +678,6 @@ def test_presets_and_what_the_command_line_changes() -> None:
     assert (at_its_end.num_negatives, at_its_end.w_min) == (at_its_end.pool_size, at_its_end.w_max)
 
 
-def test_questions_made_from_a_graph_train_beside_the_similarity_of_people_and_with_phrases() -> None:
-    made = training_config(KIND, [], preset="best", values=dict(KIND.from_graph))
-    assert (made.dual.similarity, made.dual.meaning, made.phrases) == (1.0, True, 2)
-
-
 def test_what_is_said_of_one_training_wins_over_what_is_said_of_both() -> None:
     said = ["cross_training.seed=7", "dual_training.epochs=9"]
     changed = training_config(KIND, said, preset="best", epochs=2, seed=3)
@@ -727,23 +712,6 @@ def test_the_checkpoint_has_the_weights_of_the_best_epoch(
     assert load_file(tmp_path / "dual" / "model.safetensors")["log_scale"].item() != pytest.approx(
         math.log(20), abs=1e-9
     )
-
-
-@pytest.mark.parametrize("similarity", [0.0, 0.5])
-def test_a_further_hop_costs_something_at_first_unless_a_similarity_weighs_hops(
-    similarity: float, data: tuple[MinedFile, MinedFile, str]
-) -> None:
-    learned, chosen, encoder = data
-    plain = config(encoder)
-    training = star_training(
-        replace(plain, dual=replace(plain.dual, similarity=similarity)), inputs_of([learned], [chosen])
-    )
-    dual = training.phases[0].objective()
-    assert isinstance(dual, DualObjective)
-    questions = torch.ones(2, dual.network.hop_cost.in_features)
-    one_hop, three_hops = dual.network.hop_costs(questions, torch.tensor([1, 3])).tolist()
-    assert one_hop == 0
-    assert three_hops == 0 if similarity else three_hops < -1
 
 
 def test_pairs_are_named_and_counted_and_a_weight_that_is_given_is_kept(data: tuple[MinedFile, MinedFile, str]) -> None:
@@ -826,7 +794,6 @@ def test_probabilities_are_of_what_retrieves_as_if_each_fifth_question_had_no_an
         ("cross.w_min=2", "train star: cross: expected 0 to 1.5 for w_min, found 2"),
         ("cross.num_negatives=19", "train star: cross: expected at least 19 for pool_size, found 18"),
         ("mix=1.5", "train star: expected 0 to 1 for mix, found 1.5"),
-        ("dual.similarity=100.5", "train star: dual: expected 0 to 100 for similarity, found 100.5"),
     ],
 )
 def test_an_option_out_of_its_range_is_one_line(said: str, message: str) -> None:

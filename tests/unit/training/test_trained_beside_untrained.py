@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lodestar.engine.retrieval.dual_encoder import star_scorer
+from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.gril.config import GrilConfig, GrowOptions
@@ -139,7 +139,7 @@ def test_star(tmp_path: Path) -> None:
         scorer="similarity", encoder=str(encoder), dual=DualOptions(batch_size=16), dual_training=options(12, 3e-3)
     )
     train_sets(STAR, config, [mine(LEARN)], [mine(CHOOSE)], tmp_path / "star")
-    scorer = star_scorer(WORDS, StarModel(read_checkpoint(tmp_path / "star")), lambda _: pytest.fail("no similarity"))
+    scorer = StarScorer(WORDS, StarModel(read_checkpoint(tmp_path / "star")))
     paths = tuple(RelationPath(tuple(RelationStep(NAMES[step]) for step in path)) for path in PATHS)
     found = []
     for asked in TEST:
