@@ -208,7 +208,7 @@ class Engine:
     def describe_interpretation(self, evidence: Evidence[Item]) -> str:
         """Return in one line how the question was understood: the kind it asks for, what its best path leads to, and
         the phrase that matched."""
-        from .relations.kinds import describe_wanted_kind
+        from .retrieval.scoring import describe_wanted_kind
 
         if self._opened is None or not evidence.items:
             return ""

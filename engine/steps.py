@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
-from ..models.blas import limit_blas_threads
+from ..models.placement import limit_blas_threads
 from .errors import LLMError
 from .llm.prompts import ChatUsage, Completed, Prompt, usage_of
 from .neo4j.templates import Request

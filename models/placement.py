@@ -1,17 +1,24 @@
-"""Choose the device and precision of all networks."""
+"""Choose the device and precision of all networks, and limit BLAS to one thread.
+
+The matrices of a question are small, and OpenBLAS's threads wait for the next product in a loop: with two threads a
+question took twice the processor time, and the database beside it was slower.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import torch
+    from threadpoolctl import ThreadpoolController
+
 
 DEVICES = ("auto", "cpu", "cuda", "cuda:N", "mps")
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
@@ -78,3 +85,21 @@ def _may_have_gpu() -> bool:
     if find_spec("torch") is None:
         return False
     return sys.platform in ("darwin", "win32") or any(path.exists() for path in _DRIVERS)
+
+
+def limit_blas_threads() -> AbstractContextManager[object]:
+    """Limit NumPy's BLAS to one thread from this call on until the context ends.
+
+    The limit belongs to the process: where contexts of several threads overlap, the first to begin decides when it
+    ends.
+    """
+    limit: AbstractContextManager[object] = _find_libraries().limit(limits=1)
+    return limit
+
+
+@cache
+def _find_libraries() -> ThreadpoolController:
+    import numpy as np  # noqa: F401 - a library is found once it is loaded
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")

@@ -23,9 +23,8 @@ from pathlib import Path
 import faiss
 import numpy as np
 import numpy.typing as npt
-from lodestar.engine.indexes import entity_building as building
-from lodestar.engine.indexes.entity_building import build_entity_index
-from lodestar.engine.indexes.entity_index import open_entity_index
+from lodestar.engine.indexes import entity_index as building
+from lodestar.engine.indexes.entity_index import build_entity_index, open_entity_index
 from lodestar.engine.settings import resolve
 from lodestar.models.text.encoders import FloatArray, SentenceEncoder
 

@@ -16,7 +16,7 @@ from ...models.f1 import f1_of
 from ..evidence.bridges import to_chains
 from ..evidence.evidence import Answer
 from ..gold_questions import GoldQuestion
-from ..retrieval.frontier import is_return_path
+from ..retrieval.beam import is_return_path
 from ..values import Entity, RelationPath, RelationStep
 from .judging import GoldIdResolver
 from .metrics.answers import Prediction, match_predictions

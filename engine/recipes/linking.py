@@ -7,9 +7,8 @@ from typing import Annotated, ClassVar
 
 from ...models.ranges import Range, Share
 from ..indexes.entity_index import EntityTypes, NearestEntitySearch
-from ..linking.full_text import FullTextLinker
+from ..linking.full_text import FullTextLinker, ValueLinker
 from ..linking.reranking import RelationFeatureExtractor
-from ..linking.values import ValueLinker
 from ..relations.words import words_of_relation
 from ..resources import GraphResources
 from ..stages import Linker

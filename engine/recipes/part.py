@@ -21,8 +21,8 @@ from ...models.message_text import one_line
 from ..errors import UsageError
 from ..evidence.evidence import Kind
 from ..pipeline import ReorganisedRetriever, TracedReorganiser, TracedRetriever, UnionRetriever
-from ..resolving import check_options
 from ..resources import GraphResources
+from ..settings import check_options
 from ..stages import Answerer, Linker, Reorganiser, Retriever
 
 

@@ -14,8 +14,8 @@ from ...models.message_text import one_line
 from .. import recipes
 from ..errors import InputError, UsageError
 from ..pipeline import Pipeline
-from ..resolving import fill_dataclass, key_and_value, set_nested_value
 from ..resources import GraphResources
+from ..settings import fill_dataclass, key_and_value, set_nested_value
 from ..stages import Answerer, Linker, Retriever
 from ..whole_file import read_text
 from .part import (

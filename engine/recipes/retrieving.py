@@ -17,8 +17,7 @@ from ..reorganising.absent_relations import AbsentRelations
 from ..reorganising.merging import ChainMerger
 from ..reorganising.no_answer import NoAnswerExplainer
 from ..resources import GraphResources
-from ..retrieval.beam import BeamSearch
-from ..retrieval.frontier import FrontierBounds
+from ..retrieval.beam import BeamSearch, FrontierBounds
 from ..retrieval.scoring import Guide, PathScorer, RelationShortlist, SimilarityScorer
 from ..stages import Answerer, Reorganiser, Retriever
 from ..values import Topic

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Kind
-from ..retrieval.frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
+from ..retrieval.beam import Frontier, FrontierBounds, FrontierTree, select_answer_ends
 from ..steps import Steps
 from ..values import RelationStep, Scored
 

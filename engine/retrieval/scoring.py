@@ -12,8 +12,12 @@ import numpy.typing as npt
 from ...models.similarity import PathSimilarity, PathsOfTopic, SimilarityWeights, mask_topic
 from ...models.text.encoders import SentenceEncoder
 from ...models.text.vectors import TextVectors
-from ...models.text.verbalise import DirectedRelation, Hop, RelationWords
+from ...models.text.verbalise import DirectedRelation, Hop, RelationWords, find_end_kind, hop_phrases, verbalise_hop
 from ...models.word_places import read_asked_words
+from ...models.wording.kinds import UNKNOWN, agreement, find_wanted_kind
+from ..evidence.chain import Chain
+from ..evidence.evidence import Evidence, Item
+from ..evidence.text import shorten_iris
 from ..values import RelationPath, Topic
 
 FloatArray = npt.NDArray[np.float32]
@@ -166,3 +170,30 @@ class SimilarityScorer:
             order = np.argsort(places)
             found.append(PathScores(stop[order], extend[order]))
         return found
+
+
+def describe_wanted_kind(evidence: Evidence[Item], words: Mapping[str, RelationWords], vectors: TextVectors) -> str:
+    """Return one line, "wants a date: hired_on leads to dates; read as “when did … join”"; empty where nothing is
+    told."""
+    chains = [item.value for item in evidence.items if isinstance(item.value, Chain)]
+    if not chains or not all(step.step.relation in words for step in chains[0].steps):
+        return ""
+    chain = chains[0]
+    topic = next((each for each in evidence.topics if each.entity == chain.topic), None)
+    asked_for = mask_mention(evidence.question.text, topic) if topic else evidence.question.text
+    asked = find_wanted_kind(asked_for)
+    hops = merge_mediator_hops(chain.relation_path, words)
+    last = chain.steps[-1].step
+    name = ("^" if last.inverse else "") + shorten_iris(last.relation)
+    end = find_end_kind(hops[-1])
+    parts = []
+    if asked.kinds and end.kind != UNKNOWN:
+        but = "" if agreement(asked, end) >= 0 else ", which is another kind"
+        parts.append(f"wants {asked.said}: {name} leads to {end}{but}")
+    elif asked.kinds:
+        parts.append(f"wants {asked.said}: of what {name} leads to no kind is known")
+    texts = (verbalise_hop(hops[-1]), *hop_phrases(hops[-1]))
+    best = int(np.argmax(vectors.stack(texts, lasting=True) @ vectors.sentence(asked_for)))
+    if best:
+        parts.append(f"{name} read as “{texts[best]}”")
+    return "; ".join(parts)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from ...models.blas import limit_blas_threads
+from ...models.placement import limit_blas_threads
 from ..errors import PortTakenError, UsageError
 from ..recipes.recipe import Recipe
 from ..settings import Settings, is_loopback

@@ -19,7 +19,7 @@ from typing import Any
 from ...models.f1 import f1_of
 from ...models.star.mined import THROUGH
 from ..neo4j.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps
-from ..retrieval.frontier import Frontier, FrontierTree, select_answer_ends
+from ..retrieval.beam import Frontier, FrontierTree, select_answer_ends
 from ..steps import Steps, send_one
 from ..values import Entity, RelationStep
 from .placing import GroundedQuestion

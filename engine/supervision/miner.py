@@ -10,8 +10,8 @@ from ...models.ranges import Count, Hops, Positive
 from ...models.star.mined import MinedTopic
 from ..gold_questions import GoldQuestion
 from ..neo4j.catalogue import Catalogue
-from ..resolving import check_options
-from ..retrieval.frontier import FrontierBounds, FrontierTree
+from ..retrieval.beam import FrontierBounds, FrontierTree
+from ..settings import check_options
 from ..steps import Steps
 from ..values import RelationStep
 from .answer_paths import (

@@ -28,7 +28,7 @@ from ..neo4j.gateway import Gateway
 from ..neo4j.mining import RelationPathGroup, find_shortest_paths, read_neighbourhoods
 from ..parallel import HERE, PerProcess, Workers
 from ..progress import Progress, ignore_progress
-from ..resolving import check_options
+from ..settings import check_options
 from ..steps import Steps
 from ..whole_file import check_output_file, translate_storage_errors
 from .placing import NO_PATH, REASONS, GroundedQuestion, SkippedQuestion, ground_questions

@@ -19,7 +19,7 @@ from ..errors import EntityNotFoundError, GraphError, InputError, UsageError
 from ..neo4j.catalogue import GRAPH_VERSION, LoadManifest, read_catalogue, read_graph_state, read_loads
 from ..neo4j.gateway import Gateway
 from ..neo4j.templates import Request, template
-from ..relations.kinds import refresh_end_kinds
+from ..relations.words import refresh_end_kinds
 from ..steps import Steps, send_one
 from ..values import Entity
 from .lookup import (

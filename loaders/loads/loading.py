@@ -29,7 +29,7 @@ from ...engine.neo4j.instance import LOAD_TIMEOUT_S
 from ...engine.neo4j.load_lock import OpenTransaction, hold_load_lock
 from ...engine.progress import Progress, ignore_progress
 from ...engine.relations.describing import StatedWords, describe_from_file, describe_from_source, store_descriptions
-from ...engine.relations.kinds import refresh_end_kinds
+from ...engine.relations.words import refresh_end_kinds
 from ...engine.settings import Settings
 from ...engine.whole_file import lock_file
 from ...engine.writing.manifest import Manifest, check_graph_was_loaded, check_schema, ensure_lock_constraint

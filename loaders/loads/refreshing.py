@@ -18,7 +18,7 @@ from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.statements import stream_triples_with_loads
 from ...engine.progress import Progress, ignore_progress
 from ...engine.relations.describing import describe_from_source
-from ...engine.relations.kinds import refresh_end_kinds
+from ...engine.relations.words import refresh_end_kinds
 from ...engine.writing.changing import check_loads_complete
 from ...engine.writing.manifest import (
     check_graph_was_loaded,

@@ -12,7 +12,7 @@ from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.templates import Request, Row, split_into_requests, template
 from ...engine.progress import Progress, ignore_progress
 from ...engine.relations.describing import describe_from_source, read_source_descriptions, remove_descriptions
-from ...engine.relations.kinds import refresh_end_kinds
+from ...engine.relations.words import refresh_end_kinds
 from ...engine.writing.manifest import labels_of, make_write_request
 from ...engine.writing.names import Name, make_name_properties, parse_name_properties, remove_load_names
 from ...engine.writing.relations import refresh_counts

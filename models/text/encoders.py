@@ -1,13 +1,20 @@
-"""Load sentence encoders with PyTorch or without."""
+"""Run sentence encoders: a BERT in NumPy, so that train-free retrieval needs no PyTorch, or any by PyTorch.
+
+In NumPy the texts of a batch are concatenated without padding: the dense layers see one matrix of all tokens, and
+attention takes the texts of one length together, so that no mask is needed.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from importlib.util import find_spec
+from itertools import groupby
 from logging import ERROR, getLogger
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +22,257 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..placement import Placement
-from .numpy_bert import Floats, PlainEncoder, normalise_vectors, plain_encoder
+from ..placement import Placement, limit_blas_threads
 
 if TYPE_CHECKING:
-    pass
+    from tokenizers import Tokenizer
+
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+
+_BLOCK = 16_384
+_ERF = tuple(map(np.float32, (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)))
+_ERF_SCALE = np.float32(0.3275911)
+"""Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26: the error is at most 1.5e-7."""
+_ROOT_HALF = np.float32(np.sqrt(0.5))
+
+
+class NumpyBert:
+    """The network; `weights` by their names in `BertModel`, each float32."""
+
+    def __init__(self, weights: Mapping[str, Floats], *, num_layers: int, num_heads: int, epsilon: float) -> None:
+        self.weights = weights
+        self.num_layers = num_layers
+        self.num_heads = num_heads
+        self.epsilon = np.float32(epsilon)
+
+    def states(self, texts: Sequence[Ints]) -> Floats:
+        """Return the last hidden states of the concatenated texts' tokens, (num_tokens, dimension).
+
+        texts: each text's token ids, (num_tokens,); fastest if texts of one length are neighbours.
+        """
+        lengths = [len(text) for text in texts]
+        places = np.concatenate([np.arange(length) for length in lengths])
+        states: Floats = self.weights["embeddings.word_embeddings.weight"][np.concatenate(texts)]
+        states += self.weights["embeddings.position_embeddings.weight"][places]
+        states += self.weights["embeddings.token_type_embeddings.weight"][0]
+        states = self._norm("embeddings.LayerNorm", states)
+        for number in range(self.num_layers):
+            layer = f"encoder.layer.{number}"
+            read = self._attention(f"{layer}.attention.self", states, lengths)
+            states += self._dense(f"{layer}.attention.output.dense", read)
+            states = self._norm(f"{layer}.attention.output.LayerNorm", states)
+            inner = gelu(self._dense(f"{layer}.intermediate.dense", states))
+            states += self._dense(f"{layer}.output.dense", inner)
+            states = self._norm(f"{layer}.output.LayerNorm", states)
+        return states
+
+    def _attention(self, name: str, states: Floats, lengths: Sequence[int]) -> Floats:
+        """Return each token's attention output over its own text, (num_tokens, dimension)."""
+        query, key, value = (self._dense(f"{name}.{part}", states) for part in ("query", "key", "value"))
+        query *= np.float32((states.shape[1] // self.num_heads) ** -0.5)
+        read = np.empty_like(states)
+        start = 0
+        for length, alike in groupby(lengths):
+            shape = (sum(1 for _ in alike), length, self.num_heads, -1)
+            end = start + shape[0] * length
+            q, k, v = (x[start:end].reshape(shape).swapaxes(1, 2) for x in (query, key, value))
+            shares = q @ k.swapaxes(2, 3)
+            shares -= shares.max(axis=-1, keepdims=True)
+            np.exp(shares, out=shares)
+            shares /= shares.sum(axis=-1, keepdims=True)
+            read[start:end] = (shares @ v).swapaxes(1, 2).reshape(end - start, -1)
+            start = end
+        return read
+
+    def _dense(self, name: str, x: Floats) -> Floats:
+        out: Floats = x @ self.weights[f"{name}.weight"].T
+        out += self.weights[f"{name}.bias"]
+        return out
+
+    def _norm(self, name: str, x: Floats) -> Floats:
+        """Layer normalisation, in place."""
+        x -= x.mean(axis=1, keepdims=True)
+        x /= np.sqrt(np.einsum("ij,ij->i", x, x)[:, None] / np.float32(x.shape[1]) + self.epsilon)
+        x *= self.weights[f"{name}.weight"]
+        x += self.weights[f"{name}.bias"]
+        return x
+
+
+def gelu(x: Floats) -> Floats:
+    """Compute x Φ(x) of a contiguous array in place, by blocks that fit the processor's cache."""
+    flat = x.reshape(-1)
+    for start in range(0, len(flat), _BLOCK):
+        block = flat[start : start + _BLOCK]
+        z = np.abs(block) * _ROOT_HALF
+        t = 1 / (1 + _ERF_SCALE * z)
+        rest = np.zeros_like(t)  # 1 − erf(z), then |x| times half of it, which is max(x, 0) − x Φ(x)
+        for factor in _ERF:
+            rest += factor
+            rest *= t
+        rest *= np.exp(-z * z)
+        rest *= z * _ROOT_HALF
+        np.maximum(block, 0, out=block)
+        block -= rest
+    return x
+
+
+def weight_names(num_layers: int) -> list[str]:
+    """Return the names of all weights of the network."""
+    modules = ["embeddings.LayerNorm"]
+    for number in range(num_layers):
+        layer = f"encoder.layer.{number}"
+        modules += [f"{layer}.attention.self.{part}" for part in ("query", "key", "value")]
+        modules += [f"{layer}.attention.output.dense", f"{layer}.attention.output.LayerNorm"]
+        modules += [f"{layer}.intermediate.dense", f"{layer}.output.dense", f"{layer}.output.LayerNorm"]
+    embedded = [f"embeddings.{kind}_embeddings.weight" for kind in ("word", "position", "token_type")]
+    return embedded + [f"{module}.{part}" for module in modules for part in ("weight", "bias")]
+
+
+BATCH_TOKENS = 1024
+"""The most tokens per pass, so that they fit the processor's cache."""
+NUM_CORES = os.cpu_count() or 1
+_turn = threading.Lock()
+"""Serialises encoders in this process: each uses all cores, and changes the number of BLAS threads."""
+
+
+class PlainEncoder:
+    """A BERT with its tokenizer; `plain_encoder` reads one."""
+
+    def __init__(self, bert: NumpyBert, tokenizer: Tokenizer) -> None:
+        self.bert = bert
+        self._tokenizer = tokenizer
+        added = tokenizer.get_added_tokens_decoder()
+        self._special = [number for number, token in added.items() if token.special]
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """Return the unit vectors of the texts, (num_texts, dimension)."""
+        vectors = {place: states.mean(axis=0) for place, _, states in self._states(texts)}
+        return normalise_vectors(np.stack([vectors[place] for place in range(len(texts))]))
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[tuple[Floats, Floats]]:
+        """Return for each text its unit vector and those of its tokens, or the text's own if it has none."""
+        encoded: dict[int, tuple[Floats, Floats]] = {}
+        for place, ids, states in self._states(texts):
+            sentence = normalise_vectors(states.mean(axis=0))
+            tokens = normalise_vectors(states[~np.isin(ids, self._special)])
+            encoded[place] = sentence, tokens if len(tokens) else sentence[None, :]
+        return [encoded[place] for place in range(len(texts))]
+
+    def _states(self, texts: Sequence[str]) -> Iterator[tuple[int, Ints, Floats]]:
+        """Yield for each text, in any order: its place, and the ids and last hidden states of its tokens."""
+        ids = [np.array(each.ids, dtype=np.int64) for each in self._tokenizer.encode_batch(list(texts))]
+        batches = _batches([len(each) for each in ids])
+        # One thread per batch.
+        with _turn, limit_blas_threads(), ThreadPoolExecutor(NUM_CORES) as pool:
+            found = pool.map(lambda places: self.bert.states([ids[place] for place in places]), batches)
+            for places, states in zip(batches, found, strict=True):
+                ends = np.cumsum([len(ids[place]) for place in places])
+                for place, text in zip(places, np.split(states, ends[:-1]), strict=True):
+                    yield place, ids[place], text
+
+
+def plain_encoder(folder: Path) -> PlainEncoder | None:
+    """Return the encoder in a sentence-transformers folder; None if it is not plain, or damaged."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    from safetensors import SafetensorError
+
+    try:
+        config, sentence = _json(folder / "config.json"), _json(folder / "sentence_bert_config.json")
+        if not (_is_mean_of_tokens(folder) and _is_bert(config) and not sentence.get("do_lower_case")):
+            return None
+        weights = _weights(folder / "model.safetensors", weight_names(config["num_hidden_layers"]))
+        tokenizer = _tokenizer(folder, min(sentence["max_seq_length"], config["max_position_embeddings"]))
+        bert = NumpyBert(
+            weights,
+            num_layers=config["num_hidden_layers"],
+            num_heads=config["num_attention_heads"],
+            epsilon=config["layer_norm_eps"],
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError):
+        return None
+    return PlainEncoder(bert, tokenizer)
+
+
+def normalise_vectors(vectors: npt.NDArray[Any]) -> Floats:
+    """Return the vectors, (..., dimension), scaled to length 1."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
+
+
+def _is_mean_of_tokens(folder: Path) -> bool:
+    modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+    kinds = [each["type"].rpartition(".")[2] for each in modules]
+    if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]) or modules[0]["path"]:
+        return False
+    if _json(folder / "config_sentence_transformers.json").get("default_prompt_name"):
+        return False
+    pooling = _json(folder / modules[1]["path"] / "config.json")
+    if "pooling_mode" in pooling:
+        return bool(pooling["pooling_mode"] == "mean")
+    return [name for name, on in pooling.items() if name.startswith("pooling_mode_") and on] == [
+        "pooling_mode_mean_tokens"
+    ]
+
+
+def _is_bert(config: Mapping[str, Any]) -> bool:
+    return (
+        config["model_type"] == "bert"
+        and config["hidden_act"] == "gelu"
+        and config.get("position_embedding_type", "absolute") == "absolute"
+        and config.get("dtype", config.get("torch_dtype")) in (None, "float32")
+        and not config.get("is_decoder")
+    )
+
+
+def _weights(path: Path, names: Sequence[str]) -> dict[str, Floats]:
+    """Return the named weights; raise `KeyError` if one is missing, `TypeError` if one is not float32."""
+    from safetensors import safe_open
+
+    with safe_open(path, "numpy") as file:
+        if missing := set(names) - set(file.keys()):
+            raise KeyError(*missing)
+        if any(file.get_slice(name).get_dtype() != "F32" for name in names):
+            raise TypeError(path)
+        return {name: file.get_tensor(name) for name in names}
+
+
+def _tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
+    """Return the tokenizer, which truncates long texts; raise `ValueError` if it is not BERT's."""
+    from tokenizers import Tokenizer
+
+    if not str(_json(folder / "tokenizer_config.json").get("tokenizer_class")).startswith("BertTokenizer"):
+        raise ValueError(folder)
+    try:
+        tokenizer: Tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    except Exception as error:  # it raises nothing narrower
+        raise ValueError(folder) from error
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(max_tokens)
+    return tokenizer
+
+
+def _json(path: Path) -> dict[str, Any]:
+    found = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(found, dict):
+        raise TypeError(path)
+    return found
+
+
+def _batches(lengths: Sequence[int]) -> list[list[int]]:
+    """Return the places of texts, shortest first, in batches: one per core, or of `BATCH_TOKENS`."""
+    most = min(BATCH_TOKENS, -(-sum(lengths) // NUM_CORES))
+    batches: list[list[int]] = []
+    room = 0
+    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if lengths[place] > room:
+            batches.append([])
+            room = most
+        batches[-1].append(place)
+        room -= lengths[place]
+    return batches
+
 
 FloatArray = npt.NDArray[np.float32]
 

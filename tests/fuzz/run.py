@@ -25,7 +25,7 @@ with atheris.instrument_imports(  # pyright: ignore[reportAttributeAccessIssue]
         "lodestar.engine.indexes",
         "lodestar.engine.llm",
         "lodestar.engine.recipes",
-        "lodestar.engine.resolving",
+        "lodestar.engine.settings",
         "lodestar.engine.settings",
         "lodestar.models.star.scoring",
         "lodestar.models.star.mined",

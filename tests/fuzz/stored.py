@@ -20,8 +20,7 @@ from lodestar.engine.evaluation.page import report_page
 from lodestar.engine.evaluation.record import Record
 from lodestar.engine.evaluation.report import make_report, read_records, read_report, translate_report_errors
 from lodestar.engine.evaluation.table import compare_runs, results_table
-from lodestar.engine.indexes.entity_building import build_entity_index
-from lodestar.engine.indexes.entity_index import open_entity_index
+from lodestar.engine.indexes.entity_index import build_entity_index, open_entity_index
 from lodestar.engine.indexes.relation_index import index_state, load_or_build_index
 from lodestar.engine.recipes.recipe import Recipe
 from lodestar.models.text.vectors import TextVectors, VectorStore

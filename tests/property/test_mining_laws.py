@@ -16,7 +16,7 @@ from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
 from lodestar.engine.indexes.relation_index import load_or_build_index
 from lodestar.engine.relations.words import words_of_relation
-from lodestar.engine.retrieval.frontier import FrontierBounds
+from lodestar.engine.retrieval.beam import FrontierBounds
 from lodestar.engine.supervision.answer_paths import serialise_hop, serialise_trie
 from lodestar.engine.supervision.labels import TrainingExampleBuilder
 from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths

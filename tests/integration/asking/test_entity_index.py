@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from lodestar.engine.api import Engine
 from lodestar.engine.errors import UsageError
-from lodestar.engine.indexes.entity_building import index_entities
-from lodestar.engine.indexes.entity_index import DESCRIPTION, VECTORS, open_entity_index, read_meta
+from lodestar.engine.indexes.entity_index import DESCRIPTION, VECTORS, index_entities, open_entity_index, read_meta
 from lodestar.engine.indexes.relation_index import index_folder
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
@@ -60,7 +59,7 @@ def test_interrupted_it_goes_on_and_the_one_before_is_left(
     engine: Engine, gateway: Gateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert engine.link("Peru")
-    monkeypatch.setattr("lodestar.engine.indexes.entity_building.BATCH", 2)
+    monkeypatch.setattr("lodestar.engine.indexes.entity_index.BATCH", 2)
     with pytest.raises(KeyboardInterrupt):
         index_entities(gateway, tmp_path, Interrupted(ENCODER, device="cpu"))
     assert read_meta(tmp_path) is None

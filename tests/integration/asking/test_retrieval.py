@@ -12,8 +12,7 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.linking.full_text import FullTextLinker
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
-from lodestar.engine.retrieval.beam import BeamSearch
-from lodestar.engine.retrieval.frontier import FrontierBounds
+from lodestar.engine.retrieval.beam import BeamSearch, FrontierBounds
 from lodestar.engine.values import Question
 
 from tests.fakes.memory_graph import MemoryGraph

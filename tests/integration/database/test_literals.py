@@ -17,8 +17,7 @@ from lodestar.engine.neo4j.catalogue import (
 )
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import MAX_VALUE_CHARS, Expansion, expand_hub_step, expand_steps
-from lodestar.engine.retrieval.beam import BeamSearch
-from lodestar.engine.retrieval.frontier import FrontierBounds
+from lodestar.engine.retrieval.beam import BeamSearch, FrontierBounds
 from lodestar.engine.show.browser import BrowserPictureWriter
 from lodestar.engine.values import Question, RelationStep
 

@@ -28,7 +28,7 @@ from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.load_lock import OpenTransaction
 from lodestar.engine.neo4j.templates import Request
-from lodestar.engine.relations.kinds import find_end_kinds
+from lodestar.engine.relations.words import find_end_kinds
 from lodestar.engine.settings import Settings
 from lodestar.engine.writing import changing, lookup
 from lodestar.engine.writing.names import Name

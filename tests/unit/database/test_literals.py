@@ -11,8 +11,7 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.evidence.plain import entity_data, evidence_data
 from lodestar.engine.evidence.text import chain_text
 from lodestar.engine.faces.finding import items_of
-from lodestar.engine.retrieval.beam import BeamSearch
-from lodestar.engine.retrieval.frontier import FrontierBounds
+from lodestar.engine.retrieval.beam import BeamSearch, FrontierBounds
 from lodestar.engine.show.picture import picture_of, write_picture
 from lodestar.engine.values import Entity, Question, Scored
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import faiss
 import pytest
-from lodestar.engine.indexes.entity_building import build_entity_index
-from lodestar.engine.indexes.entity_index import open_entity_index
+from lodestar.engine.indexes.entity_index import build_entity_index, open_entity_index
 from lodestar.models.text.encoders import FloatArray
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -21,7 +20,7 @@ NAMES = [f"{a}{b}{c}" for a in LETTERS for b in LETTERS for c in LETTERS if a < 
 def test_cells_are_searched_and_what_stays_is_not_encoded_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lodestar.engine.indexes.entity_building.FLAT_TO", 100)
+    monkeypatch.setattr("lodestar.engine.indexes.entity_index.FLAT_TO", 100)
     encoder = LetterEncoder()
 
     def pages(names: list[str]) -> Iterator[list[tuple[str, str]]]:
@@ -43,7 +42,7 @@ def test_cells_are_searched_and_what_stays_is_not_encoded_again(
 
 
 def test_what_is_damaged_in_a_draft_is_encoded_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lodestar.engine.indexes.entity_building.BATCH", 2)
+    monkeypatch.setattr("lodestar.engine.indexes.entity_index.BATCH", 2)
 
     class Interrupted(LetterEncoder):
         calls = 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from lodestar.engine.linking.full_text import ValueLinker, ValueMention, parse_values
 from lodestar.engine.linking.topics import compute_link_penalties, look_up_topics, select_start_topics
-from lodestar.engine.linking.values import ValueLinker, ValueMention, parse_values
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import Entity, LinkedQuestion, Question, Topic

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import pytest
 from lodestar.engine.errors import UsageError
 from lodestar.engine.recipes.recipe import read_recipe
-from lodestar.engine.retrieval.frontier import FrontierBounds
+from lodestar.engine.retrieval.beam import FrontierBounds
 from lodestar.engine.settings import resolve
 from lodestar.engine.supervision.miner import MiningOptions
 from lodestar.models.ranges import Positive, Range, Ranged, Share

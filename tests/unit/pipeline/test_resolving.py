@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 from lodestar.engine.errors import UsageError
-from lodestar.engine.resolving import fill_dataclass, set_option
+from lodestar.engine.settings import fill_dataclass, set_option
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,15 +15,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lodestar.models.placement import Placement
-from lodestar.models.text import numpy_bert as plain
+from lodestar.models.text import encoders as plain
 from lodestar.models.text.encoders import (
     MANY,
     EncoderUnavailableError,
     FloatArray,
+    PlainEncoder,
     SentenceEncoder,
     SentenceTransformerEncoder,
+    gelu,
+    plain_encoder,
 )
-from lodestar.models.text.numpy_bert import PlainEncoder, gelu, plain_encoder
 
 from tests.made.mined_examples import tiny_encoder
 

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, RelationInfo
-from lodestar.engine.relations import filtering
-from lodestar.engine.relations.filtering import leave_out_strays, select_phrases, split_names
+from lodestar.engine.relations import by_llm as filtering
+from lodestar.engine.relations.by_llm import leave_out_strays, select_phrases, split_names
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from lodestar.engine.neo4j.graph import read_signatures
-from lodestar.engine.retrieval.frontier import Frontier, FrontierBounds, FrontierTree
+from lodestar.engine.retrieval.beam import Frontier, FrontierBounds, FrontierTree
 from lodestar.engine.steps import send_one
 from lodestar.engine.values import Entity, RelationStep, Topic
 

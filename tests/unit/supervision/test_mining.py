@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from lodestar.engine.errors import QueryTimeoutError, UsageError
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
-from lodestar.engine.retrieval.frontier import Frontier, FrontierBounds, FrontierTree
+from lodestar.engine.retrieval.beam import Frontier, FrontierBounds, FrontierTree
 from lodestar.engine.steps import Steps
 from lodestar.engine.supervision.answer_paths import serialise_hop, serialise_trie, steps_of
 from lodestar.engine.supervision.mine_file import Mined, mine_batch
