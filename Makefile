@@ -7,14 +7,12 @@ UV := $(BIN)/uv
 SLIM := .venv-slim
 INSTALL := $(UV) pip install --compile-bytecode
 COMPILE := $(UV) pip compile -q --exclude-newer "14 days" --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
-PACKAGES := engine loaders models cypher
-SECONDS ?= 60
 KILLS ?= 1
 EXAMPLES ?= 3
 TWO_AT_A_TIME := -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 
 .DEFAULT_GOAL := help
-.PHONY: help wheel demo test test-long long laws lint types mypy pyright unit integration e2e hostile slim lock platforms bench fuzz clean
+.PHONY: help wheel demo test test-long long laws lint types unit integration e2e hostile slim lock platforms bench clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -27,15 +25,13 @@ wheel: $(VENV)/.dev ## Build dist/lodestar_kg-*.whl, to be installed elsewhere w
 	$(BIN)/python -m build --wheel --no-isolation
 
 test: $(VENV)/.dev ## Everything that gates a change, two things at a time
-	$(MAKE) $(TWO_AT_A_TIME) integration e2e unit mypy pyright lint
-	@for name in "$$LODESTAR_CHROMIUM" chromium chromium-browser google-chrome; do \
-		command -v "$$name" >/dev/null && exit; done; echo "No Chromium here: the tests in a web browser did not run"
+	$(MAKE) $(TWO_AT_A_TIME) integration unit e2e types lint
 
-test-long: $(VENV)/.dev ## What takes minutes: KILLS (1) of each load that is killed, EXAMPLES (3) times those of laws; hostile cases
+test-long: $(VENV)/.dev ## What takes minutes: a browser, Ray, KILLS (1) of each load that is killed, EXAMPLES (3) times those of laws, hostile cases
 	$(MAKE) $(TWO_AT_A_TIME) hostile long laws
 
 long: $(VENV)/.dev
-	LODESTAR_KILLS=$(KILLS) $(BIN)/python -m pytest -m long
+	LODESTAR_KILLS=$(KILLS) $(BIN)/python -m pytest -m 'long or browser'
 
 laws: $(VENV)/.dev
 	LODESTAR_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest tests/property
@@ -44,13 +40,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: mypy pyright
-
-mypy: $(VENV)/.dev
-	$(BIN)/mypy $(addprefix -p lodestar.,$(PACKAGES))
-	$(BIN)/mypy tests benchmarks
-
-pyright: $(VENV)/.dev
+types: $(VENV)/.dev
 	$(BIN)/pyright
 
 unit: $(VENV)/.dev ## The tests that need no database
@@ -59,21 +49,11 @@ unit: $(VENV)/.dev ## The tests that need no database
 integration: $(VENV)/.dev ## The tests against a real Neo4j
 	$(BIN)/python -m pytest tests/integration
 
-e2e: $(VENV)/.dev ## The tests through the command line and a browser
+e2e: $(VENV)/.dev ## The tests through the command line
 	$(BIN)/python -m pytest tests/e2e
 
 hostile: $(VENV)/.dev ## The hostile cases alone
-	$(BIN)/python -m tests.hostile.run
-
-fuzz: $(VENV)/.dev ## Fuzz what reads files, replies, settings, runs and indexes for SECONDS (60) each
-	$(BIN)/python -m tests.fuzz.run lines $(SECONDS)
-	$(BIN)/python -m tests.fuzz.run parsers $(SECONDS)
-	$(BIN)/python -m tests.fuzz.run sources $(SECONDS)
-	$(BIN)/python -m tests.fuzz.run replies $(SECONDS)
-	$(BIN)/python -m tests.fuzz.run settings $(SECONDS)
-	$(BIN)/python -m tests.fuzz.run trained $(SECONDS)
-	$(BIN)/python -m tests.fuzz.run runs $(SECONDS)
-	$(BIN)/python -m tests.fuzz.run indexes $(SECONDS)
+	$(BIN)/python -m pytest tests/hostile
 
 bench: $(VENV)/.dev ## Latency and round trips, for docs/benchmarks.md; DATA=FOLDER has questions-dev.jsonl.gz
 	$(BIN)/python -m benchmarks.speed.retrieval --data $(or $(DATA),$(error name the folder of questions-dev.jsonl.gz: make bench DATA=FOLDER))
@@ -96,7 +76,7 @@ platforms: $(UV) ## Resolve the core and the extra train for every Python and pl
 		done; done; done
 
 clean: ## Remove the environment and what tools left behind
-	rm -rf $(VENV) $(SLIM) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(SLIM) build dist *.egg-info .ruff_cache .pytest_cache .hypothesis
 
 # The environment: the pinned installer first, then exactly what the lock says, then Lodestar itself as an editable install.
 

@@ -1,0 +1,145 @@
+"""Whatever bytes a file, a setting or a reply has: it is read, or refused in one line."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from lodestar.engine.answering.reply import parse_reply
+from lodestar.engine.errors import InputError, LLMError, UsageError
+from lodestar.engine.llm.limits import parse_completion
+from lodestar.engine.llm.prompts import Prompt
+from lodestar.engine.settings import resolve
+from lodestar.loaders.formats.by_name import detect_format
+from lodestar.loaders.formats.delimited import CsvSource, TsvSource
+from lodestar.loaders.formats.graphml import GraphmlSource
+from lodestar.models.mined import MinedFileError
+from lodestar.models.star.config import StarDescription
+from lodestar.models.star.mined import read_mined_file
+from lodestar.models.text.vectors import TextVectors, VectorStore
+from lodestar.models.training.checkpoint import read_weights, translate_read_errors
+from lodestar.models.training.description import BadCheckpointError, load_description
+
+from tests.conftest import examples
+from tests.fakes.letter_encoder import LetterEncoder
+from tests.made.mined_examples import MINING, questions
+from tests.made.tiny_checkpoint import write_tiny_checkpoint
+from tests.references.read_source import read_source
+
+BODY = b'{"choices":[{"message":{"content":"{\\"answers\\":[\\"Lima\\"]}"}}],"usage":{"total_tokens":3}}'
+GRAPHML = b'<graphml><graph><node id="a"/><node id="b"/><edge source="a" target="b" label="r"/></graph></graphml>'
+MINED = "\n".join(map(json.dumps, ({"format": 1, **asdict(MINING)}, asdict(questions()[0])))).encode()
+TEXTS = ("capital", "currency used")
+
+damage = st.tuples(
+    st.floats(0, 1), st.integers(0, 30), st.binary(max_size=20) | st.sampled_from([b"-1", b"NaN", b"{}"])
+)
+many = settings(
+    max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+Damage = tuple[float, int, bytes]
+
+
+def damaged(good: bytes, how: Damage) -> bytes:
+    """Replace some bytes at a place by others."""
+    place = int(how[0] * len(good))
+    return good[:place] + how[2] + good[place + how[1] :]
+
+
+def in_one_line(read: Callable[[], object], *errors: type[Exception]) -> None:
+    try:
+        read()
+    except errors as error:
+        assert "\n" not in str(error)
+        assert len(str(error)) < 600
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_checkpoint(tmp_path_factory.mktemp("checkpoint"))
+
+
+@many
+@given(how=damage)
+def test_a_checkpoint(checkpoint: Path, tmp_path: Path, how: Damage) -> None:
+    (tmp_path / "star.json").write_bytes(damaged((checkpoint / "star.json").read_bytes(), how))
+    weights = next(checkpoint.rglob("*.safetensors")).read_bytes()
+    (tmp_path / "model.safetensors").write_bytes(damaged(weights, how))
+
+    def read_description() -> None:
+        found, _ = load_description(tmp_path, StarDescription)
+        assert all(map(math.isfinite, found.calibration))
+
+    def read_network() -> None:
+        with translate_read_errors(tmp_path):
+            assert all(tensor.isfinite().all() for tensor in read_weights(tmp_path).values())
+
+    in_one_line(read_description, BadCheckpointError)
+    in_one_line(read_network, BadCheckpointError)
+
+
+@many
+@given(how=damage)
+def test_a_mined_file(tmp_path: Path, how: Damage) -> None:
+    path = tmp_path / "mined.jsonl"
+    path.write_bytes(damaged(MINED, how))
+    in_one_line(lambda: read_mined_file(path), MinedFileError)
+
+
+@settings(many, max_examples=examples(6))
+@given(how=damage)
+def test_a_file_of_a_graph(tmp_path: Path, how: Damage) -> None:
+    path = tmp_path / "kg"
+    for good, source in ((GRAPHML, GraphmlSource), (b"a\tr\tb\n" * 9, TsvSource), (b'"a","r","b"\n' * 9, CsvSource)):
+        path.write_bytes(damaged(good, how))
+        in_one_line(lambda source=source: read_source(source(str(path))), InputError)  # type: ignore[misc]
+        in_one_line(lambda: detect_format(str(path)), InputError)
+
+
+@many
+@given(how=damage, text=st.text(max_size=60))
+def test_a_reply(how: Damage, text: str) -> None:
+    in_one_line(lambda: parse_completion(damaged(BODY, how), Prompt("q"), "m", "the model"), LLMError)
+    in_one_line(lambda: parse_reply(text), LLMError)
+    in_one_line(
+        lambda: parse_reply(damaged(b'{"answers": [{"name": "Lima"}]}', how).decode("utf-8", "replace")), LLMError
+    )
+
+
+@many
+@given(how=damage, value=st.text(max_size=12))
+def test_settings(tmp_path: Path, how: Damage, value: str) -> None:
+    path = tmp_path / "lodestar.toml"
+    path.write_bytes(damaged(b'name = "x"\nquery_timeout_s = 30\nllm_max_calls = 4\n', how))
+    for environ in (
+        {"LODESTAR_CONFIG": str(path)},
+        {"LODESTAR_QUERY_TIMEOUT_S": value, "LODESTAR_CONFIG": "/dev/null"},
+    ):
+        try:
+            found = resolve({}, environ)
+        except (InputError, UsageError):
+            continue
+        assert 0 < found.query_timeout_s < math.inf
+
+
+@many
+@given(how=damage)
+def test_stored_vectors_are_right_or_made_again(tmp_path: Path, how: Damage) -> None:
+    path, encoder = tmp_path / "vectors.sqlite", LetterEncoder()
+    for damaging in (False, True):
+        if damaging:
+            path.write_bytes(damaged(path.read_bytes(), how))
+        store = VectorStore(path)
+        try:
+            found = TextVectors(encoder, store=store).stack(TEXTS, lasting=True)
+        finally:
+            store.close()
+        np.testing.assert_array_equal(found, encoder.encode(TEXTS))
+    path.unlink()
