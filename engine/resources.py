@@ -61,22 +61,6 @@ class Resources:
             made: T = self._opened[key]
             return made
 
-    def provide(self, value: object) -> None:
-        """Store a value that cannot be opened from here; a part gets it by its type with `get_provided`."""
-        with self._turn:
-            self._opened["provided", type(value)] = value
-
-    def get_provided(self, type_: type[T], part: str) -> T:
-        """Return the stored value of this type. Raises `UsageError` if there is none, because `part` cannot work
-        without it.
-        """
-        value: T | None = self._opened.get(("provided", type_))
-        if value is None:
-            raise UsageError(
-                f"part {part}: needs the questions of a set and the whole graph: use it in `lodestar eval`"
-            )
-        return value
-
     @property
     def encoder(self) -> SentenceEncoder:
         """The loaded sentence encoder. Raises `EncoderError` if it cannot be loaded."""

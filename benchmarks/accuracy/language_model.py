@@ -69,20 +69,6 @@ ROWS = (
     Row("star, choosing names", "star", (READS, "answerer.choose=always"), "star"),
     Row("star + path-pooling", "star + path-pooling", (READS, "answerer.reads=25"), "star"),
     Row("star + fi", "star + fi", (READS, "fi.fine=false"), "star"),
-    *(Row(f"star, {num} pieces of noise", "star + noise", (READS, f"noise.num={num}"), "star") for num in (10, 20, 30)),
-    Row(
-        "star, 30 pieces of noise, filter by attention",
-        "star + noise + fi",
-        (READS, "noise.num=30", "fi.fine=false", "fi.integrate=false", "fi.coarse=10"),
-        "star",
-        {"fi.model": "attention"},
-    ),
-    Row(
-        "star, 30 pieces of noise, filter by similarity",
-        "star + noise + fi",
-        (READS, "noise.num=30", "fi.fine=false", "fi.integrate=false", "fi.coarse=10"),
-        "star",
-    ),
     Row("reg-triple, best chain", "reg-triple"),
     Row("reg-triple, reader", "reg-triple", OWN, "reg-triple, best chain"),
     Row("reg-triple", "reg-triple", (READS, "answerer.reads=50"), "reg-triple, best chain"),
@@ -275,7 +261,7 @@ def main() -> None:
         action="append",
         default=[],
         metavar="NAME=FOLDER",
-        help="of the part NAME, of a reader (union, union-llm), or the model whose attention filters (attention)",
+        help="of the part NAME, or of a reader (union, union-llm)",
     )
     parser.add_argument("--weights", type=Path, help="file of the model, whose hash the page names")
     parser.add_argument("--model", help="the model's name on the page (default: that of the settings)")

@@ -11,7 +11,6 @@ import click
 
 from .options import (
     ALLOW_PARTS,
-    NonNegativeNumber,
     database_options,
     json_option,
     recipe_shortcut_options,
@@ -56,7 +55,7 @@ def command() -> None:
     \b
     Example:
       lodestar eval questions-dev.jsonl.gz --recipe similarity
-      lodestar eval metaqa/ --split 1-hop-dev --limit 1000 --recipe oracle
+      lodestar eval metaqa/ --split 1-hop-dev --limit 1000
       lodestar eval compare runs/dev-similarity runs/dev-cosine
       lodestar eval show runs/dev-similarity --kind pruned
     """
@@ -74,12 +73,6 @@ def command() -> None:
 @click.option("--no-diagnosis", is_flag=True, help="Do not diagnose wrong answers; saves reading the whole graph.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the run (default: runs/SET-RECIPE).")
 @click.option("--fresh", is_flag=True, help="Start again if the folder has a run.")
-@click.option(
-    "--prices", nargs=2, type=NonNegativeNumber(), metavar="PROMPT COMPLETION", help="Price of a million tokens."
-)
-@click.option(
-    "--noise", metavar="10,20,30", help="Also ask with these amounts of noise, with and without the recipe's filter."
-)
 @json_option
 @database_options
 def run(
@@ -92,8 +85,6 @@ def run(
     no_diagnosis: bool,
     out: Path | None,
     fresh: bool,
-    prices: tuple[float, float] | None,
-    noise: str | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -102,94 +93,22 @@ def run(
     \b
     Example:
       lodestar eval questions-dev.jsonl.gz
-      lodestar eval questions-dev.jsonl.gz --recipe oracle --max-hop 3
+      lodestar eval questions-dev.jsonl.gz --recipe star --max-hop 3
       lodestar eval questions-dev.jsonl.gz --unanswerable
       lodestar eval questions-dev.jsonl.gz --ray 10.0.0.1:6379
-      lodestar eval questions-dev.jsonl.gz --recipe "similarity + fi" --set fi.coarse=10 --noise 10,20,30
     """
     from ...loaders.questions.question_sets import choose_file, read_questions
-    from ..errors import UsageError
     from ..evaluation.runs import RunOptions
 
     workers = workers_from(flags)
     settings, recipe = settings_and_recipe(flags)
-    nums = _amounts(noise) if noise is not None else []
-    if nums and prices:
-        raise UsageError("--prices: cannot be used with --noise, whose report has no cost")
     path = choose_file(dataset, split)
     questions = read_questions(path, format_name)
-    folder = out or Path("runs") / f"{questions.name.partition('.')[0]}-{recipe.name}{'-noise' if nums else ''}"
-    _check_folder(folder, path, is_noise=bool(nums), fresh=fresh)
+    folder = out or Path("runs") / f"{questions.name.partition('.')[0]}-{recipe.name}"
+    _check_folder(folder, path)
     options = RunOptions(folder, workers, limit, link, not no_diagnosis, fresh, unanswerable)
-    if nums:
-        _print_noise(questions, recipe, nums, options, settings, as_json=as_json)
-        return
-    again = {"dataset": path if path == "-" else str(Path(path).resolve()), "format": format_name}
-    report = _make_run(questions, recipe, options, again, prices, settings)
+    report = _make_run(questions, recipe, options, settings)
     _print(report, folder, as_json=as_json)
-
-
-@command.command()
-@click.argument("report", metavar="RUN")
-@worker_options
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of the second run (default: RUN-again).")
-@click.option("--fresh", is_flag=True, help="Start again if the folder has a run.")
-@ALLOW_PARTS
-@json_option
-@database_options
-def rerun(report: str, out: Path | None, fresh: bool, allow_parts: bool, as_json: bool, **flags: Any) -> None:
-    """Repeat a run from its report, and check that the figures are the same. Exits with 5 if they are not.
-
-    \b
-    Example:
-      lodestar eval rerun runs/questions-dev-similarity
-    """
-    from dataclasses import replace
-
-    from ...loaders.questions.question_sets import read_questions
-    from ..errors import GraphError, InputError, UsageError
-    from ..evaluation.report import read_report, translate_report_errors
-    from ..evaluation.runs import RunOptions
-    from ..recipes.recipe import Recipe
-
-    before = read_report(report)
-    what, again = before["what"], before.get("again")
-    if again is None:
-        raise InputError(
-            f"{report}: its report does not name the file of its questions: run it again with `lodestar eval run`"
-        )
-    with translate_report_errors(report):
-        read = (str(again["dataset"]), again["format"], str(what["dataset"]["name"]), what["dataset"]["limit"])
-        dataset, format_name, name, limit = read
-        is_linked, unanswerable = what["topics"] == "linked", bool(what.get("unanswerable", False))
-    questions = replace(read_questions(dataset, format_name), name=name)
-    kept = Path(report) if Path(report).is_dir() else Path(report).parent
-    folder = out or kept.with_name(f"{kept.resolve().name}-again")
-    if folder.exists() and folder.samefile(kept):
-        raise UsageError(f"--out {folder}: this command reads that run: name another folder")
-    if (folder / "report.json").exists() and not fresh:
-        raise UsageError(f"{folder} holds a finished run: name another --out, or give --fresh to start again")
-    _check_folder(folder, dataset)
-    options = RunOptions(
-        folder,
-        workers_from(flags),
-        limit,
-        is_linked,
-        fresh=fresh,
-        unanswerable=unanswerable,
-    )
-    now = _make_run(
-        questions, Recipe.of(what["recipe"], allow_parts=allow_parts), options, again, None, settings_from(**flags)
-    )
-    _print(now, folder, as_json=as_json)
-    changed = [part for part in what if what[part] != now["what"][part]]
-    different = [m for m, figure in before["figures"].items() if now["figures"].get(m) != figure]
-    depends = f"; changed since then: {', '.join(changed)}" if changed else ""
-    if different:
-        raise GraphError(
-            f"{len(different)} of {len(before['figures'])} figures differ, the first: {different[0]}{depends}"
-        )
-    echo(f"all {len(before['figures'])} figures are the same{depends}", err=True)
 
 
 @command.command()
@@ -282,35 +201,6 @@ def show(
 
 
 @command.command()
-@click.argument("report", metavar="RUN")
-@json_option
-def calibrate(report: str, as_json: bool) -> None:
-    """Fit what the confidences of a language model's answers mean, on a run over dev questions.
-
-    Prints options for --set: with them an answer's confidence is the probability that the first answer is right, and
-    answerer.min_probability=0.3 answers nothing below it.
-
-    \b
-    Example:
-      lodestar eval dev.jsonl.gz --recipe similarity-llm --out runs/dev-llm
-      lodestar eval calibrate runs/dev-llm
-    """
-    from ..evaluation.calibrating import fit_confidence
-    from ..evaluation.report import read_records
-
-    found = fit_confidence(read_records(report))
-    if as_json:
-        echo(json.dumps({name: getattr(found, name) for name in found.__slots__}))
-        return
-    echo(f"--set answerer.slope={found.slope:.4g} --set answerer.intercept={found.intercept:.4g}")
-    echo(
-        f"{found.num:,} first answers with a confidence, {found.share_right:.3f} of them right; expected calibration "
-        f"error {found.ece_before:.3f} as they are, {found.ece_after:.3f} fitted (five folds)",
-        err=True,
-    )
-
-
-@command.command()
 @click.argument("reports", metavar="RUN...", nargs=-1, required=True)
 def table(reports: tuple[str, ...]) -> None:
     """Print several runs as a Markdown table.
@@ -333,8 +223,6 @@ def _make_run(
     questions: QuestionSet,
     recipe: Recipe,
     options: RunOptions,
-    again: dict[str, Any],
-    prices: tuple[float, float] | None,
     settings: Settings,
 ) -> dict[str, Any]:
     """Start or continue a run, and write its report."""
@@ -346,68 +234,19 @@ def _make_run(
         made = ask_remaining_questions(
             questions, recipe, settings, options, lambda done, total: progress("questions", done, total)
         )
-    report = {**make_report(made, prices=prices), "again": again}
+    report = make_report(made)
     write_report(options.folder, report)
     return report
 
 
-def _check_folder(folder: Path, dataset: str, *, is_noise: bool = False, fresh: bool = False) -> None:
-    """Raise `UsageError` if a run would replace its question set, or noise curves a file that no run wrote."""
-    from ..errors import UsageError
-    from ..evaluation.noise_curve import PAGE, REPORT
+def _check_folder(folder: Path, dataset: str) -> None:
+    """Raise `UsageError` if a run would replace its question set."""
     from ..evaluation.runs import OUTPUTS
     from ..whole_file import check_output_file
 
-    there = [file for file in (folder / name for name in (*OUTPUTS, "run.json", REPORT, PAGE)) if file.exists()]
-    for file in there:
-        check_output_file("--out", file, reads=[dataset], force=True)
-    if is_noise and not fresh and not list(folder.glob("*/run.json")):
-        for file in there:
-            if file.name in (REPORT, PAGE):
-                raise UsageError(f"{file}: no run wrote it: name another --out, or give --fresh to replace it")
-
-
-def _amounts(text: str) -> list[int]:
-    """Return the amounts of noise, ascending. Raises `UsageError` for invalid ones."""
-    from ..errors import UsageError
-    from ..evaluation.baselines import MAX_NOISE
-
-    words = [word.strip() for word in text.split(",")]
-    if not all(word.isascii() and word.isdigit() and 1 <= int(word) <= MAX_NOISE for word in words):
-        raise UsageError(f"--noise: expected numbers from 1 to {MAX_NOISE:,}, such as 10,20,30, found {text!r}")
-    return sorted(set(map(int, words)))
-
-
-def _print_noise(
-    questions: QuestionSet,
-    recipe: Recipe,
-    nums: list[int],
-    options: RunOptions,
-    settings: Settings,
-    *,
-    as_json: bool,
-) -> None:
-    """Start or continue the runs of noise curves, and write their report."""
-    from ..evaluation.noise_curve import (
-        HEADER,
-        PAGE,
-        format_noise_heading,
-        noise_report,
-        noise_rows,
-        run_noise_curves,
-        write_noise_report,
-    )
-    from ..progress import progress_bar
-
-    with progress_bar(questions.name, "asking") as (progress, _):
-        report = noise_report(run_noise_curves(questions, recipe, nums, settings, options, progress))
-    write_noise_report(options.folder, report)
-    if as_json:
-        echo(json.dumps(report, ensure_ascii=False))
-    else:
-        echo(format_noise_heading(report))
-        _table(HEADER, noise_rows(report))
-    echo(f"the report is in {options.folder / PAGE}", err=True)
+    for file in (folder / name for name in (*OUTPUTS, "run.json")):
+        if file.exists():
+            check_output_file("--out", file, reads=[dataset], force=True)
 
 
 def _print(report: dict[str, Any], folder: Path, *, as_json: bool) -> None:

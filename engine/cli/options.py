@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -46,20 +45,6 @@ _TOP_K = (click.option("--top-k", type=int, help="Items of evidence per question
 RETURN_TO_TOPIC = click.option(
     "--return-to-topic", is_flag=True, help="Allow a topic entity as an answer (default: no)."
 )
-
-
-class NonNegativeNumber(click.FloatRange):
-    """A finite number that is not negative."""
-
-    def __init__(self) -> None:
-        super().__init__(0, sys.float_info.max)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Parse the number."""
-        number = float(super().convert(value, param, ctx))
-        if not math.isfinite(number):
-            self.fail(f"expected a finite number, found {value!r}", param, ctx)
-        return number
 
 
 MAX_PATH_CHARS = 4_096

@@ -184,17 +184,6 @@ def draw_misses(kinds: Mapping[str, Any]) -> str:
     return plot.svg()
 
 
-def draw_noise_curves(curves: Sequence[Mapping[str, Any]], metric: str) -> str:
-    """Draw a figure by the amount of noise, a line for each recipe, with 95 % intervals."""
-    nums = sorted({point["num"] for curve in curves for point in curve["points"]})
-    plot = _Plot("F1 by pieces of noise among the evidence", "pieces of noise", "F1", max(nums, default=1), 1.0)
-    plot.y_ticks(_shares())
-    plot.x_ticks([(num, f"{num:,}") for num in nums])
-    for curve, colour in zip(curves, (_BLUE, _ORANGE, _GREY), strict=False):
-        plot.curve([(point["num"], point["figures"][metric]) for point in curve["points"]], colour, curve["stages"])
-    return plot.svg()
-
-
 def _shares() -> Places:
     return [(value, f"{value:g}") for value in _TICKS]
 

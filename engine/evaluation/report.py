@@ -55,8 +55,8 @@ _TOTAL = "total"
 Figure = dict[str, Any]
 
 
-def make_report(run: Run, *, prices: tuple[float, float] | None = None) -> dict[str, Any]:
-    """Return the report; `prices` are per million tokens of prompt and of completion, in any currency."""
+def make_report(run: Run) -> dict[str, Any]:
+    """Return the report."""
     asked = [pair for pair in zip(run.questions, run.records, strict=True) if not pair[0].excluded_relations]
     questions, records = [question for question, _ in asked], [record for _, record in asked]
     topics = [topic_cluster(question) for question in questions]
@@ -77,7 +77,7 @@ def make_report(run: Run, *, prices: tuple[float, float] | None = None) -> dict[
         "misses": _misses(records),
         "failures": [{"id": record.id, "failure": record.failure} for record in run.records if record.failure],
         "empty": [record.id for record in records if record.abstained],
-        "cost": _cost(run.records, prices),
+        "cost": _cost(run.records),
     }
 
 
@@ -239,7 +239,7 @@ def _misses(records: Sequence[Record]) -> dict[str, Any]:
     }
 
 
-def _cost(records: Sequence[Record], prices: tuple[float, float] | None) -> dict[str, Any]:
+def _cost(records: Sequence[Record]) -> dict[str, Any]:
     stages = dict.fromkeys(stage for record in records for stage in record.seconds)
     counted = [record for record in records if record.num_prompt_tokens is not None]
     tokens = {
@@ -251,7 +251,6 @@ def _cost(records: Sequence[Record], prices: tuple[float, float] | None) -> dict
         "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3),
         "gpu_mb": _gpu_mb(),
         "tokens": {kind: number / len(counted) for kind, number in tokens.items()} if counted else None,
-        "price": (tokens["prompt"] * prices[0] + tokens["completion"] * prices[1]) / 1e6 if prices else None,
     }
 
 

@@ -22,7 +22,6 @@ from ..recipes.recipe import Recipe
 from ..resources import Resources
 from ..settings import Settings
 from ..whole_file import lock_file, parse_json, translate_storage_errors, write_text_file
-from .baselines import OVER_THE_WHOLE_GRAPH, BaselineInput
 from .diagnosis import MissDiagnoser
 from .judging import GoldIdResolver, judge_answer, record_failure
 from .record import Miss, Record, RecordWriter
@@ -50,7 +49,7 @@ def set_up_evaluation(
     unanswerable: bool = False,
     resources: Resources | None = None,
 ) -> Iterator[EvaluationSetup]:
-    """Open the engine of a recipe, and the whole graph if baselines or the diagnosis of misses need it.
+    """Open the engine of a recipe, and the whole graph if the diagnosis of misses needs it.
 
     With `unanswerable` each question is repeated with its relations excluded, which needs the whole graph too.
     resources: shared by runs over the same graph.
@@ -59,14 +58,12 @@ def set_up_evaluation(
         gateway = engine.gateway()
         known = look_up_answers(asked, gateway)
         questions = look_up_topic_ids(known.questions, gateway)
-        needed = any(isinstance(part, OVER_THE_WHOLE_GRAPH) for part in recipe.parts.values())
         fits = gateway.fetch(read_graph_state()).num_triples <= MAX_TRIPLES
         diagnosis = None
-        if needed or unanswerable or (diagnose and fits):
+        if unanswerable or (diagnose and fits):
             gold = engine.resources.get_or_make("whole graph", lambda: GoldIdResolver(WholeGraph.read(gateway)))
             if unanswerable:
                 questions += exclude_relations(questions, gold, _max_hop(recipe), return_to_topic=_returns(recipe))
-            engine.resources.provide(BaselineInput(gold, questions))
             diagnosis = MissDiagnoser(gold, _max_hop(recipe), return_to_topic=_returns(recipe))
         engine.prepare()
         yield EvaluationSetup(engine, questions, diagnosis, known.warning)

@@ -102,8 +102,6 @@ def cost_line(report: Mapping[str, Any]) -> str:
         parts.append(
             f"{tokens['prompt']:,.0f} tokens of prompt and {tokens['completion']:,.0f} of completion a question"
         )
-    if cost["price"] is not None:
-        parts.append(f"price {cost['price']:,.4f}")
     return "; ".join(parts)
 
 

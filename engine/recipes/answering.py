@@ -110,10 +110,10 @@ class LanguageModel(AnswererPart):
     )
 
     slope: Annotated[float, Range(0.0, 100.0)] = option(
-        0.0, "slope of the probability that the first answer is right, 0 if unknown", source="lodestar eval calibrate"
+        0.0, "slope of the probability that the first answer is right, 0 if unknown", source="fitted on dev questions"
     )
     intercept: Annotated[float, Range(-100.0, 100.0)] = option(
-        0.0, "intercept of that probability", source="lodestar eval calibrate"
+        0.0, "intercept of that probability", source="fitted on dev questions"
     )
     min_probability: Share = option(0.0, "least such probability for an answer; needs slope")
 
@@ -122,8 +122,8 @@ class LanguageModel(AnswererPart):
         for name in ("min_probability", "intercept"):
             if getattr(self, name) and not self.slope:
                 raise UsageError(
-                    f"answerer.{name} of a language model needs answerer.slope: fit slope and intercept with "
-                    "`lodestar eval calibrate RUN`"
+                    f"answerer.{name} of a language model needs answerer.slope: fit slope and intercept on dev "
+                    "questions"
                 )
 
     def answerer(self, graph: GraphResources) -> Answerer:

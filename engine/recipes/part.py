@@ -363,11 +363,6 @@ PARTS = {
     "path-pooling": "lodestar.engine.recipes.reorganising:PathPooling",
     "fi": "lodestar.engine.recipes.reorganising:FI",
     "forms": "lodestar.engine.recipes.reorganising:Forms",
-    "noise": "lodestar.engine.evaluation.baselines:Noise",
-    "oracle": "lodestar.engine.evaluation.baselines:Oracle",
-    "pagerank": "lodestar.engine.evaluation.baselines:PageRank",
-    "random": "lodestar.engine.evaluation.baselines:Random",
-    "shortest": "lodestar.engine.evaluation.baselines:Shortest",
 }
 """Retrievers and reorganisers, which stand in a recipe's expression."""
 

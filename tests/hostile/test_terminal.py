@@ -63,7 +63,7 @@ def test_what_verbs_print(lodestar: Lodestar, gateway: Gateway, folder: Path) ->
         ("retrieve", QUESTION, *topic),
         ("explain", QUESTION, "--checkpoint", checkpoint, *topic),
         ("eval", str(questions), "--out", run),
-        ("eval", str(questions), "--out", other, "--recipe", "oracle"),
+        ("eval", str(questions), "--out", other, "--recipe", "cosine"),
         ("eval", "show", run),
         ("eval", "compare", run, other),
         ("eval", "table", run, other),

@@ -47,7 +47,7 @@ def questions(tmp_path: Path) -> Path:
 
 def figures(folder: Path) -> dict[str, Any]:
     report: dict[str, Any] = json.loads((folder / "report.json").read_text())
-    for changing in ("where", "again", "cost"):
+    for changing in ("where", "cost"):
         del report[changing]
     calibration = report.pop("calibration")
     return report | {"ece": round(calibration["ece"], 4), "n answered": calibration["n"]}
@@ -95,30 +95,20 @@ def test_the_report_says_all(lodestar: Lodestar, questions: Path, tmp_path: Path
     assert not re.search(r"(?:src|href)=\"(?!#)|url\((?!#)|@import", page)
 
 
-def test_the_same_again_and_two_against_each_other(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
-    oracle, chance = str(tmp_path / "oracle"), str(tmp_path / "chance")
-    assert lodestar("eval", str(questions), "--recipe", "oracle", "--out", oracle).code == 0
-    assert lodestar("eval", str(questions), "--recipe", "random", "--out", chance, "--set", "seed=3").code == 0
-    again = lodestar("eval", "rerun", chance)
-    assert again.code == 0, again.err
-    assert re.search(r"all \d+ figures are the same$", again.err.strip())
-    report = json.loads((tmp_path / "chance" / "report.json").read_text())
-    del report["again"]
-    (tmp_path / "report.json").write_text(json.dumps(report))
-    unknown = lodestar("eval", "rerun", str(tmp_path))
-    assert unknown.code == 3
-    assert "does not name the file of its questions" in unknown.err.splitlines()[-1]
-    compared = json.loads(lodestar("eval", "compare", oracle, chance, "--json").out)
+def test_two_runs_are_compared_and_one_is_shown(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
+    far, near = str(tmp_path / "far"), str(tmp_path / "near")
+    assert lodestar("eval", str(questions), "--out", far).code == 0
+    assert lodestar("eval", str(questions), "--recipe", "cosine", "--max-hop", "1", "--out", near).code == 0
+    compared = json.loads(lodestar("eval", "compare", far, near, "--json").out)
+    assert compared["num_questions"] == 12 * REPEATS
     test = compared["tests"]["path/hits_at_1_any"]
-    assert test["difference"] > 0.3
-    assert test["p_value"] < 0.01
-    assert len(compared["won"]) > len(compared["lost"])
-    assert "right in A alone" in lodestar("eval", "compare", oracle, chance).out
-    table = lodestar("eval", "table", oracle, chance).out.splitlines()
+    assert test["interval"]["low"] <= test["difference"] <= test["interval"]["high"]
+    assert "right in A alone" in lodestar("eval", "compare", far, near).out
+    table = lodestar("eval", "table", far, near).out.splitlines()
     assert len(table) == 4
-    assert "| oracle, 2 hops |" in table[2]
-    shown = lodestar("eval", "show", oracle, "--kind", "not in the graph", "--limit", "1")
-    missed = json.loads(Path(oracle, "report.json").read_text())["misses"]["kinds"]["not in the graph"]["num"]
+    assert "| similarity, 2 hops |" in table[2]
+    shown = lodestar("eval", "show", far, "--kind", "not in the graph", "--limit", "1")
+    missed = json.loads(Path(far, "report.json").read_text())["misses"]["kinds"]["not in the graph"]["num"]
     assert shown.out.splitlines()[0] == f"{missed} questions, 1 shown"
     assert missed >= REPEATS
 
@@ -143,9 +133,6 @@ def test_questions_are_asked_again_without_what_leads_to_their_answers(
         assert not any("capital" in relation for path in record["paths"] for relation in path["relations"])
     assert report["selective"]["num_unanswerable"] >= len(again)
     assert 0 <= report["selective"]["aurc"] <= 1
-    shown = lodestar("eval", str(questions), *options, "--recipe", "shortest", "--fresh")
-    assert shown.code == 2
-    assert "expected a recipe whose search can exclude relations" in shown.err.splitlines()[-1]
 
 
 def test_topics_are_linked_where_that_is_asked(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
@@ -165,45 +152,10 @@ def test_figures_do_not_depend_on_the_diagnosis(lodestar: Lodestar, questions: P
     assert made[0]["figures"]["rog/hits_at_1"]["mean"] > 0.3
 
 
-def test_noise_is_drawn_with_the_filter_and_without(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
-    options = (
-        "--recipe",
-        "oracle + fi",
-        "--set",
-        "fi.coarse=3",
-        "--set",
-        "fi.fine=false",
-        "--set",
-        "fi.integrate=false",
-        "--limit",
-        "12",
-        "--out",
-        str(tmp_path / "run"),
-    )
-    ran = lodestar("eval", str(questions), "--noise", "5,2", "--json", *options)
-    assert ran.code == 0, ran.err
-    report = json.loads(ran.out)
-    assert [curve["stages"] for curve in report["curves"]] == ["oracle + fi", "oracle"]
-    assert [[point["num"] for point in curve["points"]] for curve in report["curves"]] == [[0, 2, 5]] * 2
-    without = report["curves"][1]["points"]
-    assert without[2]["loss"]["mean"] > 0
-    assert without[2]["figures"]["strict/f1"]["n"] == 12
-    assert (tmp_path / "run" / "filtered-5" / "records.jsonl").exists()
-    assert (tmp_path / "run" / "noise.html").read_text().count("<svg") == 1
-    again = lodestar("eval", str(questions), "--noise", "2,5", *options)
-    assert again.code == 0, again.err
-    assert "oracle + fi" in again.out
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "fault"),
     [
         (["none.jsonl"], 3, "none.jsonl: no such file"),
-        (
-            ["{questions}", "--noise", "10,x"],
-            2,
-            "--noise: expected numbers from 1 to 1,000, such as 10,20,30, found '10,x'",
-        ),
         (["{questions}", "--recipe", "nova"], 2, "no recipe is called 'nova'"),
         (["{questions}", "--recipe", "star"], 2, "expected the folder of a checkpoint of kind star, found none"),
         (["{questions}", "--recipe", "star", "--set", "star.checkpoint=none"], 8, "expected a checkpoint"),
@@ -211,7 +163,6 @@ def test_noise_is_drawn_with_the_filter_and_without(lodestar: Lodestar, question
         (["{folder}", "--split", "test"], 3, "expected one file of the split 'test', found no file"),
         (["show", "{folder}", "--kind", "lost"], 2, "--kind: expected one of failed, not linked"),
         (["show", "{folder}"], 3, "no records"),
-        (["rerun", "{folder}"], 3, "no report"),
         (["compare", "{folder}", "{folder}"], 3, "no records"),
     ],
 )
@@ -248,7 +199,7 @@ def test_tokens_are_counted_and_a_model_that_fails_costs_a_question(
     with ScriptedLLM(reply for _ in range(1_000)) as llm:
         monkeypatch.setenv("LODESTAR_LLM_BASE_URL", llm.base_url)
         monkeypatch.setenv("LODESTAR_LLM_MODEL", "scripted")
-        options = ("--recipe", "similarity-llm", "--prices", "1000000", "0", "--json", "--out", str(tmp_path / "run"))
+        options = ("--recipe", "similarity-llm", "--json", "--out", str(tmp_path / "run"))
         ran = lodestar("eval", str(questions), *options)
     assert ran.code == 0, ran.err
     report = json.loads(ran.out)
@@ -257,5 +208,4 @@ def test_tokens_are_counted_and_a_model_that_fails_costs_a_question(
     assert report["failures"][0]["failure"].startswith("PromptTooLongError: ")
     assert report["figures"]["strict/hits_at_1"]["n"] == 12 * REPEATS
     assert report["cost"]["tokens"] == {"prompt": 1, "completion": 1}
-    assert report["cost"]["price"] == 12 * REPEATS - num_failed
     assert report["what"]["llm"] == "scripted"

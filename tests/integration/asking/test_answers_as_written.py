@@ -85,24 +85,10 @@ def evaluated(path: str, recipe: str, settings: Settings, folder: Path, **option
     )
 
 
-def test_the_oracle_finds_literals_however_they_are_written(graph: Settings, tmp_path: Path) -> None:
-    report = evaluated(literal_questions(tmp_path), "oracle", graph, tmp_path / "run")
-    figures = report["figures"]
-    assert figures["strict/hits_at_1"]["n"] == 9
-    assert (figures["strict/hits_at_1"]["mean"], figures["path/hits_at_1_any"]["mean"]) == (1.0, 1.0)
-    assert figures["strict/f1"]["mean"] == 1.0
-    assert report["misses"]["num"] == 0
-
-
-def test_literals_are_answered_alike_and_diagnosed_alike(graph: Settings, tmp_path: Path) -> None:
-    path = literal_questions(tmp_path)
-    # One path of one hop a question: what is wrong then is known to be in the graph.
-    changed = read_recipe("random", ["top_k=1", "random.max_hop=1"])
-    run = ask_remaining_questions(read_questions(path), changed, graph, RunOptions(tmp_path / "chance"))
-    kinds = {record.miss.kind if record.miss else "right" for record in run.records}
-    assert "pruned" in kinds <= {"right", "pruned"}
-    found = evaluated(path, "similarity", graph, tmp_path / "run")
-    assert found["figures"]["path/answer_recall@10"]["mean"] == 1.0
+def test_literals_are_answered_however_they_are_written(graph: Settings, tmp_path: Path) -> None:
+    figures = evaluated(literal_questions(tmp_path), "similarity", graph, tmp_path / "run")["figures"]
+    assert figures["path/answer_recall@10"] | {"n": 9} == figures["path/answer_recall@10"]
+    assert figures["path/answer_recall@10"]["mean"] == 1.0
 
 
 def test_what_leads_to_literals_is_mined_however_they_are_written(graph: Settings, tmp_path: Path) -> None:
@@ -127,13 +113,10 @@ def test_answers_that_are_names_are_matched_by_name(
         {"question": "What is the capital of Peru?", "topic_entities": ["peru"], "answers": answers("Lima")},
         {"question": "Which currency is used in Peru?", "topic_entities": ["peru"], "answers": answers("peruvian_sol")},
     )
-    report = evaluated(path, "oracle", graph, tmp_path / "oracle")
-    assert report["figures"]["strict/hits_at_1"]["mean"] == 1.0
-    assert report["misses"]["num"] == 0
-    assert ("look like names" in caplog.text) == (field == "answers")
     for diagnose in (True, False):
         found = evaluated(path, "similarity", graph, tmp_path / f"run-{diagnose}", diagnose=diagnose)
         assert found["figures"]["path/answer_recall@10"]["mean"] == 1.0
+    assert ("look like names" in caplog.text) == (field == "answers")
     with Engine(graph) as engine:
         counts = mine_to_file(read_questions(path), engine, tmp_path / "mined.jsonl", MiningOptions(max_hop=1)).counts
     # A training takes names as they stand: one of them is not so in the graph, and is counted.

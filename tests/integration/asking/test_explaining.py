@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from lodestar import Engine, LodestarRetriever
-from lodestar.engine.errors import CheckpointError, UsageError
+from lodestar.engine.errors import CheckpointError
 from lodestar.engine.evidence.calibration import PEOPLE, Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.text import item_text
@@ -115,11 +115,6 @@ def test_without_attention_words_weigh_what_the_score_loses_without_them(setting
             page = explanation_page(explanation)
             assert "QSP" not in page
             assert "currency" in page
-
-
-def test_a_recipe_without_scores_of_paths_says_so(settings: Settings) -> None:
-    with Engine(settings, recipe="oracle") as engine, pytest.raises(UsageError, match="no path scores to explain"):
-        engine.explain(CURRENCY)
 
 
 @pytest.mark.usefixtures("engine")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from lodestar.engine.evaluation.diagnosis import MissDiagnoser
 from lodestar.engine.evaluation.judging import GoldIdResolver
-from lodestar.engine.evaluation.noise import chain_of
 from lodestar.engine.evaluation.record import Miss
 from lodestar.engine.evaluation.whole_graph import WholeGraph
+from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Answer
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
-from lodestar.engine.values import Entity, RelationPath, RelationStep, Scored, Topic
+from lodestar.engine.values import Entity, Path, RelationPath, RelationStep, Scored, Topic, Triple
 
-from tests.made.evidence import evidence_of
+from tests.made.evidence import chain_of, evidence_of
 
 GRAPH = WholeGraph.of(
     (Entity(h, h.upper()), r, Entity(t, t.upper()))
@@ -30,6 +32,17 @@ def path(*steps: str) -> RelationPath:
     return RelationPath(tuple(RelationStep(step.removeprefix("^"), step.startswith("^")) for step in steps))
 
 
+def chain(relation_path: RelationPath, ends: list[str]) -> Chain:
+    """The chain from a by these relations to these ends, by way of b."""
+    paths = []
+    for end in ends:
+        places = [Entity(each, each.upper()) for each in ["a", *["b"] * (len(relation_path.steps) - 1), end]]
+        ends_of = zip(pairwise(places), relation_path.steps, strict=True)
+        triples = [Triple(head, step.relation, tail) for (head, tail), step in ends_of]
+        paths.append(Path(tuple(triples), tuple(False for _ in triples)))
+    return chain_of(*paths)
+
+
 def miss(
     answers: tuple[GoldAnswer, ...],
     found: list[tuple[RelationPath, list[str]]],
@@ -37,10 +50,7 @@ def miss(
     topics: tuple[str, ...] = ("a",),
 ) -> Miss:
     linked = tuple(Topic(Entity(t, t.upper())) for t in topics)
-    paths = tuple(
-        Scored(chain_of(GRAPH, GRAPH.numbers["a"], each, [Entity(end, end.upper()) for end in ends]), 1.0)
-        for each, ends in found
-    )
+    paths = tuple(Scored(chain(each, ends), 1.0) for each, ends in found)
     evidence = evidence_of(*paths, topics=linked, walked=tuple(("a", each) for each in walked or []))
     question = GoldQuestion("q", "?", answers, topic_ids=("a",))
     return MissDiagnoser(GoldIdResolver(GRAPH), max_hop=2).miss(question, Answer(evidence, (), "", "test"))

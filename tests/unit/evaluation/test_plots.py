@@ -48,8 +48,6 @@ def test_curves_have_a_point_for_each_figure() -> None:
     root = drawn(plots.draw_recall_by_k(figures))
     assert len(list(root.iter(f"{SVG}circle"))) == 6
     assert len({circle.attrib["cx"] for circle in root.iter(f"{SVG}circle")}) == 3
-    curves = [{"stages": "star", "points": [{"num": n, "figures": {"f1": figure(0.5, 0.4, 0.6)}} for n in (0, 10)]}]
-    assert len(list(drawn(plots.draw_noise_curves(curves, "f1")).iter(f"{SVG}circle"))) == 2
 
 
 def test_points_of_calibration_and_risk() -> None:

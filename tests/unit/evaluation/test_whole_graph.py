@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.evaluation.diagnosis import find_reachable_paths
-from lodestar.engine.evaluation.noise import chain_of, distances_from, shortest_path
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.values import Entity
 
@@ -101,26 +100,7 @@ def check(
     assert [each.f1 for each in found] == sorted((each.f1 for each in found), reverse=True)
 
 
-@settings(max_examples=40)
-@given(triples)
-def test_instances_and_shortest_paths_are_in_the_graph(rows: list[tuple[str, str, str]]) -> None:
-    graph = graph_of(rows)
-    stated = set(rows)
-    topic = graph.numbers[rows[0][0]]
-    distances = distances_from(graph, topic, 3)
-    for node in np.flatnonzero((distances > 0) & (distances <= 3)).tolist():
-        path = shortest_path(graph, topic, node, distances)
-        assert len(path.steps) == distances[node]
-        (instance,) = chain_of(graph, topic, path, [graph.entities[node]]).instances()
-        assert (instance.start.id, instance.end.id) == (graph.entities[topic].id, graph.entities[node].id)
-        assert {(t.head.id, t.relation, t.tail.id) for t in instance.triples} <= stated
-        assert all(
-            (step.relation, step.inverse) == (triple.relation, inverse)
-            for step, triple, inverse in zip(path.steps, instance.triples, instance.inverses, strict=True)
-        )
-
-
-def test_oracle_scores_by_hand() -> None:
+def test_paths_within_reach_by_hand() -> None:
     graph = graph_of(
         [("a", "r", "b"), ("b", "s", "c"), ("b", "s", "d"), ("a", "t", "c"), ("a", "m", "x"), ("x", "n", "e")]
     )

@@ -98,7 +98,7 @@ def test_a_line_is_written_as_it_is_read(line: str, written: str) -> None:
         ("star & merge", r"expected names of parts, \+ and \|, found '&'"),
         (
             "star + nova",
-            "there is no part 'nova': expected one of adaptive-k, complete-chains, fi, forms, gril, merge, model-answers, noise, oracle",
+            "there is no part 'nova': expected one of adaptive-k, complete-chains, fi, forms, gril, merge, model-answers, path-pooling",
         ),
         (
             "merge + star",
@@ -176,7 +176,7 @@ def test_a_missing_checkpoint_says_how_to_name_one() -> None:
 
 
 def test_what_is_no_recipe(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no recipe is called 'nova': name one of closed-book, cosine, oracle"):
+    with pytest.raises(UsageError, match="no recipe is called 'nova': name one of closed-book, cosine, similarity"):
         read_recipe("nova")
     path = tmp_path / "bad.toml"
     for content, kind in ((b"a = = 1", InputError), (b"\xff", InputError), (b"color = 1", UsageError)):
