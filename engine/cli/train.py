@@ -124,7 +124,6 @@ def _common(kind: AnyKind) -> Options:
         *(encoder if "encoder" in kind.config_fields else []),
         *presets,
         *map(_option_of_kind, kind.options),
-        *(_option_of_kind(option) for option in _other_options(kind)),
         *(of_networks if kind.trainings else []),
         click.option("--device", help="Device: cpu, cuda, mps (default: a GPU if there is one)."),
         click.option(
@@ -149,12 +148,6 @@ def _option_of_kind(option: TrainCommandOption) -> Callable[[Any], Any]:
         return click.option(option.flag, is_flag=True, help=option.help)
     kind = click.Choice(option.choices) if option.choices else option.type
     return click.option(option.flag, type=kind, help=option.help)
-
-
-def _other_options(kind: AnyKind) -> list[TrainCommandOption]:
-    """Return the options with which the command line selects another kind."""
-    others = [load_kind(name) for name in dict.fromkeys(kind.with_option.values())]
-    return [option for other in others for option in other.options if option.flag in kind.with_option]
 
 
 def train_command(name: str) -> click.Command:
@@ -201,7 +194,7 @@ def _train(
     workers = workers_from(given)
     if workers.num > 1 and not workers.ray:
         raise UsageError("--workers: needs --ray; on one machine start the ranks by torchrun (docs/training.md)")
-    kind, values = _select_kind(kind, given, encoder)
+    values = ({"encoder": encoder} if encoder else {}) | _own_values(kind, given)
     source = {parameter: given.pop(parameter) for parameter in _names(_OF_SOURCE[kind.learns_from])}
     settings = settings_from(**given)
     config = training_config(
@@ -234,24 +227,16 @@ def _train(
     _print_result(kind, description, out, as_json=as_json)
 
 
-def _select_kind(kind: AnyKind, given: dict[str, Any], encoder: str | None) -> tuple[AnyKind, dict[str, Any]]:
-    """Return the kind selected by the options, and their configuration values; removes them from `given`."""
-    from ..errors import UsageError
-
-    others = _other_options(kind)
-    flags = {option.flag: given.pop(_name(option)) for option in (*kind.options, *others)}
-    selecting = [option.flag for option in others if flags[option.flag]]
-    if selecting:
-        if encoder:
-            raise UsageError(f"--encoder: {selecting[0]} replaces it: leave one of them out")
-        kind = load_kind(kind.with_option[selecting[0]])
-    values = {"encoder": encoder} if encoder else {}
+def _own_values(kind: AnyKind, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the configuration values of a kind's own options; removes them from `given`."""
+    values: dict[str, Any] = {}
     for option in kind.options:
+        value = given.pop(_name(option))
         if isinstance(option.sets, str):
-            values |= {option.sets: flags[option.flag]} if flags[option.flag] is not None else {}
-        elif flags[option.flag]:
+            values |= {option.sets: value} if value is not None else {}
+        elif value:
             values |= option.sets
-    return kind, values
+    return values
 
 
 def _name(option: TrainCommandOption) -> str:

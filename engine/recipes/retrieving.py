@@ -203,38 +203,24 @@ class Merge(ReorganiserPart):
         return ChainMerger(self.bonus)
 
 
-LANGUAGE_MODEL = "reg-path-lm"
-"""The kind of checkpoint that is a LoRA."""
-
-
 @dataclass(frozen=True)
 class RegPath(BeamSearchPart):
-    """Beam search over relation paths from a trained decoder or language model (ReG@Path, docs/reg.md)."""
+    """Beam search over relation paths from a language model with a LoRA (ReG@Path, docs/reg.md)."""
 
     name: ClassVar[str] = "reg-path"
-    kinds: ClassVar[tuple[str, ...]] = ("reg-path", LANGUAGE_MODEL)
+    kinds: ClassVar[tuple[str, ...]] = ("reg-path",)
 
-    checkpoint: str = option(
-        "", "folder of the trained decoder or LoRA (docs/reg.md)", source="lodestar train reg-path"
-    )
-    model: str = option("", "language model of a LoRA, by name or folder", source="the checkpoint")
+    checkpoint: str = option("", "folder of the trained LoRA (docs/reg.md)", source="lodestar train reg-path")
+    model: str = option("", "language model of the LoRA, by name or folder", source="the checkpoint")
     any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
 
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the search. Raises `CheckpointError` if the checkpoint is damaged or of another graph."""
-        kind, description = graph.shared.describe(self.checkpoint, *self.kinds)
-        calibration = Calibration("logit", *description.calibration)
-        is_language_model = kind.name == LANGUAGE_MODEL
-        if self.model and not is_language_model:
-            raise UsageError(f"--set reg-path.model: {self.checkpoint} is no LoRA: leave it out")
+        from ..retrieval.path_decoder import GenerativePathScorer
+
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph, language_model=self.model)
-        if is_language_model:
-            from ..retrieval.path_decoder import GenerativePathScorer
-
-            return self._search(graph, GenerativePathScorer(graph.words, model, self.beam_width), calibration)
-        from ..retrieval.path_decoder import PathDecoderScorer
-
-        return self._search(graph, PathDecoderScorer(graph.words, model), calibration)
+        calibration = Calibration("logit", *model.description.calibration)
+        return self._search(graph, GenerativePathScorer(graph.words, model, self.beam_width), calibration)
 
 
 @dataclass(frozen=True)

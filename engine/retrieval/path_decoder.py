@@ -1,9 +1,8 @@
-"""Score the paths of a beam search with ReG@Path: with its small decoder, or with its language model.
+"""Score the paths of a beam search with ReG@Path's language model.
 
-The search is the constraint: at every hop it offers the model the relations that the database has at the frontier and
-no others, so that every path that the model writes can be walked. Where a path cannot go on, it ends there or is
-dropped; no relation is made up for it. The language model writes along a trie of what is offered; what is offered and
-not written is not walked.
+The search is the constraint: at every hop the model writes along a trie of the relations that the database has at the
+frontier, so that every path that it writes can be walked. Where a path cannot go on, it ends there or is dropped; what
+is offered and not written is not walked.
 """
 
 from __future__ import annotations
@@ -12,48 +11,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...models.reg_path.network import PathModel, RelationTokens
-from ...models.reg_path_lm.writing import PathPrefix, PlanModel
+from ...models.reg_path.writing import PathModel, PathPrefix, RelationTokens
 from ...models.text.verbalise import RelationWords
-from ..values import check_finite
-from .scoring import PathQuery, PathScores, mask_mention
-
-
-class PathDecoderScorer:
-    """A `PathScorer` by a checkpoint; `words` has the words of every relation.
-
-    extend: the log-probability of the path as the beginning of one; stop: of the path followed by END. Neither is made
-    up for what cannot be walked: probabilities are of all relations of the graph.
-    """
-
-    def __init__(self, words: Mapping[str, RelationWords], model: PathModel) -> None:
-        self._model = model
-        self._vocabulary = RelationTokens.of(words, model.description.phrases)
-        self._tokens = model.tokens(self._vocabulary)
-
-    @property
-    def encoding_s(self) -> float:
-        """Seconds spent in the encoder so far."""
-        return self._model.vectors.encoding_s
-
-    def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
-        """Return the scores for each query, in order; all of them are scored together."""
-        paths = [[str(step) for step in path.steps] for query in queries for path in query.paths]
-        masked = [text for query in queries for text in _masked(query)]
-        extend, stop = self._model.score(masked, self._vocabulary.encode_paths(paths), self._tokens)
-        check_finite(np.stack([extend, stop]), "a checkpoint of kind reg-path")
-        found, at = [], 0
-        for query in queries:
-            rows = slice(at, at + len(query.paths))
-            found.append(PathScores(stop[rows], extend[rows]))
-            at = rows.stop
-        return found
-
-
-def _masked(query: PathQuery) -> list[str]:
-    texts = {topic: mask_mention(query.question, topic) for topic in dict.fromkeys(query.topics)}
-    return [texts[topic] for topic in query.topics]
-
+from .scoring import PathQuery, PathScores
 
 Place = tuple[str, tuple[str, ...]]
 
@@ -67,7 +27,7 @@ class GenerativePathScorer:
 
     encoding_s = 0.0
 
-    def __init__(self, words: Mapping[str, RelationWords], model: PlanModel, num_beams: int) -> None:
+    def __init__(self, words: Mapping[str, RelationWords], model: PathModel, num_beams: int) -> None:
         self._model = model
         self._text = model.text(RelationTokens.of(words))
         self._num_beams = num_beams

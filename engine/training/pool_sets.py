@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from ...models.mined import PoolFile
-from ...models.reg_path.network import RelationTokens
+from ...models.reg_path.writing import RelationTokens
 from ..api import Engine
 from ..errors import UsageError
 from ..gold_questions import QuestionSet
@@ -60,9 +60,8 @@ def match_refined_pools(pools: Sequence[PoolFile], supervision: Sequence[str]) -
     return [refined.get(pool.header.questions_sha256, pool) for pool in pools]
 
 
-def read_relation_tokens(settings: Settings, num_phrases: int = 0) -> RelationTokens:
-    """Return the tokens of the graph's relations, with so many phrases of each."""
+def read_relation_tokens(settings: Settings) -> RelationTokens:
+    """Return the tokens of the graph's relations."""
     with Engine(settings) as engine:
         catalogue = engine.gateway().fetch(read_catalogue())
-    words = words_of_relations(catalogue.relations)
-    return RelationTokens.of(words, num_phrases)
+    return RelationTokens.of(words_of_relations(catalogue.relations))

@@ -161,7 +161,7 @@ def labels_of_sets(sets: Sequence[QuestionSet]) -> list[QuestionLabels]:
     ]
 
 
-def _read_pools(config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[Any]:
+def _read_pools(_config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[Any]:
     def pool(file: str) -> Any:
         questions = request.questions(file)
         return pool_set(
@@ -180,7 +180,7 @@ def _read_pools(config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> I
         inputs,
         train=pools[:train],
         dev=pools[train:],
-        beside=read_relation_tokens(request.settings, getattr(config, "phrases", 0)),
+        beside=read_relation_tokens(request.settings),
     )
 
 

@@ -1,1 +1,1 @@
-"""ReG@Path: a small decoder of relation paths."""
+"""ReG@Path: a language model that writes relation paths."""

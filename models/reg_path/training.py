@@ -1,9 +1,9 @@
-"""Train ReG@Path's decoder and read its checkpoint."""
+"""Train the LoRA that writes relation paths, and read its checkpoint."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -11,37 +11,57 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..language.causal_lm import CausalLMError
+from ..language.lora import (
+    ModelAndTokenizer,
+    adapter_weights,
+    add_lora,
+    fingerprint,
+    load_language_model,
+    restore_adapter,
+)
 from ..mined import PooledQuestion, PoolFile, supervision_of
-from ..reg_triple.network import Encode
-from ..similarity import mask_topic
 from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
+from ..training.description import BadCheckpointError
 from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import ShuffledObjective, TrainingResult
-from ..training.objective import Figures, NothingToLearnError, TrainingOptions
+from ..training.objective import Figures, NothingToLearnError
 from ..training.trainer import fit_calibration
-from .config import FIGURES, PART, PathConfig, PathDescription
-from .network import PathDecoder, RelationTokens
+from .kind import FIGURES, PART, PathConfig, PathDescription
+from .writing import PathTokenizer, RelationTokens, log_probabilities
 
 
-def read_path_decoder(folder: Path, device: str = "cpu") -> tuple[PathDescription, PathDecoder]:
-    """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged."""
+def read_path_writer(
+    folder: Path, model: str = "", device: str = "cpu"
+) -> tuple[PathDescription, ModelAndTokenizer, nn.Module]:
+    """Return a checkpoint after checking every file, with its language model and the network with the LoRA.
+
+    model: where the language model is, if it has moved. Raises `BadCheckpointError` for a damaged checkpoint, or a
+    language model that is unavailable or another one.
+    """
     description = check_checkpoint(folder, PathDescription, lambda _: (PART,))
+    try:
+        base = load_language_model(model or description.model, device=device, fetch=bool(model))
+        if fingerprint(base) != description.model_fingerprint:
+            raise BadCheckpointError(
+                f"{folder}: the language model in {base.name} is not the one that this LoRA was trained on: name that "
+                "one with --set reg-path.model=FOLDER, or train again"
+            )
+        network = add_lora(base, description.lora)
+    except CausalLMError as error:
+        raise BadCheckpointError(f"{folder}: {error}") from error
     with translate_read_errors(folder):
-        network = PathDecoder(description.dimension, description.hidden)
-        network.load_state_dict(read_weights(folder / PART))
-    return description, network.eval().to(torch.device(device))
+        restore_adapter(network, read_weights(folder / PART))
+    return description, base, network.eval()
 
 
 @dataclass(frozen=True, slots=True)
 class PathExample:
-    """A question, by its id, with candidate paths from one of its topics. topic: its name. masked: the question without
-    it.
-    """
+    """A question, by its id, with candidate paths from one of its topics. topic: its name."""
 
     question: str
     text: str
     topic: str
-    masked: str
     paths: tuple[tuple[str, ...], ...]
     is_right: tuple[bool, ...]
 
@@ -67,22 +87,31 @@ def _examples(question: PooledQuestion, vocabulary: RelationTokens) -> Iterator[
         chains = [chain for chain in question.chains if chain.kind != "answer" and chain.start == topic]
         known = [chain for chain in chains if vocabulary.knows(chain.steps)]
         if known:
-            name = known[0].names[0]
             paths = tuple(chain.steps for chain in known)
             is_right = tuple(chain in right for chain in known)
-            yield PathExample(question.id, question.text, name, mask_topic(question.text, name), paths, is_right)
+            yield PathExample(question.id, question.text, known[0].names[0], paths, is_right)
+
+
+def limit_candidates(example: PathExample, most: int) -> PathExample:
+    """Return an example with at most this many candidates, its right ones first."""
+    order = sorted(range(len(example.paths)), key=lambda number: not example.is_right[number])[:most]
+    return replace(
+        example,
+        paths=tuple(example.paths[number] for number in order),
+        is_right=tuple(example.is_right[number] for number in order),
+    )
 
 
 class PathObjective(ShuffledObjective[nn.Module, Pair]):
-    """An `Objective`: each right path of a question is an example."""
+    """An `Objective` that trains and saves only the LoRA: each right path of a question is an example."""
 
     def __init__(
         self,
         network: nn.Module,
         train: Sequence[PathExample],
         dev: Sequence[PathExample],
-        training: TrainingOptions,
-        batch_size: int,
+        text: PathTokenizer,
+        config: PathConfig,
     ) -> None:
         pairs: list[Pair] = [
             (example, path)
@@ -94,12 +123,24 @@ class PathObjective(ShuffledObjective[nn.Module, Pair]):
             raise NothingToLearnError(
                 f"no question to {'choose by' if pairs else 'learn from'} has a path from a topic to an answer"
             )
-        super().__init__(network, pairs, training, batch_size)
-        self._dev = list(dev)
+        super().__init__(network, pairs, config.training, config.batch_size)
+        self._dev = [limit_candidates(each, config.num_candidates) for each in dev]
+        self._text = text
+
+    def get_weights(self) -> Mapping[str, Tensor]:
+        """Return the LoRA's weights."""
+        return adapter_weights(self.network)
 
     def log_likelihoods(self, network: nn.Module, pairs: Sequence[Pair]) -> Tensor:
-        """Return the log-probability of each path as a whole one, (num_pairs,)."""
-        raise NotImplementedError
+        """Return the log-probability of each path as a whole one, (num_pairs,), batch by batch."""
+        text, size = self._text, self.batch_size
+        found = []
+        for start in range(0, len(pairs), size):
+            batch = pairs[start : start + size]
+            prompts = [text.prompt(example.text, example.topic) for example, _ in batch]
+            paths = [text.path(path) for _, path in batch]
+            found.append(log_probabilities(network, prompts, paths, text.end, text.padding)[1])
+        return torch.cat(found)
 
     def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
         """Return the mean negative log-likelihood of a batch of paths."""
@@ -133,54 +174,29 @@ class PathObjective(ShuffledObjective[nn.Module, Pair]):
         return [(scores[at], float(example.is_right[at])) for example, scores, at in best]
 
 
-class DecoderObjective(PathObjective):
-    """Trains the small decoder on an encoder's vectors of questions and relations, each encoded once."""
-
-    def __init__(
-        self,
-        network: nn.Module,
-        train: Sequence[PathExample],
-        dev: Sequence[PathExample],
-        vocabulary: RelationTokens,
-        encode: Encode,
-        config: PathConfig,
-    ) -> None:
-        super().__init__(network, train, dev, config.training, config.batch_size)
-        self._vocabulary = vocabulary
-        texts = list(dict.fromkeys(example.masked for example in (*train, *dev)))
-        device = next(network.parameters()).device
-        self._row = {text: row for row, text in enumerate(texts)}
-        self._questions = torch.from_numpy(encode(texts)).to(device)
-        self._tokens = torch.from_numpy(encode(vocabulary.texts)).to(device)
-
-    def log_likelihoods(self, network: nn.Module, pairs: Sequence[Pair]) -> Tensor:
-        """Return the decoder's log-likelihoods."""
-        rows = torch.tensor([self._row[example.masked] for example, _ in pairs]).to(self._questions.device)
-        written = torch.from_numpy(self._vocabulary.encode_paths([path for _, path in pairs])).to(rows.device)
-        whole: Tensor = network(self._questions[rows], self._tokens, written)[1]
-        return whole
+PHASE = "path writer"
 
 
-PHASE = "path decoder"
+def path_training(config: PathConfig, inputs: Inputs[PoolFile]) -> Training:
+    """Return the training of the LoRA. `inputs.beside`: the `RelationTokens` of the graph's relations.
 
-
-def decoder_training(config: PathConfig, inputs: Inputs[PoolFile]) -> Training:
-    """Return the training of the decoder. `inputs.beside`: the `RelationTokens` of the graph's relations."""
+    Its objective raises `CausalLMError` if the language model cannot be loaded.
+    """
     vocabulary: RelationTokens = inputs.beside
-    encode = inputs.vectors_of(config.encoder).encoder.encode
-    learned: list[tuple[DecoderObjective, int]] = []
+    learned: list[tuple[PathObjective, str]] = []
 
-    def objective() -> DecoderObjective:
-        dimension = encode(vocabulary.texts[:1]).shape[1]
-        network = PathDecoder(dimension, config.hidden).to(torch.device(inputs.device))
+    def objective() -> PathObjective:
+        model = load_language_model(config.model, device=inputs.device)
+        known = fingerprint(model)
+        text = PathTokenizer(model.tokenizer, vocabulary)
         train, dev = (examples_of(pools, vocabulary) for pools in (inputs.train, inputs.dev))
-        learned.append((DecoderObjective(network, train, dev, vocabulary, encode, config), dimension))
+        learned.append((PathObjective(add_lora(model, config.lora), train, dev, text, config), known))
         return learned[0][0]
 
     def outcome(_trained: Mapping[str, TrainingResult]) -> Outcome:
-        objective, dimension = learned[0]
-        fields = {"encoder": config.encoder, "dimension": dimension, "hidden": config.hidden, "phrases": config.phrases}
-        parts = {PART: partial(write_weights, objective.network.state_dict())}
+        objective, known = learned[0]
+        fields = {"model": config.model, "model_fingerprint": known, "lora": config.lora}
+        parts = {PART: partial(write_weights, adapter_weights(objective.network))}
         return Outcome(parts, fit_calibration(objective.calibration_pairs()), fields)
 
     depends_on = {key: value for key, value in config.as_json().items() if key != "training"}

@@ -165,8 +165,7 @@ class ModelKind(Generic[ConfigT, DescriptionT, SetT, ModelT_co]):
     summary, examples: of the help text. learns_from: the data source. config: options and their defaults. presets:
     other defaults by name, for ``--preset``. train: phases and outcome of a training. open: opens a checkpoint's folder
     and returns its scorer. figures: names of dev figures, in display order. options: its own command-line options.
-    with_option: kinds that another command-line option selects instead. epochs_of: trainings in the configuration
-    that ``--epochs`` sets; empty for all.
+    epochs_of: trainings in the configuration that ``--epochs`` sets; empty for all.
     """
 
     name: str
@@ -182,7 +181,6 @@ class ModelKind(Generic[ConfigT, DescriptionT, SetT, ModelT_co]):
     examples: tuple[str, ...] = ()
     presets: Mapping[str, Callable[[], ConfigT]] = field(default_factory=dict)
     options: tuple[TrainCommandOption, ...] = ()
-    with_option: Mapping[str, str] = field(default_factory=dict)
     epochs_of: tuple[str, ...] = ()
 
     @property
@@ -215,8 +213,7 @@ KINDS = {
         "lodestar.models.reg_entity.kind:KIND",
         "Train ReG's entity scorer on the subgraphs of questions.",
     ),
-    "reg-path": ("lodestar.models.reg_path.kind:KIND", "Train ReG's decoder of relation paths on candidate pools."),
-    "reg-path-lm": ("lodestar.models.reg_path_lm.kind:KIND", "Train a language model's LoRA to write relation paths."),
+    "reg-path": ("lodestar.models.reg_path.kind:KIND", "Train a language model's LoRA to write relation paths."),
     "gril": (
         "lodestar.models.gril.kind:KIND",
         "Train GRIL's retriever, and with --reader the reader that answers from it.",

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from lodestar.models.mined import PoolChain, PooledQuestion, PoolFile, PoolHeader
 from lodestar.models.star.mined import AnswerPath, MinedFile, MinedFileOrigin, MinedQuestion, MinedTopic, PathTrie
 from lodestar.models.subgraphs import GraphTexts, QuestionGraphs
 
@@ -116,22 +115,6 @@ def subgraphs_of(questions: Sequence[Asked]) -> QuestionGraphs:
         np.zeros(len(text_of), dtype=np.bool_), is_answer, np.array(node_starts), np.array(triple_starts),
         f"{questions[0].topic:064}",
     )  # fmt: skip
-
-
-def pool_of(questions: Sequence[Asked]) -> PoolFile:
-    """Return every path of one or two steps from each topic as a candidate; right is the question's own."""
-    found = []
-    for asked in questions:
-        chains = tuple(
-            PoolChain(
-                "path" if path == asked.path else "query", str(asked.topic), tuple(NAMES[step] for step in path),
-                (ENTITIES[asked.topic], *("?" for _ in path)),
-            )
-            for path in PATHS
-        )  # fmt: skip
-        found.append(PooledQuestion(asked.id, asked.text, (str(asked.topic),), str(asked.answer), chains, len(chains)))
-    header = PoolHeader("made", f"{questions[0].topic:064}", GRAPH, counts={"questions": len(found)})
-    return PoolFile(header, tuple(found), f"{questions[0].topic:064}")
 
 
 def mine(questions: Sequence[Asked]) -> MinedFile:

@@ -11,8 +11,7 @@ from lodestar.models.gril.config import GrilConfig, GrowOptions, JointOptions
 from lodestar.models.reader.fitting import ReaderTrainingSet
 from lodestar.models.reader.kind import ReaderConfig
 from lodestar.models.reg_entity.config import EntityConfig
-from lodestar.models.reg_path.config import PathConfig
-from lodestar.models.reg_path_lm.config import PlanConfig
+from lodestar.models.reg_path.kind import PathConfig
 from lodestar.models.reg_triple.config import TripleConfig
 from lodestar.models.star.config import StarConfig
 from lodestar.models.star.mined import MinedFile
@@ -26,7 +25,7 @@ from tests.made.reg_graphs import question_graphs
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
 from tests.made.trainings import train_sets
 from tests.unit.reader import test_reader as made_readings
-from tests.unit.retrieval import test_reg_plans as made_pools
+from tests.unit.reg import test_reg_paths as made_pools
 
 Configure = Callable[[TrainingOptions, Path], Any]
 
@@ -60,17 +59,16 @@ def _gril(options: TrainingOptions, folder: Path) -> GrilConfig:
     )
 
 
-def _plans(options: TrainingOptions, folder: Path) -> PlanConfig:
+def _paths(options: TrainingOptions, folder: Path) -> PathConfig:
     folder.mkdir(parents=True, exist_ok=True)
-    return PlanConfig(str(write_tiny_causal_lm(folder, num_layers=1)), LoraOptions(rank=2), 3, training=options)
+    return PathConfig(str(write_tiny_causal_lm(folder, num_layers=1)), LoraOptions(rank=2), 3, training=options)
 
 
 CONFIGS: Mapping[str, Configure] = {
     "star": _star,
     "reg-triple": lambda options, _: TripleConfig(hidden=8, batch_size=4, training=options),
     "reg-entity": lambda options, _: EntityConfig(hidden=8, batch_size=4, training=options),
-    "reg-path": lambda options, _: PathConfig(hidden=8, batch_size=4, training=options),
-    "reg-path-lm": _plans,
+    "reg-path": _paths,
     "gril": _gril,
     "reader": lambda _options, _: ReaderConfig(),
 }

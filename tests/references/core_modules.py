@@ -13,7 +13,7 @@ from lodestar.engine.extras import EXTRAS
 EXTRA_MODULES = frozenset(module for extra in EXTRAS for module in extra.modules)
 TOPS = ("cypher", "engine", "loaders", "models")
 _TRAINED = re.compile(
-    r"models\.(gril|language|reg_entity|reg_path|reg_path_lm|reg_triple|star|training)\."
+    r"models\.(gril|language|reg_entity|reg_path|reg_triple|star|training)\."
     r"|models\.splitting$"
     r"|engine\.training\."
     r"|engine\.answering\.gril_answers$"

@@ -32,6 +32,7 @@ from lodestar.models.reg_triple.config import SubgraphOptions
 from lodestar.models.star.backbone import write_backbone_description
 from lodestar.models.subgraphs import QuestionGraphs, read_graphs
 
+from tests.made.tiny_causal_lm import write_tiny_causal_lm
 from tests.made.tiny_checkpoint import tiny_backbone
 from tests.made.trainings import grow_weights, train_in
 
@@ -129,7 +130,8 @@ def test_retrieval_augmentation_is_the_union_with_paths_of_a_decoder(
         )
         found = QuestionSet(name, "test", f"{len(asked)}" * 64, questions)
         pools.append([mine_pool(found, engine, tmp_path / f"{name}.jsonl", PoolBounds())])
-    config = training_config(PATH_KIND, ["hidden=32", "training.head_learning_rate=0.01"], epochs=5)
+    model = str(write_tiny_causal_lm(tmp_path / "lm", num_layers=1))
+    config = training_config(PATH_KIND, [f"model={model}"], epochs=1)
     vectors, folder = engine.resources.vectors, tmp_path / "paths"
     train, dev = pools
     train_in(PATH_KIND, config, train, dev, folder, vectors=vectors, beside=read_relation_tokens(settings))

@@ -1,4 +1,4 @@
-"""ReG@Path from a real graph to an answer: pools mined and refined, a decoder trained, its paths walked."""
+"""ReG@Path from a real graph to an answer: pools mined and refined, a writer trained, its paths walked."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from lodestar.engine.values import Question
 from lodestar.models.mined import PoolFile, write_pool
 from lodestar.models.reg_path.kind import KIND
 
+from tests.made.tiny_causal_lm import write_tiny_causal_lm
 from tests.made.trainings import train_in
 
 LEARNED = (
@@ -43,13 +44,16 @@ def pool_of(engine: Engine, folder: Path, name: str, asked: tuple[tuple[str, str
 
 def test_paths_are_written_and_walked(settings: Settings, engine: Engine, tmp_path: Path) -> None:
     train, dev = pool_of(engine, tmp_path, "train", LEARNED), pool_of(engine, tmp_path, "dev", CHOSEN)
-    changes = ["hidden=32", "batch_size=2", "training.head_learning_rate=0.01", "training.patience=99"]
-    config = training_config(KIND, changes, epochs=20)
+    model = str(write_tiny_causal_lm(tmp_path / "lm", num_layers=2))
+    changes = [f"model={model}", "batch_size=2", "training.learning_rate=0.02", "training.patience=99"]
+    config = training_config(KIND, changes, epochs=6)
     folder = tmp_path / "reg"
     vocabulary = read_relation_tokens(settings)
     description = train_in(KIND, config, [train], [dev], folder, vectors=engine.resources.vectors, beside=vocabulary)
     assert description.supervision == "weak"
-    with Engine(settings, recipe=RegPath(checkpoint=str(folder)), options={"answerer.min_probability": 0.0}) as asked:
+    with Engine(
+        settings, recipe=RegPath(checkpoint=str(folder), beam_width=3), options={"answerer.min_probability": 0.0}
+    ) as asked:
         answer = asked.ask(Question("What is the capital of Chile?", ("m.chile",)))
         questions = [Question(text, (topic,)) for text, topic, _ in (*LEARNED, *CHOSEN)]
         together = asked.retrieve_batch(questions)

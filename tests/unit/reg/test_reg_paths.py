@@ -1,152 +1,164 @@
-"""ReG@Path: a decoder whose probabilities are ones, which learns, is taken up, read, and scores what a search offers."""
+"""ReG@Path: a LoRA that learns to write paths, and writes none that is not offered."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from lodestar.engine.retrieval.path_decoder import PathDecoderScorer
+from lodestar.engine.retrieval.path_decoder import GenerativePathScorer
 from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
+from lodestar.models.language.causal_lm import CausalLMError
+from lodestar.models.language.lora import ModelAndTokenizer, load_language_model
 from lodestar.models.mined import PoolChain, PooledQuestion, PoolFile, PoolHeader
-from lodestar.models.reg_path.config import PathConfig, PathDescription
-from lodestar.models.reg_path.kind import KIND
-from lodestar.models.reg_path.network import NO_TOKEN, PathDecoder, PathModel, RelationTokens
-from lodestar.models.reg_path.training import examples_of, read_path_decoder
-from lodestar.models.text.encoders import FloatArray
-from lodestar.models.text.vectors import TextVectors
-from lodestar.models.text.verbalise import RelationMeaning, RelationWords
+from lodestar.models.reg_path import training as path_training
+from lodestar.models.reg_path.kind import KIND, PathConfig, PathDescription
+from lodestar.models.reg_path.training import PathExample, examples_of, limit_candidates, read_path_writer
+from lodestar.models.reg_path.writing import (
+    PathModel,
+    PathPrefix,
+    PathTokenizer,
+    RelationTokens,
+    Trie,
+    log_probabilities,
+)
+from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training.description import BadCheckpointError
-from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
+from lodestar.models.training.objective import LoraOptions, NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
+from torch import nn
 
 from tests.fakes.letter_encoder import LetterEncoder
+from tests.made.tiny_causal_lm import write_tiny_causal_lm
 from tests.made.trainings import Encoding, inputs_of, train_sets
 
-WORDS = {name: RelationWords("", (name,)) for name in ("capital", "currency", "language")}
+WORDS = {name: RelationWords("", (name,)) for name in ("capital", "currency", "currency code", "language")}
 VOCABULARY = RelationTokens.of(WORDS)
-CONFIG = PathConfig(
-    hidden=32,
-    batch_size=4,
-    training=TrainingOptions(epochs=25, head_learning_rate=0.02, weight_decay=0.0, patience=99),
-)
+NAMES = ("capital", "currency", "language")
 
 
 def pool(first: int, after: int) -> PoolFile:
-    """Questions whose right path the question names, and one of two steps; all relations of the topic are candidates."""
-    names = list(WORDS)
+    """Questions whose right path the question names; the other relations of the topic are candidates as well."""
     questions = []
     for number in range(first, after):
-        asked = names[number % 3]
-        steps = (asked, f"^{asked}") if number % 2 else (asked,)
-        right = PoolChain("path", "land", steps, ("Land", *("?" for _ in steps)))
-        around = tuple(PoolChain("query", "land", (name,), ("Land", "?")) for name in names if (name,) != steps)
-        same = "same " if number % 2 else ""
-        text = f"which lands have the {same}{asked} of Land?" if same else f"which {asked} has Land?"
-        questions.append(PooledQuestion(f"q{number}", text, ("land",), "?", (right, *around), 4))
+        asked = NAMES[number % 3]
+        right = PoolChain("path", "land", (asked,), ("Land", "?"))
+        others = tuple(PoolChain("query", "land", (name,), ("Land", "?")) for name in NAMES if name != asked)
+        questions.append(PooledQuestion(f"q{number}", f"{asked}?", ("land",), "?", (*others, right), 4))
     header = PoolHeader(f"set {first}", "1" * 64, "2" * 64, counts={"questions": after - first})
     return PoolFile(header, tuple(questions), f"{first:064}")
 
 
-def train(folder: Path, watcher: TrainingCallbacks | None = None) -> PathDescription:
-    return train_sets(
-        KIND,
-        CONFIG,
-        [pool(0, 18)],
-        [pool(18, 30)],
-        folder,
-        encode=LetterEncoder().encode,
-        beside=VOCABULARY,
-        watcher=watcher,
-    )
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_causal_lm(tmp_path_factory.mktemp("lm"), num_layers=2)
+
+
+def config(base: Path) -> PathConfig:
+    training = TrainingOptions(epochs=6, learning_rate=0.02, head_learning_rate=0.02, weight_decay=0.0, patience=9)
+    return PathConfig(str(base), LoraOptions(rank=8, dropout=0.0), batch_size=3, training=training)
+
+
+def train(base: Path, folder: Path, watcher: TrainingCallbacks | None = None) -> PathDescription:
+    return train_sets(KIND, config(base), [pool(0, 12)], [pool(12, 15)], folder, beside=VOCABULARY, watcher=watcher)
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trained")
-    train(folder)
+    train(base, folder)
     return folder
 
 
-def test_probabilities_of_all_paths_add_up() -> None:
-    """Of whole paths of up to two tokens and beginnings of two: everything that can be written begins as one of these."""
-    torch.manual_seed(0)
-    network, tokens = PathDecoder(5, 8), torch.randn(3, 5)
-    question = torch.randn(1, 5)
-    whole = [NO_TOKEN, NO_TOKEN], *([token, NO_TOKEN] for token in range(3))
-    longer = [list(path) for path in product(range(3), repeat=2)]
-    with torch.no_grad():
-        _, ended = network(question.expand(4, -1), tokens, torch.tensor(whole))
-        begun, complete = network(question.expand(9, -1), tokens, torch.tensor(longer))
-        alone = network(question, tokens, torch.tensor([[1]]))
-    assert float(ended.exp().sum() + begun.exp().sum()) == pytest.approx(1, abs=1e-5)
-    assert (complete < begun).all()
-    assert float(alone[1]) == pytest.approx(float(ended[2]), abs=1e-6)
+@pytest.fixture(scope="module")
+def model(trained: Path) -> PathModel:
+    return PathModel(*read_path_writer(trained))
 
 
-def test_tokens_are_relations_in_a_direction() -> None:
-    assert VOCABULARY.encode_paths([("capital",), ("^capital", "language")]).tolist() == [[0, NO_TOKEN], [1, 4]]
-    assert len(set(VOCABULARY.texts)) == 6
-    assert VOCABULARY.knows(("^currency",))
-    assert not VOCABULARY.knows(("capital", "treaty"))
-    assert VOCABULARY.encode_paths([]).shape == (0, 0)
+def test_a_trie_is_closed_at_its_dead_ends() -> None:
+    trie = Trie([(1, 2), (1, 3, 4), (5,)])
+    assert trie.list_next_tokens([]) == [1, 5]
+    assert trie.list_next_tokens([1]) == [2, 3]
+    assert trie.list_next_tokens([1, 2]) == trie.list_next_tokens([1, 4]) == trie.list_next_tokens([7]) == []
 
 
-def test_of_no_path_there_is_no_score_and_words_are_encoded_together(trained: Path) -> None:
-    class CountingEncoder(LetterEncoder):
-        def encode(self, texts: Sequence[str]) -> FloatArray:
-            asked.append(len(texts))
-            return super().encode(texts)
-
-    asked: list[int] = []
-    model = PathModel(*read_path_decoder(trained), TextVectors(CountingEncoder()))
-    tokens = model.tokens(VOCABULARY)
-    assert asked == [6]
-    for scores in model.score([], VOCABULARY.encode_paths([]), tokens):
-        assert scores.shape == (0,)
-        assert scores.dtype == np.float32
-
-
-def test_a_question_counts_with_chains_from_its_topics_of_which_one_is_right() -> None:
-    """Chains from elsewhere and from the answer are none of its candidates."""
-    (asked,) = pool(1, 2).questions
-    right, wrong, *_ = asked.chains
-    beside = (
-        PoolChain("answer", "land", ("language",), ("Land", "?")),
-        PoolChain("path", "sea", ("language",), ("Sea", "?")),
-    )
-    given = [replace(asked, chains=chains) for chains in ((wrong, right, *beside), (wrong,), beside, ())]
-    (example,) = examples_of([replace(pool(1, 2), questions=tuple(given))], VOCABULARY)
-    assert (example.paths, example.is_right) == ((wrong.steps, right.steps), (False, True))
+def test_probabilities_of_all_tokens_add_up_to_those_of_the_beginning(base: Path) -> None:
+    """P(a path) is what is left for its end and for every token that may follow."""
+    lm = load_language_model(str(base))
+    text = PathTokenizer(lm.tokenizer, VOCABULARY)
+    prompt, path = text.prompt("which?", "Land"), text.path(("capital", "^currency"))
+    tokens = range(lm.network.config.vocab_size)
+    with torch.inference_mode():
+        begun, whole = log_probabilities(lm.network, [prompt], [path], text.end, text.padding)
+        longer, _ = log_probabilities(
+            lm.network, [prompt] * len(tokens), [(*path, token) for token in tokens], text.end, text.padding
+        )
+        together, _ = log_probabilities(lm.network, [prompt, prompt], [path, path[:3]], text.end, text.padding)
+    assert float(longer.logsumexp(0)) == pytest.approx(float(begun), abs=1e-3)
+    assert float(longer[text.end]) == pytest.approx(float(whole), abs=1e-3)
+    assert float(together[0]) == pytest.approx(float(begun), abs=1e-3)
 
 
-def test_what_chose_the_right_paths_is_part_of_what_a_training_is() -> None:
-    given = pool(0, 3)
-    refined = replace(given, header=replace(given.header, refiner="a judge"))
-    training = KIND.train(CONFIG, inputs_of([given, refined], [given], Encoding(LetterEncoder().encode), VOCABULARY))
-    assert training.identity == {"supervision": "weak, refined by a judge"}
+def test_only_what_is_offered_is_written_and_its_scores_are_those_of_the_model(model: PathModel) -> None:
+    text = model.text(VOCABULARY)
+    offered = ("^currency", "currency code", "currency")
+    prefixes = [
+        PathPrefix("language?", "Land", (), offered),
+        PathPrefix("capital?", "Land", ("capital",), ("^capital",)),
+    ]
+    prefixes += [PathPrefix("capital?", "Land", ("language",), ())]
+    found = model.write(prefixes, text, 4)
+    assert set(found[0]) <= set(offered)
+    assert len(found[0]) > 1
+    assert set(found[1]) == {"^capital"}
+    assert found[2] == {}
+    alone = [model.write([prefix], text, 4)[0] for prefix in prefixes]
+    for left, right in zip(found, alone, strict=True):
+        assert set(left) == set(right)
+        for step, scores in left.items():
+            assert scores == pytest.approx(right[step], abs=1e-3)
+            assert scores[1] < scores[0] < 0
+    assert len(model.write(prefixes[:1], text, 1)[0]) == 1
 
 
-def test_examples_are_the_chains_that_leave_a_topic_without_its_name() -> None:
-    (example, *_) = examples_of([pool(1, 3)], VOCABULARY)
-    assert example.masked == "which lands have the same currency of ?"
-    assert example.paths[0] == ("currency", "^currency")
-    assert example.is_right == (True, False, False, False)
+def test_how_the_makers_of_a_model_would_sample_it_does_not_count(base: Path, model: PathModel) -> None:
+    """Chat models come with such settings; without them the search writes the likeliest alone."""
+    lm = load_language_model(str(base))
+    plain = PathModel(model.description, lm, lm.network)
+    prefixes = [PathPrefix("which capital or language?", "Land", path, NAMES) for path in ((), ("capital",))]
+    found = plain.write(prefixes, plain.text(VOCABULARY), 1)
+    lm.network.generation_config.update(do_sample=True, temperature=50.0, repetition_penalty=9.0)
+    for seed in range(5):
+        torch.manual_seed(seed)
+        assert plain.write(prefixes, plain.text(VOCABULARY), 1) == found
 
 
-def test_a_chain_over_a_relation_without_words_is_no_example() -> None:
-    given = pool(1, 2)
-    question = given.questions[0]
-    unknown = replace(question.chains[0], steps=("treaty",), names=question.chains[0].names[:2])
-    with_it = replace(given, questions=(replace(question, chains=(unknown, *question.chains)), *given.questions[1:]))
-    (example, *_) = examples_of([given], VOCABULARY)
-    (again, *_) = examples_of([with_it], VOCABULARY)
-    assert again.paths == example.paths
+def test_a_prefix_is_expanded_beside_others_as_alone(base: Path, model: PathModel) -> None:
+    """Questions of other lengths, more than are expanded together, and one relation of each."""
+    lm = load_language_model(str(base))
+    plain = PathModel(model.description, lm, lm.network)
+    text = plain.text(VOCABULARY)
+    offered = (*NAMES, "^capital", "^currency", "^language")
+    asked = [PathPrefix("which " * number + "one?", "Land", ("capital",)[: number % 2], offered) for number in range(9)]
+    found = plain.write(asked, text, 1)
+    assert [list(each) for each in found] == [list(plain.write([each], text, 1)[0]) for each in asked]
+    assert len({step for each in found for step in each}) > 1
+
+
+def test_all_that_is_offered_is_written_where_there_are_beams_for_it(model: PathModel) -> None:
+    (found,) = model.write([PathPrefix("capital?", "Land", (), NAMES)], model.text(VOCABULARY), 6)
+    assert set(found) == set(NAMES)
+
+
+def test_relations_with_the_same_words_have_the_same_score(model: PathModel) -> None:
+    same = RelationTokens.of({**WORDS, "other capital": RelationWords("", ("capital",))})
+    (found,) = model.write([PathPrefix("capital?", "Land", (), ("capital", "other capital"))], model.text(same), 2)
+    assert found["capital"] == found["other capital"]
 
 
 def query(text: str, *paths: tuple[str, ...]) -> PathQuery:
@@ -157,74 +169,202 @@ def query(text: str, *paths: tuple[str, ...]) -> PathQuery:
     return PathQuery(text, (topic,) * len(paths), tuple(map(RelationPath, steps)), (0.0,) * len(paths))
 
 
-def test_the_path_that_a_question_asks_for_is_the_likeliest(trained: Path) -> None:
-    description, network = read_path_decoder(trained)
-    scorer = PathDecoderScorer(WORDS, PathModel(description, network, TextVectors(LetterEncoder())))
-    singles = [(name,) for name in WORDS]
-    queries = [query(f"which {name} has Land?", *singles, (name, f"^{name}")) for name in WORDS]
-    found = scorer.score(queries)
-    assert [int(np.argmax(each.stop)) for each in found] == [0, 1, 2]
-    assert all((each.stop <= each.extend).all() for each in found)
-    alone = [scorer.score([each])[0] for each in queries]
-    for left, right in zip(found, alone, strict=True):
-        np.testing.assert_allclose(left.stop, right.stop, atol=1e-5)
-    assert description.figures["path decoder"]["first_right"] == 1
-    assert description.supervision == "weak"
+def test_the_path_that_a_question_asks_for_is_learned(model: PathModel) -> None:
+    assert model.description.figures["path writer"]["first_right"] == 1
+    scorer = GenerativePathScorer(WORDS, model, 2)
+    found = scorer.score([query(f"{name}?", *((each,) for each in NAMES)) for name in NAMES])
+    assert [int(each.stop.argmax()) for each in found] == [0, 1, 2]
+    assert all(1 <= sum(math.isfinite(score) for score in each.stop) < 3 for each in found)
+    assert all(((each.stop < each.extend) | (each.stop == -math.inf)).all() for each in found)
+    assert scorer.score([query("capital?")])[0].stop.size == 0
 
 
-def test_the_figure_of_a_training_is_the_mean_log_probability_of_right_paths(trained: Path) -> None:
-    description, network = read_path_decoder(trained)
-    scorer = PathDecoderScorer(WORDS, PathModel(description, network, TextVectors(LetterEncoder())))
-    right = [(question.text, question.chains[0].steps) for question in pool(18, 30).questions]
-    found = [float(scores.stop[0]) for scores in scorer.score([query(text, path) for text, path in right])]
-    assert description.figures["path decoder"]["log_likelihood"] == pytest.approx(sum(found) / len(found), abs=1e-4)
-
-
-def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: Path) -> None:
+def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, base: Path, tmp_path: Path) -> None:
     class StoppedError(Exception):
         pass
 
     def stop(_name: str, epoch: int, done: int, _total: int, _loss: float) -> None:
-        if (epoch, done) == (3, 2):
+        if (epoch, done) == (2, 2):
             raise StoppedError
 
     with pytest.raises(StoppedError):
-        train(tmp_path, watcher=TrainingCallbacks(step=stop))
-    train(tmp_path)
-    weights = [folder / "decoder" / "model.safetensors" for folder in (tmp_path, trained)]
+        train(base, tmp_path, TrainingCallbacks(step=stop))
+    train(base, tmp_path)
+    weights = [folder / "adapter" / "model.safetensors" for folder in (tmp_path, trained)]
     assert weights[0].read_bytes() == weights[1].read_bytes()
-    (tmp_path / "decoder" / "model.safetensors").write_bytes(b"")
-    with pytest.raises(BadCheckpointError, match="not the file that was written"):
-        read_path_decoder(tmp_path)
+    assert sorted(path.name for path in (trained / "adapter").iterdir()) == ["model.safetensors"]
 
 
-def test_questions_without_a_path_teach_nothing(tmp_path: Path) -> None:
+def test_the_language_model_is_the_one_of_the_training(trained: Path, base: Path, tmp_path: Path) -> None:
+    moved = tmp_path / "moved"
+    base.rename(moved)
+    try:
+        with pytest.raises(BadCheckpointError, match="cannot be loaded"):
+            read_path_writer(trained)
+        assert read_path_writer(trained, str(moved))[0].model == str(base)
+    finally:
+        moved.rename(base)
+    other = write_tiny_causal_lm(tmp_path / "other", num_layers=3)
+    with pytest.raises(BadCheckpointError, match="is not the one that this LoRA was trained on"):
+        read_path_writer(trained, str(other))
+
+
+def test_a_tokenizer_without_an_end_is_one_line(base: Path) -> None:
+    lm = load_language_model(str(base))
+    lm.tokenizer.eos_token = None
+    with pytest.raises(CausalLMError, match="has no end token"):
+        PathTokenizer(lm.tokenizer, VOCABULARY)
+
+
+class Letters:
+    """A tokenizer of letters, which ends a text with its end unless it is told not to."""
+
+    eos_token_id, pad_token_id = 1, 2
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self, text: str, *, add_special_tokens: bool = True) -> dict[str, list[int]]:
+        self.asked.append(text)
+        return {"input_ids": [*map(ord, text), *([1] if add_special_tokens else [])]}
+
+
+def letters(text: str) -> tuple[int, ...]:
+    return tuple(map(ord, text))
+
+
+def prompt_of(question: str) -> tuple[int, ...]:
+    return letters(f"Question: {question}\nTopic: Land\nRelations that lead from the topic to the answer:\n<PATH>")
+
+
+def test_what_a_language_model_reads_is_put_together_of_pieces_that_are_read_once() -> None:
+    asked = Letters()
+    text = PathTokenizer(asked, VOCABULARY)
+    assert text.prompt("x" * 1_001, "Land") == prompt_of("x" * 1_000)
+    assert text.path(("capital", "^capital", "capital")) == letters(" capital <SEP> capital backwards <SEP> capital")
+    assert asked.asked[1:] == [asked.asked[1], " capital", " capital backwards"]
+
+
+class ScriptedNetwork(nn.Module):
+    """Writes what it is told, and finds each of 200 tokens as likely."""
+
+    def __init__(self, written: list[str]) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(1))
+        rows = [[*map(ord, text), 1] for text in written]
+        self.rows = torch.tensor([row + [2] * (40 - len(row)) for row in rows])
+        self.given: dict[str, Any] = {}
+
+    def generate(self, **given: Any) -> torch.Tensor:
+        self.given = given
+        return torch.cat([given["input_ids"].repeat_interleave(2, dim=0), self.rows], dim=1)
+
+    def forward(self, input_ids: torch.Tensor, **_: object) -> SimpleNamespace:
+        return SimpleNamespace(logits=torch.zeros(*input_ids.shape, 200))
+
+
+def test_the_beams_begin_with_prompt_and_path_and_end_with_an_offered_relation(model: PathModel) -> None:
+    network = ScriptedNetwork([" currency", " capital ", " capital backwards", "nothing"])
+    written = PathModel(model.description, SimpleNamespace(tokenizer=Letters()), network)  # type: ignore[arg-type]
+    text = written.text(VOCABULARY)
+    prefixes = [
+        PathPrefix("who?", "Land", (), ("capital", "currency")),
+        PathPrefix("who else?", "Land", ("capital",), ("^capital",)),
+    ]
+    found = written.write(prefixes, text, 2)
+    each = math.log(200)
+    assert [list(scores) for scores in found] == [["currency", "capital"], ["^capital"]]
+    assert found[0]["currency"] == pytest.approx((-9 * each, -10 * each))
+    assert found[1]["^capital"] == pytest.approx((-32 * each, -33 * each))
+    first, second = prompt_of("who?"), prompt_of("who else?") + letters(" capital <SEP>")
+    begin = len(second) - len(first)
+    assert network.given["input_ids"].tolist() == [[2] * begin + list(first), list(second)]
+    assert network.given["attention_mask"].tolist() == [[0] * begin + [1] * len(first), [1] * len(second)]
+    allowed = network.given["prefix_allowed_tokens_fn"]
+    after = {
+        written: allowed(0, torch.tensor([*second, *map(ord, written)])) for written in ("", " c", " capital", "x")
+    }
+    assert after == {"": [ord(" ")], " c": [ord("a"), ord("u")], " capital": [1, ord(" ")], "x": [1]}
+    assert allowed(0, torch.tensor([*second, *letters(" capital ")])) == [1]
+    options = network.given["generation_config"]
+    assert (options.num_beams, options.num_return_sequences, options.max_new_tokens) == (2, 2, 20)
+    assert (options.do_sample, options.length_penalty, options.repetition_penalty) == (False, 0.0, 1.0)
+    assert options.eos_token_id == 1
+    network.rows = network.rows[-1:].repeat(2, 1)
+    assert written.write(prefixes[:1], text, 2) == [{}]
+
+
+def test_tokens_are_relations_in_a_direction() -> None:
+    assert len(set(VOCABULARY.texts)) == 2 * len(WORDS)
+    assert VOCABULARY.knows(("^currency",))
+    assert not VOCABULARY.knows(("capital", "treaty"))
+
+
+def test_a_question_counts_with_chains_from_its_topics_of_which_one_is_right() -> None:
+    """Chains from elsewhere, from the answer and over relations without words are none of its candidates."""
+    (asked,) = pool(1, 2).questions
+    wrong, _, right = asked.chains
+    others = (
+        PoolChain("answer", "land", ("language",), ("Land", "?")),
+        PoolChain("path", "sea", ("language",), ("Sea", "?")),
+        PoolChain("query", "land", ("treaty",), ("Land", "?")),
+    )
+    given = [replace(asked, chains=chains) for chains in ((wrong, right, *others), (wrong,), others, ())]
+    (example,) = examples_of([replace(pool(1, 2), questions=tuple(given))], VOCABULARY)
+    assert (example.paths, example.is_right) == ((wrong.steps, right.steps), (False, True))
+
+
+def test_questions_without_a_path_teach_nothing(base: Path, tmp_path: Path) -> None:
     empty = PoolFile(pool(0, 1).header, ())
     for train_on, choose_on, why in ((empty, pool(0, 3), "learn from"), (pool(0, 3), empty, "choose by")):
         with pytest.raises(NothingToLearnError, match=f"no question to {why}"):
-            train_sets(
-                KIND, CONFIG, [train_on], [choose_on], tmp_path, encode=LetterEncoder().encode, beside=VOCABULARY
-            )
+            train_sets(KIND, config(base), [train_on], [choose_on], tmp_path, beside=VOCABULARY)
 
 
-def test_tokens_have_as_many_phrases_as_a_checkpoint_reads() -> None:
-    words = {**WORDS, "capital": RelationWords("", ("capital",), RelationMeaning(("seat", "main city"), ("led from",)))}
-    assert RelationTokens.of(words, 1).texts[:2] == ("capital, seat", "capital, led from backwards")
-    assert RelationTokens.of(words).texts == VOCABULARY.texts
-    values = {
-        "dimension": 8,
-        "hidden": 8,
-        "calibration": (1.0, 0.0),
-        "config": {},
-        "train": (),
-        "dev": (),
-        "figures": {},
-    }
-    for phrases, texts in ((0, VOCABULARY.texts), (1, RelationTokens.of(words, 1).texts)):
-        description = PathDescription(**values, phrases=phrases)  # type: ignore[arg-type]
-        encoder = LetterEncoder()
-        model = PathModel(description, PathDecoder(encoder.dimension, 8), TextVectors(encoder))
-        scorer = PathDecoderScorer(words, model)
-        assert scorer._vocabulary.texts == texts
-    assert "phrases" not in PathConfig().as_json()
-    assert PathConfig(phrases=2).as_json()["phrases"] == 2
+def test_candidates_that_are_too_many_are_cut_and_right_ones_are_kept() -> None:
+    paths = (("capital",), ("currency",), ("language",))
+    given = PathExample("q", "who?", "Land", paths, (False, False, True))
+    assert limit_candidates(given, 2) == replace(given, paths=(paths[2], paths[0]), is_right=(True, False))
+    assert limit_candidates(given, 3).paths == (paths[2], paths[0], paths[1])
+
+
+def test_a_language_model_is_fetched_only_where_it_is_named_anew(
+    trained: Path, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, object]] = []
+
+    def load(model: str, **options: object) -> ModelAndTokenizer:
+        asked.append({"model": model, **options})
+        return load_language_model(model)
+
+    monkeypatch.setattr(path_training, "load_language_model", load)
+    read_path_writer(trained, device="one")
+    read_path_writer(trained, f"{base}/", device="other")
+    assert asked == [
+        {"model": str(base), "device": "one", "fetch": False},
+        {"model": f"{base}/", "device": "other", "fetch": True},
+    ]
+
+
+@pytest.mark.parametrize(("tokens", "prompt"), [([5, 6, 2], (5, 6)), ([2, 5, 6], (2, 5, 6)), ([5], (5,))])
+def test_a_prompt_ends_without_the_end_that_some_tokenizers_add(tokens: list[int], prompt: tuple[int, ...]) -> None:
+    class Tokenizer:
+        eos_token_id, pad_token_id = 2, 0
+
+        def __call__(self, _text: str, **_options: object) -> dict[str, list[int]]:
+            return {"input_ids": tokens}
+
+    assert PathTokenizer(Tokenizer(), VOCABULARY).prompt("who", "Peru") == prompt
+
+
+def test_what_chose_the_right_paths_is_part_of_what_a_training_is(base: Path) -> None:
+    refined = replace(pool(0, 3), header=replace(pool(0, 3).header, refiner="a judge"))
+    training = KIND.train(
+        config(base), inputs_of([refined], [pool(3, 6)], Encoding(LetterEncoder().encode), VOCABULARY)
+    )
+    assert training.identity == {"supervision": "refined by a judge"}
+
+
+def test_options_are_held_to_their_ranges() -> None:
+    with pytest.raises(ValueError, match="at least 1 for num_candidates, found 0"):
+        replace(PathConfig("model"), num_candidates=0)

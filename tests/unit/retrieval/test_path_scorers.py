@@ -15,23 +15,18 @@ from typing import get_type_hints
 import lodestar.engine.retrieval
 import numpy as np
 import pytest
-import torch
 from lodestar.engine.retrieval.dual_encoder import StarScorer
-from lodestar.engine.retrieval.path_decoder import GenerativePathScorer, PathDecoderScorer
+from lodestar.engine.retrieval.path_decoder import GenerativePathScorer
 from lodestar.engine.retrieval.scoring import PathQuery, PathScorer, PathScores, SimilarityScorer
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.language.lora import add_lora, load_language_model
-from lodestar.models.reg_path.config import PathDescription
-from lodestar.models.reg_path.network import PathDecoder, PathModel
-from lodestar.models.reg_path_lm.config import PlanDescription
-from lodestar.models.reg_path_lm.writing import PlanModel
+from lodestar.models.reg_path.kind import PathDescription
+from lodestar.models.reg_path.writing import PathModel
 from lodestar.models.star.scoring import StarModel, read_checkpoint
 from lodestar.models.text.encoders import SentenceEncoder
-from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training.objective import LoraOptions
 
-from tests.fakes.letter_encoder import LetterEncoder
 from tests.fakes.word_scorer import WordScorer
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
 from tests.made.tiny_checkpoint import write_tiny_checkpoint
@@ -57,28 +52,18 @@ def star() -> StarScorer:
 
 
 @cache
-def decoder() -> PathDecoderScorer:
-    torch.manual_seed(0)
-    description = PathDescription(
-        encoder="letters", dimension=26, hidden=8, calibration=(1, 0), config={}, train=(), dev=(), figures={}
-    )
-    return PathDecoderScorer(WORDS, PathModel(description, PathDecoder(26, 8), TextVectors(LetterEncoder())))
-
-
-@cache
 def writer() -> GenerativePathScorer:
     """With as many beams as there can be paths at one place, so that every one is written."""
     with TemporaryDirectory() as folder:
         base = load_language_model(str(write_tiny_causal_lm(Path(folder), num_layers=1)))
     lora = LoraOptions()
-    description = PlanDescription(
+    description = PathDescription(
         calibration=(1, 0), config={}, train=(), dev=(), figures={}, model="tiny", model_fingerprint="", lora=lora
     )
-    return GenerativePathScorer(WORDS, PlanModel(description, base, add_lora(base, lora)), 8)
+    return GenerativePathScorer(WORDS, PathModel(description, base, add_lora(base, lora)), 8)
 
 
 SCORERS: dict[str, Callable[[], PathScorer]] = {
-    "PathDecoderScorer": decoder,
     "GenerativePathScorer": writer,
     "WordScorer": WordScorer,
     "SimilarityScorer": similarity,

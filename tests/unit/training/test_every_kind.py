@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from lodestar.engine.cli.train import train_command
 from lodestar.engine.training import running, sources
 from lodestar.models.language.lora import ModelAndTokenizer, load_language_model
-from lodestar.models.reg_path_lm import training as plan_training
+from lodestar.models.reg_path import training as path_training
 from lodestar.models.training.kind import KINDS, Inputs, load_kind
 from lodestar.models.training.objective import Precision, TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
@@ -40,7 +40,7 @@ def test_the_help_of_every_kind_shows_how_it_is_trained(name: str) -> None:
     assert any(line.startswith(f"lodestar train {name} ") for line in load_kind(name).examples)
 
 
-@pytest.mark.parametrize("name", ["gril", "reg-entity", "reg-path", "reg-path-lm", "reg-triple"])
+@pytest.mark.parametrize("name", ["gril", "reg-entity", "reg-path", "reg-triple"])
 def test_a_phase_is_another_with_other_options_but_those_of_its_length(name: str, tmp_path: Path) -> None:
     kind, given = load_kind(name), lesson(name)
 
@@ -105,14 +105,14 @@ def test_every_network_is_on_the_device(name: str, tmp_path: Path, monkeypatch: 
     given = lesson(name)
     inputs = replace(inputs_of(given.train, given.dev, Encoding(LetterEncoder().encode), given.beside), device="meta")
     training = given.kind.train(given.config(FEW, tmp_path / "starts-from"), inputs)
-    if name == "reg-path-lm":
+    if name == "reg-path":
         asked: list[str] = []
 
         def load(model: str, *, device: str) -> ModelAndTokenizer:
             asked.append(device)
             return load_language_model(model)
 
-        monkeypatch.setattr(plan_training, "load_language_model", load)
+        monkeypatch.setattr(path_training, "load_language_model", load)
         training.phases[0].objective()
         assert asked == ["meta"]
         return
@@ -159,7 +159,7 @@ def test_the_settings_reach_the_training(
     monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
     monkeypatch.setattr("torch.backends.mps.is_available", lambda: True)
     arguments = ["--dataset", "t", "--dev", "d", "--out", str(tmp_path / "out"), *options]
-    if name == "reg-path-lm":
+    if name == "reg-path":
         arguments += ["--set", "model=tiny"]
     environment = {**environment, "LODESTAR_HOME": str(tmp_path), "LODESTAR_CONFIG": "/dev/null"}
     ran = CliRunner().invoke(train_command(name), arguments, env=environment, catch_exceptions=False)
@@ -177,7 +177,7 @@ def test_a_device_that_is_not_there_is_one_line(tmp_path: Path, monkeypatch: pyt
     from lodestar.engine.errors import UsageError
 
     arguments = ["--dataset", "t", "--dev", "d", "--out", str(tmp_path / "out"), "--device", "cuda"]
-    ran = CliRunner().invoke(train_command("reg-path"), arguments, env={"LODESTAR_HOME": str(tmp_path)})
+    ran = CliRunner().invoke(train_command("reg-triple"), arguments, env={"LODESTAR_HOME": str(tmp_path)})
     assert isinstance(ran.exception, UsageError)
     assert "there is no device cuda" in str(ran.exception)
     assert not (tmp_path / "out").exists()

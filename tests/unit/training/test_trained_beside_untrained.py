@@ -24,10 +24,6 @@ from lodestar.models.reg_entity.config import EntityConfig
 from lodestar.models.reg_entity.kind import KIND as REG_ENTITY
 from lodestar.models.reg_entity.network import triple_logits
 from lodestar.models.reg_entity.training import read_entity_scorer
-from lodestar.models.reg_path.config import PathConfig
-from lodestar.models.reg_path.kind import KIND as REG_PATH
-from lodestar.models.reg_path.network import RelationTokens
-from lodestar.models.reg_path.training import DecoderObjective, examples_of, read_path_decoder
 from lodestar.models.reg_triple.config import TripleConfig
 from lodestar.models.reg_triple.kind import KIND as REG_TRIPLE
 from lodestar.models.reg_triple.network import EncodedGraphs
@@ -40,7 +36,7 @@ from lodestar.models.training.kind import AnyKind
 from lodestar.models.training.objective import TrainingOptions
 
 from tests.fakes.word_encoder import WordEncoder
-from tests.made.asked_world import ASKED, ENTITIES, FAR, NAMES, PATHS, ask, mine, pool_of, subgraphs_of
+from tests.made.asked_world import ASKED, ENTITIES, FAR, NAMES, PATHS, ask, mine, subgraphs_of
 from tests.made.mined_examples import tiny_encoder
 from tests.made.trainings import train_sets
 
@@ -121,16 +117,6 @@ def test_gril_and_its_hops(tmp_path: Path) -> None:
     assert hops["accuracy"] >= 0.95 > hops["majority"] + 0.3
     _, network = read_graph_retriever(tmp_path)
     check(right_first(score_triples(network, [EncodedSubgraphs(GRAPHS, encode, CPU)])), similarity_of_triples())
-
-
-def test_reg_path(tmp_path: Path) -> None:
-    config = PathConfig(hidden=64, training=options(30, 5e-3))
-    words, encode = RelationTokens.of(WORDS), WordEncoder().encode
-    train_sets(REG_PATH, config, [pool_of(LEARN)], [pool_of(CHOOSE)], tmp_path, encode=encode, beside=words)
-    _, network = read_path_decoder(tmp_path)
-    learned, asked = examples_of([pool_of(LEARN)], words), examples_of([pool_of(TEST)], words)
-    found = DecoderObjective(network, learned, asked, words, encode, config).evaluate()
-    check(found["first_right"], similarity_of_paths())
 
 
 def test_star(tmp_path: Path) -> None:

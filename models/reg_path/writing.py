@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -17,8 +17,8 @@ from torch import Tensor, nn
 
 from ..language.causal_lm import CausalLMError
 from ..language.lora import ModelAndTokenizer
-from ..reg_path.network import RelationTokens
-from .config import PlanDescription
+from ..text.verbalise import DirectedRelation, RelationWords, verbalise_hop
+from .kind import PathDescription
 
 Tokens = tuple[int, ...]
 
@@ -27,7 +27,32 @@ PROMPT = "Question: {question}\nTopic: {topic}\nRelations that lead from the top
 SEPARATOR = " <SEP>"
 
 
-class PlanTokenizer:
+INVERSE = "^"
+
+
+@dataclass(frozen=True, slots=True)
+class RelationTokens:
+    """texts: of each token. tokens: by relation and direction; ``^`` marks an inverse step (tail to head)."""
+
+    texts: tuple[str, ...]
+    tokens: Mapping[str, int] = field(repr=False)
+
+    @classmethod
+    def of(cls, words: Mapping[str, RelationWords]) -> RelationTokens:
+        """Return the tokens of relations by name."""
+        steps = {f"{INVERSE * inverse}{name}": (name, bool(inverse)) for name in words for inverse in (0, 1)}
+        texts = []
+        for name, inverse in steps.values():
+            text = verbalise_hop((DirectedRelation(words[name], inverse),))
+            texts.append(f"{text} backwards" if inverse else text)
+        return cls(tuple(texts), {step: token for token, step in enumerate(steps)})
+
+    def knows(self, path: Sequence[str]) -> bool:
+        """Whether all relations of a path are known."""
+        return all(step in self.tokens for step in path)
+
+
+class PathTokenizer:
     """Prompts and paths as tokens. Raises `CausalLMError` for a tokenizer without an end token."""
 
     def __init__(self, tokenizer: Any, vocabulary: RelationTokens) -> None:
@@ -121,20 +146,20 @@ ScoredRelations = Mapping[str, tuple[float, float]]
 """The written relations with the log-probability of the path up to them, without END and with it."""
 
 
-class PlanModel:
+class PathModel:
     """Writes the next relation of paths. Threads take turns."""
 
-    def __init__(self, description: PlanDescription, model: ModelAndTokenizer, network: nn.Module) -> None:
+    def __init__(self, description: PathDescription, model: ModelAndTokenizer, network: nn.Module) -> None:
         self.description = description
         self._tokenizer = model.tokenizer
         self._network: Any = network
         self._turn = threading.RLock()
 
-    def text(self, vocabulary: RelationTokens) -> PlanTokenizer:
+    def text(self, vocabulary: RelationTokens) -> PathTokenizer:
         """Return the tokens of paths over these relations."""
-        return PlanTokenizer(self._tokenizer, vocabulary)
+        return PathTokenizer(self._tokenizer, vocabulary)
 
-    def write(self, prefixes: Sequence[PathPrefix], text: PlanTokenizer, num_beams: int) -> list[ScoredRelations]:
+    def write(self, prefixes: Sequence[PathPrefix], text: PathTokenizer, num_beams: int) -> list[ScoredRelations]:
         """Return, for each prefix, the `num_beams` offered relations that a beam search writes, with scores.
 
         A trie of the offered relations constrains the search: it can write no other relation, and none if none is
@@ -150,7 +175,7 @@ class PlanModel:
                     found[number] = self._score(prefixes[number], steps, text)
         return found
 
-    def _beam_search(self, prefixes: Sequence[PathPrefix], text: PlanTokenizer, num_beams: int) -> list[list[str]]:
+    def _beam_search(self, prefixes: Sequence[PathPrefix], text: PathTokenizer, num_beams: int) -> list[list[str]]:
         """Return what a constrained beam search writes."""
         from transformers import GenerationConfig
 
@@ -190,7 +215,7 @@ class PlanModel:
             for place, each in enumerate(of_tokens)
         ]
 
-    def _score(self, prefix: PathPrefix, steps: Sequence[str], text: PlanTokenizer) -> ScoredRelations:
+    def _score(self, prefix: PathPrefix, steps: Sequence[str], text: PathTokenizer) -> ScoredRelations:
         prompt = text.prompt(prefix.question, prefix.topic)
         distinct = {text.path((*prefix.path, step)): None for step in steps}
         if not distinct:
@@ -200,19 +225,19 @@ class PlanModel:
         return {step: both[text.path((*prefix.path, step))] for step in steps}
 
 
-def _beginning(prefix: PathPrefix, text: PlanTokenizer) -> Tokens:
+def _beginning(prefix: PathPrefix, text: PathTokenizer) -> Tokens:
     walked = text.path(prefix.path)
     return text.prompt(prefix.question, prefix.topic) + walked + (text.separator if walked else ())
 
 
-def _by_tokens(prefix: PathPrefix, text: PlanTokenizer) -> dict[Tokens, list[str]]:
+def _by_tokens(prefix: PathPrefix, text: PathTokenizer) -> dict[Tokens, list[str]]:
     found: dict[Tokens, list[str]] = {}
     for step in prefix.offered:
         found.setdefault(text.step(step), []).append(step)
     return found
 
 
-def _steps(rows: Sequence[Sequence[int]], of_tokens: Mapping[Tokens, list[str]], text: PlanTokenizer) -> list[str]:
+def _steps(rows: Sequence[Sequence[int]], of_tokens: Mapping[Tokens, list[str]], text: PathTokenizer) -> list[str]:
     """Return the written relations in beam order, without duplicates."""
     found: dict[str, None] = {}
     for row in rows:

@@ -1,1 +1,0 @@
-"""ReG@Path with a language model that writes relation paths."""
