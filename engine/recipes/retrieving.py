@@ -164,7 +164,7 @@ class Star(BeamSearchPart):
             if description.scorer != "cross":
                 raise UsageError(
                     f"{self.name}.guide: expected a checkpoint with a cross-attentive scorer, found {self.checkpoint} "
-                    f"with only the scorer {description.scorer}: train one with --scorer cross"
+                    f"with only the scorer {description.scorer}: train one with --set scorer=cross"
                 )
             return self._search(graph, scorer, None)
         calibration = Calibration("logit", *description.calibration)

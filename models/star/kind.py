@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..training.description import STAR
-from ..training.kind import PATHS, CheckpointOpenOptions, Inputs, ModelKind, TrainCommandOption, Training
+from ..training.kind import PATHS, CheckpointOpenOptions, Inputs, ModelKind, Training
 from .config import PAPER, StarConfig, StarDescription
 from .mined import MinedFile
 
@@ -62,14 +62,6 @@ KIND: ModelKind[StarConfig, StarDescription, MinedFile, StarModel] = ModelKind(
     about=_about,
     figures=("hits_at_1_any", "hits_at_1_expected", "f1"),
     presets={"best": StarConfig, "paper": lambda: PAPER},
-    options=(
-        TrainCommandOption(
-            "--scorer",
-            "similarity: the dual encoder alone, quicker (default: cross).",
-            "scorer",
-            choices=("cross", "similarity"),
-        ),
-    ),
     examples=(
         "lodestar train star --dataset train.jsonl.gz --dev dev.jsonl.gz --out star",
         "lodestar train star --any-graph --dataset one.jsonl.gz --dataset two.jsonl.gz --dev dev.jsonl.gz --out star",

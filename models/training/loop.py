@@ -89,13 +89,10 @@ class ShuffledObjective(Generic[NetworkT, ExampleT]):
 def process_group() -> Iterator[bool]:
     """Join the group that torchrun describes in the environment, if any; yield whether this process is its first.
 
-    On GPUs each process uses the one of its local rank. A group that Ray opened is used as it is.
+    On GPUs each process uses the one of its local rank.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) < 2:
         yield True
-        return
-    if torch.distributed.is_initialized():
-        yield is_first_process()
         return
     on_gpu = torch.cuda.is_available()
     if on_gpu:

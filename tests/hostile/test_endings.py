@@ -55,7 +55,7 @@ def test_a_limit_of_a_file_is_one_line(environment: dict[str, str], tmp_path: Pa
         "mine": ("mine", train, "--out", out),
         "export": ("export", out, "--format", "ntriples"),
         "reg-triple": ("train", "reg-triple", *sets),
-        "star": ("train", "star", "--scorer", "similarity", *sets),
+        "star": ("train", "star", "--set", "scorer=similarity", *sets),
     }
     ran = limited(environment, max_bytes, *arguments[verb])
     assert "Traceback" not in ran.stderr, ran.stderr[-1500:]

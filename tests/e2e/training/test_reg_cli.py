@@ -90,7 +90,6 @@ def test_a_language_model_learns_to_write_paths(lodestar: Lodestar, sets: dict[s
     assert ran.code == 8
     assert "cannot be loaded" in ran.err
     assert lodestar(*command, "--lora-rank", "2").code == 2
-    assert lodestar(*command, "--model", model, "--encoder", "all-MiniLM-L6-v2").code == 2
 
 
 def test_entities_are_scored(lodestar: Lodestar, sets: dict[str, str], tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def command(data: Path, out: Path) -> list[str]:
     files = ("--dataset", str(data / "train.jsonl.gz"), "--dev", str(data / "dev.jsonl"))
-    return ["train", "star", *files, "--out", str(out), "--encoder", str(data / "encoder"), *OPTIONS]
+    return ["train", "star", *files, "--out", str(out), "--set", f"encoder={data / 'encoder'}", *OPTIONS]
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +137,7 @@ def test_two_ranks_learn_what_one_process_does(
 
 
 def test_what_it_prints(undisturbed: Path, lodestar: Lodestar, data: Path, tmp_path: Path) -> None:
-    said = lodestar(*command(data, tmp_path / "star"), "--scorer", "similarity")
+    said = lodestar(*command(data, tmp_path / "star"), "--set", "scorer=similarity")
     assert said.code == 0, said.err
     printed = json.loads(said.out)
     assert printed["out"] == str(tmp_path / "star")
@@ -180,7 +180,7 @@ def test_two_trainings_in_one_folder_are_refused(data: Path, lodestar: Lodestar,
 def test_a_finished_checkpoint_is_not_replaced_by_another(data: Path, undisturbed: Path, lodestar: Lodestar) -> None:
     before = contents(undisturbed)
     other = ("--dataset", str(data / "dev.jsonl"), "--dev", str(data / "train.jsonl.gz"), "--out", str(undisturbed))
-    said = lodestar("train", "star", *other, "--encoder", str(data / "encoder"), *OPTIONS)
+    said = lodestar("train", "star", *other, "--set", f"encoder={data / 'encoder'}", *OPTIONS)
     assert said.code == UsageError.exit_code
     assert "star.json is the checkpoint of another training (train, dev differ): name another --out" in one_line(
         said.err

@@ -32,7 +32,7 @@ def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Train:
             return SimpleNamespace(figures={}, seconds={})
 
         monkeypatch.setattr(running, "train_kind", take)
-        files = ["--dataset", str(train), "--dev", str(dev), "--out", str(tmp_path / "out"), "--device", "cpu"]
+        files = ["--dataset", str(train), "--dev", str(dev), "--out", str(tmp_path / "out")]
         ran = CliRunner().invoke(main, ["train", kind, *files, *options])
         if ran.exception:
             raise ran.exception

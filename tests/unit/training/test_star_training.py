@@ -450,17 +450,6 @@ def test_a_group_is_joined_where_torchrun_began_several_processes(
     assert done == ([True] if size != "2" else [3, "nccl", False, "left"] if on_gpu else ["gloo", True, "left"])
 
 
-def test_a_group_that_was_opened_before_is_used_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.setattr("torch.distributed.is_initialized", lambda: True)
-    monkeypatch.setattr("torch.distributed.init_process_group", lambda *_: pytest.fail("it was opened before"))
-    monkeypatch.setattr("torch.distributed.destroy_process_group", lambda: pytest.fail("others use it"))
-    for rank in ("0", "1"):
-        monkeypatch.setenv("RANK", rank)
-        with process_group() as is_first:
-            assert is_first is (rank == "0")
-
-
 def state(**changes: object) -> TrainingState:
     plain = TrainingState(
         1, 2, {"w": torch.ones(2)}, {"0/step": torch.tensor(3.0)}, {}, {}, [{"selection_metric": 0.5}], 9.5, {}
