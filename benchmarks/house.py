@@ -154,7 +154,7 @@ def figures() -> dict[str, int]:
         "dependencies of the core": len(project["dependencies"]),
         "imports of ask": imports_of("ask"),
         "imports of load": imports_of("load"),
-        "imports of train star": imports_of("train", "models.star.kind"),
+        "imports of train star": imports_of("train", "models.star.config"),
     }
 
 

@@ -22,14 +22,13 @@ from typing import Any
 
 import torch
 from lodestar.models.star.backbone import open_pretrained
+from lodestar.models.star.batches import CachedTokenizer
 from lodestar.models.star.config import PoolTrainingOptions
-from lodestar.models.star.cross_training import CrossCandidateScorer, PoolObjective
 from lodestar.models.star.examples import ExampleSet, Floats, examples_of
 from lodestar.models.star.mined import read_mined_file
-from lodestar.models.star.mixing import mix_shortlist_scores
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
+from lodestar.models.star.objectives import CrossCandidateScorer, PoolObjective, mix_shortlist_scores
 from lodestar.models.star.scoring import read_checkpoint
-from lodestar.models.star.texts import CachedTokenizer
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.loop import train
@@ -51,10 +50,8 @@ class Variant:
     options: PoolTrainingOptions
 
 
-PLAIN = PoolTrainingOptions(
-    positives="single", negatives="walks", num_positives=1, rescore=False, path_weights=False, shortlist=16
-)
-MINED = replace(PLAIN, positives="hard", negatives="hard", num_positives=2, rescore=True)
+PLAIN = PoolTrainingOptions(positives="single", negatives="walks", num_positives=1, path_weights=False, shortlist=16)
+MINED = replace(PLAIN, positives="hard", negatives="hard", num_positives=2)
 
 VARIANTS = (
     Variant("similarity", False, PLAIN),
@@ -73,7 +70,6 @@ class Examples:
 
     train: ExampleSet
     dev: ExampleSet
-    train_stop: list[Floats]
     dev_stop: list[Floats]
     known: Frequencies
     vectors: TextVectors
@@ -87,8 +83,9 @@ def read_examples(arguments: argparse.Namespace) -> Examples:
         learned = replace(learned, examples=tuple(drawn))
     checkpoint = read_checkpoint(arguments.shortlist)
     checkpoint.dual.precision = torch.bfloat16
-    stops = [stop_scores(checkpoint, examples) for examples in (learned, chosen)]
-    return Examples(learned, chosen, stops[0], stops[1], frequencies(learned), TextVectors(SentenceEncoder(ENCODER)))
+    return Examples(
+        learned, chosen, stop_scores(checkpoint, chosen), frequencies(learned), TextVectors(SentenceEncoder(ENCODER))
+    )
 
 
 def options_of(variant: Variant, arguments: argparse.Namespace) -> PoolTrainingOptions:
@@ -118,7 +115,6 @@ def errors_of(
         CachedTokenizer(backbone.tokenizer),
         [data.train],
         [data.dev],
-        [data.train_stop],
         [data.dev_stop],
         options,
         training,

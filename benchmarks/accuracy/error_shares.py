@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from lodestar.models.star.backbone import device_of
-from lodestar.models.star.batches import dual_batch
-from lodestar.models.star.cross_training import ExampleCandidates
+from lodestar.models.star.batches import CachedTokenizer, dual_batch
 from lodestar.models.star.examples import ExampleSet, Floats, QuestionExample
 from lodestar.models.star.mined import Hops
-from lodestar.models.star.texts import CachedTokenizer
+from lodestar.models.star.objectives import ExampleCandidates
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import verbalise_path
 from torch import Tensor, nn

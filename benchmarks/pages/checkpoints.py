@@ -25,8 +25,8 @@ from lodestar.engine.training.running import train_in_folder, training_config
 from lodestar.loaders.loads.loading import LoadOptions, load_embedded
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.placement import Placement
+from lodestar.models.star.config import KIND
 from lodestar.models.star.examples import RelationExampleSet
-from lodestar.models.star.kind import KIND
 from lodestar.models.star.mined import MinedFile
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lodestar.models.star.config import DualOptions
-from lodestar.models.star.dual_training import DualObjective
 from lodestar.models.star.examples import ExampleSet, Floats
+from lodestar.models.star.objectives import DualObjective
 from lodestar.models.star.scoring import Checkpoint
 from lodestar.models.training.objective import TrainingOptions
 

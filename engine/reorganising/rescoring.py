@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from ...models.similarity import lower_other_scores
-from ...models.star.mixing import blend_scores
+from ...models.star.objectives import blend_scores
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Kind, item_sort_key
 from ..linking.topics import compute_link_penalties

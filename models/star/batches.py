@@ -1,67 +1,180 @@
-"""Build batches for both of STAR's networks, distinct texts once and in parts of similar length, each of one file."""
+"""Tokenise texts once, and batch them by length with padding."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from cachetools import LRUCache
+from torch import Tensor
 
 from ..text.verbalise import Hop, verbalise_hop
-from ..training.objective import ParameterGroup, TrainingOptions, encoder_and_heads, select_trained_weights
-from .examples import Candidates, Ints, PathTable, QuestionExample
-from .networks import CrossBatch, DualBatch
-from .texts import CachedTokenizer, TextBatch
+from .config import SPECIAL_TOKENS
+from .examples import Candidates, Ints, PathLevel, PathTable, QuestionExample
+
+if TYPE_CHECKING:
+    from .backbone import TextTokenizer
+
+
+MAX_QUESTION_TOKENS = 64
+MAX_PATH_TOKENS = 96
+MAX_KEPT = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class TextBatch:
+    """Padded texts: ids, (num_texts, length), and mask, the same shape, true for tokens."""
+
+    ids: Tensor
+    mask: Tensor
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, rows: slice) -> TextBatch:
+        return TextBatch(self.ids[rows], self.mask[rows])
+
+    def to(self, device: torch.device) -> TextBatch:
+        """Return the batch on another device."""
+        return TextBatch(self.ids.to(device), self.mask.to(device))
+
+
+@dataclass(frozen=True, slots=True)
+class PairBatch:
+    """Padded sequences of question and path. is_question and is_path, (num_pairs, length) bool, mark their tokens;
+    question_at and path_at, (num_pairs,), are the places of `[QSP]` and `[PSP]`.
+    """
+
+    text: TextBatch
+    is_question: Tensor
+    is_path: Tensor
+    question_at: Tensor
+    path_at: Tensor
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    def __getitem__(self, rows: slice) -> PairBatch:
+        parts = (self.is_question, self.is_path, self.question_at, self.path_at)
+        return PairBatch(self.text[rows], *(part[rows] for part in parts))
+
+    def to(self, device: torch.device) -> PairBatch:
+        """Return the batch on another device."""
+        return PairBatch(
+            self.text.to(device),
+            *(t.to(device) for t in (self.is_question, self.is_path, self.question_at, self.path_at)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DualBatch:
+    """Questions, the distinct hops of their candidates, and which question is scored with which path.
+
+    hops: in parts of similar length. hop_rows: for each hop, in the order of `levels`' numbers, its row in the
+    concatenated parts. levels: see `PathSlice`. paths and owners, (num_pairs,): the row of the path in the concatenated
+    levels, the row of the question.
+    """
+
+    questions: TextBatch
+    hops: Sequence[TextBatch]
+    hop_rows: Tensor
+    levels: Sequence[PathLevel]
+    paths: Tensor
+    owners: Tensor
+
+    def to(self, device: torch.device) -> DualBatch:
+        """Return the batch on another device."""
+        return DualBatch(
+            self.questions.to(device),
+            [part.to(device) for part in self.hops],
+            self.hop_rows.to(device),
+            self.levels,
+            self.paths.to(device),
+            self.owners.to(device),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CrossBatch:
+    """Pairs in parts of similar length; rows, (num_pairs,), is each pair's row in the concatenated parts."""
+
+    parts: Sequence[PairBatch]
+    rows: Tensor
+
+    def to(self, device: torch.device) -> CrossBatch:
+        """Return the batch on another device."""
+        return CrossBatch([part.to(device) for part in self.parts], self.rows.to(device))
+
+
+Tokens = tuple[int, ...]
+
+
+class CachedTokenizer:
+    """A tokenizer with a cache of the ids of `MAX_KEPT` texts."""
+
+    def __init__(self, tokenizer: TextTokenizer) -> None:
+        self.tokenizer = tokenizer
+        self._kept: LRUCache[str, Tokens] = LRUCache(MAX_KEPT)
+        self._first = _id(tokenizer.cls_token_id, tokenizer.bos_token_id)
+        self._last = _id(tokenizer.sep_token_id, tokenizer.eos_token_id)
+        self._padding = _id(tokenizer.pad_token_id, 0)
+        self._unknown = _id(tokenizer.unk_token_id, self._last)
+        self._question, self._path, self._end = (
+            _id(tokenizer.convert_tokens_to_ids(token)) for token in SPECIAL_TOKENS
+        )
+
+    def tokens(self, text: str) -> Tokens:
+        """Return the ids of a text without special tokens; at least one."""
+        if text not in self._kept:
+            ids = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+            self._kept[text] = tuple(ids) or (self._unknown,)
+        return self._kept[text]
+
+    def encode_single(self, text: str) -> Tokens:
+        """Return the ids of a text as the only input of an encoder."""
+        return (self._first, *self.tokens(text)[:MAX_QUESTION_TOKENS], self._last)
+
+    def batch(self, texts: Sequence[Tokens]) -> TextBatch:
+        """Return the texts padded to the longest."""
+        length = max(map(len, texts))
+        ids = torch.full((len(texts), length), self._padding)
+        mask = torch.zeros((len(texts), length), dtype=torch.bool)
+        for row, tokens in enumerate(texts):
+            ids[row, : len(tokens)] = torch.tensor(tokens)
+            mask[row, : len(tokens)] = True
+        return TextBatch(ids, mask)
+
+    def pair(self, question: str, path: str) -> tuple[Tokens, int]:
+        """Return ``[CLS] [QSP] question [SEP] [PSP] path [END] [SEP]`` (STAR, section 4.1), and the place of `[PSP]`.
+
+        Our reading: the paper's relation END is a token of its own after the path.
+        """
+        before = (self._first, self._question, *self.tokens(question)[:MAX_QUESTION_TOKENS], self._last)
+        return (*before, self._path, *self.tokens(path)[:MAX_PATH_TOKENS], self._end, self._last), len(before)
+
+    def pairs(self, pairs: Sequence[tuple[Tokens, int]]) -> PairBatch:
+        """Return the sequences padded to the longest."""
+        text = self.batch([tokens for tokens, _ in pairs])
+        path_at = torch.tensor([at for _, at in pairs])
+        lengths = torch.tensor([len(tokens) for tokens, _ in pairs])
+        place = torch.arange(text.ids.shape[1])[None, :]
+        return PairBatch(
+            text,
+            is_question=(place > 1) & (place < path_at[:, None] - 1),
+            is_path=(place > path_at[:, None]) & (place < lengths[:, None] - 1),
+            question_at=torch.ones(len(pairs), dtype=torch.long),
+            path_at=path_at,
+        )
+
+
+def _id(*candidates: Any) -> int:
+    return int(next(candidate for candidate in candidates if candidate is not None))
+
 
 PARTS = 6
-
-Key = tuple[int, int]
-"""The number of a mined file, and of an example in it."""
-KeyT = TypeVar("KeyT")
-NetworkT = TypeVar("NetworkT", bound=nn.Module)
-
-
-class FileBatchObjective(Generic[NetworkT]):
-    """An `Objective` except for `loss` and `evaluate`; each batch comes from one mined file."""
-
-    def __init__(self, network: NetworkT, keys: Collection[Key], batch_size: int, training: TrainingOptions) -> None:
-        self.network = network
-        self.training = training
-        self.seed = training.seed
-        self._keys = keys
-        self._batch_size = batch_size
-        self.begin(0)
-
-    def groups(self) -> list[ParameterGroup]:
-        """Return the encoder's parameters and the others."""
-        return encoder_and_heads(self.network, self.training)
-
-    def get_weights(self) -> dict[str, Tensor]:
-        """Return the network's weights."""
-        return select_trained_weights(self.network)
-
-    @property
-    def steps_per_epoch(self) -> int:
-        """Batches per epoch."""
-        return len(self._batches)
-
-    def begin(self, epoch: int) -> None:
-        """Shuffle each file's examples, and the order of the batches."""
-        self.epoch = epoch
-        chance = random.Random(f"{self.seed}/{epoch}")  # noqa: S311 - an order, no secret
-        self._batches = batches_of_files(self._keys, self._batch_size, chance)
-
-    def state(self) -> dict[str, Tensor]:
-        """Return nothing: the batches of an epoch depend only on its number."""
-        return {}
-
-    def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
-        """Shuffle as `begin` did."""
-        del state
-        FileBatchObjective.begin(self, epoch)
 
 
 def split_batches(texts: CachedTokenizer, many: Sequence[str], parts: int = PARTS) -> tuple[list[TextBatch], Ints]:
@@ -76,29 +189,6 @@ def cross_batch(texts: CachedTokenizer, pairs: Sequence[tuple[str, str]], part_s
     sequences = [texts.pair(question, path) for question, path in pairs]
     chunks, rows = _by_length([len(tokens) for tokens, _ in sequences], -(-len(pairs) // part_size))
     return CrossBatch([texts.pairs([sequences[i] for i in chunk]) for chunk in chunks], torch.from_numpy(rows))
-
-
-def part_of(batch: Sequence[KeyT], shard: tuple[int, int]) -> tuple[Sequence[KeyT], float]:
-    """Return a rank's part of a batch, never empty, and the weight of its mean loss.
-
-    shard: (rank, number of ranks). The mean of all ranks' weighted losses is the mean loss of the batch.
-    """
-    rank, num_ranks = shard
-    part = batch[rank::num_ranks]
-    return part or batch[:1], len(part) * num_ranks / len(batch)
-
-
-def batches_of_files(keys: Iterable[Key], size: int, chance: random.Random) -> list[list[Key]]:
-    """Return (file, example) in batches of one file each; each file's examples are shuffled, and so are the batches."""
-    rows_of: dict[int, list[Key]] = {}
-    for key in keys:
-        rows_of.setdefault(key[0], []).append(key)
-    batches = []
-    for rows in rows_of.values():
-        chance.shuffle(rows)
-        batches += [rows[at : at + size] for at in range(0, len(rows), size)]
-    chance.shuffle(batches)
-    return batches
 
 
 def path_words(mention: str, hops: Sequence[Hop]) -> str:

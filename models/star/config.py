@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from ..ranges import Count, Positive, Range, Ranged, Share, Weight, check_ranges
 from ..training.description import STAR, ModelDescription
+from ..training.kind import PATHS, CheckpointOpenOptions, Inputs, ModelKind, Training
 from ..training.objective import TrainingOptions
+from .mined import MinedFile
+
+if TYPE_CHECKING:
+    from .scoring import StarModel
+
 
 Scorer = Literal["cross", "similarity"]
-Positives = Literal["f1", "hard", "single"]
-Negatives = Literal["reach", "hard", "walks"]
+Positives = Literal["hard", "single"]
+"""hard: those of hard path mining (STAR, section 4.1). single: one shortest path (without hard path mining)."""
+Negatives = Literal["hard", "walks"]
+"""hard: those of hard path mining, in random order. walks: random paths in the graph (without hard path mining)."""
+Targets = Literal["f1", "hard"]
+"""f1: every path to a right answer, weighted by the F1 of its ends (ours). hard: the positives of hard path mining."""
 
 QUESTION = "[QSP]"
 PATH = "[PSP]"
@@ -29,7 +40,7 @@ class DualOptions(Ranged):
     """
 
     batch_size: Positive = 48
-    positives: Positives = "f1"
+    positives: Targets = "f1"
     any_weight: Weight = 0.1
     extend_weight: Weight = 0.3
     pair_batch: Count = 32
@@ -43,16 +54,14 @@ class PoolTrainingOptions(Ranged):
     The numbers were chosen on dev questions of FB15k-237 (decisions 11 and 13).
 
     pool_size: negatives per question. num_negatives: the hardest of them by the network's own scores, chosen anew each
-    epoch, which are trained on. num_positives: the paths with the largest shares. w_min, w_max: the range of path
-    weights. temperature: τ of the contrastive loss. shortlist: paths per question that the network reads on dev and in
-    a search.
+    epoch (of random walks the first), which are trained on. num_positives: the first mined positives. w_min, w_max:
+    the range of path weights. temperature: τ of the contrastive loss. shortlist: paths per question that the network
+    reads on dev and in a search.
     """
 
     batch_size: Positive = 8
-    loss: Literal["listwise", "contrastive"] = "contrastive"
     positives: Positives = "hard"
     negatives: Negatives = "hard"
-    any_weight: Weight = 0.1
     path_weights: bool = True
     w_min: Weight = 0.5
     w_max: float = 1.5
@@ -60,7 +69,6 @@ class PoolTrainingOptions(Ranged):
     num_positives: Positive = 2
     num_negatives: Positive = 6
     pool_size: int = 18
-    rescore: bool = True
     shortlist: Positive = 8
 
     def __post_init__(self) -> None:
@@ -112,3 +120,60 @@ class StarDescription(ModelDescription):
     def __post_init__(self) -> None:
         if self.mix and self.scorer != "cross":
             raise ValueError(f"mix: expected 0 for the scorer {self.scorer}, found {self.mix:g}")
+
+
+def _train(config: StarConfig, inputs: Inputs[MinedFile]) -> Training:
+    from .training import star_training
+
+    return star_training(config, inputs)
+
+
+def _open(folder: Path, opening: CheckpointOpenOptions) -> StarModel:
+    from .scoring import StarModel, read_checkpoint
+
+    return StarModel(read_checkpoint(folder, opening.device, opening.dtype))
+
+
+def _about(description: StarDescription) -> tuple[str, str]:
+    return (
+        "Scores relation paths of a knowledge graph against a question, after STAR (cross-attentive path scoring with "
+        f"hard path mining). Scorer: `{description.scorer}`; encoder: `{description.encoder}`; weight of the cross-"
+        f"attentive scorer beside the dual encoder: {description.mix:g}, over the best {description.shortlist} paths.",
+        f"{_use(description)} The figures below are of the first path, over the dev questions that have a path to an "
+        "answer, which selected the weight as well.",
+    )
+
+
+def _use(description: StarDescription) -> str:
+    """Return which graphs the checkpoint is for, and what its figures do not cover."""
+    use = "Use it with `lodestar ask --checkpoint FOLDER`, "
+    if not description.any_graph:
+        return f"{use}on the graph it was trained on."
+    number = len(description.graphs)
+    graphs = "one graph" if number == 1 else f"{number} graphs"
+    return (
+        f"{use}on any graph: it reads the words of relations, not their numbers. It was trained on "
+        f"{graphs}; how good it is on a graph that it has never seen, and how far its probabilities hold there, no "
+        "figure below says: measure it on questions about that graph (`lodestar eval`)."
+    )
+
+
+KIND: ModelKind[StarConfig, StarDescription, MinedFile, StarModel] = ModelKind(
+    name=STAR,
+    title="STAR path scorer",
+    summary="Train STAR's path scorer, and the dual encoder that shortlists for it.",
+    learns_from=PATHS,
+    config=StarConfig,
+    description=StarDescription,
+    train=_train,
+    open=_open,
+    about=_about,
+    figures=("hits_at_1_any", "hits_at_1_expected", "f1"),
+    presets={"best": StarConfig, "paper": lambda: PAPER},
+    examples=(
+        "lodestar train star --dataset train.jsonl.gz --dev dev.jsonl.gz --out star",
+        "lodestar train star --any-graph --dataset one.jsonl.gz --dataset two.jsonl.gz --dev dev.jsonl.gz --out star",
+        "lodestar train star --dataset mined.jsonl.gz --dev mined-dev.jsonl.gz --out star --preset paper --seed 1",
+        "torchrun --nproc-per-node 4 -m lodestar train star --dataset … --dev … --out star",
+    ),
+)

@@ -19,39 +19,11 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from .backbone import Backbone, attend, hidden_states
+from .batches import CrossBatch, DualBatch, PairBatch, TextBatch
 from .examples import PathLevel
-from .texts import PairBatch, TextBatch
 
 INITIAL_SCALE = 20.0
 INITIAL_HOP_COST = -3.0
-
-
-@dataclass(frozen=True, slots=True)
-class DualBatch:
-    """Questions, the distinct hops of their candidates, and which question is scored with which path.
-
-    hops: in parts of similar length. hop_rows: for each hop, in the order of `levels`' numbers, its row in the
-    concatenated parts. levels: see `PathSlice`. paths and owners, (num_pairs,): the row of the path in the concatenated
-    levels, the row of the question.
-    """
-
-    questions: TextBatch
-    hops: Sequence[TextBatch]
-    hop_rows: Tensor
-    levels: Sequence[PathLevel]
-    paths: Tensor
-    owners: Tensor
-
-    def to(self, device: torch.device) -> DualBatch:
-        """Return the batch on another device."""
-        return DualBatch(
-            self.questions.to(device),
-            [part.to(device) for part in self.hops],
-            self.hop_rows.to(device),
-            self.levels,
-            self.paths.to(device),
-            self.owners.to(device),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,18 +109,6 @@ class SpecialTokenAttention:
     path: Tensor
 
 
-@dataclass(frozen=True, slots=True)
-class CrossBatch:
-    """Pairs in parts of similar length; rows, (num_pairs,), is each pair's row in the concatenated parts."""
-
-    parts: Sequence[PairBatch]
-    rows: Tensor
-
-    def to(self, device: torch.device) -> CrossBatch:
-        """Return the batch on another device."""
-        return CrossBatch([part.to(device) for part in self.parts], self.rows.to(device))
-
-
 class CrossAttentiveScorer(nn.Module):
     """Scores a question with a path:
 
@@ -192,25 +152,20 @@ class CrossAttentiveScorer(nn.Module):
         return logits, SpecialTokenAttention(question_weights, path_weights)
 
 
-def path_weighted_contrastive_loss(
-    scores: Tensor, is_positive: Tensor, weights: Tensor, temperature: float, shares: Tensor | None = None
-) -> Tensor:
+def path_weighted_contrastive_loss(scores: Tensor, is_positive: Tensor, weights: Tensor, temperature: float) -> Tensor:
     """Return STAR's loss (section 4.2); our reading, as the text has no formula.
 
         L = Σ_(p+) w(p+) · −log( e^{s(p+)/τ} / ( e^{s(p+)/τ} + Σ_(p−) w(p−) · e^{s(p−)/τ} ) )
 
     scores: s, (num_paths,). is_positive: (num_paths,) bool. weights: w, (num_paths,), all 1 without path weights.
-    temperature: τ. shares: each positive's further weight, (num_paths,), summing to 1 over the positives; None for
-    equal shares. Returns a scalar, 0 without a positive. Deviations: the sum over the positives is their mean (or
-    weighted by `shares`), so that a question with many paths counts as much as one with a single path.
+    temperature: τ. Returns a scalar, 0 without a positive. Deviations: the sum over the positives is their mean, so
+    that a question with many paths counts as much as one with a single path.
     """
     logits = scores / temperature
     log_weights = weights.clamp(min=torch.finfo(weights.dtype).tiny).log()  # weight 0 has gradient 0
     negatives = torch.logsumexp((logits + log_weights).masked_fill(is_positive, float("-inf")), dim=0)
     each = torch.logaddexp(logits, negatives) - logits
-    if shares is None:
-        shares = is_positive.to(scores.dtype) / is_positive.sum().clamp(min=1)
-    return (each * weights * shares)[is_positive].sum()
+    return (each * weights)[is_positive].sum() / is_positive.sum().clamp(min=1)
 
 
 def listwise_loss(scores: Tensor, shares: Tensor) -> Tensor:

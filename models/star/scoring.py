@@ -20,11 +20,10 @@ from ..splitting import BatchSplitter
 from ..text.verbalise import Hop, verbalise_hop
 from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
 from .backbone import Backbone, device_of, open_stored_backbone, write_backbone_description
-from .batches import cross_batch, path_words, split_batches
+from .batches import CachedTokenizer, PairBatch, TextBatch, cross_batch, path_words, split_batches
 from .config import StarDescription
 from .examples import Floats
 from .networks import CrossAttentiveScorer, DualEncoder
-from .texts import CachedTokenizer, PairBatch, TextBatch
 
 
 @dataclass(frozen=True, slots=True)

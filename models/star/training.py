@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,13 @@ from ..training.kind import Inputs, Outcome, Phase, Training
 from ..training.loop import TrainingResult
 from ..training.trainer import fit_calibration
 from .backbone import open_pretrained
+from .batches import CachedTokenizer
 from .config import StarConfig
-from .cross_training import CrossCandidateScorer, PoolObjective
-from .dual_training import DualObjective
-from .examples import ExampleSet, Floats, QuestionExample, RelationExampleSet, examples_of, mark_remaining_paths
+from .examples import Floats, QuestionExample, RelationExampleSet, examples_of, mark_remaining_paths
 from .mined import MinedFile
-from .mixing import mix_shortlist_scores
 from .networks import CrossAttentiveScorer, DualEncoder
+from .objectives import CrossCandidateScorer, DualObjective, PoolObjective, mix_shortlist_scores
 from .scoring import Network
-from .texts import CachedTokenizer
 
 UNANSWERABLE = 0.2
 """The weight of the questions taken as unanswerable (docs/decisions/0021-some-questions-have-no-answer.md)."""
@@ -106,8 +104,7 @@ class _Star:
             CachedTokenizer(backbone.tokenizer),
             self._train,
             self._dev,
-            self._stops(self._train),
-            self._stops(self._dev),
+            [[stop for _, stop in self._dual.iterate_stop_scores(examples)] for examples in self._dev],
             config.cross,
             config.cross_training,
             mix=config.mix,
@@ -141,6 +138,3 @@ class _Star:
         weights = [(1 - UNANSWERABLE) / len(answerable)] * len(answerable)
         weights += [UNANSWERABLE / len(bare)] * len(bare)
         return fit_calibration([*answerable, *bare], weights)
-
-    def _stops(self, sets: Sequence[ExampleSet]) -> list[list[Floats]]:
-        return [[stop for _, stop in self._dual.iterate_stop_scores(examples)] for examples in sets]

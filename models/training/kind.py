@@ -202,7 +202,7 @@ AnyKind = ModelKind[Any, Any, Any, Any]
 
 KINDS = {
     "star": (
-        "lodestar.models.star.kind:KIND",
+        "lodestar.models.star.config:KIND",
         "Train STAR's path scorer: a dual encoder and a cross-attentive scorer.",
     ),
     "reg-triple": (

@@ -13,7 +13,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from lodestar.models.mined import MinedFileError
-from lodestar.models.star.batches import part_of
 from lodestar.models.star.examples import ROOT, PathTable
 from lodestar.models.star.mined import (
     AnswerPath,
@@ -27,8 +26,8 @@ from lodestar.models.star.mined import (
     read_mined_file,
     write_mined_file,
 )
-from lodestar.models.star.mixing import mix_shortlist_scores, path_weights
 from lodestar.models.star.networks import listwise_loss, path_weighted_contrastive_loss
+from lodestar.models.star.objectives import mix_shortlist_scores, part_of, path_weights
 from lodestar.models.text.verbalise import RelationWords
 
 from tests.conftest import examples

@@ -11,9 +11,8 @@ import pytest
 from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
-from lodestar.models.star.config import DualOptions, StarConfig
+from lodestar.models.star.config import KIND, DualOptions, StarConfig
 from lodestar.models.star.examples import mark_remaining_paths, relations_of
-from lodestar.models.star.kind import KIND
 from lodestar.models.star.mined import words_of
 from lodestar.models.star.scoring import StarModel, read_checkpoint
 from lodestar.models.training.objective import TrainingOptions

@@ -16,9 +16,8 @@ from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
 from lodestar.models.mined import MinedFileError
-from lodestar.models.star.config import StarDescription
+from lodestar.models.star.config import KIND, StarDescription
 from lodestar.models.star.examples import examples_of
-from lodestar.models.star.kind import KIND
 from lodestar.models.star.mined import MinedFile, is_mined, read_mined_file, write_mined_file
 from lodestar.models.star.networks import DualEncoder
 from lodestar.models.star.scoring import Network, read_checkpoint

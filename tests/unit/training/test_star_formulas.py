@@ -11,20 +11,22 @@ import pytest
 import torch
 from lodestar.models.similarity import GAP
 from lodestar.models.star.backbone import attend
-from lodestar.models.star.batches import batches_of_files, cross_batch, part_of, split_batches
-from lodestar.models.star.cross_training import pool_of
-from lodestar.models.star.dual_training import iterate_continuations
+from lodestar.models.star.batches import CachedTokenizer, cross_batch, split_batches
+from lodestar.models.star.config import PoolTrainingOptions
 from lodestar.models.star.examples import ROOT, Candidates, PathTable
-from lodestar.models.star.mixing import (
+from lodestar.models.star.networks import listwise_loss, path_weighted_contrastive_loss
+from lodestar.models.star.objectives import (
     MIXES,
+    batches_of_files,
     best_mix,
     compute_target_shares,
     first_path_figures,
+    iterate_continuations,
     mix_shortlist_scores,
+    part_of,
     path_weights,
+    pool_of,
 )
-from lodestar.models.star.networks import listwise_loss, path_weighted_contrastive_loss
-from lodestar.models.star.texts import CachedTokenizer
 from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training.trainer import PENALTY, fit_calibration
 from torch import nn
@@ -81,9 +83,6 @@ def test_path_weighted_contrastive() -> None:
     second = -math.log(1 / (1 + negatives))
     loss = path_weighted_contrastive_loss(scores, is_positive, weights, 0.5)
     assert float(loss) == pytest.approx((2 * first + 0.5 * second) / 2)
-    shares = torch.tensor([0.9, 0.1, 0.0, 0.0])
-    loss = path_weighted_contrastive_loss(scores, is_positive, weights, 0.5, shares)
-    assert float(loss) == pytest.approx(0.9 * 2 * first + 0.1 * 0.5 * second)
     alone = path_weighted_contrastive_loss(scores, torch.arange(4) == 0, weights, 0.5)
     assert float(alone) == pytest.approx(2 * -math.log(math.exp(2) / (math.exp(2) + negatives + 0.5)))
 
@@ -190,9 +189,6 @@ def test_shares_by_the_way_positives_are_chosen() -> None:
     assert by_f1[[0, 7]].tolist() == pytest.approx([1.1 / (1.1 + 1 / 3 + 0.1), (1 / 3 + 0.1) / (1.1 + 1 / 3 + 0.1)])
     assert np.flatnonzero(by_f1).tolist() == [0, 7]
     assert compute_target_shares(asked, "hard", 0.1).tolist() == [1.0] + [0.0] * 8
-    assert compute_target_shares(asked, "single", 0.1).tolist() == [1.0] + [0.0] * 8
-    assert compute_target_shares(replace(asked, first_shortest=7), "single", 0.1).tolist() == [0.0] * 7 + [1.0, 0.0]
-    assert not compute_target_shares(replace(asked, first_shortest=-1), "single", 0.1).any()
     assert not compute_target_shares(replace(asked, positive=np.zeros(9, dtype=np.bool_)), "hard", 0.1).any()
 
 
@@ -262,40 +258,21 @@ def probability(score: float, slope: float, intercept: float) -> float:
     return 1.0 / (1.0 + math.exp(-(slope * score + intercept)))
 
 
-def test_the_pool_has_the_best_positives_and_never_a_path_to_an_answer_as_negative() -> None:
+def test_the_pool_has_the_mined_positives_and_never_a_path_to_an_answer_as_negative() -> None:
     asked = example()
-    shares = compute_target_shares(asked, "f1", 0.1)
-    stop = -np.arange(9, dtype=np.float32)  # the dual encoder ranks them as they stand
-    kwargs = {"num_positives": 4, "num_negatives": 3}
-    reach = pool_of(asked, shares, "reach", stop, chance=random.Random(1), **kwargs)
-    assert reach.positives.paths.tolist() == asked.reachable.paths[[0, 7]].tolist()
-    assert reach.shares.tolist() == pytest.approx(shares[[0, 7]].tolist())
-    assert reach.negatives.paths.tolist() == asked.reachable.paths[[1, 2, 3]].tolist()
-    walks = pool_of(asked, shares, "walks", stop, chance=random.Random(1), **kwargs)
-    assert len(set(walks.negatives.paths.tolist()) - set(asked.reachable.paths[[0, 7]].tolist())) == 3
-    seeds = [random.Random(seed) for seed in range(30)]
-    pools = [pool_of(asked, shares, "hard", stop, chance=c, num_positives=1, num_negatives=2) for c in seeds]
+    hard = PoolTrainingOptions(num_positives=1, num_negatives=1, pool_size=2)
+    pools = [pool_of(asked, hard, random.Random(seed)) for seed in range(30)]
     drawn = [set(pool.negatives.paths.tolist()) for pool in pools]
     assert {len(each) for each in drawn} == {2}
     assert set.union(*drawn) == set(asked.negatives.paths.tolist())  # whatever kind comes first in the file
-    assert (pools[0].positives.paths.tolist(), pools[0].shares.tolist()) == ([asked.reachable.paths[0]], [1.0])
+    assert pools[0].positives.paths.tolist() == asked.reachable.paths[np.flatnonzero(asked.positive)[:1]].tolist()
     without = replace(asked, negatives=asked.negatives.at(np.zeros(0, dtype=np.int64)))
-    assert len(pool_of(without, shares, "hard", stop, chance=random.Random(1), **kwargs).negatives) == 0
-
-
-def test_a_pool_takes_the_first_of_paths_that_are_alike() -> None:
-    """Of 40 paths each other leads to an answer, all as well, and the dual encoder scores all alike."""
-    asked = example()
-    numbers = np.arange(40)
-    many = Candidates(numbers, np.zeros(40, dtype=np.int64))
-    f1 = (numbers % 2).astype(np.float32)
-    asked = replace(asked, reachable=many, f1=f1, positive=f1 > 0)
-    pool = pool_of(
-        asked, f1 / np.float32(20), "reach", np.zeros(40, dtype=np.float32), num_positives=3, num_negatives=4,
-        chance=random.Random(1),
-    )  # fmt: skip
-    assert pool.positives.paths.tolist() == [1, 3, 5]
-    assert pool.negatives.paths.tolist() == [0, 2, 4, 6]
+    assert len(pool_of(without, hard, random.Random(1)).negatives) == 0
+    plain = replace(hard, positives="single", negatives="walks", pool_size=3)
+    walks = pool_of(asked, plain, random.Random(1))
+    assert len(set(walks.negatives.paths.tolist()) - set(asked.reachable.paths[asked.is_right].tolist())) == 3
+    assert walks.positives.paths.tolist() == [asked.reachable.paths[asked.first_shortest]]
+    assert len(pool_of(replace(asked, first_shortest=-1), plain, random.Random(1)).positives) == 0
 
 
 def table() -> PathTable:

@@ -8,14 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from lodestar.models.star.batches import dual_batch
+from lodestar.models.star.batches import CachedTokenizer, dual_batch
 from lodestar.models.star.config import DualOptions, PoolTrainingOptions
-from lodestar.models.star.cross_training import CrossCandidateScorer, PoolObjective
-from lodestar.models.star.dual_training import DualObjective, iterate_continuations
 from lodestar.models.star.examples import ExampleSet, QuestionExample, RelationExample, RelationExampleSet
-from lodestar.models.star.mixing import compute_target_shares
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
-from lodestar.models.star.texts import CachedTokenizer
+from lodestar.models.star.objectives import (
+    CrossCandidateScorer,
+    DualObjective,
+    PoolObjective,
+    compute_target_shares,
+    iterate_continuations,
+)
 from lodestar.models.text.verbalise import DirectedRelation, RelationWords, verbalise_hop
 from lodestar.models.training.objective import TrainingOptions
 
@@ -118,9 +121,7 @@ def test_the_weights_of_paths_reach_the_contrastive_loss() -> None:
     network = CrossAttentiveScorer(tiny_backbone()).eval()
     learned(network)
     texts = CachedTokenizer(tiny_backbone().tokenizer)
-    objective = PoolObjective(
-        network, CrossCandidateScorer(), texts, train, train, stop, stop, options, TrainingOptions()
-    )
+    objective = PoolObjective(network, CrossCandidateScorer(), texts, train, train, stop, options, TrainingOptions())
     right = [example.reachable.at(np.flatnonzero(example.positive)[:1]) for example in asked]
     weight_of = []
     for classes in ([each.paths.tolist() for each in right], [each.negatives.paths.tolist() for each in asked]):
@@ -151,15 +152,13 @@ def test_a_question_without_a_path_to_an_answer_is_not_trained_on() -> None:
     texts, examples = CachedTokenizer(backbone.tokenizer), example_set(0, 1)
     first, second = examples.examples
     lost = replace(first, f1=np.zeros_like(first.f1), positive=np.zeros_like(first.positive))
-    pools = PoolTrainingOptions(loss="listwise", positives="f1", negatives="reach", path_weights=False)
+    pools = PoolTrainingOptions(path_weights=False)
     losses: list[list[float]] = [[], []]
     for questions in ((lost, second), (second,)):
         train = [replace(examples, examples=questions)]
         stop = [[np.zeros(len(each.reachable), dtype=np.float32) for each in questions]]
         dual = DualObjective(networks[0], texts, train, [], DualOptions(), TrainingOptions())
-        cross = PoolObjective(
-            networks[1], CrossCandidateScorer(), texts, train, train, stop, stop, pools, TrainingOptions()
-        )
+        cross = PoolObjective(networks[1], CrossCandidateScorer(), texts, train, train, stop, pools, TrainingOptions())
         with torch.no_grad():
             losses[0].append(loss_of(dual).item())
             losses[1].append(cross.loss(cross.network, 0, (0, 1)).item())

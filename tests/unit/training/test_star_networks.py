@@ -33,15 +33,13 @@ from lodestar.models.star.backbone import (
     plain_tokenizer,
     write_backbone_description,
 )
-from lodestar.models.star.batches import cross_batch, dual_batch
+from lodestar.models.star.batches import CachedTokenizer, TextBatch, cross_batch, dual_batch
 from lodestar.models.star.config import END, PATH, QUESTION, DualOptions, PoolTrainingOptions
-from lodestar.models.star.cross_training import CrossCandidateScorer, ExampleCandidates, PoolObjective
-from lodestar.models.star.dual_training import DualObjective
 from lodestar.models.star.examples import ExampleSet, RelationExample, RelationExampleSet, examples_of
 from lodestar.models.star.mined import AnswerPath, MinedFile
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
+from lodestar.models.star.objectives import CrossCandidateScorer, DualObjective, ExampleCandidates, PoolObjective
 from lodestar.models.star.scoring import Checkpoint, HopSequence, StarModel, read_checkpoint
-from lodestar.models.star.texts import CachedTokenizer, TextBatch
 from lodestar.models.text.encoders import EncoderUnavailableError
 from lodestar.models.text.verbalise import DirectedRelation, RelationWords
 from lodestar.models.training.objective import Objective, TrainingOptions
@@ -502,26 +500,22 @@ def pool_objective(options: PoolTrainingOptions, *, dual: bool = False) -> PoolO
         train,
         train,
         stop,
-        stop,
         options,
         TrainingOptions(),
     )
 
 
-BY_F1 = PoolTrainingOptions(batch_size=3, loss="listwise", positives="f1", negatives="reach", path_weights=False)
 AS_IN_THE_PAPER = PoolTrainingOptions(batch_size=3, temperature=1.0)
 
 OBJECTIVES: dict[str, Callable[[], DualObjective | PoolObjective]] = {
     "dual": dual_objective,
-    "cross": lambda: pool_objective(BY_F1),
-    "cross, as in the paper": lambda: pool_objective(AS_IN_THE_PAPER),
+    "cross": lambda: pool_objective(AS_IN_THE_PAPER),
     "cross, each path alike": lambda: pool_objective(replace(AS_IN_THE_PAPER, path_weights=False)),
     "dual, from pools": lambda: pool_objective(AS_IN_THE_PAPER, dual=True),
 }
 
 
 NOT_LEARNED = {
-    "cross": ("feed_forward.4.bias",),  # a softmax over the candidates is the same whatever is added to all
     "dual, from pools": ("promise",),  # pools have whole paths only
 }
 
@@ -596,10 +590,8 @@ def test_of_paths_with_equal_scores_the_first_are_read() -> None:
     sets = [examples_of(MinedFile(mining, (replace(asked, reach=({each: {} for each in relations},)),), "3" * 64))]
     network, texts = CrossAttentiveScorer(tiny_backbone()), CachedTokenizer(tiny_backbone().tokenizer)
     stop = [[np.arange(40) % 2 * np.float32(1)]]
-    options = replace(BY_F1, shortlist=5)
-    objective = PoolObjective(
-        network, CrossCandidateScorer(), texts, sets, sets, stop, stop, options, TrainingOptions()
-    )
+    options = replace(AS_IN_THE_PAPER, shortlist=5)
+    objective = PoolObjective(network, CrossCandidateScorer(), texts, sets, sets, stop, options, TrainingOptions())
     ((_, _, scores, rows),) = objective.iterate_shortlist_scores()
     assert (rows.tolist(), len(scores)) == ([1, 3, 5, 7, 9], 5)
 
@@ -622,7 +614,7 @@ class ScriptedReader:
 def test_figures_are_of_the_mix_that_is_given_and_of_the_network_alone() -> None:
     """The dual encoder says 7 of the right path, 3 of one with F1 ⅓ and precision ¼, and 0 of others; of these two the
     network says 1 and 2: half of both is 4 and 2.5."""
-    objective = pool_objective(replace(BY_F1, shortlist=2))
+    objective = pool_objective(replace(AS_IN_THE_PAPER, shortlist=2))
     objective.reader = ScriptedReader()
     (examples,) = objective.dev
     for example, stop in zip(examples.examples, objective.dev_stop[0], strict=True):
@@ -642,7 +634,7 @@ def test_figures_are_of_the_mix_that_is_given_and_of_the_network_alone() -> None
 
 
 def test_the_hardest_negatives_are_taken_anew_each_epoch_and_come_back_with_the_state() -> None:
-    options = replace(BY_F1, num_negatives=2, num_positives=1)
+    options = replace(AS_IN_THE_PAPER, num_negatives=2, num_positives=1)
     objective = pool_objective(options)
     objective.begin(0)
     assert objective.state() == {}
@@ -650,8 +642,7 @@ def test_the_hardest_negatives_are_taken_anew_each_epoch_and_come_back_with_the_
     state = objective.state()
     for (_, at), rows in zip(state["keys"].tolist(), state["rows"].tolist(), strict=True):
         asked = objective.train[0].examples[at]
-        wrong = [row for row in range(9) if not asked.is_right[row]]
-        (scores,) = objective.score(objective.train[0], [(asked, asked.reachable.at(np.array(wrong)))])
+        (scores,) = objective.score(objective.train[0], [(asked, objective.pools[0, at].negatives)])
         assert set(rows) == set(np.argsort(-scores)[:2].tolist())
     other = pool_objective(options)
     learned(other.network)
@@ -666,28 +657,27 @@ def test_the_hardest_negatives_are_taken_anew_each_epoch_and_come_back_with_the_
 def two_files(options: PoolTrainingOptions) -> PoolObjective:
     """Of two files of unlike questions."""
     train = [example_set(0, 1), example_set(3, 5)]
-    stop = [[np.zeros(len(each.reachable), dtype=np.float32) for each in examples.examples] for examples in train]
     network = CrossAttentiveScorer(tiny_backbone())
     learned(network)
     texts = CachedTokenizer(tiny_backbone().tokenizer)
-    return PoolObjective(network, CrossCandidateScorer(), texts, train, [], stop, [], options, TrainingOptions())
+    return PoolObjective(network, CrossCandidateScorer(), texts, train, [], [], options, TrainingOptions())
 
 
 def test_the_hardest_negatives_are_of_the_questions_of_each_file() -> None:
-    objective = two_files(replace(BY_F1, num_negatives=2))
+    objective = two_files(replace(AS_IN_THE_PAPER, num_negatives=2))
     objective.begin(1)
     state = objective.state()
     assert sorted(state["keys"].tolist()) == [[0, 0], [0, 1], [1, 0], [1, 1], [1, 2], [1, 3]]
     for (number, at), rows in zip(state["keys"].tolist(), state["rows"].tolist(), strict=True):
         examples = objective.train[number]
         asked = examples.examples[at]
-        (scores,) = objective.score(examples, [(asked, asked.reachable.at(np.flatnonzero(~asked.is_right)))])
+        (scores,) = objective.score(examples, [(asked, objective.pools[number, at].negatives)])
         assert rows == np.argsort(-scores)[:2].tolist()
 
 
-@pytest.mark.parametrize("change", [{"rescore": False}, {"negatives": "hard", "num_negatives": 3}])
+@pytest.mark.parametrize("change", [{"negatives": "walks"}, {"num_negatives": 3}])
 def test_no_negatives_are_chosen_anew_where_none_should_be_or_all_are_trained_on(change: dict[str, Any]) -> None:
-    objective = two_files(replace(BY_F1, **{"num_negatives": 2, **change}))
+    objective = two_files(replace(AS_IN_THE_PAPER, **{"num_negatives": 2, **change}))
     objective.begin(1)
     assert objective.state() == {}
 

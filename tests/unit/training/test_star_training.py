@@ -15,13 +15,10 @@ import pytest
 import torch
 from lodestar.engine.errors import UsageError
 from lodestar.engine.training.running import check_disjoint_sets, training_config
-from lodestar.models.star.config import PAPER, StarConfig
-from lodestar.models.star.cross_training import PoolObjective
-from lodestar.models.star.dual_training import DualObjective
+from lodestar.models.star.config import KIND, PAPER, StarConfig
 from lodestar.models.star.examples import RelationExample, RelationExampleSet, mark_remaining_paths
-from lodestar.models.star.kind import KIND
 from lodestar.models.star.mined import AnswerPath, MinedFile
-from lodestar.models.star.mixing import mix_shortlist_scores
+from lodestar.models.star.objectives import DualObjective, PoolObjective, mix_shortlist_scores
 from lodestar.models.star.training import CROSS, DUAL, star_training
 from lodestar.models.training.checkpoint import TrainingState, TrainingStateError, read_state, write_state
 from lodestar.models.training.loop import (
@@ -676,7 +673,7 @@ def test_what_is_said_of_one_training_wins_over_what_is_said_of_both() -> None:
 
 def test_the_paper_preset_is_the_papers_setting() -> None:
     cross = PAPER.cross
-    assert (cross.loss, cross.positives, cross.negatives, cross.path_weights) == ("contrastive", "hard", "hard", True)
+    assert (cross.positives, cross.negatives, cross.path_weights) == ("hard", "hard", True)
     assert (PAPER.scorer, PAPER.mix) == ("cross", 1.0)
 
 

@@ -28,8 +28,8 @@ from lodestar.models.reg_triple.config import TripleConfig
 from lodestar.models.reg_triple.kind import KIND as REG_TRIPLE
 from lodestar.models.reg_triple.network import EncodedGraphs
 from lodestar.models.reg_triple.training import read_triple_scorer
+from lodestar.models.star.config import KIND as STAR
 from lodestar.models.star.config import DualOptions, StarConfig
-from lodestar.models.star.kind import KIND as STAR
 from lodestar.models.star.scoring import StarModel, read_checkpoint
 from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training.kind import AnyKind
