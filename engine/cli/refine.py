@@ -14,11 +14,10 @@ from .terminal import echo
 
 if TYPE_CHECKING:
     from ...models.mined import PoolFile
-    from ..supervision.pools import How
 
 
 @click.command()
-@click.argument("pools", metavar="POOL...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("pool", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write.")
 @FORCE
 @click.option(
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
     default="llm",
     show_default=True,
     help="Refiner: llm, similarity, or the folder of a checkpoint of `lodestar train star`.",
-)
-@click.option(
-    "--join", type=click.Choice(("union", "intersection")), help="Join several refined pools instead of refining one."
 )
 @click.option(
     "--each",
@@ -57,11 +53,10 @@ if TYPE_CHECKING:
 @json_option
 @database_options
 def command(
-    pools: tuple[Path, ...],
+    pool: Path,
     out: Path,
     force: bool,
     by: str,
-    join: How | None,
     each: bool,
     most: int,
     log_odds: float | None,
@@ -85,13 +80,11 @@ def command(
       lodestar refine pool.jsonl.gz --each --out refined.jsonl.gz
       lodestar refine pool.jsonl.gz --by star --out refined.jsonl.gz
       lodestar refine pool.jsonl.gz --by star --out refined.jsonl.gz --ray 10.0.0.1:6379
-      lodestar refine one.jsonl.gz other.jsonl.gz --join union --out both.jsonl.gz
     """
     from ...models.mined import write_pool
     from ..errors import UsageError
     from ..parallel import HERE, PerProcess
     from ..progress import progress_bar
-    from ..supervision.pools import join_pools
     from ..supervision.refine import (
         EACH_MARGIN,
         EachChainRefiner,
@@ -103,25 +96,19 @@ def command(
     )
     from ..whole_file import check_output_file, translate_storage_errors
 
-    if join and len(pools) < 2:
-        raise UsageError("--join: expected two pools or more")
-    if not join and len(pools) > 1:
-        raise UsageError("expected one pool to refine, found several: give --join union or --join intersection")
     workers = workers_from(flags)
-    if workers != HERE and (join or by == "llm"):
+    if workers != HERE and by == "llm":
         raise UsageError(
             "--workers, --ray: expected --by with a scorer; one process asks a language model many things at a time, "
             "within one budget"
         )
-    if each and (join or by != "llm"):
+    if each and by != "llm":
         raise UsageError("--each: expected --by llm, which asks a language model, found another refiner")
-    check_output_file("--out", out, reads=pools, force=force)
-    read = [pool_of(path) for path in pools]
+    check_output_file("--out", out, reads=[pool], force=force)
+    read = pool_of(pool)
     settings = settings_from(**flags, llm_max_calls=max_calls, llm_max_tokens=max_tokens)
     with progress_bar(out.name, "refining") as (progress, _):
-        if join:
-            pool = join_pools(read, join)
-        elif by == "llm":
+        if by == "llm":
             cache = out.with_name(f"{out.name}.replies.sqlite")
             refiner: LLMRefiner | EachChainRefiner = LLMRefiner(max_retries=retries)
             if each:
@@ -129,18 +116,18 @@ def command(
 
                 margin = EACH_MARGIN if log_odds is None else log_odds
                 refiner = EachChainRefiner(SentenceEncoder(settings.encoder), margin=margin, most=most)
-            pool = refine_by_llm(read[0], settings, cache, refiner, progress=progress)
+            refined = refine_by_llm(read, settings, cache, refiner, progress=progress)
         else:
             from ..training.path_sets import open_path_scorer
 
             log_odds = 1.0 if log_odds is None else log_odds
             with PerProcess(partial(open_path_scorer, settings, by, log_odds)) as opened:
                 name = f"{by}, {log_odds:g} log-odds"
-                pool = refine_by_scorer(read[0], opened, name, workers=workers, progress=progress)
+                refined = refine_by_scorer(read, opened, name, workers=workers, progress=progress)
     with translate_storage_errors(out):
-        write_pool(out, pool)
-    _print(pool, compute_supervision_sizes(pool), as_json=as_json)
-    echo(f"{len(pool.questions):,} questions to {out}, refined by {pool.header.refiner}", err=True)
+        write_pool(out, refined)
+    _print(refined, compute_supervision_sizes(refined), as_json=as_json)
+    echo(f"{len(refined.questions):,} questions to {out}, refined by {refined.header.refiner}", err=True)
 
 
 def _print(pool: PoolFile, figures: dict[str, float], *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""Collect the candidate chains of each question (ReG's pools), mine them into a file, and join refined pools.
+"""Collect the candidate chains of each question (ReG's pools), and mine them into a file.
 
 ReG, section 4.1 and appendices D.1 and D.2: all shortest paths from topics to answers, and the one-hop neighbourhoods
 of the topics and the answers; then one representative answer is kept (answer merging), and paths with the same
@@ -12,16 +12,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import Literal
 
 from ...models.mined import ChainKind, PoolChain, PooledQuestion, PoolFile, PoolHeader, write_pool
 from ...models.ranges import Positive
 from ..api import Engine
-from ..errors import GraphError, QueryTimeoutError, UsageError
+from ..errors import GraphError, QueryTimeoutError
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers
 from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..neo4j.gateway import Gateway
@@ -129,44 +128,6 @@ def _near(of_topics: Sequence[Sequence[RelationPathGroup]]) -> tuple[int, int]:
     """Return the length of the shortest path to an answer, and minus the number of paths."""
     chains = [chain for found in of_topics for chain in found]
     return min(len(chain.steps) for chain in chains), -sum(chain.count for chain in chains)
-
-
-How = Literal["union", "intersection"]
-DISJOINT = "without a chain that all chose, so their union"
-
-
-def join_pools(pools: Sequence[PoolFile], how: How) -> PoolFile:
-    """Join pools: the chains that any refiner chose (union), or that all chose (intersection).
-
-    A refiner that left a question unrefined does not count for it. If the intersection is empty, the union replaces it
-    and is counted. Raises `UsageError` if the pools are not refinements of the same pool.
-    """
-    first = pools[0]
-    if not all(pool.header.refiner for pool in pools):
-        raise UsageError("expected refined pools to join, found one that is not refined: refine it first")
-    if any(tuple(map(_candidates, pool.questions)) != tuple(map(_candidates, first.questions)) for pool in pools):
-        raise UsageError("expected refinements of one candidate pool, found different candidates: refine the same pool")
-    counts = Counter({"refined": 0, DISJOINT: 0})
-    questions = [_join_questions(many, how, counts) for many in zip(*(pool.questions for pool in pools), strict=True)]
-    name = f"{how} of {', '.join(dict.fromkeys(pool.header.refiner for pool in pools))}"
-    plain = {key: value for key, value in first.header.counts.items() if not key.startswith(("refined", "unrefined"))}
-    return PoolFile(replace(first.header, refiner=name, counts={**plain, **counts}), tuple(questions))
-
-
-def _join_questions(many: Sequence[PooledQuestion], how: How, counts: Counter[str]) -> PooledQuestion:
-    choices = [set(each.chosen) for each in many if each.how == "refined"]
-    if not choices:
-        return many[0]
-    chosen = set.union(*choices) if how == "union" else set.intersection(*choices)
-    if not chosen:
-        counts[DISJOINT] += 1
-        chosen = set.union(*choices)
-    counts["refined"] += 1
-    return replace(many[0], chosen=tuple(sorted(chosen)), how="refined")
-
-
-def _candidates(question: PooledQuestion) -> object:
-    return question.id, question.chains
 
 
 BATCH = 32

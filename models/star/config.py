@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from ..ranges import Count, Positive, Range, Ranged, Share, Weight, check_ranges
-from ..training.description import STAR, ModelDescription
+from ..training.description import ModelDescription
 from ..training.kind import PATHS, CheckpointOpenOptions, Inputs, ModelKind, Training
 from ..training.objective import TrainingOptions
 from .mined import MinedFile
@@ -109,7 +109,7 @@ class StarDescription(ModelDescription):
     relation by source.
     """
 
-    kind: ClassVar[str] = STAR
+    kind: ClassVar[str] = "star"
     parts: ClassVar[tuple[str, ...]] = ("dual", "cross")
 
     scorer: Scorer
@@ -159,7 +159,7 @@ def _use(description: StarDescription) -> str:
 
 
 KIND: ModelKind[StarConfig, StarDescription, MinedFile, StarModel] = ModelKind(
-    name=STAR,
+    name="star",
     title="STAR path scorer",
     summary="Train STAR's path scorer, and the dual encoder that shortlists for it.",
     learns_from=PATHS,

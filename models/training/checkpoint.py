@@ -121,8 +121,6 @@ def read_weights(part: Path) -> dict[str, Tensor]:
 
 
 STATE_FORMAT = 1
-_CURRENT = {"choose_by": "selection_metric"}
-"""Old names of figures in the history of a training."""
 
 
 class TrainingStateError(Exception):
@@ -211,7 +209,7 @@ def read_state(path: Path, resolved: Mapping[str, Any]) -> TrainingState | None:
     return TrainingState(
         fields.epoch,
         fields.step,
-        history=[{_CURRENT.get(name, name): value for name, value in each.items()} for each in fields.history],
+        history=fields.history,
         seconds=fields.seconds,
         scaler=fields.scaler,
         **parts,

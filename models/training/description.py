@@ -37,8 +37,6 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 FORMAT = 2
-"""Format 1 named no kind: all checkpoints were STAR's."""
-STAR = "star"
 
 QuestionKey = tuple[str, str, frozenset[str]]
 """Id, text and topics of a question."""
@@ -122,8 +120,8 @@ def load_description(folder: Path, kind: type[DescriptionT]) -> tuple[Descriptio
     if not isinstance(fields, dict):
         raise BadCheckpointError(f"{path}: damaged: expected an object: {again}")
     form = fields.pop("format", None)
-    named = fields.pop("kind", STAR if form == 1 else None)
-    if form not in (1, FORMAT) or named != kind.kind:
+    named = fields.pop("kind", None)
+    if form != FORMAT or named != kind.kind:
         found = f"{one_line(repr(form), 40)} and {one_line(repr(named), 40)}"
         raise BadCheckpointError(
             f"{path}: expected format {FORMAT} and kind {kind.kind}, found {found}: train the checkpoint again, or "

@@ -11,12 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lodestar.engine.errors import InputError, LLMError, UsageError
+from lodestar.engine.errors import InputError, LLMError
 from lodestar.engine.llm.prompts import Completion
 from lodestar.engine.parallel import PerProcess
 from lodestar.engine.retrieval.scoring import PathQuery, PathScores
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.pools import DISJOINT, join_pools
 from lodestar.engine.supervision.refine import (
     BATCH,
     FAILED,
@@ -27,14 +26,13 @@ from lodestar.engine.supervision.refine import (
     ScorerRefiner,
     Scoring,
     compute_supervision_sizes,
-    pool_of,
     read_log_odds,
     refine_by_llm,
     refine_by_scorer,
     write_chain,
 )
 from lodestar.engine.values import Entity
-from lodestar.models.mined import PoolFile, write_pool
+from lodestar.models.mined import PoolFile
 
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, raw, refuses, says, status
 from tests.fakes.word_encoder import WordEncoder
@@ -261,32 +259,3 @@ def test_a_scorer_is_asked_for_paths_as_they_were_walked() -> None:
     assert list(map(str, query.paths)) == ["capital", "^born in → lives in"]
     assert [topic.entity for topic in query.topics] == [Entity("peru", "Peru")] * 2
     assert query.log_branching == (0.0, 0.0)
-
-
-def chose(*numbers: tuple[int, ...], refiner: str) -> PoolFile:
-    pool = candidate_pool(len(numbers))
-    questions = [
-        replace(question, chosen=chosen or question.weak, how="refined" if chosen else "unrefined")
-        for question, chosen in zip(pool.questions, numbers, strict=True)
-    ]
-    return pool.apply_refinement(questions, refiner, {"refined": sum(map(bool, numbers))})
-
-
-def test_what_several_chose_is_joined(tmp_path: Path) -> None:
-    one, two = chose((0, 2), (1,), (3,), (), refiner="a"), chose((0, 3), (2,), (), (), refiner="b")
-    union = join_pools([one, two], "union")
-    assert [each.chosen for each in union.questions] == [(0, 2, 3), (1, 2), (3,), (0, 1)]
-    both = join_pools([one, two], "intersection")
-    assert [each.chosen for each in both.questions] == [(0,), (1, 2), (3,), (0, 1)]
-    assert (both.header.counts["refined"], both.header.counts[DISJOINT]) == (3, 1)
-    assert (union.header.counts["refined"], union.header.counts[DISJOINT]) == (3, 0)
-    assert both.header.refiner == "intersection of a, b"
-    assert [each.how for each in both.questions] == ["refined", "refined", "refined", "unrefined"]
-    with pytest.raises(UsageError, match="found one that is not refined"):
-        join_pools([one, candidate_pool(4)], "union")
-    with pytest.raises(UsageError, match="found different candidates"):
-        join_pools([one, chose((0,), refiner="c")], "union")
-    write_pool(tmp_path / "pool.jsonl", union)
-    assert pool_of(tmp_path / "pool.jsonl").questions == union.questions
-    with pytest.raises(InputError, match="cannot be read"):
-        pool_of(tmp_path / "none.jsonl")

@@ -34,8 +34,7 @@ def refine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Refine:
         if llm:
             for name, value in (("BASE_URL", llm.base_url), ("MODEL", "scripted"), ("API_KEY", "k")):
                 monkeypatch.setenv(f"LODESTAR_LLM_{name}", value)
-        pools = () if "--join" in arguments else ("pool",)
-        return CliRunner().invoke(main, ["refine", *pools, "--out", out, "--json", *arguments])
+        return CliRunner().invoke(main, ["refine", "pool", "--out", out, "--json", *arguments])
 
     return call
 
@@ -72,15 +71,6 @@ def test_no_call_is_made_once_the_budget_of_tokens_is_spent(refine: Refine) -> N
     assert isinstance(ran.exception, LLMError)
     assert "budget of 1 tokens is spent" in str(ran.exception)
     assert len(llm.requests) <= 3
-
-
-def test_what_two_chose_is_joined(refine: Refine) -> None:
-    for out, numbers in (("one", [1, 3]), ("other", [3, 4])):
-        with ScriptedLLM([says({"chains": numbers})] * 3) as llm:
-            counts(refine(out, llm=llm))
-    counts(refine("union", "--join", "union", "one", "other"))
-    counts(refine("both", "--join", "intersection", "one", "other"))
-    assert (chosen("union"), chosen("both")) == ([(0, 2, 3)] * 3, [(2,)] * 3)
 
 
 def test_a_model_is_asked_about_each_chain_and_only_a_language_model_is(refine: Refine) -> None:

@@ -14,9 +14,6 @@ from lodestar.engine.errors import CheckpointError
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
-from lodestar.models.star.config import StarDescription
-from lodestar.models.star.scoring import read_checkpoint
-from lodestar.models.training.description import load_description
 from lodestar.models.whole_file import file_sha256
 from safetensors.torch import load_file, save_file
 
@@ -87,14 +84,6 @@ def line(folder: Path, read: Callable[..., object] = Resources.model) -> str:
 def test_a_value_that_cannot_be_is_named(changes: Said, message: str, folder: Path) -> None:
     say(folder, **changes)
     assert message in line(folder)
-
-
-def test_a_checkpoint_of_the_first_format_is_stars(folder: Path) -> None:
-    before = load_description(folder, StarDescription)[0]
-    said = json.loads((folder / "star.json").read_text(encoding="utf-8")) | {"format": 1}
-    del said["kind"]
-    (folder / "star.json").write_text(json.dumps(said), encoding="utf-8")
-    assert read_checkpoint(folder).description == resources().describe(str(folder), "star")[1] == before
 
 
 def test_a_checkpoint_of_the_second_format_says_its_kind(folder: Path) -> None:

@@ -470,14 +470,6 @@ def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
         assert json.loads(file.metadata()["training"])["format"] == 1
 
 
-def test_an_old_name_of_the_selection_metric_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "state.safetensors"
-    write_state(path, state(history=[{"choose_by": 0.25, "loss": 1.0}]), {})
-    found = read_state(path, {})
-    assert found
-    assert found.history == [{"selection_metric": 0.25, "loss": 1.0}]
-
-
 def test_a_state_of_another_configuration_is_refused_with_what_differs(tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
     write_state(path, state(), {"network": "dual", "encoder": "a"})
