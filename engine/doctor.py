@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from ..models.training.description import BadCheckpointError
+from ..models.training.kind import BadCheckpointError
 from .errors import LodestarError
 from .extras import EXTRAS, how_to_install
 from .settings import Settings
@@ -142,8 +142,7 @@ def _encoder(settings: Settings) -> Finding:
 
 def _checkpoint(settings: Settings, folder: str) -> Finding:
     from ..models.training.checkpoint import check_checkpoint
-    from ..models.training.description import load_description
-    from ..models.training.kind import find_checkpoint_kind
+    from ..models.training.kind import find_checkpoint_kind, load_description
     from .neo4j.catalogue import read_catalogue
     from .neo4j.gateway import Gateway
     from .neo4j.instance import make_connection

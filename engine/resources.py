@@ -23,8 +23,7 @@ from .settings import Settings
 
 if TYPE_CHECKING:
     from ..models.language.causal_lm import CausalLM
-    from ..models.training.description import ModelDescription
-    from ..models.training.kind import AnyKind
+    from ..models.training.kind import AnyKind, ModelDescription
     from .indexes.entity_index import EntityIndex
     from .indexes.relation_index import RelationIndex
     from .llm.gateway import ChatGateway
@@ -90,8 +89,7 @@ class Resources:
         Raises `CheckpointError` if the checkpoint is missing, damaged or of another kind.
         """
 
-        from ..models.training.description import load_description
-        from ..models.training.kind import ModelKind, find_checkpoint_kind, load_kind
+        from ..models.training.kind import ModelKind, find_checkpoint_kind, load_description, load_kind
 
         def read() -> tuple[AnyKind, ModelDescription]:
             kind = find_checkpoint_kind(
@@ -174,7 +172,7 @@ class Resources:
 
     def _checkpoint(self, key: object, read: Callable[[], T]) -> T:
         """Return an open checkpoint, or read it. Raises `CheckpointError` if it cannot be read."""
-        from ..models.training.description import BadCheckpointError  # pydantic: only checkpoints need it
+        from ..models.training.kind import BadCheckpointError  # pydantic: only checkpoints need it
 
         def opened() -> T:
             try:

@@ -20,7 +20,7 @@ from typing import IO, Any, Literal, Protocol, TypeVar, cast
 
 from .message_text import one_line
 from .ranges import Count
-from .training.description import QuestionKey, TrainingDataRecord, decode_dataclass
+from .training.kind import QuestionKey, TrainingDataRecord, decode_dataclass
 from .whole_file import atomic_write
 
 FORMAT = 1

@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 
 from .message_text import one_line
 from .mined import PoolChain, PooledQuestion, PoolFile
-from .training.description import QuestionKey, TrainingDataRecord, decode_dataclass
+from .training.kind import QuestionKey, TrainingDataRecord, decode_dataclass
 from .whole_file import atomic_write, file_sha256
 
 Ints = npt.NDArray[np.int64]

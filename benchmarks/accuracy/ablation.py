@@ -26,13 +26,12 @@ from lodestar.models.star.batches import CachedTokenizer
 from lodestar.models.star.config import PoolTrainingOptions
 from lodestar.models.star.examples import ExampleSet, Floats, examples_of
 from lodestar.models.star.mined import read_mined_file
-from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
+from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder, read_checkpoint
 from lodestar.models.star.objectives import CrossCandidateScorer, PoolObjective, mix_shortlist_scores
-from lodestar.models.star.scoring import read_checkpoint
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.training.loop import train
-from lodestar.models.training.objective import TrainingOptions
+from lodestar.models.training.kind import TrainingOptions
+from lodestar.models.training.trainer import train
 from lodestar.models.whole_file import file_sha256
 
 from ..speed.shortlisting import stop_scores

@@ -36,7 +36,7 @@ from lodestar.engine.neo4j.instance import make_connection
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import resolve
-from lodestar.engine.training.readings import build_reader_training_set, retrieve_for_reader
+from lodestar.engine.training.sources import build_reader_training_set, retrieve_for_reader
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.reader.features import SourceChainColumns
 from lodestar.models.reader.fitting import ReaderTrainingSet, figures, figures_of_questions, fit_reader

@@ -28,7 +28,7 @@ from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, RelationInfo, rea
 from lodestar.engine.progress import progress_bar
 from lodestar.engine.relations.by_llm import phrases_by_llm
 from lodestar.engine.settings import resolve
-from lodestar.engine.training.path_sets import mask_topics
+from lodestar.engine.training.sources import mask_topics
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.text.encoders import SentenceEncoder
 

@@ -18,10 +18,9 @@ from pathlib import Path
 from lodestar.engine.api import Engine
 from lodestar.engine.neo4j.instance import ServerPair
 from lodestar.engine.settings import Settings, resolve
-from lodestar.engine.supervision.mine_file import mine_to_file
-from lodestar.engine.supervision.miner import MiningOptions
-from lodestar.engine.training.path_sets import collect_relation_examples, read_mined
+from lodestar.engine.supervision.mining import MiningOptions, mine_to_file
 from lodestar.engine.training.running import train_in_folder, training_config
+from lodestar.engine.training.sources import collect_relation_examples, read_mined
 from lodestar.loaders.loads.loading import LoadOptions, load_embedded
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.placement import Placement

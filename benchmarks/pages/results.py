@@ -30,7 +30,7 @@ from lodestar.loaders.loads.loading import LoadOptions, load_embedded
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.loaders.source import Source
 from lodestar.models.star.config import StarDescription
-from lodestar.models.training.description import load_description
+from lodestar.models.training.kind import load_description
 
 from ..accuracy.ablation import table
 from .results_page import LINKED, page

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from lodestar.models.star.config import DualOptions
 from lodestar.models.star.examples import ExampleSet, Floats
+from lodestar.models.star.networks import Checkpoint
 from lodestar.models.star.objectives import DualObjective
-from lodestar.models.star.scoring import Checkpoint
-from lodestar.models.training.objective import TrainingOptions
+from lodestar.models.training.kind import TrainingOptions
 
 
 def stop_scores(checkpoint: Checkpoint, examples: ExampleSet) -> list[Floats]:

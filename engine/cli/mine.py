@@ -95,8 +95,7 @@ def command(
     from ...loaders.questions.question_sets import choose_file, read_questions
     from ..api import Engine
     from ..progress import progress_bar
-    from ..supervision.mine_file import mine_to_file
-    from ..supervision.miner import MiningOptions
+    from ..supervision.mining import MiningOptions, mine_to_file
     from ..whole_file import check_output_file
 
     options = MiningOptions(max_hop=max_hop, num_negatives=negatives, return_to_topic=return_to_topic, seed=seed)

@@ -118,7 +118,7 @@ def command(
                 refiner = EachChainRefiner(SentenceEncoder(settings.encoder), margin=margin, most=most)
             refined = refine_by_llm(read, settings, cache, refiner, progress=progress)
         else:
-            from ..training.path_sets import open_path_scorer
+            from ..training.sources import open_path_scorer
 
             log_odds = 1.0 if log_odds is None else log_odds
             with PerProcess(partial(open_path_scorer, settings, by, log_odds)) as opened:

@@ -31,7 +31,7 @@ from .options import (
 from .terminal import echo, say
 
 if TYPE_CHECKING:
-    from ...models.training.description import ModelDescription
+    from ...models.training.kind import ModelDescription
     from ...models.training.trainer import TrainingCallbacks
 
 Options = Sequence[Callable[[Any], Any]]
@@ -166,7 +166,7 @@ def _train(
     **given: Any,
 ) -> None:
     from ...loaders.questions.question_sets import read_questions
-    from ...models.training.loop import is_first_process
+    from ...models.training.trainer import is_first_process
     from ..training.running import PRECISIONS, train_kind, training_config
     from ..training.sources import TrainingRequest
 
@@ -232,7 +232,7 @@ def _watch(out: Path, figures: Sequence[str]) -> Iterator[TrainingCallbacks]:
 
 def _print_result(kind: AnyKind, description: ModelDescription, out: Path, *, as_json: bool) -> None:
     """Print the result of a training, once for all processes."""
-    from ...models.training.loop import is_first_process
+    from ...models.training.trainer import is_first_process
 
     if not is_first_process():
         return

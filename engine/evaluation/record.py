@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from ...models.message_text import one_line
-from ...models.training.description import decode_dataclass
+from ...models.training.kind import decode_dataclass
 from ..errors import InputError
 from ..whole_file import translate_storage_errors
 

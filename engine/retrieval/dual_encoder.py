@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...models.star.examples import Floats
-from ...models.star.scoring import HopSequence, PairAttention, StarModel
+from ...models.star.networks import HopSequence, PairAttention, StarModel
 from ...models.text.verbalise import RelationWords
 from ..values import RelationPath, Topic, check_finite
 from .scoring import Guide, PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention

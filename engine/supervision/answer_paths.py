@@ -18,11 +18,11 @@ from typing import Any
 
 from ...models.f1 import f1_of
 from ...models.star.mined import THROUGH
+from ..gold_questions import GroundedQuestion
 from ..neo4j.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps
 from ..retrieval.beam import Frontier, FrontierTree, select_answer_ends
 from ..steps import Steps, send_one
 from ..values import Entity, RelationStep
-from .placing import GroundedQuestion
 
 WalkedHop = tuple[RelationStep, ...]
 """From one named entity to the next: one step, or the steps into unnamed mediators and out of them. The position in the

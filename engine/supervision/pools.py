@@ -21,7 +21,16 @@ from ...models.mined import ChainKind, PoolChain, PooledQuestion, PoolFile, Pool
 from ...models.ranges import Positive
 from ..api import Engine
 from ..errors import GraphError, QueryTimeoutError
-from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers
+from ..gold_questions import (
+    NO_PATH,
+    REASONS,
+    GoldQuestion,
+    GroundedQuestion,
+    QuestionSet,
+    SkippedQuestion,
+    ground_questions,
+    look_up_answers,
+)
 from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import RelationPathGroup, find_shortest_paths, read_neighbourhoods
@@ -30,7 +39,6 @@ from ..progress import Progress, ignore_progress
 from ..settings import check_options
 from ..steps import Steps
 from ..whole_file import check_output_file, translate_storage_errors
-from .placing import NO_PATH, REASONS, GroundedQuestion, SkippedQuestion, ground_questions
 
 CUT_ANSWERS = "answers"
 CUT_PATHS = "paths"

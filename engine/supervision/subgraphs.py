@@ -12,14 +12,13 @@ from ...models.subgraphs import UNNAMED, WEAK, GraphTexts, QuestionGraphs, mark_
 from ...models.text.vectors import TextVectors
 from ..api import Engine
 from ..errors import GraphError
-from ..gold_questions import QuestionSet, look_up_answers
+from ..gold_questions import GroundedQuestion, QuestionSet, SkippedQuestion, ground_questions, look_up_answers
 from ..neo4j.catalogue import Catalogue, read_catalogue, read_full_state
 from ..progress import Progress, ignore_progress
 from ..relations.words import words_of_relation
 from ..retrieval.subgraph.batch import Subgraph
 from ..retrieval.triples import GraphRelations, entity_text, subgraph_query, subgraphs_of
 from ..whole_file import translate_storage_errors
-from .placing import GroundedQuestion, SkippedQuestion, ground_questions
 
 BATCH = 32
 

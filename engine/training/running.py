@@ -12,11 +12,14 @@ from typing import Any
 from ...models.language.causal_lm import CausalLMError
 from ...models.text.encoders import EncoderUnavailableError
 from ...models.training.checkpoint import TrainingStateError
-from ...models.training.description import ModelDescription
-from ...models.training.kind import AnyKind, Inputs, LearningSet
-from ...models.training.loop import process_group, wait_for_all_processes
-from ...models.training.objective import NothingToLearnError
-from ...models.training.trainer import TrainingCallbacks, delete_training, train_model
+from ...models.training.kind import AnyKind, Inputs, LearningSet, ModelDescription, NothingToLearnError
+from ...models.training.trainer import (
+    TrainingCallbacks,
+    delete_training,
+    process_group,
+    train_model,
+    wait_for_all_processes,
+)
 from ...models.words import normalise_question
 from ..errors import EncoderError, UsageError
 from ..extras import translate_import_errors

@@ -1,33 +1,447 @@
-"""Read the training data of a kind of model: mined paths, subgraphs, candidate pools or readings of question sets."""
+"""Read the training data of a kind of model: mined paths, subgraphs, candidate pools or readings of question sets.
+
+What is made from the graph is made once and stored in the checkpoint's folder.
+"""
 
 from __future__ import annotations
 
+import glob
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+import json
+import random
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from ...models.mined import MinedFileError, PoolFile
 from ...models.placement import Placement, PlacementError
-from ...models.star.mined import MinedFile, is_mined
-from ...models.subgraphs import QuestionGraphs, QuestionLabels
-from ...models.text.encoders import SentenceEncoder
+from ...models.reader.fitting import ReaderTrainingSet
+from ...models.reader.model import READS
+from ...models.reg_path.writing import RelationTokens
+from ...models.reg_triple.config import SubgraphOptions
+from ...models.similarity import mask_topic
+from ...models.star.examples import RelationExample, RelationExampleSet
+from ...models.star.mined import MinedFile, is_mined, read_mined_file
+from ...models.subgraphs import VERSION, GraphFileError, QuestionGraphs, QuestionLabels, read_graphs, relabel_graphs
+from ...models.text.encoders import EncoderUnavailableError, SentenceEncoder
 from ...models.text.vectors import TextVectors
 from ...models.training.kind import PATHS, POOLS, READINGS, SUBGRAPHS, AnyKind, Inputs, LearnsFrom
+from ...models.words import fold_spelling, normalise_question
+from ..answering.candidates import find_candidates
+from ..answering.reader import encode_questions, make_reader_columns
 from ..api import Engine
-from ..errors import UsageError
-from ..gold_questions import QuestionSet
-from ..progress import Progress, progress_bar
+from ..errors import DatabaseUnavailableError, EncoderError, InputError, UsageError
+from ..evidence.calibration import SIMILARITY, Calibration
+from ..evidence.evidence import Evidence
+from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers, look_up_topic_ids
+from ..neo4j.catalogue import read_catalogue
+from ..progress import Progress, ignore_progress, progress_bar
 from ..recipes.recipe import Recipe, read_recipe
+from ..relations.words import split_relation_name, words_of_relations
+from ..retrieval.scoring import PathScorer
 from ..settings import Settings
-from ..supervision.miner import MiningOptions
-from .once_per_graph import Say
-from .path_sets import collect_relation_examples, mine_set, read_mined, sample_mined
-from .pool_sets import match_refined_pools, pool_set, read_relation_tokens
-from .readings import collect_reader_training_set
-from .subgraph_sets import WEAK, graph_set, supervise_subgraphs
+from ..supervision.mining import MiningOptions, mine_to_file
+from ..supervision.pools import PoolBounds, mine_pool
+from ..supervision.refine import pool_of
+from ..supervision.subgraphs import write_question_graphs
+from ..values import Entity
+from ..whole_file import lock_file, translate_storage_errors
+
+Say = Callable[[str], None]
+
+DIGITS = 12
+"""Digits of the graph's fingerprint in the file name."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFileSpec:
+    """A file to make: name and suffix, with the graph's fingerprint between them. busy: message while another process
+    makes it. done, do: the verb, such as mined and mine.
+    """
+
+    name: str
+    suffix: str
+    busy: str
+    done: str
+    do: str
+
+
+def make_once_per_graph(
+    folder: Path,
+    made: GraphFileSpec,
+    settings: Settings,
+    make: Callable[[Engine, Path], None],
+    *,
+    fresh: bool,
+    say: Say,
+) -> Path:
+    """Return the file, made now or by an earlier run of this training; one process makes it for all.
+
+    say: receives messages. If the graph cannot be reached, an existing file is used. Raises `UsageError` if the folder
+    has a file from another graph, or from this one before a change, unless `fresh`; `StorageError` if the folder cannot
+    be written.
+    """
+    with translate_storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with lock_file(folder / f".{made.name}.lock", made.busy):
+            kept = sorted(folder.glob(f"{glob.escape(made.name)}-{'[0-9a-f]' * DIGITS}{made.suffix}"))
+            try:
+                with Engine(settings) as engine:
+                    fingerprint = engine.gateway().fetch(read_catalogue()).fingerprint
+                    wanted = folder / f"{made.name}-{fingerprint[:DIGITS]}{made.suffix}"
+                    _delete_outdated([path for path in kept if path != wanted], made, fresh=fresh)
+                    if not wanted.exists():
+                        make(engine, wanted)
+            except DatabaseUnavailableError as error:
+                if not kept:
+                    raise
+                wanted = kept[-1]
+                say(
+                    f"{wanted.name} was {made.done} earlier; it is unknown whether the graph has changed since: {error}"
+                )
+    return wanted
+
+
+def _delete_outdated(others: Sequence[Path], made: GraphFileSpec, *, fresh: bool) -> None:
+    """Delete files made from another graph, if `fresh`."""
+    if others and not fresh:
+        raise UsageError(
+            f"{others[0]} was {made.done} from another graph, or from this one before a change: name another "
+            f"--out, or give --fresh to {made.do} and train again"
+        )
+    for path in others:
+        path.unlink(missing_ok=True)
+
+
+MAX_PATHS = 2
+MAX_RELATIONS = 4
+
+_WEBQSP_ID = re.compile(r"WebQ\w+?-\d+")
+
+
+def collect_relation_examples(sets: Sequence[QuestionSet], left_out: Iterable[tuple[str, str]]) -> RelationExampleSet:
+    """Return the pairs of all questions that have relations, except those in `left_out`, (id, text) each.
+
+    The relations are those of the first gold paths, else of the relevant triples. A question is left out if its words
+    match, or if it derives from the same question: ComplexWebQuestions writes that one's id before an underscore.
+    """
+    left_out = list(left_out)
+    texts = {normalise_question(text) for _, text in left_out}
+    roots = {root for id_, _ in left_out if (root := _root(id_))}
+    numbers: dict[str, int] = {}
+    pairs = [
+        RelationExample(mask_topics(question), tuple(numbers.setdefault(name, len(numbers)) for name in relations))
+        for each in sets
+        for question in each.questions
+        if normalise_question(question.text) not in texts and _root(question.id) not in roots
+        if (relations := list(_relations(question)))
+    ]
+    digest = hashlib.sha256(json.dumps([[each.sha256 for each in sets], sorted(texts), sorted(roots)]).encode())
+    return RelationExampleSet(
+        name=", ".join(each.name for each in sets),
+        sha256=digest.hexdigest(),
+        relations=tuple(map(split_relation_name, numbers)),
+        pairs=tuple(pairs),
+    )
+
+
+def _relations(question: GoldQuestion) -> Iterator[str]:
+    names = [name for path in question.paths[:MAX_PATHS] for name in path.relations]
+    names = names or [relation for _, relation, _ in question.triples]
+    yield from list(dict.fromkeys(names))[:MAX_RELATIONS]
+
+
+def mask_topics(question: GoldQuestion) -> str:
+    """Return a question without the names of its topics."""
+    text = question.text
+    for name in question.topic_names:
+        text = mask_topic(text, name)
+    return text
+
+
+def _root(id_: str) -> str:
+    found = _WEBQSP_ID.match(id_)
+    return found.group() if found else ""
+
+
+def read_mined(path: str) -> MinedFile:
+    """Read a mined file. Raises `InputError` if it is missing or damaged."""
+    try:
+        return read_mined_file(Path(path))
+    except MinedFileError as error:
+        raise InputError(str(error)) from error
+
+
+def mine_set(
+    questions: QuestionSet,
+    folder: Path,
+    options: MiningOptions,
+    settings: Settings,
+    *,
+    fresh: bool,
+    mining: Callable[[], AbstractContextManager[tuple[Progress, Say]]],
+    say: Say,
+) -> MinedFile:
+    """Return the mined paths of a question set, mined now or by an earlier run; one process mines for all.
+
+    mining: shows the progress. say: receives messages. Errors: `make_once_per_graph`.
+    """
+    returning = "-returning" if options.return_to_topic else ""
+    name = f"mined-{questions.name}-{questions.sha256[:8]}{returning}-{options.max_hop}-{options.seed}"
+
+    def mine(engine: Engine, wanted: Path) -> None:
+        with mining() as (progress, _):
+            mine_to_file(questions, engine, wanted, options, progress=progress)
+
+    made = GraphFileSpec(name, ".jsonl.gz", f"another process mines {questions.name}", "mined", "mine")
+    return read_mined(str(make_once_per_graph(folder, made, settings, mine, fresh=fresh, say=say)))
+
+
+def sample_mined(mined: MinedFile, limit: int | None, seed: int) -> MinedFile:
+    """Return a random sample of the questions of a mined file, in its order; all without a limit."""
+    if limit is None or limit >= len(mined.questions):
+        return mined
+    places = sorted(random.Random(seed).sample(range(len(mined.questions)), limit))  # noqa: S311 - a sample, no secret
+    mining = mined.mining
+    name = f"sample of {limit}, seed {seed}"
+    digest, of_set = (
+        hashlib.sha256(f"{of}/{name}".encode()).hexdigest() for of in (mined.sha256, mining.questions_sha256)
+    )
+    mining = replace(mining, questions=f"{mining.questions}, to {name}", questions_sha256=of_set)
+    return MinedFile(mining, tuple(mined.questions[place] for place in places), digest)
+
+
+@contextmanager
+def open_path_scorer(
+    settings: Settings, name: str, log_odds: float
+) -> Iterator[tuple[PathScorer, Collection[str], float]]:
+    """Yield the scorer `similarity` or that of a checkpoint's folder, the relations it knows, and the score that
+    equals this many log-odds.
+
+    Raises `CheckpointError` if the checkpoint cannot be read or is of another graph.
+    """
+    from ..recipes.retrieving import Star
+    from ..retrieval.scoring import SimilarityScorer
+
+    with Engine(settings) as engine:
+        graph = engine.resources.of_graph(engine.gateway().fetch(read_catalogue()))
+        if name == "similarity":
+            shared = graph.shared
+            scorer: PathScorer = SimilarityScorer(graph.words, shared.encoder, shortlist=1_000, vectors=shared.vectors)
+            calibration = SIMILARITY
+        else:
+            scorer = trained = Star(checkpoint=name).scorer(graph)
+            calibration = Calibration("logit", *trained.model.checkpoint.description.calibration)
+        yield scorer, graph.words.keys(), calibration.from_log_odds(log_odds)
+
+
+def pool_set(
+    questions: QuestionSet,
+    folder: Path,
+    settings: Settings,
+    *,
+    fresh: bool,
+    mining: Callable[[], AbstractContextManager[tuple[Progress, Say]]],
+    say: Say,
+) -> PoolFile:
+    """Return the candidate pools of a question set, mined now or by an earlier run.
+
+    See `make_once_per_graph`.
+    """
+
+    def mine(engine: Engine, wanted: Path) -> None:
+        with mining() as (progress, _):
+            mine_pool(questions, engine, wanted, PoolBounds(), progress=progress)
+
+    name = f"pool-{questions.name}-{questions.sha256[:8]}"
+    made = GraphFileSpec(name, ".jsonl.gz", f"another process mines {questions.name}", "mined", "mine")
+    return pool_of(make_once_per_graph(folder, made, settings, mine, fresh=fresh, say=say))
+
+
+def match_refined_pools(pools: Sequence[PoolFile], supervision: Sequence[str]) -> list[PoolFile]:
+    """Return the pools, each replaced by its version from `lodestar refine` if one of these files is of its questions.
+
+    Raises `UsageError` for a file of none of the sets.
+    """
+    refined = {pool.header.questions_sha256: pool for pool in (pool_of(Path(n)) for n in supervision if n != WEAK)}
+    others = set(refined) - {pool.header.questions_sha256 for pool in pools}
+    if others:
+        names = ", ".join(sorted(refined[sha].header.questions for sha in others))
+        raise UsageError(
+            f"--supervision: expected candidate pools of the question sets of this training, found one of {names}: "
+            "mine it from a set of --dataset or --dev"
+        )
+    return [refined.get(pool.header.questions_sha256, pool) for pool in pools]
+
+
+def read_relation_tokens(settings: Settings) -> RelationTokens:
+    """Return the tokens of the graph's relations."""
+    with Engine(settings) as engine:
+        catalogue = engine.gateway().fetch(read_catalogue())
+    return RelationTokens.of(words_of_relations(catalogue.relations))
+
+
+WEAK = "weak"
+
+
+def graph_set(
+    questions: QuestionSet,
+    folder: Path,
+    subgraph: SubgraphOptions,
+    vectors: TextVectors,
+    settings: Settings,
+    *,
+    fresh: bool,
+    reading: Callable[[], AbstractContextManager[tuple[Progress, Say]]],
+    say: Say,
+    open_domain: bool = False,
+) -> QuestionGraphs:
+    """Return the subgraphs of a question set, read from the graph now or by an earlier run.
+
+    open_domain: also of questions whose answers are not in the graph. See `make_once_per_graph`.
+    """
+    mode = ["open domain"] if open_domain else []
+    how = json.dumps([VERSION, vectors.encoder.name, subgraph.as_json(), *mode], sort_keys=True)
+    name = f"subgraphs-{questions.name}-{questions.sha256[:8]}-{hashlib.sha256(how.encode()).hexdigest()[:8]}"
+
+    def make(engine: Engine, wanted: Path) -> None:
+        with reading() as (progress, _):
+            write_question_graphs(
+                questions, engine, vectors, wanted, subgraph, open_domain=open_domain, progress=progress
+            )
+
+    made = GraphFileSpec(
+        name, ".safetensors", f"another process reads the subgraphs of {questions.name}", "read", "read"
+    )
+    try:
+        return read_graphs(make_once_per_graph(folder, made, settings, make, fresh=fresh, say=say))
+    except GraphFileError as error:
+        raise InputError(str(error)) from error
+    except EncoderUnavailableError as error:
+        raise EncoderError(str(error)) from error
+
+
+def supervise_subgraphs(sets: Sequence[QuestionGraphs], supervision: Sequence[str], say: Say) -> list[QuestionGraphs]:
+    """Return the subgraphs with the requested supervision: `weak`, or candidate pools by file, each for its question
+    set. A set without a pool has weak supervision.
+
+    say: receives how many questions of a set keep their shortest paths. Raises `UsageError` for a pool of none of the
+    sets, `InputError` for an invalid file.
+    """
+    pools = {pool.header.questions_sha256: pool for pool in (pool_of(Path(n)) for n in supervision if n != WEAK)}
+    others = set(pools) - {graphs.texts.questions_sha256 for graphs in sets}
+    if others:
+        names = ", ".join(sorted(pools[sha].header.questions for sha in others))
+        raise UsageError(
+            f"--supervision: expected candidate pools of the question sets of this training, found one of {names}: "
+            "mine it from a set of --dataset or --dev"
+        )
+    found = []
+    for graphs in sets:
+        pool = pools.get(graphs.texts.questions_sha256)
+        if pool is None:
+            found.append(graphs)
+            continue
+        changed, num_kept = relabel_graphs(graphs, pool)
+        say(
+            f"{graphs.texts.questions_name}: {changed.supervision}; {num_kept:,} of {len(graphs):,} questions keep "
+            "their shortest paths"
+        )
+        found.append(changed)
+    return found
+
+
+BATCH = 16
+
+
+def collect_reader_training_set(
+    questions: QuestionSet,
+    engine: Engine,
+    vectors: TextVectors,
+    *,
+    reads: int = READS,
+    progress: Progress = ignore_progress,
+) -> ReaderTrainingSet:
+    """Ask the engine's recipe for evidence of every question with answers, topics as the set gives them, and return the
+    candidates among the first `reads` items; raise `UsageError` where no question has a right answer in the graph."""
+    asked, found = retrieve_for_reader(questions, engine, reads=reads, progress=progress)
+    return build_reader_training_set(questions, asked, found, engine, vectors)
+
+
+def retrieve_for_reader(
+    questions: QuestionSet, engine: Engine, *, reads: int = READS, progress: Progress = ignore_progress
+) -> tuple[list[GoldQuestion], list[Evidence[Any]]]:
+    """Return the questions that have an answer in the graph, and the evidence of each: the first `reads` items."""
+    gateway = engine.gateway()
+    known = look_up_answers([each for each in questions.questions if each.answers], gateway).questions
+    asked = look_up_topic_ids(known, gateway)
+    if not asked:
+        raise UsageError(f"{questions.name}: expected questions with right answers, found none")
+    found: list[Evidence[Any]] = []
+    progress("reading", 0, len(asked))
+    for start in range(0, len(asked), BATCH):
+        batch = asked[start : start + BATCH]
+        found += engine.retrieve_batch([each.as_question(each.topic_ids) for each in batch], top_k=reads)
+        progress("reading", len(found), len(asked))
+    return list(asked), [replace(each, trace=()) for each in found]
+
+
+def build_reader_training_set(
+    questions: QuestionSet,
+    asked: Sequence[GoldQuestion],
+    found: Sequence[Evidence[Any]],
+    engine: Engine,
+    vectors: TextVectors,
+) -> ReaderTrainingSet:
+    """Return the candidates of evidence, and which are right."""
+    catalogue = engine.gateway().fetch(read_catalogue())
+    words = words_of_relations(catalogue.relations)
+    candidates = find_candidates(found)
+    columns = make_reader_columns(candidates, found, words, vectors)
+    right = [_Right.of(each) for each in asked]
+    return ReaderTrainingSet(
+        questions.name,
+        questions.sha256,
+        catalogue.vocabulary,
+        tuple(each.text for each in asked),
+        tuple(frozenset(each.topic_ids) for each in asked),
+        encode_questions(found, vectors),
+        candidates.starts,
+        np.array(
+            [
+                right[question].has(entity)
+                for question, entity in zip(candidates.question.tolist(), candidates.entities, strict=True)
+            ],
+            dtype=np.bool_,
+        ),
+        np.array([len(each.answers) for each in asked], dtype=np.int64),
+        tuple(columns),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Right:
+    """The right answers of a question: ids, and names of those that have no id, as literals."""
+
+    ids: frozenset[str]
+    names: frozenset[str]
+
+    @classmethod
+    def of(cls, question: GoldQuestion) -> _Right:
+        ids = frozenset(each.id for each in question.answers if each.id)
+        return cls(
+            ids, frozenset(fold_spelling(name) for each in question.answers if not each.id for name in each.names)
+        )
+
+    def has(self, entity: Entity) -> bool:
+        """Return whether an entity is a right answer."""
+        return entity.id in self.ids or fold_spelling(entity.label) in self.names
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from ..ranges import Count, Dimension, Positive, Range, Ranged, Share, Width, check_ranges
 from ..reg_triple.config import SubgraphOptions
-from ..training.description import ModelDescription
-from ..training.objective import LoraOptions, TrainingOptions
+from ..training.kind import LoraOptions, ModelDescription, TrainingOptions
 
 NumTriples = Annotated[int, Range(0, 1_000)]
 MaxTokens = Annotated[int, Range(16, 8_192)]

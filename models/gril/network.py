@@ -29,8 +29,8 @@ from torch.nn.functional import cross_entropy
 
 from ..subgraphs import UNNAMED, UNREACHED, QuestionGraphs, hops_from
 from ..text.vectors import TextVectors
-from ..training.loop import ShuffledObjective
-from ..training.objective import Figures, TrainingOptions
+from ..training.kind import Figures, TrainingOptions
+from ..training.trainer import ShuffledObjective
 from .config import ACCURACY, MAJORITY, GrowOptions, Score
 
 Ints = npt.NDArray[np.int64]

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy
 
-from ..training.loop import ShuffledObjective
-from ..training.objective import Figures, NothingToLearnError
+from ..training.kind import Figures, NothingToLearnError
+from ..training.trainer import ShuffledObjective
 from .config import CHOOSE_AT, RECALL_AT, RETRIEVER_FIGURES, GrilConfig
 from .network import CLAMP, EncodedSubgraphs, GraphRetriever, GrowInputs, GrownSubgraph, logit
 

@@ -20,8 +20,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ..training.loop import ShuffledObjective
-from ..training.objective import Figures, ParameterGroup
+from ..training.kind import Figures, ParameterGroup
+from ..training.trainer import ShuffledObjective
 from .config import F1, HITS, GrilConfig, JointOptions
 from .network import CLAMP, TRIPLES_PER_HOP, EncodedSubgraphs, GraphRetriever, GrowInputs, GrownSubgraph, HopPredictor
 from .objective import graph_supervision

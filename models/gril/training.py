@@ -14,11 +14,16 @@ from ..language.causal_lm import CausalLMError
 from ..subgraphs import QuestionGraphs, QuestionLabels
 from ..text.vectors import encode_each_once
 from ..training.checkpoint import Writer, check_checkpoint, read_weights, translate_read_errors, write_weights
-from ..training.description import BadCheckpointError
-from ..training.kind import CheckpointOpenOptions, Inputs, Outcome, Phase, Training
-from ..training.loop import TrainingResult
-from ..training.objective import NothingToLearnError
-from ..training.trainer import fit_calibration
+from ..training.kind import (
+    BadCheckpointError,
+    CheckpointOpenOptions,
+    Inputs,
+    NothingToLearnError,
+    Outcome,
+    Phase,
+    Training,
+)
+from ..training.trainer import TrainingResult, fit_calibration
 from .config import BRIDGE, HOPS, READER, RETRIEVER, GrilConfig, GrilDescription, GrilReaderDescription
 from .network import EncodedSubgraphs, GraphRetriever, HopModel, HopObjective, HopPredictor
 from .objective import RetrieverObjective, score_triples

@@ -23,7 +23,7 @@ from torch.nn.functional import cross_entropy
 
 from ..language.causal_lm import ChosenLogprobs
 from ..language.lora import ModelAndTokenizer, adapter_weights, add_lora
-from ..training.objective import LoraOptions
+from ..training.kind import LoraOptions
 from ..words import fold_spelling
 from .passages import ARROW, MAX_ANSWERS, UNNAMED_TEXT, Passage, ReaderOutput, ReaderQuestion
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..f1 import choose_answer_count
-from ..training.description import QuestionKey, TrainingDataRecord
+from ..training.kind import QuestionKey, TrainingDataRecord
 from .features import NAMES, SourceChainColumns, way_features
 from .model import (
     ANSWER_FEATURES,

@@ -12,9 +12,16 @@ import numpy as np
 from pydantic import Field
 
 from ..ranges import Range, Ranged, Share
-from ..training.description import ModelDescription
-from ..training.kind import READINGS, CheckpointOpenOptions, Inputs, ModelKind, Outcome, Training
-from ..training.objective import NothingToLearnError
+from ..training.kind import (
+    READINGS,
+    CheckpointOpenOptions,
+    Inputs,
+    ModelDescription,
+    ModelKind,
+    NothingToLearnError,
+    Outcome,
+    Training,
+)
 from .features import NAMES
 from .fitting import ReaderTrainingSet, figures, fit_reader
 from .model import ANSWER_FEATURES, READS, Reader, SourceWeights

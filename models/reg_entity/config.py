@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ..ranges import Count, Range, Width
 from ..reg_triple.config import ScorerConfig, ScorerDescription
-from ..training.objective import TrainingOptions
+from ..training.kind import TrainingOptions
 
 Layers = Annotated[int, Range(1, 8)]
 

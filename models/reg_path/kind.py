@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ..mined import PoolFile
 from ..ranges import Positive, Ranged, check_ranges
-from ..training.description import ModelDescription
-from ..training.kind import POOLS, CheckpointOpenOptions, Inputs, ModelKind, TrainCommandOption, Training
-from ..training.objective import LoraOptions, TrainingOptions
+from ..training.kind import (
+    POOLS,
+    CheckpointOpenOptions,
+    Inputs,
+    LoraOptions,
+    ModelDescription,
+    ModelKind,
+    TrainCommandOption,
+    Training,
+    TrainingOptions,
+)
 
 if TYPE_CHECKING:
     from .writing import PathModel

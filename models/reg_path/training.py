@@ -22,11 +22,8 @@ from ..language.lora import (
 )
 from ..mined import PooledQuestion, PoolFile, supervision_of
 from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
-from ..training.description import BadCheckpointError
-from ..training.kind import Inputs, Outcome, Phase, Training
-from ..training.loop import ShuffledObjective, TrainingResult
-from ..training.objective import Figures, NothingToLearnError
-from ..training.trainer import fit_calibration
+from ..training.kind import BadCheckpointError, Figures, Inputs, NothingToLearnError, Outcome, Phase, Training
+from ..training.trainer import ShuffledObjective, TrainingResult, fit_calibration
 from .kind import FIGURES, PART, PathConfig, PathDescription
 from .writing import PathTokenizer, RelationTokens, log_probabilities
 

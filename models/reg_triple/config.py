@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, ClassVar
 
 from ..ranges import Dimension, Hops, NumPhrases, Positive, Range, Ranged, Width
-from ..training.description import ModelDescription
-from ..training.objective import TrainingOptions
+from ..training.kind import ModelDescription, TrainingOptions
 
 Rounds = Annotated[int, Range(0, 8)]
 

@@ -16,10 +16,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from ..subgraphs import Ints, QuestionGraphs, encoding_width, supervision_of
 from ..text.vectors import encode_each_once
 from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
-from ..training.kind import Inputs, Outcome, Phase, Training
-from ..training.loop import ShuffledObjective, TrainingResult
-from ..training.objective import Figures, NothingToLearnError, TrainingOptions
-from ..training.trainer import fit_calibration
+from ..training.kind import Figures, Inputs, NothingToLearnError, Outcome, Phase, Training, TrainingOptions
+from ..training.trainer import ShuffledObjective, TrainingResult, fit_calibration
 from .config import CHOOSE_AT, FIGURES, PART, RECALL_AT, ScorerConfig, TripleDescription
 from .network import EncodedGraphs, TripleInputs, TripleScorer
 

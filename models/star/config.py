@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from ..ranges import Count, Positive, Range, Ranged, Share, Weight, check_ranges
-from ..training.description import ModelDescription
-from ..training.kind import PATHS, CheckpointOpenOptions, Inputs, ModelKind, Training
-from ..training.objective import TrainingOptions
+from ..training.kind import PATHS, CheckpointOpenOptions, Inputs, ModelDescription, ModelKind, Training, TrainingOptions
 from .mined import MinedFile
 
 if TYPE_CHECKING:
-    from .scoring import StarModel
+    from .networks import StarModel
 
 
 Scorer = Literal["cross", "similarity"]
@@ -129,7 +127,7 @@ def _train(config: StarConfig, inputs: Inputs[MinedFile]) -> Training:
 
 
 def _open(folder: Path, opening: CheckpointOpenOptions) -> StarModel:
-    from .scoring import StarModel, read_checkpoint
+    from .networks import StarModel, read_checkpoint
 
     return StarModel(read_checkpoint(folder, opening.device, opening.dtype))
 

@@ -20,7 +20,7 @@ from ..f1 import f1_of
 from ..mined import header_of, read_lines, write_mined_records
 from ..ranges import Range, Share
 from ..text.verbalise import DirectedRelation, Hop, RelationWords
-from ..training.description import QuestionKey, TrainingDataRecord, decode_dataclass
+from ..training.kind import QuestionKey, TrainingDataRecord, decode_dataclass
 
 THROUGH = " → "
 INVERSE = "^"

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from ..similarity import lower_other_scores
-from ..training.objective import Figures, ParameterGroup, TrainingOptions, encoder_and_heads, select_trained_weights
+from ..training.kind import Figures, ParameterGroup, TrainingOptions, encoder_and_heads, select_trained_weights
 from .backbone import device_of
 from .batches import CachedTokenizer, cross_batch, dual_batch, path_words, split_batches
 from .config import DualOptions, PoolTrainingOptions, Targets

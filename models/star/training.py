@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..training.kind import Inputs, Outcome, Phase, Training
-from ..training.loop import TrainingResult
-from ..training.trainer import fit_calibration
+from ..training.trainer import TrainingResult, fit_calibration
 from .backbone import open_pretrained
 from .batches import CachedTokenizer
 from .config import StarConfig
 from .examples import Floats, QuestionExample, RelationExampleSet, examples_of, mark_remaining_paths
 from .mined import MinedFile
-from .networks import CrossAttentiveScorer, DualEncoder
+from .networks import CrossAttentiveScorer, DualEncoder, Network
 from .objectives import CrossCandidateScorer, DualObjective, PoolObjective, mix_shortlist_scores
-from .scoring import Network
 
 UNANSWERABLE = 0.2
 """The weight of the questions taken as unanswerable (docs/decisions/0021-some-questions-have-no-answer.md)."""

@@ -26,7 +26,7 @@ from torch import Tensor
 from ..message_text import one_line
 from ..ranges import Count
 from ..whole_file import atomic_write, file_sha256, translate_safetensors_errors
-from .description import FORMAT, BadCheckpointError, DescriptionT, ModelDescription, decode_dataclass, load_description
+from .kind import FORMAT, BadCheckpointError, DescriptionT, ModelDescription, decode_dataclass, load_description
 
 CARD = "README.md"
 WEIGHTS = "model.safetensors"

@@ -1,30 +1,295 @@
-"""Describe a kind of trained model by one value, and find kinds by their names.
+"""Describe a kind of trained model by one value, its checkpoints and its training, and find kinds by their names.
 
-A kind is a `ModelKind` in the module `kind.py` of its folder. Training, checkpoints, `lodestar train`, recipes and
-`lodestar doctor` work from it. Name your own kind as ``module:KIND``, or by an entry point of the group
-``lodestar.kinds``.
+A kind is a `ModelKind` in its folder. Training, checkpoints, `lodestar train`, recipes and `lodestar doctor` work from
+it. Name your own kind as ``module:KIND``, or by an entry point of the group ``lodestar.kinds``.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
-from .description import BadCheckpointError, ModelDescription, QuestionKey, TrainingDataRecord, read_checkpoint_kind
-from .objective import TrainingOptions
+from pydantic import FiniteFloat, TypeAdapter, ValidationError
+
+from ..message_text import one_line
+from ..ranges import Positive, Range, Ranged, Share
 
 if TYPE_CHECKING:
     import torch
+    from torch import Tensor, nn
 
     from ..text.vectors import TextVectors
     from .checkpoint import Writer
-    from .loop import TrainingResult
-    from .objective import Objective
+    from .trainer import TrainingResult
+
+
+T = TypeVar("T")
+
+
+def decode_dataclass(kind: type[T], text: str | bytes) -> T:
+    """Return the dataclass that a JSON text describes; raise `ValueError` for the first field that is missing, unknown,
+    of another type or out of range.
+    """
+    try:
+        found: T = _adapter(kind).validate_json(text, strict=True, extra="forbid")  # type: ignore[arg-type]
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = one_line(".".join(map(str, first["loc"])), 80)
+        message = f"{first['msg'][:1].lower()}{first['msg'][1:]}, found {one_line(repr(first['input']), 80)}"
+        raise ValueError(one_line(f"{place}: {message}".removeprefix(": "))) from error
+    return found
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+FORMAT = 2
+
+QuestionKey = tuple[str, str, frozenset[str]]
+"""Id, text and topics of a question."""
+
+Coefficient = Annotated[float, Range(-1e9, 1e9)]
+
+
+class BadCheckpointError(Exception):
+    """A checkpoint is missing, damaged, or unfit for its use; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingDataRecord:
+    """A file that a checkpoint was trained or selected on: the question set, its hash, the graph."""
+
+    questions: str
+    questions_sha256: str
+    mined_sha256: str
+    graph: str
+    num_questions: int
+    max_hop: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelDescription:
+    """The description of a checkpoint of any kind, beside its files' hashes; `parts` are the folders of its networks.
+
+    `calibration`: slope and intercept of a score's probability, see `calibration`. `figures`: on the dev questions, by
+    phase. `revision`: of the code that trained it. `any_graph`: it is meant for unseen graphs, too. `encoder`: name of
+    its text encoder, empty if it reads no texts; `encoder_digest` tells its weights from others of that name, and is
+    empty if unknown.
+    """
+
+    kind: ClassVar[str]
+    parts: ClassVar[tuple[str, ...]]
+
+    calibration: tuple[Coefficient, Coefficient]
+    config: Mapping[str, Any]
+    train: tuple[TrainingDataRecord, ...]
+    dev: tuple[TrainingDataRecord, ...]
+    figures: Mapping[str, Mapping[str, FiniteFloat]]
+    seconds: Mapping[str, FiniteFloat] = field(default_factory=dict)
+    revision: str = ""
+    any_graph: bool = False
+    encoder: str = ""
+    encoder_digest: str = ""
+
+    @property
+    def graphs(self) -> frozenset[str]:
+        """Fingerprints of the graphs it was trained on."""
+        return frozenset(each.graph for each in self.train)
+
+
+DescriptionT = TypeVar("DescriptionT", bound=ModelDescription)
+
+
+def read_checkpoint_kind(folder: Path, kinds: Collection[str]) -> str:
+    """Return the kind of the checkpoint in a folder; raise `BadCheckpointError` if there is none."""
+    try:
+        for kind in kinds:
+            if (folder / f"{kind}.json").exists():
+                return kind
+    except OSError as error:
+        raise BadCheckpointError(f"{folder}: the checkpoint cannot be read: {error.strerror}") from error
+    raise _missing(folder, kinds)
+
+
+def load_description(folder: Path, kind: type[DescriptionT]) -> tuple[DescriptionT, dict[str, str]]:
+    """Return a checkpoint's description, and the hash of each file of its parts.
+
+    Raises `BadCheckpointError` if it is missing or damaged.
+    """
+    path = folder / f"{kind.kind}.json"
+    again = "train or fetch the checkpoint again"
+    try:
+        fields = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        raise _missing(folder, [kind.kind]) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadCheckpointError(f"{path}: the checkpoint cannot be read ({one_line(error)}): {again}") from error
+    if not isinstance(fields, dict):
+        raise BadCheckpointError(f"{path}: damaged: expected an object: {again}")
+    form = fields.pop("format", None)
+    named = fields.pop("kind", None)
+    if form != FORMAT or named != kind.kind:
+        found = f"{one_line(repr(form), 40)} and {one_line(repr(named), 40)}"
+        raise BadCheckpointError(
+            f"{path}: expected format {FORMAT} and kind {kind.kind}, found {found}: train the checkpoint again, or "
+            "update Lodestar"
+        )
+    try:
+        files = decode_dataclass(dict[str, str], json.dumps(fields.pop("files", None)))
+        for name in files:
+            place = PurePosixPath(name)
+            if len(place.parts) < 2 or place.parts[0] not in kind.parts or ".." in place.parts:
+                raise ValueError(f"{one_line(repr(name), 80)} is not a file of a part")
+        return decode_dataclass(kind, json.dumps(fields, allow_nan=False)), files
+    except (ValueError, RecursionError) as error:
+        raise BadCheckpointError(f"{path}: damaged: {one_line(error)}: {again}") from error
+
+
+def _missing(folder: Path, kinds: Collection[str]) -> BadCheckpointError:
+    return BadCheckpointError(
+        f"{folder}: expected a checkpoint with {' or '.join(f'{kind}.json' for kind in kinds)}, found none: name the "
+        f"folder that `lodestar train {'|'.join(kinds)}` wrote to"
+    )
+
+
+Precision = Literal["fp32", "bf16", "fp16"]
+
+_DTYPES = {"bf16": "bfloat16", "fp16": "float16"}
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingOptions(Ranged):
+    """How to train. learning_rate: of pretrained parameters, an encoder's; head_learning_rate: of new ones. Both rise
+    over the share `warmup` of all steps and then fall linearly to zero. accumulate: batches per step. patience: epochs
+    without a better dev figure before stopping. save_every_s: seconds between saved states.
+    """
+
+    epochs: Positive = 4
+    learning_rate: Share = 7e-5
+    head_learning_rate: Share = 1e-3
+    warmup: Annotated[float, Range(0, 0.9)] = 0.1
+    weight_decay: Share = 0.01
+    max_norm: Annotated[float, Range(1e-6)] = 1.0
+    accumulate: Positive = 1
+    patience: Positive = 2
+    precision: Precision = "fp32"
+    compile: bool = False
+    seed: int = 0
+    save_every_s: float = 60.0
+
+    @property
+    def dtype(self) -> torch.dtype | None:
+        """The autocast type; None for the type of the network's weights."""
+        import torch
+
+        return getattr(torch, _DTYPES[self.precision]) if self.precision in _DTYPES else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the options that the weights depend on, as plain data."""
+        values = Ranged.as_json(self)
+        del values["save_every_s"]
+        return values
+
+
+ALL_LINEAR = "all-linear"
+
+
+@dataclass(frozen=True, slots=True)
+class LoraOptions(Ranged):
+    """rank: of a factor. alpha: the product is scaled by alpha / rank. dropout: on the input of the factors. targets:
+    the layers with factors: all linear ones but the output, or a regular expression of their names.
+    """
+
+    rank: Annotated[int, Range(1, 4_096)] = 8
+    alpha: Annotated[int, Range(1, 65_536)] = 16
+    dropout: Annotated[float, Range(0, 0.9)] = 0.05
+    targets: str = ALL_LINEAR
+
+
+Figures = Mapping[str, float]
+
+
+class NothingToLearnError(Exception):
+    """A set has no question to train or select on; the message says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterGroup:
+    """Parameters with a common peak learning rate."""
+
+    parameters: Sequence[Tensor]
+    learning_rate: float
+
+
+class Objective(Protocol):
+    """A network with its training batches. A batch depends only on the seed, the epoch, the step and `state`, so that
+    training can resume anywhere.
+    """
+
+    @property
+    def network(self) -> nn.Module:
+        """The network in training."""
+        ...
+
+    def groups(self) -> Sequence[ParameterGroup]:
+        """Return the trainable parameters, in the same order each time."""
+        ...
+
+    def get_weights(self) -> Mapping[str, Tensor]:
+        """Return the trained weights, not copies, for states and checkpoints."""
+        ...
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Batches per epoch."""
+        ...
+
+    def begin(self, epoch: int) -> None:
+        """Prepare an epoch with the current network."""
+        ...
+
+    def state(self) -> dict[str, Tensor]:
+        """Return what `begin` computed from the network, so that an epoch can resume midway."""
+        ...
+
+    def resume(self, epoch: int, state: Mapping[str, Tensor]) -> None:
+        """Prepare an epoch from a stored state, as `begin` did."""
+        ...
+
+    def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
+        """Return the mean loss of a batch of the epoch, a scalar.
+
+        `network` is the objective's own, perhaps wrapped; `shard` is (rank, number of ranks): the part to take.
+        """
+        ...
+
+    def evaluate(self) -> Figures:
+        """Return the figures on the dev examples; the epoch with the highest ``selection_metric`` is kept."""
+        ...
+
+
+def encoder_and_heads(network: nn.Module, options: TrainingOptions) -> list[ParameterGroup]:
+    """Return the parameters of a network's `encoder`, and all others, each with its learning rate."""
+    inside = {id(parameter) for parameter in network.get_submodule("encoder").parameters()}
+    parts = [[p for p in network.parameters() if (id(p) in inside) is within] for within in (True, False)]
+    rates = (options.learning_rate, options.head_learning_rate)
+    return [ParameterGroup(part, rate) for part, rate in zip(parts, rates, strict=True)]
+
+
+def select_trained_weights(network: nn.Module) -> dict[str, Tensor]:
+    """Return a network's weights except frozen ones: of a LoRA only its factors."""
+    frozen = {name for name, parameter in network.named_parameters() if not parameter.requires_grad}
+    return {name: tensor for name, tensor in network.state_dict().items() if name not in frozen}
+
 
 LearnsFrom = Literal["paths", "subgraphs", "pools", "readings"]
 PATHS: LearnsFrom = "paths"
@@ -32,7 +297,7 @@ PATHS: LearnsFrom = "paths"
 SUBGRAPHS: LearnsFrom = "subgraphs"
 """Subgraphs around the topics of questions: `models.subgraphs.QuestionGraphs`."""
 POOLS: LearnsFrom = "pools"
-"""Candidate chains of questions: `models.mined.pool.Pool`."""
+"""Candidate chains of questions: `models.mined.PoolFile`."""
 READINGS: LearnsFrom = "readings"
 """Candidates that the evidence of a recipe names: `models.reader.fitting.ReaderTrainingSet`."""
 
@@ -66,7 +331,6 @@ class Config(Protocol):
 
 SetT = TypeVar("SetT", bound=LearningSet)
 ConfigT = TypeVar("ConfigT", bound=Config)
-DescriptionT = TypeVar("DescriptionT", bound=ModelDescription)
 ModelT_co = TypeVar("ModelT_co", covariant=True)
 
 

@@ -16,8 +16,7 @@ from lodestar.models.reg_triple.config import TripleConfig
 from lodestar.models.star.config import StarConfig
 from lodestar.models.star.mined import MinedFile
 from lodestar.models.subgraphs import QuestionGraphs
-from lodestar.models.training.kind import AnyKind, load_kind
-from lodestar.models.training.objective import LoraOptions, TrainingOptions
+from lodestar.models.training.kind import AnyKind, LoraOptions, TrainingOptions, load_kind
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.mined_examples import MINING, questions, tiny_encoder

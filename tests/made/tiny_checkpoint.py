@@ -10,10 +10,9 @@ from pathlib import Path
 import torch
 from lodestar.models.star.backbone import Backbone
 from lodestar.models.star.config import SPECIAL_TOKENS, Scorer, StarConfig, StarDescription
-from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
-from lodestar.models.star.scoring import Network
+from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder, Network
 from lodestar.models.training.checkpoint import write_checkpoint
-from lodestar.models.training.description import TrainingDataRecord
+from lodestar.models.training.kind import TrainingDataRecord
 from transformers import BertConfig, BertModel, BertTokenizer
 
 GRAPH = "0" * 64

@@ -25,7 +25,7 @@ from lodestar.models.star.config import StarDescription
 from lodestar.models.star.mined import read_mined_file
 from lodestar.models.text.vectors import TextVectors, VectorStore
 from lodestar.models.training.checkpoint import read_weights, translate_read_errors
-from lodestar.models.training.description import BadCheckpointError, load_description
+from lodestar.models.training.kind import BadCheckpointError, load_description
 
 from tests.conftest import examples
 from tests.fakes.letter_encoder import LetterEncoder

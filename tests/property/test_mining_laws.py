@@ -13,14 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.evaluation.diagnosis import find_reachable_paths
 from lodestar.engine.evaluation.whole_graph import WholeGraph
-from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
+from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, SkippedQuestion
 from lodestar.engine.indexes.relation_index import load_or_build_index
 from lodestar.engine.relations.words import words_of_relation
 from lodestar.engine.retrieval.beam import FrontierBounds
 from lodestar.engine.supervision.answer_paths import serialise_hop, serialise_trie
-from lodestar.engine.supervision.labels import TrainingExampleBuilder
-from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths
-from lodestar.engine.supervision.placing import SkippedQuestion
+from lodestar.engine.supervision.mining import Miner, MiningOptions, QuestionPaths, TrainingExampleBuilder
 from lodestar.engine.values import Entity
 from lodestar.models.star.mined import INVERSE, THROUGH, MinedQuestion, iterate_paths
 from lodestar.models.text.vectors import TextVectors

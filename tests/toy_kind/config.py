@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from lodestar.models.reg_triple.config import FIGURES, SubgraphOptions
 from lodestar.models.subgraphs import QuestionGraphs
-from lodestar.models.training.description import ModelDescription
-from lodestar.models.training.kind import SUBGRAPHS, CheckpointOpenOptions, Inputs, ModelKind, Training
-from lodestar.models.training.objective import TrainingOptions
+from lodestar.models.training.kind import (
+    SUBGRAPHS,
+    CheckpointOpenOptions,
+    Inputs,
+    ModelDescription,
+    ModelKind,
+    Training,
+    TrainingOptions,
+)
 
 if TYPE_CHECKING:
     from tests.toy_kind.network import ToyModel

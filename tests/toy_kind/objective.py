@@ -12,8 +12,7 @@ from lodestar.models.reg_triple.training import SubgraphObjective, calibration_p
 from lodestar.models.subgraphs import QuestionGraphs
 from lodestar.models.training.checkpoint import write_weights
 from lodestar.models.training.kind import Inputs, Outcome, Phase, Training
-from lodestar.models.training.loop import TrainingResult
-from lodestar.models.training.trainer import fit_calibration
+from lodestar.models.training.trainer import TrainingResult, fit_calibration
 from torch import Tensor, nn
 
 from tests.toy_kind.config import ToyConfig

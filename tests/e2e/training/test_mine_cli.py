@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from lodestar.engine.gold_questions import GoldQuestion
-from lodestar.engine.supervision import mine_file as mining
-from lodestar.engine.supervision.miner import Miner
+from lodestar.engine.supervision import mining
+from lodestar.engine.supervision.mining import Miner
 from lodestar.models.star.mined import MinedFile, read_mined_file
 
 from tests.e2e.conftest import Lodestar

@@ -17,7 +17,7 @@ import filelock
 import pytest
 import torch.distributed
 from lodestar.engine.errors import InputError, StorageError, UsageError
-from lodestar.models.star.scoring import read_checkpoint
+from lodestar.models.star.networks import read_checkpoint
 from safetensors.torch import load_file
 
 from tests.e2e.conftest import Lodestar

@@ -21,7 +21,7 @@ from lodestar.engine.show.explanation import OCCLUSION
 from lodestar.engine.show.page import explanation_page, reasons_page
 from lodestar.engine.show.reasons import explain_answer, reasons_data
 from lodestar.engine.values import Question
-from lodestar.models.star.scoring import StarModel
+from lodestar.models.star.networks import StarModel
 
 from tests.made.searches import chains
 from tests.made.tiny_checkpoint import write_tiny_checkpoint

@@ -20,9 +20,8 @@ from lodestar.engine.show.page import growth_page
 from lodestar.engine.show.picture import picture_of_growth
 from lodestar.engine.supervision.pools import PoolBounds, mine_pool
 from lodestar.engine.supervision.subgraphs import write_question_graphs
-from lodestar.engine.training.pool_sets import read_relation_tokens
 from lodestar.engine.training.running import training_config
-from lodestar.engine.training.sources import labels_of_sets
+from lodestar.engine.training.sources import labels_of_sets, read_relation_tokens
 from lodestar.engine.values import Question, Triple
 from lodestar.models.gril.kind import KIND, OPEN_DOMAIN
 from lodestar.models.gril.network import EncodedSubgraphs

@@ -15,8 +15,8 @@ from lodestar.engine.recipes.retrieving import RegPath
 from lodestar.engine.settings import Settings
 from lodestar.engine.show.reasons import explain_answer
 from lodestar.engine.supervision.pools import PoolBounds, mine_pool
-from lodestar.engine.training.pool_sets import match_refined_pools, read_relation_tokens
 from lodestar.engine.training.running import training_config
+from lodestar.engine.training.sources import match_refined_pools, read_relation_tokens
 from lodestar.engine.values import Question
 from lodestar.models.mined import PoolFile, write_pool
 from lodestar.models.reg_path.kind import KIND

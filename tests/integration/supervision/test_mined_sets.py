@@ -16,9 +16,8 @@ from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.progress import Progress
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.miner import MiningOptions
-from lodestar.engine.training.once_per_graph import Say
-from lodestar.engine.training.path_sets import mine_set
+from lodestar.engine.supervision.mining import MiningOptions
+from lodestar.engine.training.sources import Say, mine_set
 from lodestar.models.star.mined import MinedFile
 
 from tests.conftest import clear_database

@@ -10,7 +10,7 @@ from pathlib import Path
 import neo4j
 import pytest
 from lodestar import Engine
-from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
+from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet, SkippedQuestion
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
@@ -25,9 +25,7 @@ from lodestar.engine.neo4j.mining import (
 )
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.answer_paths import serialise_trie
-from lodestar.engine.supervision.mine_file import mine_to_file
-from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths
-from lodestar.engine.supervision.placing import SkippedQuestion
+from lodestar.engine.supervision.mining import Miner, MiningOptions, QuestionPaths, mine_to_file
 from lodestar.engine.values import RelationStep
 from lodestar.models.star.mined import iterate_paths, read_mined_file
 

@@ -10,9 +10,8 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.errors import GraphError, UsageError
-from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
+from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet, SkippedQuestion
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.supervision.placing import SkippedQuestion
 from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_pools, compute_pool_sizes, mine_pool
 from lodestar.models.mined import PoolChain, PooledQuestion, read_pool
 

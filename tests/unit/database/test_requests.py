@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
+from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, ground_questions
 from lodestar.engine.neo4j.templates import MAX_REQUEST_CHARS, split_into_requests
 from lodestar.engine.steps import check_database_requests
-from lodestar.engine.supervision.placing import ground_questions
 
 
 @pytest.mark.parametrize(

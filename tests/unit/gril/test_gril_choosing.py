@@ -38,7 +38,7 @@ from lodestar.models.gril.writing import WrittenReply
 from lodestar.models.star.backbone import write_backbone_description
 from lodestar.models.subgraphs import QuestionGraphs, QuestionLabels
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
+from lodestar.models.training.kind import NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
 
 from tests.fakes.letter_encoder import LetterEncoder

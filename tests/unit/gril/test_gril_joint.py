@@ -37,9 +37,7 @@ from lodestar.models.gril.training import read_bridge, read_graph_retriever, rea
 from lodestar.models.reg_triple.network import TripleColumns
 from lodestar.models.star.backbone import write_backbone_description
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.training.description import BadCheckpointError
-from lodestar.models.training.kind import CheckpointOpenOptions
-from lodestar.models.training.objective import TrainingOptions
+from lodestar.models.training.kind import BadCheckpointError, CheckpointOpenOptions, TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
 
 from tests.fakes.letter_encoder import LetterEncoder

@@ -25,8 +25,7 @@ from lodestar.models.gril.training import read_graph_retriever, read_hop_predict
 from lodestar.models.reg_triple.network import TripleColumns
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.checkpoint import TrainingStateError
-from lodestar.models.training.description import BadCheckpointError
-from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
+from lodestar.models.training.kind import BadCheckpointError, NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
 from safetensors.torch import load_file
 

@@ -21,8 +21,7 @@ from lodestar.models.gril.training import read_reader
 from lodestar.models.gril.writing import GenerativeReader, WrittenReply
 from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.training.checkpoint import write_weights
-from lodestar.models.training.description import BadCheckpointError
-from lodestar.models.training.objective import LoraOptions, TrainingOptions
+from lodestar.models.training.kind import BadCheckpointError, LoraOptions, TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
 from safetensors.torch import load_file
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from lodestar.models.splitting import BatchSplitter, is_out_of_memory
-from lodestar.models.star.scoring import HopSequence, StarModel, read_checkpoint
+from lodestar.models.star.networks import HopSequence, StarModel, read_checkpoint
 from lodestar.models.text.verbalise import DirectedRelation, RelationWords
 from torch import Tensor, nn
 
@@ -124,6 +124,6 @@ def test_paths_are_composed_a_bounded_number_at_once(
     model: StarModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = scores(model)
-    monkeypatch.setattr("lodestar.models.star.scoring.PATHS_AT_ONCE", 7)
+    monkeypatch.setattr("lodestar.models.star.networks.PATHS_AT_ONCE", 7)
     for one, other in zip(whole, scores(StarModel(read_checkpoint(tmp_path / "star"))), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)

@@ -10,10 +10,10 @@ from lodestar.engine.errors import UsageError
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.retrieval.beam import FrontierBounds
 from lodestar.engine.settings import resolve
-from lodestar.engine.supervision.miner import MiningOptions
+from lodestar.engine.supervision.mining import MiningOptions
 from lodestar.models.ranges import Positive, Range, Ranged, Share
 from lodestar.models.reg_triple.config import SubgraphOptions
-from lodestar.models.training.description import decode_dataclass
+from lodestar.models.training.kind import decode_dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from lodestar.models.reader.fitting import (
 )
 from lodestar.models.reader.model import Reader, SourceWeights, answer_features
 from lodestar.models.reader.plan import MAX_HOPS, PathPlan
-from lodestar.models.training.description import TrainingDataRecord
+from lodestar.models.training.kind import TrainingDataRecord
 
 BY_CHAIN = SourceWeights(np.where([name == "chain" for name in NAMES], 1.0, 0.0), 0.0)
 """Weights with which the best score of a candidate's ways is its logit."""

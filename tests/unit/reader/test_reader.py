@@ -46,7 +46,7 @@ from lodestar.models.reader.model import (
 )
 from lodestar.models.similarity import UNKNOWN_TYPE
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.training.description import BadCheckpointError
+from lodestar.models.training.kind import BadCheckpointError
 from lodestar.models.whole_file import file_sha256
 
 from tests.fakes.letter_encoder import LetterEncoder

@@ -22,8 +22,7 @@ from lodestar.models.reg_entity.network import (
 from lodestar.models.reg_entity.training import EntityObjective, degree_histogram, read_entity_scorer
 from lodestar.models.reg_triple.network import EncodedGraphs, TripleInputs
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.training.description import BadCheckpointError
-from lodestar.models.training.objective import TrainingOptions
+from lodestar.models.training.kind import BadCheckpointError, TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
 from torch import Tensor
 from torch_geometric.nn import PNAConv

@@ -28,8 +28,7 @@ from lodestar.models.reg_path.writing import (
     log_probabilities,
 )
 from lodestar.models.text.verbalise import RelationWords
-from lodestar.models.training.description import BadCheckpointError
-from lodestar.models.training.objective import LoraOptions, NothingToLearnError, TrainingOptions
+from lodestar.models.training.kind import BadCheckpointError, LoraOptions, NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
 from torch import nn
 

@@ -30,8 +30,7 @@ from lodestar.models.subgraphs import UNNAMED, GraphFileError, QuestionGraphs, e
 from lodestar.models.text.encoders import FloatArray
 from lodestar.models.text.vectors import TextVectors, VectorStore
 from lodestar.models.training.checkpoint import TrainingStateError
-from lodestar.models.training.description import BadCheckpointError
-from lodestar.models.training.objective import NothingToLearnError, TrainingOptions
+from lodestar.models.training.kind import BadCheckpointError, NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
 
 from tests.fakes.letter_encoder import LetterEncoder

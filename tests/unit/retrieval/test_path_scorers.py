@@ -22,10 +22,10 @@ from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.language.lora import add_lora, load_language_model
 from lodestar.models.reg_path.kind import PathDescription
 from lodestar.models.reg_path.writing import PathModel
-from lodestar.models.star.scoring import StarModel, read_checkpoint
+from lodestar.models.star.networks import StarModel, read_checkpoint
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.verbalise import RelationWords
-from lodestar.models.training.objective import LoraOptions
+from lodestar.models.training.kind import LoraOptions
 
 from tests.fakes.word_scorer import WordScorer
 from tests.made.tiny_causal_lm import write_tiny_causal_lm

@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
-from lodestar.engine.training.path_sets import collect_relation_examples
+from lodestar.engine.training.sources import collect_relation_examples
 from lodestar.models.star.examples import sample_relation_examples
 
 

@@ -8,13 +8,10 @@ from typing import Any
 
 import pytest
 from lodestar.engine.errors import GraphError, StorageError
-from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
+from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet, SkippedQuestion
 from lodestar.engine.neo4j.templates import Row
-from lodestar.engine.supervision import mine_file as mining
-from lodestar.engine.supervision import pools
-from lodestar.engine.supervision.mine_file import LABELLED_TOGETHER, default_batch_size, mine_to_file
-from lodestar.engine.supervision.miner import MiningOptions
-from lodestar.engine.supervision.placing import SkippedQuestion
+from lodestar.engine.supervision import mining, pools
+from lodestar.engine.supervision.mining import LABELLED_TOGETHER, MiningOptions, default_batch_size, mine_to_file
 from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_pools, compute_pool_sizes, mine_pool
 from lodestar.engine.supervision.subgraphs import write_question_graphs
 from lodestar.models.mined import PoolChain, PooledQuestion, read_pool

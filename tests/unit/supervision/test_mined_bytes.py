@@ -10,9 +10,7 @@ import pytest
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.indexes.relation_index import load_or_build_index
 from lodestar.engine.relations.words import words_of_relation
-from lodestar.engine.supervision.labels import TrainingExampleBuilder
-from lodestar.engine.supervision.mine_file import counts_of
-from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths
+from lodestar.engine.supervision.mining import Miner, MiningOptions, QuestionPaths, TrainingExampleBuilder, counts_of
 from lodestar.models.similarity import mask_topic
 from lodestar.models.star.mined import MinedFileOrigin, read_mined_file, write_mined_file
 from lodestar.models.text.encoders import FloatArray

@@ -8,13 +8,20 @@ from typing import Any
 
 import pytest
 from lodestar.engine.errors import QueryTimeoutError, UsageError
-from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
+from lodestar.engine.gold_questions import (
+    NO_ANSWER,
+    NO_OTHER,
+    NO_PATH,
+    NO_TOPIC,
+    GoldAnswer,
+    GoldPath,
+    GoldQuestion,
+    SkippedQuestion,
+)
 from lodestar.engine.retrieval.beam import Frontier, FrontierBounds, FrontierTree
 from lodestar.engine.steps import Steps
 from lodestar.engine.supervision.answer_paths import serialise_hop, serialise_trie, steps_of
-from lodestar.engine.supervision.mine_file import Mined, mine_batch
-from lodestar.engine.supervision.miner import Miner, MiningOptions, QuestionPaths
-from lodestar.engine.supervision.placing import NO_ANSWER, NO_OTHER, NO_PATH, NO_TOPIC, SkippedQuestion
+from lodestar.engine.supervision.mining import Mined, Miner, MiningOptions, QuestionPaths, mine_batch
 from lodestar.engine.values import RelationStep
 from lodestar.models.star.mined import MinedTopic, iterate_paths
 

@@ -11,7 +11,7 @@ import pytest
 from lodestar.engine.indexes.relation_index import load_or_build_index
 from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
 from lodestar.engine.supervision.answer_paths import HopTrie, TopicAnswerPath, WalkedPath, serialise_hop, steps_of
-from lodestar.engine.supervision.labels import SimilarRelations, label_paths, make_negatives, replace_relation
+from lodestar.engine.supervision.mining import SimilarRelations, label_paths, make_negatives, replace_relation
 from lodestar.models.star.mined import NegativePath
 
 from tests.fakes.letter_encoder import LetterEncoder

@@ -8,11 +8,10 @@ from typing import Any, cast
 
 import pytest
 from lodestar.engine.errors import QueryTimeoutError
-from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
+from lodestar.engine.gold_questions import NO_PATH, NO_TOPIC, GoldAnswer, GoldQuestion, SkippedQuestion
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import Row
 from lodestar.engine.steps import Steps
-from lodestar.engine.supervision.placing import NO_PATH, NO_TOPIC, SkippedQuestion
 from lodestar.engine.supervision.pools import (
     TOO_LONG,
     PoolBounds,

@@ -16,8 +16,7 @@ from lodestar.engine.cli.train import train_command
 from lodestar.engine.training import running, sources
 from lodestar.models.language.lora import ModelAndTokenizer, load_language_model
 from lodestar.models.reg_path import training as path_training
-from lodestar.models.training.kind import KINDS, Inputs, load_kind
-from lodestar.models.training.objective import Precision, TrainingOptions
+from lodestar.models.training.kind import KINDS, Inputs, Precision, TrainingOptions, load_kind
 from lodestar.models.training.trainer import TrainingCallbacks
 from torch import nn
 

@@ -20,7 +20,7 @@ from lodestar.models.language.lora import (
     restore_adapter,
 )
 from lodestar.models.training.checkpoint import read_weights, write_weights
-from lodestar.models.training.objective import LoraOptions
+from lodestar.models.training.kind import LoraOptions
 from torch import Tensor, nn
 
 from tests.made.tiny_causal_lm import KINDS, write_tiny_causal_lm

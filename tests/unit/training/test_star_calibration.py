@@ -14,8 +14,8 @@ from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.star.config import KIND, DualOptions, StarConfig
 from lodestar.models.star.examples import mark_remaining_paths, relations_of
 from lodestar.models.star.mined import words_of
-from lodestar.models.star.scoring import StarModel, read_checkpoint
-from lodestar.models.training.objective import TrainingOptions
+from lodestar.models.star.networks import StarModel, read_checkpoint
+from lodestar.models.training.kind import TrainingOptions
 from lodestar.models.training.trainer import fit_calibration
 
 from tests.made.mined_examples import MINING, example_set, mined, tiny_encoder

@@ -19,10 +19,9 @@ from lodestar.models.mined import MinedFileError
 from lodestar.models.star.config import KIND, StarDescription
 from lodestar.models.star.examples import examples_of
 from lodestar.models.star.mined import MinedFile, is_mined, read_mined_file, write_mined_file
-from lodestar.models.star.networks import DualEncoder
-from lodestar.models.star.scoring import Network, read_checkpoint
+from lodestar.models.star.networks import DualEncoder, Network, read_checkpoint
 from lodestar.models.training.checkpoint import write_checkpoint
-from lodestar.models.training.description import BadCheckpointError, load_description
+from lodestar.models.training.kind import BadCheckpointError, load_description
 from safetensors.torch import load_file
 
 from tests.made.mined_examples import MINING, example, mined_file, questions

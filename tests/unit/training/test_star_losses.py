@@ -20,7 +20,7 @@ from lodestar.models.star.objectives import (
     iterate_continuations,
 )
 from lodestar.models.text.verbalise import DirectedRelation, RelationWords, verbalise_hop
-from lodestar.models.training.objective import TrainingOptions
+from lodestar.models.training.kind import TrainingOptions
 
 from tests.made.mined_examples import example_set
 from tests.made.tiny_checkpoint import tiny_backbone

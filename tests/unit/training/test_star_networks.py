@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import lodestar.models.star.scoring as scoring
+import lodestar.models.star.networks as scoring
 import numpy as np
 import pytest
 import torch
@@ -37,12 +37,18 @@ from lodestar.models.star.batches import CachedTokenizer, TextBatch, cross_batch
 from lodestar.models.star.config import END, PATH, QUESTION, DualOptions, PoolTrainingOptions
 from lodestar.models.star.examples import ExampleSet, RelationExample, RelationExampleSet, examples_of
 from lodestar.models.star.mined import AnswerPath, MinedFile
-from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
+from lodestar.models.star.networks import (
+    Checkpoint,
+    CrossAttentiveScorer,
+    DualEncoder,
+    HopSequence,
+    StarModel,
+    read_checkpoint,
+)
 from lodestar.models.star.objectives import CrossCandidateScorer, DualObjective, ExampleCandidates, PoolObjective
-from lodestar.models.star.scoring import Checkpoint, HopSequence, StarModel, read_checkpoint
 from lodestar.models.text.encoders import EncoderUnavailableError
 from lodestar.models.text.verbalise import DirectedRelation, RelationWords
-from lodestar.models.training.objective import Objective, TrainingOptions
+from lodestar.models.training.kind import Objective, TrainingOptions
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize

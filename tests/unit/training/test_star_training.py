@@ -21,15 +21,7 @@ from lodestar.models.star.mined import AnswerPath, MinedFile
 from lodestar.models.star.objectives import DualObjective, PoolObjective, mix_shortlist_scores
 from lodestar.models.star.training import CROSS, DUAL, star_training
 from lodestar.models.training.checkpoint import TrainingState, TrainingStateError, read_state, write_state
-from lodestar.models.training.loop import (
-    ShuffledObjective,
-    TrainingResult,
-    _Training,
-    process_group,
-    train,
-    wait_for_all_processes,
-)
-from lodestar.models.training.objective import (
+from lodestar.models.training.kind import (
     Figures,
     ParameterGroup,
     Precision,
@@ -37,7 +29,16 @@ from lodestar.models.training.objective import (
     encoder_and_heads,
     select_trained_weights,
 )
-from lodestar.models.training.trainer import TrainingCallbacks, fit_calibration
+from lodestar.models.training.trainer import (
+    ShuffledObjective,
+    TrainingCallbacks,
+    TrainingResult,
+    _Training,
+    fit_calibration,
+    process_group,
+    train,
+    wait_for_all_processes,
+)
 from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import Tensor, nn
@@ -164,7 +165,7 @@ def test_a_training_knows_how_long_it_took_before_it_was_stopped(
     """Each of 15 batches takes two seconds, of which those of the tenth are lost; in between an hour passes."""
     clock = SimpleNamespace(now_s=1_000.0)
     clock.monotonic = lambda: clock.now_s
-    monkeypatch.setattr("lodestar.models.training.loop.time", clock)
+    monkeypatch.setattr("lodestar.models.training.trainer.time", clock)
 
     def report(epoch: int, done: int, _total: int, _loss: float) -> None:
         clock.now_s += 2
@@ -355,7 +356,7 @@ def test_a_state_is_saved_once_so_many_seconds_have_passed(tmp_path: Path, monke
     """Each batch takes two seconds; an epoch of five is saved at its end, too."""
     clock = SimpleNamespace(now_s=1_000.0)
     clock.monotonic = lambda: clock.now_s
-    monkeypatch.setattr("lodestar.models.training.loop.time", clock)
+    monkeypatch.setattr("lodestar.models.training.trainer.time", clock)
     saved: list[tuple[int, int]] = []
 
     def report(_epoch: int, _done: int, _total: int, _loss: float) -> None:
@@ -364,7 +365,7 @@ def test_a_state_is_saved_once_so_many_seconds_have_passed(tmp_path: Path, monke
     def note(_path: Path, state: TrainingState, _resolved: object) -> None:
         saved.append((state.epoch, state.step))
 
-    monkeypatch.setattr("lodestar.models.training.loop.write_state", note)
+    monkeypatch.setattr("lodestar.models.training.trainer.write_state", note)
     train(LineObjective(), replace(OPTIONS, epochs=2, save_every_s=4.0), tmp_path / "state", {}, report)
     assert saved == [(0, 3), (1, 0), (1, 3), (2, 0)]
 
@@ -407,7 +408,7 @@ def test_a_process_of_several_follows_the_first_and_leaves_writing_to_it(
     monkeypatch.setattr("torch.distributed.broadcast", broadcast)
     monkeypatch.setattr("torch.distributed.barrier", lambda: waited.append("all"))
     monkeypatch.setattr(
-        "lodestar.models.training.loop.DistributedDataParallel",
+        "lodestar.models.training.trainer.DistributedDataParallel",
         lambda network, find_unused_parameters: nn.Sequential(network) if find_unused_parameters else None,
     )
     objective, shards = LineObjective([0.9, 0.1, 0.1]), set[tuple[bool, tuple[int, int]]]()

@@ -30,10 +30,9 @@ from lodestar.models.reg_triple.network import EncodedGraphs
 from lodestar.models.reg_triple.training import read_triple_scorer
 from lodestar.models.star.config import KIND as STAR
 from lodestar.models.star.config import DualOptions, StarConfig
-from lodestar.models.star.scoring import StarModel, read_checkpoint
+from lodestar.models.star.networks import StarModel, read_checkpoint
 from lodestar.models.text.verbalise import RelationWords
-from lodestar.models.training.kind import AnyKind
-from lodestar.models.training.objective import TrainingOptions
+from lodestar.models.training.kind import AnyKind, TrainingOptions
 
 from tests.fakes.word_encoder import WordEncoder
 from tests.made.asked_world import ASKED, ENTITIES, FAR, NAMES, PATHS, ask, mine, subgraphs_of

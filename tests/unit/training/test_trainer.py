@@ -11,23 +11,25 @@ from typing import Any, ClassVar
 import pytest
 import torch
 from lodestar.models.training.checkpoint import TrainingStateError, check_checkpoint, read_weights, write_weights
-from lodestar.models.training.description import (
+from lodestar.models.training.kind import (
+    PATHS,
     BadCheckpointError,
-    ModelDescription,
-    QuestionKey,
-    TrainingDataRecord,
-    read_checkpoint_kind,
-)
-from lodestar.models.training.kind import PATHS, Inputs, ModelKind, Outcome, Phase, Training
-from lodestar.models.training.loop import TrainingResult, is_first_process
-from lodestar.models.training.objective import (
     Figures,
+    Inputs,
+    ModelDescription,
+    ModelKind,
+    Outcome,
     ParameterGroup,
+    Phase,
+    QuestionKey,
+    Training,
+    TrainingDataRecord,
     TrainingOptions,
     encoder_and_heads,
+    read_checkpoint_kind,
     select_trained_weights,
 )
-from lodestar.models.training.trainer import TrainingCallbacks, delete_training
+from lodestar.models.training.trainer import TrainingCallbacks, TrainingResult, delete_training, is_first_process
 from safetensors import safe_open
 from torch import Tensor, nn
 

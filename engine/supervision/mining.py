@@ -1,0 +1,554 @@
+"""Mine a question set for training paths: find paths to the answers, label them, draw hard negatives, write the file.
+
+Candidates are the shortest paths of each topic of the question. A candidate is positive if its similarity to the
+question is at least the mean over all of the question's candidates:
+
+    P⁺ = { p ∈ C : sim(q, p) ≥ 1/|C| · Σ_(p′∈C) sim(q, p′) }
+
+Deviations: the length of a path is its number of hops between named entities. If annotators wrote a path for the
+question, the paths with its relations are the positives instead. Annotations have no directions: of the paths with the
+same relations those with the best F1 count, and of these those that walk the most relations forwards.
+
+At each hop t of a positive path, the hops before it are kept and its relation is replaced by the k most similar
+relations, and by k random others. In addition, the path stops too early or goes on too long.
+
+Deviations: both kinds come first from the steps that exist there in the graph, in either direction, and only if these
+are too few from all of its relations, in the direction of the replaced one. In a hop through a mediator the last
+relation is compared or replaced.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+
+from ...models.ranges import Count, Hops, Positive
+from ...models.similarity import mask_topic
+from ...models.star.mined import AnswerPath, MinedFileOrigin, MinedQuestion, MinedTopic, NegativePath, write_mined_file
+from ...models.text.encoders import EncoderUnavailableError
+from ...models.text.vectors import TextVectors
+from ...models.text.verbalise import DirectedRelation, RelationWords, verbalise_path
+from ..api import Engine
+from ..errors import EncoderError, GraphError, QueryTimeoutError
+from ..gold_questions import (
+    NO_PATH,
+    REASONS,
+    GoldQuestion,
+    GroundedQuestion,
+    QuestionSet,
+    SkippedQuestion,
+    ground_questions,
+    look_up_answers,
+)
+from ..indexes.relation_index import RelationIndex, index_folder, load_or_build_index
+from ..neo4j.catalogue import Catalogue, read_catalogue, read_full_state
+from ..neo4j.connection import Connection
+from ..neo4j.gateway import Gateway
+from ..neo4j.mining import stream_mediator_relations
+from ..parallel import HERE, PerProcess, Workers
+from ..progress import Progress, ignore_progress
+from ..relations.words import words_of_relation
+from ..retrieval.beam import FrontierBounds, FrontierTree
+from ..settings import check_options
+from ..steps import Steps
+from ..values import RelationStep
+from ..whole_file import check_output_file, translate_storage_errors
+from .answer_paths import (
+    Explorer,
+    HopTrie,
+    TopicAnswerPath,
+    TopicPaths,
+    TopicSearch,
+    UnlabelledPaths,
+    WalkedHop,
+    WalkedPath,
+    find_paths,
+    serialise_hop,
+    serialise_trie,
+    steps_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MiningOptions:
+    """Options of mining. `num_negatives` is STAR's k: similar and random relations for each hop of a positive path.
+
+    return_to_topic: a topic may be an answer (see `retrieval.frontier`). max_paths: relation paths kept of what can be
+    walked from a topic, and of what leads from it to the answers. max_degree: between two entities of more triples than
+    this no path to an answer is looked for. bounds: those of the search that is to be trained.
+    """
+
+    max_hop: Hops = 2
+    num_negatives: Count = 5
+    return_to_topic: bool = False
+    seed: int = 0
+    max_paths: Positive = 2_000
+    max_degree: Positive = 20_000
+    bounds: FrontierBounds = field(default_factory=FrontierBounds)
+
+    def __post_init__(self) -> None:
+        check_options(self, "mining")
+
+
+CUTS = ("reaches", "searches for answers", "answer paths")
+"""Where a bound may drop something: paths from a topic, searches for answers, ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionPaths:
+    """A question with its paths in the graph, before labelling.
+
+    reaching: for each topic all known paths to an answer. num_cut: how often a bound dropped something, by `CUTS`.
+    """
+
+    question: GoldQuestion
+    topics: tuple[MinedTopic, ...]
+    paths: tuple[TopicAnswerPath, ...]
+    reach: tuple[HopTrie, ...]
+    reaching: tuple[frozenset[tuple[RelationStep, ...]], ...]
+    num_cut: Mapping[str, int]
+
+
+class Miner:
+    """Finds the paths of questions in a graph with this catalogue.
+
+    `mediating` has the signed numbers of the relations of unnamed entities.
+    """
+
+    def __init__(self, catalogue: Catalogue, mediating: AbstractSet[int], options: MiningOptions) -> None:
+        self.relations = {relation.number: relation.name for relation in catalogue.relations}
+        self.stored_as = catalogue.stored_as
+        self.mediating = mediating
+        self.options = options
+
+    def mine(self, questions: Sequence[GoldQuestion]) -> Steps[list[QuestionPaths | SkippedQuestion]]:
+        """Return the paths of each question, or why it is left out; all questions share each round trip."""
+        options = self.options
+        places, signatures = yield from ground_questions(questions, return_to_topic=options.return_to_topic)
+        tree = FrontierTree(signatures, options.bounds, options.max_hop, self.stored_as)
+        explorer = Explorer(tree, self.relations, self.mediating, options.max_paths)
+        roots = [root for signature in signatures.values() if (root := tree.root(signature.entity))]
+        reaches = yield from explorer.explore(roots)
+        searches = [
+            TopicSearch(place, number, reaches[topic.id], options.return_to_topic)
+            for place in places
+            if isinstance(place, GroundedQuestion)
+            for number, topic in enumerate(place.topics)
+        ]
+        found = iter((yield from find_paths(explorer, searches, options.max_degree)))
+        return [
+            place
+            if isinstance(place, SkippedQuestion)
+            else _walk_question(
+                place, [reaches[topic.id] for topic in place.topics], [next(found) for _ in place.topics]
+            )
+            for place in places
+        ]
+
+
+def _walk_question(
+    place: GroundedQuestion, reaches: Sequence[TopicPaths], found: Sequence[UnlabelledPaths]
+) -> QuestionPaths | SkippedQuestion:
+    paths = tuple(path for of_topic in found for path in of_topic.paths)
+    if not paths:
+        return SkippedQuestion(place.question.id, NO_PATH)
+    return QuestionPaths(
+        question=place.question,
+        topics=place.topics,
+        paths=paths,
+        reach=tuple(
+            extend_trie(reach.trie, (path.hops for path in of_topic.paths)) if reach.cut else reach.trie
+            for reach, of_topic in zip(reaches, found, strict=True)
+        ),
+        reaching=tuple(of_topic.reaching for of_topic in found),
+        num_cut=dict(
+            zip(
+                CUTS,
+                (
+                    sum(reach.cut for reach in reaches),
+                    sum(of_topic.cut for of_topic in found),
+                    sum(of_topic.num_cut for of_topic in found),
+                ),
+                strict=True,
+            )
+        ),
+    )
+
+
+def extend_trie(reach: HopTrie, paths: Iterable[WalkedPath]) -> HopTrie:
+    """Return a copy of a trie with these paths added."""
+    copied = _copy_trie(reach)
+    for path in paths:
+        node = copied
+        for hop in path:
+            node = node.setdefault(hop, {})
+    return copied
+
+
+def _copy_trie(reach: HopTrie) -> HopTrie:
+    return {hop: _copy_trie(following) for hop, following in reach.items()}
+
+
+TOLERANCE = 1e-9
+"""Rounding may put a mean of equal numbers above them."""
+
+ROUNDED = 9
+"""Decimals of F1 in comparisons."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The labels of a path: shortest of its topic, positive example, annotated path."""
+
+    shortest: bool
+    positive: bool
+    gold: bool
+
+
+def label_paths(paths: Sequence[TopicAnswerPath], similarities: Sequence[float], *, annotated: bool) -> list[Label]:
+    """Return the label of each path of one question, over all its topics, by its similarity to the question.
+
+    `annotated`: the question set has gold paths for it.
+    """
+    least: dict[int, int] = {}
+    for path in paths:
+        least[path.topic] = min(len(path.hops), least.get(path.topic, len(path.hops)))
+    shortest = [len(path.hops) == least[path.topic] for path in paths]
+    candidates = [similarity for similarity, is_one in zip(similarities, shortest, strict=True) if is_one]
+    mean = math.fsum(candidates) / max(len(candidates), 1)
+    best: dict[tuple[int, tuple[str, ...]], tuple[float, int]] = {}
+    for path in paths:
+        key = (path.topic, _drop_directions(path))
+        best[key] = max(directed := _direction_fit(path), best.get(key, directed))
+    found: list[Label] = []
+    for path, similarity, is_one in zip(paths, similarities, shortest, strict=True):
+        similar = is_one and similarity >= mean - TOLERANCE
+        gold = path.gold and _direction_fit(path) == best[path.topic, _drop_directions(path)]
+        found.append(Label(is_one, gold if annotated else similar, gold))
+    return found
+
+
+def _drop_directions(path: TopicAnswerPath) -> tuple[str, ...]:
+    return tuple(step.relation for step in steps_of(path.hops))
+
+
+def _direction_fit(path: TopicAnswerPath) -> tuple[float, int]:
+    """Return how well the directions fit an annotation: F1 of the ends, then minus the number of inverse steps."""
+    return round(path.f1, ROUNDED), -sum(step.inverse for step in steps_of(path.hops))
+
+
+KINDS = ("similar", "random", "early", "overrun")
+
+IsAnswer = Callable[[int, WalkedPath], bool]
+"""Whether the path from this topic (by index) leads to a gold answer."""
+
+Nearest = Callable[[str], Sequence[str]]
+"""All other relations of the graph, most similar first."""
+
+
+def make_negatives(
+    positives: Sequence[TopicAnswerPath],
+    reach: Sequence[HopTrie],
+    is_answer: IsAnswer,
+    *,
+    nearest: Nearest,
+    num_negatives: int,
+    rng: random.Random,
+) -> tuple[NegativePath, ...]:
+    """Return the negative paths of one question, each once; none leads to an answer.
+
+    reach: the paths from each topic. nearest: the other relations of the graph by similarity.
+    """
+    found: dict[tuple[int, WalkedPath], NegativePath] = {}
+    for path in positives:
+        for hops, kind in _corrupt(path, reach[path.topic], nearest, num_negatives, rng):
+            if not is_answer(path.topic, hops):
+                found.setdefault((path.topic, hops), NegativePath(path.topic, tuple(map(serialise_hop, hops)), kind))
+    return tuple(found.values())
+
+
+def _corrupt(
+    path: TopicAnswerPath, reach: HopTrie, nearest: Nearest, num_negatives: int, rng: random.Random
+) -> Iterator[tuple[WalkedPath, str]]:
+    for t, hop in enumerate(path.hops):
+        before = path.hops[:t]
+        ordered = nearest(hop[-1].relation)
+        place = {relation: at for at, relation in enumerate(ordered)}
+        # The inverse of the relation itself is in no list, and counts as the nearest.
+        others = (other for other in reach if other != hop)
+        walkable = sorted(others, key=lambda other: (place.get(other[-1].relation, -1), serialise_hop(other)))
+        here = {other[-1].relation for other in reach if other == replace_relation(hop, other[-1].relation)}
+        elsewhere = [relation for relation in ordered if relation not in here]
+        for other in islice(
+            chain(walkable, (replace_relation(hop, relation) for relation in elsewhere)), num_negatives
+        ):
+            yield (*before, other), "similar"
+        left = walkable[num_negatives:]
+        drawn = rng.sample(left, min(num_negatives, len(left)))
+        unused = elsewhere[max(num_negatives - len(walkable), 0) :]
+        more = rng.sample(unused, min(num_negatives - len(drawn), len(unused)))
+        for other in [*drawn, *(replace_relation(hop, relation) for relation in more)]:
+            yield (*before, other), "random"
+        reach = reach[hop]
+    for length in range(1, len(path.hops)):
+        yield path.hops[:length], "early"
+    following = list(reach)
+    for hop in rng.sample(following, min(num_negatives, len(following))):
+        yield (*path.hops, hop), "overrun"
+
+
+def replace_relation(hop: WalkedHop, relation: str) -> WalkedHop:
+    """Return the hop with another last relation in the same direction."""
+    return (*hop[:-1], RelationStep(relation, hop[-1].inverse))
+
+
+DECIMALS = 4
+"""Decimals of similarity, precision and recall in the file."""
+
+
+class TrainingExampleBuilder:
+    """Makes training examples; `words` has the words of every relation of the graph."""
+
+    def __init__(
+        self, words: Mapping[str, RelationWords], index: RelationIndex, vectors: TextVectors, options: MiningOptions
+    ) -> None:
+        self.words = words
+        self.vectors = vectors
+        self.options = options
+        self.nearest = SimilarRelations(index)
+
+    def label(self, questions: Sequence[QuestionPaths]) -> list[MinedQuestion]:
+        """Return the questions with labels.
+
+        All texts are encoded together, and the last digits of a vector depend on its batch: the same questions give the
+        same result, but other groups of questions may not.
+        """
+        self.vectors.encode(sorted({text for question in questions for text in self._texts(question)}))
+        return [self._label_question(question) for question in questions]
+
+    def _texts(self, question: QuestionPaths) -> list[str]:
+        return [*self._mask_topics(question), *(self._text(path.hops) for path in question.paths)]
+
+    def _mask_topics(self, question: QuestionPaths) -> list[str]:
+        return [mask_topic(question.question.text, topic.mention) for topic in question.topics]
+
+    def _text(self, hops: WalkedPath) -> str:
+        return verbalise_path([tuple(DirectedRelation(self.words[s.relation], s.inverse) for s in hop) for hop in hops])
+
+    def _label_question(self, walked: QuestionPaths) -> MinedQuestion:
+        question = walked.question
+        queries = [self.vectors.sentence(text) for text in self._mask_topics(walked)]
+        paths = [
+            replace(path, precision=round(path.precision, DECIMALS), recall=round(path.recall, DECIMALS))
+            for path in walked.paths
+        ]
+        similarities = [
+            round(float(self.vectors.sentence(self._text(path.hops)) @ queries[path.topic]), DECIMALS) for path in paths
+        ]
+        labelled = list(zip(paths, label_paths(paths, similarities, annotated=bool(question.paths)), strict=True))
+        rng = random.Random(f"{self.options.seed}\n{question.id}")  # noqa: S311 - examples, no secret
+        return MinedQuestion(
+            id=question.id,
+            text=question.text,
+            topics=walked.topics,
+            paths=tuple(
+                AnswerPath(
+                    topic=path.topic,
+                    hops=tuple(map(serialise_hop, path.hops)),
+                    precision=path.precision,
+                    recall=path.recall,
+                    similarity=similarity,
+                    **asdict(label),
+                )
+                for (path, label), similarity in zip(labelled, similarities, strict=True)
+            ),
+            negatives=make_negatives(
+                [path for path, label in labelled if label.positive],
+                walked.reach,
+                lambda topic, hops: steps_of(hops) in walked.reaching[topic],
+                nearest=self.nearest,
+                num_negatives=self.options.num_negatives,
+                rng=rng,
+            ),
+            reach=tuple(map(serialise_trie, walked.reach)),
+            num_hops=question.num_hops,
+        )
+
+
+class SimilarRelations:
+    """The relations of an index by the similarity of their own words to one of them, cached."""
+
+    def __init__(self, index: RelationIndex) -> None:
+        self._relations = index.relations
+        self._place = {relation.name: place for place, relation in enumerate(index.relations)}
+        self._vectors = index.vectors()
+        self._found: dict[str, tuple[str, ...]] = {}
+
+    def __call__(self, relation: str) -> tuple[str, ...]:
+        """Return all other relations, most similar first; equal ones by number."""
+        if relation not in self._found:
+            cosines = (self._vectors @ self._vectors[self._place[relation]]).tolist()
+            order = sorted(self._place.values(), key=lambda place: (-cosines[place], self._relations[place].number))
+            names = [self._relations[place].name for place in order]
+            self._found[relation] = tuple(name for name in names if name != relation)
+        return self._found[relation]
+
+
+Mined = list[QuestionPaths | SkippedQuestion]
+
+LABELLED_TOGETHER = 256
+"""Questions labelled together; independent of the database's batch size, so that this does not change the file."""
+
+
+def mine_to_file(
+    questions: QuestionSet,
+    engine: Engine,
+    out: Path,
+    options: MiningOptions,
+    *,
+    batch_size: int | None = None,
+    workers: Workers = HERE,
+    progress: Progress = ignore_progress,
+) -> MinedFileOrigin:
+    """Mine the questions in the engine's graph in batches, which `workers` share, write the file and return its header.
+
+    Longer paths need smaller batches, because a batch is held in memory; without `batch_size` it is
+    `default_batch_size`.
+
+    Raises `GraphError` if no question can be mined, `StorageError` if `out` cannot be written.
+    """
+    check_output_file("", out, force=True)  # fail before the work, not after it
+    gateway = engine.gateway()
+    gateway.run(read_full_state()).check()
+    asked = look_up_answers(questions.questions, gateway).questions
+    catalogue = gateway.fetch(read_catalogue())
+    relations = catalogue.relations
+    words = {r.name: words_of_relation(r) for r in relations}
+    try:
+        index = load_or_build_index(index_folder(engine.settings, engine.connection), catalogue, engine.encoder)
+        labeller = TrainingExampleBuilder(words, index, TextVectors(engine.encoder), options)
+        size = batch_size or default_batch_size(options.max_hop)
+        found = _mine_batches(asked, engine.connection, options, size, workers, progress)
+        walked = [each for each in found if isinstance(each, QuestionPaths)]
+        if not walked:
+            raise GraphError(_nothing(questions, found))
+        mined = _label_questions(walked, labeller, progress)
+    except EncoderUnavailableError as error:
+        raise EncoderError(str(error)) from error
+    mining = MinedFileOrigin(
+        questions=questions.name,
+        questions_sha256=questions.sha256,
+        graph=catalogue.vocabulary,
+        encoder=engine.encoder.revision,
+        max_hop=options.max_hop,
+        relations={name: (word.domain, *word.properties) for name, word in words.items()},
+        options={name: value for name, value in asdict(options).items() if name != "max_hop"},
+        counts=counts_of(found, mined),
+    )
+    with translate_storage_errors(out):
+        write_mined_file(out, mining, mined)
+    return mining
+
+
+def default_batch_size(max_hop: int) -> int:
+    """Return the number of questions per batch: 32 for one or two hops, 8 for three, 2 for four."""
+    return 32 >> 2 * max(0, max_hop - 2)
+
+
+def _mine_batches(
+    questions: Sequence[GoldQuestion],
+    connection: Connection,
+    options: MiningOptions,
+    batch_size: int,
+    workers: Workers,
+    progress: Progress,
+) -> Mined:
+    """Mine in batches, with questions of the same topic side by side; return results in the order of the questions."""
+    order = sorted(range(len(questions)), key=lambda i: (questions[i].topic_ids or questions[i].topic_names, i))
+    batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+    found: dict[int, QuestionPaths | SkippedQuestion] = {}
+    progress("walking", 0, len(questions))
+    with PerProcess(partial(_open_miner, connection, options)) as miner:
+        results = workers.map(partial(_mine, miner), [[questions[i] for i in batch] for batch in batches])
+        for batch, result in zip(batches, results, strict=True):
+            found |= zip(batch, result, strict=True)
+            progress("walking", len(found), len(questions))
+    return [found[i] for i in range(len(questions))]
+
+
+@contextmanager
+def _open_miner(connection: Connection, options: MiningOptions) -> Iterator[tuple[Miner, Gateway]]:
+    with Gateway(connection) as gateway:
+        mediating = frozenset(gateway.stream(stream_mediator_relations()))
+        yield Miner(gateway.fetch(read_catalogue()), mediating, options), gateway
+
+
+def _mine(opened: PerProcess[tuple[Miner, Gateway]], questions: Sequence[GoldQuestion]) -> Mined:
+    miner, gateway = opened.value
+    return mine_batch(miner, questions, gateway.run)
+
+
+def mine_batch(miner: Miner, questions: Sequence[GoldQuestion], run: Callable[[Steps[Mined]], Mined]) -> Mined:
+    """Mine a batch; if a query times out, mine each half. Raises `QueryTimeoutError` for a single question."""
+    try:
+        return run(miner.mine(questions))
+    except QueryTimeoutError:
+        if len(questions) == 1:
+            raise
+    half = len(questions) // 2
+    return mine_batch(miner, questions[:half], run) + mine_batch(miner, questions[half:], run)
+
+
+def _label_questions(
+    walked: Sequence[QuestionPaths], labeller: TrainingExampleBuilder, progress: Progress
+) -> list[MinedQuestion]:
+    mined: list[MinedQuestion] = []
+    for start in range(0, len(walked), LABELLED_TOGETHER):
+        mined += labeller.label(walked[start : start + LABELLED_TOGETHER])
+        progress("labelling", len(mined), len(walked))
+    return mined
+
+
+def counts_of(found: Sequence[QuestionPaths | SkippedQuestion], mined: Iterable[MinedQuestion]) -> dict[str, int]:
+    """Return the counts of questions, left out questions by reason, paths, negatives by kind, and cuts."""
+    counts = dict.fromkeys(
+        (
+            "questions",
+            *(f"left out: {reason}" for reason in REASONS),
+            "without a positive path",
+            "answer paths",
+            "positive paths",
+            *(f"{kind} negatives" for kind in KINDS),
+            *(f"cut {what}" for what in CUTS),
+        ),
+        0,
+    )
+    for each in found:
+        if isinstance(each, SkippedQuestion):
+            counts[f"left out: {each.reason}"] += 1
+        else:
+            for what in CUTS:
+                counts[f"cut {what}"] += each.num_cut[what]
+    for question in mined:
+        num_positive = sum(path.positive for path in question.paths)
+        counts["questions"] += 1
+        counts["without a positive path"] += not num_positive
+        counts["answer paths"] += len(question.paths)
+        counts["positive paths"] += num_positive
+        for negative in question.negatives:
+            counts[f"{negative.kind} negatives"] += 1
+    return counts
+
+
+def _nothing(questions: QuestionSet, found: Sequence[QuestionPaths | SkippedQuestion]) -> str:
+    reasons = Counter(each.reason for each in found if isinstance(each, SkippedQuestion))
+    why = ", ".join(f"{number:,} with {reason}" for reason, number in reasons.items())
+    return f"{questions.name}: expected questions about this graph, found {why or 'none'}: load their graph"
