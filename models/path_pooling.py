@@ -14,7 +14,6 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Kernel = Literal["dijkstra", "bfs", "random-walk"]
-PoolMode = Literal["mean", "max"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +85,6 @@ class PoolingOptions:
     """
 
     kernel: Kernel = "dijkstra"
-    pool: PoolMode = "mean"
     position: float = 1.0
     max_length: int = 4
     num_walks: int = 256
@@ -130,7 +128,7 @@ def best_first(triples: ScoredTriples, by: Floats, limit: int | None) -> Ints:
 def pool_triple_scores(triples: ScoredTriples, pooling: PoolingOptions) -> Floats:
     """Return the smoothed score s' of each triple, (num_triples,); Path Pooling, algorithm 1.
 
-        s_p = mean(s_1 … s_l) (or max),  p_i = min(s) / (i · a),  s'(τ) = max over paths p ∋ τ of s_p + p_i
+        s_p = mean(s_1 … s_l),  p_i = min(s) / (i · a),  s'(τ) = max over paths p ∋ τ of s_p + p_i
 
     i: the place of τ in p, from 1; min(s): over all triples of the question; a: `pooling.position`. A triple on no path
     is its own path: a self-loop, one that no topic reaches, one on no shortest path; all of them if no topic is among
@@ -138,15 +136,12 @@ def pool_triple_scores(triples: ScoredTriples, pooling: PoolingOptions) -> Float
     triples far from a path's start. s' is between min(s) + min(0, min(s) / a) and max(s) + max(0, min(s) / a).
     """
     bonuses = least_scores(triples) / pooling.position
-    use_maximum = pooling.pool == "max"
     if pooling.kernel == "dijkstra":
-        best = pool_on_trees(triples, bonuses, use_maximum=use_maximum)
+        best = pool_on_trees(triples, bonuses)
     elif pooling.kernel == "bfs":
-        best = pool_on_simple_paths(triples, bonuses, pooling.max_length, use_maximum=use_maximum)
+        best = pool_on_simple_paths(triples, bonuses, pooling.max_length)
     else:
-        best = pool_on_walks(
-            triples, bonuses, pooling.max_length, pooling.num_walks, pooling.seed, use_maximum=use_maximum
-        )
+        best = pool_on_walks(triples, bonuses, pooling.max_length, pooling.num_walks, pooling.seed)
     return np.where(best == -np.inf, triples.scores + bonuses, best)
 
 
@@ -199,16 +194,16 @@ class ShortestPathTrees:
         return ShortestPathTrees(*columns, self.state_starts, starts, self.is_turned)
 
 
-def pool_on_trees(triples: ScoredTriples, bonuses: Floats, *, use_maximum: bool) -> Floats:
+def pool_on_trees(triples: ScoredTriples, bonuses: Floats) -> Floats:
     """Return the best S(τ) of each triple over the shortest paths through it, (num_triples,); -inf if there is none.
 
     Path Pooling, algorithm 1, lines 2 to 10. A path's length is its number of triples (the paper states no weights: our
     reading). Of several shortest paths into a node those of the highest pooled score are taken, all of them if they
     tie, so that neither the order of triples nor node numbers matter. bonuses: (num_triples,) min(s) / a of the
-    triple's question. use_maximum: s_p is the maximum, not the mean.
+    triple's question.
     """
     best = np.full(triples.num_triples, -np.inf)
-    trees, pooled = _best_ways(build_shortest_path_trees(triples), triples.scores, use_maximum)
+    trees, pooled = _best_ways(build_shortest_path_trees(triples), triples.scores)
     state_bonuses = np.zeros(len(pooled))
     state_bonuses[trees.targets] = bonuses[trees.triples]
     values = _best_beneath(trees, pooled, state_bonuses)
@@ -282,20 +277,17 @@ def _copy_triples(triples: ScoredTriples, starts: Ints, ends: Ints, shifts: Ints
     return starts[copied] + shift, ends[copied] + shift, copied
 
 
-def _best_ways(trees: ShortestPathTrees, scores: Floats, use_maximum: bool) -> tuple[ShortestPathTrees, Floats]:
+def _best_ways(trees: ShortestPathTrees, scores: Floats) -> tuple[ShortestPathTrees, Floats]:
     """Return the trees of the best shortest paths, and s_p of the path to each state, (num_states,)."""
     pooled = np.full(len(trees.is_turned), -np.inf)
     num_roots = trees.state_starts[1]
-    if not use_maximum:
-        pooled[:num_roots] = 0.0
-    join = np.maximum if use_maximum else np.add
+    pooled[:num_roots] = 0.0
     ways = scores[trees.triples]
     for first, after in pairwise(trees.edge_starts[1:].tolist()):
-        ways[first:after] = join(pooled[trees.sources[first:after]], ways[first:after])
+        ways[first:after] += pooled[trees.sources[first:after]]
         np.maximum.at(pooled, trees.targets[first:after], ways[first:after])
     is_best = ways == pooled[trees.targets]
-    if not use_maximum:
-        pooled[num_roots:] /= _depths(trees)[num_roots:]
+    pooled[num_roots:] /= _depths(trees)[num_roots:]
     return trees.select(is_best), pooled
 
 
@@ -337,49 +329,43 @@ class OutgoingTriples:
         self.starts = np.cumsum(self.counts) - self.counts
 
 
-def pool_on_simple_paths(triples: ScoredTriples, bonuses: Floats, max_length: int, *, use_maximum: bool) -> Floats:
+def pool_on_simple_paths(triples: ScoredTriples, bonuses: Floats, max_length: int) -> Floats:
     """Return the best S(τ) of each triple over all simple paths through it, (num_triples,); -inf if there is none.
 
     Path Pooling, section 4.3.1, "BFS". Paths start or end at a topic and have at most `max_length` triples; the time
-    grows with their number. bonuses: (num_triples,) min(s) / a. use_maximum: s_p is the maximum, not the mean.
+    grows with their number. bonuses: (num_triples,) min(s) / a.
     """
     best = np.full(triples.num_triples, -np.inf)
     for is_turned in (False, True):
         for paths in _simple_paths(OutgoingTriples(triples, is_turned=is_turned), triples.topics, max_length):
-            for through, values in _values(paths, triples.scores, bonuses, is_turned, use_maximum):
+            for through, values in _values(paths, triples.scores, bonuses, is_turned):
                 np.maximum.at(best, through, values)
     return best
 
 
-def pool_on_walks(
-    triples: ScoredTriples, bonuses: Floats, max_length: int, num_walks: int, seed: int, *, use_maximum: bool
-) -> Floats:
+def pool_on_walks(triples: ScoredTriples, bonuses: Floats, max_length: int, num_walks: int, seed: int) -> Floats:
     """Return the best S(τ) of each triple over random walks through it, (num_triples,); -inf if there is none.
 
     Path Pooling, section 4.3.1, "Random Walk": from each topic, and reversed to each topic, `num_walks` walks take a
     uniformly random triple at each step, up to `max_length` or a dead end. All topics use the same random numbers, so
     that neither the batch nor the order of triples matters (if scores differ). bonuses: (num_triples,) min(s) / a.
-    use_maximum: s_p is the maximum, not the mean.
     """
     best = np.full(triples.num_triples, -np.inf)
     drawn = np.random.default_rng(seed).random((num_walks, max_length))
     for is_turned in (False, True):
         for paths in _walks(OutgoingTriples(triples, is_turned=is_turned), triples.topics, drawn):
-            for through, values in _values(paths, triples.scores, bonuses, is_turned, use_maximum):
+            for through, values in _values(paths, triples.scores, bonuses, is_turned):
                 np.maximum.at(best, through, values)
     return best
 
 
-def _values(
-    paths: Ints, scores: Floats, bonuses: Floats, is_turned: bool, use_maximum: bool
-) -> Iterator[tuple[Ints, Floats]]:
+def _values(paths: Ints, scores: Floats, bonuses: Floats, is_turned: bool) -> Iterator[tuple[Ints, Floats]]:
     """Yield, for each place on paths of one length, the triples there and S(τ) of each, (num_paths,) both."""
     length = paths.shape[1]
     pooled = scores[paths[:, 0]]
     for column in range(1, length):
-        pooled = np.maximum(pooled, scores[paths[:, column]]) if use_maximum else pooled + scores[paths[:, column]]
-    if not use_maximum:
-        pooled = pooled / length
+        pooled = pooled + scores[paths[:, column]]
+    pooled = pooled / length
     for column in range(length):
         through = paths[:, column]
         yield through, pooled + bonuses[through] / (length - column if is_turned else column + 1)

@@ -33,16 +33,14 @@ from lodestar.engine.reorganising.pooling import PathPoolingReorganiser
 from lodestar.engine.settings import resolve
 from lodestar.engine.steps import run_steps
 from lodestar.loaders.questions.question_sets import read_questions
-from lodestar.models.path_pooling import Kernel, PoolingOptions, PoolMode
+from lodestar.models.path_pooling import Kernel, PoolingOptions
 
 CUTS = (25, 50, 100)
 BATCH = 8
 MAX_TRIPLES = 1_000
 COARSE = 500
 SEED = 0
-VARIANTS = {
-    f"{kernel}, {pool}": PoolingOptions(kernel, pool) for kernel in get_args(Kernel) for pool in get_args(PoolMode)
-}
+VARIANTS: dict[str, PoolingOptions] = {kernel: PoolingOptions(kernel) for kernel in get_args(Kernel)}
 
 
 def bearing(evidence: Evidence[Any], gold: frozenset[str]) -> list[frozenset[str]]:

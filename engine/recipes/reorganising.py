@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
-from ...models.path_pooling import Kernel, PoolingOptions, PoolMode
+from ...models.path_pooling import Kernel, PoolingOptions
 from ...models.ranges import Count, Positive, Range, Share
 from ..errors import UsageError
 from ..evidence.calibration import LEAST_PROBABILITY
@@ -93,22 +93,13 @@ class PathPooling(ReorganiserPart):
         default="dijkstra",
         metadata=describe_field("paths to pool along: dijkstra, bfs or random-walk", source=f"{_POOLING_SOURCE}4.3.1"),
     )
-    pool: PoolMode = field(
-        default="mean",
-        metadata=describe_field("score of a path from its triples: mean or max", source=f"{_POOLING_SOURCE}4.3.2"),
-    )
     position: Annotated[float, Range(1e-6)] = option(1.0, "a, the divisor of the bonus for a position in a path")
-    max_length: Length = option(4, "longest path of bfs and random-walk, in triples", source=f"{_POOLING_SOURCE}4.3.1")
-    num_walks: Annotated[int, Range(1, 10_000)] = option(
-        256, "random walks from and to each topic", source=f"{_POOLING_SOURCE}4.3.1"
-    )
-    seed: Count = option(0, "of the random walks")
 
     def reorganiser(self, _graph: GraphResources) -> Reorganiser:
         """Return the pooling."""
         from ..reorganising.pooling import PathPoolingReorganiser
 
-        pooling = PoolingOptions(self.kernel, self.pool, self.position, self.max_length, self.num_walks, self.seed)
+        pooling = PoolingOptions(self.kernel, self.position)
         return PathPoolingReorganiser(pooling, keep=self.keep or None, coarse=self.coarse or None)
 
 

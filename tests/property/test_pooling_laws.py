@@ -25,7 +25,6 @@ kernels: list[Kernel] = ["dijkstra", "bfs", "random-walk"]
 poolings = st.builds(
     PoolingOptions,
     kernel=st.sampled_from(kernels),
-    pool=st.sampled_from(["mean", "max"]),
     position=st.sampled_from([1.0, 0.5, 3.0, -2.0]),
     max_length=st.integers(1, 4),
     num_walks=st.integers(1, 8),

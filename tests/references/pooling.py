@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Iterator
 
 import numpy as np
@@ -21,19 +23,15 @@ def reference_scores(triples: list[PlainTriple], topics: list[int], pooling: Poo
         for is_turned in (False, True):
             edges = [(t, h, s) if is_turned else (h, t, s) for h, t, s in triples]
             for way in ways_from(edges, topic, pooling):
-                pooled = joined(way, edges, pooling) / (1 if pooling.pool == "max" else len(way))
+                pooled = total(way, edges) / len(way)
                 for place, number in enumerate(reversed(way) if is_turned else way, start=1):
                     found[number] = max(found.get(number, -np.inf), pooled + bonus / place)
     return [found.get(number, score + bonus) for number, (_, _, score) in enumerate(triples)]
 
 
-def joined(way: Way, edges: list[PlainTriple], pooling: PoolingOptions) -> float:
-    """Return the maximum of the way's scores, or their sum, added up from the topic on as float arithmetic is."""
-    value = edges[way[0]][2]
-    for number in way[1:]:
-        score = edges[number][2]
-        value = max(value, score) if pooling.pool == "max" else value + score
-    return value
+def total(way: Way, edges: list[PlainTriple]) -> float:
+    """Return the sum of the way's scores, added up from the topic on as float arithmetic is."""
+    return functools.reduce(operator.add, (edges[number][2] for number in way))
 
 
 def ways_from(edges: list[PlainTriple], topic: int, pooling: PoolingOptions) -> Iterator[Way]:
@@ -55,7 +53,7 @@ def shortest_ways(edges: list[PlainTriple], topic: int, pooling: PoolingOptions)
             if source in level and target not in ways:
                 offered.setdefault(target, []).extend([*way, number] for way in ways[source])
         for target, several in offered.items():
-            values = [joined(way, edges, pooling) for way in several]
+            values = [total(way, edges) for way in several]
             best = max(values)
             ways[target] = [way for way, value in zip(several, values, strict=True) if value == best]
             yield from ways[target]

@@ -21,7 +21,6 @@ from lodestar.models.path_pooling import (
 
 MEAN = PoolingOptions()
 BFS = PoolingOptions(kernel="bfs")
-MAX = PoolingOptions(pool="max")
 
 
 def question(triples: list[tuple[int, int, float]], topics: list[int], num_nodes: int = 9) -> ScoredTriples:
@@ -65,10 +64,6 @@ def test_the_best_path_through_a_triple_counts() -> None:
 def test_a_path_may_lie_between_two_topics() -> None:
     """Topics 0 and 2: from 0 and to 2 it is the same path; alone, 1 → 2 is a path to 2 as well, 0.9 + 0.3."""
     assert pooled([(0, 1, 0.3), (1, 2, 0.9)], [0, 2]) == pytest.approx([0.6 + 0.3, 0.9 + 0.3])
-
-
-def test_the_maximum_in_place_of_the_mean() -> None:
-    assert pooled([(0, 1, 0.2), (1, 2, 0.8)], [0], MAX) == pytest.approx([0.8 + 0.2, 0.8 + 0.1])
 
 
 def test_a_divides_the_bonus() -> None:
