@@ -16,7 +16,7 @@ from typing import Any
 import filelock
 import pytest
 import torch.distributed
-from lodestar.engine.errors import InputError, StorageError, UsageError
+from lodestar.engine.errors import UsageError
 from lodestar.models.star.networks import read_checkpoint
 from safetensors.torch import load_file
 
@@ -136,17 +136,6 @@ def test_two_ranks_learn_what_one_process_does(
     assert history[1]["dual encoder"] == pytest.approx(history[0]["dual encoder"])
 
 
-def test_what_it_prints(undisturbed: Path, lodestar: Lodestar, data: Path, tmp_path: Path) -> None:
-    said = lodestar(*command(data, tmp_path / "star"), "--set", "scorer=similarity")
-    assert said.code == 0, said.err
-    printed = json.loads(said.out)
-    assert printed["out"] == str(tmp_path / "star")
-    figures = json.loads((undisturbed / "star.json").read_text(encoding="utf-8"))["figures"]
-    assert printed["figures"]["dual encoder"] == pytest.approx(figures["dual encoder"])
-    assert set(printed["figures"]) == {"dual encoder"}
-    assert sorted(path.name for path in (tmp_path / "star").iterdir()) == [".lock", "README.md", "dual", "star.json"]
-
-
 def one_line(said: str) -> str:
     lines = [line for line in said.splitlines() if line.startswith("lodestar: ")]
     assert lines == said.splitlines()[-1:], said
@@ -159,15 +148,6 @@ def test_questions_that_are_learned_from_choose_nothing(data: Path, lodestar: Lo
     assert said.code == UsageError.exit_code
     assert "--dev: 12 of its questions are in --dataset as well (the first is capital-Peru)" in one_line(said.err)
     assert not (tmp_path / "star").exists()
-
-
-def test_a_damaged_mined_file_is_one_line(data: Path, lodestar: Lodestar, tmp_path: Path) -> None:
-    lines = (data / "dev.jsonl").read_text(encoding="utf-8").splitlines()
-    damaged = tmp_path / "damaged.jsonl"
-    damaged.write_text("\n".join([*lines[:2], lines[2][:40]]) + "\n", encoding="utf-8")
-    said = lodestar("train", "star", "--dataset", str(damaged), "--dev", str(damaged), "--out", str(tmp_path / "star"))
-    assert said.code == InputError.exit_code
-    assert f"{damaged}:3: expected what `lodestar mine` writes" in one_line(said.err)
 
 
 def test_two_trainings_in_one_folder_are_refused(data: Path, lodestar: Lodestar, tmp_path: Path) -> None:
@@ -190,22 +170,3 @@ def test_a_finished_checkpoint_is_not_replaced_by_another(data: Path, undisturbe
     assert "another training (config differ)" in one_line(said.err)
     assert lodestar(*command(data, undisturbed)).code == 0  # the same again: nothing to do
     assert contents(undisturbed) == before
-
-
-@pytest.mark.parametrize("place", ["/dev/null", "/dev/null/star", "/proc/star"])
-def test_a_folder_that_cannot_be_made(place: str, data: Path, lodestar: Lodestar) -> None:
-    said = lodestar(*command(data, Path(place)))
-    assert said.code == StorageError.exit_code
-    assert f"{place}: cannot be written: " in one_line(said.err)
-
-
-def test_options_that_there_are_not(data: Path, lodestar: Lodestar, tmp_path: Path) -> None:
-    for change, message in {
-        "cross.nonsense=1": "there is no option 'nonsense'",
-        "cross.loss=hinge": "expected one of listwise, contrastive for loss, found 'hinge'",
-        "dual.batch_size=many": "expected int for batch_size, found 'many'",
-        "dual": "expected KEY=VALUE",
-    }.items():
-        said = lodestar(*command(data, tmp_path / "star"), "--set", change)
-        assert said.code == UsageError.exit_code
-        assert message in one_line(said.err)

@@ -27,7 +27,7 @@ from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.answer_paths import serialise_trie
 from lodestar.engine.supervision.mining import Miner, MiningOptions, QuestionPaths, mine_to_file
 from lodestar.engine.values import RelationStep
-from lodestar.models.star.mined import iterate_paths, read_mined_file
+from lodestar.models.star.mined import iterate_paths
 
 from tests.conftest import clear_database
 from tests.fakes.memory_graph import MemoryGraph
@@ -208,34 +208,3 @@ def test_the_file_is_the_same_whatever_the_batch_size(engine: Engine, tmp_path: 
             mine_to_file(QUESTIONS, engine, out, MiningOptions(), batch_size=batch_size)
             files.append(out.read_bytes())
     assert files[0] == files[1] == files[2]
-
-
-def test_what_is_written_can_be_read_and_says_what_it_was_made_from(engine: Engine, tmp_path: Path) -> None:
-    out = tmp_path / "mined.jsonl.gz"
-    with engine:
-        mining = mine_to_file(QUESTIONS, engine, out, MiningOptions(num_negatives=2))
-        vocabulary = engine.gateway().fetch(read_catalogue()).vocabulary
-    mined = read_mined_file(out)
-    assert mined.mining.counts == mining.counts
-    assert (mined.mining.questions, mined.mining.graph, mined.mining.max_hop) == ("countries", vocabulary, 2)
-    assert mined.mining.relations["location.country.capital"] == ("country", "capital")
-    assert mining.counts["questions"] == len(mined.questions) == 6
-    assert mining.counts["left out: no answer in the graph"] == 1
-    money = mined.questions[4]
-    assert money.id == "2-m.peru"
-    (path,) = [path for path in money.paths if path.positive]
-    assert path.hops == (
-        "location.location.adjoin_s → location.adjoining_relationship.adjoins",
-        "location.country.currency_used",
-    )
-    assert (path.precision, path.recall, path.shortest) == (1.0, 1.0, True)
-    assert money.topics[0].mention == "Peru"
-    assert {negative.kind for question in mined.questions for negative in question.negatives} == {
-        "similar",
-        "random",
-        "early",
-        "overrun",
-    }
-    assert sum(len(question.negatives) for question in mined.questions) == sum(
-        number for name, number in mining.counts.items() if name.endswith("negatives")
-    )

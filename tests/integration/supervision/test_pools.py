@@ -108,14 +108,6 @@ def test_bounds_are_kept_and_counted(engine: Engine) -> None:
         PoolBounds(max_chains=0)
 
 
-def test_names_are_those_on_a_path(engine: Engine) -> None:
-    (pool,) = engine.gateway().run(collect_pools([question("m.lima", "m.chile")], PoolBounds()))
-    assert isinstance(pool, PooledQuestion)
-    path = next(chain for chain in pool.chains if "location.location.adjoin_s" in chain.steps)
-    assert path.steps[0] == "^location.country.capital"
-    assert path.names == ("Lima", "Peru", "", "Chile")
-
-
 def test_a_file_has_the_pools_and_their_figures(engine: Engine, tmp_path: Path) -> None:
     asked = (
         question("m.peru", "m.lima", id_="a"),

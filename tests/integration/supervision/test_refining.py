@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from lodestar.engine.errors import InputError, LLMError
-from lodestar.engine.llm.prompts import Completion
-from lodestar.engine.parallel import PerProcess
+from lodestar.engine.errors import LLMError
 from lodestar.engine.retrieval.scoring import PathQuery, PathScores
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.refine import (
@@ -24,14 +21,10 @@ from lodestar.engine.supervision.refine import (
     EachChainRefiner,
     LLMRefiner,
     ScorerRefiner,
-    Scoring,
     compute_supervision_sizes,
-    read_log_odds,
     refine_by_llm,
-    refine_by_scorer,
     write_chain,
 )
-from lodestar.engine.values import Entity
 from lodestar.models.mined import PoolFile
 
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, raw, refuses, says, status
@@ -179,13 +172,6 @@ def test_asked_about_each_chain_it_keeps_the_best_paths_and_neighbours_as_good(
     assert all("answer: Lima\n" in request.prompt and request.body["max_tokens"] == 1 for request in llm.requests)
 
 
-def test_of_many_chains_it_asks_about_the_shortest_paths_and_the_nearest_others() -> None:
-    question = replace(pooled_question(), text="What is the population of Lima?")
-    assert EachChainRefiner(WordEncoder(), most=3).offer(question) == [0, 1, 3]
-    assert EachChainRefiner(WordEncoder(), most=1).offer(question) == [0]
-    assert EachChainRefiner(WordEncoder()).offer(question) == [0, 1, 2, 3]
-
-
 def test_where_no_path_gets_yes_or_no_the_shortest_paths_stay(tmp_path: Path) -> None:
     def unsure(asked: Request) -> Reply:
         return status(400) if "number 1?" in asked.prompt else says("Perhaps")
@@ -206,18 +192,6 @@ def test_where_no_path_gets_yes_or_no_the_shortest_paths_stay(tmp_path: Path) ->
         ask_each(candidate_pool(1), llm, tmp_path / "b.sqlite")
 
 
-def test_without_log_probabilities_yes_is_above_no() -> None:
-    assert [read_log_odds(Completion(said)) for said in ("Yes", " no.", "“Yes”", "nobody", "")] == [
-        1,
-        -1,
-        1,
-        None,
-        None,
-    ]
-    assert read_log_odds(Completion("Yes", refusal="I would rather not.")) is None
-    assert read_log_odds(Completion("No", logprobs=(("No", math.log(0.75)),))) == pytest.approx(-math.log(3))
-
-
 class ByLength:
     """A `PathScorer`: a path is worth minus its steps."""
 
@@ -236,26 +210,3 @@ def test_a_scorer_keeps_the_shortest_paths_that_it_ranks_near_the_best() -> None
     questions = candidate_pool(2).questions
     assert [each.chosen for each in ScorerRefiner(ByLength(), 0.5).refine(questions)] == [(0,), (0,)]
     assert [each.chosen for each in ScorerRefiner(ByLength(), 1.0).refine(questions)] == [(0, 1), (0, 1)]
-
-
-def test_a_scorer_refines_a_pool_in_batches_and_tells_how_far_it_is() -> None:
-    def opened(*relations: str) -> PerProcess[Scoring]:
-        return PerProcess(lambda: nullcontext((ByLength(), relations, 0.5)))
-
-    told: list[tuple[str, int, int]] = []
-    pool = candidate_pool(65)
-    known = opened("capital", "born in", "lives in", "marriage", "population")
-    refined = refine_by_scorer(pool, known, "length", progress=lambda *done: told.append(done))
-    assert [question.chosen for question in refined.questions] == [(0,)] * 65
-    assert told == [("scoring", 0, 65), ("scoring", 64, 65), ("scoring", 65, 65)]
-    with pytest.raises(InputError, match=r"the pool is of another graph: this one has no relation \^born in"):
-        refine_by_scorer(pool, opened("capital"), "length")
-
-
-def test_a_scorer_is_asked_for_paths_as_they_were_walked() -> None:
-    scorer = ByLength()
-    ScorerRefiner(scorer, 0.5).refine([pooled_question()])
-    (query,) = scorer.scored
-    assert list(map(str, query.paths)) == ["capital", "^born in → lives in"]
-    assert [topic.entity for topic in query.topics] == [Entity("peru", "Peru")] * 2
-    assert query.log_branching == (0.0, 0.0)

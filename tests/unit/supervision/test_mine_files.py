@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from lodestar.engine.errors import GraphError, StorageError
-from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet, SkippedQuestion
+from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.neo4j.templates import Row
 from lodestar.engine.supervision import mining, pools
-from lodestar.engine.supervision.mining import LABELLED_TOGETHER, MiningOptions, default_batch_size, mine_to_file
+from lodestar.engine.supervision.mining import MiningOptions, mine_to_file
 from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_pools, compute_pool_sizes, mine_pool
 from lodestar.engine.supervision.subgraphs import write_question_graphs
 from lodestar.models.mined import PoolChain, PooledQuestion, read_pool
@@ -105,11 +105,6 @@ def test_of_a_graph_whose_load_did_not_finish_nothing_is_read(tmp_path: Path) ->
     assert not out.exists()
 
 
-def test_the_more_hops_the_smaller_a_batch() -> None:
-    assert [default_batch_size(hops) for hops in (1, 2, 3, 4)] == [32, 32, 8, 2]
-    assert LABELLED_TOGETHER % default_batch_size(1) == 0
-
-
 Chains = list[tuple[tuple[str, ...], tuple[str, ...], int, bool]]
 
 
@@ -192,18 +187,6 @@ def test_a_pool_says_which_bound_cut_it() -> None:
     assert pool_of(cut, "t", answers=("a",)).cut == ("paths", "neighbours")
     assert set(CUTS) == {"answers", "paths", "neighbours", "chains"}
     assert pool_of(graph, "t", answers=("a", "t"), max_answers=1).cut == (), "a topic is no answer"
-
-
-def test_a_question_without_a_path_has_no_pool() -> None:
-    graph = PoolGraph({("t", "a"): [chain("r")]}, {"b": [chain("g")]})
-    asked = [question("no path", "t", "b"), question("nowhere", "z", "a"), question("q", "t", "a")]
-    found = graph.run(collect_pools(asked, PoolBounds()))
-    assert found[:2] == [
-        SkippedQuestion("no path", "no path to an answer"),
-        SkippedQuestion("nowhere", "no topic in the graph"),
-    ]
-    assert isinstance(found[2], PooledQuestion)
-    assert graph.run(collect_pools(asked[1:2], PoolBounds())) == found[1:2]
 
 
 def test_a_file_of_pools_has_them_in_order_and_counts_what_is_left_out(
@@ -295,14 +278,3 @@ def test_a_file_of_subgraphs_has_the_triples_on_shortest_paths_as_positives(tmp_
         assert graphs.is_topic[first : graphs.node_starts[number + 1]].sum() == 1
     literals = [texts.entities[text] for text in graphs.text_of[graphs.is_literal]]
     assert literals == ["1535"] * 3
-
-
-def test_a_topic_without_triples_has_a_subgraph_of_itself_alone(tmp_path: Path) -> None:
-    graph, out = WholeGraph([("peru", "capital", "lima")], {"peru": "Peru", "lima": "Lima"}), tmp_path / "graphs"
-    graph.names["rockall"] = "Rockall"
-    asked = question_set(question("alone", "rockall", "lima"), question("near", "peru", "lima"))
-    with open_engine(tmp_path, "similarity", graph=graph) as engine:
-        write_question_graphs(asked, engine, engine.resources.vectors, out, SubgraphOptions())
-    graphs = read_graphs(out)
-    assert (graphs.node_starts.tolist(), graphs.triple_starts.tolist()) == ([0, 1, 3], [0, 0, 1])
-    assert named_triples(graphs, 1) == [(("Peru", "capital", "Lima"), True)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -11,11 +10,8 @@ from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.indexes.relation_index import load_or_build_index
 from lodestar.engine.relations.words import words_of_relation
 from lodestar.engine.supervision.mining import Miner, MiningOptions, QuestionPaths, TrainingExampleBuilder, counts_of
-from lodestar.models.similarity import mask_topic
 from lodestar.models.star.mined import MinedFileOrigin, read_mined_file, write_mined_file
-from lodestar.models.text.encoders import FloatArray
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.text.verbalise import DirectedRelation, verbalise_hop
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.fakes.memory_graph import MemoryGraph
@@ -101,42 +97,3 @@ def test_a_mined_file_is_what_it_was(tmp_path: Path, name: str, options: MiningO
         for path, then in zip(question.paths, before.paths, strict=True):
             assert path.similarity == pytest.approx(then.similarity, abs=1e-6)
             assert replace(path, similarity=0) == replace(then, similarity=0)
-
-
-def test_all_texts_of_a_batch_are_encoded_together(tmp_path: Path) -> None:
-    calls: list[int] = []
-
-    class Counting(LetterEncoder):
-        def encode(self, texts: Sequence[str]) -> FloatArray:
-            calls.append(len(texts))
-            return super().encode(texts)
-
-    catalogue, options = catalogue_of(WORLD), MiningOptions(max_hop=1)
-    words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
-    found = WORLD.run(Miner(catalogue, mediating_of(WORLD), options).mine(QUESTIONS))
-    labeller = TrainingExampleBuilder(
-        words, load_or_build_index(tmp_path, catalogue, LetterEncoder()), TextVectors(Counting()), options
-    )
-    mined = labeller.label([each for each in found if isinstance(each, QuestionPaths)])
-    assert len(mined) > 2
-    assert len(calls) == 1
-
-
-def test_a_path_is_held_against_the_question_without_its_own_topic(tmp_path: Path) -> None:
-    text = "Which capitals do Peru and Brazil have?"
-    asked = GoldQuestion("two", text, (GoldAnswer("lima"), GoldAnswer("brasilia")), ("peru", "brazil"))
-    catalogue, options, encoder = catalogue_of(WORLD), MiningOptions(max_hop=1), LetterEncoder()
-    words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
-    found = WORLD.run(Miner(catalogue, mediating_of(WORLD), options).mine([asked]))
-    labeller = TrainingExampleBuilder(
-        words, load_or_build_index(tmp_path, catalogue, encoder), TextVectors(encoder), options
-    )
-    (mined,) = labeller.label([each for each in found if isinstance(each, QuestionPaths)])
-    assert [topic.mention for topic in mined.topics] == ["Peru", "Brazil"]
-    assert [(path.topic, path.hops) for path in mined.paths] == [(0, ("capital",)), (1, ("capital",))]
-    hop = verbalise_hop((DirectedRelation(words["capital"], False),))
-    for path in mined.paths:
-        masked = mask_topic(text, mined.topics[path.topic].mention)
-        (one, other) = encoder.encode([hop, masked])
-        assert path.similarity == pytest.approx(float(one @ other), abs=1e-4)
-    assert mined.paths[0].similarity != mined.paths[1].similarity

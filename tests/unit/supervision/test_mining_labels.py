@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from lodestar.engine.indexes.relation_index import load_or_build_index
 from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
-from lodestar.engine.supervision.answer_paths import HopTrie, TopicAnswerPath, WalkedPath, serialise_hop, steps_of
-from lodestar.engine.supervision.mining import SimilarRelations, label_paths, make_negatives, replace_relation
+from lodestar.engine.supervision.answer_paths import HopTrie, TopicAnswerPath, WalkedPath
+from lodestar.engine.supervision.mining import SimilarRelations, label_paths, make_negatives
 from lodestar.models.star.mined import NegativePath
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -49,11 +48,6 @@ def test_shortest_is_by_topic_and_the_mean_is_over_all_topics_of_the_question() 
     assert marks(paths) == ["positive", "shortest", "", "positive", ""]
 
 
-@pytest.mark.parametrize("similarity", [0.1, 0.7, 1 / 3])
-def test_equal_similarities_are_all_positive(similarity: float) -> None:
-    assert marks([(path(relation), similarity) for relation in "abc"]) == ["positive"] * 3
-
-
 def test_of_gold_relations_walked_in_other_directions_the_best_path_is_gold() -> None:
     exact = path("a b", gold=True)
     wide = [replace(path(spaced, gold=True), precision=0.2) for spaced in ("^a b", "a ^b")]
@@ -67,23 +61,10 @@ def test_of_gold_relations_walked_in_other_directions_the_best_path_is_gold() ->
     ]
 
 
-def test_of_gold_relations_whose_directions_lead_as_far_the_path_that_walks_them_as_written_is_gold() -> None:
-    paths = [path(spaced, gold=True) for spaced in ("^a b", "a b", "a ^b", "^c")]
-    assert [each.gold for each in label_paths(paths, [0.0] * 4, annotated=True)] == [False, True, False, True]
-
-
 def test_gold_paths_are_positive_in_the_place_of_the_shortest() -> None:
     paths = [(path("a"), 0.8), (path("b c", gold=True), 0.1)]
     assert marks(paths, annotated=True) == ["shortest", "positive"]
     assert marks([(path("a"), 0.8)], annotated=True) == ["shortest"]
-
-
-def test_the_only_path_is_positive_however_unlike_the_question_it_is() -> None:
-    assert marks([(path("a"), -0.5)]) == ["positive"]
-
-
-def test_no_paths() -> None:
-    assert label_paths([], [], annotated=False) == []
 
 
 NEAREST = {"a": ("b", "c", "d"), "b": ("a", "c", "d"), "c": ("b", "d", "a"), "d": ("c", "a", "b")}
@@ -163,35 +144,9 @@ def test_what_leads_to_an_answer_is_no_negative_and_none_comes_twice() -> None:
     assert "c" in hops
 
 
-def test_a_path_of_another_topic_may_be_a_negative() -> None:
-    found = kinds([path("a")], [path("b", topic=1)])
-    assert ("similar", "b") in found
-
-
-def test_no_negatives_are_wanted() -> None:
-    assert of_kind(kinds([path("a ^b")], num_negatives=0), "early") == ["a"]
-
-
-def test_the_last_relation_of_a_hop_is_replaced() -> None:
-    assert [replace_relation(hop(old), "x") for old in ("^r", "r", "a → ^b")] == [hop("^x"), hop("x"), hop("a → ^x")]
-
-
-def test_hops_are_written_as_they_are_walked() -> None:
-    path = hops("^r", "a → ^b")
-    assert tuple(map(serialise_hop, path)) == ("^r", "a → ^b")
-    assert list(map(str, steps_of(path))) == ["^r", "a", "^b"]
-
-
 def test_the_nearest_relations_are_others(tmp_path: Path) -> None:
     names = ["aab", "aaab", "zzy", "zzzy"]
     catalogue = Catalogue(tuple(RelationInfo(i, name, name, 1) for i, name in enumerate(names, start=1)))
     nearest = SimilarRelations(load_or_build_index(tmp_path, catalogue, LetterEncoder()))
     assert [nearest(name)[0] for name in names] == ["aaab", "aab", "zzzy", "zzy"]
     assert sorted(nearest("aab")) == ["aaab", "zzy", "zzzy"]
-
-
-def test_relations_that_are_as_near_come_by_their_numbers(tmp_path: Path) -> None:
-    named = ((4, "cba"), (1, "abz"), (3, "abc"), (2, "bca"))
-    catalogue = Catalogue(tuple(RelationInfo(number, name, name, 1) for number, name in named))
-    nearest = SimilarRelations(load_or_build_index(tmp_path, catalogue, LetterEncoder()))
-    assert nearest("abz") == ("bca", "abc", "cba")

@@ -6,7 +6,6 @@ import gzip
 import json
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,27 +84,6 @@ def test_a_small_file_that_is_large_when_it_is_unpacked_is_not_taken_in(
         assert path.stat().st_size < 2 * (1 << 20) / MAX_RATIO
         with pytest.raises(MinedFileError, match=fault):
             read(path)
-
-
-def test_a_small_file_may_be_packed_as_tightly_as_it_likes(tmp_path: Path) -> None:
-    path = tmp_path / "pool.jsonl.gz"
-    pool = candidate_pool(8)
-    write_pool(path, replace(pool, questions=tuple(replace(each, text="x" * 500_000) for each in pool.questions)))
-    assert path.stat().st_size * MAX_RATIO < 4_000_000
-    assert len(read_pool(path).questions) == 8
-
-
-def test_a_file_of_as_many_bytes_as_are_free_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "pool.jsonl.gz"
-    write_pool(path, candidate_pool(200))
-    with gzip.open(path, "rb") as file:
-        num_bytes = len(file.read())
-    monkeypatch.setattr("lodestar.models.mined.MAX_RATIO", 1)
-    monkeypatch.setattr("lodestar.models.mined.FREE_BYTES", num_bytes)
-    assert len(read_pool(path).questions) == 200
-    monkeypatch.setattr("lodestar.models.mined.FREE_BYTES", num_bytes - 1)
-    with pytest.raises(MinedFileError, match="found more"):
-        read_pool(path)
 
 
 def test_a_path_is_no_longer_than_was_walked(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from lodestar.models.language.lora import (
     ModelAndTokenizer,
     adapter_weights,
     add_lora,
-    fingerprint,
     load_language_model,
     restore_adapter,
 )
@@ -84,17 +83,6 @@ def test_factors_add_alpha_by_rank_times_their_product(folder: Path, alpha: int,
         torch.testing.assert_close(layer(x), layer.base_layer(x) + alpha / rank * (x @ a.T @ b.T))
 
 
-@pytest.mark.parametrize("dropout", [0.0, 0.5])
-def test_dropout_is_before_the_factors_and_in_training_alone(folder: Path, dropout: float) -> None:
-    model = load_language_model(str(folder))
-    network = add_lora(model, LoraOptions(rank=2, dropout=dropout))
-    torch.testing.assert_close(learned(model, network), logits(model, network))
-    layer = layers_with_factors(network)[0]
-    x = torch.randn(5, layer.lora_A["default"].weight.shape[1])
-    assert torch.equal(layer.eval()(x), layer(x))
-    assert torch.equal(layer.train()(x), layer(x)) is (dropout == 0)
-
-
 def test_factors_are_kept_as_safetensors_and_come_back(folder: Path, tmp_path: Path) -> None:
     model = load_language_model(str(folder))
     network = add_lora(model, LoraOptions(rank=2))
@@ -109,15 +97,6 @@ def test_factors_are_kept_as_safetensors_and_come_back(folder: Path, tmp_path: P
     larger = add_lora(load_language_model(str(folder)), LoraOptions(rank=3))
     with pytest.raises(ValueError, match="belongs to another language model or another rank"):
         restore_adapter(larger, read_weights(tmp_path))
-
-
-def test_the_seed_decides_what_is_left_to_chance(folder: Path) -> None:
-    found = []
-    for seed in (0, 0, 1):
-        torch.manual_seed(seed)
-        found.append(adapter_weights(add_lora(load_language_model(str(folder)), LoraOptions(rank=2))))
-    same, other = (all(torch.equal(found[0][n], each[n]) for n in found[0]) for each in found[1:])
-    assert (same, other) == (True, False)
 
 
 def test_what_is_missing_is_one_line(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,44 +123,3 @@ def test_weights_in_a_pickle_are_refused(folder: Path, tmp_path: Path) -> None:
     torch.save({}, tmp_path / "pytorch_model.bin")
     with pytest.raises(CausalLMError, match="cannot be loaded"):
         load_language_model(str(tmp_path))
-
-
-def test_a_model_is_at_rest_padded_on_the_right_and_of_the_type_that_is_wanted(folder: Path) -> None:
-    model = load_language_model(str(folder))
-    assert not model.network.training
-    assert {parameter.dtype for parameter in model.network.parameters()} == {torch.float32}
-    assert model.tokenizer.pad_token == "<end>"
-    short, long = model.tokenizer(["lima", TEXT], padding=True)["attention_mask"]
-    assert (short[0], short[-1], set(long)) == (1, 0, {1})
-    half = load_language_model(str(folder), dtype=torch.float16)
-    assert {parameter.dtype for parameter in half.network.parameters()} == {torch.float16}
-
-
-def linear(num_in: int, num_out: int) -> nn.Module:
-    return nn.Linear(num_in, num_out, bias=False)
-
-
-def fingerprint_of(network: nn.Module, changed: int | None = None) -> str:
-    """Of the network, whose parameter `weight` is changed at a place."""
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.zero_()
-            if changed is not None:
-                parameter.view(-1)[changed] = 1.0
-    return fingerprint(ModelAndTokenizer("tiny", network, None))
-
-
-def test_a_fingerprint_is_of_names_shapes_and_sixty_four_values_of_each() -> None:
-    plain = fingerprint_of(linear(8, 8))
-    assert fingerprint_of(linear(8, 8)) == plain
-    assert len({plain, *(fingerprint_of(linear(8, 8), place) for place in range(64))}) == 65
-    of_large = [fingerprint_of(linear(16, 8), place) for place in (None, 0, 1, 125, 126, 127)]
-    assert [each == of_large[0] for each in of_large] == [True, False, True, True, False, True]
-    assert fingerprint_of(linear(4, 16)) != plain
-    assert fingerprint_of(nn.Sequential(linear(8, 8))) != plain
-    assert fingerprint_of(linear(1, 1), 0) != fingerprint_of(linear(1, 1))
-    one, other = nn.Module(), nn.Module()
-    for made, names in ((one, "ab"), (other, "ba")):
-        for name in names:
-            made.register_parameter(name, nn.Parameter(torch.zeros(1)))
-    assert fingerprint_of(one) == fingerprint_of(other)

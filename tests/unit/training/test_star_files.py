@@ -16,7 +16,7 @@ from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
 from lodestar.models.mined import MinedFileError
-from lodestar.models.star.config import KIND, StarDescription
+from lodestar.models.star.config import StarDescription
 from lodestar.models.star.examples import examples_of
 from lodestar.models.star.mined import MinedFile, is_mined, read_mined_file, write_mined_file
 from lodestar.models.star.networks import DualEncoder, Network, read_checkpoint
@@ -45,28 +45,12 @@ def test_examples_are_what_can_be_walked_with_what_each_path_is_worth(tmp_path: 
     assert len(examples_of(read_mined_file(plain)).examples) == 24
 
 
-def test_an_answer_path_that_mining_cut_counts_for_nothing_and_those_after_it_do() -> None:
-    asked = questions(0, 1)[0]
-    cut = replace(asked.paths[0], hops=("signed",))
-    (found,) = examples_of(MinedFile(MINING, (replace(asked, paths=(cut, *asked.paths)),), "3" * 64)).examples
-    assert found.f1.tolist() == pytest.approx([1, 0, 0, 0, 0, 0, 0, 1 / 3, 0])
-    assert found.positive.tolist() == [True] + [False] * 8
-    assert found.first_shortest == 0
-
-
 def test_the_first_shortest_path_to_an_answer_is_marked_and_any_path_of_an_annotator() -> None:
     (asked, _) = questions(0, 1)
     right, partly = asked.paths
     also = replace(right, hops=("currency_used",), gold=True)
     (found,) = examples_of(MinedFile(MINING, (replace(asked, paths=(partly, right, also)),), "3" * 64)).examples
     assert (found.first_shortest, found.has_gold) == (0, True)
-
-
-def test_a_question_without_wrong_paths_has_no_negatives() -> None:
-    (asked, _) = questions(0, 1)
-    (found,) = examples_of(MinedFile(MINING, (replace(asked, negatives=()),), "3" * 64)).examples
-    assert len(found.negatives) == 0
-    assert found.negatives.paths.dtype == "int64"
 
 
 def test_a_mined_file_is_told_from_others(tmp_path: Path) -> None:
@@ -172,49 +156,6 @@ def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "star"]
 
 
-def test_encoders_are_of_the_precision_that_is_asked_and_what_is_above_them_is_exact(tmp_path: Path) -> None:
-    found = read_checkpoint(write_tiny_checkpoint(tmp_path), precision=torch.bfloat16)
-    for network in (found.dual, found.cross):
-        assert network is not None
-        own = [each.dtype for name, each in network.named_parameters() if not name.startswith("encoder.")]
-        assert {each.dtype for each in network.encoder.parameters()} == {torch.bfloat16}
-        assert set(own) == {torch.float32}
-
-
-@pytest.mark.parametrize("any_graph", [False, True])
-@pytest.mark.parametrize("num_graphs", [1, 2])
-def test_the_card_says_what_graphs_a_checkpoint_is_for(any_graph: bool, num_graphs: int, tmp_path: Path) -> None:
-    described = load_description(write_tiny_checkpoint(tmp_path, any_graph=any_graph), StarDescription)[0]
-    graphs = tuple(replace(described.train[0], graph=str(number) * 64) for number in range(num_graphs))
-    _, use = KIND.about(replace(described, train=graphs))
-    assert ("on the graph it was trained on." in use) is not any_graph
-    assert (f"It was trained on {'one graph' if num_graphs == 1 else '2 graphs'};" in use) is any_graph
-
-
-def test_without_a_cross_attentive_scorer_there_is_no_weight_for_it(tmp_path: Path) -> None:
-    described = load_description(write_tiny_checkpoint(tmp_path, scorer="similarity"), StarDescription)[0]
-    with pytest.raises(ValueError, match=r"mix: expected 0 for the scorer similarity, found 0\.5"):
-        replace(described, mix=0.5)
-
-
-def test_a_description_can_be_read_by_people_and_has_no_figure_that_is_no_number(tmp_path: Path) -> None:
-    described = replace(load_description(write_tiny_checkpoint(tmp_path), StarDescription)[0], encoder="café")
-    folder = tmp_path / "further" / "down"
-    write_checkpoint(folder, described, {}, "")
-    written = (folder / "star.json").read_text(encoding="utf-8")
-    assert '\n  "kind": "star",\n' in written
-    assert '\n  "encoder": "café",\n' in written
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        write_checkpoint(folder, replace(described, figures={"one": {"f1": float("nan")}}), {}, "")
-
-
-def test_no_file_of_a_checkpoint_is_a_pickle(tmp_path: Path) -> None:
-    folder = write_tiny_checkpoint(tmp_path / "star")
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    assert {path.suffix for path in files} <= {".json", ".md", ".safetensors", ".txt", ".jinja"}
-    assert not [path for path in files if path.read_bytes()[:1] == b"\x80" or path.read_bytes()[:2] == b"PK"]
-
-
 def resources() -> Resources:
     return Resources(Settings(), Connection("bolt://127.0.0.1:1", "neo4j", ""))
 
@@ -247,18 +188,6 @@ def test_a_changed_description_is_refused_or_another_checkpoint(tmp_path: Path) 
             assert read_checkpoint(folder).description != description
         except BadCheckpointError as error:
             assert "\n" not in str(error)
-
-
-@pytest.mark.parametrize("content", ["", "[]", "null", '{"format": 1}', '{"format": 2}', '{"format": 1, "files": 3}'])
-def test_a_damaged_description_is_one_line(content: str, tmp_path: Path) -> None:
-    (tmp_path / "star.json").write_text(content, encoding="utf-8")
-    with pytest.raises(BadCheckpointError, match=r"star\.json"):
-        load_description(tmp_path, StarDescription)[0]
-
-
-def test_a_folder_without_a_checkpoint_says_what_to_name(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="found none: name the folder that `lodestar train star` wrote to"):
-        resources().describe(str(tmp_path), "star")[1]
 
 
 def test_a_checkpoint_replaces_the_one_before_and_leaves_other_files(

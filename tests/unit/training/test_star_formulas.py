@@ -11,13 +11,10 @@ import pytest
 import torch
 from lodestar.models.similarity import GAP
 from lodestar.models.star.backbone import attend
-from lodestar.models.star.batches import CachedTokenizer, cross_batch, split_batches
 from lodestar.models.star.config import PoolTrainingOptions
-from lodestar.models.star.examples import ROOT, Candidates, PathTable
+from lodestar.models.star.examples import ROOT, PathTable
 from lodestar.models.star.networks import listwise_loss, path_weighted_contrastive_loss
 from lodestar.models.star.objectives import (
-    MIXES,
-    batches_of_files,
     best_mix,
     compute_target_shares,
     first_path_figures,
@@ -32,7 +29,6 @@ from lodestar.models.training.trainer import PENALTY, fit_calibration
 from torch import nn
 
 from tests.made.mined_examples import example, example_set
-from tests.made.tiny_checkpoint import tiny_backbone
 
 ROWS = {"capital": 0, "capital back": 1, "currency": 3, "borders": 5, "borders capital": 6, "borders borders": 7}
 """Where some reachable paths of `example` stand."""
@@ -119,41 +115,6 @@ def test_mixed_scores_order_the_shortlist_and_leave_the_others_below() -> None:
     assert mix_shortlist_scores(stop, array(), np.zeros(0, dtype=np.int64), 0.7).tolist() == stop.tolist()
 
 
-def test_a_shortlist_of_one_stays_first() -> None:
-    found = mix_shortlist_scores(array(1.0, 2.0), array(-50.0), np.array([1]), 1.0)
-    assert int(found.argmax()) == 1
-
-
-def test_a_batch_is_of_one_file_and_both_batches_and_their_examples_are_shuffled() -> None:
-    keys = [(file, example) for file in (0, 1) for example in range(20)]
-    batches = batches_of_files(keys, 8, random.Random(0))
-    assert sorted(key for batch in batches for key in batch) == keys
-    assert sorted(map(len, batches)) == [4, 4, 8, 8, 8, 8]
-    assert all(len({file for file, _ in batch}) == 1 for batch in batches)
-    assert [batch[0][0] for batch in batches] not in ([0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0])
-    assert all(batch != sorted(batch) for batch in batches)
-
-
-def test_texts_of_similar_length_are_read_together() -> None:
-    texts = CachedTokenizer(tiny_backbone().tokenizer)
-    many = ["what " * number for number in (9, 1, 8, 2, 7, 3, 6, 4, 5)]
-    parts, rows = split_batches(texts, many, parts=3)
-    assert [part.mask.sum(dim=1).tolist() for part in parts] == [
-        [3, 4, 5],
-        [6, 7, 8],
-        [9, 10, 11],
-    ]  # and [CLS] and [SEP]
-    assert rows.tolist() == [8, 0, 7, 1, 6, 2, 5, 3, 4]
-    assert len(split_batches(texts, many)[0]) == 6
-
-
-@pytest.mark.parametrize(("num_pairs", "sizes"), [(0, []), (1, [1]), (32, [32]), (33, [17, 16]), (65, [22, 22, 21])])
-def test_pairs_are_read_in_parts_of_at_most_32(num_pairs: int, sizes: list[int]) -> None:
-    texts = CachedTokenizer(tiny_backbone().tokenizer)
-    pairs = [("what is it", "lima " * (number % 7)) for number in range(num_pairs)]
-    assert [len(part) for part in cross_batch(texts, pairs).parts] == sizes
-
-
 def test_the_best_mix_is_the_smallest_of_equal_ones() -> None:
     asked = example()
     stop = np.zeros(len(asked.reachable), dtype=np.float32)
@@ -204,10 +165,6 @@ def test_paths_of_an_annotator_are_the_positives_whatever_their_ends() -> None:
     ]
 
 
-def test_mixes_are_the_twentieths_from_the_one_network_alone_to_the_other_alone() -> None:
-    assert (len(MIXES), MIXES[0], MIXES[3], MIXES[-1]) == (21, 0.0, 0.15, 1.0)
-
-
 def test_promises_are_what_lies_beyond() -> None:
     examples = example_set(0, 1)
     asked = examples.examples[0]
@@ -223,18 +180,6 @@ def test_promises_are_what_lies_beyond() -> None:
     assert list(iterate_continuations(examples.table, nothing, shares[:0])) == []
 
 
-def test_what_lies_beyond_a_path_is_of_all_lengths_and_of_its_own_topic() -> None:
-    paths = table()
-    hops = [("a",), ("a", "b"), ("a", "b", "c"), ("d",), ("d", "c"), ("a",), ("a", "b")]
-    reachable = Candidates(np.array([paths.number(each) for each in hops]), np.array([0, 0, 0, 0, 0, 1, 1]))
-    shares = array(0.1, 0.2, 0.3, 0.0, 0.3, 0.0, 0.1)
-    one, two = iterate_continuations(paths, reachable, shares)
-    assert one[0].tolist() == [0, 3, 5]
-    assert one[1].tolist() == pytest.approx([5 / 9, 3 / 9, 1 / 9])
-    assert two[0].tolist() == [1, 4, 6]
-    assert two[1].tolist() == [1, 0, 0]
-
-
 @pytest.mark.parametrize("scores", [(0.0, 1.0), (-30.0, -28.0), (1e9, 1e9 + 2)])
 def test_calibration_of_known_logistic_data(scores: tuple[float, float]) -> None:
     low, high = scores
@@ -244,14 +189,6 @@ def test_calibration_of_known_logistic_data(scores: tuple[float, float]) -> None
     assert probability(high, slope, intercept) == pytest.approx(1 - probability(low, slope, intercept), abs=1e-4)
     a = slope * (high - low) / 2
     assert probability(high, slope, intercept) - 0.75 + 2 * PENALTY * a == pytest.approx(0.0, abs=1e-4)
-
-
-def test_calibration_is_finite_where_scores_part_right_from_wrong_or_do_not_differ() -> None:
-    slope, intercept = fit_calibration([(0.0, 0.0), (1.0, 1.0)])
-    assert 0 < slope < 100
-    assert probability(0.5, slope, intercept) == pytest.approx(0.5, abs=1e-3)
-    slope, intercept = fit_calibration([(2.0, 1.0), (2.0, 1.0), (2.0, 0.0)])
-    assert probability(2.0, slope, intercept) == pytest.approx(2 / 3, abs=0.01)
 
 
 def probability(score: float, slope: float, intercept: float) -> float:

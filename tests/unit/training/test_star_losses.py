@@ -69,26 +69,6 @@ def test_the_pair_loss_is_the_cross_entropy_of_the_pairs_relations() -> None:
     assert added.item() == pytest.approx(-2 * (likely[1].log() + likely[3].log()).item() / 2, rel=1e-3)
 
 
-def test_without_pairs_or_any_of_them_in_a_batch_the_loss_is_of_the_paths_alone() -> None:
-    with torch.no_grad():
-        alone = loss_of(dual_objective(pair_weight=0.0)).item()
-        assert loss_of(dual_objective(num_pairs=0)).item() == pytest.approx(alone)
-        assert loss_of(dual_objective(pair_batch=0)).item() == pytest.approx(alone)
-        assert loss_of(dual_objective()).item() != pytest.approx(alone)
-
-
-def test_a_step_against_the_pair_loss_raises_the_pairs_relations() -> None:
-    objective = dual_objective(pair_weight=100.0)
-    before = fit(objective).detach()
-    loss_of(objective).backward()  # type: ignore[no-untyped-call]
-    with torch.no_grad():
-        for parameter in objective.network.parameters():
-            if parameter.grad is not None:
-                parameter.sub_(1e-5 * parameter.grad)
-        after = fit(objective)
-    assert after[1] * after[3] > before[1] * before[3]
-
-
 def compute_loss(examples: ExampleSet, example: QuestionExample, stop: torch.Tensor, extend: torch.Tensor) -> float:
     """−Σ t log softmax(stop) − .7 Σ_length Σ t log softmax(extend) of a question."""
     shares = compute_target_shares(example, "f1", 0.1)

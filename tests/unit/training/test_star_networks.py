@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import lodestar.models.star.networks as scoring
 import numpy as np
@@ -35,8 +32,7 @@ from lodestar.models.star.backbone import (
 )
 from lodestar.models.star.batches import CachedTokenizer, TextBatch, cross_batch, dual_batch
 from lodestar.models.star.config import END, PATH, QUESTION, DualOptions, PoolTrainingOptions
-from lodestar.models.star.examples import ExampleSet, RelationExample, RelationExampleSet, examples_of
-from lodestar.models.star.mined import AnswerPath, MinedFile
+from lodestar.models.star.examples import RelationExample, RelationExampleSet
 from lodestar.models.star.networks import (
     Checkpoint,
     CrossAttentiveScorer,
@@ -45,19 +41,17 @@ from lodestar.models.star.networks import (
     StarModel,
     read_checkpoint,
 )
-from lodestar.models.star.objectives import CrossCandidateScorer, DualObjective, ExampleCandidates, PoolObjective
+from lodestar.models.star.objectives import CrossCandidateScorer, DualObjective, PoolObjective
 from lodestar.models.text.encoders import EncoderUnavailableError
 from lodestar.models.text.verbalise import DirectedRelation, RelationWords
 from lodestar.models.training.kind import Objective, TrainingOptions
-from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
-from transformers import AutoConfig, AutoTokenizer, BertConfig, BertTokenizer
-from transformers.utils.logging import enable_progress_bar, is_progress_bar_enabled
+from transformers import BertConfig, BertTokenizer
 
 from benchmarks.accuracy.error_shares import DualReader
 from tests.made.evidence import evidence_of
-from tests.made.mined_examples import MINING, example_set, questions, tiny_encoder
+from tests.made.mined_examples import example_set, tiny_encoder
 from tests.made.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint
 
 WORDS = {
@@ -155,91 +149,6 @@ def test_a_tokenizer_without_one_of_the_special_tokens_is_left_to_transformers(t
     assert plain_tokenizer(tmp_path) is None
 
 
-def test_a_stored_tokenizer_neither_cuts_nor_pads_whatever_its_file_says(tmp_path: Path) -> None:
-    write_backbone_description(tiny_backbone(), tmp_path)
-    file = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    file.enable_truncation(8)
-    file.enable_padding(length=16)
-    file.save(str(tmp_path / "tokenizer.json"))
-    config = json.loads((tmp_path / "tokenizer_config.json").read_text(encoding="utf-8"))
-    written = config | {"cls_token": {"content": "[CLS]", "special": True}}
-    (tmp_path / "tokenizer_config.json").write_text(json.dumps(written), encoding="utf-8")
-    texts = CachedTokenizer(open_stored_backbone("tiny", tmp_path).tokenizer)
-    assert [len(texts.tokens("what " * number)) for number in (1, 20)] == [1, 20]
-
-
-@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json"])
-def test_a_tokenizer_of_another_form_is_left_to_transformers(name: str, tmp_path: Path) -> None:
-    write_backbone_description(tiny_backbone(), tmp_path)
-    (tmp_path / name).unlink()
-    assert plain_tokenizer(tmp_path) is None
-
-
-def test_an_encoder_is_told_not_to_start_threads_for_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tiny_encoder(tmp_path / "tiny")
-    for opens in (lambda: open_pretrained(str(folder)), lambda: open_stored_backbone("tiny", folder)):
-        monkeypatch.setenv("TOKENIZERS_PARALLELISM", "")
-        monkeypatch.delenv("TOKENIZERS_PARALLELISM")
-        opens()  # type: ignore[no-untyped-call]
-        assert os.environ["TOKENIZERS_PARALLELISM"] == "false"
-
-
-@pytest.mark.parametrize(("said", "reason"), [("gone\nand more", "gone"), ("", "OSError")])
-def test_why_an_encoder_is_not_loaded_is_said_in_a_line(
-    said: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise OSError(said)
-
-    monkeypatch.setattr(AutoTokenizer, "from_pretrained", fail)
-    with pytest.raises(EncoderUnavailableError, match=rf"could not be loaded \({reason}\): give a folder"):
-        open_pretrained(str(tiny_encoder(tmp_path / "tiny")))
-
-
-@pytest.mark.parametrize("precision", [None, torch.bfloat16, torch.float16])
-def test_hidden_states_are_computed_in_the_precision_that_is_asked(precision: torch.dtype | None) -> None:
-    layer, ids = nn.Linear(4, 4), torch.ones(2, 3, dtype=torch.long)
-    seen: list[torch.dtype] = []
-
-    def network(input_ids: Tensor, attention_mask: Tensor) -> SimpleNamespace:
-        states = layer(torch.ones(*input_ids.shape, 4)) * attention_mask[..., None]
-        seen.append(states.dtype)
-        return SimpleNamespace(last_hidden_state=states)
-
-    found = hidden_states(network, ids, ids.bool(), precision)  # type: ignore[arg-type]
-    assert (seen, found.dtype) == ([precision or torch.float32], torch.float32)
-
-
-class BareTokenizer:
-    """Has none of the special tokens of BERT, and notes what it is asked."""
-
-    cls_token_id = sep_token_id = pad_token_id = unk_token_id = None
-    bos_token_id, eos_token_id = 7, 8
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, dict[str, object]]] = []
-
-    def __call__(self, text: str, **options: object) -> dict[str, list[int]]:
-        self.asked.append((text, options))
-        return {"input_ids": [len(word) for word in text.split()]}
-
-    def convert_tokens_to_ids(self, token: str) -> int:
-        return {QUESTION: 91, PATH: 92, END: 93}[token]
-
-    def convert_ids_to_tokens(self, ids: list[int]) -> list[str]:
-        return [str(each) for each in ids]
-
-
-def test_a_tokenizer_without_tokens_of_bert_has_others_in_their_place_and_reads_a_text_once() -> None:
-    bare = BareTokenizer()
-    texts = CachedTokenizer(bare)
-    batch = texts.batch([texts.encode_single(each) for each in ("a bc", "", "a bc")])
-    assert batch.ids.tolist() == [[7, 1, 2, 8], [7, 8, 8, 0], [7, 1, 2, 8]]
-    assert texts.pair("a bc", "def")[0] == (7, 91, 1, 2, 8, 92, 3, 93, 8)
-    options = {"add_special_tokens": False, "verbose": False}
-    assert bare.asked == [(text, options) for text in ("a bc", "", "def")]
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -275,35 +184,12 @@ def test_code_that_an_encoder_brings_is_never_run(name: str, tmp_path: Path, mon
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_stored_encoder_is_opened_without_a_look_at_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_backbone_description(tiny_backbone(), tmp_path)
-    config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
-    (tmp_path / "config.json").write_text(json.dumps(config | {"hidden_act": "relu"}), encoding="utf-8")
-    opened: list[type] = []
-    for each in (AutoConfig, AutoTokenizer):
-
-        def local(folder: Path, of: Any = each, opens: Any = each.from_pretrained, **options: Any) -> object:
-            assert options["local_files_only"]
-            opened.append(of)
-            return opens(folder, **options)
-
-        monkeypatch.setattr(each, "from_pretrained", local)
-    assert not isinstance(open_stored_backbone("tiny", tmp_path).model, Bert)
-    assert set(opened) == {AutoConfig, AutoTokenizer}
-
-
 def test_an_encoder_whose_weights_are_a_pickle_alone_is_not_loaded(tmp_path: Path) -> None:
     folder = tiny_encoder(tmp_path / "tiny")
     torch.save(open_pretrained(str(folder)).model.state_dict(), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
     with pytest.raises(EncoderUnavailableError, match="could not be loaded"):
         open_pretrained(str(folder))
-
-
-def test_an_encoder_is_loaded_without_a_bar_of_progress(tmp_path: Path) -> None:
-    enable_progress_bar()  # type: ignore[no-untyped-call]
-    open_pretrained(str(tiny_encoder(tmp_path / "tiny")))
-    assert not is_progress_bar_enabled()
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
@@ -344,11 +230,6 @@ def test_long_texts_are_cut_and_keep_the_layout(texts: CachedTokenizer) -> None:
     batch = texts.pairs([(tokens, at)])
     assert (int(batch.is_question.sum()), int(batch.is_path.sum())) == (64, 97)
     assert len(texts.encode_single("what " * 500)) == 66
-
-
-def test_a_text_without_a_token_counts_as_an_unknown_one(texts: CachedTokenizer) -> None:
-    assert texts.tokens("") == texts.tokens("\u200b") == (texts.tokenizer.unk_token_id,)
-    assert int(texts.pairs([texts.pair("", "")]).is_question.sum()) == 1
 
 
 def test_the_special_tokens_begin_as_the_mean_of_all_others(tmp_path: Path) -> None:
@@ -405,14 +286,6 @@ def test_the_dual_encoder_against_its_formula(dual: DualEncoder, texts: CachedTo
             )
             expected = scale * cosine_similarity(question, encode_prefixes, 0) + cost
             assert float(extend[row]) == pytest.approx(float(expected), abs=1e-4)
-
-
-def test_what_is_composed_begins_as_the_sum_of_its_parts() -> None:
-    network = DualEncoder(tiny_backbone())
-    before, hop = normalize(torch.randn(3, 32)), normalize(torch.randn(3, 32))
-    with torch.inference_mode():
-        torch.testing.assert_close(network.step(before, hop), normalize(before + hop))
-        torch.testing.assert_close(network.encode_prefixes(before), before)
 
 
 def test_the_cross_attentive_scorer_against_its_formula(cross: CrossAttentiveScorer, texts: CachedTokenizer) -> None:
@@ -565,80 +438,6 @@ def test_the_mean_loss_of_the_ranks_is_that_of_the_batch(name: str) -> None:
         assert np.mean(parts) == pytest.approx(objective.loss(objective.network, 0, (0, 1)).item(), rel=1e-4)
 
 
-def test_the_dual_loss_has_a_gradient_for_every_output_where_no_path_goes_on() -> None:
-    objective = dual_objective()
-    examples = objective.train[0]
-    short = examples.examples[0].reachable.paths[[0, 3, 5, 8]]
-    one_hop = [
-        replace(
-            each, reachable=replace(each.reachable, paths=short, topics=np.zeros(4, dtype=np.int64)), f1=each.f1[:4]
-        )
-        for each in examples.examples
-    ]
-    objective = DualObjective(
-        objective.network,
-        objective.texts,
-        [replace(examples, examples=tuple(one_hop))],
-        [],
-        DualOptions(batch_size=3),
-        TrainingOptions(),
-    )
-    objective.loss(objective.network, 0, (0, 1)).backward()  # type: ignore[no-untyped-call]
-    assert all(parameter.grad is not None for parameter in objective.network.promise.parameters())
-
-
-def test_of_paths_with_equal_scores_the_first_are_read() -> None:
-    relations = [f"r{number:02}" for number in range(40)]
-    mining = replace(MINING, relations={each: ("country", f"word {each}") for each in relations})
-    asked = replace(
-        questions(0, 1)[0], paths=(AnswerPath(0, ("r00",), 1.0, 1.0, 1.0, shortest=True, positive=True),), negatives=()
-    )
-    sets = [examples_of(MinedFile(mining, (replace(asked, reach=({each: {} for each in relations},)),), "3" * 64))]
-    network, texts = CrossAttentiveScorer(tiny_backbone()), CachedTokenizer(tiny_backbone().tokenizer)
-    stop = [[np.arange(40) % 2 * np.float32(1)]]
-    options = replace(AS_IN_THE_PAPER, shortlist=5)
-    objective = PoolObjective(network, CrossCandidateScorer(), texts, sets, sets, stop, options, TrainingOptions())
-    ((_, _, scores, rows),) = objective.iterate_shortlist_scores()
-    assert (rows.tolist(), len(scores)) == ([1, 3, 5, 7, 9], 5)
-
-
-class ScriptedReader:
-    """Says of the first path of each example 1, of the next 2, and so on."""
-
-    def logits(
-        self, network: nn.Module, texts: CachedTokenizer, examples: ExampleSet, selected: ExampleCandidates
-    ) -> Tensor:
-        assert not network.training
-        assert texts
-        assert examples.examples
-        return torch.cat([torch.arange(1.0, len(candidates) + 1) for _, candidates in selected])
-
-    def score(self, logits: Tensor, temperature: float) -> Tensor:
-        return logits / temperature
-
-
-def test_figures_are_of_the_mix_that_is_given_and_of_the_network_alone() -> None:
-    """The dual encoder says 7 of the right path, 3 of one with F1 ⅓ and precision ¼, and 0 of others; of these two the
-    network says 1 and 2: half of both is 4 and 2.5."""
-    objective = pool_objective(replace(AS_IN_THE_PAPER, shortlist=2))
-    objective.reader = ScriptedReader()
-    (examples,) = objective.dev
-    for example, stop in zip(examples.examples, objective.dev_stop[0], strict=True):
-        stop[:] = 0.0
-        stop[[int(np.argmax(example.f1)), 7]] = 7.0, 3.0
-    objective.network.train()
-    objective.mix = 0.5
-    assert {name: value for name, value in objective.evaluate().items() if not name.endswith("_by_topic")} == {
-        "mix": 0.5,
-        **dict.fromkeys(("selection_metric", "hits_at_1_any", "hits_at_1_expected", "f1"), 1.0),
-        "alone_hits_at_1_any": 1.0,
-        "alone_hits_at_1_expected": 0.25,
-        "alone_f1": pytest.approx(1 / 3),
-        "alone_selection_metric": pytest.approx((1 + 1 / 4 + 1 / 3) / 3),
-    }
-    assert objective.network.training
-
-
 def test_the_hardest_negatives_are_taken_anew_each_epoch_and_come_back_with_the_state() -> None:
     options = replace(AS_IN_THE_PAPER, num_negatives=2, num_positives=1)
     objective = pool_objective(options)
@@ -658,34 +457,6 @@ def test_the_hardest_negatives_are_taken_anew_each_epoch_and_come_back_with_the_
     for step in range(other.steps_per_epoch):
         losses = [each.loss(each.network.eval(), step, (0, 1)).item() for each in (objective, other)]
         assert losses[0] == losses[1]
-
-
-def two_files(options: PoolTrainingOptions) -> PoolObjective:
-    """Of two files of unlike questions."""
-    train = [example_set(0, 1), example_set(3, 5)]
-    network = CrossAttentiveScorer(tiny_backbone())
-    learned(network)
-    texts = CachedTokenizer(tiny_backbone().tokenizer)
-    return PoolObjective(network, CrossCandidateScorer(), texts, train, [], [], options, TrainingOptions())
-
-
-def test_the_hardest_negatives_are_of_the_questions_of_each_file() -> None:
-    objective = two_files(replace(AS_IN_THE_PAPER, num_negatives=2))
-    objective.begin(1)
-    state = objective.state()
-    assert sorted(state["keys"].tolist()) == [[0, 0], [0, 1], [1, 0], [1, 1], [1, 2], [1, 3]]
-    for (number, at), rows in zip(state["keys"].tolist(), state["rows"].tolist(), strict=True):
-        examples = objective.train[number]
-        asked = examples.examples[at]
-        (scores,) = objective.score(examples, [(asked, objective.pools[number, at].negatives)])
-        assert rows == np.argsort(-scores)[:2].tolist()
-
-
-@pytest.mark.parametrize("change", [{"negatives": "walks"}, {"num_negatives": 3}])
-def test_no_negatives_are_chosen_anew_where_none_should_be_or_all_are_trained_on(change: dict[str, Any]) -> None:
-    objective = two_files(replace(AS_IN_THE_PAPER, **{"num_negatives": 2, **change}))
-    objective.begin(1)
-    assert objective.state() == {}
 
 
 def test_the_model_composes_what_the_network_computes(checkpoint: Checkpoint, texts: CachedTokenizer) -> None:
@@ -753,39 +524,6 @@ def test_what_was_encoded_ahead_is_not_encoded_again(checkpoint: Checkpoint, enc
     assert len(encoded) == 2
     model.dual("is it", [(*PATHS[-1], PATHS[0][0])])
     assert encoded[2:] == [("paths", 1)]
-
-
-def test_a_path_that_is_kept_needs_neither_its_beginning_nor_its_words(
-    checkpoint: Checkpoint, encoded: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scoring, "MAX_KEPT_PATHS", 1)
-    monkeypatch.setattr(scoring, "MAX_KEPT_TEXTS", 1)
-    model = StarModel(checkpoint)
-    model.encode_ahead([], PATHS[-1:])
-    model.encode_ahead(["is it"], [])
-    encoded.clear()
-    model.encode_ahead([], PATHS[-1:])
-    model.dual("is it", PATHS[-1:])
-    assert encoded == []
-
-
-@pytest.mark.parametrize(("num_texts", "sizes"), [(64, [64]), (65, [33, 32]), (256, [64] * 4), (257, [64] * 4 + [1])])
-def test_at_most_64_texts_are_encoded_at_a_time(
-    num_texts: int, sizes: list[int], checkpoint: Checkpoint, encoded: list[tuple[str, int]]
-) -> None:
-    StarModel(checkpoint).encode_ahead([f"is it {number}" for number in range(num_texts)], [])
-    assert encoded == [("texts", size) for size in sizes]
-
-
-def test_the_seconds_of_encoders_are_counted(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = StarModel(checkpoint)
-    assert model.encoding_s == 0
-    times = iter([10.0, 12.0, 20.0, 25.0])
-    monkeypatch.setattr(scoring, "time", SimpleNamespace(perf_counter=lambda: next(times)))
-    model.encode_ahead(["is it"], [])
-    assert model.encoding_s == 2
-    model.cross([("is it", "Peru", PATHS[0])])
-    assert model.encoding_s == 7
 
 
 def test_what_a_checkpoint_does_not_read_has_no_score(checkpoint: Checkpoint) -> None:

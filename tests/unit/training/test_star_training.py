@@ -6,9 +6,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
@@ -16,7 +14,7 @@ import torch
 from lodestar.engine.errors import UsageError
 from lodestar.engine.training.running import check_disjoint_sets, training_config
 from lodestar.models.star.config import KIND, PAPER, StarConfig
-from lodestar.models.star.examples import RelationExample, RelationExampleSet, mark_remaining_paths
+from lodestar.models.star.examples import RelationExampleSet, mark_remaining_paths
 from lodestar.models.star.mined import AnswerPath, MinedFile
 from lodestar.models.star.objectives import DualObjective, PoolObjective, mix_shortlist_scores
 from lodestar.models.star.training import CROSS, DUAL, star_training
@@ -35,9 +33,7 @@ from lodestar.models.training.trainer import (
     TrainingResult,
     _Training,
     fit_calibration,
-    process_group,
     train,
-    wait_for_all_processes,
 )
 from safetensors import safe_open
 from safetensors.torch import load_file
@@ -150,34 +146,6 @@ def test_taken_up_at_any_step_it_comes_to_the_same_weights(accumulate: int, tmp_
             assert 0 not in again.begun  # it did not start over
 
 
-def test_weights_change_after_so_many_batches_as_are_taken_together_and_after_the_last(tmp_path: Path) -> None:
-    objective = LineObjective()
-    seen = [weights(objective.network)]
-    options = replace(OPTIONS, epochs=2, accumulate=3)
-    train(objective, options, tmp_path / "state", {}, lambda *_: seen.append(weights(objective.network)))
-    changed = [before != after for before, after in pairwise(seen)]
-    assert changed == [False, False, True, False, True] * 2
-
-
-def test_a_training_knows_how_long_it_took_before_it_was_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each of 15 batches takes two seconds, of which those of the tenth are lost; in between an hour passes."""
-    clock = SimpleNamespace(now_s=1_000.0)
-    clock.monotonic = lambda: clock.now_s
-    monkeypatch.setattr("lodestar.models.training.trainer.time", clock)
-
-    def report(epoch: int, done: int, _total: int, _loss: float) -> None:
-        clock.now_s += 2
-        if (epoch, done, clock.now_s < 3_000) == (1, 5, True):
-            raise StoppedError
-
-    with pytest.raises(StoppedError):
-        train(LineObjective(), OPTIONS, tmp_path / "state", {}, report)
-    clock.now_s += 3_600
-    assert train(LineObjective(), OPTIONS, tmp_path / "state", {}, report).seconds == 28
-
-
 def test_an_epoch_has_every_example_once_and_ranks_share_a_batch() -> None:
     objective = ShuffledObjective(Line(), "abcdefgh", OPTIONS, 3)
     objective.begin(1)
@@ -192,21 +160,6 @@ def test_an_epoch_has_every_example_once_and_ranks_share_a_batch() -> None:
     assert [other.batch(step, (0, 1)) for step in range(3)] == batches
     other.begin(2)
     assert [other.batch(step, (0, 1)) for step in range(3)] != batches
-
-
-@pytest.mark.parametrize("is_wanted", [True, False])
-def test_a_network_is_compiled_where_that_is_wanted(
-    is_wanted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compiled: list[nn.Module] = []
-
-    def note(network: nn.Module) -> None:
-        compiled.append(network)
-
-    monkeypatch.setattr(Line, "compile", note)
-    objective = LineObjective()
-    train(objective, replace(OPTIONS, epochs=1, compile=is_wanted), tmp_path / "state", {})
-    assert compiled == [objective.network] * is_wanted
 
 
 def test_a_finished_training_is_not_repeated(tmp_path: Path) -> None:
@@ -256,14 +209,6 @@ def test_a_loss_that_is_no_number_ends_it(tmp_path: Path) -> None:
     assert (state.epoch, state.step) == (1, 0)
 
 
-def test_a_training_of_one_step_learns(tmp_path: Path) -> None:
-    once = LineObjective()
-    once.steps_per_epoch = 1
-    train(once, replace(OPTIONS, epochs=1), tmp_path / "state", {})
-    before, after = weights(Line()), weights(once.network)
-    assert all(before[name] != after[name] for name in before)
-
-
 @pytest.mark.parametrize(
     ("warmup", "expected"),
     [
@@ -280,24 +225,6 @@ def test_the_rates_rise_and_fall(warmup: float, expected: list[float], tmp_path:
         rates.append((first["lr"] / 0.01, second["lr"] / 0.05))
     assert [round(one, 6) for one, _ in rates] == expected
     assert [one for one, _ in rates] == pytest.approx([other for _, other in rates])
-
-
-def test_a_gradient_is_no_longer_than_asked_and_weights_decay_as_asked(tmp_path: Path) -> None:
-    begun = begin(tmp_path, max_norm=0.25, weight_decay=0.125, warmup=0.0)
-    assert {group["weight_decay"] for group in begun.optimizer.param_groups} == {0.125}
-    lengths: list[float] = []
-
-    def note(*_: object) -> None:
-        found = [parameter.grad for parameter in begun.network.parameters() if parameter.grad is not None]
-        lengths.append(float(torch.cat([each.flatten() for each in found]).norm()))
-
-    begun.optimizer.register_step_pre_hook(note)
-    for size in (3.0, 0.01):
-        for parameter in begun.network.parameters():
-            parameter.grad = torch.full_like(parameter, size)
-        begun._update(0.5)
-    assert lengths == pytest.approx([0.25, 0.05], rel=1e-4)  # a Line has 25 weights
-    assert all(parameter.grad is None for parameter in begun.network.parameters())
 
 
 @pytest.mark.parametrize(
@@ -322,14 +249,6 @@ def test_in_half_precision_on_a_gpu_gradients_are_scaled_by_what_was_saved(
         assert not is_scaled or (found["scale"], found["_growth_tracker"]) == (scale, tracker)
 
 
-def test_what_was_saved_without_a_gpu_is_taken_up_on_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for on_gpu in (False, True):
-        monkeypatch.setattr("torch.cuda.is_available", lambda on_gpu=on_gpu: on_gpu)
-        begun = begin(tmp_path, precision="fp16")
-        assert begun._resume() == ((0, 1) if on_gpu else (0, 0))
-        begun._save(0, 1)
-
-
 def test_rates_fall_with_each_step_and_gradients_are_means_of_the_batches_of_a_step(tmp_path: Path) -> None:
     """Of 15 batches each two are a step, and the fifth of an epoch is one; a gradient of 2 for each of 25 weights."""
 
@@ -350,102 +269,6 @@ def test_rates_fall_with_each_step_and_gradients_are_means_of_the_batches_of_a_s
     begun.run()
     assert [round(rate, 6) for rate, _ in found] == [14, 12, 11, 9, 7, 6, 4, 2, 1]
     assert [gradient for _, gradient in found] == [2, 2, 1] * 3
-
-
-def test_a_state_is_saved_once_so_many_seconds_have_passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each batch takes two seconds; an epoch of five is saved at its end, too."""
-    clock = SimpleNamespace(now_s=1_000.0)
-    clock.monotonic = lambda: clock.now_s
-    monkeypatch.setattr("lodestar.models.training.trainer.time", clock)
-    saved: list[tuple[int, int]] = []
-
-    def report(_epoch: int, _done: int, _total: int, _loss: float) -> None:
-        clock.now_s += 2
-
-    def note(_path: Path, state: TrainingState, _resolved: object) -> None:
-        saved.append((state.epoch, state.step))
-
-    monkeypatch.setattr("lodestar.models.training.trainer.write_state", note)
-    train(LineObjective(), replace(OPTIONS, epochs=2, save_every_s=4.0), tmp_path / "state", {}, report)
-    assert saved == [(0, 3), (1, 0), (1, 3), (2, 0)]
-
-
-def test_each_step_of_each_process_has_chance_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun = begin(tmp_path)
-    seeds: list[int] = []
-    monkeypatch.setattr("torch.manual_seed", seeds.append)
-    for rank in (0, 1):
-        begun.shard = (rank, 2)
-        for epoch in (0, 1):
-            begun.objective.begin(epoch)
-            begun._epoch(epoch, 0)
-    assert len(seeds) == len(set(seeds)) == 20
-    assert all(0 <= seed < 2**31 for seed in seeds)
-
-
-def test_what_is_reported_is_the_mean_loss_of_the_epoch_so_far(tmp_path: Path) -> None:
-    objective = LineObjective()
-    objective.loss = lambda network, step, shard: network(torch.ones(1, 4)).sum() * 0 + 2.0 * step  # type: ignore[method-assign]
-    said: list[tuple[int, int, int, float]] = []
-    train(objective, replace(OPTIONS, epochs=2), tmp_path / "state", {}, lambda *each: said.append(each))
-    assert said == [(epoch, done, 5, done - 1.0) for epoch in (0, 1) for done in (1, 2, 3, 4, 5)]
-
-
-def test_a_process_of_several_follows_the_first_and_leaves_writing_to_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of two processes this is the second; the first finds the second epoch best."""
-    of_first = iter([0.1, 0.9, 0.5])
-    waited: list[str] = []
-
-    def broadcast(values: Tensor, source: int) -> None:
-        assert source == 0
-        values.fill_(next(of_first))
-
-    monkeypatch.setattr("torch.distributed.is_initialized", lambda: True)
-    monkeypatch.setattr("torch.distributed.get_rank", lambda: 1)
-    monkeypatch.setattr("torch.distributed.get_world_size", lambda: 2)
-    monkeypatch.setattr("torch.distributed.broadcast", broadcast)
-    monkeypatch.setattr("torch.distributed.barrier", lambda: waited.append("all"))
-    monkeypatch.setattr(
-        "lodestar.models.training.trainer.DistributedDataParallel",
-        lambda network, find_unused_parameters: nn.Sequential(network) if find_unused_parameters else None,
-    )
-    objective, shards = LineObjective([0.9, 0.1, 0.1]), set[tuple[bool, tuple[int, int]]]()
-    plain = objective.loss
-
-    def loss(network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
-        shards.add((isinstance(network, nn.Sequential), shard))
-        return plain(network, step, shard)
-
-    objective.loss = loss  # type: ignore[method-assign]
-    found = train(objective, OPTIONS, tmp_path / "state", {})
-    assert ([each["selection_metric"] for each in found.history], found.best_epoch) == ([0.1, 0.9, 0.5], 1)
-    assert shards == {(True, (1, 2))}
-    assert not (tmp_path / "state").exists()
-    wait_for_all_processes()
-    assert waited == ["all"]
-
-
-@pytest.mark.parametrize(
-    ("size", "rank", "on_gpu"), [("2", 0, False), ("2", 1, True), ("1", 0, True), (None, 0, False)]
-)
-def test_a_group_is_joined_where_torchrun_began_several_processes(
-    size: str | None, rank: int, on_gpu: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done: list[object] = []
-    monkeypatch.delenv("WORLD_SIZE", raising=False)
-    if size is not None:
-        monkeypatch.setenv("WORLD_SIZE", size)
-    monkeypatch.setenv("LOCAL_RANK", "3")
-    monkeypatch.setattr("torch.cuda.is_available", lambda: on_gpu)
-    monkeypatch.setattr("torch.cuda.set_device", done.append)
-    monkeypatch.setattr("torch.distributed.init_process_group", done.append)
-    monkeypatch.setattr("torch.distributed.get_rank", lambda: rank)
-    monkeypatch.setattr("torch.distributed.destroy_process_group", lambda: done.append("left"))
-    with process_group() as is_first:
-        done.append(is_first)
-    assert done == ([True] if size != "2" else [3, "nccl", False, "left"] if on_gpu else ["gloo", True, "left"])
 
 
 def state(**changes: object) -> TrainingState:
@@ -498,11 +321,6 @@ def test_a_damaged_state_is_refused_in_one_line(damage: str, tmp_path: Path) -> 
     with pytest.raises(TrainingStateError, match=r"is damaged .*: give --fresh to begin anew") as caught:
         read_state(path, {})
     assert "\n" not in str(caught.value)
-
-
-def test_a_state_that_cannot_be_written_is_an_error_of_the_disk(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="missing"):
-        write_state(tmp_path / "missing" / "state.safetensors", state(), {})
 
 
 @pytest.fixture(scope="module")
@@ -588,14 +406,6 @@ def test_star_taken_up_again_and_again_comes_to_the_same_checkpoint(
     assert sorted(path.name for path in (tmp_path / "parts").iterdir()) == ["README.md", "cross", "dual", "star.json"]
 
 
-def test_seconds_between_saves_are_nobodys_business(data: tuple[MinedFile, MinedFile, str], tmp_path: Path) -> None:
-    learned, chosen, encoder = data
-    with pytest.raises(StoppedError):
-        train_sets(KIND, config(encoder), [learned], [chosen], tmp_path, watcher=watcher(CROSS, 0, 2))
-    rarely = with_training(config(encoder), {"save_every_s": 60.0})
-    assert train_sets(KIND, rarely, [learned], [chosen], tmp_path).figures
-
-
 def test_another_configuration_or_other_data_is_refused_until_it_begins_anew(
     data: tuple[MinedFile, MinedFile, str], tmp_path: Path
 ) -> None:
@@ -616,17 +426,6 @@ def test_another_configuration_or_other_data_is_refused_until_it_begins_anew(
         again(config(encoder), learned)
     with pytest.raises(StoppedError):
         again(other, learned, fresh=True)
-
-
-def test_a_folder_that_cannot_be_read_as_an_encoder_is_one_line(
-    data: tuple[MinedFile, MinedFile, str], tmp_path: Path
-) -> None:
-    from lodestar.engine.errors import EncoderError
-
-    (tmp_path / "nothing").mkdir()
-    with pytest.raises(EncoderError, match="could not be loaded") as caught:
-        train_in(KIND, config(str(tmp_path / "nothing")), data[:1], data[1:2], tmp_path / "out")
-    assert "\n" not in str(caught.value)
 
 
 def test_questions_in_common_are_refused_by_words_and_topic() -> None:
@@ -657,19 +456,6 @@ def test_presets_and_what_the_command_line_changes() -> None:
     assert (at_its_end.num_negatives, at_its_end.w_min) == (at_its_end.pool_size, at_its_end.w_max)
 
 
-def test_what_is_said_of_one_training_wins_over_what_is_said_of_both() -> None:
-    said = ["cross_training.seed=7", "dual_training.epochs=9"]
-    changed = training_config(KIND, said, preset="best", epochs=2, seed=3)
-    assert (changed.dual_training.seed, changed.cross_training.seed) == (3, 7)
-    assert (changed.dual_training.epochs, changed.cross_training.epochs) == (9, 2)
-
-
-def test_the_paper_preset_is_the_papers_setting() -> None:
-    cross = PAPER.cross
-    assert (cross.positives, cross.negatives, cross.path_weights) == ("hard", "hard", True)
-    assert (PAPER.scorer, PAPER.mix) == ("cross", 1.0)
-
-
 def test_the_checkpoint_has_the_weights_of_the_best_epoch(
     data: tuple[MinedFile, MinedFile, str], tmp_path: Path
 ) -> None:
@@ -691,30 +477,6 @@ def test_the_checkpoint_has_the_weights_of_the_best_epoch(
     assert load_file(tmp_path / "dual" / "model.safetensors")["log_scale"].item() != pytest.approx(
         math.log(20), abs=1e-9
     )
-
-
-def test_pairs_are_named_and_counted_and_a_weight_that_is_given_is_kept(data: tuple[MinedFile, MinedFile, str]) -> None:
-    learned, chosen, encoder = data
-    pairs = replace(ANY_PAIRS, pairs=(RelationExample("who", (0,)),) * 3)
-    training = star_training(replace(config(encoder), mix=0.25), inputs_of([learned], [chosen], beside=pairs))
-    assert training.sources == {"some (444444444444)": 3}
-    assert training.identity == {"pairs": {"some (444444444444)": 3}}
-    dual, cross = (phase.objective() for phase in training.phases)
-    assert isinstance(dual, DualObjective)
-    assert isinstance(cross, PoolObjective)
-    assert (dual.pairs, cross.mix) == (pairs, 0.25)
-
-
-def test_probabilities_are_fitted_where_nothing_is_left_to_answer_with(data: tuple[MinedFile, MinedFile, str]) -> None:
-    """The graph has one relation, which leads to the answers."""
-    learned, _, encoder = data
-    asked = [replace(each, paths=each.paths[:1], negatives=(), reach=({"capital": {}},)) for each in questions(3)[::2]]
-    training = star_training(
-        replace(config(encoder), scorer="similarity"), inputs_of([learned], [MinedFile(MINING, tuple(asked), "6" * 64)])
-    )
-    training.phases[0].objective()
-    slope, intercept = training.outcome({}).calibration
-    assert slope * 20 + intercept > 0
 
 
 def of_each_path() -> MinedFile:

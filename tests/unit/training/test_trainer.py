@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 
 import pytest
 import torch
-from lodestar.models.training.checkpoint import TrainingStateError, check_checkpoint, read_weights, write_weights
+from lodestar.models.training.checkpoint import TrainingStateError, read_weights, write_weights
 from lodestar.models.training.kind import (
     PATHS,
-    BadCheckpointError,
     Figures,
     Inputs,
     ModelDescription,
@@ -25,12 +24,9 @@ from lodestar.models.training.kind import (
     Training,
     TrainingDataRecord,
     TrainingOptions,
-    encoder_and_heads,
-    read_checkpoint_kind,
     select_trained_weights,
 )
-from lodestar.models.training.trainer import TrainingCallbacks, TrainingResult, delete_training, is_first_process
-from safetensors import safe_open
+from lodestar.models.training.trainer import TrainingCallbacks, TrainingResult, delete_training
 from torch import Tensor, nn
 
 from tests.made.trainings import train_sets
@@ -171,23 +167,6 @@ def test_phases_run_in_their_order_each_with_its_seed(tmp_path: Path) -> None:
     assert not torch.equal(first["up.weight"], read_weights(tmp_path / "other" / "first")["up.weight"])
 
 
-def test_of_a_frozen_network_the_deltas_alone_are_kept(tmp_path: Path) -> None:
-    training = Adaptation()
-    with pytest.raises(StoppedError):
-        training.run(tmp_path, stop_at("first", 1, 2))
-    with safe_open(tmp_path / "training-first.safetensors", framework="pt") as state:
-        kept = {name for name in state.keys() if name.startswith(("weights/", "best/"))}  # noqa: SIM118
-    assert kept == {f"{part}/{name}.weight" for part in ("weights", "best") for name in ("down", "up")}
-    training.run(tmp_path)
-    assert set(read_weights(tmp_path / "first")) == {"down.weight", "up.weight"}
-    undisturbed = Adaptation()
-    undisturbed.run(tmp_path / "undisturbed")
-    for part in ("first", "second"):
-        assert (tmp_path / part / "model.safetensors").read_bytes() == (
-            tmp_path / "undisturbed" / part / "model.safetensors"
-        ).read_bytes()
-
-
 def test_a_finished_training_is_not_begun_again(tmp_path: Path) -> None:
     found, again = Adaptation().run(tmp_path), Adaptation()
     assert again.run(tmp_path) == found
@@ -237,34 +216,3 @@ def test_a_training_killed_while_it_wrote_its_checkpoint_is_taken_up(tmp_path: P
     (tmp_path / "first").rename(tmp_path / "again" / "first")  # moved already, its description not yet
     (tmp_path / "again" / ".checkpoint.new" / "first").mkdir(parents=True)
     assert replace(Adaptation().run(tmp_path / "again"), seconds=whole.seconds) == whole
-
-
-def test_the_reader_is_chosen_by_kind(tmp_path: Path) -> None:
-    folder = tmp_path / "of" / "mine"
-    Adaptation().run(folder)
-    assert read_checkpoint_kind(folder, ("star", "adapted")) == "adapted"
-    with pytest.raises(BadCheckpointError, match=r"expected a checkpoint with star\.json or gril\.json, found none"):
-        read_checkpoint_kind(folder, ("star", "gril"))
-    said = (folder / "adapted.json").read_text(encoding="utf-8")
-    (folder / "adapted.json").write_text(said.replace('"kind": "adapted"', '"kind": "star"'), encoding="utf-8")
-    with pytest.raises(BadCheckpointError, match="expected format 2 and kind adapted, found 2 and 'star'"):
-        check_checkpoint(folder, AdaptedDescription, lambda _: ("first",))
-
-
-@pytest.mark.parametrize(("rank", "is_first"), [(None, True), ("0", True), ("1", False)])
-def test_the_first_of_torchruns_processes_has_the_rank_0(
-    rank: str | None, is_first: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("RANK", raising=False)
-    if rank is not None:
-        monkeypatch.setenv("RANK", rank)
-    assert is_first_process() is is_first
-
-
-def test_an_encoder_learns_at_one_rate_and_all_else_at_another() -> None:
-    network = nn.ModuleDict({"encoder": nn.Linear(2, 3), "head": nn.Linear(3, 5)})
-    groups = encoder_and_heads(network, TrainingOptions(learning_rate=1e-5, head_learning_rate=1e-3))
-    assert [([parameter.numel() for parameter in each.parameters], each.learning_rate) for each in groups] == [
-        ([6, 3], 1e-5),
-        ([15, 5], 1e-3),
-    ]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import stat
 import threading
 import time
 from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import StorageError
-from lodestar.engine.whole_file import translate_storage_errors, write_text_file
+from lodestar.engine.whole_file import write_text_file
 from lodestar.models.whole_file import ABANDONED_S, atomic_write, check_place
 
 
@@ -46,15 +45,6 @@ def test_several_writers_at_once_leave_one_of_their_files(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_only_the_owner_reads_a_private_file(tmp_path: Path) -> None:
-    file = tmp_path / "password"
-    file.write_text("before")
-    with atomic_write(file, private=True) as draft:
-        assert stat.S_IMODE(draft.stat().st_mode) == 0o600
-        draft.write_text("after")
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-
-
 def test_a_draft_left_by_a_kill_is_deleted_later_and_one_under_way_is_not(tmp_path: Path) -> None:
     left, under_way, other = (tmp_path / f".{name}.part" for name in ("a[1].txt.7-7", "a[1].txt.8-8", "b.txt.7-7"))
     for draft in (left, under_way, other):
@@ -64,13 +54,6 @@ def test_a_draft_left_by_a_kill_is_deleted_later_and_one_under_way_is_not(tmp_pa
     os.utime(other, (old, old))
     write_text_file(tmp_path / "a[1].txt", "text")
     assert {path.name for path in tmp_path.iterdir()} == {"a[1].txt", under_way.name, other.name}
-
-
-def test_one_line_says_what_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match=r"no/a\.txt: cannot be written: No such file or directory$"):
-        write_text_file(tmp_path / "no" / "a.txt", "text")
-    with pytest.raises(StorageError, match=r"^there: cannot be written: full$"), translate_storage_errors("there"):
-        raise OSError("full")
 
 
 def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
