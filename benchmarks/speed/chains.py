@@ -20,10 +20,9 @@ from statistics import mean, median
 import numpy as np
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.neo4j.graph import ExpansionBounds
 from lodestar.engine.recipes.reorganising import Reorganise
 from lodestar.engine.relations.words import split_relation_name
-from lodestar.engine.reorganising.chaining import ChainExpander, chain_triples, columns_of
+from lodestar.engine.reorganising.chaining import ChainExpander, ExpansionBounds, chain_triples, columns_of
 from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.text.encoders import SentenceEncoder
@@ -71,7 +70,7 @@ def ranked_questions(path: Path) -> list[Ranked]:
 def row(questions: list[Ranked], size: int, bounds: ExpansionBounds, repeats: int) -> tuple[str, float]:
     """Return a row of the table, and the mean number of chains."""
     evidence = [question.best(size) for question in questions]
-    stage = ChainExpander(bounds, keep=Reorganise().keep)
+    stage = ChainExpander(bounds)
     before = [
         sum(len(level) for levels in chain_triples(_columns(each), bounds) for level in levels) for each in evidence
     ]
@@ -104,7 +103,7 @@ def main() -> None:
     print("| chains | triples | chains before merging | after | questions with a cut | ms a question |")
     print("| --- | --- | --- | --- | --- | --- |")
     for turning in (False, True):
-        bounds = ExpansionBounds(given.max_length, Reorganise().max_chains, turning)
+        bounds = ExpansionBounds(given.max_length, turning=turning)
         found = [row(questions, size, bounds, given.repeats) for size in SIZES]
         for line, _ in found:
             print(line, flush=True)

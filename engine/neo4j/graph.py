@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import Any
 
@@ -247,54 +247,6 @@ def _decode_expansion(
         for (id_, name, degree, is_literal), signature in zip(tails[:fan_out], known, strict=False)
     )
     return ExpansionResult(key, source, tail_values, cut=len(tails) > fan_out)
-
-
-ChainSteps = tuple[int, ...]
-"""A chain as its steps: 2 · index of the triple, + 1 if it is walked from tail to head."""
-
-Levels = tuple[tuple[ChainSteps, ...], ...]
-"""The chains from a topic by length, from 1."""
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionTriples:
-    """The triples of a question, best first. heads and tails are indices into `ids`, whose first `topics` are the
-    topics; `literals` marks the ids that are literals.
-    """
-
-    topics: int
-    ids: tuple[str, ...]
-    literals: tuple[bool, ...]
-    heads: tuple[int, ...]
-    relations: tuple[str, ...]
-    tails: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ExpansionBounds:
-    """max_length: most triples of a chain (ReG's L). max_chains: most chains per topic and length that are extended.
-    turning: whether a chain may change direction.
-    """
-
-    max_length: int
-    max_chains: int
-    turning: bool
-
-
-def expand_chains(questions: Sequence[QuestionTriples], bounds: ExpansionBounds) -> Request[list[list[Levels]]]:
-    """Expand the chains of each question from each of its topics; triples that are not in the graph are in no chain.
-
-    A level has `max_chains` + 1 chains if the bound cut it.
-    """
-
-    def decode(rows: Sequence[Row]) -> list[list[Levels]]:
-        found: list[list[Levels]] = [[()] * question.topics for question in questions]
-        for question, topic, levels in rows:
-            found[question][topic] = tuple(tuple(map(tuple, level)) for level in levels)
-        return found
-
-    params = {"questions": [asdict(question) for question in questions], **asdict(bounds)}
-    return Request(template("expand_chains"), params, decode)
 
 
 MENTIONED_WITH = "mentioned with"

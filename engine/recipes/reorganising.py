@@ -10,7 +10,6 @@ from ...models.ranges import Count, Positive, Range, Share
 from ..errors import UsageError
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.evidence import Kind
-from ..neo4j.graph import ExpansionBounds
 from ..resources import GraphResources
 from ..stages import Answerer, Linker, Reorganiser, Retriever
 from .part import ReorganiserPart, WrapperPart, describe_field, option
@@ -30,17 +29,12 @@ class Reorganise(ReorganiserPart):
 
     max_length: Length = option(4, "longest chain, in triples (ReG's L)")
     turning: bool = option(True, "whether a chain may change direction")
-    join: bool = option(True, "join chains of several topics that meet", source="ReG, appendix D.4.2")
-    keep: Positive = option(1_000, "best chains kept per question")
-    max_chains: Positive = option(5_000, "chains per length and topic, before merging")
-    in_database: bool = option(False, "expand the chains in the database, over the retrieved relationships")
 
     def reorganiser(self, _graph: GraphResources) -> Reorganiser:
         """Return the expansion."""
-        from ..reorganising.chaining import ChainExpander
+        from ..reorganising.chaining import ChainExpander, ExpansionBounds
 
-        bounds = ExpansionBounds(self.max_length, self.max_chains, self.turning)
-        return ChainExpander(bounds, self.keep, self.join, self.in_database)
+        return ChainExpander(ExpansionBounds(self.max_length, turning=self.turning))
 
 
 @dataclass(frozen=True)
@@ -55,7 +49,7 @@ class CompleteChains(ReorganiserPart):
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
         """Return the part."""
-        from ..reorganising.completing import ChainCompleter
+        from ..reorganising.chaining import ChainCompleter
 
         return ChainCompleter(graph.catalogue.stored_as, chains=self.chains)
 

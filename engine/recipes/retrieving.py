@@ -14,7 +14,7 @@ from ..evidence.calibration import FIRST_ANSWER, PEOPLE, SIMILARITY, Calibration
 from ..evidence.evidence import Kind
 from ..pipeline import ReorganisedRetriever, TracedReorganiser
 from ..reorganising.absent_relations import AbsentRelations
-from ..reorganising.merging import ChainMerger
+from ..reorganising.chaining import ChainMerger
 from ..reorganising.no_answer import NoAnswerExplainer
 from ..resources import GraphResources
 from ..retrieval.beam import BeamSearch, FrontierBounds

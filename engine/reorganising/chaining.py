@@ -1,4 +1,7 @@
-"""Expand triples to chains and merge chains: ReG's structure-aware reorganisation as a stage (section 4.2)."""
+"""Expand triples to chains, merge chains that meet, and complete chains from the graph.
+
+Expanding and merging are ReG's structure-aware reorganisation (section 4.2); completing is our own.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,42 @@ from typing import cast
 from ..evidence.bridges import chain_of, compute_weakest_score, triples_of
 from ..evidence.chain import Chain, ChainStep, Link
 from ..evidence.evidence import Evidence, Kind
-from ..neo4j.graph import ChainSteps, ExpansionBounds, Levels, QuestionTriples, expand_chains
-from ..steps import Steps, send_one
+from ..retrieval.beam import Frontier, FrontierBounds, FrontierTree, select_answer_ends
+from ..steps import Steps
 from ..values import Entity, RelationStep, Scored, Triple
-from .merging import add_targets, group_meeting_chains
+
+ChainSteps = tuple[int, ...]
+"""A chain as its steps: 2 · index of the triple, + 1 if it is walked from tail to head."""
+
+Levels = tuple[tuple[ChainSteps, ...], ...]
+"""The chains from a topic by length, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionTriples:
+    """The triples of a question, best first. heads and tails are numbers of entities, of which the first `topics` are
+    the topics; `literals` marks those that are literals.
+    """
+
+    topics: int
+    literals: tuple[bool, ...]
+    heads: tuple[int, ...]
+    tails: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpansionBounds:
+    """max_length: most triples of a chain (ReG's L). max_chains: most chains per topic and length that are extended.
+    turning: whether a chain may change direction.
+    """
+
+    max_length: int = 4
+    max_chains: int = 5_000
+    turning: bool = True
+
+
+KEPT = 1_000
+"""Best chains of a question that are kept."""
 
 
 def columns_of(triples: Sequence[Triple], topics: Sequence[Entity]) -> QuestionTriples:
@@ -25,16 +60,14 @@ def columns_of(triples: Sequence[Triple], topics: Sequence[Entity]) -> QuestionT
     ]
     return QuestionTriples(
         num_topics,
-        ids=tuple(entity.id for entity in numbers),
         literals=tuple(entity.is_literal for entity in numbers),
         heads=tuple(head for head, _ in ends),
-        relations=tuple(triple.relation for triple in triples),
         tails=tuple(tail for _, tail in ends),
     )
 
 
 def chain_triples(columns: QuestionTriples, bounds: ExpansionBounds) -> list[Levels]:
-    """Return the chains from each topic: what the request `expand_chains` gives where the graph has all the triples."""
+    """Return the chains from each topic, by length; a level has `max_chains` + 1 chains if the bound cut it."""
     leaving = _leaving(columns)
     return [tuple(_levels(topic, columns, leaving, bounds)) for topic in range(columns.topics)]
 
@@ -78,16 +111,13 @@ def _longer(
 class ChainExpander:
     """A `Reorganiser`: the chains that triples make from the topics, those of one relation path merged to one.
 
-    Chains of different topics that lead to the same stand together, and share it as targets (`join`). The paper scores
-    no chain: ours is worth as much as the weakest of its steps, each step as its best triple, so that the calibration
-    stays; of a group the best chain has its place by score, the others follow it. Of a question the best `keep` chains
-    are kept. With `in_database` the chains are expanded there, all questions in one request.
+    Chains of different topics that lead to the same stand together, and share it as targets (appendix D.4.2). The
+    paper scores no chain: ours is worth as much as the weakest of its steps, each step as its best triple, so that the
+    calibration stays; of a group the best chain has its place by score, the others follow it.
     """
 
     bounds: ExpansionBounds
-    keep: int
-    join: bool = True
-    in_database: bool = False
+    keep: int = KEPT
 
     takes: Kind = "triple"
     gives: Kind = "chain"
@@ -98,10 +128,8 @@ class ChainExpander:
             columns_of([scored.value for scored in each.items], [topic.entity for topic in each.topics])
             for each in evidence
         ]
-        if self.in_database and any(each.heads and each.topics for each in columns):
-            grown = yield from send_one(expand_chains(columns, self.bounds))
-        else:
-            grown = [chain_triples(each, self.bounds) for each in columns]
+        yield from ()
+        grown = [chain_triples(each, self.bounds) for each in columns]
         return [self._chained(*each) for each in zip(evidence, grown, strict=True)]
 
     def _chained(self, evidence: Evidence[Triple], grown: Sequence[Levels]) -> Evidence[Chain]:
@@ -127,8 +155,6 @@ class ChainExpander:
         return cast(Evidence[Chain], changed)
 
     def _join_chains(self, chains: list[Scored[Chain]], evidence: Evidence[Triple]) -> list[Scored[Chain]]:
-        if not self.join:
-            return chains
         mentions = {topic.entity.id: topic.mention for topic in evidence.topics}
         return [
             Scored(add_targets(chains[place].value, shared), chains[place].score)
@@ -165,3 +191,161 @@ def _merged(
 def _walked(triple: Triple, *, inverse: bool) -> tuple[RelationStep, Link]:
     link = (triple.tail, triple.head) if inverse else (triple.head, triple.tail)
     return RelationStep(triple.relation, inverse), link
+
+
+NUM_LEADS = 5
+"""Chains of one hop of a topic that chains of other topics are compared with."""
+
+
+class ChainMerger:
+    """A `Reorganiser` that gives chains that meet their targets: the ends they share (ReG, section 4.2).
+
+    A question that names two entities mostly asks for what is related to both. Our own rule: a chain meets the best of
+    the other topics' `NUM_LEADS` best one-hop chains with which it shares an end; two candidates for the same mention
+    never meet. A chain with targets gains `bonus`, in log-odds; without a calibration no score is changed.
+    """
+
+    takes: Kind = "chain"
+    gives: Kind = "chain"
+
+    def __init__(self, bonus: float = 0.0) -> None:
+        self.bonus = bonus
+
+    def reorganise(self, evidence: Sequence[Evidence[Chain]]) -> Steps[list[Evidence[Chain]]]:
+        """Return the evidence with targets, sorted anew."""
+        yield from ()
+        return [self._merged(each) for each in evidence]
+
+    def _merged(self, evidence: Evidence[Chain]) -> Evidence[Chain]:
+        bonus = evidence.calibration.from_log_odds(self.bonus) if evidence.calibration else 0.0
+        mentions = {topic.entity.id: topic.mention for topic in evidence.topics}
+        met = find_meeting_ends(evidence.items, mentions)
+        items = [
+            Scored(replace(each.value, targets=targets), each.score + bonus) if targets else each
+            for each, targets in zip(evidence.items, met, strict=True)
+        ]
+        order = sorted(range(len(items)), key=lambda i: evidence.chain_order(items[i]))
+        groups = tuple(evidence.groups[i] for i in order) if evidence.groups else ()
+        return replace(evidence, items=tuple(items[i] for i in order), groups=groups)
+
+
+def find_meeting_ends(chains: Sequence[Scored[Chain]], mentions: Mapping[str, str]) -> list[tuple[Entity, ...]]:
+    """Return for each chain the ends at which it meets a lead of another topic, none where it meets none.
+
+    mentions: how the question mentions each topic, by the topic's id.
+    """
+    leads: dict[str, list[Scored[Chain]]] = {}
+    for each in sorted(chains, key=lambda each: -each.score):
+        if each.value.relation_path.num_hops == 1:
+            leads.setdefault(each.value.topic.id, []).append(each)
+    chosen = sorted((lead for own in leads.values() for lead in own[:NUM_LEADS]), key=lambda lead: -lead.score)
+    ends = [(lead.value.topic, frozenset(lead.value.ends)) for lead in chosen]
+    targets: list[tuple[Entity, ...]] = []
+    for each in chains:
+        chain = each.value
+        others = [of for topic, of in ends if are_distinct_mentions(chain.topic, topic, mentions)]
+        shared = (tuple(end for end in chain.ends if end in of) for of in others)
+        targets.append(next((met for met in shared if met), ()))
+    return targets
+
+
+def are_distinct_mentions(left: Entity, right: Entity, mentions: Mapping[str, str]) -> bool:
+    """Whether the two are different entities that the question speaks of at different places."""
+    mention = mentions.get(left.id, "")
+    return left.id != right.id and (not mention or mention != mentions.get(right.id, ""))
+
+
+def group_meeting_chains(
+    chains: Sequence[Scored[Chain]], mentions: Mapping[str, str]
+) -> list[tuple[list[int], frozenset[Entity]]]:
+    """Return the chains, best first, in groups: places of chains of different topics, and the ends that they share.
+
+    A group begins with the best chain that is in none yet, and takes in the next ones that keep the shared ends from
+    being empty, of each topic one. Where a chain is in no other's company its group has no shared ends.
+    mentions: how the question mentions each topic, by the topic's id.
+    """
+    ends = [frozenset(each.value.ends) for each in chains]
+    by_topic: dict[Entity, list[int]] = {}
+    for place, each in enumerate(chains):
+        by_topic.setdefault(each.value.topic, []).append(place)
+    others = {
+        topic: sorted(
+            place for other in by_topic if are_distinct_mentions(topic, other, mentions) for place in by_topic[other]
+        )
+        for topic in by_topic
+    }
+    placed: set[int] = set()
+    groups: list[tuple[list[int], frozenset[Entity]]] = []
+    for first, each in enumerate(chains):
+        if first in placed:
+            continue
+        group, shared = [first], ends[first]
+        for place in others[each.value.topic]:
+            own = chains[place].value.topic
+            if (
+                place not in placed
+                and not shared.isdisjoint(ends[place])
+                and all(are_distinct_mentions(chains[other].value.topic, own, mentions) for other in group)
+            ):
+                group.append(place)
+                shared &= ends[place]
+        placed.update(group)
+        groups.append((group, shared if len(group) > 1 else frozenset()))
+    return groups
+
+
+def add_targets(chain: Chain, shared: frozenset[Entity]) -> Chain:
+    """Return the chain with the ends that its group shares as targets, in its own order."""
+    return replace(chain, targets=tuple(end for end in chain.ends if end in shared))
+
+
+Walk = tuple[str, tuple[tuple[str, bool], ...]]
+"""The id of a topic, and relation and direction of each step from it."""
+
+
+class ChainCompleter:
+    """A `Reorganiser`: the best `chains` chains of a question have every triple of their relation paths.
+
+    A retriever of triples keeps some hundred, and one relation path may have thousands: the graph has the rest. Each
+    chain keeps its place and its score. One that has targets stays as it is, and so do the others. No step walks the
+    triple of the step before it back. stored_as: the relationship type of each relation that is not stored under its
+    own name. Round trips per batch: one a step of the longest path, and one more for each relation walked from a hub.
+    """
+
+    takes: Kind = "chain"
+    gives: Kind = "chain"
+
+    def __init__(self, stored_as: Mapping[str, str], *, chains: int) -> None:
+        self._stored_as = stored_as
+        self._chains = chains
+
+    def reorganise(self, evidence: Sequence[Evidence[Chain]]) -> Steps[list[Evidence[Chain]]]:
+        """Return the evidence, in its order, with chains that are complete."""
+        topics = {topic.entity.id: topic for each in evidence for topic in each.topics}
+        tree = FrontierTree(topics, FrontierBounds(), max_hop=0, stored_as=self._stored_as, reuse_triples=False)
+        reached: dict[Walk, Frontier] = {
+            (id_, ()): root for id_, topic in topics.items() if (root := tree.root(topic.entity))
+        }
+        walks = {
+            _walk_of(item.value)
+            for each in evidence
+            for item in each.items[: self._chains]
+            if item.value.topic.id in topics and not item.value.targets
+        }
+        for length in range(1, max((len(steps) for _, steps in walks), default=0) + 1):
+            level = sorted({(topic, steps[:length]) for topic, steps in walks if len(steps) >= length})
+            chosen = [(reached[topic, steps[:-1]], RelationStep(*steps[-1])) for topic, steps in level]
+            reached |= zip(level, (yield from tree.expand(chosen)), strict=True)
+        return [replace(each, items=tuple(self._complete(each, reached))) for each in evidence]
+
+    def _complete(self, evidence: Evidence[Chain], reached: Mapping[Walk, Frontier]) -> Iterator[Scored[Chain]]:
+        topics = frozenset(topic.entity.id for topic in evidence.topics)
+        for item in evidence.items[: self._chains]:
+            frontier = None if item.value.targets else reached.get(_walk_of(item.value))
+            ends = frontier and select_answer_ends(frontier.steps, frontier.ends, topics, return_to_topic=False)
+            yield Scored(frontier.chain(ends), item.score) if frontier and ends else item
+        yield from evidence.items[self._chains :]
+
+
+def _walk_of(chain: Chain) -> Walk:
+    return chain.topic.id, tuple((step.step.relation, step.step.inverse) for step in chain.steps)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from lodestar.engine.evidence.bridges import triples_of
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.neo4j.graph import ExpansionBounds
-from lodestar.engine.reorganising.chaining import ChainExpander, chain_triples, columns_of
+from lodestar.engine.reorganising.chaining import ChainExpander, ExpansionBounds, chain_triples, columns_of
 from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
@@ -69,12 +68,10 @@ def test_a_bound_keeps_the_first(
         assert all(set(few) <= set(level) and len(few) <= most + 1 for few, level in zip(some, levels, strict=True))
 
 
-def reorganised(
-    facts: list[Triple], start: list[Entity], bounds: ExpansionBounds, *, join: bool = True
-) -> Evidence[Chain]:
+def reorganised(facts: list[Triple], start: list[Entity], bounds: ExpansionBounds) -> Evidence[Chain]:
     items = tuple(Scored(fact, 1 - place / 10) for place, fact in enumerate(facts))
     evidence = Evidence(Question("?"), tuple(map(Topic, start)), "triple", items)
-    (chained,) = run_steps(ChainExpander(bounds, keep=10_000, join=join).reorganise([evidence]), lambda _: [])
+    (chained,) = run_steps(ChainExpander(bounds, keep=10_000).reorganise([evidence]), lambda _: [])
     return chained
 
 
@@ -97,18 +94,3 @@ def test_merging_keeps_every_answer_and_no_relation_path_twice(
     assert {triple for chain in chains for triple in triples_of(chain)} <= set(facts)
     if not bounds.turning:
         assert all(len({step.inverse for step in chain.relation_path.steps}) == 1 for chain in chains)
-
-
-@given(triples, topics, all_bounds)
-def test_joining_moves_chains_and_gives_them_targets_alone(
-    facts: list[Triple], start: list[Entity], bounds: ExpansionBounds
-) -> None:
-    joined = reorganised(facts, start, bounds)
-    apart = reorganised(facts, start, bounds, join=False)
-    assert {(i.value.topic, i.value.relation_path, i.value.ends, i.score) for i in joined.items} == {
-        (i.value.topic, i.value.relation_path, i.value.ends, i.score) for i in apart.items
-    }
-    for place, item in enumerate(joined.items):
-        if item.value.targets:
-            beside = joined.items[max(place - 1, 0) : place] + joined.items[place + 1 : place + 2]
-            assert any(set(item.value.targets) == set(other.value.targets) for other in beside)

@@ -11,7 +11,7 @@ from lodestar import Engine
 from lodestar.engine.evidence.chain import Chain, ChainStep
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.neo4j.catalogue import read_catalogue
-from lodestar.engine.reorganising.completing import ChainCompleter
+from lodestar.engine.reorganising.chaining import ChainCompleter
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Entity, Question, RelationStep, Scored
 

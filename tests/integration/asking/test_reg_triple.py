@@ -17,7 +17,6 @@ from lodestar.engine.cli.main import main
 from lodestar.engine.errors import CheckpointError, GraphError, UsageError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
-from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.recipes.reorganising import Reorganise
 from lodestar.engine.recipes.retrieving import RegEntity, RegTriple
 from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
@@ -132,11 +131,7 @@ def test_chains_of_the_triples_answer(settings: Settings, engine: Engine, checkp
     recipe = RegTriple(checkpoint=checkpoint) + Reorganise(max_length=2)
     with Engine(settings, recipe=recipe, options={"answerer.min_probability": 0.0, "top_k": 100}) as asked:
         answer = asked.ask("What is the capital of Chile?")
-        in_database = {"reorganise.in_database": True, "top_k": 100, "answerer.min_probability": 0.0}
-        with Engine(settings, recipe=read_recipe(recipe, options=in_database)) as other:
-            same = other.ask("What is the capital of Chile?")
     assert answer.evidence.kind == "chain"
-    assert [item.value for item in same.evidence.items] == [item.value for item in answer.evidence.items]
     chains = [item.value for item in answer.evidence.items if isinstance(item.value, Chain)]
     assert any(end.id == "m.santiago" for chain in chains for end in chain.ends)
 

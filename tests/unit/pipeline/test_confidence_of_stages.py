@@ -14,11 +14,9 @@ from lodestar.engine.evidence.bridges import to_chains, to_triples
 from lodestar.engine.evidence.calibration import PEOPLE, Calibration, Certainty
 from lodestar.engine.evidence.evidence import Evidence, Kind
 from lodestar.engine.evidence.plain import answer_data
-from lodestar.engine.neo4j.graph import ExpansionBounds
 from lodestar.engine.pipeline import ReorganisedRetriever, unite_evidence
-from lodestar.engine.reorganising.chaining import ChainExpander
+from lodestar.engine.reorganising.chaining import ChainExpander, ChainMerger, ExpansionBounds
 from lodestar.engine.reorganising.filtering import AdaptiveKFilter, RelevanceFilter
-from lodestar.engine.reorganising.merging import ChainMerger
 from lodestar.engine.reorganising.pooling import PathPoolingReorganiser
 from lodestar.engine.stages import Reorganiser
 from lodestar.engine.steps import Steps

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.reorganising.completing import ChainCompleter
+from lodestar.engine.reorganising.chaining import ChainCompleter
 from lodestar.engine.values import Entity, Path, Topic, Triple
 
 from tests.fakes.memory_graph import MemoryGraph

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.reorganising.merging import ChainMerger, find_meeting_ends
+from lodestar.engine.reorganising.chaining import ChainMerger, find_meeting_ends
 from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Scored
 
