@@ -19,7 +19,7 @@ from ..evidence.extras import graph_token
 from ..reorganising.filtering import predict_hops
 from ..steps import Steps
 from ..values import AnswerEntity, Entity, Triple, check_finite
-from .reply import Claim, cite_claims
+from .llm import Claim, cite_claims
 
 
 class PassageWriter:

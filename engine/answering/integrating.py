@@ -1,20 +1,33 @@
-"""Merge the graph's answer with the answer of a language model alone."""
+"""Use what a language model knows itself: alone, merged with the graph's answer, or as a source for a reader."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ...models.graphrag_fi import KeyedAnswer, Thresholds, integrate_answers
 from ..errors import LLMError
+from ..evidence.calibration import Calibration
+from ..evidence.chain import Chain
 from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
+from ..evidence.extras import FormResult
 from ..evidence.text import one_line
 from ..llm.prompts import Completed, Prompt, send_prompts
 from ..stages import Answerer, Integrator
 from ..steps import Steps, gather_steps
-from ..values import AnswerEntity, TokenUsage
-from .llm import MAX_REPLY_TOKENS, escape_data, make_choice_prompt, read_own_prompt
-from .reply import MAX_TEXT_CHARS, add_token_confidence, is_parseable_reply, normalise_name, parse_reply
+from ..values import AnswerEntity, Entity, Scored, TokenUsage
+from .candidates import list_ends
+from .llm import (
+    MAX_REPLY_TOKENS,
+    MAX_TEXT_CHARS,
+    add_token_confidence,
+    escape_data,
+    is_parseable_reply,
+    make_choice_prompt,
+    normalise_name,
+    parse_reply,
+    read_own_prompt,
+)
 
 PROMPT = "closed-book.txt"
 
@@ -142,3 +155,57 @@ def _add_usage(one: TokenUsage | None, two: TokenUsage | None) -> TokenUsage | N
     if one is None or two is None:
         return one or two
     return TokenUsage(one.prompt + two.prompt, one.completion + two.completion)
+
+
+LLM, CLOSED_BOOK = "llm", "closed-book"
+"""Names of the sources: what the model reads in the evidence, and what it knows itself."""
+READS = 10
+"""Items of a question that answerers are given."""
+UNKNOWN = 0.5
+"""Stands for the confidence of an answer where the endpoint gives none."""
+
+
+class LanguageModelSources:
+    """A `Reorganiser`: the items stay as they are, and each answerer's answers are a source under its name.
+
+    A reader weighs them beside what was found (our own). A source has a chain without steps for each name, whose ends
+    are the entities of that name among the ends of the evidence, so that no answer is invented. Questions that a form
+    has answered are not asked. Where the model fails for a question, the evidence says so and lacks that source.
+    """
+
+    takes = None
+    gives = None
+
+    def __init__(self, answerers: Mapping[str, Answerer], *, reads: int = READS) -> None:
+        self._answerers = answerers
+        self._reads = reads
+
+    def reorganise(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Evidence[Item]]]:
+        """Return the evidence with the sources."""
+        found = list(evidence)
+        asked = [place for place, each in enumerate(found) if each.extra_of(FormResult) is None]
+        shown = [found[place].cut_to(self._reads) for place in asked]
+        replies = yield from gather_steps(*(each.answer(shown) for each in self._answerers.values()))
+        for name, answers in zip(self._answerers, replies, strict=True):
+            for place, answer in zip(asked, answers, strict=True):
+                found[place] = _add_source(found[place], name, answer)
+        return found
+
+
+def _add_source(evidence: Evidence[Item], name: str, answer: Answer) -> Evidence[Item]:
+    if answer.failure is not None:
+        return replace(evidence, left_out=(*evidence.left_out, f"{name}: {answer.failure}"))
+    entities: dict[str, list[Entity]] = {}
+    for end in list_ends(evidence):
+        entities.setdefault(normalise_name(end.label), []).append(end)
+    items = []
+    for each in answer.entities:
+        if ends := entities.pop(normalise_name(each.name), None):
+            topic = evidence.topics[0].entity if evidence.topics else ends[0]
+            confidence = UNKNOWN if each.confidence is None else each.confidence
+            items.append(Scored(Chain(topic, (), tuple(ends)), confidence))
+    items.sort(key=lambda item: -item.score)
+    source: Evidence[Item] = Evidence(
+        evidence.question, evidence.topics, "chain", tuple(items), Calibration("probability")
+    )
+    return replace(evidence, sources=(*evidence.sources_or_self(evidence.kind), (name, source)))

@@ -24,7 +24,7 @@ from ..steps import Steps
 from ..values import AnswerEntity, RelationPath, RelationStep, Scored
 from .candidates import AnswerCandidates, CandidateSource, ChainColumns, find_candidates
 from .extractive import ExtractiveAnswerer
-from .model_sources import CLOSED_BOOK, LLM
+from .integrating import CLOSED_BOOK, LLM
 
 Columns = tuple[str, str, SourceChainColumns]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from ...models.ranges import Range, Share
 from ..answering.extractive import ExtractiveAnswerer
@@ -14,9 +14,6 @@ from ..evidence.text import EVIDENCE_TOKENS, Order
 from ..resources import GraphResources
 from ..stages import Answerer
 from .part import AnswererPart, describe_field, option
-
-Choose = Literal["local", "always", "never"]
-ExampleKind = Literal["none", "answer", "explained"]
 
 
 @dataclass(frozen=True)
@@ -92,19 +89,7 @@ class LanguageModel(AnswererPart):
         EVIDENCE_TOKENS,
         "longest evidence of a prompt, in tokens (estimated); half of it if the model's context is too small",
     )
-    example: ExampleKind = field(
-        default="none",
-        metadata=describe_field(
-            "an example in the default prompt: none, answer or explained", source="ReG, appendix F; our own wording"
-        ),
-    )
-    choose: Choose = field(
-        default="local",
-        metadata=describe_field(
-            "whether the model may only answer with names of the evidence: local (a model on this machine), always or "
-            "never"
-        ),
-    )
+    choose: bool = option(False, "the model may only answer with names of the evidence")
     complete: bool = option(
         True, "whether all ends of a path are answers where it names two of at most 100, or the only one"
     )
@@ -128,21 +113,18 @@ class LanguageModel(AnswererPart):
 
     def answerer(self, graph: GraphResources) -> Answerer:
         """Return the answerer. Raises `LLMError` if no model is configured, `InputError` for a bad prompt file."""
-        from ..answering.llm import LLMAnswerer, load_prompt, write_example
-        from ..llm.local import LOCAL
+        from ..answering.llm import LLMAnswerer, load_prompt
 
         shared = graph.shared
         path = self.prompt or shared.settings.llm_prompt
         prompt = load_prompt(Path(path)) if path else None
         _ = shared.chat
-        chooses = self.choose == "always" or (self.choose == "local" and shared.settings.llm_base_url == LOCAL)
         return LLMAnswerer(
             prompt=prompt,
             order=self.order,
             reads=self.reads,
             max_tokens=self.tokens,
-            example="" if self.example == "none" else write_example(explained=self.example == "explained"),
-            chooses=chooses,
+            chooses=self.choose,
             completes=self.complete,
             calibration=Calibration("logit", self.slope, self.intercept) if self.slope else None,
             min_probability=self.min_probability,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from ...models.ranges import Range, Share
+from ...models.ranges import Range
 from ..indexes.entity_index import EntityTypes, NearestEntitySearch
 from ..linking.full_text import FullTextLinker, ValueLinker
 from ..linking.reranking import RelationFeatureExtractor
@@ -14,39 +14,23 @@ from ..resources import GraphResources
 from ..stages import Linker
 from .part import LinkerPart, option
 
-Entities = Annotated[int, Range(1, 1_000)]
-
 
 @dataclass(frozen=True)
-class NameSearchPart(LinkerPart):
-    """Options of linkers that search names in the full-text index."""
-
-    pool: Entities = option(100, "entities read for a question")
-    per_word: Entities = option(10, "more entities read for each of its words")
-    top_k: Annotated[int, Range(1, 100)] = option(10, "candidates kept")
-    min_similarity: Share = option(0.8, "least similarity of a name and its mention, 1 is equal")
-    values: bool = option(True, "allow a date, a number or a quoted text as a literal topic")
-
-
-@dataclass(frozen=True)
-class FullText(NameSearchPart):
+class FullText(LinkerPart):
     """Links by names and aliases in the full-text index, and by the relations of the candidates."""
 
     name: ClassVar[str] = "full-text"
 
-    nearest: bool = option(True, "use the entity index, if there is one (lodestar index entities)")
-    relations: bool = option(True, "also score candidates by their relations")
+    top_k: Annotated[int, Range(1, 100)] = option(10, "candidates kept")
+    values: bool = option(True, "allow a date, a number or a quoted text as a literal topic")
 
     def linker(self, graph: GraphResources) -> Linker:
         """Return the linker."""
         linker = FullTextLinker(
-            self.pool,
-            self.per_word,
-            self.top_k,
-            self.min_similarity,
-            graph.type_words,
-            relation_evidence(graph) if self.relations else None,
-            nearest=open_entity_search(graph) if self.nearest else None,
+            top_k=self.top_k,
+            type_words=graph.type_words,
+            evidence=relation_evidence(graph),
+            nearest=open_entity_search(graph),
         )
         return ValueLinker(linker) if self.values else linker
 

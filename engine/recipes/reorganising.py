@@ -7,7 +7,6 @@ from typing import Annotated, ClassVar
 
 from ...models.path_pooling import Kernel, PoolingOptions
 from ...models.ranges import Count, Positive, Range, Share
-from ..errors import UsageError
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.evidence import Kind
 from ..resources import GraphResources
@@ -168,21 +167,13 @@ class ModelAnswers(ReorganiserPart):
     takes: ClassVar[Kind | None] = None
     gives: ClassVar[Kind | None] = None
 
-    evidence: bool = option(True, "ask it with the evidence")
-    closed_book: bool = option(True, "ask it without the evidence")
-    reads: Positive = option(10, "items of a question that it reads")
-
-    def check(self) -> None:
-        """Raise `UsageError` if it is not asked at all."""
-        if not (self.evidence or self.closed_book):
-            raise UsageError(f"part {self.name}: expected evidence or closed_book to be true, found neither")
+    evidence: bool = option(True, "ask it with the evidence, too")
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
         """Return the part. Raises `LLMError` if no model is configured."""
-        from ..answering.model_sources import CLOSED_BOOK, LLM, LanguageModelSources
+        from ..answering.integrating import CLOSED_BOOK, LLM, LanguageModelSources
         from .answering import ClosedBook, LanguageModel
 
         answerers = {LLM: LanguageModel(complete=False).answerer(graph)} if self.evidence else {}
-        if self.closed_book:
-            answerers[CLOSED_BOOK] = ClosedBook().answerer(graph)
-        return LanguageModelSources(answerers, reads=self.reads)
+        answerers[CLOSED_BOOK] = ClosedBook().answerer(graph)
+        return LanguageModelSources(answerers)

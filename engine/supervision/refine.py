@@ -23,8 +23,7 @@ import numpy as np
 from ...models.message_text import one_line
 from ...models.mined import MinedFileError, PoolChain, PooledQuestion, PoolFile, read_pool
 from ...models.text.encoders import SentenceEncoder
-from ..answering.llm import fill_placeholders
-from ..answering.reply import find_json_objects
+from ..answering.llm import fill_placeholders, find_json_objects
 from ..errors import InputError, LLMError
 from ..evidence.text import one_line as one_name_line
 from ..llm.gateway import ChatGateway

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lodestar.engine.answering.reply import parse_reply
+from lodestar.engine.answering.llm import parse_reply
 from lodestar.engine.errors import InputError, LLMError, UsageError
 from lodestar.engine.llm.limits import parse_completion
 from lodestar.engine.llm.prompts import Prompt

@@ -36,7 +36,7 @@ def ask(lodestar: Lodestar, *arguments: str) -> dict[str, Any]:
 
 
 def test_it_may_only_choose_among_names_of_the_evidence(lodestar: Lodestar) -> None:
-    record = ask(lodestar, "--llm", "--set", "answerer.choose=always", CAPITAL)
+    record = ask(lodestar, "--llm", "--set", "answerer.choose=true", CAPITAL)
     assert all((answer["origin"], bool(answer["evidence"])) == ("graph", True) for answer in record["answers"])
     (cost,) = (cost["llm"] for cost in record["trace"] if "llm" in cost)
     assert cost["prompt_tokens"] > 200

@@ -98,13 +98,11 @@ def test_a_question_whose_words_name_nothing_is_given_near_names(
     text = "Which continent is Andean Latin America on?"
     folder = index_folder(settings, gateway.connection)
     with Engine(settings) as without:
-        before = {each.entity.id for each in without.link(text)}
+        assert "m.south_america" not in {each.entity.id for each in without.link(text)}
     try:
         index_entities(gateway, folder, SentenceEncoder(ENCODER, device="cpu"))
         with Engine(settings) as asked:
             found = {each.entity.id: each for each in asked.link(text)}
-        with Engine(settings, options={"linker.nearest": False}) as refused:
-            assert {each.entity.id for each in refused.link(text)} == before
     finally:
         for path in folder.glob("entities*"):
             path.unlink()

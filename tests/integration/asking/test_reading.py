@@ -13,11 +13,10 @@ import pytest
 from click.testing import CliRunner
 from lodestar import Engine
 from lodestar.engine.cli.main import main
-from lodestar.engine.errors import LLMError, UsageError
+from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Question
 
@@ -137,7 +136,3 @@ def test_without_a_language_model_its_part_says_what_to_set(settings: Settings, 
         Engine(settings, recipe="similarity + model-answers", connection=connection) as engine,
     ):
         engine.ask(CAPITAL)
-    with pytest.raises(UsageError, match="expected evidence or closed_book to be true"):
-        read_recipe(
-            "similarity + model-answers", ["model-answers.evidence=false", "model-answers.closed_book=false"]
-        ).check()

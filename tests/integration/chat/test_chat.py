@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped, unused-ignore]
-from lodestar.engine.answering.reply import is_parseable_reply
+from lodestar.engine.answering.llm import is_parseable_reply
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.cache import ReplyCache
 from lodestar.engine.llm.endpoint import ChatEndpoint

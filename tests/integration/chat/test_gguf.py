@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lodestar.engine.answering.llm import LLMAnswerer
-from lodestar.engine.answering.reply import parse_reply
+from lodestar.engine.answering.llm import LLMAnswerer, parse_reply
 from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.embedded import GgufEndpoint

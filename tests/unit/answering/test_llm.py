@@ -18,7 +18,6 @@ from lodestar.engine.answering.llm import (
     list_choices,
     load_prompt,
     read_default_prompt,
-    write_example,
 )
 from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import InputError, LLMError, LodestarError, UsageError
@@ -203,20 +202,6 @@ def test_a_bound_on_what_nobody_fitted_is_refused() -> None:
         with pytest.raises(UsageError, match=r"needs answerer\.slope"):
             read_recipe("similarity", given)
     read_recipe("similarity", [*bound, "answerer.slope=0.5"])
-
-
-def test_an_example_is_part_of_the_default_prompt_where_it_is_asked_for() -> None:
-    evidence = retrieval("Which currency has Peru?")
-    prompts = [
-        LLMAnswerer(example=write_example(explained=way)).write_prompt(evidence).content for way in (False, True)
-    ]
-    for prompt in prompts:
-        assert prompt.index("Mount Elgon") < prompt.index("Peru —")
-    assert "Line 1 says" not in prompts[0]
-    assert "Line 1 says" in prompts[1]
-    bare = LLMAnswerer().write_prompt(evidence).content
-    assert "Elgon" not in bare
-    assert "{example}" not in bare
 
 
 def test_a_users_prompt_file_is_read_with_a_byte_order_mark_and_braces(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.answering.reply import (
+from lodestar.engine.answering.llm import (
     MAX_CLAIMS,
     MAX_STARTS,
     Claim,

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lodestar.engine.answering.llm import LLMAnswerer
-from lodestar.engine.answering.reply import parse_reply
+from lodestar.engine.answering.llm import LLMAnswerer, parse_reply
 from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.gateway import ChatGateway

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from lodestar.engine.answering.model_sources import LanguageModelSources
+from lodestar.engine.answering.integrating import LanguageModelSources
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.evidence import Answer, Evidence, Item, make_failed_answer

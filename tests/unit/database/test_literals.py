@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
-from lodestar.engine.answering.reply import Claim, cite_claims
+from lodestar.engine.answering.llm import Claim, cite_claims
 from lodestar.engine.cli.render import answer_lines, chain_line
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
