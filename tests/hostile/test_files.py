@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.models.mined import write_pool
 
 from tests.e2e.conftest import Lodestar
-from tests.made.pool_examples import candidate_pool
 from tests.made.tiny_checkpoint import write_tiny_checkpoint
 
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
@@ -57,31 +55,6 @@ def test_a_run_replaces_a_foreign_file_only_when_told_to(
     assert (place / name).read_text(encoding="utf-8") != "mine"
 
 
-def test_a_second_run_is_emptied_only_when_told_to(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
-    first, again = tmp_path / "run", tmp_path / "run-again"
-    assert lodestar("eval", str(questions), "--out", str(first)).code == 0
-    again.mkdir()
-    (again / "records.jsonl").write_text("mine", encoding="utf-8")
-    assert lodestar("eval", "rerun", str(first)).code == 2
-    assert (again / "records.jsonl").read_text(encoding="utf-8") == "mine"
-    assert lodestar("eval", "rerun", str(first), "--out", str(tmp_path / "other")).code == 0
-    finished = lodestar("eval", "rerun", str(first), "--out", str(tmp_path / "other"))
-    assert finished.code == 2
-    assert "holds a finished run" in finished.err
-    assert lodestar("eval", "rerun", str(first), "--out", str(tmp_path / "other"), "--fresh").code == 0
-
-
-def test_a_run_is_never_made_again_into_itself(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    assert lodestar("eval", str(questions), "--out", str(run)).code == 0
-    before = (run / "report.json").read_bytes()
-    for options in ((), ("--fresh",)):
-        ran = lodestar("eval", "rerun", str(run), "--out", str(run), *options)
-        assert (ran.code, len(ran.err.splitlines())) == (2, 1)
-        assert "this command reads that run" in ran.err
-        assert (run / "report.json").read_bytes() == before
-
-
 def test_one_file_is_not_written_twice_nor_in_the_place_of_a_recipe(lodestar: Lodestar, tmp_path: Path) -> None:
     file, recipe = str(tmp_path / "file"), tmp_path / "recipe.toml"
     recipe.write_text('stages = "similarity"\n', encoding="utf-8")
@@ -94,23 +67,6 @@ def test_one_file_is_not_written_twice_nor_in_the_place_of_a_recipe(lodestar: Lo
         assert said in ran.err
     assert [path.name for path in tmp_path.iterdir()] == ["recipe.toml"]
     assert recipe.read_text(encoding="utf-8") == 'stages = "similarity"\n'
-
-
-def test_an_export_leaves_the_files_beside_it_alone(lodestar: Lodestar, tmp_path: Path) -> None:
-    (tmp_path / "kg.tsv.new").write_text("mine", encoding="utf-8")
-    assert lodestar("export", str(tmp_path / "kg.tsv")).code == 0
-    assert (tmp_path / "kg.tsv.new").read_text(encoding="utf-8") == "mine"
-
-
-def test_a_pool_is_never_refined_into_itself(lodestar: Lodestar, tmp_path: Path) -> None:
-    pool = tmp_path / "pool.jsonl"
-    write_pool(pool, candidate_pool(2))
-    before = pool.read_bytes()
-    for options in ((), ("--force",)):
-        ran = lodestar("refine", str(pool), "--out", str(pool), "--by", "similarity", *options)
-        assert ran.code == 2
-        assert "this command reads that file" in ran.err
-        assert pool.read_bytes() == before
 
 
 def test_single_files_are_replaced_only_when_told_to(
@@ -139,11 +95,3 @@ def test_single_files_are_replaced_only_when_told_to(
         assert file.read_text(encoding="utf-8") != "mine"
     assert lodestar("mine", str(questions), "--out", str(questions), "--force").code == 2
     assert json.loads(questions.read_text(encoding="utf-8")) == LINE
-
-
-def test_a_pool_of_another_graph_is_one_line(lodestar: Lodestar, tmp_path: Path) -> None:
-    pool = tmp_path / "pool.jsonl"
-    write_pool(pool, candidate_pool(2))
-    ran = lodestar("refine", str(pool), "--out", str(tmp_path / "refined.jsonl"), "--by", "similarity")
-    assert ran.code == 3
-    assert ran.err.endswith("the pool is of another graph: this one has no relation capital: mine the pool again\n")

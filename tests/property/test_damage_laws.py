@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -20,22 +18,18 @@ from lodestar.engine.settings import resolve
 from lodestar.loaders.formats.by_name import detect_format
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
 from lodestar.loaders.formats.graphml import GraphmlSource
-from lodestar.models.mined import MinedFileError
 from lodestar.models.star.config import StarDescription
-from lodestar.models.star.mined import read_mined_file
 from lodestar.models.text.vectors import TextVectors, VectorStore
 from lodestar.models.training.checkpoint import read_weights, translate_read_errors
 from lodestar.models.training.kind import BadCheckpointError, load_description
 
 from tests.conftest import examples
 from tests.fakes.letter_encoder import LetterEncoder
-from tests.made.mined_examples import MINING, questions
 from tests.made.tiny_checkpoint import write_tiny_checkpoint
 from tests.references.read_source import read_source
 
 BODY = b'{"choices":[{"message":{"content":"{\\"answers\\":[\\"Lima\\"]}"}}],"usage":{"total_tokens":3}}'
 GRAPHML = b'<graphml><graph><node id="a"/><node id="b"/><edge source="a" target="b" label="r"/></graph></graphml>'
-MINED = "\n".join(map(json.dumps, ({"format": 1, **asdict(MINING)}, asdict(questions()[0])))).encode()
 TEXTS = ("capital", "currency used")
 
 damage = st.tuples(
@@ -83,14 +77,6 @@ def test_a_checkpoint(checkpoint: Path, tmp_path: Path, how: Damage) -> None:
 
     in_one_line(read_description, BadCheckpointError)
     in_one_line(read_network, BadCheckpointError)
-
-
-@many
-@given(how=damage)
-def test_a_mined_file(tmp_path: Path, how: Damage) -> None:
-    path = tmp_path / "mined.jsonl"
-    path.write_bytes(damaged(MINED, how))
-    in_one_line(lambda: read_mined_file(path), MinedFileError)
 
 
 @settings(many, max_examples=examples(6))

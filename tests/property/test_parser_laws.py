@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.loaders.formats.delimited import value_pattern
-from lodestar.loaders.formats.freebase import NoiseRule, read_noise_rules
+from lodestar.loaders.formats.freebase import NoiseRule
 
 from tests.conftest import examples
 from tests.made import line_strategies as lines
@@ -39,14 +39,6 @@ def assert_same(
 def test_freebase(texts: list[str], languages: list[str], every: bool, noise: list[NoiseRule]) -> None:
     parameters = freebase_parameters(languages, every, noise)
     assert_same("freebase", parameters, texts, lambda text: [reference.freebase(text, languages, every, noise)])
-
-
-@many
-@given(st.lists(lines.FREEBASE, max_size=40))
-def test_freebase_with_the_rules_that_come_with_lodestar(texts: list[str]) -> None:
-    noise = read_noise_rules()
-    parameters = freebase_parameters(["en"], False, noise)
-    assert_same("freebase", parameters, texts, lambda text: [reference.freebase(text, ["en"], False, noise)])
 
 
 @many

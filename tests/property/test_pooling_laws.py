@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.evidence.calibration import Calibration
@@ -104,22 +103,6 @@ def test_keeping_fewer_is_a_prefix(
         of_fewer, of_more = (kept[triples.questions[kept] == question] for kept in (fewer, more))
         assert of_fewer.tolist() == of_more[: len(of_fewer)].tolist()
         assert len(of_fewer) == min(keep, len(asked[question][0]), *([] if coarse is None else [coarse]))
-
-
-@given(questions, poolings)
-def test_reranking_keeps_every_triple(asked: PlainQuestion, pooling: PoolingOptions) -> None:
-    triples = batch_of([asked])
-    places, pooled = reselect_triples(triples, None, pooling, coarse=None)
-    assert sorted(places.tolist()) == list(range(triples.num_triples))
-    assert (np.diff(pooled) <= 0).all()
-    np.testing.assert_array_equal(pooled, pool_triple_scores(triples, pooling)[places])
-
-
-@pytest.mark.parametrize("kernel", kernels)
-def test_a_seed_gives_the_same_scores_again(kernel: Kernel) -> None:
-    triples = batch_of([([(0, 1, 0.5), (0, 2, 0.25), (1, 3, 0.75), (2, 3, 0.125)], [0])])
-    pooling = PoolingOptions(kernel, num_walks=2, seed=5)
-    np.testing.assert_array_equal(pool_triple_scores(triples, pooling), pool_triple_scores(triples, pooling))
 
 
 def stage_of(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,7 +12,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from lodestar.models.mined import MinedFileError
-from lodestar.models.star.examples import ROOT, PathTable
 from lodestar.models.star.mined import (
     AnswerPath,
     MinedFileOrigin,
@@ -22,13 +20,11 @@ from lodestar.models.star.mined import (
     NegativePath,
     PathTrie,
     is_mined,
-    iterate_paths,
     read_mined_file,
     write_mined_file,
 )
 from lodestar.models.star.networks import listwise_loss, path_weighted_contrastive_loss
-from lodestar.models.star.objectives import mix_shortlist_scores, part_of, path_weights
-from lodestar.models.text.verbalise import RelationWords
+from lodestar.models.star.objectives import mix_shortlist_scores, path_weights
 
 from tests.conftest import examples
 
@@ -117,35 +113,6 @@ def test_a_damaged_file_is_refused_or_read_and_never_anything_else(
                 assert "\n" not in str(error)
 
 
-@settings(max_examples=examples(50))
-@given(paths=st.lists(HOPS, min_size=1, max_size=12), chance=st.randoms(use_true_random=False))
-def test_a_slice_of_the_table_spells_the_same_paths(paths: list[tuple[str, ...]], chance: random.Random) -> None:
-    table = PathTable({name: RelationWords(domain, tuple(rest)) for name, (domain, *rest) in RELATIONS.items()})
-    numbers = [table.number(path) for path in paths]
-    assert [table.written[number] for number in numbers] == paths
-    assert len(table) == len({path[:length] for path in paths for length in range(1, len(path) + 1)})
-    chosen = chance.sample(range(len(paths)), chance.randint(1, len(paths)))
-    part = table.slice(np.array([numbers[i] for i in chosen]))
-    spelled: list[list[int]] = []
-    before: list[list[int]] = []
-    for level in part.levels:
-        before = [
-            ([] if parent == ROOT else before[parent]) + [int(part.hops[hop])]
-            for parent, hop in zip(level.parents.tolist(), level.hops.tolist(), strict=True)
-        ]
-        spelled += before
-    for i, row in zip(chosen, part.rows.tolist(), strict=True):
-        assert tuple(table.hops[hop] for hop in spelled[row]) == table.path_hops(numbers[i])
-
-
-@given(paths=st.lists(HOPS, max_size=12))
-def test_a_trie_is_walked_from_the_short_to_the_long(paths: list[tuple[str, ...]]) -> None:
-    found = list(iterate_paths(trie(paths)))
-    assert set(found) == {path[:length] for path in paths for length in range(1, len(path) + 1)}
-    assert len(found) == len(set(found))
-    assert all(path[:-1] in (*found[:at], ()) for at, path in enumerate(found))
-
-
 SCORES = npst.arrays(np.float32, st.integers(1, 12), elements=st.floats(-50, 50, width=32))
 
 
@@ -189,12 +156,3 @@ def test_losses_do_not_depend_on_the_order_and_are_not_negative(scores: np.ndarr
     cross_entropy = listwise_loss(given_scores, shares).item()
     assert cross_entropy >= -1e-4
     assert listwise_loss(given_scores[order], shares[order]).item() == pytest.approx(cross_entropy, rel=1e-3, abs=1e-3)
-
-
-@given(batch=st.lists(st.integers(), min_size=1, max_size=9, unique=True), num_ranks=st.integers(1, 8))
-def test_ranks_take_each_question_of_a_batch_once(batch: list[int], num_ranks: int) -> None:
-    parts = [part_of(batch, (rank, num_ranks)) for rank in range(num_ranks)]
-    assert all(part for part, _ in parts)
-    assert all(len(part) == 1 for part, counts in parts if not counts)
-    assert sorted(each for part, counts in parts if counts for each in part) == sorted(batch)
-    assert sum(counts for _, counts in parts) == pytest.approx(num_ranks)

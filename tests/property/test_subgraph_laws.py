@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
-from lodestar.engine.retrieval.subgraph.proposing import FloatArray, RelationQuery
 from lodestar.engine.retrieval.subgraph.walking import (
     SubgraphBounds,
     SubgraphExtractor,
@@ -196,22 +194,6 @@ def test_what_is_left_out_and_what_is_read_make_the_whole(
     assert limits.sum() <= room
 
 
-def test_the_last_hop_has_the_most_of_a_question() -> None:
-    """Films of one genre fill a subgraph at the second hop of three; what they lead to is read nevertheless."""
-    edges = [("topic", "beta", f"film{i}") for i in range(60)] + [(f"film{i}", "alpha", f"end{i}") for i in range(60)]
-    graph = MemoryGraph(edges, {id_: id_ for edge in edges for id_ in edge[::2]})
-    query = SubgraphQuery("", ("topic",), 2, SubgraphBounds(question_triples=40))
-    (subgraph,) = extract(graph, [query], 2_000)
-    assert (subgraph.hops == 1).sum() == 20
-    assert (subgraph.hops == 2).sum() == 20
-
-
-def test_where_not_all_fit_half_goes_to_the_most_wanted() -> None:
-    nodes, counts = np.zeros(3, dtype=np.int64), np.array([9, 9, 9])
-    limits, _ = limit_reads(nodes, counts, SubgraphBounds(), 18)
-    assert limits.tolist() == [9, 6, 3]
-
-
 def test_half_is_shared_alike_also_where_a_node_has_more_relations_than_triples_may_be_read_of_it() -> None:
     """The 101st relation of the first node has none. Of 216 triples 108 are shared alike: one each of the first 100, two
     of each other; of the other 108 the first two take 48 and the third what is left, 12."""
@@ -238,50 +220,3 @@ def test_a_hub_has_too_many_triples_for_the_relations_wanted_of_which_no_more_th
     (subgraph,) = extract(graph, [SubgraphQuery("", ("a",), 1, SubgraphBounds(fan_out=1))], hub_degree)
     assert subgraph.num_triples == len(counts)
     assert graph.requests[1:] == (["read_hub_neighbours"] * len(counts) if is_hub else ["read_neighbours"])
-
-
-def test_only_triples_that_are_wanted_are_asked_for() -> None:
-    graph = star(3, 3, 3)
-    extract(graph, [SubgraphQuery("", ("a",), 1, SubgraphBounds(node_triples=2))], 1)
-    assert graph.requests[1:] == ["read_hub_neighbours"] * 2
-    both = MemoryGraph(
-        [("a", "alpha", f"t{n}") for n in range(3)]
-        + [(f"h{n}", "alpha", "a") for n in range(2)]
-        + [(f"h{n}", "beta", "a") for n in range(3)]
-        + [("a", "gamma", f"g{n}") for n in range(3)]
-    )
-    parts: list[dict[str, Any]] = []
-    read_neighbours = both._read_neighbours
-
-    def read(params: Any, names: Any) -> list[Any]:
-        parts.extend(params["parts"])
-        return read_neighbours(params, names)
-
-    both._read_neighbours = read  # type: ignore[method-assign, assignment]
-    extract(both, [SubgraphQuery("", ("a",), 1, SubgraphBounds(fan_out=2))], 9)
-    assert parts == [{"id": "a", "leaving": {"alpha": 2, "gamma": 2}, "entering": {"alpha": 2, "beta": 2}}]
-
-
-def test_nothing_is_asked_without_topics() -> None:
-    graph = star(1)
-    assert [subgraph.num_nodes for subgraph in extract(graph, [SubgraphQuery("", ())], 9)] == [0]
-    assert graph.requests == []
-
-
-def test_triples_of_a_node_with_itself_are_a_subgraph() -> None:
-    graph = MemoryGraph([("a", "alpha", "a"), ("a", "beta", "a")])
-    (subgraph,) = extract(graph, [SubgraphQuery("", ("a",))], 9)
-    assert plain(subgraph).triples == {("a", 1, "a"), ("a", 2, "a")}
-
-
-def test_a_proposer_is_told_the_question_with_the_names_of_its_topics() -> None:
-    asked: list[tuple[str, tuple[str, ...], list[int]]] = []
-
-    class Noting(NumberProposer):
-        def score(self, queries: Sequence[RelationQuery]) -> list[FloatArray]:
-            asked.extend((query.question, query.topics, query.relations.tolist()) for query in queries)
-            return super().score(queries)
-
-    graph = MemoryGraph([("a", "alpha", "bare"), ("b", "beta", "bare")], {"a": "A", "b": "B"})
-    extract(graph, [SubgraphQuery("what", ("b", "bare", "nowhere", "a", "b"), 1)], 9, Noting())
-    assert asked[0] == ("what", ("B", "A"), [-2, -1, 1, 2])

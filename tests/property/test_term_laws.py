@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
@@ -143,14 +142,3 @@ def test_what_is_written_for_what() -> None:
     )
     assert tsv_literal("true") == f"true^^{XSD_STRING}"
     assert check_tsv_text("a b") == "a b"
-
-
-@pytest.mark.parametrize("language", ["e n", "12", "en-", "en\n"])
-def test_a_language_that_is_none_is_refused(language: str) -> None:
-    with pytest.raises(InputError, match="expected a language"):
-        ntriples_literal("x", language=language)
-
-
-@pytest.mark.parametrize(("iri", "fits"), [(FREEBASE, True), ("urn:x", True), ("kg/", False), ("http://e x/", False)])
-def test_absolute_iris(iri: str, fits: bool) -> None:
-    assert is_absolute_iri(iri) == fits

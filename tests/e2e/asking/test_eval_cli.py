@@ -135,23 +135,6 @@ def test_questions_are_asked_again_without_what_leads_to_their_answers(
     assert 0 <= report["selective"]["aurc"] <= 1
 
 
-def test_topics_are_linked_where_that_is_asked(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
-    ran = lodestar("eval", str(questions), "--link", "--limit", "6", "--json", "--out", str(tmp_path / "run"))
-    report = json.loads(ran.out)
-    assert report["what"]["topics"] == "linked"
-    assert report["num_questions"] == 6
-    assert report["cost"]["stages"]["link"]["round_trips"] == 1
-
-
-def test_figures_do_not_depend_on_the_diagnosis(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
-    made = [
-        json.loads(lodestar("eval", str(questions), "--json", "--out", str(tmp_path / name), *options).out)
-        for name, options in (("with", []), ("without", ["--no-diagnosis"]))
-    ]
-    assert made[0]["figures"] == made[1]["figures"]
-    assert made[0]["figures"]["rog/hits_at_1"]["mean"] > 0.3
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "fault"),
     [

@@ -5,16 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from lodestar import Engine
-from lodestar.engine.settings import Settings
 
 from tests.e2e.conftest import Lodestar, Ran
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, raw, says, status
-from tests.made.tiny_causal_lm import write_tiny_causal_lm
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -68,27 +63,6 @@ def test_evidence_is_grouped_and_the_model_s_own_answer_joined(asked: Callable[.
     assert stages["answer"]["llm"]["calls"] == 2
     assert "filter by similarity" in stages
     assert len(llm.requests) == 3
-
-
-def test_without_an_answerer_of_its_own_the_extractive_one_is_joined(asked: Callable[..., Ran]) -> None:
-    with ScriptedLLM([reply] * 2) as llm:
-        ran = asked(llm, "ask", "--recipe", "similarity + fi")
-    assert ran.code == 0, ran.err
-    assert "Lima" in {answer["name"] for answer in json.loads(ran.out)["answers"]}
-
-
-def test_a_model_that_runs_here_does_all_of_it(settings: Settings, tmp_path: Path) -> None:
-    """Of random weights: what it attends to is a filter, and what it says costs no evidence."""
-    folder = str(write_tiny_causal_lm(tmp_path, is_chat=True, max_length=8_192))
-    local = replace(settings, llm_base_url="local", llm_model=folder)
-    options = {"fi.model": folder, "fi.coarse": 2, "top_k": 25, "answerer.kind": "llm"}
-    with Engine(local, recipe="similarity + fi", options=options) as engine:
-        (answer,) = engine.ask_batch(["What is the capital of Peru?"])
-    assert 0 < len(answer.evidence.items) <= 2
-    stages = {cost.stage: cost for cost in answer.evidence.trace}
-    assert "filter by attention" in stages
-    assert stages["fi"].llm.calls == 1
-    assert stages["answer"].llm.calls == 2
 
 
 def test_a_model_that_is_down_costs_no_evidence(asked: Callable[..., Ran]) -> None:

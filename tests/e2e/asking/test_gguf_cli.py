@@ -35,33 +35,11 @@ def ask(lodestar: Lodestar, *arguments: str) -> dict[str, Any]:
     return dict(record)
 
 
-def test_it_may_only_choose_among_names_of_the_evidence(lodestar: Lodestar) -> None:
-    record = ask(lodestar, "--llm", "--set", "answerer.choose=true", CAPITAL)
-    assert all((answer["origin"], bool(answer["evidence"])) == ("graph", True) for answer in record["answers"])
-    (cost,) = (cost["llm"] for cost in record["trace"] if "llm" in cost)
-    assert cost["prompt_tokens"] > 200
-    assert cost["completion_tokens"] > 0
-
-
 def test_a_recipe_shows_it_no_evidence(lodestar: Lodestar) -> None:
     record = ask(lodestar, "--recipe", "closed-book", CAPITAL)
     assert not any(answer["evidence"] for answer in record["answers"])
     (cost,) = (cost["llm"] for cost in record["trace"] if "llm" in cost)
     assert 0 < cost["prompt_tokens"] < 200
-
-
-def test_names_that_it_makes_up_do_not_take_a_sure_answer_away(lodestar: Lodestar) -> None:
-    options = ("--recipe", "similarity + model-answers", "--set", "model-answers.evidence=false")
-    record = ask(lodestar, *options, "--set", "answerer.kind=reader", CAPITAL)
-    assert record["answers"][0]["id"] == "m.lima"
-    assert any("llm" in cost for cost in record["trace"])
-
-
-def test_a_question_with_options_gets_one_of_them(lodestar: Lodestar, tmp_path: Path) -> None:
-    path = tmp_path / "questions.jsonl"
-    path.write_text(json.dumps({"question": CAPITAL, "options": ["Cusco", "Lima"]}))
-    record = ask(lodestar, "--llm", "--file", str(path))
-    assert [answer["name"] for answer in record["answers"]] in (["Cusco"], ["Lima"])
 
 
 def test_an_evaluation_counts_what_it_reads_and_writes(lodestar: Lodestar, tmp_path: Path) -> None:

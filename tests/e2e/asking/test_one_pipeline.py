@@ -97,17 +97,6 @@ def equal(left: Sequence[Ranked], right: Sequence[Ranked]) -> bool:
     ] == pytest.approx([path[2] for each in right for path in each], abs=1e-4)
 
 
-def test_every_face_gives_the_same_by_similarity(
-    lodestar: Lodestar, settings: Settings, questions: Path, tmp_path: Path
-) -> None:
-    options = ("--recipe", "similarity", "--set", f"top_k={TOP_K}", "--max-hop", "2", "--set", "forms=false")
-    found = of_verb(lodestar, "retrieve", questions, options)
-    assert [len(each) for each in found] == [TOP_K] * len(QUESTIONS)
-    assert equal(of_verb(lodestar, "ask", questions, options), found)
-    assert equal(of_eval(lodestar, questions, tmp_path / "run", options), found)
-    assert equal(of_langchain(settings, "similarity", {"similarity.max_hop": 2, "forms": False}), found)
-
-
 def test_every_face_gives_the_same_by_a_trained_scorer(
     lodestar: Lodestar, settings: Settings, questions: Path, checkpoint: str, tmp_path: Path
 ) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar import Engine
-from lodestar.engine.errors import UsageError
 from lodestar.engine.neo4j.connection import Connection
 
 from tests.e2e.conftest import Lodestar, show_on_terminal
@@ -80,12 +79,6 @@ def test_json_has_answers_paths_and_what_it_took(lodestar: Lodestar) -> None:
     assert record["round_trips"] == sum(cost["round_trips"] for cost in record["trace"])
 
 
-def test_a_mediator_is_walked_through_and_never_shown_by_its_id(lodestar: Lodestar) -> None:
-    ran = lodestar("ask", "--paths", "10", "Chile adjoins which location?")
-    assert "adjoin_s]→ … —[location.adjoining_relationship.adjoins]→ Peru" in ran.out
-    assert "m.adj" not in ran.out
-
-
 def test_a_batch_from_a_file_keeps_order_and_ids_and_loses_no_question(lodestar: Lodestar, tmp_path: Path) -> None:
     path = tmp_path / "questions.jsonl"
     path.write_text(
@@ -101,13 +94,6 @@ def test_a_batch_from_a_file_keeps_order_and_ids_and_loses_no_question(lodestar:
     assert records[1]["answers"][0]["name"] == "Chilean peso"
     assert records[2]["note"] == "no known entity in the question"
     assert "m.atlantis" in records[3]["note"]
-
-
-def test_questions_from_standard_input(lodestar: Lodestar) -> None:
-    ran = lodestar(
-        "retrieve", "--json", "--top-k", "2", "--file", "-", stdin=f"{CAPITAL}\nofficial language of Chile\n"
-    )
-    assert [len(r["items"]) for r in lines_of(ran.out)] == [2, 2]
 
 
 def test_a_line_with_options_is_answered_with_one_of_them(
@@ -246,20 +232,6 @@ async def test_the_python_face_gives_the_same_blocking_and_async(engine: Engine)
     assert single.entities[0].name == "Lima"
 
 
-def test_what_a_batch_took_is_said_to_be_of_all_its_questions(lodestar: Lodestar) -> None:
-    assert lodestar("ask", CAPITAL, CAPITAL).out.count("to the database for all 2 questions") == 2
-    assert "for all" not in lodestar("ask", CAPITAL).out
-
-
-def test_one_empty_question_costs_no_other_of_its_batch(engine: Engine) -> None:
-    empty, right, none = engine.ask_batch(["  ", CAPITAL, None])  # type: ignore[list-item]
-    assert right.entities[0].name == "Lima"
-    assert empty.text == "no answer found: the question is empty: expected some text"
-    assert none.text.endswith("expected a question as text or a Question, found None")
-    with pytest.raises(UsageError, match="found None"):
-        engine.ask(None)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(("option", "value"), [("--user", "bob"), ("--database", "nope")])
 def test_what_the_embedded_server_has_not_is_refused(
     lodestar: Lodestar, external_uri: str, option: str, value: str
@@ -269,18 +241,6 @@ def test_what_the_embedded_server_has_not_is_refused(
     ran = lodestar("ask", CAPITAL, option, value)
     assert (ran.code, ran.out) == (2, "")
     assert f"{option} {value}: the embedded server has one {option[2:]}, neo4j" in ran.err
-
-
-def test_how_wide_the_search_is_and_whether_it_may_end_where_it_began(lodestar: Lodestar) -> None:
-    def found(*options: str) -> list[Any]:
-        (record,) = lines_of(lodestar("retrieve", "--json", "--topic", "m.peru", "Which country is it?", *options).out)
-        return list(record["items"])
-
-    def ends(items: list[Any]) -> set[str]:
-        return {end["id"] for item in items for end in item["ends"]}
-
-    assert 0 < len(found("--beam-width", "1", "--top-k", "50")) < len(found("--top-k", "50"))
-    assert ["m.peru" in ends(found("--top-k", "50", *flag)) for flag in ((), ("--return-to-topic",))] == [False, True]
 
 
 def test_forms_are_left_alone_where_told(lodestar: Lodestar) -> None:

@@ -8,32 +8,28 @@ import numpy as np
 import pytest
 import torch
 from lodestar import Engine
-from lodestar.engine.errors import CheckpointError, UsageError
-from lodestar.engine.evidence.bridges import to_triples
+from lodestar.engine.errors import UsageError
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.reorganising import Reorganise
-from lodestar.engine.recipes.retrieving import Gril, RegPath
+from lodestar.engine.recipes.retrieving import Gril
 from lodestar.engine.settings import Settings
 from lodestar.engine.show.browser import BrowserPictureWriter
 from lodestar.engine.show.page import growth_page
 from lodestar.engine.show.picture import picture_of_growth
-from lodestar.engine.supervision.pools import PoolBounds, mine_pool
 from lodestar.engine.supervision.subgraphs import write_question_graphs
 from lodestar.engine.training.running import training_config
-from lodestar.engine.training.sources import labels_of_sets, read_relation_tokens
+from lodestar.engine.training.sources import labels_of_sets
 from lodestar.engine.values import Question, Triple
 from lodestar.models.gril.kind import KIND, OPEN_DOMAIN
 from lodestar.models.gril.network import EncodedSubgraphs
 from lodestar.models.gril.training import read_graph_retriever
-from lodestar.models.reg_path.kind import KIND as PATH_KIND
 from lodestar.models.reg_triple.config import SubgraphOptions
 from lodestar.models.star.backbone import write_backbone_description
 from lodestar.models.subgraphs import QuestionGraphs, read_graphs
 
-from tests.made.tiny_causal_lm import write_tiny_causal_lm
 from tests.made.tiny_checkpoint import tiny_backbone
-from tests.made.trainings import grow_weights, train_in
+from tests.made.trainings import train_in
 
 LEARNED = (
     ("What is the capital of Peru?", "m.peru", "m.lima"),
@@ -117,42 +113,6 @@ def test_triples_come_best_first_with_probabilities_and_answer(
     assert answer.found
 
 
-def test_retrieval_augmentation_is_the_union_with_paths_of_a_decoder(
-    settings: Settings, engine: Engine, checkpoint: str, tmp_path: Path
-) -> None:
-    """`gril | reg-path` (appendix C.3), three beams: what either found, and an answer of it."""
-    pools = []
-    for name, asked in (("train", LEARNED), ("dev", CHOSEN)):
-        questions = tuple(
-            GoldQuestion(f"{name}-{place}", text, (GoldAnswer(answer),), (topic,))
-            for place, (text, topic, answer) in enumerate(asked)
-        )
-        found = QuestionSet(name, "test", f"{len(asked)}" * 64, questions)
-        pools.append([mine_pool(found, engine, tmp_path / f"{name}.jsonl", PoolBounds())])
-    model = str(write_tiny_causal_lm(tmp_path / "lm", num_layers=1))
-    config = training_config(PATH_KIND, [f"model={model}"], epochs=1)
-    vectors, folder = engine.resources.vectors, tmp_path / "paths"
-    train, dev = pools
-    train_in(PATH_KIND, config, train, dev, folder, vectors=vectors, beside=read_relation_tokens(settings))
-    paths = RegPath(checkpoint=str(folder), beam_width=3)
-    build_question = [Question(text, (topic,)) for text, topic, _ in (*LEARNED, *CHOSEN)]
-    with Engine(settings, recipe=Gril(checkpoint=checkpoint), options={"top_k": 100}) as one:
-        grown = one.retrieve_batch(build_question)
-    with Engine(settings, recipe=paths, options={"top_k": 100}) as one:
-        planned = one.retrieve_batch(build_question)
-    recipe = Gril(checkpoint=checkpoint) | paths
-    with Engine(settings, recipe=recipe, options={"top_k": 1_000, "answerer.min_probability": 0.0}) as both:
-        united = both.retrieve_batch(build_question)
-        answers = both.answer_evidence(united)
-    for whole, triples, chains in zip(united, grown, planned, strict=True):
-        assert whole.items
-        assert set(to_triples(whole).items)
-        known = {item.value for item in to_triples(whole).items}
-        assert {item.value for item in to_triples(chains).items} <= known
-        assert {item.value for item in triples.items} & known
-    assert all(answer.entities for answer in answers)
-
-
 def test_how_a_subgraph_grew_is_in_browser_and_gone(
     settings: Settings, engine: Engine, gateway: Gateway, checkpoint: str
 ) -> None:
@@ -202,18 +162,6 @@ def test_options_that_no_graph_has_are_chosen_from(settings: Settings, engine: E
             build_question.ask(Question("What is the capital of Chile?", ("m.chile",)))
 
 
-def test_what_does_not_fit_is_one_line(settings: Settings, engine: Engine, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--set gril\.checkpoint=FOLDER"):
-        Gril().check()
-    with (
-        Engine(settings, recipe=Gril(checkpoint=str(tmp_path))) as asked,
-        pytest.raises(CheckpointError, match=r"expected a checkpoint with gril\.json"),
-    ):
-        asked.retrieve("What is the capital of Chile?")
-    with pytest.raises(UsageError, match="train gril"):
-        training_config(KIND, ["grow.nothing=1"])
-
-
 def test_how_a_subgraph_grew_is_shown(settings: Settings, engine: Engine, checkpoint: str) -> None:
     with Engine(settings, recipe=Gril(checkpoint=checkpoint)) as asked:
         growth = asked.growth(Question("What is the capital of Chile?", ("m.chile",)))
@@ -225,12 +173,3 @@ def test_how_a_subgraph_grew_is_shown(settings: Settings, engine: Engine, checkp
     assert "Santiago" in growth_page(growth)
     with Engine(settings) as asked, pytest.raises(UsageError, match="grows no subgraph: name one with the part gril"):
         asked.growth("What is the capital of Chile?")
-
-
-def test_scores_that_are_no_numbers_are_an_error(settings: Settings, checkpoint: str, tmp_path: Path) -> None:
-    recipe = Gril(checkpoint=grow_weights(checkpoint, tmp_path / "huge"))
-    with (
-        Engine(settings, recipe=recipe) as asked,
-        pytest.raises(CheckpointError, match="expected finite scores of a checkpoint of kind"),
-    ):
-        asked.ask(Question("What is the capital of Chile?", ("m.chile",)))

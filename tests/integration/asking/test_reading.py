@@ -13,7 +13,6 @@ import pytest
 from click.testing import CliRunner
 from lodestar import Engine
 from lodestar.engine.cli.main import main
-from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
@@ -128,11 +127,3 @@ def test_a_reader_learns_what_a_language_model_is_worth(
             (answer,) = engine.ask_batch(asked[:1])
     assert answer.failure is None
     assert [cut.partition(":")[0] for cut in answer.evidence.cuts] == ["llm", "closed-book"]
-
-
-def test_without_a_language_model_its_part_says_what_to_set(settings: Settings, connection: Connection) -> None:
-    with (
-        pytest.raises(LLMError, match="no key for the language model"),
-        Engine(settings, recipe="similarity + model-answers", connection=connection) as engine,
-    ):
-        engine.ask(CAPITAL)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -24,14 +23,13 @@ from lodestar.engine.retrieval.triples import mark_first_pairs
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.subgraphs import write_question_graphs
 from lodestar.engine.training.running import training_config
-from lodestar.engine.training.sources import list_known_questions
 from lodestar.engine.values import Question, Triple
 from lodestar.models.reg_entity.kind import KIND as ENTITIES
 from lodestar.models.reg_triple.config import SubgraphOptions
 from lodestar.models.reg_triple.kind import KIND as TRIPLES
 from lodestar.models.subgraphs import QuestionGraphs, read_graphs
 
-from tests.made.trainings import grow_weights, train_in
+from tests.made.trainings import train_in
 
 LEARNED = (
     ("What is the capital of Peru?", "m.peru", "m.lima"),
@@ -115,18 +113,6 @@ def test_a_batch_is_each_question_alone(settings: Settings, engine: Engine, chec
         np.testing.assert_allclose([i.score for i in left.items], [i.score for i in right.items], rtol=1e-4)
 
 
-def test_questions_that_a_checkpoint_knows_are_told(settings: Settings, engine: Engine, checkpoint: str) -> None:
-    new, known = question_set("new", CHOSEN), question_set("other name", LEARNED)
-    same_name = replace(new, name="train", sha256="3" * 64)
-    recipe = RegTriple(checkpoint=checkpoint) + Reorganise()
-    with Engine(settings, recipe=recipe) as one:
-        said = list_known_questions([replace(new, sha256="2" * 64), known, same_name], one)
-    assert [each.partition(",")[0] for each in said] == [
-        "other name: reg-triple learned from these questions",
-        "train: reg-triple learned from these questions",
-    ]
-
-
 def test_chains_of_the_triples_answer(settings: Settings, engine: Engine, checkpoint: str) -> None:
     recipe = RegTriple(checkpoint=checkpoint) + Reorganise(max_length=2)
     with Engine(settings, recipe=recipe, options={"answerer.min_probability": 0.0, "top_k": 100}) as asked:
@@ -207,12 +193,3 @@ def test_parallel_triples_count_as_one() -> None:
     rows = np.array([4, 1, 3, 0, 2])
     assert mark_first_pairs(batch, rows, 2).tolist() == [True, True, False, True, False]
     assert mark_first_pairs(batch, rows, 9).all()
-
-
-def test_scores_that_are_no_numbers_are_an_error(settings: Settings, checkpoint: str, tmp_path: Path) -> None:
-    recipe = RegTriple(checkpoint=grow_weights(checkpoint, tmp_path / "huge"))
-    with (
-        Engine(settings, recipe=recipe) as asked,
-        pytest.raises(CheckpointError, match="expected finite scores of a checkpoint of kind"),
-    ):
-        asked.ask(Question("What is the capital of Chile?", ("m.chile",)))
