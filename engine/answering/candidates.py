@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..evidence.bridges import BatchTriples, PathsOfLength, enumerate_relation_paths
 from ..evidence.calibration import Calibration
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
-from ..evidence.relation_paths import BatchTriples, PathsOfLength, enumerate_relation_paths
 from ..values import Entity, RelationStep, Triple
 
 Ints = npt.NDArray[np.int64]

@@ -78,7 +78,7 @@ def command(
       lodestar ask --recipe "star + merge" --set star.checkpoint=FOLDER "Where was Ann born?"
     """
     from ..api import Engine
-    from ..evidence.plain import answer_data
+    from ..evidence.evidence import answer_data
     from ..faults import find_fault
     from ..parallel import PerProcess
     from ..watchers import WatchedRecipe

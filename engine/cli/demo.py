@@ -60,7 +60,7 @@ def command(as_json: bool, **flags: Any) -> None:
     from ...loaders.formats.by_name import source_class
     from ...loaders.loads.loading import LoadOptions, load
     from ..api import Engine
-    from ..evidence.plain import answer_data
+    from ..evidence.evidence import answer_data
     from ..neo4j.gateway import Gateway
     from ..neo4j.instance import ServerPair, loading_connection
     from ..progress import progress_bar

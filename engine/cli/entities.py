@@ -23,7 +23,7 @@ def command(text: str, as_json: bool, **flags: Any) -> None:
       lodestar entities "Which countries border Swizerland?"
     """
     from ..api import Engine
-    from ..evidence.plain import topic_data
+    from ..evidence.evidence import topic_data
     from .render import candidate_line
 
     with Engine(settings_from(**flags)) as engine:

@@ -25,7 +25,7 @@ def command(texts: tuple[str, ...], file: str | None, topics: tuple[str, ...], a
       cat questions.txt | lodestar retrieve --json --file - > paths.jsonl
     """
     from ..api import Engine
-    from ..evidence.plain import evidence_data
+    from ..evidence.evidence import evidence_data
     from ..faults import find_fault
     from .options import questions_from
     from .render import evidence_lines

@@ -105,3 +105,6 @@ def _first_links(links: Iterable[Link]) -> dict[str, Link]:
     for link in links:
         first.setdefault(link[1].id, link)
     return first
+
+
+Item = Triple | Chain

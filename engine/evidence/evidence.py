@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from ..errors import LodestarError
 from ..steps import StageCost, merge_costs
-from ..values import AnswerEntity, Question, RelationPath, Scored, TokenUsage, Topic, Triple
+from ..values import AnswerEntity, Entity, Question, RelationPath, Scored, TokenUsage, Topic, Triple
 from .calibration import Calibration, Certainty
-from .chain import Chain
+from .chain import Chain, Item
+from .text import item_text, shorten_iris
 
-Item = Triple | Chain
 ItemT_co = TypeVar("ItemT_co", bound=Item, covariant=True)
 Kind = Literal["triple", "chain"]
 Reason = Literal["nothing linked", "no relation fits", "no triple"]
@@ -81,8 +82,6 @@ class Evidence(Generic[ItemT_co]):
     @property
     def cut_paths(self) -> tuple[str, ...]:
         """Paths of which a bound cut ends, in words."""
-        from .text import shorten_iris
-
         chains = (each.value for each in self.items if isinstance(each.value, Chain))
         return tuple(f"{chain.topic.label}: {shorten_iris(chain.relation_path)}" for chain in chains if chain.cut)
 
@@ -157,19 +156,11 @@ class Evidence(Generic[ItemT_co]):
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain data for JSON (docs/evidence.md)."""
-        from .plain import evidence_data
-
         return evidence_data(self)
 
     def __repr__(self) -> str:
         best = f", best {self.items[0].value!r}" if self.items else f", {self.note}" if self.note else ""
         return f"<Evidence for {self.question.text!r}: {format_count(len(self.items), self.kind)}{best}>"
-
-    def _repr_html_(self) -> str:
-        """Return the evidence as a notebook shows it."""
-        from .drawing import evidence_html
-
-        return evidence_html(self)
 
 
 def item_sort_key(scored: Scored[Item]) -> tuple[float, int, str, str]:
@@ -252,19 +243,11 @@ class Answer:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain data for JSON, as ``ask --json`` prints it (docs/evidence.md)."""
-        from .plain import answer_data
-
         return answer_data(self)
 
     def __repr__(self) -> str:
         sure = "" if self.confidence is None else f", confidence {self.confidence:.2f}"
         return f"<Answer {self.text!r}{sure}, from {format_count(len(self.evidence.items), self.evidence.kind)}>"
-
-    def _repr_html_(self) -> str:
-        """Return the answer with its evidence as a notebook shows it."""
-        from .drawing import evidence_html
-
-        return evidence_html(self.evidence, self)
 
 
 def format_count(number: int, noun: str) -> str:
@@ -275,3 +258,183 @@ def format_count(number: int, noun: str) -> str:
 def make_failed_answer(evidence: Evidence[Item], error: LodestarError) -> Answer:
     """Return the answer to a question whose answerer failed: its text says why."""
     return Answer(evidence, (), f"failed: {error}", "failed", failure=error)
+
+
+MAX_ANSWER_LINES = 3
+"""Lines of evidence after an answer."""
+
+
+def answer_text(answer: Answer) -> str:
+    """Return an answer as text for a chat, with the first lines of its evidence."""
+    best = answer.evidence.items[:MAX_ANSWER_LINES]
+    lines = [line for each in best for line in item_text(each.value, max_names=5).splitlines()]
+    because = "\n".join(f"- {line}" for line in lines[:MAX_ANSWER_LINES])
+    if not answer.found:
+        note = answer.evidence.note
+        return f"{answer.text} ({note})" if note and note not in answer.text else answer.text
+    return f"{answer.text}\n\n{because}" if because else answer.text
+
+
+FORMAT = 1
+"""Of evidence and answers as plain data (docs/evidence.md): changes where a reader of an earlier one would go wrong."""
+
+
+def entity_data(entity: Entity) -> dict[str, Any]:
+    """Return an entity's id and name (null for an unnamed mediator), and of a literal that it is one."""
+    return {"id": entity.id, "name": entity.name} | ({"literal": True} if entity.is_literal else {})
+
+
+def topic_data(topic: Topic) -> dict[str, Any]:
+    """Return a topic entity with how it was found; no mention where the asker named it by id."""
+    return {
+        **entity_data(topic.entity),
+        "score": round_score(topic.score),
+        "probability": None if topic.probability is None else round_score(topic.probability),
+        "mention": topic.mention,
+        "span": None if topic.span is None else list(topic.span),
+        "matched_name": topic.matched_name,
+        "kind": topic.kind,
+        "degree": topic.degree,
+    }
+
+
+def triple_data(triple: Triple) -> dict[str, Any]:
+    """Return a triple with its entities."""
+    return {"head": entity_data(triple.head), "relation": triple.relation, "tail": entity_data(triple.tail)}
+
+
+def chain_data(chain: Chain) -> dict[str, Any]:
+    """Return a chain: its steps with all their triples by id, the names of the entities in a table of their own.
+
+    An entity or triple that occurs several times is the same object in the result: chains are most of a reply.
+    """
+    links = chain.links()
+    entities: dict[str, dict[str, Any]] = {}
+    steps = []
+    for step, some in zip(chain.steps, links, strict=True):
+        ordered = [step.head_and_tail(link) for link in some]
+        for triple in ordered:
+            for entity in triple:
+                if entity.id not in entities:
+                    entities[entity.id] = entity_data(entity)
+        steps.append(
+            {
+                "relation": step.step.relation,
+                "inverse": step.step.inverse,
+                "to_mediator": step.step.to_mediator,
+                "triples": [[head.id, tail.id] for head, tail in ordered],
+            }
+        )
+    return {
+        "topic": entity_data(chain.topic),
+        "relation_path": str(chain.relation_path),
+        "steps": steps,
+        "entities": list(entities.values()),
+        "ends": [entities[end.id] for end in chain.ends],
+        "targets": [end.id for end in chain.targets],
+        "instances": _instances_data(chain, entities),
+        "cut": chain.cut,
+    }
+
+
+def _instances_data(chain: Chain, entities: Mapping[str, dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Return the triples of the chain's instances, each in walking order."""
+    written: dict[tuple[int, str], dict[str, Any]] = {}
+    instances = []
+    for links in chain.instance_links():
+        triples = []
+        for number, (step, link) in enumerate(zip(chain.steps, links, strict=True)):
+            key = (number, link[1].id)  # only the first link to an entity is on an instance
+            if key not in written:
+                head, tail = step.head_and_tail(link)
+                written[key] = {
+                    "head": entities[head.id],
+                    "relation": step.step.relation,
+                    "tail": entities[tail.id],
+                    "inverse": step.step.inverse,
+                }
+            triples.append(written[key])
+        instances.append(triples)
+    return instances
+
+
+def item_data(evidence: Evidence[Item], index: int) -> dict[str, Any]:
+    """Return an item with its rank, counted from 1, its score, and the probability that it leads to an answer."""
+    scored = evidence.items[index]
+    probability = evidence.probability(index)
+    item = scored.value
+    return {
+        "rank": index + 1,
+        "score": round_score(scored.score),
+        "probability": None if probability is None else round_score(probability),
+        "group": evidence.group(index),
+        **(chain_data(item) if isinstance(item, Chain) else triple_data(item)),
+    }
+
+
+def cost_data(cost: StageCost) -> dict[str, Any]:
+    """Return what a stage took; of a language model only where it was asked."""
+    asked = cost.llm.calls + cost.llm.cached
+    return {
+        "stage": cost.stage,
+        "seconds": round(cost.seconds, 4),
+        "round_trips": cost.round_trips,
+        **({"llm": asdict(cost.llm)} if asked else {}),
+    }
+
+
+def evidence_data(evidence: Evidence[Item]) -> dict[str, Any]:
+    """Return evidence with everything it holds but the paths that were only walked."""
+    calibration = evidence.calibration
+    return {
+        "format": FORMAT,
+        "id": evidence.question.id,
+        "question": evidence.question.text,
+        "topics": [topic_data(topic) for topic in evidence.topics],
+        "kind": evidence.kind,
+        "calibration": None if calibration is None else asdict(calibration),
+        "items": [item_data(evidence, index) for index in range(len(evidence.items))],
+        "cuts": list(evidence.cuts),
+        "note": evidence.note,
+        "did_you_mean": [],
+        **{key: value for extra in evidence.extras for key, value in extra.as_json().items()},
+        "trace": [cost_data(cost) for cost in evidence.trace],
+        "seconds": round(evidence.seconds, 4),
+        "round_trips": evidence.round_trips,
+    }
+
+
+def result_data(answer: Answer) -> dict[str, Any]:
+    """Return what an answer is, in the form that every interface has: its kind, with names, a number or yes."""
+    return {"kind": answer.kind, "names": list(answer.names), "number": answer.number, "yes": answer.yes}
+
+
+def answer_data(answer: Answer) -> dict[str, Any]:
+    """Return an answer with its evidence; what an entity rests on are ranks of items, counted from 1."""
+    return {
+        "answer": answer.text,
+        "result": result_data(answer),
+        "found": answer.found,
+        "unsure": answer.unsure,
+        "reason": answer.reason,
+        "confidence": None if answer.confidence is None else round_score(answer.confidence),
+        "failed": answer.failure is not None,
+        "answerer": answer.answerer,
+        "why": list(answer.why),
+        "answers": [
+            {
+                "name": entity.name,
+                "id": entity.id,
+                "confidence": None if entity.confidence is None else round_score(entity.confidence),
+                "origin": entity.origin,
+                "evidence": [index + 1 for index in entity.evidence],
+            }
+            for entity in answer.answers
+        ],
+        **evidence_data(answer.evidence),
+    }
+
+
+def round_score(value: float) -> float | None:
+    """Return a score with six digits; None for one that JSON has no word for."""
+    return round(value, 6) if math.isfinite(value) else None

@@ -10,8 +10,7 @@ from ..neo4j.graph import MENTIONED_WITH, Pair, read_snippets
 from ..steps import Steps, send_one
 from ..values import Entity, Triple
 from .chain import Chain
-from .evidence import Evidence, Item
-from .plain import entity_data, round_score
+from .evidence import Evidence, Item, entity_data, round_score
 from .text import shorten_iris
 
 

@@ -20,8 +20,7 @@ from typing import Literal, TypeVar
 
 from ...models.text.verbalise import split_name
 from ..values import Entity, Path, Scored, Triple
-from .chain import Chain
-from .evidence import Answer, Item
+from .chain import Chain, Item
 
 MAX_NAMES = 20
 """How many ends of one path are named before "and 113 more"."""
@@ -29,9 +28,6 @@ NUM_NAMED, FEW_NAMES = 3, 5
 """After so many items of a prompt, fewer ends are named."""
 
 MAX_NAME_CHARS = 200
-
-MAX_ANSWER_LINES = 3
-"""Lines of evidence after an answer."""
 
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s^,;]+")
 
@@ -77,17 +73,6 @@ def chain_text(chain: Chain, *, max_names: int = MAX_NAMES) -> str:
     elif chain.cut:
         lines[-1] += "; and perhaps more"
     return "\n".join(lines)
-
-
-def answer_text(answer: Answer) -> str:
-    """Return an answer as text for a chat, with the first lines of its evidence."""
-    best = answer.evidence.items[:MAX_ANSWER_LINES]
-    lines = [line for each in best for line in item_text(each.value, max_names=5).splitlines()]
-    because = "\n".join(f"- {line}" for line in lines[:MAX_ANSWER_LINES])
-    if not answer.found:
-        note = answer.evidence.note
-        return f"{answer.text} ({note})" if note and note not in answer.text else answer.text
-    return f"{answer.text}\n\n{because}" if because else answer.text
 
 
 def relation_words(relation: str) -> str:

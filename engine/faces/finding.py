@@ -7,9 +7,8 @@ from typing import Any
 
 from ..errors import EntityNotFoundError, UsageError
 from ..evidence.chain import Chain
-from ..evidence.evidence import Evidence, Item
+from ..evidence.evidence import FORMAT, Evidence, Item, item_data
 from ..evidence.extras import FormResult
-from ..evidence.plain import FORMAT, item_data
 from ..evidence.text import item_text
 
 MAX_NAMED = 20

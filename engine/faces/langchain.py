@@ -12,7 +12,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import ConfigDict, Field
 
-from ..evidence.text import answer_text
+from ..evidence.evidence import answer_text
 from ..settings import resolve
 from .finding import EvidenceFinder, EvidenceItem
 

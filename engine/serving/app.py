@@ -32,8 +32,7 @@ from ..errors import (
     UsageError,
 )
 from ..evidence.drawing import answer_drawing, drawing_data
-from ..evidence.evidence import Answer
-from ..evidence.plain import answer_data, entity_data, evidence_data, item_data, topic_data, triple_data
+from ..evidence.evidence import Answer, answer_data, entity_data, evidence_data, item_data, topic_data, triple_data
 from ..evidence.text import item_text
 from ..values import Question
 from ..watchers import Watch

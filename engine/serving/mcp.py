@@ -20,8 +20,7 @@ from pydantic import BaseModel, Field
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import EntityNotFoundError, LodestarError, StaleCatalogueError
-from ..evidence.evidence import Answer, Evidence, Item
-from ..evidence.plain import result_data
+from ..evidence.evidence import Answer, Evidence, Item, result_data
 from ..evidence.text import consecutive_triples_text, item_text, one_line
 from ..values import Entity, Question
 from .schemas import ResultReply

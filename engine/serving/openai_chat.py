@@ -15,9 +15,7 @@ from pydantic_core import to_json
 from starlette.responses import StreamingResponse
 
 from ..errors import UsageError
-from ..evidence.evidence import Answer
-from ..evidence.plain import answer_data
-from ..evidence.text import answer_text
+from ..evidence.evidence import Answer, answer_data, answer_text
 from ..values import Question
 from .schemas import ChatForm
 from .service import Service, Variant, keep

@@ -15,8 +15,7 @@ from ...models.text.verbalise import verbalise_hop
 from ..errors import UsageError
 from ..evidence.bridges import to_chains
 from ..evidence.chain import Chain
-from ..evidence.evidence import Evidence, Item
-from ..evidence.plain import FORMAT, chain_data, round_score
+from ..evidence.evidence import FORMAT, Evidence, Item, chain_data, round_score
 from ..recipes.recipe import Recipe
 from ..recipes.retrieving import Similarity, Star
 from ..resources import GraphResources

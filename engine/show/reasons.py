@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..evidence.bridges import convert_item_kind, to_chains
-from ..evidence.evidence import Answer, Evidence, Item, Kind, format_count
-from ..evidence.plain import answer_data, round_score
+from ..evidence.evidence import Answer, Evidence, Item, Kind, answer_data, format_count, round_score
 from ..evidence.text import item_text, one_line, relation_words
 from ..pipeline import deduplication_key
 from ..values import Question

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ...evidence.relation_paths import expand_ranges
+from ...evidence.bridges import expand_ranges
 from ...neo4j.catalogue import look_up_relation_name
 from ...neo4j.graph import HUB_DEGREE
 from ...neo4j.neighbours import (

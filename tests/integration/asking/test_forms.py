@@ -8,9 +8,8 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Answer
+from lodestar.engine.evidence.evidence import Answer, answer_data, topic_data
 from lodestar.engine.evidence.extras import FormResult
-from lodestar.engine.evidence.plain import answer_data, topic_data
 from lodestar.engine.forms.ends import Combination, EndSet, ValueBounds, combine_ends
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway

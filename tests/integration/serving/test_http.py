@@ -16,7 +16,7 @@ import neo4j
 import openai
 import pytest
 from lodestar import Engine
-from lodestar.engine.evidence.plain import answer_data, evidence_data
+from lodestar.engine.evidence.evidence import answer_data, evidence_data
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.recipe import read_recipe

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.evidence.evidence import Answer, Evidence, item_sort_key
+from lodestar.engine.evidence.evidence import Answer, Evidence, answer_text, item_sort_key
 from lodestar.engine.evidence.extras import collect_snippets
 from lodestar.engine.evidence.text import (
     MAX_NAME_CHARS,
     Order,
-    answer_text,
     chain_text,
     fit_evidence,
     item_text,

@@ -10,9 +10,8 @@ from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.calibration import SIMILARITY, Calibration, Unit
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Answer, Evidence, Item
+from lodestar.engine.evidence.evidence import Answer, Evidence, Item, answer_data, cost_data, topic_data
 from lodestar.engine.evidence.extras import FormAnswer, FormResult
-from lodestar.engine.evidence.plain import answer_data, cost_data, topic_data
 from lodestar.engine.llm.prompts import ChatUsage
 from lodestar.engine.steps import StageCost
 from lodestar.engine.values import AnswerEntity, Entity, Question, Scored, Topic, Triple

@@ -7,8 +7,7 @@ from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.answering.llm import Claim, cite_claims
 from lodestar.engine.cli.render import answer_lines, chain_line
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.evidence.plain import entity_data, evidence_data
+from lodestar.engine.evidence.evidence import Evidence, entity_data, evidence_data
 from lodestar.engine.evidence.text import chain_text
 from lodestar.engine.faces.finding import items_of
 from lodestar.engine.retrieval.beam import BeamSearch, FrontierBounds

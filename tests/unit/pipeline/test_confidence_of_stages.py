@@ -12,8 +12,7 @@ import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.evidence.bridges import to_chains, to_triples
 from lodestar.engine.evidence.calibration import PEOPLE, Calibration, Certainty
-from lodestar.engine.evidence.evidence import Evidence, Kind
-from lodestar.engine.evidence.plain import answer_data
+from lodestar.engine.evidence.evidence import Evidence, Kind, answer_data
 from lodestar.engine.pipeline import ReorganisedRetriever, unite_evidence
 from lodestar.engine.reorganising.chaining import ChainExpander, ChainMerger, ExpansionBounds
 from lodestar.engine.reorganising.filtering import AdaptiveKFilter, RelevanceFilter

@@ -21,8 +21,7 @@ from lodestar.engine.evidence.calibration import (
     sigmoid,
 )
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.evidence.plain import answer_data
+from lodestar.engine.evidence.evidence import Evidence, answer_data
 from lodestar.engine.pipeline import ReorganisedRetriever
 from lodestar.engine.reorganising import no_answer
 from lodestar.engine.reorganising.absent_relations import AbsentRelations
