@@ -15,15 +15,12 @@ from pathlib import Path
 import neo4j
 import pytest
 from lodestar import Engine
-from lodestar.engine.errors import EntityNotFoundError
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.settings import Settings
-from lodestar.engine.values import Question
 
 from tests.conftest import clear_database
 from tests.e2e.conftest import Lodestar
-from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.made.graphs import TripleSource, load
 
 CAPITAL = "What is the capital of Peru?"
 COMMAND = [sys.executable, "-c", "from lodestar.engine.cli.main import run; run()"]
@@ -63,11 +60,6 @@ def test_closed_standard_input_is_said(environment: dict[str, str]) -> None:
     assert ran.stderr == "lodestar: standard input: expected questions, found it closed\n"
 
 
-def test_an_empty_path_is_said(lodestar: Lodestar) -> None:
-    ran = lodestar("load", "tsv", "")
-    assert (ran.code, ran.out, ran.err) == (3, "", "lodestar: expected the path of a file, found an empty one\n")
-
-
 @pytest.mark.parametrize("after_s", [0.6, 2.0])
 def test_ctrl_c_is_one_line_and_130(environment: dict[str, str], tmp_path: Path, after_s: float) -> None:
     os.mkfifo(tmp_path / "questions")  # nobody writes to it: the command waits for it until it is interrupted
@@ -103,29 +95,6 @@ def test_odd_ids_names_and_relations_are_text(
     lodestar("browse", "--clear")
 
 
-def test_a_graph_of_unnamed_nodes_has_no_answer_and_no_error(
-    lodestar: Lodestar, gateway: Gateway, driver: neo4j.Driver, connection: Connection
-) -> None:
-    clear_database(driver, connection.database)
-    load(TripleSource((("u1", "r.x", "u2"), ("u2", "r.y", "u3")), {}), gateway)
-    ran = lodestar("ask", "--json", "--topic", "u1", "what x?")
-    assert ran.code == 0, ran.err
-    assert not json.loads(ran.out)["found"]
-
-
-def test_an_engine_takes_in_what_is_loaded_while_it_lives(
-    gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings
-) -> None:
-    clear_database(driver, connection.database)
-    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
-    with Engine(settings) as engine:
-        assert engine.ask(CAPITAL).text == "Lima"
-        more = (("m.peru", "zoo.country.national_bird", "m.cock"),)
-        load(TripleSource(more, {"m.peru": "Peru", "m.cock": "Cock-of-the-rock"}), gateway, mode="append")
-        assert engine.ask("What is the national bird of Peru?").text == "Cock-of-the-rock"
-        assert engine.relations("national bird", top_k=1)[0].value.name == "zoo.country.national_bird"
-
-
 def test_threads_and_event_loops_share_one_engine(engine: Engine) -> None:
     async def capital() -> list[str]:
         try:
@@ -138,21 +107,6 @@ def test_threads_and_event_loops_share_one_engine(engine: Engine) -> None:
         assert [future.result() for future in blocking] == ["Lima"] * 8
         loops = [pool.submit(lambda: asyncio.run(capital())) for _ in range(2)]
         assert [future.result() for future in loops] == [["Lima"] * 4] * 2
-
-
-def test_nothing_asked_closed_and_used_again(engine: Engine) -> None:
-    assert engine.ask_batch([]) == []
-    engine.close()
-    assert engine.ask(CAPITAL).text == "Lima"
-    with pytest.raises(EntityNotFoundError):
-        engine.ask(Question("its capital?", ("m.nowhere",)))
-
-
-def test_text_that_is_not_utf8_is_said(environment: dict[str, str]) -> None:
-    for line in (r"$LODESTAR ask --json $'caf\xe9 Peru'", r"$LODESTAR ask --json --topic $'caf\xe9' Peru"):
-        ran = shell(environment, line)
-        assert (ran.returncode, ran.stdout, len(ran.stderr.splitlines())) == (2, "", 1), ran.stderr
-        assert "not UTF-8 text" in ran.stderr
 
 
 def test_no_message_steers_a_terminal(lodestar: Lodestar, monkeypatch: pytest.MonkeyPatch) -> None:

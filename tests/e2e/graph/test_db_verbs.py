@@ -86,19 +86,6 @@ def test_ports_that_a_running_server_does_not_have_are_refused(
         assert f"already runs with {flag[2:].replace('-', '_')}" in refused(other, 6)
 
 
-def test_status_of_all_servers(server: ServerPair, home_dir: Path, alone: dict[str, str]) -> None:
-    done = lodestar_db("status", "--all", "--json", "--home", str(home_dir), "--name", "none", environment=alone)
-    assert [status["name"] for status in json.loads(done.stdout)] == ["none", server.name]
-
-
-def test_stop_and_reset_of_nothing_are_fine_and_make_nothing(alone: dict[str, str]) -> None:
-    for verb in (["stop"], ["stop"], ["reset", "--yes"], ["status"]):
-        assert lodestar_db(*verb, environment=alone).returncode == 0
-    told = json.loads(lodestar_db("stop", "--json", environment=alone).stdout)
-    assert told == {"name": "default", "was_running": False}
-    assert not Path(alone["LODESTAR_HOME"]).exists()
-
-
 @pytest.mark.parametrize("name", ["../x", "a/b", "", ".", "a b"])
 @pytest.mark.parametrize("verb", [["start"], ["stop"], ["status"], ["reset", "--yes"]])
 def test_a_bad_name_is_refused(verb: list[str], name: str, lodestar: Lodestar, tmp_path: Path) -> None:

@@ -73,29 +73,6 @@ def test_files_with_a_report(lodestar: Lodestar, tmp_path: Path) -> None:
     }
 
 
-def test_ntriples_go_by_the_suffix_and_take_a_base(lodestar: Lodestar, tmp_path: Path) -> None:
-    kg = tmp_path / "kg.nt"
-    assert lodestar("export", str(kg), "--base", "http://kg.example/").code == 0
-    lima, containedby, peru = (
-        f"<http://kg.example/{id_}>" for id_ in ("m.lima", "location.location.containedby", "m.peru")
-    )
-    assert kg.read_text().splitlines()[:2] == [
-        f'{lima}\t<http://rdf.freebase.com/ns/type.object.name>\t"Lima"\t.',
-        f"{lima}\t{containedby}\t{peru}\t.",
-    ]
-
-
-def test_parquet_to_standard_output(lodestar: Lodestar, environment: dict[str, str]) -> None:
-    ran = subprocess.run(
-        [sys.executable, "-m", "lodestar", "export", "--format", "parquet"],
-        env=environment,
-        capture_output=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    assert (ran.stdout[:4], ran.stdout[-4:]) == (b"PAR1", b"PAR1")
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "fault"),
     [
@@ -124,21 +101,6 @@ def test_a_fault_is_one_line_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk(environment: dict[str, str]) -> None:
-    with Path("/dev/full").open("wb") as full:
-        ran = subprocess.run(
-            [sys.executable, "-m", "lodestar", "export"],
-            env=environment,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-    assert ran.returncode == 10
-    assert ran.stderr.decode().splitlines()[1:] == [
-        "lodestar: standard output: cannot be written: No space left on device"
-    ]
-
-
 def test_a_reader_that_leaves_is_no_fault(environment: dict[str, str], driver: neo4j.Driver) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "lodestar", "export"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -148,14 +110,6 @@ def test_a_reader_that_leaves_is_no_fault(environment: dict[str, str], driver: n
     process.stdout.close()
     assert process.stderr.read().decode().splitlines() == ["exporting the graph …"]
     assert process.wait() == 1
-
-
-def test_a_half_loaded_graph_is_refused(lodestar: Lodestar, driver: neo4j.Driver, tmp_path: Path) -> None:
-    driver.execute_query("MATCH (l:Load) REMOVE l.finished")
-    ran = lodestar("export", str(tmp_path / "kg.tsv"))
-    assert ran.code == 5
-    assert "the load of test did not finish" in ran.err
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_stats_for_people(lodestar: Lodestar) -> None:
@@ -180,10 +134,3 @@ def test_stats_as_json(lodestar: Lodestar) -> None:
     assert stats["relations"][0]["share"] == 0.25
     assert stats["degrees"]["bins"] == [{"low": 2, "high": 3, "count": 1}, {"low": 4, "high": 7, "count": 1}]
     assert stats["components"] is None
-
-
-def test_a_name_that_equals_the_id_is_written_where_told(lodestar: Lodestar, driver: neo4j.Driver) -> None:
-    driver.execute_query("MATCH (e:Entity {id: 'm.lima'}) SET e.name = e.id, e.search_names = [e.id]")
-    name = '<http://kg.example/m.lima>\t<http://rdf.freebase.com/ns/type.object.name>\t"m.lima"\t.'
-    base = ("export", "--format", "ntriples", "--base", "http://kg.example/")
-    assert [name in lodestar(*base, *flag).out for flag in ((), ("--id-names",))] == [False, True]

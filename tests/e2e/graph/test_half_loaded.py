@@ -39,16 +39,6 @@ def test_without_a_finished_load_it_does_not(lodestar: Lodestar, half_loaded: No
     assert "re.tsv did not finish: run the same `lodestar load` again" in ran.err
 
 
-def test_doctor_reports_it_and_the_literals(lodestar: Lodestar, half_loaded: None) -> None:
-    ran = lodestar("doctor", "--json")
-    findings = {finding["part"]: finding for finding in json.loads(ran.out)}
-    assert ran.code == 0
-    assert findings["graph"]["found"] == "14 triples, 11 entities, 1 literal, 7 relations"
-    assert findings["load"]["level"] == "optional"
-    assert "re.tsv did not finish" in findings["load"]["found"]
-    assert findings["load"]["advice"] == "run the same `lodestar load` again"
-
-
 def test_a_load_under_way_is_said_to_be(lodestar: Lodestar, half_loaded: None, gateway: Gateway) -> None:
     assert "re.tsv    0 triples  did not finish" in lodestar("loads", "list").out
     with load_lock(gateway):
@@ -56,10 +46,3 @@ def test_a_load_under_way_is_said_to_be(lodestar: Lodestar, half_loaded: None, g
         findings = {finding["part"]: finding for finding in json.loads(lodestar("doctor", "--json").out)}
         assert "re.tsv is under way" in findings["load"]["found"]
         assert findings["load"]["advice"] == "wait"
-
-
-def test_an_answer_that_is_a_literal_shows_its_value(lodestar: Lodestar, half_loaded: None) -> None:
-    ran = lodestar("ask", "--json", "What is the ISO code of Peru?")
-    answer = json.loads(ran.out)
-    assert (answer["answer"], answer["answers"][0]["id"]) == ("PE", '"PE"')
-    assert answer["items"][0]["ends"] == [{"id": '"PE"', "name": "PE", "literal": True}]

@@ -168,28 +168,6 @@ def test_a_fault_is_one_line_and_exit_code_3(
     assert driver.execute_query("MATCH (n) RETURN count(n)").records[0][0] == 0
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of a file")
-def test_a_disk_that_fills_up_in_conversion_leaves_nothing(
-    driver: neo4j.Driver, environment: dict[str, str], tmp_path: Path
-) -> None:
-    # A file may not grow past this size: the system answers the write as it does when the disk is full.
-    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)); "
-    (tmp_path / "kg.tsv").write_text("".join(f"head{i * 7919}\tr\ttail{i * 104729}\n" for i in range(200_000)))
-    ran = subprocess.run(
-        [sys.executable, "-c", f"{limited}from lodestar.engine.cli.main import run; run()", "load", "tsv", "kg.tsv"],
-        env={**environment, "LODESTAR_HOME": str(tmp_path / "home")},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    staging = tmp_path / "home" / "staging"
-    assert ran.returncode == 10
-    assert ran.stderr.splitlines()[-1].startswith(f"lodestar: {staging}/")
-    assert [path for path in staging.iterdir() if path.is_dir()] == []
-    assert num_triples(driver) == 0
-
-
 @pytest.mark.parametrize(
     ("how", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)], ids=["kill", "ctrl-c"]
 )

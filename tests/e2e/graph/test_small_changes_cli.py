@@ -50,14 +50,6 @@ def test_the_next_question_knows_what_was_added_with_its_names(lodestar: Lodesta
     assert "Ana Rojas" in lodestar("ask", "Who is the mayor of Lima?").out
 
 
-def test_names_are_read_in_the_languages_that_are_chosen(lodestar: Lodestar) -> None:
-    label = "http://www.w3.org/2000/01/rdf-schema#label"
-    lines = f'<m.ana> <mayor> <m.lima> .\n<m.ana> <{label}> "Ana Rosas"@es .\n<m.ana> <{label}> "Ana Roses"@en .\n'
-    load = ("load", "-", "--format", "ntriples", "--json")
-    assert json.loads(lodestar(*load, stdin=lines).out)["num_names"] == 1
-    assert json.loads(lodestar(*load, "--languages", "es", stdin=lines).out)["num_names"] == 1
-
-
 @pytest.mark.parametrize(
     ("arguments", "stdin", "code", "message"),
     [
@@ -74,20 +66,3 @@ def test_bad_lines_change_nothing(
     ran = lodestar("load", "-", *arguments, stdin=stdin)
     assert (ran.code, message in ran.err, ran.err.count("\n")) == (code, True, 1), ran.err
     assert json.loads(lodestar("stats", "--json").out)["num_triples"] == len(COUNTRIES)
-
-
-def test_what_cypher_changed_is_put_right(lodestar: Lodestar, driver: neo4j.Driver) -> None:
-    assert lodestar("refresh").err.endswith("13 triples: all was right\n")
-    driver.execute_query(
-        "MATCH (p:Entity {id: 'm.peru'})-[r:`location.country.currency_used`]->() DELETE r "
-        "CREATE (p)-[:mayor]->(:Entity {id: 'm.ana', name: 'Ana', aliases: 'Anita'}) "
-        "SET p.name = 'Perú'"
-    )
-    assert lodestar("verify").code == 5
-    refreshed = lodestar("refresh", "--json")
-    report = json.loads(refreshed.out)
-    assert (report["new_relations"], report["counts"]) == (["mayor"], ["location.country.currency_used"])
-    assert (report["num_signatures"], report["num_names"]) == (3, 2)
-    assert lodestar("verify").code == 0
-    assert "Ana" in lodestar("ask", "Who is the mayor of Perú?").out
-    assert lodestar("refresh").err.endswith("13 triples: all was right\n")

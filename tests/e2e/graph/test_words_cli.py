@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -63,14 +62,6 @@ def test_an_export_has_what_is_said_and_its_load_gets_it_back(described: Lodesta
     assert words(described) == before
 
 
-def test_phrases_of_a_graph_that_is_loaded_already_are_taken_too(described: Lodestar) -> None:
-    Path("more.tsv").write_text("city\tin which town\nnowhere\tlost\tforgotten\n")
-    ran = described("load", "tsv", "kg.tsv", "--header", "no", "--phrases", "more.tsv")
-    assert ran.code == 0
-    assert "left out 2 phrases of relations that the graph does not have" in ran.err
-    assert [p["text"] for p in words(described)["city"][2]] == ["who looks after", "in which town"]
-
-
 def test_a_file_of_phrases_that_cannot_be_read_stops_a_load_before_anything_is_written(
     empty_graph: None, lodestar: Lodestar
 ) -> None:
@@ -80,68 +71,6 @@ def test_a_file_of_phrases_that_cannot_be_read_stops_a_load_before_anything_is_w
     assert ran.code == 3
     assert ran.err.splitlines()[-1].startswith("lodestar: bad.tsv:2: expected a phrase without markup")
     assert lodestar("stats").code == 5
-
-
-def test_triples_and_phrases_cannot_go_to_one_file(described: Lodestar) -> None:
-    ran = described("export", "x.tsv", "--phrases", "x.tsv")
-    assert ran.code == 2
-    assert "triples and phrases cannot both go to x.tsv: give --phrases another file" in ran.err
-
-
-BAD_PHRASES: Mapping[str, tuple[str | bytes | None, str]] = {
-    "markup": ("owned_by\t<i>who</i>\n", "p.tsv:2: expected a phrase without markup, found '<i>'"),
-    "brackets": ("owned_by\t[[who]] has it\n", "p.tsv:2: expected a phrase without markup, found '[['"),
-    "many": (
-        "owned_by\t" + "\t".join(f"who {n}" for n in range(100_000)) + "\n",
-        "at most 200 phrases of a relation, found 10",
-    ),
-    "too many": (
-        "owned_by\t" + "\t".join(f"who {n}" for n in range(200_001)) + "\n",
-        "p.tsv:2: expected at most 200,000 phrases",
-    ),
-    "not there": ("ownedby\twho\n", "p.tsv:2: the graph has no relation 'ownedby'; nearest: owned_by"),
-    "nothing": ("owned_by\n", "p.tsv:2: expected a relation, a tab and at least one phrase"),
-    "long": ("owned_by\t" + "x" * 201 + "\n", "p.tsv:2: expected a phrase of at most 200 characters, found 201"),
-    "bytes": (b"owned_by\t\xff\n", "p.tsv"),
-    "no file": (None, "p.tsv"),
-}
-
-
-def test_phrases_that_cannot_be_taken_are_one_line_and_change_nothing(described: Lodestar) -> None:
-    before = words(described)
-    for name, (content, said) in BAD_PHRASES.items():
-        Path("p.tsv").unlink(missing_ok=True)
-        if content is not None:
-            Path("p.tsv").write_bytes(content if isinstance(content, bytes) else f"city\tnew\n{content}".encode())
-        ran = described("describe", "--file", "p.tsv")
-        assert (ran.code, len(ran.err.splitlines()), said in ran.err) == (3, 1, True), (name, ran.err)
-    assert words(described) == before
-
-
-def test_phrases_of_two_relations_in_other_languages_and_for_relations_that_are_numbers(
-    empty_graph: None, lodestar: Lodestar
-) -> None:
-    Path("kg.tsv").write_text("Ann Alder\t17\tSales\nBob Birch\t17\tMill\nAnn Alder\t18\tPorto\nBob Birch\t18\tRiga\n")
-    assert lodestar("load", "tsv", "kg.tsv", "--header", "no").code == 0
-    said = lodestar("describe", "--json", "17", "in welcher Abteilung", "誰の部署", "who is it with")
-    assert json.loads(said.out) == {"relations": 1, "phrases": 3, "collisions": {}, "left_out": {}}
-    ran = lodestar("describe", "18", "Who is it WITH", "in which town does live")
-    assert "“who is it with” asks for 17, 18: questions may take one for the other" in ran.err
-    assert lodestar("ask", "In which town does Ann Alder live?").out.splitlines()[1].strip() == "Porto"
-    assert lodestar("ask", "In welcher Abteilung ist Bob Birch?").out.splitlines()[1].strip() == "Mill"
-    (number, *_) = json.loads(lodestar("relations", "--json").out)
-    assert (number["relation"], number["label"]) == ("17", "17")
-    refused = lodestar("describe", "19", "who")
-    assert refused.code == 2
-    assert "the graph has no relation '19'" in refused.err
-
-
-def test_phrases_of_one_origin_are_taken_back_alone(described: Lodestar) -> None:
-    assert described("describe", "--undo", "owned_by", "--origin", "llm").code == 0
-    assert {p["text"] for p in words(described)["owned_by"][2]} >= {"who looks after"}
-    assert "in whose hands" not in {p["text"] for p in words(described)["owned_by"][2]}
-    refused = described("describe", "owned_by", "--origin", "llm")
-    assert (refused.code, "--origin goes with --undo" in refused.err) == (2, True)
 
 
 def test_a_language_model_is_asked_for_as_many_relations_as_the_budget_has(

@@ -7,7 +7,6 @@ import gc
 import json
 import os
 import signal
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -322,41 +321,6 @@ def test_equal_prompts_at_the_same_time_are_sent_once(complete: Complete, tmp_pa
         assert (chat.usage.calls, chat.usage.cached, len(llm.requests)) == (2, 2, 2)
 
 
-def test_a_reply_that_its_asker_cannot_read_is_not_kept(complete: Complete, tmp_path: Path) -> None:
-    with ScriptedLLM([says("what?"), says("yes")]) as llm:
-        chat = gateway(llm, cache=ReplyCache(tmp_path / "replies"))
-        found = [complete(chat, [Prompt("a", is_read=lambda said: said == "yes")])[0] for _ in range(3)]
-    assert contents(found) == ["what?", "yes", "yes"]
-    assert [one.cached for one in found if isinstance(one, Completion)] == [False, False, True]
-
-
-def test_a_reply_of_before_that_cannot_be_read_is_asked_for_again(complete: Complete, tmp_path: Path) -> None:
-    with ScriptedLLM([says("what?"), says("yes")]) as llm:
-        chat = gateway(llm, cache=ReplyCache(tmp_path / "replies"))
-        complete(chat, [Prompt("a")])
-        (found,) = complete(chat, [Prompt("a", is_read=lambda said: said == "yes")])
-        (kept,) = complete(chat, [Prompt("a")])
-    assert contents([found, kept]) == ["yes", "yes"]
-
-
-def test_no_tokens_for_a_text_are_no_count(complete: Complete) -> None:
-    nothing = completion({"content": "y" * 40}, num_tokens=0)
-    with ScriptedLLM([nothing] * 5) as llm:
-        chat = gateway(llm, max_tokens=15)
-        found = [complete(chat, [Prompt("x" * 20)])[0] for _ in range(2)]
-    assert contents(found) == ["y" * 40, "LLMError"]
-    assert (chat.usage.prompt_tokens, chat.usage.completion_tokens) == (5, 10)
-
-
-def test_fewer_tokens_than_a_text_can_have_are_no_count(complete: Complete) -> None:
-    few = completion({"content": "y" * 400}, num_tokens=1)
-    with ScriptedLLM([few] * 5) as llm:
-        chat = gateway(llm, max_tokens=101)
-        found = [complete(chat, [Prompt("x" * 20)])[0] for _ in range(2)]
-    assert contents(found) == ["y" * 400, "LLMError"]
-    assert (chat.usage.prompt_tokens, chat.usage.completion_tokens) == (1, 100)
-
-
 def test_replies_that_cannot_be_used_are_paid_for(complete: Complete) -> None:
     empty, cut = completion({"content": " "}, num_tokens=7), says("x" * 100, finish_reason="length")
     with ScriptedLLM([empty, cut, raw("<html>"), refuses("no" * 50)]) as llm:
@@ -366,30 +330,11 @@ def test_replies_that_cannot_be_used_are_paid_for(complete: Complete) -> None:
     assert chat.usage == ChatUsage(calls=4, failed=3, prompt_tokens=7 + 3 * 10, completion_tokens=7 + 25 + 0 + 25)
 
 
-def test_a_reply_of_a_book_is_an_error(complete: Complete, tmp_path: Path) -> None:
-    with ScriptedLLM([says("x" * 100_001)]) as llm:
-        (found,) = complete(gateway(llm, cache=ReplyCache(tmp_path / "replies")), [Prompt("a")])
-    assert "sent a reply of 100,001 characters: expected at most 100,000" in str(found)
-
-
 def test_neither_a_failure_nor_a_refusal_is_kept(complete: Complete, tmp_path: Path) -> None:
     with ScriptedLLM([status(500), refuses("no"), says(""), says("yes")]) as llm:
         chat = gateway(llm, cache=ReplyCache(tmp_path / "replies"))
         found = [complete(chat, [Prompt("a")])[0] for _ in range(5)]
     assert [one.cached if isinstance(one, Completion) else None for one in found] == [None, False, None, False, True]
-
-
-def test_a_cache_that_is_damaged_while_it_is_used_is_one_line_for_each_prompt(
-    complete: Complete, tmp_path: Path
-) -> None:
-    cache = ReplyCache(tmp_path / "replies")
-    with sqlite3.connect(tmp_path / "replies") as other:
-        other.execute("DROP TABLE completions")
-    with ScriptedLLM([echo]) as llm:
-        found = complete(gateway(llm, cache=cache), [Prompt("a"), Prompt("b")])
-    assert contents(found) == ["LLMError", "LLMError"]
-    assert "the cache of LLM replies cannot be used" in str(found[0])
-    assert llm.requests == []
 
 
 def test_a_proxy_of_the_environment_is_used(complete: Complete, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -409,64 +354,6 @@ def test_logprobs_come_with_their_tokens(complete: Complete) -> None:
     assert found.logprobs == (("Li", -0.25), ("ma", -1.0))
 
 
-@pytest.mark.parametrize(
-    "listed",
-    [
-        None,
-        [],
-        {},
-        {"content": None},
-        {"content": 7},
-        {"content": [{"token": "x", "logprob": None}]},
-        {"content": [{"token": "x" * 201_000, "logprob": -1}]},
-    ],
-)
-def test_logprobs_of_another_form_are_none(complete: Complete, listed: object) -> None:
-    body = json.loads(says("Lima").body)
-    body["choices"][0]["logprobs"] = listed
-    with ScriptedLLM([raw(json.dumps(body))]) as llm:
-        (found,) = complete(gateway(llm), [Prompt("q", logprobs=True)])
-    assert isinstance(found, Completion)
-    assert found.logprobs == ()
-
-
-@pytest.mark.parametrize("count", [-5, True, 1.5, 10**30, None, "7"])
-def test_tokens_that_are_no_count_are_counted_by_characters(complete: Complete, count: object) -> None:
-    body = json.loads(says("Lima").body) | {"usage": {"prompt_tokens": count, "completion_tokens": 1}}
-    with ScriptedLLM([raw(json.dumps(body))]) as llm:
-        chat = gateway(llm)
-        (found,) = complete(chat, [Prompt("12345")])
-    assert isinstance(found, Completion)
-    assert found.usage is None
-    assert (chat.usage.prompt_tokens, chat.usage.completion_tokens) == (2, 1)
-
-
-def test_an_endpoint_without_logprobs_replies_without(complete: Complete) -> None:
-    with ScriptedLLM([status(400, message="logprobs are not supported"), says("Lima"), says("Lima")]) as llm:
-        chat = gateway(llm)
-        for _ in range(2):
-            assert contents(complete(chat, [Prompt("q", logprobs=True)])) == ["Lima"]
-    assert ["logprobs" in request.body for request in llm.requests] == [True, False, False]
-    assert all("temperature" in request.body for request in llm.requests)
-
-
-def test_an_option_that_no_message_names_is_sent_until_two_calls_in_a_row_did_without_it(complete: Complete) -> None:
-    odd = status(400, message="this prompt is odd")
-    with ScriptedLLM([odd, says("a"), says("b"), odd, says("c"), odd, says("d"), says("e")]) as llm:
-        chat = gateway(llm)
-        replies = [contents(complete(chat, [Prompt(text, json=True)])) for text in "qrstu"]
-    assert replies == [["a"], ["b"], ["c"], ["d"], ["e"]]
-    sent = ["response_format" in request.body for request in llm.requests]
-    assert sent == [True, False, True, True, False, True, False, False]
-
-
-def test_a_reply_as_long_as_the_prompt_allows_is_no_failure(complete: Complete) -> None:
-    cut = says("Li", finish_reason="length")
-    with ScriptedLLM([cut, cut]) as llm:
-        assert contents(complete(gateway(llm), [Prompt("q", max_tokens=1)])) == ["Li"]
-        assert contents(complete(gateway(llm), [Prompt("q")])) == ["LLMError"]
-
-
 def test_lines_that_were_cut_off_lack_the_last_one_which_may_be_half_a_name(complete: Complete) -> None:
     lines, line, names = "- Lima\n- Qui", "ans: Qui", '{"answers": ["Lima",\n"Qui'
     asked = Prompt("q", json=True, max_tokens=9, is_read=is_parseable_reply)
@@ -476,53 +363,10 @@ def test_lines_that_were_cut_off_lack_the_last_one_which_may_be_half_a_name(comp
     assert str(failed).endswith("was cut off at 9 tokens: use another model")
 
 
-@pytest.mark.parametrize(
-    ("tokens", "texts"),
-    [
-        ([("\\xe6\\x9d", [0xE6, 0x9D]), ("\\xb1", [0xB1]), ("京", list("京".encode()))], ["", "東", "京"]),
-        ([("", [0xE6]), ("", [0x9D, 0xB1, 0xE4, 0xBA]), ("", [0xAC])], ["", "東", "京"]),
-        ([("東", None), ("京", [])], ["東", ""]),
-    ],
-)
-def test_a_token_that_ends_within_a_character_is_read_by_its_bytes(
-    complete: Complete, tokens: list[tuple[str, object]], texts: list[str]
-) -> None:
-    body = json.loads(says("東京").body)
-    listed = [{"token": token, "logprob": -0.5, "bytes": its_bytes} for token, its_bytes in tokens]
-    body["choices"][0]["logprobs"] = {"content": listed}
-    with ScriptedLLM([raw(json.dumps(body))]) as llm:
-        (found,) = complete(gateway(llm), [Prompt("q", logprobs=True)])
-    assert isinstance(found, Completion)
-    assert [text for text, _ in found.logprobs] == texts
-
-
 def events(*texts: str, end: str) -> bytes:
     """Return the body of a stream of these texts."""
     told = [json.dumps({"choices": [{"delta": {"content": text}}]}) for text in texts]
     return "".join(f"data: {each}\n\n" for each in told).encode() + end.encode()
-
-
-STOP = 'data: {"choices": [{"delta": {"content": "!"}, "finish_reason": "stop"}]}'
-
-
-def test_a_stream_that_is_sent_again_is_told_once(complete: Complete) -> None:
-    whole, told = events("Li", "ma", end=STOP), list[str]()
-    cut = Reply(body=whole, cut_after_bytes=whole.index(b"ma"))
-    with ScriptedLLM([cut, Reply(body=b": still waiting\n\n" + events("L", "im", "a", end=STOP))]) as llm:
-        (found,) = complete(gateway(llm, max_retries=1), [Prompt("q", on_text=told.append)])
-    assert contents([found]) == ["Lima!"]
-    assert told == ["Li", "m", "a", "!"]
-
-
-def test_an_endpoint_without_options_of_streams_streams_without(complete: Complete) -> None:
-    refused = status(400, message="Unknown parameter: 'stream_options'.")
-    with ScriptedLLM([refused, Reply(body=events("Lima", end=STOP))]) as llm:
-        (found,) = complete(gateway(llm), [Prompt("q", on_text=lambda _text: None)])
-    assert contents([found]) == ["Lima!"]
-    assert [{"stream", "stream_options"} & asked.body.keys() for asked in llm.requests] == [
-        {"stream", "stream_options"},
-        {"stream"},
-    ]
 
 
 @pytest.mark.parametrize("end", ["", 'data: {"error": {"message": "overloaded"}}\n\n'])

@@ -13,18 +13,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.llm.limits import MAX_BODY_BYTES
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt
-from lodestar.engine.settings import Settings
 
-from tests.fakes.scripted_llm import Reply, ScriptedLLM, raw, says, status, streamed
+from tests.fakes.scripted_llm import Reply, ScriptedLLM, says, status, streamed
 
 KEY = "sk-secret-0123456789"
-Complete = Callable[[ScriptedLLM], Completed]
 GOOD = says("Lima").body
 
 
@@ -75,38 +72,6 @@ def test_a_redirect_is_named_and_nothing_is_sent_there(complete: Callable[..., C
             elsewhere.accept()
     assert f"redirects to 127.0.0.1:{port} (HTTP {number}), which was not followed" in said
     assert len(llm.requests) == 1
-
-
-@pytest.mark.parametrize(
-    ("location", "shown"),
-    [
-        ("/v2/chat/completions", "another path"),
-        ("", "another path"),
-        ("//other.example/v1", "other.example"),
-        (f"http://{'a' * 500}.example/", "another host"),
-    ],
-)
-def test_an_odd_redirect_is_one_printable_line(complete: Callable[..., Completed], location: str, shown: str) -> None:
-    with ScriptedLLM([status(307, {"Location": location})]) as llm:
-        assert f"redirects to {shown} (HTTP 307)" in line(complete(llm))
-
-
-@pytest.mark.parametrize("location", ["http://[::1/v1", "http://\x1b[31m.example/"])
-def test_a_redirect_to_no_address_is_a_broken_reply(complete: Callable[..., Completed], location: str) -> None:
-    with ScriptedLLM([status(307, {"Location": location})]) as llm:
-        assert "could not be reached, or cut the connection" in line(complete(llm))
-
-
-def test_doctor_follows_no_redirect_either() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as elsewhere:
-        elsewhere.setblocking(False)
-        location = {"Location": f"http://127.0.0.1:{elsewhere.getsockname()[1]}/v1/models"}
-        with ScriptedLLM(models=status(307, location)) as llm:
-            found = check_llm(Settings(llm_base_url=llm.base_url, llm_model="m"))
-        with pytest.raises(BlockingIOError):
-            elsewhere.accept()
-    assert found.level == "missing"
-    assert "redirects to 127.0.0.1" in found.found
 
 
 def test_an_endless_body_is_left(complete: Callable[..., Completed]) -> None:
@@ -170,22 +135,6 @@ def test_a_body_that_is_not_packed_as_asked_for_is_one_line(
         assert f"sent a body {what}" in line(complete(llm))
 
 
-@pytest.mark.parametrize("charset", ["zlib_codec", "hex", "utf-16", "nonsense"])
-def test_a_body_is_json_in_utf_8_whatever_its_charset_says(complete: Callable[..., Completed], charset: str) -> None:
-    named = {"Content-Type": f"application/json; charset={charset}"}
-    with ScriptedLLM([Reply(200, GOOD, named), Reply(400, GOOD, named), Reply(400, GOOD, named)]) as llm:
-        assert isinstance(complete(llm), Completion)
-        assert "refused the request (HTTP 400)" in line(complete(llm, temperature=None))
-
-
-def test_a_body_of_the_largest_size_is_read(complete: Callable[..., Completed]) -> None:
-    body = GOOD + b" " * (MAX_BODY_BYTES - len(GOOD))
-    with ScriptedLLM([raw(body)]) as llm:
-        assert isinstance(complete(llm), Completion)
-    with ScriptedLLM([raw(body + b" ")]) as llm:
-        assert "of more than 8 MB" in line(complete(llm))
-
-
 def test_one_byte_after_the_other_ends_at_the_deadline(complete: Callable[..., Completed]) -> None:
     def dripping() -> Iterator[bytes]:
         for number in range(len(GOOD)):
@@ -207,12 +156,3 @@ def test_all_attempts_and_the_waits_between_them_share_one_deadline(complete: Ca
         assert 1.9 < time.monotonic() - started_s < 15
     assert "did not answer within 2 s" in said
     assert 2 <= len(llm.requests) < 10
-
-
-def test_a_wait_past_the_deadline_is_not_begun(complete: Callable[..., Completed]) -> None:
-    with ScriptedLLM([status(429, {"Retry-After": "20"})] * 3) as llm:
-        started_s = time.monotonic()
-        said = line(complete(llm, timeout_s=10, max_retries=2))
-        assert time.monotonic() - started_s < 15
-    assert "rate limit or quota (HTTP 429) and asks to wait 20 s" in said
-    assert len(llm.requests) == 1

@@ -9,7 +9,7 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.load_lock import hold_load_lock
 from lodestar.engine.neo4j.templates import Request, template
 from neo4j.exceptions import SessionExpired
@@ -67,17 +67,6 @@ def test_what_another_process_wrote_is_waited_for(gateway: Gateway, connection: 
         assert not manager.get_bookmarks()
         other.version()
         assert manager.get_bookmarks() == written
-
-
-@pytest.mark.usefixtures("empty_graph")
-async def test_the_same_with_asyncio(gateway: Gateway, connection: Connection) -> None:
-    load(TripleSource(COUNTRIES), gateway)
-    other = AsyncGateway(replace(connection, uri=connection.uri.replace("bolt://", "neo4j://")))
-    try:
-        await other.version()
-        assert await other._driver.execute_query_bookmark_manager.get_bookmarks()
-    finally:
-        await other.close()
 
 
 def test_without_a_server_that_takes_writes_reads_go_on(gateway: Gateway, connection: Connection) -> None:

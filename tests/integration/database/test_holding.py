@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 import neo4j
 import pytest
@@ -92,14 +91,6 @@ def test_who_waits_gets_the_lock_when_it_is_free(gateway: Gateway, other: Gatewa
         assert not hold.alive()
 
 
-def test_a_load_can_work_while_the_lock_is_held(gateway: Gateway, other: Gateway) -> None:
-    with gateway.hold_transaction(hold_load_lock()) as hold:
-        for name in ("ensure_load_lock", "ensure_entity_id", "ensure_literal_id", "ensure_entity_names"):
-            other.execute(request(name))
-        other.execute(Request(template("await_indexes"), {"timeout_s": 60}, lambda _: None))
-        assert hold.alive()
-
-
 def test_a_hold_keeps_its_connection_from_being_idle(
     gateway: Gateway, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,15 +113,6 @@ def test_a_hold_keeps_its_connection_from_being_idle(
     assert all(asked[:3])
     assert len(asked) == so_far
     assert waiting_transactions(driver) == 0
-
-
-def test_a_hold_has_no_timeout(connection: Connection) -> None:
-    with (
-        Gateway(replace(connection, timeout_s=0.05)) as impatient,
-        impatient.hold_transaction(hold_load_lock()) as hold,
-    ):
-        time.sleep(4)  # the database looks for what ran too long every other second
-        assert hold.alive()
 
 
 def test_a_killed_process_frees_the_lock(gateway: Gateway, connection: Connection) -> None:

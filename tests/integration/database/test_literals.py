@@ -16,9 +16,8 @@ from lodestar.engine.neo4j.catalogue import (
     read_relation_counts,
 )
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.graph import MAX_VALUE_CHARS, Expansion, expand_hub_step, expand_steps
+from lodestar.engine.neo4j.graph import Expansion, expand_hub_step, expand_steps
 from lodestar.engine.retrieval.beam import BeamSearch, FrontierBounds
-from lodestar.engine.show.browser import BrowserPictureWriter
 from lodestar.engine.values import Question, RelationStep
 
 from tests.fakes.memory_graph import MemoryGraph
@@ -116,19 +115,6 @@ def test_a_relation_called_related_is_told_from_those_stored_so(
             assert found.tails[0].signature
 
 
-@pytest.mark.parametrize("character", ["x", "é", "🜨"])
-def test_a_long_value_is_cut_and_says_so(gateway: Gateway, driver: neo4j.Driver, character: str) -> None:
-    values = {"whole": character * MAX_VALUE_CHARS, "long": character * (MAX_VALUE_CHARS + 1)}
-    triples = [("a", r, t) for r in ("own", "shared") for t in values]
-    write_graph(driver, gateway, triples, {"a": "A"}, literals=values, related=["shared"])
-    for relation, stored_as in (("own", None), ("shared", "RELATED")):
-        expansion = Expansion(0, RelationStep(relation), ("a",), 1, last=False, stored_as=stored_as)
-        for request in (expand_steps([expansion], 10, 10), expand_hub_step(expansion, 10)):
-            (found,) = gateway.fetch(request)
-            read = {tail.entity.id: tail.entity.name for tail in found.tails}
-            assert read == {"whole": values["whole"], "long": character * MAX_VALUE_CHARS + "…"}
-
-
 @pytest.mark.long
 def test_a_hub_of_literals_is_bounded_in_time_and_in_what_it_returns(gateway: Gateway, driver: neo4j.Driver) -> None:
     """A hub with 10⁵ literals, under a type of their own and under the shared one, beside one rare triple of each."""
@@ -165,21 +151,3 @@ def test_a_literal_that_is_named_by_id_is_walked_back_from(gateway: Gateway, dri
     (found,) = gateway.run(searched(search(gateway), [Question("says?", (MOTTO,))], 5))
     assert [topic.entity.is_literal for topic in found.topics] == [True]
     assert [(str(i.value.relation_path), [e.id for e in i.value.ends]) for i in found.items] == [("^says", ["a"])]
-
-
-def test_a_picture_leads_from_a_literal_to_the_literal(gateway: Gateway, driver: neo4j.Driver) -> None:
-    write_graph(driver, gateway, [("a", "born", DATE), ("a", "knows", "b")], {"a": "A", "b": "B"}, literals=VALUES)
-    (found,) = gateway.run(searched(search(gateway), [Question("born", ("a",))], 5))
-    view = BrowserPictureWriter(gateway, "http://127.0.0.1:7474/browser/")
-    view.show(found)
-    ways = driver.execute_query(
-        "MATCH (n)-[:LODESTAR_IS]->(to) RETURN n.name, labels(to), to.id ORDER BY to.id"
-    ).records
-    assert [tuple(way) for way in ways] == [
-        ("1821-07-28", ["Literal"], DATE),
-        ("A", ["Entity"], "a"),
-        ("B", ["Entity"], "b"),
-    ]
-    view.clear()
-    assert driver.execute_query("MATCH (n) WHERE NOT n:Entity|Literal|Relation RETURN n").records == []
-    assert gateway.fetch(count_signature_mismatches()) == 0

@@ -97,20 +97,6 @@ def test_the_next_question_sees_triples_names_and_relations(
     assert any("anthem" in text for text in encoded.sentences)
 
 
-def test_relations_sees_new_relations_before_any_question_does(
-    live: Engine, gateway: Gateway, driver: neo4j.Driver
-) -> None:
-    anthem = "location.country.national_anthem"
-    assert anthem not in {found.value.name for found in live.relations("national anthem")}
-    append(driver, gateway)
-    trips = live.gateway().round_trips
-    assert live.relations("national anthem", top_k=1)[0].value.name == anthem
-    assert live.gateway().round_trips - trips > 1
-    trips = live.gateway().round_trips
-    assert live.relations("national anthem", top_k=1)[0].value.name == anthem
-    assert live.gateway().round_trips - trips == 1
-
-
 def test_a_graph_in_the_place_of_another_is_read_by_its_own_numbers(
     live: Engine, gateway: Gateway, driver: neo4j.Driver, connection: Connection
 ) -> None:
@@ -122,15 +108,6 @@ def test_a_graph_in_the_place_of_another_is_read_by_its_own_numbers(
     write_graph(driver, gateway, others, COUNTRY_NAMES)
     write_load(driver, "c" * 64, source="other.tsv", started=LATER_BEGUN, finished=LATER_DONE)
     assert ends(live, capital) == {"Lima"}
-
-
-async def test_the_same_with_asyncio(live: Engine, gateway: Gateway, driver: neo4j.Driver) -> None:
-    anthem = Question("What is the national anthem?", ("m.peru",))
-    await live.aretrieve(anthem)
-    append(driver, gateway)
-    found = await live.aretrieve(anthem)
-    assert [end.label for end in chains(found)[0].ends] == ["Himno Nacional"]
-    await live.aclose()
 
 
 def test_the_look_at_the_edition_goes_with_the_first_requests(live: Engine) -> None:

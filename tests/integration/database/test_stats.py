@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import neo4j
 import pytest
-from lodestar.engine.errors import GraphError
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.statistics import SizeBin, graph_stats
 from lodestar.engine.values import Entity
@@ -43,20 +42,3 @@ def test_figures_of_a_small_graph(gateway: Gateway, driver: neo4j.Driver) -> Non
     assert (stats.components.count, stats.components.largest) == (3, 3)
     assert stats.components.largest_share == pytest.approx(3 / 6)
     assert stats.components.bins == (SizeBin(1, 1, 1), SizeBin(2, 3, 2))
-
-
-def test_components_are_not_counted_unasked_for_in_a_large_graph(
-    gateway: Gateway, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    WrittenGraph(TRIPLES).write(driver)
-    monkeypatch.setattr("lodestar.engine.neo4j.statistics.MAX_TRIPLES_UNASKED", 6)
-    assert graph_stats(gateway).components is None
-    assert graph_stats(gateway, components=True).components is not None
-    monkeypatch.setattr("lodestar.engine.neo4j.statistics.MAX_TRIPLES_UNASKED", 7)
-    assert graph_stats(gateway).components is not None
-    assert graph_stats(gateway, components=False).components is None
-
-
-def test_an_empty_graph_has_no_figures(gateway: Gateway) -> None:
-    with pytest.raises(GraphError, match="the graph is empty"):
-        graph_stats(gateway)

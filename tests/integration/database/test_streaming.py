@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 import tracemalloc
-from dataclasses import replace
 
 import neo4j
 import pytest
-from lodestar.engine.errors import DatabaseError, DatabaseUnavailableError, QueryTimeoutError
+from lodestar.engine.errors import DatabaseError, DatabaseUnavailableError
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import Request, parse
@@ -16,7 +15,6 @@ from lodestar.engine.neo4j.templates import Request, parse
 HEADER = "// Numbers.\n// mode:    read\n// params:  $last :: INTEGER\n// returns: n :: INTEGER\n// needs:   nothing\n"
 COUNTING = parse("counting", HEADER + "UNWIND range(1, $last) AS n\nRETURN n, toString(n) AS text")
 FAILING = parse("failing", HEADER + "UNWIND range(1, $last) AS n\nRETURN 1 / (n - 3) AS n")
-SLOW = parse("slow", HEADER + "UNWIND range(1, $last) AS n\nUNWIND range(1, 1000000000) AS m\nRETURN count(n + m) AS n")
 
 
 def numbers(last: int) -> Request[int]:
@@ -69,15 +67,3 @@ def test_errors_are_lodestars_wherever_they_come(gateway: Gateway) -> None:
         rows = nowhere.stream(numbers(1))
         with pytest.raises(DatabaseUnavailableError):
             next(rows)
-
-
-def test_a_stream_has_no_timeout(connection: Connection) -> None:
-    """The server looks for transactions that are past their time every two seconds, so the reader waits for longer."""
-    slow = Request(SLOW, {"last": 1_000}, lambda rows: int(rows[0][0]))
-    with Gateway(replace(connection, timeout_s=0.05)) as gateway:
-        with pytest.raises(QueryTimeoutError):
-            gateway.fetch(slow)
-        rows = gateway.stream(numbers(100_000), 10)
-        assert next(rows) == 1
-        time.sleep(3)
-        assert sum(1 for _ in rows) == 100_000 - 1

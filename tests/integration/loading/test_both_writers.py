@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError, LoadInProgressError, UsageError
-from lodestar.engine.neo4j.catalogue import Phrase, count_signature_mismatches, read_catalogue
+from lodestar.engine.neo4j.catalogue import count_signature_mismatches
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.instance import ServerPair
 from lodestar.engine.neo4j.load_lock import hold_load_lock
@@ -183,20 +183,3 @@ def test_a_bulk_load_refuses_what_it_cannot_do(instance: ServerPair, tmp_path: P
         assert snapshot(driver) == first
     again = load_embedded(TripleSource(COUNTRIES, COUNTRY_NAMES), instance, LoadOptions(staging=tmp_path))
     assert again.already_loaded
-
-
-@pytest.mark.parametrize("writer", [pytest.param("bulk", marks=pytest.mark.long), "online"])
-def test_phrases_are_kept_when_a_graph_takes_the_place_of_another(
-    instance: ServerPair, tmp_path: Path, writer: WriterChoice
-) -> None:
-    """What was said in the old graph, what a file says, and what is said of relations that go."""
-    phrases = tmp_path / "phrases.tsv"
-    phrases.write_text("r\twho is near\tlabel=near\n#origin=llm\n^r\tnearby\ngone\tlost\n")
-    options = LoadOptions(staging=tmp_path, mode="replace", writer=writer, phrases_file=phrases)
-    load_embedded(TripleSource([("a", "r", "b"), ("a", "gone", "b")]), instance, options)
-    for source in (TripleSource([("a", "r", "c")]), TripleSource([("a", "r", "d")])):
-        load_embedded(source, instance, LoadOptions(staging=tmp_path, mode="replace", writer=writer))
-        with Gateway(instance.connection()) as gateway:
-            (relation,) = gateway.fetch(read_catalogue()).relations
-        assert relation.said_label == "near"
-        assert relation.phrases == (Phrase("who is near"), Phrase("nearby", "llm", inverse=True))

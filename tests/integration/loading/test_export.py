@@ -5,14 +5,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 from pathlib import Path
-from typing import Any
 
 import neo4j
 import pytest
-from lodestar.engine.errors import GraphError, InputError, StorageError, UsageError
+from lodestar.engine.errors import GraphError, InputError, UsageError
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.templates import template
 from lodestar.loaders.export.exporting import ExportReport, ExportRequest, export
 from lodestar.loaders.formats.freebase import FREEBASE
 from pyarrow import parquet
@@ -174,72 +172,6 @@ def test_what_tsv_cannot_say_is_refused_and_nothing_is_left(
     assert path.read_text() == "what was there\n"
 
 
-def test_names_are_written_in_order(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
-    WrittenGraph(PLAIN, NAMES, RARE).write(driver)
-    report = exported(gateway, tmp_path / "kg.tsv", names_path=str(tmp_path / "names.tsv"))
-    assert content(tmp_path / "names.tsv").split("\n") == [
-        "A film: the sequel\tA film: the sequel",
-        "_:b0\t_:b0\tBlank",
-        "m.1\tOne\tEins\tUno\t1",
-        "m.2\tTwo",
-        "m.4\tnobody's",
-        "é\té",
-        "",
-    ]
-    assert report.num_names == 10
-    exported(gateway, tmp_path / "kg.parquet", names_path=str(tmp_path / "names.parquet"))
-    assert [tuple(row.values()) for row in parquet.read_table(tmp_path / "names.parquet").to_pylist()][2:7] == [
-        ("_:b0", "Blank", None, True),
-        ("m.1", "One", "en", False),
-        ("m.1", "Eins", "de", False),
-        ("m.1", "Uno", "es", True),
-        ("m.1", "1", None, True),
-    ]
-
-
-def test_ntriples_has_an_entitys_names_before_its_triples(
-    gateway: Gateway, driver: neo4j.Driver, tmp_path: Path
-) -> None:
-    stated_twice = ("m.1", "type.object.name", Literal("One", None, "en"))
-    WrittenGraph({**PLAIN, stated_twice: ()}, NAMES, RARE).write(driver)
-    report = exported(gateway, tmp_path / "kg.nt")
-    read = ntriples(tmp_path / "kg.nt")
-    assert len(read) == len(set(read))
-    assert [head for head, _, _ in read] == sorted(head for head, _, _ in read)
-    of_one = [(relation, tail) for head, relation, tail in read if head == "m.1"]
-    assert of_one[:5] == [
-        ("type.object.name", Literal("One", None, "en")),
-        ("type.object.name", Literal("Eins", None, "de")),
-        ("common.topic.alias", Literal("Uno", None, "es")),
-        ("common.topic.alias", Literal("1")),
-        ("RELATED", "m.2"),
-    ]
-    assert ("m.4", "common.topic.alias", Literal("nobody's", None, "en")) in read
-    assert ("é", "type.object.name", Literal("é", None, "fr")) in read
-    assert not any(is_name(triple) and triple[0] == "A film: the sequel" for triple in read)
-    assert report.num_names == 9
-    exported(gateway, tmp_path / "all.nt", id_names=True)
-    assert ("A film: the sequel", "type.object.name", Literal("A film: the sequel")) in ntriples(tmp_path / "all.nt")
-
-
-def test_ids_that_are_all_iris_need_no_base(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
-    triples: list[Triple] = [(f"{FREEBASE}m.1", f"{FREEBASE}r", f"{FREEBASE}m.2"), (f"{FREEBASE}m.1", "urn:r", "_:b0")]
-    WrittenGraph(of_base_load(triples), {f"{FREEBASE}m.1": Names("One")}).write(driver)
-    assert exported(gateway, tmp_path / "kg.nt").base is None
-    assert [triple for triple in ntriples(tmp_path / "kg.nt", "") if triple[2] != Literal("One")] == triples
-    assert exported(gateway, tmp_path / "kg.nt", base="http://e.x/").base is None
-
-
-def test_a_base_that_some_ids_begin_with_is_refused(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
-    WrittenGraph(of_base_load([("m.2", "urn:r", f"{FREEBASE}m.1")])).write(driver)
-    with pytest.raises(
-        InputError, match=r"ids like 'm\.2' and like '.*/m\.1': give a --base that none of them begins with"
-    ):
-        exported(gateway, tmp_path / "kg.nt")
-    assert list(tmp_path.iterdir()) == []
-    assert exported(gateway, tmp_path / "kg.nt", base="http://e.x/").base == "http://e.x/"
-
-
 def test_one_load_is_exported_by_its_number(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
     triples: dict[Triple, tuple[int, ...]] = {
         ("m.1", "r", "m.2"): (),
@@ -260,11 +192,6 @@ def test_one_load_is_exported_by_its_number(gateway: Gateway, driver: neo4j.Driv
     with pytest.raises(GraphError, match="did not finish: run it again, or export one that did finish with --load"):
         exported(gateway, tmp_path / "kg.tsv")
     assert not (tmp_path / "kg.tsv").exists()
-
-
-def test_an_empty_graph_is_refused(gateway: Gateway, tmp_path: Path) -> None:
-    with pytest.raises(GraphError, match="the graph is empty"):
-        exported(gateway, tmp_path / "kg.tsv")
 
 
 def test_a_hub_of_twenty_thousand_triples(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
@@ -291,19 +218,6 @@ def test_the_same_graph_gives_the_same_file_and_its_hash_is_told(
     assert reports[0].sha256 == reports[1].sha256
 
 
-def test_a_byte_order_mark_at_the_start_is_doubled(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
-    WrittenGraph(of_base_load([("\ufeffa", "r", "\ufeffb")])).write(driver)
-    exported(gateway, tmp_path / "kg.tsv")
-    assert content(tmp_path / "kg.tsv") == "\ufeff\ufeffa\tr\t\ufeffb\n"
-
-
-def test_a_folder_that_is_not_there(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
-    WrittenGraph(PLAIN, NAMES, RARE).write(driver)
-    with pytest.raises(StorageError, match=r"names\.tsv: cannot be written: No such file or directory"):
-        exported(gateway, tmp_path / "kg.tsv", names_path=str(tmp_path / "no" / "names.tsv"))
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_link_keeps_pointing_to_its_file(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
     WrittenGraph(PLAIN, NAMES, RARE).write(driver)
     link, file = tmp_path / "kg.tsv", tmp_path / "there.tsv"
@@ -312,25 +226,6 @@ def test_a_link_keeps_pointing_to_its_file(gateway: Gateway, driver: neo4j.Drive
     exported(gateway, link)
     assert link.is_symlink()
     assert len(tsv_triples(file)) == len(PLAIN)
-
-
-def test_no_sort_holds_more_than_one_head(driver: neo4j.Driver, connection: Connection) -> None:
-    WrittenGraph(PLAIN, NAMES, RARE).write(driver)
-    for name in ("stream_triples", "stream_names"):
-        with driver.session(database=connection.database) as session:
-            found = template(name)
-            explained: Any = f"EXPLAIN {found.text}"
-            plan = session.run(explained, dict.fromkeys(found.params)).consume().plan
-        assert plan is not None
-        operators = flattened(plan)
-        assert any("NodeIndexScan" in operator for operator in operators)
-        assert not [o for o in operators if o.startswith(("Sort", "Top", "EagerAggregation", "Eager@"))], operators
-
-
-def flattened(plan: dict[str, object]) -> list[str]:
-    children = plan.get("children", [])
-    assert isinstance(children, list)
-    return [str(plan["operatorType"]), *(name for child in children for name in flattened(child))]
 
 
 def test_neo4js_order_of_ids_is_that_of_code_points(driver: neo4j.Driver, connection: Connection) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import neo4j
 import pytest
-from lodestar.engine.errors import GraphError, UsageError
+from lodestar.engine.errors import UsageError
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state, read_loads
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.writing import relations as relation_counts
@@ -75,25 +75,6 @@ def test_relationships_between_other_nodes_are_no_triples(
     assert {r.name: r.count for r in gateway.fetch(read_catalogue()).relations}[CAPITAL] == 3
 
 
-@pytest.mark.usefixtures("new_database")
-def test_a_name_of_a_constraint_on_something_else_is_said(gateway: Gateway, driver: neo4j.Driver) -> None:
-    driver.execute_query("CREATE CONSTRAINT entity_id FOR (p:Person) REQUIRE p.name IS UNIQUE")
-    with pytest.raises(
-        GraphError,
-        match=r"the database has an index entity_id on Person\(name\), expected it on Entity\(id\): drop it",
-    ):
-        load(TripleSource(COUNTRIES), gateway)
-    assert gateway.fetch(read_graph_state()).num_entities == 0
-
-
-@pytest.mark.usefixtures("new_database")
-def test_a_constraint_of_another_name_serves(gateway: Gateway, driver: neo4j.Driver) -> None:
-    driver.execute_query("CREATE CONSTRAINT mine FOR (e:Entity) REQUIRE e.id IS UNIQUE")
-    load(TripleSource(COUNTRIES), gateway)
-    gateway.fetch(read_graph_state()).check()
-    assert verify(gateway).faults == ()
-
-
 def test_what_others_add_to_the_graph_outlives_the_loads(gateway: Gateway, driver: neo4j.Driver) -> None:
     load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
     load(TripleSource([("m.peru", CAPITAL, "m.cusco"), ("a", "r", "b")]), gateway, mode="append")
@@ -118,13 +99,3 @@ def found(driver: neo4j.Driver) -> set[tuple[str | None, str]]:
     """Return what others put into the graph."""
     text = "MATCH (h)-[r]->() WHERE type(r) IN ['visited', 'likes', 'mine'] RETURN h.id, type(r)"
     return {(id_, type_) for id_, type_ in driver.execute_query(text).records}
-
-
-def test_what_a_load_added_is_found_by_its_label_and_loses_it(gateway: Gateway, driver: neo4j.Driver) -> None:
-    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
-    load(TripleSource([("m.peru", CAPITAL, "m.cusco")], {"m.cusco": "Cusco"}), gateway, mode="append")
-    text = "MATCH (n:Load2) RETURN n.id ORDER BY n.id"
-    assert [id_ for (id_,) in driver.execute_query(text).records] == ["m.cusco", "m.peru"]
-    unload(gateway, "2")
-    assert driver.execute_query(text).records == []
-    assert verify(gateway).faults == ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -15,12 +14,9 @@ from lodestar.engine.errors import (
     DatabaseError,
     GraphError,
     InputError,
-    LoadInProgressError,
-    StorageError,
     UsageError,
 )
 from lodestar.engine.neo4j.catalogue import (
-    Catalogue,
     count_signature_mismatches,
     read_catalogue,
     read_graph_state,
@@ -29,8 +25,7 @@ from lodestar.engine.neo4j.catalogue import (
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import Request
 from lodestar.loaders.formats.delimited import TsvSource
-from lodestar.loaders.loads.loading import LoadOptions, Mode, load_lock
-from lodestar.loaders.loads.loading import load as load_source
+from lodestar.loaders.loads.loading import Mode
 from lodestar.loaders.loads.unloading import unload
 from lodestar.loaders.loads.verifying import verify
 
@@ -162,38 +157,6 @@ def test_the_same_load_again_does_nothing(gateway: Gateway, driver: neo4j.Driver
     assert snapshot(driver) == before
 
 
-def test_a_larger_load_keeps_the_catalogue_numbers(gateway: Gateway) -> None:
-    load(TripleSource(COUNTRIES), gateway)
-    first = gateway.fetch(read_catalogue())
-    load(TripleSource([("m.peru", "aaa.first.in_order", "m.inca"), *COUNTRIES]), gateway, mode="append")
-    second = gateway.fetch(read_catalogue())
-    assert {r.name: r.number for r in first.relations}.items() <= {r.name: r.number for r in second.relations}.items()
-    assert sorted(r.number for r in second.relations) == list(range(1, len(second.relations) + 1))
-    assert first.fingerprint != second.fingerprint
-    assert second.fingerprint == Catalogue(tuple(reversed(second.relations))).fingerprint
-
-
-def test_names_of_several_loads_add_up(gateway: Gateway, driver: neo4j.Driver) -> None:
-    triples = [("a", "r", "b")]
-    load(TripleSource(triples, {"a": "El_Paso"}), gateway)
-    load(TripleSource(triples, {"a": "Paso"}), gateway, mode="append")
-    load(TripleSource([("a", "s", "b")]), gateway, mode="append")
-    (record,) = driver.execute_query("MATCH (e:Entity {id: 'a'}) RETURN e.name, e.aliases, e.search_names").records
-    assert tuple(record) == ("El_Paso", ["Paso"], ["El Paso", "Paso"])
-
-
-def test_names_are_found_without_accents_and_case(gateway: Gateway, driver: neo4j.Driver) -> None:
-    load(TripleSource([("z", "r", "p")], {"z": "Zürich", "p": "El_Paso"}), gateway)
-
-    def found(query: str) -> list[str]:
-        text = "CALL db.index.fulltext.queryNodes('entity_names', $query) YIELD node RETURN node.id"
-        return [id_ for (id_,) in driver.execute_query(text, query=query).records]
-
-    assert found("zurich") == found("ZÜRICH") == ["z"]
-    assert found("paso") == ["p"]
-    assert found("r") == []
-
-
 @pytest.mark.usefixtures("new_database")
 @pytest.mark.parametrize(
     ("mode", "batch_size", "apart"),
@@ -275,11 +238,6 @@ def test_what_the_graph_holds_is_never_guessed_at(gateway: Gateway) -> None:
         unload(gateway, "7")
 
 
-def test_two_loads_at_once_do_not_mix(gateway: Gateway) -> None:
-    with load_lock(gateway), pytest.raises(LoadInProgressError):
-        load(TripleSource(COUNTRIES), gateway)
-
-
 def test_a_load_whose_lock_was_lost_is_not_finished(gateway: Gateway, driver: neo4j.Driver) -> None:
     def lose(phase: str, done: int, total: int) -> None:
         if phase == "signatures" and not done:
@@ -311,23 +269,6 @@ def test_verify_names_what_is_wrong(gateway: Gateway, driver: neo4j.Driver) -> N
     assert "load 1 (test triples) has 12 triples in the graph, its manifest says 13" in verify(gateway).faults
 
 
-def test_an_interrupted_load_is_seen(gateway: Gateway) -> None:
-    with pytest.raises(GraphError, match="the graph is empty: load one with"):
-        gateway.fetch(read_graph_state()).check()
-    with FragileGateway(gateway.connection) as fragile:
-        fragile.calls = 12
-        with pytest.raises(InterruptedLoadError):
-            load(TripleSource(COUNTRIES), fragile)
-    state = gateway.fetch(read_graph_state())
-    assert state.unfinished_loads == ("test triples",)
-    with pytest.raises(GraphError, match="test triples did not finish"):
-        state.check()
-    load(TripleSource(COUNTRIES), gateway)
-    state = gateway.fetch(read_graph_state())
-    state.check()
-    assert (state.num_entities, state.num_triples, state.num_relations) == (11, len(COUNTRIES), 6)
-
-
 def test_a_fault_changes_nothing(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
     load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
     before = snapshot(driver)
@@ -341,29 +282,3 @@ def test_a_fault_changes_nothing(gateway: Gateway, driver: neo4j.Driver, tmp_pat
     with pytest.raises(InputError, match=r"names\.tsv:1: "):
         load(TsvSource(str(path), str(names)), gateway, mode="append")
     assert snapshot(driver) == before
-
-
-def test_what_is_not_an_entity_is_left_alone(gateway: Gateway, driver: neo4j.Driver) -> None:
-    driver.execute_query("CREATE (:Person {id: 'm.peru'})-[:KNOWS]->(:Person)")
-    load(TripleSource(COUNTRIES), gateway)
-    (record,) = driver.execute_query("MATCH (p:Person {id: 'm.peru'})-[:KNOWS]->() RETURN labels(p), keys(p)").records
-    assert tuple(record) == (["Person"], ["id"])
-    assert "KNOWS" not in {r.name for r in gateway.fetch(read_catalogue()).relations}
-
-
-def test_many_relations(gateway: Gateway, driver: neo4j.Driver) -> None:
-    random_source = random.Random(0)
-    triples = {
-        (f"e{random_source.randrange(300)}", f"r{random_source.randrange(500)}", f"e{random_source.randrange(300)}")
-        for _ in range(3_000)
-    }
-    load(TripleSource(sorted(triples)), gateway)
-    assert triples_of(driver) == sorted(triples)
-    assert gateway.fetch(count_signature_mismatches()) == 0
-
-
-def test_a_home_that_cannot_be_written_is_said_before_anything_is(gateway: Gateway, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match=r"staging: cannot be written: Not a directory: name another folder"):
-        load_source(TripleSource(COUNTRIES), gateway, LoadOptions(staging=tmp_path / "file" / "staging"))
-    assert not gateway.fetch(read_loads())

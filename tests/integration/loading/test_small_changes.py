@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import date
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import neo4j
 import pytest
-from lodestar import Engine, Entity, LiteralValue
+from lodestar import Engine, LiteralValue
 from lodestar.engine.errors import (
     DatabaseError,
     EntityNotFoundError,
@@ -23,17 +20,12 @@ from lodestar.engine.errors import (
     LoadInProgressError,
     UsageError,
 )
-from lodestar.engine.neo4j.catalogue import Catalogue, read_catalogue, read_graph_revision, read_loads
+from lodestar.engine.neo4j.catalogue import read_loads
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.load_lock import OpenTransaction
-from lodestar.engine.neo4j.templates import Request
-from lodestar.engine.relations.words import find_end_kinds
 from lodestar.engine.settings import Settings
-from lodestar.engine.writing import changing, lookup
-from lodestar.engine.writing.names import Name
-from lodestar.loaders.formats.ntriples import NtriplesSource
-from lodestar.loaders.loads.adding_lines import add_lines
+from lodestar.engine.writing import changing
 from lodestar.loaders.loads.loading import load_lock
 from lodestar.loaders.loads.unloading import unload
 from lodestar.loaders.loads.verifying import verify
@@ -103,49 +95,6 @@ def test_the_graph_is_the_same_as_after_a_load_that_appends(
     assert (of_changes.num_triples, of_changes.checksum) == (appended.num_triples, appended.checksum)
 
 
-LINES = """\
-<m.ana> <mayor.of> <m.lima> .
-<m.ana> <http://www.w3.org/2004/02/skos/core#altLabel> "Anita"@en .
-<m.ana> <http://www.w3.org/2000/01/rdf-schema#label> "Ana Rosas"@es .
-<m.ana> <http://www.w3.org/2000/01/rdf-schema#label> "Ana Roses"@en .
-<m.ana> <http://www.w3.org/2000/01/rdf-schema#label> "Ана"@ru .
-<m.ana> <motto> "Adelante"@es .
-"""
-
-
-def test_lines_keep_the_languages_of_names_as_a_load_does(
-    engine: Engine, driver: neo4j.Driver, gateway: Gateway, tmp_path: Path
-) -> None:
-    (tmp_path / "few.nt").write_text(LINES, encoding="utf-8")
-    source = NtriplesSource(str(tmp_path / "few.nt"), languages=["en", "es"])
-    assert add_lines(source, gateway).num_names == 3
-    (names,) = driver.execute_query("MATCH (e {id: 'm.ana'}) RETURN e.name, e.aliases, e.name_tags").records
-    assert tuple(names) == ("Ana Roses", ["Ana Rosas", "Anita"], "en#2 es/name#2 en#2")
-    added = contents(driver)
-    unload(gateway, "changes")
-    load(source, gateway, mode="append")
-    assert contents(driver) == added
-
-
-def test_a_name_has_a_language_from_python(engine: Engine, driver: neo4j.Driver) -> None:
-    engine.add([MAYOR], names={"m.ana": ["Ana", Name("Ана", "ru", is_alias=True)]})
-    (names,) = driver.execute_query("MATCH (e {id: 'm.ana'}) RETURN e.name, e.aliases, e.name_tags").records
-    assert tuple(names) == ("Ana", ["Ана"], "#2 ru#2")
-    with pytest.raises(InputError, match="expected a language as en or pt-br for the name 'Ana', found 'in Peru'"):
-        engine.add([MAYOR], names={"m.ana": Name("Ana", "in Peru")})
-
-
-def test_what_is_added_and_removed_leaves_no_trace(engine: Engine, driver: neo4j.Driver) -> None:
-    before = contents(driver)
-    engine.add([MAYOR, BORN], names=NAMES)
-    report = engine.remove([("Ana", "born", "1961-05-05"), ("Lima", "mayor", "Ana")])
-    assert (report.num_removed, report.removed_entities) == (2, ("m.ana",))
-    assert set(report.removed_relations) == {"born", "mayor"}
-    assert "Load2" in str(contents(driver)[0])  # lima keeps the mark of the load of changes
-    unload(engine.gateway(), "changes")
-    assert contents(driver) == before
-
-
 def test_a_triple_of_a_load_is_removed_from_it(engine: Engine, gateway: Gateway) -> None:
     engine.add([COUNTRIES[0]])
     engine.remove([COUNTRIES[0]])
@@ -168,37 +117,6 @@ def test_the_next_question_of_every_engine_sees_it(engine: Engine, other: Engine
     engine.add([("Lima", "mayor", "Berta")])
     engine.remove([("Lima", "mayor", "Ana")])
     assert other.ask(question).text == engine.ask(question).text == "Berta"
-
-
-def test_every_change_has_an_edition_of_its_own(engine: Engine, gateway: Gateway) -> None:
-    editions = [gateway.fetch(read_graph_revision())]
-    for change in (engine.add, engine.remove, engine.add):
-        change([("m.chile", "location.country.capital", "m.lima")])
-        editions.append(gateway.fetch(read_graph_revision()))
-    assert len(set(editions)) == len(editions)
-    engine.add([("m.chile", "location.country.capital", "m.lima")])
-    assert gateway.fetch(read_graph_revision()) == editions[-1]  # it was there
-
-
-def test_names_and_labels_mean_what_has_them(engine: Engine, driver: neo4j.Driver) -> None:
-    engine.add([("Chile", "capital", Entity("m.valparaiso", "Valparaíso"))], names={"Chile": "Republic of Chile"})
-    found = driver.execute_query(
-        "MATCH (h {id: 'm.chile'})-[r:`location.country.capital`]->(t) WHERE r.loads = [2] "
-        "RETURN t.id, t.name, h.name, h.aliases"
-    ).records
-    assert [tuple(record) for record in found] == [("m.valparaiso", "Valparaíso", "Chile", ["Republic of Chile"])]
-    assert faults(engine) == ()
-
-
-def test_an_iri_and_an_id_of_freebase_are_no_names(engine: Engine, driver: neo4j.Driver) -> None:
-    engine.add([("http://a/b", "r", "m.0abc"), ("Callao", "r", "_:x")])
-    found = driver.execute_query("MATCH (e)-[:r]-() RETURN e.id, e.name ORDER BY e.id").records
-    assert [tuple(record) for record in found] == [
-        ("Callao", "Callao"),
-        ("_:x", None),
-        ("http://a/b", None),
-        ("m.0abc", None),
-    ]
 
 
 def test_a_graph_can_begin_with_a_change(new_database: None, settings: Settings, driver: neo4j.Driver) -> None:
@@ -266,41 +184,6 @@ def test_what_is_not_there_is_not_removed(
     assert faults(engine) == ()
 
 
-def test_one_of_two_of_a_name_is_told_by_its_triple(engine: Engine) -> None:
-    engine.add([("t.1", "r", "t.3"), ("t.2", "s", "t.3")], names={"t.1": "Twin", "t.2": "Twin"})
-    with pytest.raises(UsageError, match="several entities are called 'Twin'"):
-        engine.add([("Twin", "r", "t.3")])
-    assert engine.remove([("Twin", "r", "t.3")]).num_removed == 1
-    engine.add([("t.1", "r", "t.3"), ("t.2", "r", "t.3")], names={"t.1": "Twin"})
-    with pytest.raises(UsageError, match="triple 1: several triples fit"):
-        engine.remove([("Twin", "r", "t.3")])
-
-
-@pytest.mark.parametrize("name", ["", " ", "x" * 8_001, "a\0b"])
-def test_a_name_that_cannot_be_one_is_refused(engine: Engine, name: str) -> None:
-    with pytest.raises(InputError, match="expected a name of at most 8,000 bytes"):
-        engine.add([MAYOR], names={"m.ana": name})
-
-
-def test_a_name_for_nobody_is_refused(engine: Engine) -> None:
-    with pytest.raises(EntityNotFoundError, match=r"no entity 'm\.zoe' to name"):
-        engine.add([MAYOR], names={"m.zoe": "Zoe"})
-
-
-def test_many_triples_go_in_several_requests_and_one_transaction(
-    engine: Engine, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lookup.send_batches, "__defaults__", (3,))
-    triples = [(f"e{i % 7}", f"r{i % 2}", f"e{i}") for i in range(20)]
-    assert engine.add(triples).num_added == 20
-    assert faults(engine) == ()
-    before = contents(driver)
-    monkeypatch.setattr(OpenTransaction, "commit", lambda _: pytest.fail("the process ends here"))
-    with pytest.raises(pytest.fail.Exception):
-        engine.remove(triples)
-    assert contents(driver) == before
-
-
 def test_a_fault_of_the_database_in_the_middle_changes_nothing(
     engine: Engine, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -324,49 +207,6 @@ def test_a_deadlock_is_tried_again(engine: Engine, monkeypatch: pytest.MonkeyPat
     assert engine.add([MAYOR]).num_added == 1
     assert len(tries) == 2
     assert faults(engine) == ()
-
-
-def test_the_same_with_asyncio(graph: None, settings: Settings) -> None:
-    async def change() -> str:
-        async with Engine(settings) as engine:
-            await asyncio.gather(*(engine.aadd([("Lima", "mayor", name)]) for name in ("Ana", "Berta", "Cleo")))
-            await engine.aremove([("Lima", "mayor", "Ana"), ("Lima", "mayor", "Cleo")])
-            assert faults(engine) == ()
-            return (await engine.aask("Who is the mayor of Lima?")).text
-
-    assert asyncio.run(change()) == "Berta"
-
-
-def test_writers_at_the_same_time_lose_nothing(engine: Engine, other: Engine, gateway: Gateway) -> None:
-    def write(number: int) -> None:
-        writer = engine if number % 2 else other
-        writer.add([("Lima", f"mayor {number % 3}", f"Ana {number}"), ("Lima", "mayor", "Ana")])
-        if number % 4 == 0:
-            writer.remove([("Lima", f"mayor {number % 3}", f"Ana {number}")])
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(write, range(12)))
-    assert faults(engine) == ()
-    counts = {relation.name: relation.count for relation in gateway.fetch(read_catalogue()).relations}
-    assert sum(counts[f"mayor {number}"] for number in range(3)) == 9
-    assert counts["mayor"] == 1
-
-
-def test_a_relation_that_another_writer_adds_while_kinds_are_found_is_left_to_it(
-    engine: Engine, gateway: Gateway
-) -> None:
-    engine.add([("Lima", "mayor", "Ana")])
-    before = gateway.fetch(read_catalogue())
-    engine.add([("Lima", "twinned with", "Cusco")])
-
-    class ReadBefore:
-        def fetch(self, request: Request[Any]) -> Any:
-            found = gateway.fetch(request)
-            return before if isinstance(found, Catalogue) else found
-
-    kinds = find_end_kinds(cast(Gateway, ReadBefore()))
-    assert kinds.keys() == {relation.name for relation in before.relations}
-    assert "twinned with" not in kinds
 
 
 WRITER = """

@@ -120,17 +120,3 @@ def test_what_a_source_says_gives_way_to_the_user_and_comes_once(
     relation = load(rdf_with_base(tmp_path), gateway, tmp_path, mode="append", force=True)
     assert [phrase.text for phrase in relation.phrases] == ["capital", "Hauptstadt", "seat of government"]
     assert relation.description == "the city from which it is governed"
-
-
-def test_more_words_than_are_kept_and_words_with_markup_do_not_stop_a_load(
-    empty_graph: None, gateway: Gateway, tmp_path: Path
-) -> None:
-    also = (("http://x/P36", f"{SKOS}altLabel", f'"way {number}"@en') for number in range(300))
-    text = lines(
-        ("http://x/a", "http://x/P36", "<http://x/b>"),
-        ("http://x/P36", f"{RDFS}label", '"<b>capital</b>"@en'),
-        *also,
-    )
-    relation = load(source_class("ntriples")(write_file(tmp_path, "kg.nt", text)), gateway, tmp_path)
-    assert len(relation.phrases) == 100
-    assert "<b>capital</b>" not in {phrase.text for phrase in relation.phrases}
