@@ -11,9 +11,8 @@ import json
 import random
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +49,6 @@ from ..supervision.mining import MiningOptions, mine_to_file
 from ..supervision.pools import PoolBounds, mine_pool
 from ..supervision.refine import pool_of
 from ..supervision.subgraphs import write_question_graphs
-from ..values import Entity
 from ..whole_file import lock_file, translate_storage_errors
 
 Say = Callable[[str], None]
@@ -60,63 +58,81 @@ DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class GraphFileSpec:
-    """A file to make: name and suffix, with the graph's fingerprint between them. busy: message while another process
-    makes it. done, do: the verb, such as mined and mine.
+class TrainingRequest:
+    """A request for training.
+
+    train_files, dev_files: question sets, or mined files. folder: of the checkpoint. read_questions: reads a question
+    set. limit: most questions of each set. fresh: start again. options: of the data source, by the names of its
+    command-line options. say: receives messages.
     """
 
-    name: str
-    suffix: str
-    busy: str
-    done: str
-    do: str
+    train_files: Sequence[str]
+    dev_files: Sequence[str]
+    folder: Path
+    settings: Settings
+    read_questions: Callable[[str], QuestionSet]
+    seed: int = 0
+    limit: int | None = None
+    fresh: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    say: Say = lambda _: None
+
+    @property
+    def device(self) -> str:
+        """The PyTorch device of the settings. Raises `UsageError` if it does not exist."""
+        try:
+            return Placement(self.settings.device, self.settings.precision).torch_device
+        except PlacementError as error:
+            raise UsageError(f"device: {error}") from error
+
+    def questions(self, file: str) -> QuestionSet:
+        """Return a question set, or a random sample of it if there is a limit."""
+        questions = self.read_questions(file)
+        sample = questions.sample(self.limit, self.seed)
+        if len(sample) == len(questions.questions):
+            return questions
+        digest = hashlib.sha256(f"{questions.sha256}/{self.limit}/{self.seed}".encode())
+        return replace(questions, questions=sample, sha256=digest.hexdigest())
 
 
 def make_once_per_graph(
-    folder: Path,
-    made: GraphFileSpec,
-    settings: Settings,
-    make: Callable[[Engine, Path], None],
-    *,
-    fresh: bool,
-    say: Say,
+    request: TrainingRequest, of: str, name: str, doing: str, make: Callable[[Engine, Path, Progress], object]
 ) -> Path:
-    """Return the file, made now or by an earlier run of this training; one process makes it for all.
+    """Return a file in the training's folder, made now or by an earlier run of it; one process makes it for all.
 
-    say: receives messages. If the graph cannot be reached, an existing file is used. Raises `UsageError` if the folder
-    has a file from another graph, or from this one before a change, unless `fresh`; `StorageError` if the folder cannot
-    be written.
+    of: the name of the question set. name: of the file, with * for the graph's fingerprint. doing: for the progress. If
+    the graph cannot be reached, an existing file is used. Raises `UsageError` if the folder has a file from another
+    graph, or from this one before a change, unless the training starts again; `StorageError` if the folder cannot be
+    written.
     """
+    folder = request.folder
+    start, _, suffix = name.rpartition("*")
     with translate_storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with lock_file(folder / f".{made.name}.lock", made.busy):
-            kept = sorted(folder.glob(f"{glob.escape(made.name)}-{'[0-9a-f]' * DIGITS}{made.suffix}"))
+        with lock_file(folder / f".{start}lock", f"another process is {doing} {of}"):
+            kept = sorted(folder.glob(f"{glob.escape(start)}{'[0-9a-f]' * DIGITS}{suffix}"))
             try:
-                with Engine(settings) as engine:
+                with Engine(request.settings) as engine:
                     fingerprint = engine.gateway().fetch(read_catalogue()).fingerprint
-                    wanted = folder / f"{made.name}-{fingerprint[:DIGITS]}{made.suffix}"
-                    _delete_outdated([path for path in kept if path != wanted], made, fresh=fresh)
+                    wanted = folder / f"{start}{fingerprint[:DIGITS]}{suffix}"
+                    for path in [path for path in kept if path != wanted]:
+                        if not request.fresh:
+                            raise UsageError(
+                                f"{path} was made from another graph, or from this one before a change: name another "
+                                "--out, or give --fresh to make it and train again"
+                            )
+                        path.unlink(missing_ok=True)
                     if not wanted.exists():
-                        make(engine, wanted)
+                        with progress_bar(of, doing) as (progress, _):
+                            make(engine, wanted, progress)
             except DatabaseUnavailableError as error:
                 if not kept:
                     raise
                 wanted = kept[-1]
-                say(
-                    f"{wanted.name} was {made.done} earlier; it is unknown whether the graph has changed since: {error}"
+                request.say(
+                    f"{wanted.name} was made earlier; it is unknown whether the graph has changed since: {error}"
                 )
     return wanted
-
-
-def _delete_outdated(others: Sequence[Path], made: GraphFileSpec, *, fresh: bool) -> None:
-    """Delete files made from another graph, if `fresh`."""
-    if others and not fresh:
-        raise UsageError(
-            f"{others[0]} was {made.done} from another graph, or from this one before a change: name another "
-            f"--out, or give --fresh to {made.do} and train again"
-        )
-    for path in others:
-        path.unlink(missing_ok=True)
 
 
 MAX_PATHS = 2
@@ -178,29 +194,15 @@ def read_mined(path: str) -> MinedFile:
         raise InputError(str(error)) from error
 
 
-def mine_set(
-    questions: QuestionSet,
-    folder: Path,
-    options: MiningOptions,
-    settings: Settings,
-    *,
-    fresh: bool,
-    mining: Callable[[], AbstractContextManager[tuple[Progress, Say]]],
-    say: Say,
-) -> MinedFile:
-    """Return the mined paths of a question set, mined now or by an earlier run; one process mines for all.
-
-    mining: shows the progress. say: receives messages. Errors: `make_once_per_graph`.
-    """
+def mine_set(request: TrainingRequest, questions: QuestionSet, options: MiningOptions) -> MinedFile:
+    """Return the mined paths of a question set, mined now or by an earlier run. Errors: `make_once_per_graph`."""
     returning = "-returning" if options.return_to_topic else ""
     name = f"mined-{questions.name}-{questions.sha256[:8]}{returning}-{options.max_hop}-{options.seed}"
 
-    def mine(engine: Engine, wanted: Path) -> None:
-        with mining() as (progress, _):
-            mine_to_file(questions, engine, wanted, options, progress=progress)
+    def mine(engine: Engine, wanted: Path, progress: Progress) -> None:
+        mine_to_file(questions, engine, wanted, options, progress=progress)
 
-    made = GraphFileSpec(name, ".jsonl.gz", f"another process mines {questions.name}", "mined", "mine")
-    return read_mined(str(make_once_per_graph(folder, made, settings, mine, fresh=fresh, say=say)))
+    return read_mined(str(make_once_per_graph(request, questions.name, f"{name}-*.jsonl.gz", "mining", mine)))
 
 
 def sample_mined(mined: MinedFile, limit: int | None, seed: int) -> MinedFile:
@@ -241,42 +243,38 @@ def open_path_scorer(
         yield scorer, graph.words.keys(), calibration.from_log_odds(log_odds)
 
 
-def pool_set(
-    questions: QuestionSet,
-    folder: Path,
-    settings: Settings,
-    *,
-    fresh: bool,
-    mining: Callable[[], AbstractContextManager[tuple[Progress, Say]]],
-    say: Say,
-) -> PoolFile:
-    """Return the candidate pools of a question set, mined now or by an earlier run.
+def pool_set(request: TrainingRequest, questions: QuestionSet) -> PoolFile:
+    """Return the candidate pools of a question set, mined now or by an earlier run. Errors: `make_once_per_graph`."""
 
-    See `make_once_per_graph`.
-    """
-
-    def mine(engine: Engine, wanted: Path) -> None:
-        with mining() as (progress, _):
-            mine_pool(questions, engine, wanted, PoolBounds(), progress=progress)
+    def mine(engine: Engine, wanted: Path, progress: Progress) -> None:
+        mine_pool(questions, engine, wanted, PoolBounds(), progress=progress)
 
     name = f"pool-{questions.name}-{questions.sha256[:8]}"
-    made = GraphFileSpec(name, ".jsonl.gz", f"another process mines {questions.name}", "mined", "mine")
-    return pool_of(make_once_per_graph(folder, made, settings, mine, fresh=fresh, say=say))
+    return pool_of(make_once_per_graph(request, questions.name, f"{name}-*.jsonl.gz", "mining", mine))
+
+
+def read_refined_pools(supervision: Sequence[str], sets: Collection[str]) -> dict[str, PoolFile]:
+    """Return the pools of the files of `lodestar refine` among `supervision`, by the hash of their question set.
+
+    sets: the hashes of the question sets of this training. Raises `UsageError` for a pool of none of them, `InputError`
+    for an invalid file.
+    """
+    pools = {pool.header.questions_sha256: pool for pool in (pool_of(Path(n)) for n in supervision if n != WEAK)}
+    if others := set(pools) - set(sets):
+        names = ", ".join(sorted(pools[sha].header.questions for sha in others))
+        raise UsageError(
+            f"--supervision: expected candidate pools of the question sets of this training, found one of {names}: "
+            "mine it from a set of --dataset or --dev"
+        )
+    return pools
 
 
 def match_refined_pools(pools: Sequence[PoolFile], supervision: Sequence[str]) -> list[PoolFile]:
     """Return the pools, each replaced by its version from `lodestar refine` if one of these files is of its questions.
 
-    Raises `UsageError` for a file of none of the sets.
+    See `read_refined_pools`.
     """
-    refined = {pool.header.questions_sha256: pool for pool in (pool_of(Path(n)) for n in supervision if n != WEAK)}
-    others = set(refined) - {pool.header.questions_sha256 for pool in pools}
-    if others:
-        names = ", ".join(sorted(refined[sha].header.questions for sha in others))
-        raise UsageError(
-            f"--supervision: expected candidate pools of the question sets of this training, found one of {names}: "
-            "mine it from a set of --dataset or --dev"
-        )
+    refined = read_refined_pools(supervision, [pool.header.questions_sha256 for pool in pools])
     return [refined.get(pool.header.questions_sha256, pool) for pool in pools]
 
 
@@ -291,36 +289,26 @@ WEAK = "weak"
 
 
 def graph_set(
+    request: TrainingRequest,
     questions: QuestionSet,
-    folder: Path,
     subgraph: SubgraphOptions,
     vectors: TextVectors,
-    settings: Settings,
     *,
-    fresh: bool,
-    reading: Callable[[], AbstractContextManager[tuple[Progress, Say]]],
-    say: Say,
     open_domain: bool = False,
 ) -> QuestionGraphs:
     """Return the subgraphs of a question set, read from the graph now or by an earlier run.
 
-    open_domain: also of questions whose answers are not in the graph. See `make_once_per_graph`.
+    open_domain: also of questions whose answers are not in the graph. Errors: `make_once_per_graph`.
     """
     mode = ["open domain"] if open_domain else []
     how = json.dumps([VERSION, vectors.encoder.name, subgraph.as_json(), *mode], sort_keys=True)
     name = f"subgraphs-{questions.name}-{questions.sha256[:8]}-{hashlib.sha256(how.encode()).hexdigest()[:8]}"
 
-    def make(engine: Engine, wanted: Path) -> None:
-        with reading() as (progress, _):
-            write_question_graphs(
-                questions, engine, vectors, wanted, subgraph, open_domain=open_domain, progress=progress
-            )
+    def read(engine: Engine, wanted: Path, progress: Progress) -> None:
+        write_question_graphs(questions, engine, vectors, wanted, subgraph, open_domain=open_domain, progress=progress)
 
-    made = GraphFileSpec(
-        name, ".safetensors", f"another process reads the subgraphs of {questions.name}", "read", "read"
-    )
     try:
-        return read_graphs(make_once_per_graph(folder, made, settings, make, fresh=fresh, say=say))
+        return read_graphs(make_once_per_graph(request, questions.name, f"{name}-*.safetensors", "reading", read))
     except GraphFileError as error:
         raise InputError(str(error)) from error
     except EncoderUnavailableError as error:
@@ -329,19 +317,11 @@ def graph_set(
 
 def supervise_subgraphs(sets: Sequence[QuestionGraphs], supervision: Sequence[str], say: Say) -> list[QuestionGraphs]:
     """Return the subgraphs with the requested supervision: `weak`, or candidate pools by file, each for its question
-    set. A set without a pool has weak supervision.
+    set; see `read_refined_pools`. A set without a pool has weak supervision.
 
-    say: receives how many questions of a set keep their shortest paths. Raises `UsageError` for a pool of none of the
-    sets, `InputError` for an invalid file.
+    say: receives how many questions of a set keep their shortest paths.
     """
-    pools = {pool.header.questions_sha256: pool for pool in (pool_of(Path(n)) for n in supervision if n != WEAK)}
-    others = set(pools) - {graphs.texts.questions_sha256 for graphs in sets}
-    if others:
-        names = ", ".join(sorted(pools[sha].header.questions for sha in others))
-        raise UsageError(
-            f"--supervision: expected candidate pools of the question sets of this training, found one of {names}: "
-            "mine it from a set of --dataset or --dev"
-        )
+    pools = read_refined_pools(supervision, [graphs.texts.questions_sha256 for graphs in sets])
     found = []
     for graphs in sets:
         pool = pools.get(graphs.texts.questions_sha256)
@@ -358,20 +338,6 @@ def supervise_subgraphs(sets: Sequence[QuestionGraphs], supervision: Sequence[st
 
 
 BATCH = 16
-
-
-def collect_reader_training_set(
-    questions: QuestionSet,
-    engine: Engine,
-    vectors: TextVectors,
-    *,
-    reads: int = READS,
-    progress: Progress = ignore_progress,
-) -> ReaderTrainingSet:
-    """Ask the engine's recipe for evidence of every question with answers, topics as the set gives them, and return the
-    candidates among the first `reads` items; raise `UsageError` where no question has a right answer in the graph."""
-    asked, found = retrieve_for_reader(questions, engine, reads=reads, progress=progress)
-    return build_reader_training_set(questions, asked, found, engine, vectors)
 
 
 def retrieve_for_reader(
@@ -404,7 +370,10 @@ def build_reader_training_set(
     words = words_of_relations(catalogue.relations)
     candidates = find_candidates(found)
     columns = make_reader_columns(candidates, found, words, vectors)
-    right = [_Right.of(each) for each in asked]
+    ids = [{each.id for each in question.answers if each.id} for question in asked]
+    names = [
+        {fold_spelling(name) for each in question.answers if not each.id for name in each.names} for question in asked
+    ]
     return ReaderTrainingSet(
         questions.name,
         questions.sha256,
@@ -415,7 +384,7 @@ def build_reader_training_set(
         candidates.starts,
         np.array(
             [
-                right[question].has(entity)
+                entity.id in ids[question] or fold_spelling(entity.label) in names[question]
                 for question, entity in zip(candidates.question.tolist(), candidates.entities, strict=True)
             ],
             dtype=np.bool_,
@@ -423,67 +392,6 @@ def build_reader_training_set(
         np.array([len(each.answers) for each in asked], dtype=np.int64),
         tuple(columns),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Right:
-    """The right answers of a question: ids, and names of those that have no id, as literals."""
-
-    ids: frozenset[str]
-    names: frozenset[str]
-
-    @classmethod
-    def of(cls, question: GoldQuestion) -> _Right:
-        ids = frozenset(each.id for each in question.answers if each.id)
-        return cls(
-            ids, frozenset(fold_spelling(name) for each in question.answers if not each.id for name in each.names)
-        )
-
-    def has(self, entity: Entity) -> bool:
-        """Return whether an entity is a right answer."""
-        return entity.id in self.ids or fold_spelling(entity.label) in self.names
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingRequest:
-    """A request for training.
-
-    train_files, dev_files: question sets, or mined files. folder: of the checkpoint. read_questions: reads a question
-    set. limit: most questions of each set. fresh: start again. options: of the data source, by the names of its
-    command-line options. say: receives messages.
-    """
-
-    train_files: Sequence[str]
-    dev_files: Sequence[str]
-    folder: Path
-    settings: Settings
-    read_questions: Callable[[str], QuestionSet]
-    seed: int = 0
-    limit: int | None = None
-    fresh: bool = False
-    options: Mapping[str, Any] = field(default_factory=dict)
-    say: Say = lambda _: None
-
-    @property
-    def device(self) -> str:
-        """The PyTorch device of the settings. Raises `UsageError` if it does not exist."""
-        try:
-            return Placement(self.settings.device, self.settings.precision).torch_device
-        except PlacementError as error:
-            raise UsageError(f"device: {error}") from error
-
-    def questions(self, file: str) -> QuestionSet:
-        """Return a question set, or a random sample of it if there is a limit."""
-        questions = self.read_questions(file)
-        sample = questions.sample(self.limit, self.seed)
-        if len(sample) == len(questions.questions):
-            return questions
-        digest = hashlib.sha256(f"{questions.sha256}/{self.limit}/{self.seed}".encode())
-        return replace(questions, questions=sample, sha256=digest.hexdigest())
-
-    def bar(self, name: str, doing: str) -> Callable[[], AbstractContextManager[tuple[Progress, Say]]]:
-        """Return a function that shows a progress bar."""
-        return partial(progress_bar, name, doing)
 
 
 def read_inputs(kind: AnyKind, config: Any, request: TrainingRequest) -> Inputs[Any]:
@@ -505,9 +413,6 @@ def read_inputs(kind: AnyKind, config: Any, request: TrainingRequest) -> Inputs[
 
 def _read_paths(_config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[MinedFile]:
     options = request.options
-    if not request.train_files or not request.dev_files:
-        missing = "--dataset" if not request.train_files else "--dev"
-        raise UsageError(f"{missing}: expected questions, found none: name a question set")
     mining = MiningOptions(
         max_hop=options.get("max_hop", 2), return_to_topic=bool(options.get("return_to_topic")), seed=request.seed
     )
@@ -515,16 +420,7 @@ def _read_paths(_config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> 
     def mined(file: str) -> MinedFile:
         if is_mined(Path(file)):
             return sample_mined(read_mined(file), request.limit, request.seed)
-        questions = request.questions(file)
-        return mine_set(
-            questions,
-            request.folder,
-            mining,
-            request.settings,
-            fresh=request.fresh,
-            mining=request.bar(questions.name, "mining"),
-            say=request.say,
-        )
+        return mine_set(request, request.questions(file), mining)
 
     train, dev = (list(map(mined, files)) for files in (request.train_files, request.dev_files))
     pairs = None
@@ -543,14 +439,10 @@ def _read_subgraphs(config: Any, request: TrainingRequest, inputs: Inputs[Any]) 
     sets = list(map(request.questions, (*request.train_files, *request.dev_files)))
     graphs = [
         graph_set(
+            request,
             questions,
-            request.folder,
             config.subgraph,
             inputs.vectors_of(config.encoder),
-            request.settings,
-            fresh=request.fresh,
-            reading=request.bar(questions.name, "reading"),
-            say=request.say,
             open_domain=config.open_domain,
         )
         for questions in sets
@@ -576,26 +468,12 @@ def labels_of_sets(sets: Sequence[QuestionSet]) -> list[QuestionLabels]:
 
 
 def _read_pools(_config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[Any]:
-    def pool(file: str) -> Any:
-        questions = request.questions(file)
-        return pool_set(
-            questions,
-            request.folder,
-            request.settings,
-            fresh=request.fresh,
-            mining=request.bar(questions.name, "mining"),
-            say=request.say,
-        )
-
-    pools = list(map(pool, (*request.train_files, *request.dev_files)))
+    sets = map(request.questions, (*request.train_files, *request.dev_files))
+    pools = [pool_set(request, questions) for questions in sets]
     pools = match_refined_pools(pools, request.options.get("supervision", (WEAK,)))
     train = len(request.train_files)
-    return replace(
-        inputs,
-        train=pools[:train],
-        dev=pools[train:],
-        beside=read_relation_tokens(request.settings),
-    )
+    tokens = read_relation_tokens(request.settings)
+    return replace(inputs, train=pools[:train], dev=pools[train:], beside=tokens)
 
 
 def _read_readings(config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[Any]:
@@ -609,7 +487,12 @@ def _read_readings(config: Any, request: TrainingRequest, inputs: Inputs[Any]) -
         for warning in list_known_questions(sets[0], engine):
             request.say(warning)
         train, dev = (
-            [collect_reader_training_set(each, engine, vectors, reads=config.reads, progress=progress) for each in some]
+            [
+                build_reader_training_set(
+                    each, *retrieve_for_reader(each, engine, reads=config.reads, progress=progress), engine, vectors
+                )
+                for each in some
+            ]
             for some in sets
         )
     return replace(inputs, train=train, dev=dev)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -14,10 +12,9 @@ from lodestar.engine.errors import DatabaseUnavailableError, StorageError, Usage
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.progress import Progress
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.mining import MiningOptions
-from lodestar.engine.training.sources import Say, mine_set
+from lodestar.engine.training.sources import TrainingRequest, mine_set
 from lodestar.models.star.mined import MinedFile
 
 from tests.conftest import clear_database
@@ -32,29 +29,18 @@ QUESTIONS = QuestionSet(
 
 
 class Asked:
-    """Mines the questions into a folder; what was mined and said is counted."""
+    """Mines the questions into a folder; what was said is kept."""
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self.folder = folder
         self.settings = settings
-        self.num_mined = 0
         self.said: list[str] = []
 
     def __call__(self, *, fresh: bool = False, settings: Settings | None = None, seed: int = 0) -> MinedFile:
-        return mine_set(
-            QUESTIONS,
-            self.folder,
-            MiningOptions(max_hop=1, seed=seed),
-            settings or self.settings,
-            fresh=fresh,
-            mining=self._mining,
-            say=self.said.append,
+        request = TrainingRequest(
+            [], [], self.folder, settings or self.settings, lambda _: QUESTIONS, fresh=fresh, say=self.said.append
         )
-
-    @contextmanager
-    def _mining(self) -> Iterator[tuple[Progress, Say]]:
-        self.num_mined += 1
-        yield (lambda _phase, _done, _total: None), self.said.append
+        return mine_set(request, QUESTIONS, MiningOptions(max_hop=1, seed=seed))
 
 
 @pytest.fixture
@@ -67,18 +53,18 @@ def test_what_was_mined_is_taken_up_and_of_another_graph_refused(
 ) -> None:
     first = ask()
     assert asdict(ask()) == asdict(first)
-    assert (ask.num_mined, ask.said) == (1, [])
+    assert ask.said == []
     assert ask(seed=1).mining.options["seed"] == 1
     (kept,) = ask.folder.glob("mined-*-1-0-*.jsonl.gz")
     clear_database(driver, connection.database)
     load(TripleSource([*COUNTRIES, ("m.peru", "capital", "m.santiago")], COUNTRY_NAMES), gateway)
     with pytest.raises(
-        UsageError, match=rf"{kept.name} was mined from another graph, or from this one before .*--fresh"
+        UsageError, match=rf"{kept.name} was made from another graph, or from this one before .*--fresh"
     ):
         ask()
     assert kept.exists()
     changed = ask(fresh=True)
-    assert (ask.num_mined, kept.exists()) == (3, False)
+    assert not kept.exists()
     assert changed.sha256 != first.sha256
     assert asdict(ask()) == asdict(changed)
 
@@ -90,7 +76,7 @@ def test_without_the_graph_what_was_mined_has_to_do(ask: Asked, settings: Settin
     first = ask()
     assert asdict(ask(settings=nowhere)) == asdict(first)
     (line,) = ask.said
-    assert "was mined earlier; it is unknown whether the graph has changed since: " in line
+    assert "was made earlier; it is unknown whether the graph has changed since: " in line
 
 
 @pytest.mark.parametrize("place", ["/dev/null/out", "/proc/out"])
