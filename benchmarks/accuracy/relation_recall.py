@@ -28,8 +28,8 @@ from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, RelationInfo, rea
 from lodestar.engine.progress import progress_bar
 from lodestar.engine.relations.by_llm import phrases_by_llm
 from lodestar.engine.settings import resolve
-from lodestar.engine.training.sources import mask_topics
 from lodestar.loaders.questions.question_sets import read_questions
+from lodestar.models.similarity import mask_topic
 from lodestar.models.text.encoders import SentenceEncoder
 
 SEED = 13
@@ -54,7 +54,9 @@ def read_asked(path: Path, known: frozenset[str]) -> list[tuple[str, frozenset[s
     for question in read_questions(str(path)).questions:
         named = {relation for gold in question.paths for relation in gold.relations}
         relations = frozenset(named or {relation for _, relation, _ in question.triples}) & known
-        text = mask_topics(question)
+        text = question.text
+        for name in question.topic_names:
+            text = mask_topic(text, name)
         if relations and text.strip():
             asked.append((" ".join(text.split()), relations))
     return asked

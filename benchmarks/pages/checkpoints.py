@@ -20,12 +20,11 @@ from lodestar.engine.neo4j.instance import ServerPair
 from lodestar.engine.settings import Settings, resolve
 from lodestar.engine.supervision.mining import MiningOptions, mine_to_file
 from lodestar.engine.training.running import train_in_folder, training_config
-from lodestar.engine.training.sources import collect_relation_examples, read_mined
+from lodestar.engine.training.sources import read_mined
 from lodestar.loaders.loads.loading import LoadOptions, load_embedded
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.placement import Placement
 from lodestar.models.star.config import KIND
-from lodestar.models.star.examples import RelationExampleSet
 from lodestar.models.star.mined import MinedFile
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
@@ -86,19 +85,6 @@ def mined(asked: AskedGraph, settings: Settings, work: Path) -> Sets:
     return found
 
 
-def pairs_beside(asked: AskedGraph, data: Path, sets: Sets) -> RelationExampleSet | None:
-    """Return question-relation pairs of the other Freebase question sets, for the graph that is Freebase's."""
-    if asked.name != "fb237":
-        return None
-    others = [read_questions(str(data / "freebase-questions" / f"{name}.jsonl.gz"))
-              for name in ("webqsp", "cwq", "grailqa-dev")]  # fmt: skip
-    apart = [(question.id, question.text) for each in sets.dev for question in each.questions]
-    for split in ("dev", "test"):
-        left_out = read_questions(str(data / "fb237" / f"questions-{split}.jsonl.gz"))
-        apart += [(question.id, question.text) for question in left_out.questions]
-    return collect_relation_examples(others, apart)
-
-
 def train_one(asked: AskedGraph, arguments: argparse.Namespace, settings: Settings, changes: Sequence[str]) -> None:
     """Train the checkpoint of one graph, unless it is there."""
     sets = mined(asked, settings, arguments.work)
@@ -120,7 +106,6 @@ def train_one(asked: AskedGraph, arguments: argparse.Namespace, settings: Settin
         sets.dev,
         Placement().torch_device,
         lambda name: encoders.setdefault(name, TextVectors(SentenceEncoder(name))),
-        pairs_beside(asked, arguments.data, sets),
     )
     description = train_in_folder(
         KIND, config, inputs, arguments.out / asked.name, watching=lambda: nullcontext(watcher)

@@ -54,13 +54,11 @@ _OF_SOURCE: Mapping[LearnsFrom, Options] = {
             help="For question sets: longest path.",
         ),
         RETURN_TO_TOPIC,
-        click.option("--pairs", multiple=True, help="Question set over any graph, to also learn its relations."),
         click.option(
             "--any-graph",
             is_flag=True,
             help="Train for other graphs too.",
         ),
-        click.option("--leave-out", multiple=True, help="Question set to exclude from --pairs, like --dev."),
     ),
     SUBGRAPHS: (_SUPERVISION,),
     POOLS: (_SUPERVISION,),

@@ -9,8 +9,7 @@ import glob
 import hashlib
 import json
 import random
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,14 +23,12 @@ from ...models.reader.fitting import ReaderTrainingSet
 from ...models.reader.model import READS
 from ...models.reg_path.writing import RelationTokens
 from ...models.reg_triple.config import SubgraphOptions
-from ...models.similarity import mask_topic
-from ...models.star.examples import RelationExample, RelationExampleSet
 from ...models.star.mined import MinedFile, is_mined, read_mined_file
 from ...models.subgraphs import VERSION, GraphFileError, QuestionGraphs, QuestionLabels, read_graphs, relabel_graphs
 from ...models.text.encoders import EncoderUnavailableError, SentenceEncoder
 from ...models.text.vectors import TextVectors
 from ...models.training.kind import PATHS, POOLS, READINGS, SUBGRAPHS, AnyKind, Inputs, LearnsFrom
-from ...models.words import fold_spelling, normalise_question
+from ...models.words import fold_spelling
 from ..answering.candidates import find_candidates
 from ..answering.reader import encode_questions, make_reader_columns
 from ..api import Engine
@@ -42,7 +39,7 @@ from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers, look_up
 from ..neo4j.catalogue import read_catalogue
 from ..progress import Progress, ignore_progress, progress_bar
 from ..recipes.recipe import Recipe, read_recipe
-from ..relations.words import split_relation_name, words_of_relations
+from ..relations.words import words_of_relations
 from ..retrieval.scoring import PathScorer
 from ..settings import Settings
 from ..supervision.mining import MiningOptions, mine_to_file
@@ -133,57 +130,6 @@ def make_once_per_graph(
                     f"{wanted.name} was made earlier; it is unknown whether the graph has changed since: {error}"
                 )
     return wanted
-
-
-MAX_PATHS = 2
-MAX_RELATIONS = 4
-
-_WEBQSP_ID = re.compile(r"WebQ\w+?-\d+")
-
-
-def collect_relation_examples(sets: Sequence[QuestionSet], left_out: Iterable[tuple[str, str]]) -> RelationExampleSet:
-    """Return the pairs of all questions that have relations, except those in `left_out`, (id, text) each.
-
-    The relations are those of the first gold paths, else of the relevant triples. A question is left out if its words
-    match, or if it derives from the same question: ComplexWebQuestions writes that one's id before an underscore.
-    """
-    left_out = list(left_out)
-    texts = {normalise_question(text) for _, text in left_out}
-    roots = {root for id_, _ in left_out if (root := _root(id_))}
-    numbers: dict[str, int] = {}
-    pairs = [
-        RelationExample(mask_topics(question), tuple(numbers.setdefault(name, len(numbers)) for name in relations))
-        for each in sets
-        for question in each.questions
-        if normalise_question(question.text) not in texts and _root(question.id) not in roots
-        if (relations := list(_relations(question)))
-    ]
-    digest = hashlib.sha256(json.dumps([[each.sha256 for each in sets], sorted(texts), sorted(roots)]).encode())
-    return RelationExampleSet(
-        name=", ".join(each.name for each in sets),
-        sha256=digest.hexdigest(),
-        relations=tuple(map(split_relation_name, numbers)),
-        pairs=tuple(pairs),
-    )
-
-
-def _relations(question: GoldQuestion) -> Iterator[str]:
-    names = [name for path in question.paths[:MAX_PATHS] for name in path.relations]
-    names = names or [relation for _, relation, _ in question.triples]
-    yield from list(dict.fromkeys(names))[:MAX_RELATIONS]
-
-
-def mask_topics(question: GoldQuestion) -> str:
-    """Return a question without the names of its topics."""
-    text = question.text
-    for name in question.topic_names:
-        text = mask_topic(text, name)
-    return text
-
-
-def _root(id_: str) -> str:
-    found = _WEBQSP_ID.match(id_)
-    return found.group() if found else ""
 
 
 def read_mined(path: str) -> MinedFile:
@@ -423,16 +369,7 @@ def _read_paths(_config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> 
         return mine_set(request, request.questions(file), mining)
 
     train, dev = (list(map(mined, files)) for files in (request.train_files, request.dev_files))
-    pairs = None
-    if options.get("pairs"):
-        apart = [(question.id, question.text) for each in dev for question in each.questions]
-        apart += [
-            (question.id, question.text)
-            for file in options.get("leave_out", ())
-            for question in request.read_questions(file).questions
-        ]
-        pairs = collect_relation_examples(list(map(request.read_questions, options["pairs"])), apart)
-    return replace(inputs, train=train, dev=dev, beside=pairs, any_graph=bool(options.get("any_graph")))
+    return replace(inputs, train=train, dev=dev, any_graph=bool(options.get("any_graph")))
 
 
 def _read_subgraphs(config: Any, request: TrainingRequest, inputs: Inputs[Any]) -> Inputs[QuestionGraphs]:

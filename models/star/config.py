@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from ..ranges import Count, Positive, Range, Ranged, Share, Weight, check_ranges
+from ..ranges import Positive, Range, Ranged, Share, Weight, check_ranges
 from ..training.kind import PATHS, CheckpointOpenOptions, Inputs, ModelDescription, ModelKind, Training, TrainingOptions
 from .mined import MinedFile
 
@@ -31,19 +30,12 @@ SPECIAL_TOKENS = (QUESTION, PATH, END)
 
 @dataclass(frozen=True, slots=True)
 class DualOptions(Ranged):
-    """How the dual encoder is trained; defaults were chosen on dev questions of FB15k-237.
-
-    Each batch adds `pair_batch` pairs of question and relation, among `pair_others` more relations, with weight
-    `pair_weight`. `extend_weight` is the weight of the loss on prefixes.
-    """
+    """How the dual encoder is trained; defaults were chosen on dev questions of FB15k-237."""
 
     batch_size: Positive = 48
     positives: Targets = "f1"
     any_weight: Weight = 0.1
     extend_weight: Weight = 0.3
-    pair_batch: Count = 32
-    pair_others: Count = 64
-    pair_weight: Weight = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +95,7 @@ PAPER = StarConfig(mix=1.0)
 class StarDescription(ModelDescription):
     """The fields of ``star.json``.
 
-    mix: weight of the cross-attentive scorer, see `mix_shortlist_scores`. pairs: number of pairs of question and
-    relation by source.
+    mix: weight of the cross-attentive scorer, see `mix_shortlist_scores`.
     """
 
     kind: ClassVar[str] = "star"
@@ -113,7 +104,6 @@ class StarDescription(ModelDescription):
     scorer: Scorer
     mix: Share
     shortlist: Positive
-    pairs: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.mix and self.scorer != "cross":

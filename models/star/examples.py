@@ -1,4 +1,4 @@
-"""Turn mined paths into training examples: pairs, negatives and unanswerable questions.
+"""Turn mined paths into training examples: paths, negatives and unanswerable questions.
 
 Unanswerable questions lose the same relations as in `lodestar eval --unanswerable`: those of the positive paths, and
 those of every path whose ends match the right answers with F1 .5 or more, or as well as the best.
@@ -6,7 +6,6 @@ those of every path whose ends match the right answers with F1 .5 or more, or as
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -14,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..similarity import mask_topic
-from ..text.verbalise import DirectedRelation, Hop, RelationWords, verbalise_hop
+from ..text.verbalise import Hop, RelationWords, verbalise_hop
 from .mined import INVERSE, THROUGH, Hops, MinedFile, MinedQuestion, hop_of, iterate_paths, words_of
 
 Ints = npt.NDArray[np.int64]
@@ -138,57 +137,6 @@ class PathSlice:
     hops: Ints
     levels: Sequence[PathLevel]
     rows: Ints
-
-
-@dataclass(frozen=True, slots=True)
-class RelationExample:
-    """A question without its topics' mentions, and the numbers of the relations that lead to its answers."""
-
-    text: str
-    relations: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RelationExampleSet:
-    """Pairs over one list of relations, with their words. `name` and `sha256` describe their source."""
-
-    name: str
-    sha256: str
-    relations: tuple[RelationWords, ...]
-    pairs: tuple[RelationExample, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RelationExampleSample:
-    """A sample of pairs with relations to distinguish: the questions' texts; the relations' words, forwards and
-    inverse; and, for each question, the rows of its right relations.
-    """
-
-    texts: tuple[str, ...]
-    forwards: tuple[str, ...]
-    inverse: tuple[str, ...]
-    right: tuple[tuple[int, ...], ...]
-
-
-def sample_relation_examples(
-    pairs: RelationExampleSet, num_pairs: int, num_others: int, chance: random.Random
-) -> RelationExampleSample:
-    """Return `num_pairs` of the pairs, with their relations and up to `num_others` wrong ones."""
-    chosen = chance.sample(pairs.pairs, min(num_pairs, len(pairs.pairs)))
-    others = chance.sample(range(len(pairs.relations)), min(num_others, len(pairs.relations)))
-    numbers = list(dict.fromkeys([number for pair in chosen for number in pair.relations] + others))
-    row = {number: at for at, number in enumerate(numbers)}
-    words = [pairs.relations[number] for number in numbers]
-    return RelationExampleSample(
-        tuple(pair.text for pair in chosen),
-        _verbalise_steps(words, inverse=False),
-        _verbalise_steps(words, inverse=True),
-        tuple(tuple(row[number] for number in pair.relations) for pair in chosen),
-    )
-
-
-def _verbalise_steps(words: Sequence[RelationWords], *, inverse: bool) -> tuple[str, ...]:
-    return tuple(verbalise_hop((DirectedRelation(each, inverse),)) for each in words)
 
 
 ENOUGH_F1 = 0.5

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from ..similarity import lower_other_scores
 from ..training.kind import Figures, ParameterGroup, TrainingOptions, encoder_and_heads, select_trained_weights
 from .backbone import device_of
-from .batches import CachedTokenizer, cross_batch, dual_batch, path_words, split_batches
+from .batches import CachedTokenizer, cross_batch, dual_batch, path_words
 from .config import DualOptions, PoolTrainingOptions, Targets
 from .examples import (
     Candidates,
@@ -25,8 +25,6 @@ from .examples import (
     Ints,
     PathTable,
     QuestionExample,
-    RelationExampleSet,
-    sample_relation_examples,
 )
 from .networks import DualEncoder, listwise_loss, path_weighted_contrastive_loss
 
@@ -219,12 +217,10 @@ class DualObjective(FileBatchObjective[DualEncoder]):
         dev: Sequence[ExampleSet],
         options: DualOptions,
         training: TrainingOptions,
-        pairs: RelationExampleSet | None = None,
     ) -> None:
         self.texts = texts
         self.dev = dev
         self.options = options
-        self.pairs = pairs
         self.train = train
         self._targets = {
             (number, at): _Targets(shares, tuple(iterate_continuations(examples.table, example.reachable, shares)))
@@ -248,12 +244,7 @@ class DualObjective(FileBatchObjective[DualEncoder]):
             rows = slice(start, start + len(each))
             start += len(each)
             total = total + self._of_question(stop[rows], extend[rows], key)
-        total = counts * total / len(keys)
-        if self.pairs and self.pairs.pairs and self.options.pair_batch:
-            total = total + self.options.pair_weight * self._pair_loss(
-                network, f"{self.seed}/{self.epoch}/{step}/{shard[0]}"
-            )
-        return total
+        return counts * total / len(keys)
 
     def _of_question(self, stop: Tensor, extend: Tensor, key: tuple[int, int]) -> Tensor:
         """Return the loss of a question's paths, (num_reachable,) each."""
@@ -264,21 +255,6 @@ class DualObjective(FileBatchObjective[DualEncoder]):
             part = listwise_loss(extend[chosen], torch.from_numpy(beyond).to(stop.device))
             total = total + self.options.extend_weight * part
         return total
-
-    def _pair_loss(self, network: nn.Module, seed: str) -> Tensor:
-        """Return the cross-entropy of each pair's relations, in the direction that fits better."""
-        assert self.pairs
-        chance = random.Random(seed)  # noqa: S311 - a sample, no secret
-        sample = sample_relation_examples(self.pairs, self.options.pair_batch, self.options.pair_others, chance)
-        dual = self.network
-        device = device_of(network)
-        questions = dual.encode(self.texts.batch([self.texts.encode_single(text) for text in sample.texts]).to(device))
-        parts, rows = split_batches(self.texts, [*sample.forwards, *sample.inverse], parts=3)
-        hops = torch.cat([dual.encode(part.to(device)) for part in parts])[torch.from_numpy(rows).to(device)]
-        scores = dual.log_scale.exp() * questions @ hops.T
-        forwards, inverse = torch.tensor_split(scores, 2, dim=1)
-        logs = torch.logaddexp(forwards, inverse).log_softmax(dim=1)
-        return -torch.stack([logs[at, list(right)].mean() for at, right in enumerate(sample.right)]).mean()
 
     def evaluate(self) -> Figures:
         """Return the figures of the first path when all reachable paths are scored."""

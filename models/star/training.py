@@ -12,7 +12,7 @@ from ..training.trainer import TrainingResult, fit_calibration
 from .backbone import open_pretrained
 from .batches import CachedTokenizer
 from .config import StarConfig
-from .examples import Floats, QuestionExample, RelationExampleSet, examples_of, mark_remaining_paths
+from .examples import Floats, QuestionExample, examples_of, mark_remaining_paths
 from .mined import MinedFile
 from .networks import CrossAttentiveScorer, DualEncoder, Network
 from .objectives import CrossCandidateScorer, DualObjective, PoolObjective, mix_shortlist_scores
@@ -24,12 +24,8 @@ DUAL, CROSS = "dual encoder", "cross-attentive scorer"
 
 
 def star_training(config: StarConfig, inputs: Inputs[MinedFile]) -> Training:
-    """Return the training: the dual encoder, then the cross-attentive scorer if `config` asks for it.
-
-    `inputs.beside`: additional pairs of question and relation for the dual encoder, or None.
-    """
-    pairs: RelationExampleSet | None = inputs.beside
-    star = _Star(config, inputs, pairs)
+    """Return the training: the dual encoder, then the cross-attentive scorer if `config` asks for it."""
+    star = _Star(config, inputs)
     options = config.as_json()
     before: dict[str, Any] = {key: options[key] for key in ("encoder", "mix", "dual")}
     before |= {"dual_training": config.dual_training.as_json(), "options": options["cross"]}
@@ -38,7 +34,6 @@ def star_training(config: StarConfig, inputs: Inputs[MinedFile]) -> Training:
         Phase(DUAL, "dual", config.dual_training, own, star.dual_objective),
         Phase(CROSS, "cross", config.cross_training, before, star.cross_objective),
     ]
-    counts = {f"{pairs.name} ({pairs.sha256[:12]})": len(pairs.pairs)} if pairs else {}
 
     def outcome(trained: Mapping[str, TrainingResult]) -> Outcome:
         mix = trained[CROSS].best["mix"] if CROSS in trained else 0.0
@@ -51,23 +46,16 @@ def star_training(config: StarConfig, inputs: Inputs[MinedFile]) -> Training:
         parts = {name: network.write for name, network in star.networks.items()}
         return Outcome(parts, star.calibration(mix), fields)
 
-    return Training(
-        phases if config.scorer == "cross" else phases[:1],
-        outcome,
-        identity={"pairs": counts},
-        data={"pairs": pairs.sha256 if pairs else None},
-        sources=counts,
-    )
+    return Training(phases if config.scorer == "cross" else phases[:1], outcome)
 
 
 class _Star:
     """Both networks and their data: the dual encoder makes the cross-attentive scorer's shortlists."""
 
-    def __init__(self, config: StarConfig, inputs: Inputs[MinedFile], pairs: RelationExampleSet | None) -> None:
+    def __init__(self, config: StarConfig, inputs: Inputs[MinedFile]) -> None:
         self.networks: dict[str, Network] = {}
         self._config = config
         self._inputs = inputs
-        self._pairs = pairs
         self._cross: PoolObjective | None = None
 
     def dual_objective(self) -> DualObjective:
@@ -85,7 +73,6 @@ class _Star:
             self._dev,
             config.dual,
             config.dual_training,
-            self._pairs,
         )
         return self._dual
 

@@ -383,15 +383,12 @@ class Outcome:
 class Training:
     """A training of a kind, ready to run.
 
-    identity: fields of the description that are known before, and tell this training from others. data: hashes of its
-    data beside the sets. sources: counts of such data, for the model card.
+    identity: fields of the description that are known before, and tell this training from others.
     """
 
     phases: Sequence[Phase]
     outcome: Callable[[Mapping[str, TrainingResult]], Outcome]
     identity: Mapping[str, Any] = field(default_factory=dict)
-    data: Mapping[str, Any] = field(default_factory=dict)
-    sources: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

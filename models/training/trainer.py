@@ -357,17 +357,14 @@ def model_card(
     description: ModelDescription,
     trained: Mapping[str, TrainingResult],
     figures: Sequence[str],
-    beside: Mapping[str, int],
 ) -> str:
-    """Return the card as Markdown. about: paragraphs. figures: the displayed ones. beside: counts of further training
-    data.
-    """
+    """Return the card as Markdown. about: paragraphs. figures: the displayed ones."""
     return "\n\n".join(
         [
             f"# {title}",
             *about,
             "## Learned from",
-            "\n".join(_sources(description, beside)),
+            "\n".join(_sources(description)),
             "## Dev figures of each epoch",
             "\n".join(_epochs(trained, figures)),
             "The dev questions selected the epoch, so these figures are optimistic. Measure on other questions with "
@@ -377,13 +374,11 @@ def model_card(
     )
 
 
-def _sources(description: ModelDescription, beside: Mapping[str, int]) -> Iterator[str]:
+def _sources(description: ModelDescription) -> Iterator[str]:
     yield "| | question set | questions | hops | SHA-256 of the set | graph |"
     yield "| --- | --- | --- | --- | --- | --- |"
     for split, parts in (("train", description.train), ("dev", description.dev)):
         yield from (_source(split, part) for part in parts)
-    for name, number in beside.items():
-        yield f"| pairs | {name} | {number:,} | | | |"
 
 
 def _source(split: str, part: TrainingDataRecord) -> str:
@@ -459,7 +454,6 @@ def train_model(
             {
                 "network": phase.name,
                 **hashes,
-                **training.data,
                 **phase.depends_on,
                 "training": phase.options.as_json(),
             },
@@ -477,7 +471,7 @@ def train_model(
         encoder_digest=_encoder_digest(config, inputs),
     )
     if rank_and_world_size()[0] == 0:
-        card = model_card(kind.title, kind.about(description), description, trained, kind.figures, training.sources)
+        card = model_card(kind.title, kind.about(description), description, trained, kind.figures)
         write_checkpoint(folder, description, outcome.parts, card)
         delete_states(folder)
     return description

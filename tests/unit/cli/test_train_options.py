@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from lodestar.engine.cli.main import main
 from lodestar.engine.training import running
-from lodestar.engine.training.sources import TrainingRequest, read_inputs
+from lodestar.engine.training.sources import TrainingRequest
 
 from tests.made.mined_examples import mined_file
 
@@ -60,24 +59,6 @@ def test_what_a_reader_does_and_learns_from(trained: Train) -> None:
     closed, opened = config(trained, "gril", *chooser), config(trained, "gril", *chooser, "--open-domain")
     assert [each.joint.graph_supervision for each in (closed, opened)] == [True, False]
     assert [each.open_domain for each in (closed, opened)] == [False, True]
-
-
-def test_pairs_of_other_questions_are_learned_too_and_some_are_left_out(trained: Train, tmp_path: Path) -> None:
-    def write(name: str, *asked: tuple[str, str]) -> str:
-        rows = [{"id": id_, "question": text, "answers": ["Lima"], "paths": [["a.b.capital"]]} for id_, text in asked]
-        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        return str(tmp_path / name)
-
-    pairs = write("pairs.jsonl", ("1", "Which town governs Ruritania?"), ("2", "Which town governs Utopia?"))
-    tested = write("test.jsonl", ("x", "which town governs UTOPIA"))
-
-    def texts(*options: str) -> list[str]:
-        found = read_inputs(*trained("star", *options)).beside
-        return [pair.text for pair in found.pairs] if found else []
-
-    assert texts() == []
-    assert texts("--pairs", pairs) == ["Which town governs Ruritania?", "Which town governs Utopia?"]
-    assert texts("--pairs", pairs, "--leave-out", tested) == ["Which town governs Ruritania?"]
 
 
 def test_a_topic_may_be_an_answer_of_what_is_mined(trained: Train) -> None:

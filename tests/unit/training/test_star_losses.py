@@ -10,7 +10,7 @@ import pytest
 import torch
 from lodestar.models.star.batches import CachedTokenizer, dual_batch
 from lodestar.models.star.config import DualOptions, PoolTrainingOptions
-from lodestar.models.star.examples import ExampleSet, QuestionExample, RelationExample, RelationExampleSet
+from lodestar.models.star.examples import ExampleSet, QuestionExample
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.objectives import (
     CrossCandidateScorer,
@@ -19,54 +19,24 @@ from lodestar.models.star.objectives import (
     compute_target_shares,
     iterate_continuations,
 )
-from lodestar.models.text.verbalise import DirectedRelation, RelationWords, verbalise_hop
 from lodestar.models.training.kind import TrainingOptions
 
 from tests.made.mined_examples import example_set
 from tests.made.tiny_checkpoint import tiny_backbone
 from tests.unit.training.test_star_networks import learned, pool_objective
 
-RELATIONS = tuple(RelationWords("country", (text,)) for text in ("capital", "currency used", "borders", "treaty"))
-PAIR = RelationExample("Which currency do they use?", (1, 3))
 
-
-def dual_objective(*, num_pairs: int = 2, **options: float) -> DualObjective:
+def dual_objective(**options: float) -> DualObjective:
     backbone = tiny_backbone()
     network = DualEncoder(backbone).eval()
     learned(network)
     train = [example_set(0, 2)]
-    pairs = RelationExampleSet("some", "4" * 64, RELATIONS, (PAIR,) * num_pairs)
     settings = replace(DualOptions(batch_size=4), **options)  # type: ignore[arg-type]
-    return DualObjective(network, CachedTokenizer(backbone.tokenizer), train, [], settings, TrainingOptions(), pairs)
+    return DualObjective(network, CachedTokenizer(backbone.tokenizer), train, [], settings, TrainingOptions())
 
 
 def loss_of(objective: DualObjective) -> torch.Tensor:
     return objective.loss(objective.network, 0, (0, 1))
-
-
-def fit(objective: DualObjective) -> torch.Tensor:
-    """P of each relation for the pair's question, in the direction that fits better or the other, (num_relations,)."""
-    dual, texts = objective.network, objective.texts
-
-    def encode(*each: str) -> torch.Tensor:
-        return torch.cat([dual.encode(texts.batch([texts.encode_single(text)])) for text in each])
-
-    ways = [
-        dual.log_scale.exp()
-        * encode(*(verbalise_hop((DirectedRelation(each, inverse),)) for each in RELATIONS))
-        @ encode(PAIR.text)[0]
-        for inverse in (False, True)
-    ]
-    powers = ways[0].exp() + ways[1].exp()
-    return powers / powers.sum()
-
-
-def test_the_pair_loss_is_the_cross_entropy_of_the_pairs_relations() -> None:
-    """2 · −½ Σ log P(right) is added to the loss of the paths."""
-    with torch.no_grad():
-        added = loss_of(dual_objective(pair_weight=2.0)) - loss_of(dual_objective(pair_weight=0.0))
-        likely = fit(dual_objective())
-    assert added.item() == pytest.approx(-2 * (likely[1].log() + likely[3].log()).item() / 2, rel=1e-3)
 
 
 def compute_loss(examples: ExampleSet, example: QuestionExample, stop: torch.Tensor, extend: torch.Tensor) -> float:
@@ -80,7 +50,7 @@ def compute_loss(examples: ExampleSet, example: QuestionExample, stop: torch.Ten
 
 def test_the_dual_loss_is_that_of_whole_paths_and_weighted_that_of_their_beginnings() -> None:
     """The mean over questions of −Σ t log softmax(stop) − .7 Σ_length Σ t log softmax(extend)."""
-    objective = dual_objective(extend_weight=0.7, pair_weight=0.0)
+    objective = dual_objective(extend_weight=0.7)
     (examples,) = objective.train
     expected = []
     with torch.no_grad():

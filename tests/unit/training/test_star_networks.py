@@ -32,7 +32,6 @@ from lodestar.models.star.backbone import (
 )
 from lodestar.models.star.batches import CachedTokenizer, TextBatch, cross_batch, dual_batch
 from lodestar.models.star.config import END, PATH, QUESTION, DualOptions, PoolTrainingOptions
-from lodestar.models.star.examples import RelationExample, RelationExampleSet
 from lodestar.models.star.networks import (
     Checkpoint,
     CrossAttentiveScorer,
@@ -353,17 +352,11 @@ def test_each_topic_is_masked_for_the_paths_that_leave_it(dual: DualEncoder, tex
     assert not torch.allclose(first, alone, atol=1e-2)
 
 
-def pairs() -> RelationExampleSet:
-    return RelationExampleSet(
-        "some", "4" * 64, tuple(WORDS.values()), (RelationExample("what is it", (0,)), RelationExample("is it", (2, 1)))
-    )
-
-
 def dual_objective() -> DualObjective:
     train = [example_set(0, 4)]
     network, tokenizer = DualEncoder(tiny_backbone()), tiny_backbone().tokenizer
     return DualObjective(
-        network, CachedTokenizer(tokenizer), train, train, DualOptions(batch_size=3), TrainingOptions(), pairs()
+        network, CachedTokenizer(tokenizer), train, train, DualOptions(batch_size=3), TrainingOptions()
     )
 
 
@@ -430,8 +423,6 @@ def test_a_step_against_the_gradient_lowers_the_loss(name: str) -> None:
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_the_mean_loss_of_the_ranks_is_that_of_the_batch(name: str) -> None:
     objective: Objective = OBJECTIVES[name]()
-    if isinstance(objective, DualObjective):
-        objective.pairs = None  # each rank draws its own
     objective.network.eval()
     for num_ranks in (2, 4):
         parts = [objective.loss(objective.network, 0, (rank, num_ranks)).item() for rank in range(num_ranks)]
