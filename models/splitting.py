@@ -4,25 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Protocol, Self, TypeVar
+from typing import Any
 
 import torch
 from torch import Tensor
-
-
-class SliceableBatch(Protocol):
-    """Anything with rows: a list, a tensor, a batch of texts."""
-
-    def __len__(self) -> int:
-        """The number of rows."""
-        ...
-
-    def __getitem__(self, rows: slice, /) -> Self:
-        """Return some of the rows."""
-        ...
-
-
-BatchT = TypeVar("BatchT", bound=SliceableBatch)
 
 
 class BatchSplitter:
@@ -35,8 +20,11 @@ class BatchSplitter:
     def __init__(self, most: float = math.inf) -> None:
         self.most = most
 
-    def __call__(self, batch: BatchT, compute: Callable[[BatchT], Tensor]) -> Tensor:
-        """Return the results of `compute`, row by row; raise its error if a single row does not fit."""
+    def __call__(self, batch: Any, compute: Callable[[Any], Tensor]) -> Tensor:
+        """Return the results of `compute` row by row; raise its error if a single row does not fit.
+
+        batch: a list, a tensor, or anything else with rows and slices.
+        """
         results: list[Tensor] = []
         waiting = [batch]
         while waiting:

@@ -27,7 +27,7 @@ from lodestar.models.star.config import PoolTrainingOptions
 from lodestar.models.star.examples import ExampleSet, Floats, examples_of
 from lodestar.models.star.mined import read_mined_file
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder, read_checkpoint
-from lodestar.models.star.objectives import CrossCandidateScorer, PoolObjective, mix_shortlist_scores
+from lodestar.models.star.objectives import PoolObjective, mix_shortlist_scores
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training.kind import TrainingOptions
@@ -35,7 +35,7 @@ from lodestar.models.training.trainer import train
 from lodestar.models.whole_file import file_sha256
 
 from ..speed.shortlisting import stop_scores
-from .error_shares import DualReader, ErrorShares, Frequencies, error_shares, frequencies
+from .error_shares import DualPoolObjective, ErrorShares, Frequencies, error_shares, frequencies
 
 ENCODER = "all-MiniLM-L6-v2"
 
@@ -108,9 +108,8 @@ def errors_of(
         seed=seed,
     )
     network.precision = training.dtype
-    objective = PoolObjective(
+    objective = (PoolObjective if variant.is_cross else DualPoolObjective)(
         network,
-        CrossCandidateScorer() if variant.is_cross else DualReader(),
         CachedTokenizer(backbone.tokenizer),
         [data.train],
         [data.dev],

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from lodestar.models.star.backbone import device_of
-from lodestar.models.star.batches import CachedTokenizer, dual_batch
+from lodestar.models.star.batches import dual_batch
 from lodestar.models.star.examples import ExampleSet, Floats, QuestionExample
 from lodestar.models.star.mined import Hops
-from lodestar.models.star.objectives import ExampleCandidates
+from lodestar.models.star.objectives import ExampleCandidates, PoolObjective
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import verbalise_path
 from torch import Tensor, nn
@@ -89,18 +89,16 @@ def _cosine(example: QuestionExample, row: int, examples: ExampleSet, vectors: T
     return float(vectors.sentence(question) @ vectors.sentence(path))
 
 
-class DualReader:
+class DualPoolObjective(PoolObjective):
     """Encodes question and path separately; s is the stop score times τ, as the network has its own scale."""
 
-    def logits(
-        self, network: nn.Module, texts: CachedTokenizer, examples: ExampleSet, selected: ExampleCandidates
-    ) -> Tensor:
+    def logits(self, network: nn.Module, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
         """Return the stop scores of all candidates, (num_candidates,)."""
         some, candidates = zip(*selected, strict=True)
-        stop, extend = network(dual_batch(texts, examples.table, some, candidates).to(device_of(network)))
+        stop, extend = network(dual_batch(self.texts, examples.table, some, candidates).to(device_of(network)))
         found: Tensor = stop + 0.0 * extend  # every output takes part: distributed training requires it
         return found
 
-    def score(self, logits: Tensor, temperature: float) -> Tensor:
+    def path_scores(self, logits: Tensor) -> Tensor:
         """Return the logits times τ."""
-        return logits * temperature
+        return logits * self.options.temperature

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -25,31 +25,8 @@ _FILE = "tokenizer.json"
 _CONFIG = "tokenizer_config.json"
 
 
-class TextTokenizer(Protocol):
-    """The tokenizer interface that scoring needs, from transformers or plain; an id is None for a missing token."""
-
-    cls_token_id: Any
-    bos_token_id: Any
-    sep_token_id: Any
-    eos_token_id: Any
-    pad_token_id: Any
-    unk_token_id: Any
-
-    def __call__(self, text: str, *, add_special_tokens: bool, verbose: bool) -> Mapping[str, Any]:
-        """Return the ids of a text as ``input_ids``."""
-        ...
-
-    def convert_tokens_to_ids(self, token: str) -> Any:
-        """Return the id of a token."""
-        ...
-
-    def convert_ids_to_tokens(self, ids: list[int]) -> Sequence[str]:
-        """Return the tokens of ids."""
-        ...
-
-
 class PlainTokenizer:
-    """A `TextTokenizer` over ``tokenizer.json``; ``tokenizer_config.json`` names its special tokens."""
+    """A tokenizer over ``tokenizer.json`` for scoring; ``tokenizer_config.json`` names its special tokens."""
 
     def __init__(self, tokenizer: Tokenizer, config: Mapping[str, Any]) -> None:
         self._tokenizer = tokenizer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,10 +14,6 @@ from torch import Tensor
 from ..text.verbalise import Hop, verbalise_hop
 from .config import SPECIAL_TOKENS
 from .examples import Candidates, Ints, PathLevel, PathTable, QuestionExample
-
-if TYPE_CHECKING:
-    from .backbone import TextTokenizer
-
 
 MAX_QUESTION_TOKENS = 64
 MAX_PATH_TOKENS = 96
@@ -115,7 +111,7 @@ Tokens = tuple[int, ...]
 class CachedTokenizer:
     """A tokenizer with a cache of the ids of `MAX_KEPT` texts."""
 
-    def __init__(self, tokenizer: TextTokenizer) -> None:
+    def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
         self._kept: LRUCache[str, Tokens] = LRUCache(MAX_KEPT)
         self._first = _id(tokenizer.cls_token_id, tokenizer.bos_token_id)

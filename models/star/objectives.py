@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -297,36 +297,6 @@ ExampleCandidates = Sequence[tuple[QuestionExample, Candidates]]
 """Examples of one file, each with some of its candidates."""
 
 
-class PoolCandidateScorer(Protocol):
-    """Scores candidates with a network."""
-
-    def logits(
-        self, network: nn.Module, texts: CachedTokenizer, examples: ExampleSet, selected: ExampleCandidates
-    ) -> Tensor:
-        """Return the logits of all candidates, example by example, (num_candidates,)."""
-        ...
-
-    def score(self, logits: Tensor, temperature: float) -> Tensor:
-        """Return the score s of STAR's contrastive loss, which uses e^(s / τ), (num_candidates,)."""
-        ...
-
-
-class CrossCandidateScorer:
-    """Encodes question and path together; s is the sigmoid of the logit."""
-
-    def logits(
-        self, network: nn.Module, texts: CachedTokenizer, examples: ExampleSet, selected: ExampleCandidates
-    ) -> Tensor:
-        """Return the logits of all candidates, (num_candidates,)."""
-        pairs = [pair for example, candidates in selected for pair in pairs_of(examples, example, candidates)]
-        found: Tensor = network(cross_batch(texts, pairs).to(device_of(network)))
-        return found
-
-    def score(self, logits: Tensor, temperature: float) -> Tensor:  # noqa: ARG002 - it is the same at each
-        """Return σ(logit)."""
-        return logits.sigmoid()
-
-
 def pairs_of(examples: ExampleSet, example: QuestionExample, candidates: Candidates) -> list[tuple[str, str]]:
     """Return the question with the words of each path."""
     return [
@@ -360,8 +330,7 @@ EXAMPLES_AT_ONCE = 16
 
 
 class PoolObjective(FileBatchObjective[nn.Module]):
-    """Trains a network to score positives above the negatives of a pool (see `PoolTrainingOptions`); `reader` computes
-    its scores.
+    """Trains a network to score positives above the negatives of a pool (see `PoolTrainingOptions`).
 
     `dev_stop` are the dual encoder's scores of the reachable paths, per file and example. `mix` is the
     network's weight against them (see `mix_shortlist_scores`); None to choose it at each evaluation.
@@ -370,7 +339,6 @@ class PoolObjective(FileBatchObjective[nn.Module]):
     def __init__(
         self,
         network: nn.Module,
-        reader: PoolCandidateScorer,
         texts: CachedTokenizer,
         train: Sequence[ExampleSet],
         dev: Sequence[ExampleSet],
@@ -379,7 +347,6 @@ class PoolObjective(FileBatchObjective[nn.Module]):
         training: TrainingOptions,
         mix: float | None = None,
     ) -> None:
-        self.reader = reader
         self.texts = texts
         self.train = train
         self.dev = dev
@@ -449,6 +416,16 @@ class PoolObjective(FileBatchObjective[nn.Module]):
         rows = self._hardest.get(key, np.arange(min(len(pool), self.options.num_negatives)))
         return pool.at(rows)
 
+    def logits(self, network: nn.Module, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
+        """Return the logits of all candidates, example by example, (num_candidates,)."""
+        pairs = [pair for example, candidates in selected for pair in pairs_of(examples, example, candidates)]
+        found: Tensor = network(cross_batch(self.texts, pairs).to(device_of(network)))
+        return found
+
+    def path_scores(self, logits: Tensor) -> Tensor:
+        """Return the score s of STAR's contrastive loss, which uses e^(s / τ), (num_candidates,): σ(logit)."""
+        return logits.sigmoid()
+
     def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
         """Return the loss of a batch."""
         keys, counts = part_of(self._batches[step], shard)
@@ -458,7 +435,7 @@ class PoolObjective(FileBatchObjective[nn.Module]):
             (examples.examples[key[1]], self.pools[key].positives.concatenate(wrong))
             for key, wrong in zip(keys, negatives, strict=True)
         ]
-        logits = self.reader.logits(network, self.texts, examples, selected)
+        logits = self.logits(network, examples, selected)
         total = logits.new_zeros(())
         start = 0
         for key, wrong in zip(keys, negatives, strict=True):
@@ -475,7 +452,7 @@ class PoolObjective(FileBatchObjective[nn.Module]):
             rows = [(path, True) for path in pool.positives.paths] + [(path, False) for path in negatives.paths]
             weights = torch.tensor([self._weights[key[0], int(p), right] for p, right in rows]).to(logits)
         is_positive = torch.arange(len(logits)).to(logits.device) < num_positives
-        scores = self.reader.score(logits, self.options.temperature)
+        scores = self.path_scores(logits)
         return path_weighted_contrastive_loss(scores, is_positive, weights, self.options.temperature)
 
     def score(self, examples: ExampleSet, selected: ExampleCandidates) -> list[Floats]:
@@ -487,7 +464,7 @@ class PoolObjective(FileBatchObjective[nn.Module]):
         with torch.inference_mode():
             for at in range(0, len(selected), EXAMPLES_AT_ONCE):
                 some = selected[at : at + EXAMPLES_AT_ONCE]
-                logits = self.reader.logits(network, self.texts, examples, some).float().cpu().numpy()
+                logits = self.logits(network, examples, some).float().cpu().numpy()
                 found += np.split(logits, np.cumsum([len(candidates) for _, candidates in some])[:-1])
         network.train(training)
         return found

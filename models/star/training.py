@@ -15,7 +15,7 @@ from .config import StarConfig
 from .examples import Floats, QuestionExample, examples_of, mark_remaining_paths
 from .mined import MinedFile
 from .networks import CrossAttentiveScorer, DualEncoder, Network
-from .objectives import CrossCandidateScorer, DualObjective, PoolObjective, mix_shortlist_scores
+from .objectives import DualObjective, PoolObjective, mix_shortlist_scores
 
 UNANSWERABLE = 0.2
 """The weight of the questions taken as unanswerable (docs/decisions/0021-some-questions-have-no-answer.md)."""
@@ -85,7 +85,6 @@ class _Star:
         self.networks["cross"] = Network(backbone, network)
         self._cross = PoolObjective(
             network,
-            CrossCandidateScorer(),
             CachedTokenizer(backbone.tokenizer),
             self._train,
             self._dev,

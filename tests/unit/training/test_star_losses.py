@@ -13,7 +13,6 @@ from lodestar.models.star.config import DualOptions, PoolTrainingOptions
 from lodestar.models.star.examples import ExampleSet, QuestionExample
 from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.objectives import (
-    CrossCandidateScorer,
     DualObjective,
     PoolObjective,
     compute_target_shares,
@@ -71,7 +70,7 @@ def test_the_weights_of_paths_reach_the_contrastive_loss() -> None:
     network = CrossAttentiveScorer(tiny_backbone()).eval()
     learned(network)
     texts = CachedTokenizer(tiny_backbone().tokenizer)
-    objective = PoolObjective(network, CrossCandidateScorer(), texts, train, train, stop, options, TrainingOptions())
+    objective = PoolObjective(network, texts, train, train, stop, options, TrainingOptions())
     right = [example.reachable.at(np.flatnonzero(example.positive)[:1]) for example in asked]
     weight_of = []
     for classes in ([each.paths.tolist() for each in right], [each.negatives.paths.tolist() for each in asked]):
@@ -108,7 +107,7 @@ def test_a_question_without_a_path_to_an_answer_is_not_trained_on() -> None:
         train = [replace(examples, examples=questions)]
         stop = [[np.zeros(len(each.reachable), dtype=np.float32) for each in questions]]
         dual = DualObjective(networks[0], texts, train, [], DualOptions(), TrainingOptions())
-        cross = PoolObjective(networks[1], CrossCandidateScorer(), texts, train, train, stop, pools, TrainingOptions())
+        cross = PoolObjective(networks[1], texts, train, train, stop, pools, TrainingOptions())
         with torch.no_grad():
             losses[0].append(loss_of(dual).item())
             losses[1].append(cross.loss(cross.network, 0, (0, 1)).item())

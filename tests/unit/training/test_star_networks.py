@@ -40,7 +40,7 @@ from lodestar.models.star.networks import (
     StarModel,
     read_checkpoint,
 )
-from lodestar.models.star.objectives import CrossCandidateScorer, DualObjective, PoolObjective
+from lodestar.models.star.objectives import DualObjective, PoolObjective
 from lodestar.models.text.encoders import EncoderUnavailableError
 from lodestar.models.text.verbalise import DirectedRelation, RelationWords
 from lodestar.models.training.kind import Objective, TrainingOptions
@@ -48,7 +48,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
 from transformers import BertConfig, BertTokenizer
 
-from benchmarks.accuracy.error_shares import DualReader
+from benchmarks.accuracy.error_shares import DualPoolObjective
 from tests.made.evidence import evidence_of
 from tests.made.mined_examples import example_set, tiny_encoder
 from tests.made.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint
@@ -363,11 +363,9 @@ def dual_objective() -> DualObjective:
 def pool_objective(options: PoolTrainingOptions, *, dual: bool = False) -> PoolObjective:
     train = [example_set(0, 4)]
     network = DualEncoder(tiny_backbone()) if dual else CrossAttentiveScorer(tiny_backbone())
-    reader = DualReader() if dual else CrossCandidateScorer()
     stop = [[np.zeros(len(e.reachable), dtype=np.float32) for e in train[0].examples]]
-    return PoolObjective(
+    return (DualPoolObjective if dual else PoolObjective)(
         network,
-        reader,
         CachedTokenizer(tiny_backbone().tokenizer),
         train,
         train,
