@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -271,3 +272,10 @@ def _mention(question: GoldQuestion, id_: str, named: Mapping[str, Sequence[str]
         names = [name for name in question.topic_names if id_ in named.get(name, ())]
     text = fold_spelling(question.text)
     return next((name for name in names if fold_spelling(name) in text), label)
+
+
+def say_nothing_found(questions: QuestionSet, found: Sequence[object]) -> str:
+    """Return the message for a question set of which nothing can be used; found: with the skipped questions."""
+    reasons = Counter(each.reason for each in found if isinstance(each, SkippedQuestion))
+    why = ", ".join(f"{number:,} with {reason}" for reason, number in reasons.items())
+    return f"{questions.name}: expected questions about this graph, found {why or 'none'}: load their graph"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -21,11 +21,6 @@ from .options import (
     workers_from,
 )
 from .terminal import echo
-
-if TYPE_CHECKING:
-    from ..gold_questions import QuestionSet
-    from ..parallel import Workers
-    from ..settings import Settings
 
 
 @click.command()
@@ -96,6 +91,7 @@ def command(
     from ..api import Engine
     from ..progress import progress_bar
     from ..supervision.mining import MiningOptions, mine_to_file
+    from ..supervision.pools import PAPER, PoolBounds, compute_pool_sizes, mine_pool
     from ..whole_file import check_output_file
 
     options = MiningOptions(max_hop=max_hop, num_negatives=negatives, return_to_topic=return_to_topic, seed=seed)
@@ -104,50 +100,22 @@ def command(
     check_output_file("--out", out, reads=[path], force=force)
     questions = read_questions(path, format_name)
     questions = replace(questions, questions=questions.sample(limit, seed))
-    if pool:
-        _pool(questions, out, batch_size, workers, settings_from(**flags), as_json=as_json)
-        return
     started_s = time.perf_counter()
     with Engine(settings_from(**flags)) as engine, progress_bar(questions.name, "mining") as (progress, _):
-        mining = mine_to_file(
-            questions, engine, out, options, batch_size=batch_size, workers=workers, progress=progress
-        )
+        how: dict[str, Any] = {"batch_size": batch_size, "workers": workers, "progress": progress}
+        sizes: dict[str, float] = {}
+        if pool:
+            made = mine_pool(questions, engine, out, PoolBounds(), **how)
+            counts, sizes = made.header.counts, compute_pool_sizes(made.questions)
+        else:
+            counts = mine_to_file(questions, engine, out, options, **how).counts
     seconds = time.perf_counter() - started_s
     if as_json:
-        echo(json.dumps({"out": str(out), "seconds": round(seconds, 1), "counts": dict(mining.counts)}))
-    else:
-        _print(mining.counts)
-    echo(f"{mining.counts['questions']:,} questions to {out} in {seconds:.1f} s", err=True)
-
-
-def _pool(
-    questions: QuestionSet,
-    out: Path,
-    batch_size: int | None,
-    workers: Workers,
-    settings: Settings,
-    *,
-    as_json: bool,
-) -> None:
-    import time
-
-    from ..api import Engine
-    from ..progress import progress_bar
-    from ..supervision.pools import PAPER, PoolBounds, compute_pool_sizes, mine_pool
-
-    started_s = time.perf_counter()
-    with Engine(settings) as engine, progress_bar(questions.name, "mining") as (progress, _):
-        pool = mine_pool(
-            questions, engine, out, PoolBounds(), batch_size=batch_size, workers=workers, progress=progress
-        )
-    seconds = time.perf_counter() - started_s
-    counts, figures = pool.header.counts, compute_pool_sizes(pool.questions)
-    if as_json:
-        shown = {name: round(value, 2) for name, value in figures.items()}
-        echo(json.dumps({"out": str(out), "seconds": round(seconds, 1), "counts": dict(counts), "candidates": shown}))
+        candidates = {"candidates": {name: round(value, 2) for name, value in sizes.items()}} if pool else {}
+        echo(json.dumps({"out": str(out), "seconds": round(seconds, 1), "counts": dict(counts), **candidates}))
     else:
         _print(counts)
-        for name, value in figures.items():
+        for name, value in sizes.items():
             echo(f"{f'candidates, {name} merging':<36}{value:>10,.2f}   (the paper's, GrailQA: {PAPER[name]:,g})")
     echo(f"{counts['questions']:,} questions to {out} in {seconds:.1f} s", err=True)
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
@@ -47,6 +46,7 @@ from ..gold_questions import (
     SkippedQuestion,
     ground_questions,
     look_up_answers,
+    say_nothing_found,
 )
 from ..indexes.relation_index import RelationIndex, index_folder, load_or_build_index
 from ..neo4j.catalogue import Catalogue, read_catalogue, read_full_state
@@ -439,7 +439,7 @@ def mine_to_file(
         found = _mine_batches(asked, engine.connection, options, size, workers, progress)
         walked = [each for each in found if isinstance(each, QuestionPaths)]
         if not walked:
-            raise GraphError(_nothing(questions, found))
+            raise GraphError(say_nothing_found(questions, found))
         mined = _label_questions(walked, labeller, progress)
     except EncoderUnavailableError as error:
         raise EncoderError(str(error)) from error
@@ -546,9 +546,3 @@ def counts_of(found: Sequence[QuestionPaths | SkippedQuestion], mined: Iterable[
         for negative in question.negatives:
             counts[f"{negative.kind} negatives"] += 1
     return counts
-
-
-def _nothing(questions: QuestionSet, found: Sequence[QuestionPaths | SkippedQuestion]) -> str:
-    reasons = Counter(each.reason for each in found if isinstance(each, SkippedQuestion))
-    why = ", ".join(f"{number:,} with {reason}" for reason, number in reasons.items())
-    return f"{questions.name}: expected questions about this graph, found {why or 'none'}: load their graph"

@@ -10,7 +10,6 @@ with the most paths, then the first by id. Chains from different topics are diff
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -30,6 +29,7 @@ from ..gold_questions import (
     SkippedQuestion,
     ground_questions,
     look_up_answers,
+    say_nothing_found,
 )
 from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..neo4j.gateway import Gateway
@@ -176,12 +176,7 @@ def mine_pool(
             progress("walking", len(found), len(asked))
     kept = tuple(each for each in found if isinstance(each, PooledQuestion))
     if not kept:
-        reasons = Counter(each.reason for each in found if isinstance(each, SkippedQuestion))
-        why = ", ".join(f"{number:,} with {reason}" for reason, number in reasons.items())
-        raise GraphError(
-            f"{questions.name}: expected questions about this graph, found {why or 'none'}: load the graph they are "
-            "about"
-        )
+        raise GraphError(say_nothing_found(questions, found))
     header = PoolHeader(
         questions.name, questions.sha256, catalogue.vocabulary, options=asdict(options), counts=counts_of(found)
     )

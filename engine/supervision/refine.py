@@ -96,27 +96,18 @@ def _numbers_in_text(content: str) -> list[int]:
 INVERSE = "^"
 
 
-class ScorerRefiner:
-    """Keeps the shortest paths of a question whose score is within `margin` of the best one's.
+def choose_by_score(scorer: PathScorer, margin: float, questions: Sequence[PooledQuestion]) -> list[PooledQuestion]:
+    """Keep the shortest paths of each question whose score is within `margin` of the best one's.
 
     margin: in units of the score; see `Calibration.from_log_odds`.
     """
-
-    def __init__(self, scorer: PathScorer, margin: float) -> None:
-        self._scorer = scorer
-        self._margin = margin
-
-    def refine(self, questions: Sequence[PooledQuestion]) -> list[PooledQuestion]:
-        """Return the questions with their chosen chains."""
-        scores = self._scorer.score([_query(question) for question in questions])
-        refined = []
-        for question, score in zip(questions, scores, strict=True):
-            best = score.stop.max(initial=float("-inf"))
-            kept = [
-                number for number, each in zip(question.weak, score.stop, strict=True) if each >= best - self._margin
-            ]
-            refined.append(replace(question, chosen=tuple(kept), how="refined"))
-        return refined
+    scores = scorer.score([_query(question) for question in questions])
+    refined = []
+    for question, score in zip(questions, scores, strict=True):
+        best = score.stop.max(initial=float("-inf"))
+        kept = [number for number, each in zip(question.weak, score.stop, strict=True) if each >= best - margin]
+        refined.append(replace(question, chosen=tuple(kept), how="refined"))
+    return refined
 
 
 def _query(question: PooledQuestion) -> PathQuery:
@@ -397,7 +388,7 @@ def refine_by_llm(
 
 
 Scoring = tuple[PathScorer, Collection[str], float]
-"""A scorer, the relations that it knows, and the margin of `ScorerRefiner`."""
+"""A scorer, the relations that it knows, and the margin of `choose_by_score`."""
 
 
 def refine_by_scorer(
@@ -408,7 +399,7 @@ def refine_by_scorer(
     workers: Workers = HERE,
     progress: Progress = ignore_progress,
 ) -> PoolFile:
-    """Return the pool with the shortest paths that score best for the question; see `ScorerRefiner`.
+    """Return the pool with the shortest paths that score best for the question; see `choose_by_score`.
 
     Raises `InputError` for a pool of a graph with other relations than the scorer knows.
     """
@@ -430,7 +421,7 @@ def refine_by_scorer(
 
 def _refine_by_scorer(opened: PerProcess[Scoring], questions: Sequence[PooledQuestion]) -> list[PooledQuestion]:
     scorer, _, margin = opened.value
-    return ScorerRefiner(scorer, margin).refine(questions)
+    return choose_by_score(scorer, margin, questions)
 
 
 def compute_supervision_sizes(pool: PoolFile) -> dict[str, float]:

@@ -445,11 +445,6 @@ class ModelKind(Generic[ConfigT, DescriptionT, SetT, ModelT_co]):
     epochs_of: tuple[str, ...] = ()
 
     @property
-    def config_fields(self) -> tuple[str, ...]:
-        """The names of the options of its configuration."""
-        return tuple(each.name for each in fields(self.config))  # type: ignore[arg-type]
-
-    @property
     def trainings(self) -> tuple[str, ...]:
         """The names of its `TrainingOptions`; empty for a kind that is fitted in one step, without a network."""
         defaults = {

@@ -20,7 +20,7 @@ from lodestar.engine.supervision.refine import (
     UNREADABLE,
     EachChainRefiner,
     LLMRefiner,
-    ScorerRefiner,
+    choose_by_score,
     compute_supervision_sizes,
     refine_by_llm,
     write_chain,
@@ -208,5 +208,5 @@ class ByLength:
 
 def test_a_scorer_keeps_the_shortest_paths_that_it_ranks_near_the_best() -> None:
     questions = candidate_pool(2).questions
-    assert [each.chosen for each in ScorerRefiner(ByLength(), 0.5).refine(questions)] == [(0,), (0,)]
-    assert [each.chosen for each in ScorerRefiner(ByLength(), 1.0).refine(questions)] == [(0, 1), (0, 1)]
+    assert [each.chosen for each in choose_by_score(ByLength(), 0.5, questions)] == [(0,), (0,)]
+    assert [each.chosen for each in choose_by_score(ByLength(), 1.0, questions)] == [(0, 1), (0, 1)]
