@@ -36,17 +36,6 @@ def test_a_file_is_written_and_what_is_in_it_is_said(lodestar: Lodestar, questio
     assert read_mined_file(out).mining.counts["questions"] == 2
 
 
-def test_questions_about_another_graph_are_one_line_and_exit_5(lodestar: Lodestar, tmp_path: Path) -> None:
-    path = tmp_path / "other.jsonl"
-    path.write_text('{"question": "what?", "topic_entities": ["m.0zz"], "answers": ["m.0yy"]}\n')
-    ran = lodestar("mine", str(path), "--out", str(tmp_path / "mined.jsonl"))
-    assert ran.code == 5
-    assert ran.err.splitlines()[-1].startswith(
-        "lodestar: other.jsonl: expected questions about this graph, found 1 with no topic in the graph"
-    )
-    assert not (tmp_path / "mined.jsonl").exists()
-
-
 def test_a_file_is_replaced_only_when_told_to(lodestar: Lodestar, questions: Path) -> None:
     before = questions.read_bytes()
     ran = lodestar("mine", str(questions), "--out", str(questions))

@@ -142,14 +142,6 @@ def one_line(said: str) -> str:
     return lines[0]
 
 
-def test_questions_that_are_learned_from_choose_nothing(data: Path, lodestar: Lodestar, tmp_path: Path) -> None:
-    train = str(data / "train.jsonl.gz")
-    said = lodestar("train", "star", "--dataset", train, "--dev", train, "--out", str(tmp_path / "star"))
-    assert said.code == UsageError.exit_code
-    assert "--dev: 12 of its questions are in --dataset as well (the first is capital-Peru)" in one_line(said.err)
-    assert not (tmp_path / "star").exists()
-
-
 def test_two_trainings_in_one_folder_are_refused(data: Path, lodestar: Lodestar, tmp_path: Path) -> None:
     with filelock.FileLock(tmp_path / ".lock"):
         said = lodestar(*command(data, tmp_path))

@@ -15,7 +15,6 @@ from lodestar.engine.retrieval.scoring import PathQuery, PathScores
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.refine import (
     BATCH,
-    FAILED,
     RETRIED,
     UNREADABLE,
     EachChainRefiner,
@@ -27,7 +26,7 @@ from lodestar.engine.supervision.refine import (
 )
 from lodestar.models.mined import PoolFile
 
-from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, raw, refuses, says, status
+from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, raw, refuses, says
 from tests.fakes.word_encoder import WordEncoder
 from tests.made.pool_examples import CHAINS, candidate_pool, pooled_question
 
@@ -108,18 +107,6 @@ def test_a_bad_reply_is_told_what_was_wrong_and_in_the_end_the_shortest_paths_st
     assert llm.requests[2].body["messages"][3] == {"role": "assistant", "content": "I would rather not."}
 
 
-def test_a_failure_costs_its_question_alone_and_where_all_fail_it_is_told(tmp_path: Path) -> None:
-    def flaky(asked: Request) -> Reply:
-        return status(400) if "number 1?" in json.dumps(asked.body) else first(asked)
-
-    with ScriptedLLM([flaky] * 20) as llm:
-        refined = refine_by_llm(candidate_pool(3), asking(llm), tmp_path / "a.sqlite")
-    assert [each.how for each in refined.questions] == ["refined", "unrefined", "refined"]
-    assert refined.header.counts[FAILED] == 1
-    with ScriptedLLM([status(401)] * 20) as llm, pytest.raises(LLMError):
-        refine_by_llm(candidate_pool(3), asking(llm), tmp_path / "b.sqlite")
-
-
 def test_out_of_budget_it_goes_on_where_it_was(tmp_path: Path) -> None:
     pool = candidate_pool(2 * BATCH)
     cache = tmp_path / "replies.sqlite"
@@ -170,26 +157,6 @@ def test_asked_about_each_chain_it_keeps_the_best_paths_and_neighbours_as_good(
     assert refined.header.refiner == "scripted, each chain"
     assert len(llm.requests) == 4
     assert all("answer: Lima\n" in request.prompt and request.body["max_tokens"] == 1 for request in llm.requests)
-
-
-def test_where_no_path_gets_yes_or_no_the_shortest_paths_stay(tmp_path: Path) -> None:
-    def unsure(asked: Request) -> Reply:
-        return status(400) if "number 1?" in asked.prompt else says("Perhaps")
-
-    now: list[Callable[[Request], Reply]] = [unsure]
-
-    def reply(asked: Request) -> Reply:
-        return now[-1](asked)
-
-    with ScriptedLLM([reply] * 48) as llm:
-        refined = ask_each(candidate_pool(2), llm, tmp_path / "a.sqlite")
-        now.append(sure(capital=1.0))
-        again = ask_each(candidate_pool(2), llm, tmp_path / "a.sqlite")
-    assert [(each.chosen, each.how) for each in refined.questions] == [((0, 1), "unrefined")] * 2
-    assert (refined.header.counts[UNREADABLE], refined.header.counts[FAILED]) == (1, 1)
-    assert [each.chosen for each in again.questions] == [(0,), (0,)], "what could not be read is asked again"
-    with ScriptedLLM([status(401)] * 8) as llm, pytest.raises(LLMError):
-        ask_each(candidate_pool(1), llm, tmp_path / "b.sqlite")
 
 
 class ByLength:

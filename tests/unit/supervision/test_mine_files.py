@@ -14,7 +14,7 @@ from lodestar.engine.supervision import mining, pools
 from lodestar.engine.supervision.mining import MiningOptions, mine_to_file
 from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_pools, compute_pool_sizes, mine_pool
 from lodestar.engine.supervision.subgraphs import write_question_graphs
-from lodestar.models.mined import PoolChain, PooledQuestion, read_pool
+from lodestar.models.mined import PooledQuestion, read_pool
 from lodestar.models.reg_triple.config import SubgraphOptions
 from lodestar.models.star.mined import read_mined_file
 from lodestar.models.subgraphs import UNNAMED, QuestionGraphs, read_graphs
@@ -135,44 +135,6 @@ def pool_of(graph: PoolGraph, *topics: str, answers: tuple[str, ...], **bounds: 
     (found,) = graph.run(collect_pools([asked], PoolBounds(**bounds)))
     assert isinstance(found, PooledQuestion)
     return found
-
-
-def test_a_pool_has_the_paths_to_the_nearest_answer_then_what_is_around_topics_and_that_answer() -> None:
-    graph = PoolGraph(
-        {
-            ("t", "near"): [chain("a"), chain("b", count=2)],
-            ("u", "near"): [chain("c", "d")],
-            ("t", "far"): [chain("e", "f")],
-        },
-        {"t": [chain("a"), chain("g", count=5)], "near": [chain("^a")], "far": [chain("^f")]},
-    )
-    pool = pool_of(graph, "t", "u", answers=("far", "near"))
-    assert (pool.topics, pool.answer) == (("t", "u"), "near")
-    assert pool.chains == (
-        PoolChain("path", "t", ("a",), ("x", "x"), 1),
-        PoolChain("path", "t", ("b",), ("x", "x"), 2),
-        PoolChain("path", "u", ("c", "d"), ("x", "x", "x"), 1),
-        PoolChain("query", "t", ("g",), ("x", "x"), 5),
-        PoolChain("answer", "near", ("^a",), ("x", "x"), 1),
-    )
-    assert pool.num_raw == (1 + 2 + 1 + 1) + (1 + 5) + 1 + 1
-    assert pool.cut == ()
-
-
-@pytest.mark.parametrize(
-    ("between", "answer"),
-    [
-        ({("t", "b"): [chain("r")], ("t", "a"): [chain("r", "r", count=9)]}, "b"),
-        ({("t", "b"): [chain("r"), chain("s")], ("t", "a"): [chain("r")]}, "b"),
-        ({("t", "b"): [chain("r", count=2)], ("t", "a"): [chain("r"), chain("s")]}, "a"),
-        ({("t", "b"): [chain("r")], ("t", "a"): [chain("r")]}, "a"),
-    ],
-    ids=["nearest", "most paths", "as many paths", "first by id"],
-)
-def test_the_answer_of_a_pool_is_the_nearest_then_that_with_the_most_paths_then_the_first(
-    between: Mapping[tuple[str, str], Chains], answer: str
-) -> None:
-    assert pool_of(PoolGraph(between, {}), "t", answers=("b", "a")).answer == answer
 
 
 def test_a_pool_says_which_bound_cut_it() -> None:

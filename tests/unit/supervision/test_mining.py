@@ -124,14 +124,6 @@ def test_topics_and_answers_by_name() -> None:
     assert paths(found) == ["capital"]
 
 
-def test_the_mention_is_the_sets_name_where_the_question_has_it() -> None:
-    question = asked(
-        "m.bolivia", "La Paz", text="capital of the Plurinational State", topic_names=("Plurinational State",)
-    )
-    assert walked(question).topics == (MinedTopic("m.bolivia", "Plurinational State"),)
-    assert walked(replace(question, text="capital")).topics == (MinedTopic("m.bolivia", "Bolivia"),)
-
-
 def test_questions_that_teach_nothing_are_left_out_with_the_reason() -> None:
     found = mine(
         asked("Atlantis", "Lima"),
@@ -163,13 +155,6 @@ def test_a_reach_that_is_cut_has_the_answer_paths_all_the_same() -> None:
     assert found.num_cut["reaches"] == 1
     assert "borders | capital" in reach(found)
     assert whole.num_cut == {"reaches": 0, "searches for answers": 0, "answer paths": 0}
-
-
-def test_one_request_finds_the_answers_of_the_whole_batch() -> None:
-    WORLD.requests.clear()
-    mine(*[asked("Peru", "Santiago"), asked("Chile", "Lima"), asked("Brazil", "Brasilia")] * 5)
-    assert WORLD.requests.count("find_answer_paths") == 1
-    assert WORLD.requests.count("read_signatures") == 1
 
 
 def test_a_batch_that_takes_too_long_is_mined_in_halves() -> None:

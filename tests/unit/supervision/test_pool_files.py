@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -84,37 +83,3 @@ def test_a_small_file_that_is_large_when_it_is_unpacked_is_not_taken_in(
         assert path.stat().st_size < 2 * (1 << 20) / MAX_RATIO
         with pytest.raises(MinedFileError, match=fault):
             read(path)
-
-
-def test_a_path_is_no_longer_than_was_walked(tmp_path: Path) -> None:
-    path = tmp_path / "mined.jsonl"
-    mined_file(path)
-    head, first, *rest = path.read_text(encoding="utf-8").splitlines()
-    question = json.loads(first)
-    hop = next(iter(question["reach"][0]))
-    deep: dict[str, object] = {}
-    for _ in range(9):
-        deep = {hop: deep}
-    for change in (
-        {"paths": [question["paths"][0] | {"hops": [hop] * 100_000}]},
-        {"reach": [deep] * len(question["topics"])},
-    ):
-        path.write_text("\n".join([head, json.dumps(question | change), *rest]), encoding="utf-8")
-        with pytest.raises(MinedFileError, match="a path has at most 3 hops, found"):
-            read_mined(path)
-    for num_hops, is_read in ((3, True), (4, False)):
-        change = {"paths": [question["paths"][0] | {"hops": [hop] * num_hops}]}
-        path.write_text("\n".join([head, json.dumps(question | change), *rest]), encoding="utf-8")
-        with nullcontext() if is_read else pytest.raises(MinedFileError, match="at most 3 hops, found 4"):
-            read_mined(path)
-    path.write_text("\n".join([json.dumps(json.loads(head) | {"max_hop": 100}), first, *rest]), encoding="utf-8")
-    with pytest.raises(MinedFileError, match="max_hop: input should be less than or equal to 8"):
-        read_mined(path)
-    pool = tmp_path / "pool.jsonl"
-    write_pool(pool, candidate_pool(1))
-    head, first = pool.read_text(encoding="utf-8").splitlines()
-    question = json.loads(first)
-    question["chains"][0] |= {"steps": ["r"] * 100_000, "names": ["n"] * 100_001}
-    pool.write_text("\n".join([head, json.dumps(question)]), encoding="utf-8")
-    with pytest.raises(MinedFileError, match="a chain has at most 8 steps, found 100,000"):
-        read_pool(pool)

@@ -68,14 +68,6 @@ def trained(folder: Path, *, any_graph: bool = False) -> Path:
     return folder / "star"
 
 
-def test_a_general_checkpoint_says_so(tmp_path: Path) -> None:
-    folder = trained(tmp_path, any_graph=True)
-    assert read_checkpoint(folder).description.any_graph
-    card = (folder / "README.md").read_text()
-    assert "on any graph" in card
-    assert "never seen" in card
-
-
 def test_nothing_is_learned_by_what_a_relation_is_numbered_or_called(tmp_path: Path) -> None:
     model = StarModel(read_checkpoint(trained(tmp_path)))
     words = words_of(MINING)

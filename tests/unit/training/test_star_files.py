@@ -18,13 +18,13 @@ from lodestar.engine.settings import Settings
 from lodestar.models.mined import MinedFileError
 from lodestar.models.star.config import StarDescription
 from lodestar.models.star.examples import examples_of
-from lodestar.models.star.mined import MinedFile, is_mined, read_mined_file, write_mined_file
+from lodestar.models.star.mined import is_mined, read_mined_file
 from lodestar.models.star.networks import DualEncoder, Network, read_checkpoint
 from lodestar.models.training.checkpoint import write_checkpoint
 from lodestar.models.training.kind import BadCheckpointError, load_description
 from safetensors.torch import load_file
 
-from tests.made.mined_examples import MINING, example, mined_file, questions
+from tests.made.mined_examples import example, mined_file
 from tests.made.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint
 
 
@@ -45,14 +45,6 @@ def test_examples_are_what_can_be_walked_with_what_each_path_is_worth(tmp_path: 
     assert len(examples_of(read_mined_file(plain)).examples) == 24
 
 
-def test_the_first_shortest_path_to_an_answer_is_marked_and_any_path_of_an_annotator() -> None:
-    (asked, _) = questions(0, 1)
-    right, partly = asked.paths
-    also = replace(right, hops=("currency_used",), gold=True)
-    (found,) = examples_of(MinedFile(MINING, (replace(asked, paths=(partly, right, also)),), "3" * 64)).examples
-    assert (found.first_shortest, found.has_gold) == (0, True)
-
-
 def test_a_mined_file_is_told_from_others(tmp_path: Path) -> None:
     for content in (b"", b"{}\n", b"[1]\n", b'{"id": "1", "question": "?"}\n', b"\x1f\x8bnothing"):
         (tmp_path / "other.jsonl.gz").write_bytes(content)
@@ -68,18 +60,6 @@ def changed(record: dict[str, Any], **values: Any) -> str:
 
 def deep(num_hops: int) -> dict[str, Any]:
     return {"capital": {}, "borders": deep(num_hops - 1)} if num_hops else {}
-
-
-def test_a_mined_question_may_lack_paths_at_one_of_its_topics_and_have_one_hop_more_than_a_search(
-    tmp_path: Path,
-) -> None:
-    asked = questions(0, 1)[0]
-    two = replace(asked, topics=asked.topics * 2, reach=(deep(3), {}), paths=(), negatives=())
-    one = replace(asked, negatives=(replace(asked.negatives[0], hops=("borders",) * 3),))
-    write_mined_file(tmp_path / "mined.jsonl", replace(MINING, max_hop=8), [two, one])
-    assert read_mined_file(tmp_path / "mined.jsonl").questions == (two, one)
-    write_mined_file(tmp_path / "mined.jsonl", MINING, [two, one])
-    assert read_mined_file(tmp_path / "mined.jsonl").questions == (two, one)
 
 
 def test_what_is_wrong_with_a_mined_file_is_told_with_its_line(tmp_path: Path) -> None:
@@ -176,18 +156,6 @@ def test_a_flipped_byte_in_any_file_is_refused(tmp_path: Path) -> None:
             resources().model(str(folder), "star")
         path.write_bytes(content)
     read_checkpoint(folder)
-
-
-def test_a_changed_description_is_refused_or_another_checkpoint(tmp_path: Path) -> None:
-    folder = write_tiny_checkpoint(tmp_path / "star")
-    description = load_description(folder, StarDescription)[0]
-    content = (folder / "star.json").read_bytes()
-    for at in random.Random(2).sample(range(len(content)), 25):
-        (folder / "star.json").write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
-        try:
-            assert read_checkpoint(folder).description != description
-        except BadCheckpointError as error:
-            assert "\n" not in str(error)
 
 
 def test_a_checkpoint_replaces_the_one_before_and_leaves_other_files(

@@ -153,18 +153,6 @@ def test_shares_by_the_way_positives_are_chosen() -> None:
     assert not compute_target_shares(replace(asked, positive=np.zeros(9, dtype=np.bool_)), "hard", 0.1).any()
 
 
-def test_paths_of_an_annotator_are_the_positives_whatever_their_ends() -> None:
-    positive = np.zeros(9, dtype=np.bool_)
-    positive[[1, 7]] = True
-    assert compute_target_shares(replace(example(), has_gold=True, positive=positive), "f1", 0.1)[
-        [0, 1, 7]
-    ].tolist() == [
-        0,
-        0.5,
-        0.5,
-    ]
-
-
 def test_promises_are_what_lies_beyond() -> None:
     examples = example_set(0, 1)
     asked = examples.examples[0]

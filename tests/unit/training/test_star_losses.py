@@ -22,7 +22,7 @@ from lodestar.models.training.kind import TrainingOptions
 
 from tests.made.mined_examples import example_set
 from tests.made.tiny_checkpoint import tiny_backbone
-from tests.unit.training.test_star_networks import learned, pool_objective
+from tests.unit.training.test_star_networks import learned
 
 
 def dual_objective(**options: float) -> DualObjective:
@@ -92,35 +92,3 @@ def test_the_weights_of_paths_reach_the_contrastive_loss() -> None:
     with torch.no_grad():
         found = objective.loss(network, 0, (0, 1)).item()
     assert found == pytest.approx(np.mean(expected), rel=1e-4)
-
-
-def test_a_question_without_a_path_to_an_answer_is_not_trained_on() -> None:
-    """The loss of two questions, one of them lost, is that of the other alone."""
-    backbone = tiny_backbone()
-    networks = DualEncoder(backbone).eval(), CrossAttentiveScorer(tiny_backbone()).eval()
-    texts, examples = CachedTokenizer(backbone.tokenizer), example_set(0, 1)
-    first, second = examples.examples
-    lost = replace(first, f1=np.zeros_like(first.f1), positive=np.zeros_like(first.positive))
-    pools = PoolTrainingOptions(path_weights=False)
-    losses: list[list[float]] = [[], []]
-    for questions in ((lost, second), (second,)):
-        train = [replace(examples, examples=questions)]
-        stop = [[np.zeros(len(each.reachable), dtype=np.float32) for each in questions]]
-        dual = DualObjective(networks[0], texts, train, [], DualOptions(), TrainingOptions())
-        cross = PoolObjective(networks[1], texts, train, train, stop, pools, TrainingOptions())
-        with torch.no_grad():
-            losses[0].append(loss_of(dual).item())
-            losses[1].append(cross.loss(cross.network, 0, (0, 1)).item())
-    for both, alone in losses:
-        assert both == pytest.approx(alone, rel=1e-4)
-
-
-def test_a_network_with_a_scale_of_its_own_is_trained_on_it_whatever_the_temperature() -> None:
-    """The score is τ times the stop score, so that e^(s / τ) has the network's scale."""
-    losses = []
-    for temperature in (0.05, 1.0):
-        objective = pool_objective(PoolTrainingOptions(temperature=temperature), dual=True)
-        objective.network.eval()
-        with torch.no_grad():
-            losses.append(objective.loss(objective.network, 0, (0, 1)).item())
-    assert losses[0] == pytest.approx(losses[1], rel=1e-4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +30,7 @@ from lodestar.models.star.backbone import (
     plain_tokenizer,
     write_backbone_description,
 )
-from lodestar.models.star.batches import CachedTokenizer, TextBatch, cross_batch, dual_batch
+from lodestar.models.star.batches import CachedTokenizer, cross_batch, dual_batch
 from lodestar.models.star.config import END, PATH, QUESTION, DualOptions, PoolTrainingOptions
 from lodestar.models.star.networks import (
     Checkpoint,
@@ -334,24 +334,6 @@ def test_dual_scores_do_not_depend_on_the_batch_or_its_padding(dual: DualEncoder
     assert torch.allclose(extend, torch.cat([each for _, each in alone]), atol=1e-5)
 
 
-def test_each_topic_is_masked_for_the_paths_that_leave_it(dual: DualEncoder, texts: CachedTokenizer) -> None:
-    examples = example_set(0, 2)
-    peru, _, chile, _ = examples.examples
-    both = replace(
-        peru,
-        masked=(*peru.masked, "which official currency"),
-        reachable=replace(peru.reachable, paths=np.tile(peru.reachable.paths, 2), topics=np.repeat([0, 1], 9)),
-    )
-    with torch.inference_mode():
-        stop, _ = dual(dual_batch(texts, examples.table, [both, chile], [both.reachable, chile.reachable]))
-        other = replace(peru, masked=("which official currency",))
-        alone, _ = dual(dual_batch(texts, examples.table, [other], [other.reachable]))
-        first, _ = dual(dual_batch(texts, examples.table, [peru], [peru.reachable]))
-    assert torch.allclose(stop[:9], first, atol=1e-5)
-    assert torch.allclose(stop[9:18], alone, atol=1e-5)
-    assert not torch.allclose(first, alone, atol=1e-2)
-
-
 def dual_objective() -> DualObjective:
     train = [example_set(0, 4)]
     network, tokenizer = DualEncoder(tiny_backbone()), tiny_backbone().tokenizer
@@ -483,64 +465,6 @@ def test_a_full_cache_forgets_and_changes_no_score(checkpoint: Checkpoint, monke
             found = small.dual("what is the capital", some)
         assert found[0] == pytest.approx(fresh[0], abs=1e-5)
         assert found[1] == pytest.approx(fresh[1], abs=1e-5)
-
-
-@pytest.fixture
-def encoded(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """What the dual encoder is asked for: how many texts are encoded, and paths extended, at a time."""
-    asked: list[tuple[str, int]] = []
-    encode, step = checkpoint.dual.encode, checkpoint.dual.step
-
-    def encode_and_note(texts: TextBatch) -> Tensor:
-        asked.append(("texts", len(texts)))
-        return encode(texts)
-
-    def step_and_note(before: Tensor, hop: Tensor) -> Tensor:
-        asked.append(("paths", len(before)))
-        return step(before, hop)
-
-    monkeypatch.setattr(checkpoint.dual, "encode", encode_and_note)
-    monkeypatch.setattr(checkpoint.dual, "step", step_and_note)
-    return asked
-
-
-def test_what_was_encoded_ahead_is_not_encoded_again(checkpoint: Checkpoint, encoded: list[tuple[str, int]]) -> None:
-    model = StarModel(checkpoint)
-    model.encode_ahead(["is it"], PATHS)
-    assert encoded == [("texts", 6), ("paths", 12)]
-    model.encode_ahead(["is it"], PATHS)
-    model.dual("is it", PATHS)
-    assert len(encoded) == 2
-    model.dual("is it", [(*PATHS[-1], PATHS[0][0])])
-    assert encoded[2:] == [("paths", 1)]
-
-
-def test_what_a_checkpoint_does_not_read_has_no_score(checkpoint: Checkpoint) -> None:
-    pair = ("is it", "Peru", PATHS[0])
-    nothing = StarModel(checkpoint).cross([])
-    assert nothing.shape == (0,)
-    assert nothing.dtype == np.float32
-    without = StarModel(replace(checkpoint, cross=None, cross_texts=None))
-    found = without.cross([pair, pair])
-    assert found.tolist() == [0, 0]
-    assert found.dtype == np.float32
-    with pytest.raises(ValueError, match="has no cross-attentive scorer"):
-        without.attention(*pair)
-
-
-def test_a_pair_met_twice_is_read_once(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = StarModel(checkpoint)
-    read: list[int] = []
-
-    def counted(texts: CachedTokenizer, many: Sequence[tuple[str, str]]) -> object:
-        read.append(len(many))
-        return cross_batch(texts, many)
-
-    monkeypatch.setattr(scoring, "cross_batch", counted)
-    one, two = ("what is it", "Peru", PATHS[0]), ("what is it", "Peru", PATHS[9])
-    scores = model.cross([one, two, one, one])
-    assert read == [2]
-    assert scores[0] == scores[2] == scores[3] != scores[1]
 
 
 def test_attention_is_of_the_tokens_that_are_read(checkpoint: Checkpoint) -> None:

@@ -22,7 +22,6 @@ from lodestar.models.training.checkpoint import TrainingState, TrainingStateErro
 from lodestar.models.training.kind import (
     Figures,
     ParameterGroup,
-    Precision,
     TrainingOptions,
     encoder_and_heads,
     select_trained_weights,
@@ -36,7 +35,6 @@ from lodestar.models.training.trainer import (
     train,
 )
 from safetensors import safe_open
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from tests.made.mined_examples import MINING, mined, questions, tiny_encoder
@@ -227,50 +225,6 @@ def test_the_rates_rise_and_fall(warmup: float, expected: list[float], tmp_path:
     assert [one for one, _ in rates] == pytest.approx([other for _, other in rates])
 
 
-@pytest.mark.parametrize(
-    ("precision", "on_gpu", "is_scaled"), [("fp16", True, True), ("fp16", False, False), ("bf16", True, False)]
-)
-def test_in_half_precision_on_a_gpu_gradients_are_scaled_by_what_was_saved(
-    precision: Precision, on_gpu: bool, is_scaled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patched:
-        patched.setattr("torch.cuda.is_available", lambda: on_gpu)
-        begun, again = (begin(tmp_path, precision=precision) for _ in range(2))
-    assert begun.scaler.is_enabled() is is_scaled
-    if is_scaled:
-        begun.scaler.load_state_dict(begun.scaler.state_dict() | {"scale": 1024.0, "_growth_tracker": 7})
-    for factor, scale, tracker in ((1.0, 1024.0, 8), (math.inf, 512.0, 0)):
-        begun.scaler.scale(factor * begun.network(torch.ones(1, 4)).sum()).backward()
-        begun._update(0.5)
-        begun._save(0, 1)
-        assert again._resume() == (0, 1)
-        found = again.scaler.state_dict()
-        assert found == begun.scaler.state_dict()
-        assert not is_scaled or (found["scale"], found["_growth_tracker"]) == (scale, tracker)
-
-
-def test_rates_fall_with_each_step_and_gradients_are_means_of_the_batches_of_a_step(tmp_path: Path) -> None:
-    """Of 15 batches each two are a step, and the fifth of an epoch is one; a gradient of 2 for each of 25 weights."""
-
-    class Even(LineObjective):
-        def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
-            return sum((2 * each.sum() for each in network.parameters()), torch.zeros(()))
-
-    objective = Even()
-    begun = begin(tmp_path, objective, accumulate=2, warmup=0.0, max_norm=1e6)
-    found: list[tuple[float, float]] = []
-
-    def note(optimizer: torch.optim.Optimizer, *_: object) -> None:
-        grad = objective.network.encoder.bias.grad
-        assert grad is not None
-        found.append((16 * optimizer.param_groups[0]["lr"] / 0.01, float(grad.mean())))
-
-    begun.optimizer.register_step_pre_hook(note)
-    begun.run()
-    assert [round(rate, 6) for rate, _ in found] == [14, 12, 11, 9, 7, 6, 4, 2, 1]
-    assert [gradient for _, gradient in found] == [2, 2, 1] * 3
-
-
 def state(**changes: object) -> TrainingState:
     plain = TrainingState(
         1, 2, {"w": torch.ones(2)}, {"0/step": torch.tensor(3.0)}, {}, {}, [{"selection_metric": 0.5}], 9.5, {}
@@ -449,29 +403,6 @@ def test_presets_and_what_the_command_line_changes() -> None:
     assert json.loads(json.dumps(changed.as_json()))["cross"]["num_negatives"] == 8
     at_its_end = training_config(KIND, ["cross.num_negatives=18", "cross.w_min=1.5"], preset="best").cross
     assert (at_its_end.num_negatives, at_its_end.w_min) == (at_its_end.pool_size, at_its_end.w_max)
-
-
-def test_the_checkpoint_has_the_weights_of_the_best_epoch(
-    data: tuple[MinedFile, MinedFile, str], tmp_path: Path
-) -> None:
-    learned, chosen, encoder = data
-    similar = replace(config(encoder), scorer="similarity")
-    said: list[tuple[str, int]] = []
-    description = train_sets(
-        KIND,
-        similar,
-        [learned],
-        [chosen],
-        tmp_path,
-        watcher=TrainingCallbacks(epoch=lambda name, epoch, _: said.append((name, epoch))),
-    )
-    assert said == [(DUAL, 0), (DUAL, 1)]
-    assert set(description.figures) == {DUAL}
-    assert (description.mix, description.scorer) == (0.0, "similarity")
-    assert not (tmp_path / "cross").exists()
-    assert load_file(tmp_path / "dual" / "model.safetensors")["log_scale"].item() != pytest.approx(
-        math.log(20), abs=1e-9
-    )
 
 
 def of_each_path() -> MinedFile:
