@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from .neo4j.gateway import Gateway
     from .relations.describing import DescriptionReport
     from .show.explanation import Explanation
-    from .show.growth import Growth
     from .writing.changing import ChangeReport, Names
     from .writing.stated import Stated
 
@@ -181,17 +180,6 @@ class Engine:
         evidence = self.retrieve(question, top_k=top_k)
         assert self._opened is not None
         return explain_evidence(evidence, part, self._opened.graph)
-
-    def growth(self, question: str | Question) -> Growth:
-        """Return how a question's subgraph grew and was pruned; `UsageError` for a recipe without the part gril."""
-        from .show.growth import find_growing_part, growth_of
-
-        part = find_growing_part(self.recipe)
-        if part is None:
-            raise UsageError(f"recipe {self.recipe.name} grows no subgraph: name one with the part gril")
-        evidence = self.retrieve(question)
-        assert self._opened is not None
-        return self._run(growth_of(evidence, part.retriever(self._opened.graph)))
 
     def quote(self, evidence: Sequence[Evidence[Item]], *, max_items: int = 3) -> list[Quotes]:
         """Return the text snippets behind the first items of each evidence, if the graph was made from text."""

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 @question_options
 @click.option("--clear", is_flag=True, help="Only remove all pictures from the database.")
 @click.option("--no-open", is_flag=True, help="Print the links without opening the web browser.")
-@click.option("--growth", is_flag=True, help="Show how the subgraph of each question grew (recipe with the part gril).")
 @click.option(
     "--source", is_flag=True, help="Show the nodes themselves, in the Neo4j that `load neo4j` read; write nothing."
 )
@@ -39,7 +38,6 @@ def command(
     topics: tuple[str, ...],
     clear: bool,
     no_open: bool,
-    growth: bool,
     source: bool,
     browser_url: str | None,
     max_paths: int | None,
@@ -55,7 +53,6 @@ def command(
     Examples:
       lodestar browse "Which currency is used in the country whose capital is Lima?"
       lodestar browse --no-open --file questions.txt
-      lodestar browse --growth --recipe gril --checkpoint gril "What is the capital of Peru?"
       lodestar browse --source "Who directed Cloud Atlas?"
       lodestar browse --clear
     """
@@ -65,8 +62,8 @@ def command(
 
     if clear and (texts or file):
         raise UsageError("--clear removes every picture: give it without a question")
-    if source and (clear or growth):
-        raise UsageError("--source writes no picture: give it without --clear and --growth")
+    if source and clear:
+        raise UsageError("--source writes no picture: give it without --clear")
     questions = [] if clear else questions_from(texts, file, topics)
     settings, recipe = settings_and_recipe(flags)
     with Engine(settings, recipe=recipe) as engine:
@@ -76,9 +73,6 @@ def command(
         view = _view(engine, browser_url, max_paths=max_paths, max_instances=max_instances)
         if clear:
             _clear(view, as_json=as_json)
-            return
-        if growth:
-            _show_growth(engine, view, questions, as_json=as_json, no_open=no_open)
             return
         shown = _show(view, _retrieve(engine, questions))
         style_link = view.style_link()
@@ -97,8 +91,7 @@ def _show_in_source(
     """Print links to the nodes in the database that they were loaded from, and open the first."""
     from ..errors import UsageError
     from ..neo4j.catalogue import read_loads
-    from ..show.browser import check_url, open_link
-    from ..show.source_link import comes_from_neo4j, source_link
+    from ..show.browser import check_url, comes_from_neo4j, open_link, source_link
 
     loads = engine.gateway().fetch(read_loads())
     if not any(map(comes_from_neo4j, loads)):
@@ -113,16 +106,6 @@ def _show_in_source(
             echo(printable(f"nothing to show for {evidence.question.text!r}: {reason}"), err=True)
     if links and not no_open and not open_link(links[0]):
         echo("no web browser found here: open the link yourself", err=True)
-
-
-def _show_growth(
-    engine: Engine, view: BrowserPictureWriter, questions: Sequence[Question], *, as_json: bool, no_open: bool
-) -> None:
-    links = [(question, view.show_growth(engine.growth(question))) for question in questions]
-    style_link = view.style_link()
-    for question, link in links:
-        echo(_json_line(question, link, style_link) if as_json else link)
-    _open(engine, [link for _, link in links], style_link, no_open=no_open)
 
 
 def open_in_browser(engine: Engine, found: Sequence[Evidence[Item]]) -> None:

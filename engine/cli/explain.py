@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import (
-    FORCE,
-    database_options,
-    json_option,
-    list_recipe_files,
-    recipe_shortcut_options,
-    settings_and_recipe,
-)
+from .options import database_options, json_option, recipe_shortcut_options, settings_and_recipe
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
@@ -96,8 +88,6 @@ def _legend(explanation: Explanation, *, colour: bool) -> Iterator[str]:
 @click.argument("question")
 @click.option("--topic", "topics", multiple=True, help="Id of an entity the question is about; can be repeated.")
 @click.option("--top-k", type=int, default=5, show_default=True, help="Paths to explain.")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page that needs nothing else.")
-@FORCE
 @recipe_shortcut_options
 @json_option
 @database_options
@@ -105,55 +95,41 @@ def command(
     question: str,
     topics: tuple[str, ...],
     top_k: int,
-    html: Path | None,
-    force: bool,
     as_json: bool,
     **flags: Any,
 ) -> None:
     """Show what decided for an answer, or which words the scores of its best paths depend on.
 
     A checkpoint with the cross-attentive scorer shows its attention: [QSP] in the question, [PSP] in the path
-    (STAR, section 5.4). Other scorers show what the score loses without a word. The recipe gril shows how the
-    subgraph grew and was pruned, layer by layer. Every other recipe, and one of several parts, shows the answer with
-    its ranked evidence: where each source of a union has an item, how its path is read (the kind of thing that the
-    question asks for, the phrase that matched), how many items each stage left and what it dropped, and which features
-    decided where the answerer is the reader.
+    (STAR, section 5.4). Other scorers show what the score loses without a word. Every other recipe, and one of several
+    parts, shows the answer with its ranked evidence: where each source of a union has an item, how its path is read
+    (the kind of thing that the question asks for, the phrase that matched), how many items each stage left and what it
+    dropped, and which features decided where the answerer is the reader.
 
     \b
     Examples:
       lodestar explain "Which currency is used in Peru?"
       lodestar explain "Which currency is used in Peru?" --checkpoint star
-      lodestar explain "Which currency is used in Peru?" --checkpoint star --html why.html
       lodestar explain "Which currency is used in Peru?" --recipe reg-path --checkpoint paths
-      lodestar explain "Which currency is used in Peru?" --recipe gril --checkpoint gril --html growth.html
     """
     from ..api import Engine
-    from ..show.explanation import explanation_data, is_explainable
-    from ..show.growth import find_growing_part, growth_data, growth_lines
-    from ..show.page import explanation_page, growth_page, reasons_page
-    from ..show.reasons import explain_answer, reasons_data
+    from ..show.explanation import explain_answer, explanation_data, is_explainable, reasons_data
     from ..values import Question
-    from ..whole_file import check_output_file, write_text_file
     from .render import answer_lines
     from .terminal import supports_colour
 
-    if html is not None:
-        check_output_file("--html", html, reads=list_recipe_files(flags), force=force)
     settings, recipe = settings_and_recipe(flags)
     query = Question(question, topics)
     scored = is_explainable(recipe)
     num_parts = sum(part.role != "wrapper" for part in recipe.parts.values())
-    reasons = explanation = growth = None
+    reasons = explanation = None
     with Engine(settings, recipe=recipe) as engine:
-        if find_growing_part(recipe) is not None:
-            growth = engine.growth(query)
-        elif scored:
+        if scored:
             explanation = engine.explain(query, top_k=top_k)
         if not scored or num_parts > 1 or recipe.answerer.name == "reader":
             reasons = explain_answer(engine, query, top_k=top_k)
     if as_json:
         data = {} if reasons is None else reasons_data(reasons)
-        data |= {} if growth is None else growth_data(growth)
         data |= {} if explanation is None else explanation_data(explanation)
         echo(json.dumps(data, ensure_ascii=False))
     else:
@@ -165,18 +141,7 @@ def command(
                 click.style(f"  {printable(line)}", dim=True)
                 for line in (f"after each stage: {reasons.stages_text}", *map(str, reasons.dropped))
             ]
-        lines += [] if growth is None else growth_lines(growth)
         lines += [] if explanation is None else explanation_lines(explanation, colour=colour)
         echo("\n".join(lines), color=colour)
-    if html is not None:
-        if growth is not None:
-            page = growth_page(growth)
-        elif explanation is not None:
-            page = explanation_page(explanation)
-        else:
-            assert reasons is not None
-            page = reasons_page(reasons)
-        write_text_file(html, page)
-        echo(f"written: {html}", err=True)
     if reasons is not None and reasons.answer.failure is not None:
         raise reasons.answer.failure

@@ -165,12 +165,6 @@ def settings_and_recipe(
     return settings, read_recipe(named, changes, options, allow_parts=allow_parts, aliases=given)
 
 
-def list_recipe_files(flags: dict[str, Any]) -> list[str]:
-    """Return the files that the recipe's flags name, which a verb must not overwrite."""
-    names = [flags.get("recipe") or "", *(change.partition("=")[2] for change in flags.get("changes", ()))]
-    return [name for name in names if name and "\0" not in name and len(name) < MAX_PATH_CHARS]
-
-
 def embedded_server_options(function: F) -> F:
     """Add --name and --home."""
     return _add(function, _SERVER)

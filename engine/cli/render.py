@@ -17,7 +17,7 @@ from ..values import Entity, Path, Topic
 from .terminal import printable
 
 if TYPE_CHECKING:
-    from ..show.reasons import ItemReasons
+    from ..show.explanation import ItemReasons
 
 CLOSE = 0.3
 """Share of a topic's probability from which another entity with the same words is named beside it."""

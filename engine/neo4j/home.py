@@ -177,7 +177,7 @@ class ServerHome:
 
 def configuration(state: ServerState) -> Mapping[str, str]:
     """Return the settings of ``neo4j.conf``: loopback only, authentication on, no usage reports."""
-    from ..show.browser import post_connect_command  # what only connects draws no pictures
+    from ..show.style import post_connect_command  # what only connects draws no pictures
 
     bolt, http = f"{LOOPBACK}:{state.bolt_port}", f"{LOOPBACK}:{state.http_port}"
     return {

@@ -31,7 +31,6 @@ from ..errors import (
     StaleCatalogueError,
     UsageError,
 )
-from ..evidence.drawing import answer_drawing, drawing_data
 from ..evidence.evidence import Answer, answer_data, entity_data, evidence_data, item_data, topic_data, triple_data
 from ..evidence.text import item_text
 from ..values import Question
@@ -41,7 +40,7 @@ from .batches import DeadlineExceededError, OverloadedError
 from .guard import AccessRules, Guard, make_error_body
 from .metrics import Metrics
 from .openai_chat import complete_chat, list_models, stream_chat
-from .page import Assets, make_page_routes
+from .page import Assets, answer_drawing, drawing_data, make_page_routes
 from .service import Service, Variant, keep
 
 T = TypeVar("T")

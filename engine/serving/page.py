@@ -1,4 +1,4 @@
-"""Serve the web page and the documentation of the endpoints.
+"""Serve the web page, the documentation of the endpoints, and the drawing of an answer's paths.
 
 The browser loads nothing from other hosts. Libraries come from pinned jars, which are fetched once into the cache and
 checked by their SHA-256. If they are unavailable, the page says so and shows everything but the drawing.
@@ -8,15 +8,22 @@ from __future__ import annotations
 
 import logging
 import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any, Literal
 
 from starlette.responses import Response
 from starlette.routing import Route
 
 from .. import serving
 from ..errors import DownloadError
+from ..evidence.bridges import to_chains
+from ..evidence.evidence import Answer, Evidence, Item
+from ..evidence.text import one_line, relation_words
 from ..neo4j.jars import JarCache, read_pins
+from ..values import Entity
 
 _log = logging.getLogger(__name__)
 
@@ -90,3 +97,156 @@ def make_page_routes(assets: Assets) -> list[Route]:
         return Response(content, media_type=_TYPES[Path(name).suffix], headers=headers)
 
     return [Route("/", index), Route("/docs", docs), Route("/assets/{name}", asset)]
+
+
+# The drawing: topics at the left, then the entities on the way, then the ends
+
+MAX_PATHS = 6
+MAX_INSTANCES = 4
+"""Entity paths of each relation path that are drawn."""
+
+NodeKind = Literal["topic", "inner", "end", "answer", "mediator"]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnNode:
+    """An entity at a place: `column` from 0 at the left, `row` from 0 at the top, in halves too. ranks: of the paths it
+    is on, from 1."""
+
+    id: str
+    label: str
+    kind: NodeKind
+    column: int
+    row: float
+    ranks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnEdge:
+    """Relations between two nodes, places in `Drawing.nodes`, in walking order; inverse: they point the other way."""
+
+    source: int
+    target: int
+    relations: tuple[str, ...]
+    inverse: bool
+    ranks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Nodes and edges of the best paths of a question; left_out says in words what is not drawn."""
+
+    nodes: tuple[DrawnNode, ...]
+    edges: tuple[DrawnEdge, ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def num_columns(self) -> int:
+        """Columns from the topics to the last ends."""
+        return 1 + max((node.column for node in self.nodes), default=0)
+
+    @property
+    def num_rows(self) -> float:
+        """Rows of the fullest column."""
+        return 1 + max((node.row for node in self.nodes), default=0.0)
+
+
+def make_drawing(
+    evidence: Evidence[Item],
+    answers: Iterable[str] = (),
+    *,
+    max_paths: int = MAX_PATHS,
+    max_instances: int = MAX_INSTANCES,
+) -> Drawing:
+    """Return the drawing of the best paths. answers: ids of the entities that answer, drawn as such."""
+    chains = to_chains(evidence)
+    shown = chains.items[:max_paths]
+    column: dict[Entity, int] = {}
+    ranks: dict[Entity, list[int]] = {}
+    starts, ends = set[Entity](), set[Entity]()
+    edges: dict[tuple[Entity, Entity, bool], tuple[list[str], list[int]]] = {}
+    left_out = []
+    for rank, scored in enumerate(shown, start=1):
+        chain = scored.value
+        instances = chain.instances(max_instances)
+        if more := len(chain.ends) - len(instances):
+            left_out.append(f"path {rank}: {more:,} more {'end' if more == 1 else 'ends'}")
+        if chain.cut:
+            left_out.append(f"path {rank}: a bound cut it, so that the graph may have more")
+        for path in instances:
+            starts.add(path.start)
+            ends.add(path.end)
+            for place, entity in enumerate(path.entities):
+                column[entity] = min(place, column.get(entity, place))
+                _add(ranks.setdefault(entity, []), rank)
+            for triple, inverse, source, target in zip(
+                path.triples, path.inverses, path.entities_before, path.entities_after, strict=True
+            ):
+                words, on = edges.setdefault((source, target, inverse), ([], []))
+                _add(words, relation_words(triple.relation))
+                _add(on, rank)
+    if more := len(chains.items) - len(shown):
+        left_out.append(f"{more:,} more {'path' if more == 1 else 'paths'}")
+    order = list(column)
+    rows = _rows(order, column, [(source, target) for source, target, _ in edges])
+    answering = set(answers)
+    nodes = tuple(
+        DrawnNode(
+            entity.id,
+            one_line(entity.label),
+            _kind(entity, starts, ends, answering),
+            column[entity],
+            rows[entity],
+            tuple(ranks[entity]),
+        )
+        for entity in order
+    )
+    places = {entity: place for place, entity in enumerate(order)}
+    drawn = tuple(
+        DrawnEdge(places[source], places[target], tuple(words), inverse, tuple(on))
+        for (source, target, inverse), (words, on) in edges.items()
+    )
+    return Drawing(nodes, drawn, (*left_out, *(one_line(each) for each in evidence.left_out)))
+
+
+def drawing_data(drawing: Drawing) -> dict[str, Any]:
+    """Return a drawing as plain data."""
+    return {**asdict(drawing), "columns": drawing.num_columns, "rows": drawing.num_rows}
+
+
+def answer_drawing(answer: Answer) -> Drawing:
+    """Return the drawing of an answer's evidence, its entities drawn as the answer."""
+    return make_drawing(answer.evidence, (entity.id for entity in answer.entities if entity.id))
+
+
+def _rows(
+    order: Sequence[Entity], column: dict[Entity, int], edges: Sequence[tuple[Entity, Entity]]
+) -> dict[Entity, float]:
+    """Return a row for each node: near the mean of what leads to it, in the order of ranks, none on another."""
+    columns: dict[int, list[Entity]] = {}
+    for entity in order:
+        columns.setdefault(column[entity], []).append(entity)
+    tallest = max(map(len, columns.values()), default=0)
+    rows: dict[Entity, float] = {}
+    for number in sorted(columns):
+        before = {
+            entity: [rows[source] for source, target in edges if target == entity and source in rows]
+            for entity in columns[number]
+        }
+        some = sorted(columns[number], key=lambda entity: sum(near) / len(near) if (near := before[entity]) else 0.0)
+        offset = (tallest - len(some)) / 2
+        rows |= {entity: offset + place for place, entity in enumerate(some)}
+    return rows
+
+
+def _kind(entity: Entity, starts: set[Entity], ends: set[Entity], answers: set[str]) -> NodeKind:
+    if entity.is_mediator:
+        return "mediator"
+    if entity.id in answers:
+        return "answer"
+    return "topic" if entity in starts else "end" if entity in ends else "inner"
+
+
+def _add(some: list[Any], value: Any) -> None:
+    if value not in some:
+        some.append(value)

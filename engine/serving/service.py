@@ -207,8 +207,7 @@ class Service:
         Beside it is the link to its nodes in the Neo4j that they were loaded from, None if there is none.
         """
         from ..neo4j.instance import ServerPair
-        from ..show.browser import BrowserPictureWriter, default_browser_url
-        from ..show.source_link import source_link
+        from ..show.browser import BrowserPictureWriter, default_browser_url, source_link
 
         def show(engine: Engine) -> tuple[str, str | None]:
             url = (

@@ -1,88 +1,134 @@
-"""Write retrieved paths into the graph as a picture for Neo4j Browser, and link to it.
+"""Show retrieved paths in Neo4j Browser: write them as nodes of their own, and link to them.
 
-Browser has one style sheet, in the web browser's storage. The command ``:style`` replaces it: you type it, or the
-server runs it after each connection (setting ``browser.post_connect_cmd``). Browser ignores ``:style`` beside a query
-in the same text, so without the server's help it is a separate step, once in each web browser.
-
-Browser draws every relationship between the nodes that it shows. So a picture has separate nodes, under labels that
+Browser draws every relationship between the nodes that it shows, and a link cannot turn that off: with a query it runs
+no command but ``:param``, ``:use`` and ``:auto``. So the paths are copied to nodes of their own, under labels that
 nothing else reads; each has a relationship to its entity, from which you can explore further.
+
+Browser has one style sheet, which the command ``:style`` replaces: you run it once in each web browser, or the server
+does after each connection (setting ``browser.post_connect_cmd``).
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import webbrowser
-from functools import cache
-from pathlib import Path
-from typing import TypeVar
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 import neo4j.exceptions
 
 from ..errors import DatabaseError, UsageError
+from ..evidence.bridges import to_chains
 from ..evidence.evidence import Evidence, Item
+from ..neo4j.catalogue import LoadManifest
 from ..neo4j.connection import Connection
 from ..neo4j.gateway import Gateway
-from ..neo4j.templates import Request
-from .growth import Growth
-from .picture import (
-    MAX_INSTANCES,
-    MAX_PATHS,
-    ClearReport,
-    clear_pictures,
-    picture_of,
-    picture_of_growth,
-    picture_query,
-    read_browser_command,
-    write_picture,
-)
-
-_RULE = re.compile(r"([\w.]+)\s*\{((?:[^{}']|'[^']*')*)\}")
-_DECLARATION = re.compile(r"([\w-]+)\s*:\s*(?:'([^']*)'|([^;]+?))\s*;")
-
-
-@cache
-def style_sheet() -> str:
-    """Return the style sheet as GraSS, on one line.
-
-    It has no ``#`` and no ``&``, because Browser cuts the text of a link there, even if encoded.
-    """
-    text = Path(__file__).with_name("style.grass").read_text(encoding="utf-8")
-    return " ".join(text.split())
-
-
-def style_rules() -> dict[str, dict[str, str]]:
-    """Return the style sheet as selector → property → value."""
-    return {
-        selector: {name: quoted or plain for name, quoted, plain in _DECLARATION.findall(body)}
-        for selector, body in _RULE.findall(style_sheet())
-    }
-
-
-def style_command() -> str:
-    """Return the Browser command that applies the style sheet."""
-    return f":style {style_sheet()}"
-
-
-def post_connect_command() -> str:
-    """Return the value of ``browser.post_connect_cmd`` with which a server applies the style sheet itself.
-
-    The sheet is in JSON, because the setting separates commands by semicolons, which GraSS also has.
-    """
-    return f"style {json.dumps(style_rules(), separators=(',', ':'))}"
-
-
-def styles_pictures(command: str) -> bool:
-    """Return whether a server with this ``browser.post_connect_cmd`` styles the pictures itself."""
-    return "node.LodestarQuestion" in command
-
+from ..neo4j.templates import Request, template
+from ..settings import check_address
+from ..values import Entity, Question, Triple
+from .style import style_command
 
 T = TypeVar("T")
 
+MAX_PATHS = 3
+MAX_INSTANCES = 5
 _CLEAR_BATCH = 10_000
 _READ_ONLY_CODES = ("Forbidden", "AccessMode", "ReadOnly")
+
+
+# The picture of a question
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The nodes and arrows of one question, as the query that writes them takes them.
+
+    A node has one label, which decides its style. Arrows name nodes by their places; node 0 is the question.
+    """
+
+    question_id: str
+    nodes: list[dict[str, Any]]
+    arrows: list[dict[str, Any]]
+
+    def add_node(self, label: str, name: str, **properties: Any) -> int:
+        """Add a node, and return its place."""
+        self.nodes.append({"label": label, "properties": {"name": name, **properties}})
+        return len(self.nodes) - 1
+
+    def add_arrow(self, start: int, end: int, type_: str, **properties: Any) -> None:
+        """Add an arrow between two places."""
+        self.arrows.append({"start": start, "end": end, "type": type_, "properties": properties})
+
+    def add_rest(self, of: int, words: str) -> None:
+        """Add a node that tells what is not drawn."""
+        self.add_arrow(of, self.add_node("LodestarRest", words), "LODESTAR_REST")
+
+
+def question_picture_id(question: Question) -> str:
+    """Return the id of a question's picture, hexadecimal digits from its text and topic entities."""
+    key = "\n".join((question.text, *question.topic_entities))
+    return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
+def picture_of(evidence: Evidence[Item], max_paths: int = MAX_PATHS, max_instances: int = MAX_INSTANCES) -> Picture:
+    """Return the picture of the best `max_paths` paths, each with at most `max_instances` of its entity paths.
+
+    An entity is one node, even on several paths; a separate node tells how much is left out.
+    """
+    chains = to_chains(evidence)
+    picture = Picture(question_picture_id(chains.question), [], [])
+    picture.add_node("LodestarQuestion", chains.question.text)
+    shown = [(path, path.value.instances(max_instances)) for path in chains.items[:max_paths]]
+    instances = [instance for _, some in shown for instance in some]
+    topics, ends = {each.start for each in instances}, {each.end for each in instances}
+    scores = {topic.entity: topic.score for topic in chains.topics}
+    places: dict[Entity, int] = {}
+    for entity in dict.fromkeys(entity for instance in instances for entity in instance.entities):
+        label = "LodestarTopic" if entity in topics else "LodestarEnd" if entity in ends else "LodestarInner"
+        key = "literal" if entity.is_literal else "id"
+        places[entity] = picture.add_node(label, entity.label, **{key: entity.id})
+        if entity in topics:
+            score = {"score": scores[entity]} if entity in scores else {}
+            picture.add_arrow(0, places[entity], "LODESTAR_ABOUT", **score)
+    ranks: dict[Triple, list[int]] = {}
+    for rank, (path, some) in enumerate(shown, start=1):
+        ranked = {"rank": rank, "score": path.score}
+        name, relations = f"{rank} · {path.score:.3f}", str(path.value.relation_path)
+        index = picture.add_node("LodestarPath", name, **ranked, relation_path=relations)
+        picture.add_arrow(0, index, "LODESTAR_PATH", **ranked)
+        for end in dict.fromkeys(instance.end for instance in some):
+            picture.add_arrow(index, places[end], "LODESTAR_LEADS_TO")
+        left_out = len(path.value.ends) - len(some)
+        if left_out or path.value.cut:
+            number = f"{left_out:,}{'+' if path.value.cut else ''} " if left_out else ""
+            picture.add_rest(index, f"and {number}more")
+        for triple in dict.fromkeys(triple for instance in some for triple in instance.triples):
+            ranks.setdefault(triple, []).append(rank)
+    for triple, paths in ranks.items():
+        picture.add_arrow(places[triple.head], places[triple.tail], triple.relation, paths=paths)
+    if more := len(chains.items) - len(shown):
+        picture.add_rest(0, f"and {more:,} more {'path' if more == 1 else 'paths'}")
+    return picture
+
+
+def picture_query(question_id: str) -> str:
+    """Return the query that shows a picture, on one line, so that Enter runs it in Browser's editor."""
+    int(question_id, 16)  # becomes part of the query: hexadecimal digits only
+    text = template("show_browser_picture").render({})
+    return " ".join(text.replace("$question", f"'{question_id}'").split())
+
+
+class ClearReport(NamedTuple):
+    """Counts of removed items."""
+
+    num_questions: int
+    num_nodes: int
+    num_relationships: int
 
 
 class BrowserPictureWriter:
@@ -93,12 +139,7 @@ class BrowserPictureWriter:
     """
 
     def __init__(
-        self,
-        gateway: Gateway,
-        browser_url: str,
-        *,
-        max_paths: int = MAX_PATHS,
-        max_instances: int = MAX_INSTANCES,
+        self, gateway: Gateway, browser_url: str, *, max_paths: int = MAX_PATHS, max_instances: int = MAX_INSTANCES
     ) -> None:
         self._gateway = gateway
         self._browser_url = check_url(browser_url)
@@ -114,52 +155,49 @@ class BrowserPictureWriter:
             reason = evidence.note or "no path was found"
             raise UsageError(f"nothing to show for {evidence.question.text!r}: {reason}")
         picture = picture_of(evidence, self._max_paths, self._max_instances)
-        self._write(write_picture(picture))
-        return browser_link(self._browser_url, self._gateway.connection, picture_query(picture.question_id))
-
-    def show_growth(self, growth: Growth) -> str:
-        """Write a picture of a subgraph's growth, replacing an earlier one; return its link.
-
-        Raises `UsageError` if nothing grew, `DatabaseError` if the user may not write.
-        """
-        if not any(layer.edges for layer in growth.layers):
-            raise UsageError(f"nothing to show for {growth.question.text!r}: nothing grew from its entities")
-        picture = picture_of_growth(growth)
-        self._write(write_picture(picture))
+        params = {"question": picture.question_id, "nodes": picture.nodes, "arrows": picture.arrows}
+        self._write(Request(template("write_browser_picture"), params, lambda rows: int(rows[0][0])))
         return browser_link(self._browser_url, self._gateway.connection, picture_query(picture.question_id))
 
     def style_link(self) -> str | None:
         """Return the link that styles Browser, or None if the server does so itself."""
-        if styles_pictures(self._server_command()):
+        read = Request(template("read_browser_command"), {}, lambda rows: str(rows[0][0] or "") if rows else "")
+        try:
+            command = self._gateway.fetch(read)
+        except DatabaseError as error:
+            if type(error) is not DatabaseError:
+                raise
+            command = ""  # a hosted server hides its settings
+        if "node.LodestarQuestion" in command:
             return None
         return browser_link(self._browser_url, self._gateway.connection, style_command())
 
     def clear(self) -> ClearReport:
         """Remove every picture from the database, and return the counts."""
+        request = Request(
+            template("clear_browser_pictures"), {"limit": _CLEAR_BATCH}, lambda rows: ClearReport(*rows[0])
+        )
         removed = ClearReport(0, 0, 0)
-        while (batch := self._write(clear_pictures(_CLEAR_BATCH))).num_nodes:
+        while (batch := self._write(request)).num_nodes:
             removed = ClearReport(*map(sum, zip(removed, batch, strict=True)))
         return removed
-
-    def _server_command(self) -> str:
-        try:
-            return self._gateway.fetch(read_browser_command())
-        except DatabaseError as error:
-            if type(error) is DatabaseError:  # a hosted server that hides its settings
-                return ""
-            raise
 
     def _write(self, request: Request[T]) -> T:
         try:
             return self._gateway.fetch(request)
         except DatabaseError as error:
-            if not _is_read_only(error):
+            cause = error.__cause__
+            code = cause.code or "" if isinstance(cause, neo4j.exceptions.Neo4jError) else ""
+            if not any(each in code for each in _READ_ONLY_CODES):
                 raise
             connection = self._gateway.connection
             raise DatabaseError(
                 f"{connection.where} does not let {connection.user!r} write to database {connection.database!r}: "
                 "pictures for Browser are written as nodes; use a user that may write"
             ) from error
+
+
+# Links
 
 
 def browser_link(browser_url: str, connection: Connection, command: str) -> str:
@@ -204,6 +242,38 @@ def open_link(link: str) -> bool:
     return found.open(link)
 
 
-def _is_read_only(error: DatabaseError) -> bool:
-    cause = error.__cause__
-    return isinstance(cause, neo4j.exceptions.Neo4jError) and any(c in (cause.code or "") for c in _READ_ONLY_CODES)
+# The Neo4j that `lodestar load neo4j` read: its element ids are the ids of entities, so nothing is written there
+
+_ELEMENT_ID = re.compile(r"\d+:[\w-]+:\d+")
+_SOURCE_OPTIONS = {"from", "from_user", "from_database", "elements"}
+
+
+def source_link(
+    evidence: Evidence[Item], loads: tuple[LoadManifest, ...], browser_url: str | None = None
+) -> str | None:
+    """Return the link to the nodes of the best paths in the database that they were loaded from.
+
+    browser_url: Browser's address there; None is the usual one. None is returned where no path has such nodes.
+    """
+    for load in filter(comes_from_neo4j, loads):
+        options = json.loads(load.options)
+        if ids := list(dict.fromkeys(_element_ids(evidence, options["elements"]))):
+            connection = Connection(options["from"], options["from_user"], database=options["from_database"])
+            check_address(connection.uri)
+            query = " ".join(template("show_elements").render({}).replace("$ids", str(ids)).split())
+            return browser_link(browser_url or default_browser_url(connection.uri), connection, query)
+    return None
+
+
+def comes_from_neo4j(load: LoadManifest) -> bool:
+    """Return whether ids of a load are element ids of a Neo4j, which its options name."""
+    return load.kind == "neo4j" and json.loads(load.options or "{}").keys() >= _SOURCE_OPTIONS
+
+
+def _element_ids(evidence: Evidence[Item], prefix: str) -> Iterator[str]:
+    """Yield the ids of nodes, which become part of a query: of element ids only, whatever the graph has."""
+    for path in to_chains(evidence).items[:MAX_PATHS]:
+        for instance in path.value.instances(MAX_INSTANCES):
+            for entity in instance.entities:
+                if not entity.is_literal and entity.id.startswith(prefix) and _ELEMENT_ID.fullmatch(entity.id):
+                    yield entity.id

@@ -7,11 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from lodestar.engine.neo4j.catalogue import read_catalogue
-from lodestar.engine.neo4j.gateway import Gateway
 
 from tests.e2e.conftest import Lodestar
-from tests.made.tiny_checkpoint import write_tiny_checkpoint
 
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
 
@@ -55,13 +52,10 @@ def test_a_run_replaces_a_foreign_file_only_when_told_to(
     assert (place / name).read_text(encoding="utf-8") != "mine"
 
 
-def test_one_file_is_not_written_twice_nor_in_the_place_of_a_recipe(lodestar: Lodestar, tmp_path: Path) -> None:
+def test_one_file_is_not_written_twice(lodestar: Lodestar, tmp_path: Path) -> None:
     file, recipe = str(tmp_path / "file"), tmp_path / "recipe.toml"
     recipe.write_text('stages = "similarity"\n', encoding="utf-8")
-    for arguments, said in (
-        (("export", file, "--format", "tsv", "--names", file), "cannot both go to"),
-        (("explain", LINE["question"], "--recipe", str(recipe), "--html", str(recipe), "--force"), "reads that file"),
-    ):
+    for arguments, said in ((("export", file, "--format", "tsv", "--names", file), "cannot both go to"),):
         ran = lodestar(*map(str, arguments))
         assert (ran.code, len(ran.err.splitlines())) == (2, 1)
         assert said in ran.err
@@ -69,10 +63,7 @@ def test_one_file_is_not_written_twice_nor_in_the_place_of_a_recipe(lodestar: Lo
     assert recipe.read_text(encoding="utf-8") == 'stages = "similarity"\n'
 
 
-def test_single_files_are_replaced_only_when_told_to(
-    lodestar: Lodestar, gateway: Gateway, questions: Path, tmp_path: Path
-) -> None:
-    checkpoint = str(write_tiny_checkpoint(tmp_path / "star", graph=gateway.fetch(read_catalogue()).vocabulary))
+def test_single_files_are_replaced_only_when_told_to(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
     pool = tmp_path / "pool.jsonl"
     assert lodestar("mine", str(questions), "--pool", "--out", str(pool)).code == 0
     for arguments in (
@@ -81,7 +72,6 @@ def test_single_files_are_replaced_only_when_told_to(
         ("refine", str(pool), "--by", "similarity", "--out"),
         ("export", "--format", "tsv"),
         ("export", str(tmp_path / "{}kg.tsv"), "--names"),
-        ("explain", LINE["question"], "--checkpoint", checkpoint, "--html"),
     ):
         file = tmp_path / "file"
         file.write_text("mine", encoding="utf-8")

@@ -49,23 +49,6 @@ def test_as_json(lodestar: Lodestar, checkpoint: str) -> None:
             assert sum(word["weight"] for word in words) == pytest.approx(1, abs=1e-4)
 
 
-def test_page(lodestar: Lodestar, checkpoint: str, tmp_path: Path) -> None:
-    html = tmp_path / "why.html"
-    ran = lodestar("explain", QUESTION, "--checkpoint", checkpoint, "--html", str(html))
-    assert ran.code == 0, ran.err
-    assert ran.err.splitlines()[-1] == f"written: {html}"
-    page = html.read_text(encoding="utf-8")
-    assert page.startswith("<!doctype html>")
-    assert QUESTION in page
-    assert [path.name for path in tmp_path.iterdir()] == ["why.html"]
-
-
-def test_a_page_that_cannot_be_written_is_one_line(lodestar: Lodestar, checkpoint: str, tmp_path: Path) -> None:
-    ran = lodestar("explain", QUESTION, "--checkpoint", checkpoint, "--html", str(tmp_path / "no" / "why.html"))
-    assert ran.code == 10
-    assert re.search(r"why\.html: cannot be written: no such folder", ran.err.splitlines()[-1])
-
-
 def test_what_has_no_attention_is_explained_by_leaving_words_out(lodestar: Lodestar, tmp_path: Path) -> None:
     ran = lodestar("explain", QUESTION)
     assert ran.code == 0, ran.err

@@ -52,32 +52,6 @@ def test_a_retriever_is_trained_and_asked(lodestar: Lodestar, driver: neo4j.Driv
     )
     assert few.code == 0, few.err
     assert 1 <= len(json.loads(few.out)["items"]) <= 4
-    picture = tmp_path / "growth.html"
-    shown = lodestar(
-        *("explain", "--recipe", "gril", "--checkpoint", out, "--html", str(picture), "What is the capital of Chile?")
-    )
-    assert shown.code == 0, shown.err
-    assert "\nlayer 1\n" in shown.out
-    assert " 1. " in shown.out
-    assert "Santiago" in picture.read_text(encoding="utf-8")
-    browsed = lodestar(
-        *(
-            "browse",
-            "--growth",
-            "--no-open",
-            "--json",
-            "--recipe",
-            "gril",
-            "--checkpoint",
-            out,
-            "What is the capital of Chile?",
-        )
-    )
-    assert browsed.code == 0, browsed.err
-    assert json.loads(browsed.out)["link"].startswith("http")
-    drawn = driver.execute_query("MATCH (:LodestarTopic)-[a]->() WHERE a.layers IS NOT NULL RETURN a.relation").records
-    assert ["location.country.capital"] in map(list, drawn)
-    assert lodestar("browse", "--clear").code == 0
     ran = lodestar(*command, "--set", "grow.pruning=sometimes")
     assert ran.code == 2
     assert "expected one of threshold, top-k, none for pruning" in ran.err

@@ -13,8 +13,13 @@ from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import Request, template
-from lodestar.engine.show.browser import BrowserPictureWriter
-from lodestar.engine.show.picture import ClearReport, picture_of, picture_query, question_picture_id
+from lodestar.engine.show.browser import (
+    BrowserPictureWriter,
+    ClearReport,
+    picture_of,
+    picture_query,
+    question_picture_id,
+)
 from lodestar.engine.values import Entity, Path, Question, Triple
 
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
@@ -78,8 +83,8 @@ def shown(session: neo4j.Session, evidence: Evidence[Chain]) -> tuple[list[str],
 
 def expected(evidence: Evidence[Chain]) -> tuple[list[str], set[tuple[str, str, str]]]:
     picture = picture_of(evidence)
-    nodes = picture.nodes
-    return sorted(n.name for n in nodes), {(nodes[a.start].name, a.type, nodes[a.end].name) for a in picture.arrows}
+    names = [node["properties"]["name"] for node in picture.nodes]
+    return sorted(names), {(names[a["start"]], a["type"], names[a["end"]]) for a in picture.arrows}
 
 
 def test_the_link_shows_exactly_the_retrieval_and_none_of_the_hubs_other_edges(

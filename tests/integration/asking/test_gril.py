@@ -10,13 +10,9 @@ import torch
 from lodestar import Engine
 from lodestar.engine.errors import UsageError
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
-from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.reorganising import Reorganise
 from lodestar.engine.recipes.retrieving import Gril
 from lodestar.engine.settings import Settings
-from lodestar.engine.show.browser import BrowserPictureWriter
-from lodestar.engine.show.page import growth_page
-from lodestar.engine.show.picture import picture_of_growth
 from lodestar.engine.supervision.subgraphs import write_question_graphs
 from lodestar.engine.training.running import training_config
 from lodestar.engine.training.sources import labels_of_sets
@@ -113,20 +109,6 @@ def test_triples_come_best_first_with_probabilities_and_answer(
     assert answer.found
 
 
-def test_how_a_subgraph_grew_is_in_browser_and_gone(
-    settings: Settings, engine: Engine, gateway: Gateway, checkpoint: str
-) -> None:
-    view = BrowserPictureWriter(gateway, "http://127.0.0.1:7474/browser/")
-    with Engine(settings, recipe=Gril(checkpoint=checkpoint)) as asked:
-        growth = asked.growth(Question("What is the capital of Chile?", ("m.chile",)))
-    link = view.show_growth(growth)
-    assert "LodestarQuestion" in link
-    removed = view.clear()
-    assert removed.num_questions == 1
-    assert removed.num_nodes == len(picture_of_growth(growth).nodes)
-    assert view.clear().num_nodes == 0
-
-
 def test_options_that_no_graph_has_are_chosen_from(settings: Settings, engine: Engine, tmp_path: Path) -> None:
     """The open domain: questions whose answers are no entities teach a reader that chooses, which then answers."""
     backbone = tiny_backbone()
@@ -160,16 +142,3 @@ def test_options_that_no_graph_has_are_chosen_from(settings: Settings, engine: E
         assert len(answer.evidence.items) > 10  # more than top_k: as many as the reader reads
         with pytest.raises(UsageError, match="expected a question with options"):
             build_question.ask(Question("What is the capital of Chile?", ("m.chile",)))
-
-
-def test_how_a_subgraph_grew_is_shown(settings: Settings, engine: Engine, checkpoint: str) -> None:
-    with Engine(settings, recipe=Gril(checkpoint=checkpoint)) as asked:
-        growth = asked.growth(Question("What is the capital of Chile?", ("m.chile",)))
-    assert [topic.entity.id for topic in growth.topics] == ["m.chile"]
-    assert len(growth.layers) == 3
-    first = growth.layers[0]
-    assert {edge.source.id for edge in first.edges} == {"m.chile"}
-    assert sum(edge.attention for edge in first.edges) == pytest.approx(1, abs=1e-4)
-    assert "Santiago" in growth_page(growth)
-    with Engine(settings) as asked, pytest.raises(UsageError, match="grows no subgraph: name one with the part gril"):
-        asked.growth("What is the capital of Chile?")

@@ -13,7 +13,7 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.recipes.retrieving import RegPath
 from lodestar.engine.settings import Settings
-from lodestar.engine.show.reasons import explain_answer
+from lodestar.engine.show.explanation import explain_answer
 from lodestar.engine.supervision.pools import PoolBounds, mine_pool
 from lodestar.engine.training.running import training_config
 from lodestar.engine.training.sources import match_refined_pools, read_relation_tokens

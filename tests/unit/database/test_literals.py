@@ -11,7 +11,7 @@ from lodestar.engine.evidence.evidence import Evidence, entity_data, evidence_da
 from lodestar.engine.evidence.text import chain_text
 from lodestar.engine.faces.finding import items_of
 from lodestar.engine.retrieval.beam import BeamSearch, FrontierBounds
-from lodestar.engine.show.picture import picture_of, write_picture
+from lodestar.engine.show.browser import picture_of
 from lodestar.engine.values import Entity, Question, Scored
 
 from tests.fakes.memory_graph import MemoryGraph
@@ -129,14 +129,7 @@ def test_a_terminal_shows_it_on_one_line_and_cuts_what_is_long() -> None:
 
 
 def test_a_picture_keeps_the_literal_apart_from_entities() -> None:
-    nodes = {node.name: node for node in picture_of(retrieved(INDEPENDENCE, EMPTY)).nodes}
-    assert (nodes["1821-07-28"].label, nodes["1821-07-28"].id, nodes["1821-07-28"].literal) == (
-        "LodestarEnd",
-        None,
-        DATE,
-    )
-    written = {
-        n["properties"]["name"]: n["properties"] for n in write_picture(picture_of(retrieved(EMPTY))).params["nodes"]
-    }
+    written = {n["properties"]["name"]: n["properties"] for n in picture_of(retrieved(INDEPENDENCE, EMPTY)).nodes}
+    assert written["1821-07-28"] == {"name": "1821-07-28", "literal": DATE}
     assert written['""'] == {"name": '""', "literal": '""'}
     assert written["Peru"] == {"name": "Peru", "id": "p"}
