@@ -164,7 +164,9 @@ def _checkpoint(settings: Settings, folder: str) -> Finding:
     if description.any_graph:
         found = f"{found}, meant for any graph, but not trained on this one: its probabilities were fitted on those"
         return Finding("checkpoint", "ok", found, "measure it with questions about this graph: lodestar eval")
-    return Finding("checkpoint", "missing", f"{found}, but not on this one", "train on this graph, or give --any-graph")
+    return Finding(
+        "checkpoint", "missing", f"{found}, but not on this one", "train on this graph, or give --set any_graph=true"
+    )
 
 
 def _gpu() -> Finding:

@@ -271,7 +271,7 @@ class GraphResources:
         raise CheckpointError(
             f"{folder} was trained on another graph ({sets}; its relations differ from the "
             f"{len(self.catalogue.relations):,} here): load that graph, train on this one, or allow it with "
-            "--any-graph"
+            "--set any_graph=true"
         )
 
     @cached_property

@@ -25,7 +25,7 @@ from .terminal import echo, printable
 
 if TYPE_CHECKING:
     from ..api import Engine
-    from ..evidence.evidence import Answer
+    from ..evidence.evidence import Answer, Evidence, Item
     from ..evidence.extras import Quotes
     from ..parallel import PerProcess
     from ..recipes.recipe import Recipe
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     Told = tuple[Answer, Quotes, str]
     """An answer, the snippets of its first items, and how the question was understood."""
 
+MAX_SHOWN = 3
+"""Items of evidence that are printed below an answer."""
 SHOWN_CHARS = 60
 """Of a reply that is being written: the end of it, in a line of a terminal."""
 TOGETHER = 64
@@ -49,8 +51,7 @@ TOGETHER = 64
     help="Handle forms (how many, yes/no, most, more than, both, or, not) always, or never. Default: where that is "
     "sure (docs/forms.md).",
 )
-@click.option("--paths", "max_paths", type=click.IntRange(0), default=3, show_default=True, help="Items to print.")
-@click.option("--browse", is_flag=True, help="Open the retrieved paths in Neo4j Browser.")
+@click.option("--paths-only", is_flag=True, help="Find and rank the evidence, without an answer.")
 @search_options
 @worker_options
 @json_option
@@ -61,8 +62,7 @@ def command(
     topics: tuple[str, ...],
     llm: bool,
     forms: bool | None,
-    max_paths: int,
-    browse: bool,
+    paths_only: bool,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -74,16 +74,17 @@ def command(
       lodestar ask --topic geo.country.PE "Which currency is used there?"
       lodestar ask --forms "How many countries border both Brazil and Argentina?"
       lodestar ask --json --file questions.txt > answers.jsonl
+      cat questions.txt | lodestar ask --paths-only --json --file - > paths.jsonl
       lodestar ask --json --file questions.txt --ray 10.0.0.1:6379 > answers.jsonl
       lodestar ask --recipe "star + merge" --set star.checkpoint=FOLDER "Where was Ann born?"
     """
     from ..api import Engine
-    from ..evidence.evidence import answer_data
+    from ..evidence.evidence import answer_data, evidence_data
     from ..faults import find_fault
     from ..parallel import PerProcess
     from ..watchers import WatchedRecipe
     from .options import questions_from
-    from .render import answer_lines
+    from .render import answer_lines, evidence_lines
 
     questions = questions_from(texts, file, topics)
     workers = workers_from(flags)
@@ -92,30 +93,39 @@ def command(
     parts = [questions[start : start + TOGETHER] for start in range(0, len(questions), TOGETHER)]
     if alone and sys.stderr.isatty() and not workers.ray:
         recipe = WatchedRecipe.wrap(recipe)
-    failed, found = None, []
+    failed = None
     with PerProcess(partial(Engine, settings, recipe=recipe)) as opened:
-        ask = partial(_ask, opened, max_quotes=max_paths, alone=alone)
+        if paths_only:
+            for found in workers.map(partial(_retrieve, opened), parts):
+                for evidence in found:
+                    if as_json:
+                        echo(json.dumps(evidence_data(evidence), ensure_ascii=False))
+                    else:
+                        echo(click.style(printable(evidence.question.text), bold=True))
+                        echo("\n".join(evidence_lines(evidence, recipe.top_k, len(found))))
+                    failed = failed or find_fault(evidence)
+            parts = []
+        ask = partial(_ask, opened, alone=alone)
         for part, told in zip(parts, workers.map(ask, parts), strict=True):
             for answer, quotes, reading in told:
                 if as_json:
                     more = ({"reading": reading} if reading else {}) | ({"snippets": quotes} if any(quotes) else {})
                     echo(json.dumps(answer_data(answer) | more, ensure_ascii=False))
                 else:
-                    echo("\n".join(answer_lines(answer, max_paths, len(part), quotes)))
+                    echo("\n".join(answer_lines(answer, MAX_SHOWN, len(part), quotes)))
                     if reading:
                         echo(click.style(f"  {printable(reading)}", dim=True))
                 failed = failed or answer.failure or find_fault(answer.evidence)
-                if browse:
-                    found.append(answer.evidence)
-        if browse:
-            from .browse import open_in_browser
-
-            open_in_browser(opened.value, found)
     if failed:
         raise failed
 
 
-def _ask(opened: PerProcess[Engine], questions: Sequence[Question], *, max_quotes: int, alone: bool) -> list[Told]:
+def _retrieve(opened: PerProcess[Engine], questions: Sequence[Question]) -> list[Evidence[Item]]:
+    engine = opened.value
+    return [engine.retrieve(questions[0])] if len(questions) == 1 else engine.retrieve_batch(questions)
+
+
+def _ask(opened: PerProcess[Engine], questions: Sequence[Question], *, alone: bool) -> list[Told]:
     """Return what is to be told of each question. alone: raise what keeps it from being asked."""
     engine = opened.value
     if alone:
@@ -123,7 +133,7 @@ def _ask(opened: PerProcess[Engine], questions: Sequence[Question], *, max_quote
             answers = [engine.ask(questions[0])]
     else:
         answers = engine.ask_batch(questions)
-    quotes = engine.quote([answer.evidence for answer in answers], max_items=max_quotes)
+    quotes = engine.quote([answer.evidence for answer in answers], max_items=MAX_SHOWN)
     readings = [engine.describe_interpretation(answer.evidence) for answer in answers]
     return list(zip(answers, quotes, readings, strict=True))
 

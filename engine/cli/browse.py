@@ -108,15 +108,6 @@ def _show_in_source(
         echo("no web browser found here: open the link yourself", err=True)
 
 
-def open_in_browser(engine: Engine, found: Sequence[Evidence[Item]]) -> None:
-    """Write the evidence for Browser, print the links to standard error and open the first."""
-    view = _view(engine, None)
-    links = [link for _, link in _show(view, found)]
-    for link in links:
-        echo(link, err=True)
-    _open(engine, links, view.style_link(), no_open=False)
-
-
 def _view(engine: Engine, browser_url: str | None, **bounds: int | None) -> BrowserPictureWriter:
     from ..show.browser import BrowserPictureWriter, default_browser_url
 

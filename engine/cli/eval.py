@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options import (
-    ALLOW_PARTS,
     database_options,
     json_option,
-    recipe_shortcut_options,
+    recipe_options,
     settings_and_recipe,
-    settings_from,
     worker_options,
     workers_from,
 )
@@ -63,7 +61,7 @@ def command() -> None:
 
 @command.command()
 @click.argument("dataset")
-@recipe_shortcut_options
+@recipe_options
 @click.option("--split", help="The split to ask, such as dev, if the set is a folder.")
 @click.option("--format", "format_name", help="The set's format, if it cannot be detected.")
 @click.option("--limit", type=click.IntRange(1), help="Ask a random sample of this size; it is always the same.")
@@ -93,7 +91,7 @@ def run(
     \b
     Example:
       lodestar eval questions-dev.jsonl.gz
-      lodestar eval questions-dev.jsonl.gz --recipe star --max-hop 3
+      lodestar eval questions-dev.jsonl.gz --recipe star --set max_hop=3
       lodestar eval questions-dev.jsonl.gz --unanswerable
       lodestar eval questions-dev.jsonl.gz --ray 10.0.0.1:6379
     """
@@ -159,23 +157,17 @@ def compare(a: str, b: str, as_json: bool) -> None:
 @click.argument("report", metavar="RUN")
 @click.option("--kind", help="Show only misses of this kind, such as pruned.")
 @click.option("--limit", type=click.IntRange(1), default=5, show_default=True, help="Questions to show.")
-@click.option("--browse", is_flag=True, help="Retrieve them again and open the paths in Neo4j Browser.")
-@ALLOW_PARTS
 @json_option
-@database_options
-def show(
-    report: str, kind: str | None, limit: int, browse: bool, allow_parts: bool, as_json: bool, **flags: Any
-) -> None:
+def show(report: str, kind: str | None, limit: int, as_json: bool) -> None:
     """Show questions whose first answer is wrong, with their best paths.
 
     \b
     Example:
       lodestar eval show runs/dev-similarity --kind pruned
-      lodestar eval show runs/dev-similarity --kind "not the first" --limit 3 --browse
     """
     from ..errors import UsageError
     from ..evaluation.diagnosis import KINDS
-    from ..evaluation.report import read_records, read_report
+    from ..evaluation.report import read_records
 
     if kind is not None and kind not in KINDS:
         raise UsageError(f"--kind: expected one of {', '.join(KINDS)}, found {kind!r}")
@@ -188,16 +180,6 @@ def show(
         echo(f"{len(missed):,} questions{f', {len(shown)} shown' if len(shown) < len(missed) else ''}")
         for record in shown:
             echo("\n".join(map(printable, _miss_lines(record))))
-    if browse:
-        from ..api import Engine
-        from ..recipes.recipe import Recipe
-        from ..values import Question
-        from .browse import open_in_browser
-
-        recipe = Recipe.of(read_report(report)["what"]["recipe"], allow_parts=allow_parts)
-        with Engine(settings_from(**flags), recipe=recipe) as engine:
-            questions = [Question(record.question, record.topics, record.id) for record in shown]
-            open_in_browser(engine, engine.retrieve_batch(questions))
 
 
 @command.command()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import database_options, json_option, recipe_shortcut_options, settings_and_recipe
+from .options import database_options, json_option, recipe_options, settings_and_recipe
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _legend(explanation: Explanation, *, colour: bool) -> Iterator[str]:
 @click.argument("question")
 @click.option("--topic", "topics", multiple=True, help="Id of an entity the question is about; can be repeated.")
 @click.option("--top-k", type=int, default=5, show_default=True, help="Paths to explain.")
-@recipe_shortcut_options
+@recipe_options
 @json_option
 @database_options
 def command(

@@ -9,11 +9,7 @@ import json
 import os
 import signal
 import sys
-import threading
-from collections.abc import Callable
-from functools import partial
 from importlib import import_module
-from typing import Any
 
 import click
 
@@ -22,8 +18,6 @@ from ..errors import LodestarError, StorageError
 from .terminal import echo, show_warnings, supports_colour
 
 MAX_MESSAGE_CHARS = 1_500
-AGAIN_S = 0.1
-"""After which an interrupt that Python ignored is sent again."""
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 VERBS = {
@@ -46,13 +40,19 @@ VERBS = {
     "refine": ("refine", "Select training supervision from candidate pools."),
     "refresh": ("refresh", "Put right what other programs changed in the graph."),
     "relations": ("relations", "Show the relations with their words, or the nearest to a text."),
-    "retrieve": ("retrieve", "Find and rank the reasoning paths for questions."),
     "serve": ("serve", "Serve questions over HTTP, with a page."),
     "train": ("train", "Train a scorer on questions with answers."),
     "stats": ("stats", "Show what the graph holds: sizes, degrees, relations, hubs, components."),
     "verify": ("verify", "Check the graph against the manifests of its loads."),
 }
 """The module and purpose of each verb."""
+
+GROUPS = {
+    "Start here": ("demo", "db", "load", "ask", "doctor"),
+    "Ask": ("search", "explain", "browse", "serve", "mcp", "recipes"),
+    "Train": ("train", "mine", "refine", "eval"),
+}
+"""The verbs of each section of --help, in order; all others maintain a graph."""
 
 
 class LazyGroup(click.Group):
@@ -71,9 +71,11 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """List the verbs without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(verb, purpose) for verb, (_, purpose) in sorted(VERBS.items())])
+        """List the verbs in groups, without importing them."""
+        grouped = {verb for verbs in GROUPS.values() for verb in verbs}
+        for title, verbs in (*GROUPS.items(), ("Maintain", sorted(VERBS.keys() - grouped))):
+            with formatter.section(title):
+                formatter.write_dl([(verb, VERBS[verb][1]) for verb in verbs if verb in VERBS])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -92,10 +94,10 @@ def main() -> None:
 def run() -> None:
     """Run the command line; a `LodestarError` becomes one line and an exit code."""
     show_warnings()
-    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     _escape_unencodable()
     try:
-        code = _call_command()
+        code = main(standalone_mode=False, color=None if supports_colour() else False)
     except LodestarError as error:
         from .terminal import printable
 
@@ -114,8 +116,8 @@ def run() -> None:
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        echo("lodestar: ended by a signal" if _signals else "lodestar: interrupted", err=True)
-        sys.exit(128 + (_signals[-1] if _signals else signal.SIGINT))
+        echo("lodestar: interrupted", err=True)
+        sys.exit(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python would write the rest again at exit
         sys.exit(1)
@@ -141,48 +143,3 @@ def _escape_unencodable() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="lodestar")
-
-
-_signals: list[int] = []
-"""The signals received; the command then cleans up as after Ctrl-C."""
-
-
-def _end(number: int, _frame: object) -> None:
-    _signals.append(number)
-    raise KeyboardInterrupt
-
-
-def _call_command() -> object:
-    """Call the command; an error during the clean-up after Ctrl-C is raised as the interrupt."""
-    hook = sys.unraisablehook
-    sys.unraisablehook = partial(_repeat_interrupt, hook)
-    try:
-        return main(standalone_mode=False, color=None if supports_colour() else False)
-    except Exception as error:
-        if _signals or is_interrupt(error):
-            raise KeyboardInterrupt from error
-        raise
-    finally:
-        sys.unraisablehook = hook
-
-
-def _repeat_interrupt(hook: Callable[[Any], object], ignored: Any) -> None:
-    """Send an interrupt again that came while an object was put away, where Python ignores what is raised."""
-    if issubclass(ignored.exc_type, KeyboardInterrupt):
-        again = threading.Timer(AGAIN_S, signal.raise_signal, (signal.SIGINT,))
-        again.daemon = True
-        again.start()  # here it would be ignored, too
-    else:
-        hook(ignored)
-
-
-def is_interrupt(error: BaseException | None) -> bool:
-    """Return whether an error was caused by an interrupt, or raised while one was handled."""
-    found = [error] if error is not None else []
-    for each in found:  # grows during the loop
-        found += [
-            other
-            for other in (each.__cause__, each.__context__)
-            if other is not None and all(other is not f for f in found)
-        ]
-    return any(isinstance(each, KeyboardInterrupt) for each in found)

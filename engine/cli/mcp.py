@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from .options import database_options, recipe_shortcut_options, settings_and_recipe
+from .options import database_options, recipe_options, settings_and_recipe
 
 
 @click.command()
-@recipe_shortcut_options
+@recipe_options
 @database_options
 def command(**flags: Any) -> None:
     """Serve the Model Context Protocol over standard input and output, for an agent that starts this command.

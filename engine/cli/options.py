@@ -47,7 +47,6 @@ RETURN_TO_TOPIC = click.option(
 )
 
 
-MAX_PATH_CHARS = 4_096
 SEED = click.IntRange(0, 2**32 - 1)
 """Range of a random seed."""
 
@@ -60,19 +59,18 @@ _RECIPE = (
         "--recipe", help="A recipe's name, a TOML file, or a line of parts such as 'star + merge' (lodestar recipes)."
     ),
     click.option(
-        "--set", "changes", metavar="KEY=VALUE", multiple=True, help="Change an option, such as star.max_hop=3."
+        "--set",
+        "changes",
+        metavar="KEY=VALUE",
+        multiple=True,
+        help="Change an option, such as star.max_hop=3; without a part's name of the first part that has it.",
     ),
     ALLOW_PARTS,
-    click.option("--device", help="Device for networks: cpu, cuda, mps (default: a GPU if there is one)."),
 )
-_WALKING = (
-    click.option("--beam-width", type=int, help="Paths kept at each hop (default: 10)."),
-    click.option("--max-hop", type=int, help="Longest path in hops between named entities (default: 2)."),
-    RETURN_TO_TOPIC,
+_CHECKPOINT = (
     click.option(
         "--checkpoint", metavar="FOLDER", help="Trained scorer to rank with (default: similarity, untrained)."
     ),
-    click.option("--any-graph", is_flag=True, help="Allow a checkpoint that was trained on another graph."),
 )
 
 
@@ -121,21 +119,14 @@ def question_options(function: F) -> F:
     return _add(function, _QUESTIONS)
 
 
-def recipe_options(function: F) -> F:
-    """Add --recipe, --set and --device."""
-    return _add(function, _RECIPE)
-
-
 def search_options(function: F) -> F:
-    """Add --top-k and the options of `recipe_shortcut_options`."""
-    return _add(function, _TOP_K + _RECIPE + _WALKING)
+    """Add --top-k and the options of `recipe_options`."""
+    return _add(function, _TOP_K + _RECIPE + _CHECKPOINT)
 
 
-def recipe_shortcut_options(function: F) -> F:
-    """Add the recipe options and their shortcuts: --beam-width, --max-hop, --return-to-topic, --checkpoint,
-    --any-graph.
-    """
-    return _add(function, _RECIPE + _WALKING)
+def recipe_options(function: F) -> F:
+    """Add --recipe, --set, --allow-parts and --checkpoint."""
+    return _add(function, _RECIPE + _CHECKPOINT)
 
 
 def settings_and_recipe(
@@ -143,26 +134,32 @@ def settings_and_recipe(
 ) -> tuple[Settings, Recipe]:
     """Return the settings and the recipe that the flags of a verb name.
 
-    A shortcut such as --max-hop sets the first part that has the option. Without --recipe, --checkpoint selects the
+    An option without a part's name is that of the first part that has it. Without --recipe, --checkpoint selects the
     recipe star. Raises `UsageError` if no part of the recipe has the option.
     """
-    from ..errors import UsageError
-    from ..recipes.recipe import read_recipe
+    from ..recipes.recipe import EXAMPLE, OWN_OPTIONS, read_recipe
+    from ..settings import key_and_value
 
-    names = ("top_k", "beam_width", "max_hop", "return_to_topic", "checkpoint", "any_graph")
-    given = {name: value for name in names if (value := flags.pop(name, None)) is not None and value is not False}
-    changes, allow_parts = flags.pop("changes", ()), flags.pop("allow_parts", False)
-    named = flags.pop("recipe", None)
+    aliases = {} if (checkpoint := flags.pop("checkpoint", None)) is None else {"checkpoint": checkpoint}
+    changes: list[str] = []
+    for change in flags.pop("changes", ()):
+        key, value = key_and_value(change, EXAMPLE)
+        if "." in key or key in OWN_OPTIONS:
+            changes.append(change)
+        else:
+            aliases[key] = value
+    allow_parts, named = flags.pop("allow_parts", False), flags.pop("recipe", None)
+    top_k = flags.pop("top_k", None)
     settings = settings_from(**flags)
-    if "checkpoint" in given and not given["checkpoint"]:
+    if checkpoint == "":
         raise UsageError("--checkpoint: expected the folder of a trained scorer, found an empty text")
     options: dict[str, Any] = {"answerer.kind": "llm"} if llm else {}
     if forms is not None:
         options["forms"] = forms
-    if "top_k" in given:
-        options["top_k"] = given.pop("top_k")
-    named = named or ("star" if "checkpoint" in given else settings.recipe)
-    return settings, read_recipe(named, changes, options, allow_parts=allow_parts, aliases=given)
+    if top_k is not None:
+        options["top_k"] = top_k
+    named = named or ("star" if checkpoint else settings.recipe)
+    return settings, read_recipe(named, changes, options, allow_parts=allow_parts, aliases=aliases)
 
 
 def embedded_server_options(function: F) -> F:

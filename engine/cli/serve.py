@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import database_options, recipe_shortcut_options, settings_and_recipe
+from .options import database_options, recipe_options, settings_and_recipe
 from .terminal import say
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     "--max-queue", type=click.IntRange(1, 100_000), default=256, show_default=True, help="Most waiting questions."
 )
 @click.option("--demo", is_flag=True, help="Start a separate Neo4j with a small world first.")
-@recipe_shortcut_options
+@recipe_options
 @database_options
 def command(
     host: str,

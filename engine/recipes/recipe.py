@@ -46,7 +46,7 @@ EXAMPLE = "star.checkpoint=FOLDER"
 Forms = bool | Literal["auto"]
 
 _KINDS = {"linker": "full-text", "answerer": "extractive"}
-_OWN_OPTIONS = ("name", "description", "stages", "resolved", "top_k", "seed", "forms", "parts", "linker", "answerer")
+OWN_OPTIONS = ("name", "description", "stages", "resolved", "top_k", "seed", "forms", "parts", "linker", "answerer")
 
 
 @dataclass(frozen=True)
@@ -167,10 +167,10 @@ class Recipe:
         names = names_in(node)
         data = _with_aliases(data, aliases or {}, names, own, name)
         for table in data:
-            if table not in (*_OWN_OPTIONS, *names):
+            if table not in (*OWN_OPTIONS, *names):
                 raise UsageError(
                     f"{where}: there is no part or option {table!r} in it: expected some of "
-                    f"{', '.join((*names, *_OWN_OPTIONS[1:3], *_OWN_OPTIONS[4:]))}"
+                    f"{', '.join((*names, *OWN_OPTIONS[1:3], *OWN_OPTIONS[4:]))}"
                 )
         return cls(
             name=name,
@@ -193,8 +193,8 @@ def _with_aliases(
         name = next((each for each in names if option in {f.name for f in fields(part_class(each, own))}), None)
         if name is None:
             raise UsageError(
-                f"--{option.replace('_', '-')}: no part of the recipe {recipe} has this option: name a recipe "
-                "that has it with --recipe, or see `lodestar recipes`"
+                f"option {option}: no part of the recipe {recipe} has it: name a recipe that has it with --recipe, or "
+                "see `lodestar recipes`"
             )
         found[name] = {**table, option: value} if isinstance(table := found.get(name, {}), Mapping) else table
     return found
@@ -284,7 +284,7 @@ def _own_parts(given: Any, where: str) -> dict[str, str]:
     if not isinstance(given, Mapping) or not all(isinstance(place, str) for place in given.values()):
         raise UsageError(f"{where}: expected parts to be a table of names and module:Class, found {given!r}")
     for name in given:
-        if name in PARTS or name in _OWN_OPTIONS or not isinstance(parse_expression(name), NamedPart):
+        if name in PARTS or name in OWN_OPTIONS or not isinstance(parse_expression(name), NamedPart):
             raise UsageError(f"{where}: your own part cannot be called {name!r}: choose another name")
     return dict(given)
 

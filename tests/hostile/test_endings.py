@@ -112,7 +112,6 @@ def test_a_signal_leaves_no_half_export(environment: dict[str, str], tmp_path: P
         check=False,
     )
     assert ran.returncode == 143, ran.stderr
-    assert "ended by a signal" in ran.stderr
     assert not list(tmp_path.iterdir())
 
 

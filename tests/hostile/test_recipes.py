@@ -46,8 +46,8 @@ def test_a_received_recipe_is_shown_and_not_loaded(lodestar: Lodestar, tmp_path:
     assert json.loads(lodestar("recipes", path, "--json").out)["files"][0]["code"] == {
         "trap": "strangers_module:Reversed"
     }
-    for verb in ("ask", "retrieve"):
-        ran = lodestar(verb, QUESTION, "--recipe", path)
+    for verb in (("ask",), ("ask", "--paths-only")):
+        ran = lodestar(*verb, QUESTION, "--recipe", path)
         assert (ran.code, len(ran.err.splitlines())) == (2, 1)
         assert "its part trap is the code strangers_module:Reversed" in ran.err
     assert lodestar("ask", QUESTION, "--set", "parts.x=strangers_module:Reversed").code == 2
@@ -68,7 +68,7 @@ def test_a_received_run_is_not_loaded(lodestar: Lodestar, tmp_path: Path, trap: 
         "trap": {},
     }
     (run / "report.json").write_text(json.dumps(report), encoding="utf-8")
-    for arguments in (("rerun", str(run)), ("show", str(run), "--browse")):
+    for arguments in (("rerun", str(run)),):
         ran = lodestar("eval", *arguments)
         assert ran.code == 2
         assert "its part trap is the code strangers_module:Reversed" in ran.err

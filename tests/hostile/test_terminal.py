@@ -60,7 +60,7 @@ def test_what_verbs_print(lodestar: Lodestar, gateway: Gateway, folder: Path) ->
         ("ask", QUESTION, *topic),
         ("ask", QUESTION, "--topic", EVIL),
         ("ask", QUESTION, "--forms", *topic),
-        ("retrieve", QUESTION, *topic),
+        ("ask", "--paths-only", QUESTION, *topic),
         ("explain", QUESTION, "--checkpoint", checkpoint, *topic),
         ("eval", str(questions), "--out", run),
         ("eval", str(questions), "--out", other, "--recipe", "cosine"),
@@ -77,7 +77,7 @@ def test_what_verbs_print(lodestar: Lodestar, gateway: Gateway, folder: Path) ->
             assert not steering(text), (arguments[:3], stream, sorted(map(ascii, steering(text))), text[:400])
     for arguments in (
         ("ask", QUESTION, *topic, "--json"),
-        ("retrieve", QUESTION, *topic, "--json"),
+        ("ask", "--paths-only", QUESTION, *topic, "--json"),
         ("eval", "show", run, "--json"),
     ):
         out = lodestar(*arguments).out

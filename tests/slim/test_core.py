@@ -53,7 +53,9 @@ def test_questions_are_answered_and_explained(lodestar) -> None:  # type: ignore
     answer = json.loads(lodestar("ask", QUESTION, "--json").stdout)
     assert answer["answers"][0]["name"] == "Peruvian Sol"
     assert "Peruvian Sol" in lodestar("explain", QUESTION).stdout
-    found = json.loads(lodestar("retrieve", QUESTION, "--json", "--recipe", "similarity + path-pooling").stdout)
+    found = json.loads(
+        lodestar("ask", "--paths-only", QUESTION, "--json", "--recipe", "similarity + path-pooling").stdout
+    )
     assert found["items"]
     for verb in ("stats", "verify", "doctor", "recipes"):
         ran = lodestar(verb)

@@ -98,7 +98,7 @@ def test_the_report_says_all(lodestar: Lodestar, questions: Path, tmp_path: Path
 def test_two_runs_are_compared_and_one_is_shown(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
     far, near = str(tmp_path / "far"), str(tmp_path / "near")
     assert lodestar("eval", str(questions), "--out", far).code == 0
-    assert lodestar("eval", str(questions), "--recipe", "cosine", "--max-hop", "1", "--out", near).code == 0
+    assert lodestar("eval", str(questions), "--recipe", "cosine", "--set", "max_hop=1", "--out", near).code == 0
     compared = json.loads(lodestar("eval", "compare", far, near, "--json").out)
     assert compared["num_questions"] == 12 * REPEATS
     test = compared["tests"]["path/hits_at_1_any"]

@@ -67,7 +67,7 @@ def test_evidence_is_grouped_and_the_model_s_own_answer_joined(asked: Callable[.
 
 def test_a_model_that_is_down_costs_no_evidence(asked: Callable[..., Ran]) -> None:
     with ScriptedLLM([status(400)] * 20) as llm:
-        ran = asked(llm, "retrieve", "--recipe", LINE)
+        ran = asked(llm, "ask", "--paths-only", "--recipe", LINE)
     assert ran.code == 0, ran.err
     found = json.loads(ran.out)
     assert found["items"]
@@ -75,12 +75,12 @@ def test_a_model_that_is_down_costs_no_evidence(asked: Callable[..., Ran]) -> No
 
 
 def test_without_a_model_it_filters_by_what_is_there_and_says_so(lodestar: Lodestar) -> None:
-    ran = lodestar("retrieve", "--recipe", LINE, "--json", "What is the capital of Peru?")
+    ran = lodestar("ask", "--paths-only", "--recipe", LINE, "--json", "What is the capital of Peru?")
     assert ran.code == 0, ran.err
     found = json.loads(ran.out)
     assert found["items"]
     said = "fi: no language model is configured: filtered by similarity alone, and nothing is added"
     assert said in found["cuts"]
-    lines = lodestar("retrieve", "--recipe", LINE, "What is the capital of Peru?").out.splitlines()
+    lines = lodestar("ask", "--paths-only", "--recipe", LINE, "What is the capital of Peru?").out.splitlines()
     assert f"  {said}" in lines
     assert not any("bounds cut" in line for line in lines)

@@ -63,7 +63,7 @@ def ranked(items: Sequence[dict[str, Any]]) -> Ranked:
 
 
 def of_verb(lodestar: Lodestar, verb: str, asked: Path, options: Sequence[str]) -> list[Ranked]:
-    ran = lodestar(verb, "--json", "--file", str(asked), *options)
+    ran = lodestar(*verb.split(), "--json", "--file", str(asked), *options)
     assert ran.code == 0, ran.err
     return [ranked(json.loads(line)["items"]) for line in ran.out.splitlines()]
 
@@ -101,7 +101,7 @@ def test_every_face_gives_the_same_by_a_trained_scorer(
     lodestar: Lodestar, settings: Settings, questions: Path, checkpoint: str, tmp_path: Path
 ) -> None:
     options = ("--checkpoint", checkpoint, "--set", f"top_k={TOP_K}", "--set", "forms=false")
-    found = of_verb(lodestar, "retrieve", questions, options)
+    found = of_verb(lodestar, "ask --paths-only", questions, options)
     assert [len(each) for each in found] == [TOP_K] * len(QUESTIONS)
     assert equal(of_verb(lodestar, "ask", questions, options), found)
     named = ("--recipe", "star", "--set", f"star.checkpoint={json.dumps(checkpoint)}", *options[2:])
@@ -121,16 +121,16 @@ def test_a_part_of_one_s_own_is_joined_without_a_change_to_the_engine(
     options = ("--recipe", str(recipe), "--allow-parts")
     usual = of_verb(
         lodestar,
-        "retrieve",
+        "ask --paths-only",
         questions,
-        ("--recipe", "similarity", "--set", "forms=false", "--max-hop", "1", "--top-k", "3"),
+        ("--recipe", "similarity", "--set", "forms=false", "--set", "max_hop=1", "--top-k", "3"),
     )
-    found = of_verb(lodestar, "retrieve", questions, options)
+    found = of_verb(lodestar, "ask --paths-only", questions, options)
     assert equal(found, [each[::-1] for each in usual])
     assert equal(of_verb(lodestar, "ask", questions, options), found)
     assert equal(of_eval(lodestar, questions, tmp_path / "run", options), found)
     assert equal(of_langchain(settings, str(recipe), {}), found)
-    two = of_verb(lodestar, "retrieve", questions, (*options, "--set", "reversed.keep=2"))
+    two = of_verb(lodestar, "ask --paths-only", questions, (*options, "--set", "reversed.keep=2"))
     assert equal(two, [each[:2][::-1] for each in usual])
     stated = json.loads((tmp_path / "run" / "run.json").read_text())["what"]["recipe"]
     assert stated["parts"] == {"reversed": "tests.fakes.own_part:Reversed"}

@@ -36,7 +36,7 @@ def test_a_kind_of_four_files_is_trained_asked_evaluated_and_examined(
     assert json.loads(ran.out)["figures"]["toy scorer"]["average_precision"] == 1
     (tmp_path / "toy.toml").write_text(RECIPE, encoding="utf-8")
     recipe = ["--recipe", str(tmp_path / "toy.toml"), "--set", f"toy.checkpoint={out}", "--allow-parts"]
-    asked = lodestar("retrieve", "--json", *recipe, "What is the capital of Chile?")
+    asked = lodestar("ask", "--paths-only", "--json", *recipe, "What is the capital of Chile?")
     assert asked.code == 0, asked.err
     assert json.loads(asked.out)["items"][0]["relation"] == "location.country.capital"
     report = lodestar("eval", dev, *recipe, "--no-diagnosis", "--json", "--out", str(tmp_path / "run"))

@@ -39,7 +39,7 @@ def test_a_retriever_is_trained_and_asked(lodestar: Lodestar, driver: neo4j.Driv
     assert asked.code == 0, asked.err
     assert {item["steps"][0]["relation"] for item in json.loads(asked.out)["items"]} > {"location.country.capital"}
     few = lodestar(
-        *("retrieve", "--json", "--recipe", "gril + adaptive-k", "--checkpoint", out),
+        *("ask", "--paths-only", "--json", "--recipe", "gril + adaptive-k", "--checkpoint", out),
         *(
             "--set",
             f"adaptive-k.checkpoint={out}",

@@ -41,6 +41,6 @@ def test_a_scorer_is_trained_and_asked(lodestar: Lodestar, tmp_path: Path) -> No
     ran = lodestar("train", "reg-triple", "--dataset", train, "--dev", train, "--out", out)
     assert ran.code == 2
     assert "of its questions are in --dataset as well" in ran.err
-    ran = lodestar("retrieve", "--recipe", "reg-triple", "Who?")
+    ran = lodestar("ask", "--paths-only", "--recipe", "reg-triple", "Who?")
     assert ran.code == 2
     assert "--set reg-triple.checkpoint=FOLDER" in ran.err

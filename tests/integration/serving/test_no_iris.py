@@ -61,7 +61,7 @@ def test_the_command_line(named: None, environment: dict[str, str], question: st
     for arguments in (
         ["ask", "--forms"],
         ["ask", "--no-forms"],
-        ["retrieve"],
+        ["ask", "--paths-only"],
         ["explain"],
         ["explain", "--recipe", "similarity | (similarity + merge)"],
         ["explain", "--set", "answerer.kind=reader"],

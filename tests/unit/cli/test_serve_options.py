@@ -77,8 +77,8 @@ def test_how_far_the_search_goes(served: Serve) -> None:
     def option(name: str, *arguments: str) -> Any:
         return getattr(served(*arguments).recipes["similarity"].parts["similarity"], name)
 
-    assert option("beam_width", "--beam-width", "3") == 3 != option("beam_width")
-    assert [option("return_to_topic", *flag) for flag in ((), ("--return-to-topic",))] == [False, True]
+    assert option("beam_width", "--set", "beam_width=3") == 3 != option("beam_width")
+    assert [option("return_to_topic", *flag) for flag in ((), ("--set", "return_to_topic=true"))] == [False, True]
 
 
 def test_a_demo_has_a_server_of_its_own_with_the_small_world(served: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
