@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .engine.errors import LodestarError
     from .engine.evidence.chain import Chain
     from .engine.evidence.evidence import Answer, Evidence
-    from .engine.faces.langchain import LodestarRetriever
+    from .engine.integrations.langchain import LodestarRetriever
     from .engine.settings import Settings
     from .engine.values import Entity, Path, Question, RelationPath, Scored, Triple
     from .engine.writing.stated import LiteralValue
@@ -25,7 +25,7 @@ _HOMES = {
     "Evidence": ".engine.evidence.evidence",
     "LiteralValue": ".engine.writing.stated",
     "LodestarError": ".engine.errors",
-    "LodestarRetriever": ".engine.faces.langchain",
+    "LodestarRetriever": ".engine.integrations.langchain",
     "Path": ".engine.values",
     "Question": ".engine.values",
     "RelationPath": ".engine.values",

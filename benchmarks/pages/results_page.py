@@ -50,7 +50,7 @@ def page(
         "for the columns see [evaluation.md](evaluation.md)."
     )
     if returning := _returning(reports.values()):
-        yield f"With `--set return_to_topic=true`, since what a question is about may be its answer: {', '.join(returning)}."
+        yield f"With return_to_topic, since what a question is about may be its answer: {', '.join(returning)}."
     yield f"{machine['num_cores']} cores ({machine['processor']}), GPU: {machine['gpu'] or 'none'}."
     yield ""
     yield from results_table(list(reports.values()))

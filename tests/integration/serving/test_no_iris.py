@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from lodestar import Engine
 from lodestar.engine.cli.main import main
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.faces.finding import EvidenceFinder
-from lodestar.engine.faces.langchain import LodestarAnswerer, make_tool
+from lodestar.engine.integrations.finding import EvidenceFinder
+from lodestar.engine.integrations.langchain import LodestarAnswerer, make_tool
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.recipe import read_recipe

@@ -9,7 +9,7 @@ from lodestar.engine.cli.render import answer_lines, chain_line
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence, entity_data, evidence_data
 from lodestar.engine.evidence.text import chain_text
-from lodestar.engine.faces.finding import items_of
+from lodestar.engine.integrations.finding import items_of
 from lodestar.engine.retrieval.beam import BeamSearch, FrontierBounds
 from lodestar.engine.show.browser import picture_of
 from lodestar.engine.values import Entity, Question, Scored

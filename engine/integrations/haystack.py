@@ -15,10 +15,9 @@ from .finding import EvidenceFinder, EvidenceItem
 class LodestarRetriever:
     """Retrieves reasoning paths as documents with scores, best first.
 
-    settings: those of `Engine` that name the graph, as ``{"name": "geo"}`` or ``{"uri": …}``; secrets come from the
-    environment, so that a saved pipeline has none. recipe, options: as of `Engine`. The engine is opened at
-    `warm_up` or the first question and given back by `close`. Or give an `engine` of your own; such a component cannot
-    be saved. top_k, leave_out_abstained: see `EvidenceFinder`.
+    Give an `engine`, or what opens one at the first question: `settings` that name the graph, as ``{"name": "geo"}`` or
+    ``{"uri": …}`` (secrets come from the environment), `recipe` and `options`; only this can be saved. `close` gives an
+    engine that was opened here back. top_k, leave_out_abstained: see `EvidenceFinder`.
 
     Load a saved pipeline with ``Pipeline.loads(text, allowed_modules=["lodestar"])``.
     """
@@ -40,34 +39,27 @@ class LodestarRetriever:
             raise UsageError("expected either an engine or settings, recipe and options")
         self.engine = engine
         self._given = engine is not None
-        self._parameters: dict[str, Any] = {
-            "top_k": top_k,
-            "leave_out_abstained": leave_out_abstained,
-            "settings": settings,
-            "recipe": recipe,
-            "options": options,
-        }
-        self._finder_of(None, engine)  # says now what is wrong with top_k
+        self._bounds = {"top_k": top_k, "leave_out_abstained": leave_out_abstained}
+        self._opens = {"settings": settings, "recipe": recipe, "options": options}
+        EvidenceFinder(engine, **self._bounds)  # says now what is wrong with top_k
 
     def warm_up(self) -> None:
         """Open the engine."""
         if self.engine is None:
             from ..api import Engine
 
-            chosen = self._parameters
-            self.engine = Engine(recipe=chosen["recipe"], options=chosen["options"], **(chosen["settings"] or {}))
+            opens: dict[str, Any] = dict(self._opens)
+            self.engine = Engine(**(opens.pop("settings") or {}), **opens)
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
         """Return the documents for a question."""
-        self.warm_up()
-        return {"documents": [_document(each) for each in self._finder_of(top_k, self.engine).find(query)]}
+        return {"documents": list(map(_document, self._finder(top_k).find(query)))}
 
     @component.output_types(documents=list[Document])
     async def run_async(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
         """Return the documents for a question."""
-        self.warm_up()
-        return {"documents": [_document(each) for each in await self._finder_of(top_k, self.engine).afind(query)]}
+        return {"documents": list(map(_document, await self._finder(top_k).afind(query)))}
 
     def close(self) -> None:
         """Give back the connections of an engine that was opened here."""
@@ -79,16 +71,16 @@ class LodestarRetriever:
         """Return the parameters; raise `UsageError` with an engine of the caller's."""
         if self._given:
             raise UsageError("expected settings, recipe and options, found an engine, which cannot be saved")
-        return default_to_dict(self, **self._parameters)
+        return default_to_dict(self, **self._bounds, **self._opens)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> LodestarRetriever:
         """Return a component with these parameters."""
         return default_from_dict(cls, data)
 
-    def _finder_of(self, top_k: int | None, engine: Any) -> EvidenceFinder:
-        kept = self._parameters["top_k"] if top_k is None else top_k
-        return EvidenceFinder(engine, kept, self._parameters["leave_out_abstained"])
+    def _finder(self, top_k: int | None) -> EvidenceFinder:
+        self.warm_up()
+        return EvidenceFinder(self.engine, **self._bounds | ({} if top_k is None else {"top_k": top_k}))
 
 
 def _document(item: EvidenceItem) -> Document:

@@ -26,10 +26,9 @@ if TYPE_CHECKING:
 class LodestarRetriever(BaseRetriever):
     """Retrieves reasoning paths from a knowledge graph in Neo4j, best first, one document each.
 
-    ``page_content`` is the chain, or the triple, in words; ``metadata`` is plain data for JSON: `source`, `format`,
-    `kind`, the item as in docs/evidence.md, and `abstained`: whether `ask` would say that there is no answer, None
-    where only a language model can say. A question without a known entity gives no documents; everything else that goes
-    wrong is a `LodestarError`. Use it as a context manager, or call `close`.
+    ``page_content`` is the chain, or the triple, in words; ``metadata`` is that of `EvidenceItem`. A question without a
+    known entity gives no documents; everything else that goes wrong is a `LodestarError`. Use it as a context manager,
+    or call `close`.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -116,8 +115,7 @@ class LodestarAnswerer(Runnable[str, dict[str, Any]]):
 
     async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:  # noqa: A002
         """Answer a question."""
-        answer: dict[str, Any] = await self._acall_with_config(self._aanswer, input, config, **kwargs)
-        return answer
+        return await self._acall_with_config(self._aanswer, input, config, **kwargs)
 
     def batch(
         self,
@@ -144,17 +142,15 @@ class LodestarAnswerer(Runnable[str, dict[str, Any]]):
         )
 
     def _answer(self, question: str, **options: Any) -> dict[str, Any]:
-        answer: dict[str, Any] = self._answer_all([question], **options)[0]
-        return answer
+        return self._answer_all([question], **options)[0]
 
     async def _aanswer(self, question: str, **options: Any) -> dict[str, Any]:
-        answer: dict[str, Any] = (await self._aanswer_all([question], **options))[0]
-        return answer
+        return (await self._aanswer_all([question], **options))[0]
 
-    def _answer_all(self, questions: list[str], **options: Any) -> list[Any]:
+    def _answer_all(self, questions: list[str], **options: Any) -> list[dict[str, Any]]:
         return [each.as_dict() for each in self.engine.ask_batch(questions, **options)]
 
-    async def _aanswer_all(self, questions: list[str], **options: Any) -> list[Any]:
+    async def _aanswer_all(self, questions: list[str], **options: Any) -> list[dict[str, Any]]:
         return [each.as_dict() for each in await self.engine.aask_batch(questions, **options)]
 
 

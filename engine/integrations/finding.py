@@ -1,4 +1,4 @@
-"""Find what every face passes on: the same items, texts and scores in the same order, by whatever name."""
+"""Find what every adapter passes on: the same items, texts and scores in the same order."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Adapters of an `Engine` for frameworks: retrievers, an answering step and a tool."""
