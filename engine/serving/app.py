@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response, StreamingResponse
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
-from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 from starlette.types import ASGIApp, Scope
 
@@ -32,16 +33,16 @@ from ..errors import (
     UsageError,
 )
 from ..evidence.evidence import Answer, answer_data, entity_data, evidence_data, item_data, topic_data, triple_data
-from ..evidence.text import item_text
+from ..evidence.text import answer_text, item_text
 from ..values import Question
 from ..watchers import Watch
 from . import schemas
 from .batches import DeadlineExceededError, OverloadedError
-from .guard import AccessRules, Guard, make_error_body
-from .metrics import Metrics
-from .openai_chat import complete_chat, list_models, stream_chat
 from .page import Assets, answer_drawing, drawing_data, make_page_routes
 from .service import Service, Variant, keep
+
+if TYPE_CHECKING:
+    from .server import Metrics
 
 T = TypeVar("T")
 
@@ -49,7 +50,6 @@ _log = logging.getLogger(__name__)
 
 HEARTBEAT_S = 10.0
 RETRY_AFTER_S = 2
-QUESTION_PATHS = frozenset({"/v1/ask", "/v1/retrieve", "/v1/ask/stream", "/v1/chat/completions"})
 MOST_EVENTS = 1_000
 """Events of a stream that wait for a slow reader; its language model's words beyond them are left out."""
 
@@ -75,15 +75,14 @@ class AppOptions:
     cache_dir: the folder for the pages' libraries. mcp: the application at ``/mcp``, and the context it runs in, given
     the service. patience_s: how long waiting requests are still answered when the server stops."""
 
-    access: AccessRules
     cache_dir: Path
-    metrics: Metrics | None = None
+    metrics: Metrics
     mcp: tuple[ASGIApp, Callable[[Service], AbstractAsyncContextManager[Any]]] | None = None
     fetch_assets: bool = True
     patience_s: float = 10.0
 
 
-def make_app(make_service: Callable[[], Service], options: AppOptions) -> Any:
+def make_app(make_service: Callable[[], Service], options: AppOptions) -> FastAPI:
     """Return the application (ASGI). The service is made when the server starts, in its event loop."""
     assets = Assets(options.cache_dir)
 
@@ -122,28 +121,7 @@ def make_app(make_service: Callable[[], Service], options: AppOptions) -> Any:
     _add_errors(app)
     if options.mcp is not None:
         app.router.routes.append(Route("/mcp", options.mcp[0], include_in_schema=False))
-    known = {getattr(route, "path", None) for route in app.routes} - {None}
-
-    def count(_method: str, path: str, status: int, seconds: float) -> None:
-        if options.metrics is not None:
-            endpoint = path if path in known or path == "/mcp" else "other"
-            options.metrics.requests.labels(endpoint, str(status)).inc()
-            options.metrics.refused.inc(status == 429)
-            options.metrics.request_seconds.labels(endpoint).observe(seconds)
-
-    def check_room(scope: Scope) -> None:
-        if scope["path"] in QUESTION_PATHS:
-            app.state.service.batches.check_room(get_client(scope), 1)
-
-    guarded: ASGIApp = Guard(app, options.access, count, check_room)
-    if options.access.origins:
-        guarded = CORSMiddleware(
-            guarded,
-            allow_origins=sorted(options.access.origins),
-            allow_methods=["GET", "POST"],
-            allow_headers=["authorization", "content-type"],
-        )
-    return guarded
+    return app
 
 
 def get_service(request: Request) -> Service:
@@ -275,9 +253,9 @@ async def stream_events(
             )
             tell("answer", found)
         except LodestarError as error:
-            tell("error", make_error_body(choose_status(error), str(error)))
+            tell("error", schemas.make_error_body(choose_status(error), str(error)))
         except Exception:  # noqa: BLE001 - a bug of ours: the stream must end, and the log has it
-            tell("error", make_error_body(500, "the server has failed: see its log"))
+            tell("error", schemas.make_error_body(500, "the server has failed: see its log"))
             _log.exception("a stream failed")
 
     task = asyncio.create_task(answer())
@@ -374,7 +352,7 @@ def _add_chat(app: FastAPI) -> None:
         )
 
 
-def _add_state(app: FastAPI, metrics: Metrics | None) -> None:
+def _add_state(app: FastAPI, metrics: Metrics) -> None:
     @app.get("/healthz", tags=["state"])
     async def healthz() -> Response:
         """Tell that the process is alive."""
@@ -391,8 +369,6 @@ def _add_state(app: FastAPI, metrics: Metrics | None) -> None:
     @app.get("/metrics", tags=["state"])
     async def metrics_text(request: Request) -> Response:
         """Return the metrics in Prometheus' text format."""
-        if metrics is None:
-            return _make_error_response(404, "this server keeps no metrics")
         metrics.queue.set(get_service(request).batches.num_waiting)
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
@@ -422,7 +398,10 @@ def _add_errors(app: FastAPI) -> None:
 
 def _make_error_response(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
     return Response(
-        make_error_body(status, message), status_code=status, media_type="application/json", headers=dict(headers or {})
+        schemas.make_error_body(status, message),
+        status_code=status,
+        media_type="application/json",
+        headers=dict(headers or {}),
     )
 
 
@@ -455,3 +434,84 @@ _STATUS: tuple[tuple[type[LodestarError], int], ...] = (
 def choose_status(error: LodestarError) -> int:
     """Return the HTTP status of an error."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+
+
+# OpenAI's chat completions: a recipe is a model, and the last message of the user is the question
+
+DEFAULT_MODEL = "lodestar"
+_PIECE_CHARS = 24
+
+
+def list_models(service: Service) -> dict[str, Any]:
+    """Return the recipes as a list of models; `lodestar` is the default one."""
+    names = [DEFAULT_MODEL, *service.recipes]
+    return {
+        "object": "list",
+        "data": [{"id": n, "object": "model", "created": 0, "owned_by": "lodestar"} for n in names],
+    }
+
+
+async def complete_chat(service: Service, body: schemas.ChatForm, client: Hashable) -> bytes:
+    """Return a chat completion as JSON."""
+    question, variant = _read_request(service, body)
+
+    def write(answer: Answer) -> bytes:
+        message = {"role": "assistant", "content": answer_text(answer)}
+        return to_json(
+            {
+                **_make_head(body, "chat.completion"),
+                "choices": [{"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}],
+                "usage": _make_usage(answer),
+                "lodestar": answer_data(answer),
+            }
+        )
+
+    (reply,) = await service.ask([question], variant, write, client=client)
+    return reply
+
+
+async def stream_chat(service: Service, body: schemas.ChatForm, client: Hashable) -> StreamingResponse:
+    """Return the chat completion as chunks; the first comes with the answer, so that a failure has its own status."""
+    question, variant = _read_request(service, body)
+    (answer,) = await service.ask([question], variant, keep, client=client)
+    head = _make_head(body, "chat.completion.chunk")
+    content = answer_text(answer)
+
+    def chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
+        return b"data: " + to_json({**head, "choices": [choice]}) + b"\n\n"
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield chunk({"role": "assistant", "content": ""})
+        for start in range(0, len(content), _PIECE_CHARS):
+            yield chunk({"content": content[start : start + _PIECE_CHARS]})
+        yield chunk({}, "stop")
+        if (body.stream_options or {}).get("include_usage"):
+            yield b"data: " + to_json({**head, "choices": [], "usage": _make_usage(answer)}) + b"\n\n"
+        yield b"data: [DONE]\n\n"
+
+    return StreamingResponse(chunks(), media_type="text/event-stream", headers={"cache-control": "no-store"})
+
+
+def _read_request(service: Service, body: schemas.ChatForm) -> tuple[Question, Variant]:
+    said = [message for message in body.messages if message.role == "user"]
+    if not said:
+        raise UsageError("messages: expected one with the role user, found none")
+    content = said[-1].content
+    if isinstance(content, list):
+        content = "\n".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
+    if not content or not content.strip():
+        raise UsageError("messages: expected a question in the last message of the user, found no text")
+    recipe = None if body.model == DEFAULT_MODEL else body.model
+    return Question(content.strip()), service.variant(recipe)
+
+
+def _make_head(body: schemas.ChatForm, kind: str) -> dict[str, Any]:
+    id_ = f"chatcmpl-{uuid.uuid4().hex}"
+    return {"id": id_, "object": kind, "created": int(time.time()), "model": body.model}
+
+
+def _make_usage(answer: Answer) -> dict[str, int]:
+    """Return the language model's token counts; 0 if none was asked."""
+    prompt, completion = (answer.usage.prompt, answer.usage.completion) if answer.usage else (0, 0)
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
@@ -225,3 +226,11 @@ class ErrorReply(BaseModel):
     """An error, in OpenAI's format."""
 
     error: ErrorDetail
+
+
+def make_error_body(status: int, message: str) -> bytes:
+    """Return an error body in OpenAI's format, as every endpoint does."""
+    kind = "invalid_request_error" if status < 500 and status != 429 else "server_error"
+    kind = {401: "authentication_error", 429: "rate_limit_error"}.get(status, kind)
+    error = {"message": message, "type": kind, "param": None, "code": status}
+    return json.dumps({"error": error}, ensure_ascii=False).encode("utf-8", "replace")

@@ -20,7 +20,7 @@ from lodestar.engine.evidence.evidence import answer_data, evidence_data
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.recipe import read_recipe
-from lodestar.engine.serving import guard
+from lodestar.engine.serving import server
 from lodestar.engine.serving.batches import BatchLimits
 from lodestar.engine.serving.server import ServerOptions, bind_socket
 from lodestar.engine.settings import Settings
@@ -383,8 +383,8 @@ def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
         compared.append((one, other))
         return one == other
 
-    monkeypatch.setattr(guard, "compare_digest", compare)
-    access = guard.AccessRules.of("127.0.0.1", token="secret-secret-secret")
+    monkeypatch.setattr(server, "compare_digest", compare)
+    access = server.AccessRules.of("127.0.0.1", token="secret-secret-secret")
     scope = {
         "path": "/v1/ask",
         "method": "POST",
@@ -458,7 +458,7 @@ def test_streams_that_are_cut_and_clients_that_read_nothing_take_nothing_from_ot
 
 
 def test_a_body_that_does_not_come_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "BODY_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(server, "BODY_TIMEOUT_S", 0.3)
     host, port = url.removeprefix("http://").split(":")
     head = f"POST /v1/ask HTTP/1.1\r\nHost: {host}:{port}\r\n"
     with socket.create_connection((host, int(port)), timeout=10) as slow:

@@ -14,8 +14,7 @@ from lodestar.engine.cli.main import main
 from lodestar.engine.errors import UsageError
 from lodestar.engine.recipes.recipe import Recipe
 from lodestar.engine.serving import server
-from lodestar.engine.serving.guard import AccessRules
-from lodestar.engine.serving.server import ServerOptions
+from lodestar.engine.serving.server import AccessRules, ServerOptions
 from lodestar.engine.settings import Settings
 
 
