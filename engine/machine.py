@@ -1,11 +1,16 @@
-"""Read how much memory and how many processors this process may use."""
+"""Read what this process runs on: memory, processors, and the code itself."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import platform
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _OWN_CGROUPS = Path("/proc/self/cgroup")
@@ -63,3 +68,52 @@ def _cgroup_folders(controller: str) -> Iterator[Path]:
     for root, path in groups:
         folder = root / path.lstrip("/")
         yield from (folder, *(around for around in folder.parents if around.is_relative_to(root)))
+
+
+ROOT = Path(__file__).parents[1]
+_CODE = ("*.py", "*.cypher", "*.toml", "*.txt", "*.sql", "*.tsv")
+
+
+def code_sha256() -> str:
+    """Return the hash of the package's code, whether it is installed or a checkout."""
+    digest = hashlib.sha256()
+    for package in ("engine", "models", "cypher"):
+        for pattern in _CODE:
+            for path in sorted((ROOT / package).rglob(pattern)):
+                digest.update(f"{path.relative_to(ROOT).as_posix()}\n".encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def commit() -> str | None:
+    """Return the commit of the checkout, with ``+`` appended if files were changed; None outside a checkout."""
+    if not (ROOT / ".git").exists():
+        return None
+    try:
+        head = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+        changed = subprocess.run(["git", "-C", str(ROOT), "diff", "--quiet", "HEAD"], check=False).returncode
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return head.stdout.strip() + ("+" if changed else "")
+
+
+def describe_machine() -> dict[str, Any]:
+    """Return processor, cores, memory and GPU."""
+    import psutil
+
+    torch = sys.modules.get("torch")  # what was not imported computed nothing
+    return {
+        "processor": _processor(),
+        "num_cores": num_cpus(),
+        "memory_gb": round(psutil.virtual_memory().total / 1e9),
+        "gpu": torch.cuda.get_device_name() if torch and torch.cuda.is_available() else None,
+        "system": platform.platform(),
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.partition(": ")[2] for line in lines if line.startswith("model name")), platform.machine())

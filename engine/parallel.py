@@ -83,7 +83,7 @@ class Workers:
         with connect_to_ray(self.ray) as ray:
             from ray.util import ActorPool
 
-            from .provenance import code_sha256
+            from .machine import code_sha256
 
             num = min(self.count_on(ray), len(parts))
             actor = ray.remote(_Hand).options(num_cpus=1, max_restarts=-1, max_task_retries=MAX_TRIES - 1)
@@ -174,7 +174,7 @@ class _Hand:
 
 def prepare_ray_worker(folder: str, code: str) -> None:
     """Go to the folder of the command in a process of Ray; raise `UsageError` for other code, or without the folder."""
-    from .provenance import code_sha256
+    from .machine import code_sha256
 
     if code_sha256() != code:
         raise UsageError("--ray: a node has another Lodestar than this command: install the same one on every node")

@@ -78,9 +78,8 @@ def command(
       lodestar ask --json --file questions.txt --ray 10.0.0.1:6379 > answers.jsonl
       lodestar ask --recipe "star + merge" --set star.checkpoint=FOLDER "Where was Ann born?"
     """
-    from ..api import Engine
+    from ..api import Engine, find_fault
     from ..evidence.evidence import answer_data, evidence_data
-    from ..faults import find_fault
     from ..parallel import PerProcess
     from ..watchers import WatchedRecipe
     from .options import questions_from

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import logging
+import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ...models.text.encoders import SentenceEncoder
+from ...models.whole_file import file_sha256
 from ..api import Engine
 from ..errors import LodestarError, UsageError
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers, look_up_topic_ids
-from ..neo4j.catalogue import read_graph_state
+from ..machine import code_sha256, commit, describe_machine
+from ..neo4j.catalogue import read_graph_state, read_loads
 from ..parallel import HERE, PerProcess, Workers
-from ..provenance import provenance
 from ..recipes.recipe import Recipe
 from ..resources import Resources
 from ..settings import Settings
@@ -236,3 +240,55 @@ def _take_folder(options: RunOptions, stated: dict[str, Any]) -> None:
 
 def _difference(before: dict[str, Any] | None, now: dict[str, Any]) -> str:
     return next((name for name in now if not before or before.get(name) != now[name]), "its format")
+
+
+def provenance(
+    engine: Engine, recipe: Recipe, questions: QuestionSet, limit: int | None, topics: str, *, unanswerable: bool
+) -> dict[str, Any]:
+    """Return everything that identifies a run, in two parts: `what` decides the figures, `where` may change their cost.
+
+    Two runs with the same `what` give the same figures, except where a language model answers differently.
+    """
+    gateway = engine.gateway()
+    state = gateway.fetch(read_graph_state())
+    loads = gateway.fetch(read_loads())
+    return {
+        "what": {
+            "dataset": {
+                "name": questions.name,
+                "format": questions.format,
+                "sha256": questions.sha256,
+                "num_questions": len(questions.questions),
+                "limit": limit,
+            },
+            "graph": {
+                "loads": [{"source": load.source, "sha256": load.sha256, "checksum": load.checksum} for load in loads],
+                "num_triples": state.num_triples,
+                "num_entities": state.num_entities,
+            },
+            "recipe": recipe.as_json(),
+            "topics": topics,
+            "unanswerable": unanswerable,
+            "checkpoints": _checkpoints(recipe),
+            "encoder": {"name": engine.settings.encoder, "revision": SentenceEncoder(engine.settings.encoder).revision},
+            "llm": engine.settings.llm_model if engine.resources.chat_opened else None,
+            "code": code_sha256(),
+        },
+        "where": {
+            "lodestar": metadata.version("lodestar-kg"),
+            "commit": commit(),
+            "neo4j": gateway.version(),
+            "python": platform.python_version(),
+            "machine": describe_machine(),
+        },
+    }
+
+
+def _checkpoints(recipe: Recipe) -> dict[str, str]:
+    """Return for each part the hash of its checkpoint's descriptions, which contain the hashes of the other files."""
+    folders = {name: getattr(part, "checkpoint", "") for name, part in recipe.parts.items()}
+    return {
+        name: " ".join(file_sha256(file) for file in sorted(Path(folder).glob("*.json")))
+        for name, folder in folders.items()
+        if folder
+    }

@@ -39,8 +39,8 @@ class LodestarRetriever:
             raise UsageError("expected either an engine or settings, recipe and options")
         self.engine = engine
         self._given = engine is not None
-        self._bounds = {"top_k": top_k, "leave_out_abstained": leave_out_abstained}
-        self._opens = {"settings": settings, "recipe": recipe, "options": options}
+        self._bounds: dict[str, Any] = {"top_k": top_k, "leave_out_abstained": leave_out_abstained}
+        self._opens: dict[str, Any] = {"settings": settings, "recipe": recipe, "options": options}
         EvidenceFinder(engine, **self._bounds)  # says now what is wrong with top_k
 
     def warm_up(self) -> None:
@@ -48,7 +48,7 @@ class LodestarRetriever:
         if self.engine is None:
             from ..api import Engine
 
-            opens: dict[str, Any] = dict(self._opens)
+            opens = dict(self._opens)
             self.engine = Engine(**(opens.pop("settings") or {}), **opens)
 
     @component.output_types(documents=list[Document])

@@ -141,16 +141,16 @@ class LodestarAnswerer(Runnable[str, dict[str, Any]]):
             self._aanswer_all, inputs, config, return_exceptions=return_exceptions, **kwargs
         )
 
-    def _answer(self, question: str, **options: Any) -> dict[str, Any]:
+    def _answer(self, question: str, **options: Any) -> Any:
         return self._answer_all([question], **options)[0]
 
-    async def _aanswer(self, question: str, **options: Any) -> dict[str, Any]:
+    async def _aanswer(self, question: str, **options: Any) -> Any:
         return (await self._aanswer_all([question], **options))[0]
 
-    def _answer_all(self, questions: list[str], **options: Any) -> list[dict[str, Any]]:
+    def _answer_all(self, questions: list[str], **options: Any) -> list[Any]:
         return [each.as_dict() for each in self.engine.ask_batch(questions, **options)]
 
-    async def _aanswer_all(self, questions: list[str], **options: Any) -> list[dict[str, Any]]:
+    async def _aanswer_all(self, questions: list[str], **options: Any) -> list[Any]:
         return [each.as_dict() for each in await self.engine.aask_batch(questions, **options)]
 
 

@@ -32,8 +32,17 @@ from ..errors import (
     StaleCatalogueError,
     UsageError,
 )
-from ..evidence.evidence import Answer, answer_data, entity_data, evidence_data, item_data, topic_data, triple_data
-from ..evidence.text import answer_text, item_text
+from ..evidence.evidence import (
+    Answer,
+    answer_data,
+    answer_text,
+    entity_data,
+    evidence_data,
+    item_data,
+    topic_data,
+    triple_data,
+)
+from ..evidence.text import item_text
 from ..values import Question
 from ..watchers import Watch
 from . import schemas

@@ -397,7 +397,7 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         own: dict[str, Any] = {"registry": self.registry}
-        timed = own | {"buckets": _SECONDS}
+        timed: dict[str, Any] = own | {"buckets": _SECONDS}
         self.requests = Counter("lodestar_requests", "HTTP requests", ("endpoint", "status"), **own)
         self.request_seconds = Histogram("lodestar_request_seconds", "Seconds to the answer", ("endpoint",), **timed)
         self.stage_seconds = Histogram("lodestar_stage_seconds", "Seconds of a batch by stage", ("stage",), **timed)

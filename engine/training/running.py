@@ -23,7 +23,7 @@ from ...models.training.trainer import (
 from ...models.words import normalise_question
 from ..errors import EncoderError, UsageError
 from ..extras import translate_import_errors
-from ..provenance import code_sha256
+from ..machine import code_sha256
 from ..settings import fill_dataclass, set_nested_value, set_option
 from ..whole_file import lock_file, translate_storage_errors
 from .sources import TrainingRequest, read_inputs

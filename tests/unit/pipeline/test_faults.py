@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lodestar.engine.api import find_fault
 from lodestar.engine.errors import EntityNotFoundError, LodestarError, UsageError
-from lodestar.engine.faults import find_fault
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.values import Question
 
