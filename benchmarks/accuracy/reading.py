@@ -38,9 +38,8 @@ from lodestar.engine.resources import Resources
 from lodestar.engine.settings import resolve
 from lodestar.engine.training.sources import build_reader_training_set, retrieve_for_reader
 from lodestar.loaders.questions.question_sets import read_questions
-from lodestar.models.reader.features import SourceChainColumns
 from lodestar.models.reader.fitting import ReaderTrainingSet, figures, figures_of_questions, fit_reader
-from lodestar.models.reader.model import READS, shipped_reader
+from lodestar.models.reader.model import READS, SourceChainColumns, shipped_reader
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 

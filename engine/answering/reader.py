@@ -9,8 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models.f1 import choose_answer_count
-from ...models.reader.features import NAMES, SourceChainColumns, asks_for_one
-from ...models.reader.model import ABSENT, READS, Reader, ReaderScores, add_plan_scores, answer_features
+from ...models.reader.model import (
+    ABSENT,
+    NAMES,
+    READS,
+    Reader,
+    ReaderScores,
+    SourceChainColumns,
+    add_plan_scores,
+    answer_features,
+    asks_for_one,
+)
 from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, PathsOfTopic, SimilarityWeights
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import Hop, RelationWords, verbalise_hop

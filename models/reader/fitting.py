@@ -1,4 +1,6 @@
-"""Fit the reader on questions with answers: logistic regression by Newton's method, in NumPy.
+"""Fit the reader on questions with answers, and describe, train and open its checkpoints.
+
+Logistic regression by Newton's method, in NumPy.
 
 Which way to a candidate is the right one is not known. As in multiple-instance learning (Andrews et al. 2003) a first
 fit takes all ways to right candidates for right; each following one only the way that is the best by the fit before,
@@ -8,30 +10,56 @@ of right and wrong candidates alike, for that is the way that will count.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from ..f1 import choose_answer_count
-from ..training.kind import QuestionKey, TrainingDataRecord
-from .features import NAMES, SourceChainColumns, way_features
+from ..ranges import Range, Ranged, Share
+from ..training.kind import (
+    READINGS,
+    CheckpointOpenOptions,
+    Inputs,
+    ModelDescription,
+    ModelKind,
+    NothingToLearnError,
+    Outcome,
+    QuestionKey,
+    Training,
+    TrainingDataRecord,
+)
 from .model import (
     ANSWER_FEATURES,
+    MAX_HOPS,
+    NAMES,
+    READS,
+    PathPlan,
+    PlannedPaths,
     Reader,
+    Single,
+    SourceChainColumns,
     SourceWeights,
     add_plan_scores,
     answer_features,
     best_ways,
+    plan_scores,
     sigmoid,
+    way_features,
 )
-from .plan import PathPlan, fit_plan
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
+PLAN_PENALTY = 1e-4
+PLAN_RATE = 0.03
+PLAN_STEPS = 100
 PENALTY = 1e-3
 ROUNDS = 6
 FOLDS = 5
@@ -258,3 +286,166 @@ def _fit_plan(sets: Sequence[ReaderTrainingSet]) -> tuple[PathPlan, list[ReaderT
 
     plans = [fit(fold) for fold in range(FOLDS)]
     return fit(-1), [each.set_plan(plans) for each in sets]
+
+
+def fit_plan(sets: Sequence[tuple[npt.NDArray[np.floating[Any]], SourceChainColumns, Floats]]) -> PathPlan:
+    """Return the plan fitted on sets: vectors of the questions, columns, and how right each chain is, (num_chains,).
+
+    Of a question's chains those are wanted that are the rightest; a question without a right one teaches nothing.
+    """
+    paths = PlannedPaths.of([(vectors, ways) for vectors, ways, _ in sets])
+    right = np.concatenate([each for _, _, each in sets])
+    num_groups, num_hops = len(paths.vectors), len(paths.hop_vectors)
+    best = np.zeros(num_groups)
+    np.maximum.at(best, paths.group, right)
+    wanted = (right > 0) & (right >= best[paths.group] - 1e-9)
+    known = best > 0
+    target = wanted / np.maximum(np.bincount(paths.group[wanted], minlength=num_groups), 1)[paths.group]
+    dimension = paths.vectors.shape[1]
+    plan = PathPlan(*(np.zeros((dimension, n), dtype=np.float32) for n in (2 * dimension, 2 * dimension, MAX_HOPS + 1)))
+    if not known.any():
+        return plan
+    at, means, squares = paths.hops >= 0, [0.0] * 3, [0.0] * 3
+    for step in range(1, PLAN_STEPS + 1):
+        scores = plan_scores(plan, paths)
+        highest = np.full(num_groups, -np.inf)
+        np.maximum.at(highest, paths.group, scores)
+        powers = np.exp(scores - highest[paths.group])
+        shares = powers / np.bincount(paths.group, weights=powers)[paths.group]
+        error = np.where(known[paths.group], shares - target, 0.0) / known.sum()
+        last = paths.hops[np.arange(len(error)), np.maximum(paths.length - 1, 0)]
+        ended = last >= 0
+        of_last = _sum_at(paths.group[ended], last[ended], error[ended], num_groups, num_hops)
+        row, _ = np.nonzero(at)
+        of_steps = _sum_at(paths.group[row], paths.hops[at], error[row], num_groups, num_hops)
+        of_length = _sum_at(paths.group, paths.length, error, num_groups, MAX_HOPS + 1)
+        tables = (plan.last, plan.steps, plan.length)
+        gradients: list[Any] = [
+            paths.vectors.T @ (of_last @ paths.hop_vectors),
+            paths.vectors.T @ (of_steps @ paths.hop_vectors),
+            paths.vectors.T @ of_length,
+        ]
+        rate = PLAN_RATE * (1 - (step - 1) / PLAN_STEPS)
+        for place, table in enumerate(tables):
+            gradients[place] += PLAN_PENALTY * table
+            means[place] = 0.9 * means[place] + 0.1 * gradients[place]
+            squares[place] = 0.99 * squares[place] + 0.01 * gradients[place] ** 2
+            table[:] -= rate * (means[place] / (1 - 0.9**step)) / (np.sqrt(squares[place] / (1 - 0.99**step)) + 1e-8)
+    return plan
+
+
+def _sum_at(rows: Ints, columns: Ints, values: Floats, num_rows: int, num_columns: int) -> Single:
+    flat = np.bincount(rows * num_columns + columns, weights=values, minlength=num_rows * num_columns)
+    return flat.reshape(num_rows, num_columns).astype(np.float32)
+
+
+FIGURES = ("f1", "hits_at_1", "ece", "oracle")
+"""Figures of a checkpoint: F1, Hits@1 and calibration error of answers, and the F1 that the candidates allow."""
+Reads = Annotated[int, Range(1, 1_000)]
+PART = "weights"
+PLAN = ("last", "steps", "length")
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderConfig(Ranged):
+    """encoder: of questions and relations, by name or path; it stays as it is. power: of n candidates of a question
+    each weighs 1 / n^power. learn_paths: learn which relation paths questions ask for. reads: items of a question's
+    evidence that are read, in training and later."""
+
+    encoder: str = "all-MiniLM-L6-v2"
+    power: Share = 1.0
+    learn_paths: bool = True
+    reads: Reads = READS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReaderDescription(ModelDescription):
+    """What ``reader.json`` says. features: names, in order. sources: names of what each row of the weights is of.
+    reads: as in `ReaderConfig`."""
+
+    kind: ClassVar[str] = "reader"
+    parts: ClassVar[tuple[str, ...]] = (PART,)
+
+    features: tuple[str, ...]
+    sources: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)]
+    reads: Reads = READS
+
+
+def _train(config: ReaderConfig, inputs: Inputs[ReaderTrainingSet]) -> Training:
+    def outcome(_: Mapping[str, Any]) -> Outcome:
+        if not any(each.is_right.any() for each in inputs.train):
+            raise NothingToLearnError("no question to learn from has a right answer among its candidates")
+        reader = fit_reader(inputs.train, power=config.power, learn_paths=config.learn_paths)
+        dev = {each.name: figures(each, reader) for each in inputs.dev}
+        said: dict[str, Any] = {"encoder": config.encoder, "features": tuple(NAMES), "reads": config.reads}
+        said["sources"] = tuple(reader.sources)
+        return Outcome({PART: partial(_write, reader)}, (1.0, 0.0), said, dev)
+
+    return Training((), outcome)
+
+
+def _write(reader: Reader, part: Path) -> None:
+    import torch
+
+    from ..training.checkpoint import write_weights
+
+    each = list(reader.sources.values())
+    columns = {
+        "weights": np.stack([one.weights for one in each]),
+        "bias": np.array([*(one.bias for one in each), reader.bias]),
+        "share": np.array([one.share for one in each]),
+        "answers": reader.calibration,
+    }
+    if reader.plan is not None:
+        columns |= {name: getattr(reader.plan, name) for name in PLAN}
+    write_weights({name: torch.from_numpy(column.copy()) for name, column in columns.items()}, part)
+
+
+def _open(folder: Path, _opening: CheckpointOpenOptions) -> tuple[ReaderDescription, Reader]:
+    from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors
+
+    description = check_checkpoint(folder, ReaderDescription, lambda said: said.parts)
+    with translate_read_errors(folder / PART):
+        columns = {name: each.double().numpy() for name, each in read_weights(folder / PART).items()}
+        num = len(description.sources)
+        if description.features != tuple(NAMES) or columns["weights"].shape != (num, len(NAMES)):
+            raise ValueError("its weights are of other features than those that are computed here")
+        if columns["bias"].shape != (num + 1,) or columns["share"].shape != (num,):
+            raise ValueError("its weights are of another number of sources")
+        if "answers" not in columns or columns["answers"].shape != (len(ANSWER_FEATURES) + 1,):
+            raise ValueError("its confidence is computed in another way: train it again")
+        sources = {
+            name: SourceWeights(columns["weights"][row], float(columns["bias"][row]), float(columns["share"][row]))
+            for row, name in enumerate(description.sources)
+        }
+        plan = PathPlan(*(columns[name].astype(np.float32) for name in PLAN)) if PLAN[0] in columns else None
+        bias = float(columns["bias"][-1])
+    return description, Reader(sources, bias, columns["answers"], plan, trained=True)
+
+
+def _about(description: ReaderDescription) -> tuple[str, str]:
+    return (
+        f"Scores the candidates of evidence by {len(description.features)} features of each way to them: logistic "
+        f"regression. Sources: {', '.join(description.sources)}. Encoder of questions and relations: "
+        f"`{description.encoder}`, not trained.",
+        "Use it with `--set answerer.kind=reader --set answerer.checkpoint=FOLDER`, with the recipe it was trained "
+        "with.",
+    )
+
+
+KIND: ModelKind[ReaderConfig, ReaderDescription, ReaderTrainingSet, tuple[ReaderDescription, Reader]] = ModelKind(
+    name="reader",
+    title="Reader",
+    summary="Train what chooses answers from the evidence of a recipe, without a language model.",
+    learns_from=READINGS,
+    config=ReaderConfig,
+    description=ReaderDescription,
+    train=_train,
+    open=_open,
+    about=_about,
+    figures=FIGURES,
+    examples=(
+        "lodestar train reader --recipe similarity --dataset train.jsonl.gz --dev dev.jsonl.gz --out reader",
+        'lodestar ask --set answerer.kind=reader --set answerer.checkpoint=reader "Where was Lincoln born?"',
+    ),
+)

@@ -474,7 +474,10 @@ KINDS = {
         "lodestar.models.gril.kind:KIND",
         "Train GRIL's retriever, and with --reader the reader that answers from it.",
     ),
-    "reader": ("lodestar.models.reader.kind:KIND", "Train the reader that chooses answers from a recipe's evidence."),
+    "reader": (
+        "lodestar.models.reader.fitting:KIND",
+        "Train the reader that chooses answers from a recipe's evidence.",
+    ),
 }
 """The place of each kind, and its line in the help of `lodestar train`. Modules are imported at first use."""
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lodestar.models.gril.config import GrilConfig, GrowOptions, JointOptions
-from lodestar.models.reader.fitting import ReaderTrainingSet
-from lodestar.models.reader.kind import ReaderConfig
+from lodestar.models.reader.fitting import ReaderConfig, ReaderTrainingSet
 from lodestar.models.reg_entity.config import EntityConfig
 from lodestar.models.reg_path.kind import PathConfig
 from lodestar.models.reg_triple.config import TripleConfig

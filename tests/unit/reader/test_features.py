@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lodestar.models.reader.features import NAMES, SourceChainColumns, _ranks, way_features
+from lodestar.models.reader.model import NAMES, SourceChainColumns, way_features
 
 COLUMNS = SourceChainColumns(
     question=np.array([0, 0, 0, 1, 1]),
@@ -69,7 +69,3 @@ def test_each_feature_by_hand(name: str, expected: list[float]) -> None:
 def test_without_a_plan_nothing_is_said_of_one() -> None:
     found = way_features(replace(COLUMNS, plan=np.zeros(0)))
     assert not found[:, [NAMES.index("plan"), NAMES.index("plan_behind")]].any()
-
-
-def test_equal_ones_share_the_better_place() -> None:
-    assert _ranks(np.array([0, 0, 0, 1]), np.array([2.0, 2.0, 1.0, 1.0])).tolist() == [0, 0, 2, 0]

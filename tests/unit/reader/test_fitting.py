@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from lodestar.models.reader import fitting
-from lodestar.models.reader.features import NAMES, SourceChainColumns, way_features
 from lodestar.models.reader.fitting import (
     FOLDS,
     PENALTY,
@@ -21,8 +19,13 @@ from lodestar.models.reader.fitting import (
     fit_logistic_regression,
     fit_reader,
 )
-from lodestar.models.reader.model import Reader, SourceWeights, answer_features
-from lodestar.models.reader.plan import MAX_HOPS, PathPlan
+from lodestar.models.reader.model import (
+    NAMES,
+    Reader,
+    SourceChainColumns,
+    SourceWeights,
+    way_features,
+)
 from lodestar.models.training.kind import TrainingDataRecord
 
 BY_CHAIN = SourceWeights(np.where([name == "chain" for name in NAMES], 1.0, 0.0), 0.0)
@@ -115,32 +118,9 @@ Y = np.array([0.0, 1.0, 0.0, 1.0, 1.0, 0.0])
 WEIGHTS = np.array([0.3, 0.1, 0.1, 0.2, 0.2, 0.1])
 
 
-def count_solves(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Grows by one with each step of Newton's method."""
-    steps, solve = list[int](), np.linalg.solve
-
-    def count(*of: Floats) -> Floats:
-        steps.append(1)
-        found: Floats = solve(*of).astype(np.float64)
-        return found
-
-    monkeypatch.setattr(np.linalg, "solve", count)
-    return steps
-
-
 @pytest.mark.parametrize("penalty", [0.001, 0.5])
 def test_coefficients_are_the_least_of_the_formula(penalty: float) -> None:
     check_least(fit_logistic_regression(X, Y, WEIGHTS, penalty), X, Y, WEIGHTS, penalty)
-
-
-def test_newtons_method_is_quick_and_done_where_it_starts_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = count_solves(monkeypatch)
-    found = fit_logistic_regression(X, Y, WEIGHTS, 0.01)
-    assert 3 < len(steps) < 10
-    steps.clear()
-    again = fit_logistic_regression(X, Y, WEIGHTS, 0.01, found)
-    assert len(steps) == 1
-    assert again == pytest.approx(found)
 
 
 def test_newtons_method_comes_back_from_far_off() -> None:
@@ -148,11 +128,6 @@ def test_newtons_method_comes_back_from_far_off() -> None:
     x, y = np.repeat([-1.0, 1.0], 4)[:, None], np.array([1.0, 0, 0, 0, 1, 1, 1, 0])
     found = fit_logistic_regression(x, y, np.full(8, 1 / 8), 0.0, np.array([50.0, 0.0]))
     assert found == pytest.approx([np.log(3), 0.0], abs=1e-6)
-
-
-def test_columns_that_say_nothing_of_a_half_are_worth_nothing() -> None:
-    found = fit_logistic_regression(np.zeros((2, 1)), np.array([1.0, 0.0]), np.full(2, 0.5), 0.01)
-    assert found.tolist() == [0.0, 0.0]
 
 
 QUESTIONS = (
@@ -178,21 +153,6 @@ def test_figures_by_hand() -> None:
     ece = 3 / 6 * abs((2 * sure + 1) / 3 - 2 / 3) + 2 / 6 * abs(0.45 - 1 / 2)
     means = {"f1": 16 / 36, "hits_at_1": 3 / 6, "ece": ece, "oracle": (6 / 7 + 2) / 6}
     assert figures(readings, reader) == pytest.approx(means)
-
-
-def test_figures_of_a_reader_with_a_plan_are_those_of_the_answers_that_its_plan_puts_first() -> None:
-    """Two candidates are alike but for their paths, and the plan scores the second path 2 higher."""
-    readings = make_readings(Asked([[0.0], [0.0]], [False, True], one=True))
-    ((name, kind, ways),) = readings.sources
-    ways = replace(ways, path=np.array([[0], [1]]), hop_vectors=np.eye(2, 4, dtype=np.float32))
-    readings = replace(readings, sources=((name, kind, ways),))
-    last = np.zeros((2, 4))
-    last[:, 1] = 1.0
-    plan = PathPlan(last, np.zeros((2, 4)), np.zeros((2, MAX_HOPS + 1)))
-    by_plan = SourceWeights(np.where([name == "plan" for name in NAMES], 1.0, 0.0), 0.0)
-    with_plan = Reader({"a": by_plan}, trained=True, plan=plan)
-    assert figures(readings, with_plan)["hits_at_1"] == 1
-    assert figures(readings, replace(with_plan, plan=None))["hits_at_1"] == 0
 
 
 def test_agreement_is_the_f1_of_a_chains_ends() -> None:
@@ -256,16 +216,6 @@ def test_the_same_sets_twice_teach_the_same() -> None:
     )
 
 
-def test_first_all_ways_to_a_candidate_weigh_as_much_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fitting, "ROUNDS", 0)
-    readings = make_readings(Asked([[1.0, -0.5, 0.3], [0.5], []], [True, False, False]), Asked([[0.2, 0.7]], [False]))
-    source = _fit_weights([readings], 1.0).sources["a"]
-    ways = readings.sources[0][2]
-    p = sigmoid(way_features(ways) @ source.weights + source.bias)
-    each = np.array([1 / 9, 1 / 9, 1 / 9, 1 / 3, 1 / 2, 1 / 2])
-    assert float(each @ p) == pytest.approx(1 / 3, abs=1e-6)
-
-
 def test_then_the_best_way_to_each_candidate_counts_alone() -> None:
     readings = make_readings(
         Asked([[1.0, -0.5, 0.3], [0.5], []], [True, False, True]),
@@ -276,21 +226,6 @@ def test_then_the_best_way_to_each_candidate_counts_alone() -> None:
     z = way_features(readings.sources[0][2]) @ source.weights + source.bias
     best = [z[:3].max(), z[3], z[4:6].max(), z[6:8].max(), z[8:10].max(), z[10]]
     assert sigmoid(np.array(best)).sum() == pytest.approx(2, abs=1e-3)
-
-
-@pytest.mark.parametrize("with_start", [False, True])
-def test_rounds_end_where_nothing_changes_any_more(monkeypatch: pytest.MonkeyPatch, with_start: bool) -> None:
-    """With one way to each candidate the second fit says what the first said; of a start there is one round."""
-    start = _fit_weights([make_readings(*ONE_WAY)], 1.0) if with_start else None
-    starts, fit = list[bool](), fitting.fit_logistic_regression
-
-    def count(x: Floats, y: Floats, weights: Floats, penalty: float, start: Floats | None = None) -> Floats:
-        starts.append(start is not None)
-        return fit(x, y, weights, penalty, start)
-
-    monkeypatch.setattr(fitting, "fit_logistic_regression", count)
-    _fit_weights([make_readings(*ONE_WAY)], 1.0, leave_out=0 if with_start else -1, start=start)
-    assert starts == ([True] if with_start else [False, True])
 
 
 def test_weights_without_a_fold_do_not_know_what_its_candidates_look_like() -> None:
@@ -314,14 +249,6 @@ def test_the_first_answers_are_of_those_asked_that_have_candidates() -> None:
     answers, right = _firsts(readings, reader, np.array([True, True, True, False]))
     assert answers[:, :2].tolist() == [[3.0, 4.0], [2.0, 1.0]]
     assert right.tolist() == [1.0, 0.0]
-
-
-def test_a_candidate_without_a_way_is_of_no_chain() -> None:
-    """It has −6, and the second candidate, of the second chain, is ahead of it by 7."""
-    reader = Reader({"a": BY_CHAIN}, trained=True)
-    read = reader.read(make_readings(Asked([[-5.0], [1.0], []])).sources)
-    assert answer_features(read, np.array([1, 2]))[:2].tolist() == [1.0, 7.0]
-    assert reader.read([]).logits.shape == (0,)
 
 
 def test_confidence_is_calibrated_on_questions_left_out() -> None:

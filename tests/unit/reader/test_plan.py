@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lodestar.models.reader import plan as planning
-from lodestar.models.reader.features import Floats, SourceChainColumns
-from lodestar.models.reader.plan import MAX_HOPS, PathPlan, fit_plan
+from lodestar.models.reader import fitting as planning
+from lodestar.models.reader.fitting import fit_plan
+from lodestar.models.reader.model import MAX_HOPS, Floats, PathPlan, SourceChainColumns
 
 _FIRST, _OTHER = np.eye(4, dtype=np.float32)[:2]
 HOPS = np.stack([np.concatenate(pair) for pair in ((_FIRST, _FIRST), (_FIRST, -_FIRST), (_OTHER, _OTHER))])
@@ -61,17 +61,6 @@ def test_it_learns_relations_directions_and_lengths() -> None:
     assert best(fit_plan([(ASKED, columns(3), right())])) == list(WANTED)
 
 
-def test_the_path_that_is_wanted_is_likelier_than_all_others() -> None:
-    powers = np.exp(fit_plan([(ASKED, columns(3), right())]).score(ASKED, columns(3)).reshape(3, -1))
-    assert (powers[np.arange(3), WANTED] / powers.sum(axis=1)).min() > 0.9
-
-
-def test_it_learns_from_several_sets_as_from_one() -> None:
-    one = fit_plan([(ASKED, columns(3), right())])
-    halves = fit_plan([(ASKED[:1], columns(1), right()[:5]), (ASKED[1:], columns(2), right()[5:])])
-    np.testing.assert_allclose(halves.steps, one.steps, atol=1e-3)
-
-
 def test_sets_whose_longest_paths_have_other_lengths_are_learned_from_together() -> None:
     """The paths of one question have one hop, and those of the others up to two: the same as with room for two."""
     path = np.where(np.tile([True, False], (len(PATHS), 1)), PATHS, -1)
@@ -87,7 +76,7 @@ def test_sets_whose_longest_paths_have_other_lengths_are_learned_from_together()
 
 def test_what_three_of_four_ask_for_has_a_probability_of_three_quarters(monkeypatch: pytest.MonkeyPatch) -> None:
     """All ask in the same words, and there is time to learn it."""
-    monkeypatch.setattr(planning, "STEPS", 1_000)
+    monkeypatch.setattr(planning, "PLAN_STEPS", 1_000)
     wanted = np.zeros((4, len(PATHS)))
     wanted[np.arange(4), [1, 1, 1, 2]] = 1.0
     scores = fit_plan([(ASKED[[0, 0, 0, 0]], columns(4), wanted.ravel())]).score(ASKED[:1], columns(1))
@@ -102,34 +91,22 @@ def test_questions_without_a_right_path_teach_nothing() -> None:
 def test_the_first_step_is_as_long_as_the_rate_against_the_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Adam's first step is RATE · sign of the gradient. Each path has a probability of ⅕, and question 1 wants the
     fourth alone: its error is −⅘, that of the others ⅕."""
-    monkeypatch.setattr(planning, "STEPS", 1)
+    monkeypatch.setattr(planning, "PLAN_STEPS", 1)
     plan = fit_plan([(ASKED, columns(3), right())])
-    assert plan.length[1] == pytest.approx(planning.RATE * np.array([0, -1, 1, 0, 0]), rel=1e-4)
+    assert plan.length[1] == pytest.approx(planning.PLAN_RATE * np.array([0, -1, 1, 0, 0]), rel=1e-4)
     # d/dL of question 1: last hops 0, 1, 2, 1, 2 with errors ⅕, ⅕, ⅕, −⅘, ⅕: ⅕ v_0 − ⅗ v_1 + ⅖ v_2
     gradient = 0.2 * HOPS[0] - 0.6 * HOPS[1] + 0.4 * HOPS[2]
-    assert plan.last[1] == pytest.approx(-planning.RATE * np.sign(gradient), rel=1e-4)
+    assert plan.last[1] == pytest.approx(-planning.PLAN_RATE * np.sign(gradient), rel=1e-4)
     # d/dS: all hops: 0 in three paths, 1 in two, 2 in two
     gradient = (0.2 - 0.8 + 0.2) * HOPS[0] + (0.2 - 0.8) * HOPS[1] + (0.2 + 0.2) * HOPS[2]
-    assert plan.steps[1] == pytest.approx(-planning.RATE * np.sign(gradient), rel=1e-4)
-
-
-def test_the_second_step_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A penalty beside which nothing counts has the gradient g of the weight, and of the first step's none:
-    m = 0.1 g / (1 − 0.9²), v = 0.01 g² / (1 − 0.99²), and the rate has fallen by half."""
-    monkeypatch.setattr(planning, "STEPS", 2)
-    monkeypatch.setattr(planning, "PENALTY", 1e9)
-    rate = planning.RATE
-    left = rate - rate / 2 * (0.1 / (1 - 0.9**2)) / np.sqrt(0.01 / (1 - 0.99**2))
-    assert fit_plan([(ASKED, columns(3), right())]).length[1] == pytest.approx(
-        np.array([0, -left, left, 0, 0]), rel=1e-3
-    )
+    assert plan.steps[1] == pytest.approx(-planning.PLAN_RATE * np.sign(gradient), rel=1e-4)
 
 
 def test_paths_that_are_as_right_share_what_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first and the fourth path have errors of ⅕ − ½, the others of ⅕: 0.1 of one hop, and −0.1 of two."""
-    monkeypatch.setattr(planning, "STEPS", 1)
+    monkeypatch.setattr(planning, "PLAN_STEPS", 1)
     plan = fit_plan([(ASKED[:1], columns(1), np.array([0.8, 0.3, 0.0, 0.8, 0.0]))])
-    assert plan.length[0] == pytest.approx(planning.RATE * np.array([0, -1, 1, 0, 0]), rel=1e-4)
+    assert plan.length[0] == pytest.approx(planning.PLAN_RATE * np.array([0, -1, 1, 0, 0]), rel=1e-4)
 
 
 def test_what_nothing_is_known_of_does_not_change_what_is_learned() -> None:
@@ -148,20 +125,3 @@ def test_the_score_by_hand() -> None:
     length[0] = [0.0, 0.010004, 0.02, 0.03, 0.04]
     scores = PathPlan(last, steps, length).score(ASKED[:1], columns(1))
     assert scores.tolist() == [11.01, 11.01, 0.51, 21.02, 10.52]
-
-
-def test_paths_without_a_hop_have_the_score_of_their_length() -> None:
-    ways = replace(columns(1), path=np.full((5, 1), -1), hop_vectors=np.zeros((0, 8), dtype=np.float32))
-    length = np.zeros((4, MAX_HOPS + 1))
-    length[0, 0] = 2.5
-    assert PathPlan(np.ones((4, 8)), np.ones((4, 8)), length).score(ASKED[:1], ways).tolist() == [2.5] * 5
-
-
-def test_longer_paths_count_as_of_so_many_hops() -> None:
-    """The fifth hop is not the last of those that count, but a hop like the others."""
-    ways = columns(1)
-    long = np.array([[0, 0, 0, 0, 2], [-1] * 5, *[[0, -1, -1, -1, -1]] * 3])
-    last, steps, length = np.zeros((4, 8)), np.zeros((4, 8)), np.zeros((4, MAX_HOPS + 1))
-    last[0, 1], steps[0, 1], length[0] = 1.0, 10.0, [7.0, 1.0, 2.0, 3.0, 4.0]
-    found = PathPlan(last, steps, length).score(ASKED[:1], replace(ways, path=long))
-    assert found.tolist() == [14.0, 7.0, 1.0, 1.0, 1.0]
