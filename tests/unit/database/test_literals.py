@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.answering.llm import Claim, cite_claims
-from lodestar.engine.cli.render import answer_lines, chain_line
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence, entity_data, evidence_data
+from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.evidence.text import chain_text
 from lodestar.engine.integrations.finding import items_of
 from lodestar.engine.retrieval.beam import BeamSearch, FrontierBounds
-from lodestar.engine.show.browser import picture_of
 from lodestar.engine.values import Entity, Question, Scored
 
 from tests.fakes.memory_graph import MemoryGraph
@@ -68,30 +66,12 @@ def test_paths_end_in_literals_and_never_go_on_from_them(hub_degree: int) -> Non
         assert not any(entity.is_literal for entity in path.entities[:-1])
 
 
-def test_literals_take_no_room_among_the_sources() -> None:
-    beam = BeamSearch(WORLD.numbered, WordScorer(), bounds=FrontierBounds(max_sources=1), stored_as=WORLD.stored_as)
-    (found,) = retrieved_from(WORLD, beam, [Question("note capital", ("Peru",))])
-    (path,) = [p.value for p in found.items if str(p.value.relation_path) == "note → capital"]
-    assert ([end.id for end in path.ends], path.cut) == (["Santiago"], False)
-
-
 def test_a_step_into_literals_is_no_step_into_mediators() -> None:
     beam = BeamSearch(WORLD.numbered, WordScorer(), max_hop=1, stored_as=WORLD.stored_as)
     (found,) = retrieved_from(WORLD, beam, [Question("motto", ("Peru",))])
     paths = {str(p.value.relation_path): p.value.relation_path for p in found.items}
     assert [step.to_mediator for step in paths["motto"].steps] == [False]
     assert [step.to_mediator for step in paths["population → number"].steps] == [True, False]
-
-
-def test_a_literal_and_an_entity_of_the_same_id_are_two() -> None:
-    assert Entity("x", "x", is_literal=True) != Entity("x", "x")
-    assert Entity("x", "one", is_literal=True) == Entity("x", "another", is_literal=True)
-
-
-def test_its_value_is_shown_as_it_is() -> None:
-    assert (INDEPENDENCE.label, WORDS.label, EMPTY.label) == ("1821-07-28", "Firme_y\nfeliz", '""')
-    assert not any(literal.is_mediator for literal in (INDEPENDENCE, WORDS, EMPTY))
-    assert Entity("m.1").is_mediator
 
 
 def test_an_answer_is_its_value() -> None:
@@ -112,24 +92,3 @@ def test_evidence_has_values_on_one_line() -> None:
     (document,) = items_of(retrieved(WORDS))
     assert document.text == "Peru —[motto]→ Firme_y feliz"
     assert document.metadata["ends"] == [{"id": MOTTO, "name": "Firme_y\nfeliz", "literal": True}]
-
-
-def test_json_says_that_it_is_one() -> None:
-    assert entity_data(PERU) == {"id": "p", "name": "Peru"}
-    assert evidence_data(retrieved(EMPTY))["items"][0]["ends"] == [{"id": '""', "name": "", "literal": True}]
-
-
-def test_a_terminal_shows_it_on_one_line_and_cuts_what_is_long() -> None:
-    long = Entity('"x"', "x" * 1_000, is_literal=True)
-    (path,) = retrieved(WORDS, long).items
-    assert chain_line(path.value) == f"Peru —[motto]→ Firme_y feliz; also {'x' * 199}…"
-    answer = ExtractiveAnswerer().answer_of(retrieved(long))
-    lines = list(answer_lines(answer, max_items=1))
-    assert "x" * 1_000 in lines[1]
-
-
-def test_a_picture_keeps_the_literal_apart_from_entities() -> None:
-    written = {n["properties"]["name"]: n["properties"] for n in picture_of(retrieved(INDEPENDENCE, EMPTY)).nodes}
-    assert written["1821-07-28"] == {"name": "1821-07-28", "literal": DATE}
-    assert written['""'] == {"name": '""', "literal": '""'}
-    assert written["Peru"] == {"name": "Peru", "id": "p"}

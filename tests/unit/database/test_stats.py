@@ -7,8 +7,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.cli.stats import BAR_CHARS, draw_bar
-from lodestar.engine.neo4j.statistics import DegreeCount, SizeBin, component_sizes, log_bins, summarise_degrees
+from lodestar.engine.neo4j.statistics import DegreeCount, component_sizes, log_bins, summarise_degrees
 
 
 def sizes_by_walking(num_nodes: int, edges: list[tuple[int, int]]) -> dict[int, int]:
@@ -59,19 +58,3 @@ def test_bins_hold_everything_once(counts: dict[int, int]) -> None:
     assert sum(found.count for found in bins) == sum(counts.values())
     assert bins[0].low <= min(counts) <= bins[0].high
     assert bins[-1].low <= max(counts) <= bins[-1].high
-
-
-def test_bins_are_powers_of_two() -> None:
-    assert log_bins({0: 1, 1: 1, 3: 2, 4: 1}) == (
-        SizeBin(0, 0, 1),
-        SizeBin(1, 1, 1),
-        SizeBin(2, 3, 2),
-        SizeBin(4, 7, 1),
-    )
-
-
-def test_a_bar_is_drawn_in_eighths() -> None:
-    assert draw_bar(1.0) == "█" * BAR_CHARS
-    assert draw_bar(0.5 / BAR_CHARS) == "▌"
-    assert draw_bar(1.25 / BAR_CHARS) == "█▎"
-    assert draw_bar(1e-9) == "▏"

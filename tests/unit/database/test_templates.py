@@ -3,8 +3,6 @@ from __future__ import annotations
 import pytest
 from lodestar.engine.neo4j.templates import TemplateError, all_names, parse, quote_identifier, template
 
-from tests.places import ROOT
-
 HEADER = "// Purpose.\n// mode:    read\n// params:  {params}\n// returns: id :: STRING\n// needs:   nothing\n"
 
 
@@ -19,24 +17,9 @@ def test_every_template_keeps_the_header_rules(name: str) -> None:
     assert found.text
 
 
-def test_header_is_read() -> None:
-    found = parse("x", source("UNWIND $ids AS id RETURN id"))
-    assert (found.purpose, found.mode, found.params, found.returns) == ("Purpose.", "read", ("ids",), ("id",))
-
-
 def test_undeclared_parameter_is_refused_with_file_and_line() -> None:
     with pytest.raises(TemplateError, match=r"^x\.cypher:7: 'limit' is not declared"):
         parse("x", source("UNWIND $ids AS id\nRETURN id LIMIT $limit"))
-
-
-def test_unused_parameter_is_refused() -> None:
-    with pytest.raises(TemplateError, match="declared but not used: limit"):
-        parse("x", source("UNWIND $ids AS id RETURN id", "$ids :: LIST<STRING>, $limit :: INTEGER"))
-
-
-def test_missing_header_line_is_refused() -> None:
-    with pytest.raises(TemplateError, match="no 'mode' line"):
-        parse("x", "// Purpose.\nRETURN 1")
 
 
 def test_a_part_stands_for_its_text_and_is_no_query() -> None:
@@ -44,12 +27,6 @@ def test_a_part_stands_for_its_text_and_is_no_query() -> None:
     assert "{id: id})\nCALL (e) {\n  MATCH (e)-[r]->" in found.text
     assert "//" not in found.text
     assert "relation_sizes" not in all_names()
-
-
-def test_every_query_has_a_name_of_its_own() -> None:
-    names = [path.stem for path in ROOT.glob("cypher/*/*.cypher")]
-    assert len(set(names)) == len(names)
-    assert not list(ROOT.glob("cypher/*.cypher"))
 
 
 def test_names_are_quoted_and_must_be_complete() -> None:
@@ -74,7 +51,3 @@ def test_quoting_doubles_back_ticks_and_refuses_what_cypher_would_unescape() -> 
     for bad in ("", "a\x00b", "a\\u0060b"):
         with pytest.raises(ValueError, match="not usable"):
             quote_identifier(bad)
-
-
-def test_a_query_says_its_version_of_cypher() -> None:
-    assert template("read_names").render({}).startswith("CYPHER 5 UNWIND $ids AS id")

@@ -2,19 +2,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.indexes.entity_index import NearEntity, NearestEntitySearch
-from lodestar.engine.linking.full_text import FullTextLinker, make_candidate, write_full_text_queries
+from lodestar.engine.linking.full_text import FullTextLinker, write_full_text_queries
 from lodestar.engine.linking.names import (
-    MAX_CHARS,
-    MAX_WORDS,
     MENTION_FEATURES,
     MENTION_WEIGHTS,
     FormKind,
@@ -22,15 +18,12 @@ from lodestar.engine.linking.names import (
     QuestionWords,
     compute_features,
     compute_probabilities,
-    derive_forms,
     find_mention,
-    tokenise,
 )
-from lodestar.engine.linking.reranking import LogisticReranker, RelationFeatureExtractor
-from lodestar.engine.linking.topics import find_nearest_names, resolve_names
+from lodestar.engine.linking.topics import find_nearest_names
 from lodestar.engine.neo4j.graph import NamedEntity, NameQuery
 from lodestar.engine.neo4j.templates import Row
-from lodestar.engine.values import Entity, Question, Topic
+from lodestar.engine.values import Entity, Question
 
 from tests.fakes.memory_graph import MemoryGraph
 
@@ -145,12 +138,6 @@ def test_a_function_word_with_a_capital_within_a_sentence_may_be_a_name(text: st
     assert [each.entity.id for each in FullTextLinker().rank(text, pool)] == found
 
 
-def test_a_name_of_signs_and_brackets_alone_has_no_shorter_form() -> None:
-    forms = [form.kind for _, form in derive_forms(["? (film)", "Film"], ())]
-    assert forms == ["whole", "whole"]
-    assert FullTextLinker().rank("which film is it", [named("a", "? (film)")])[0].entity.id == "a"
-
-
 class Near:
     """Finds two entities near the last word of every question, one of which has gone from the graph."""
 
@@ -175,56 +162,12 @@ class PoolGraph(MemoryGraph):
         return [(at, n.entity.id, n.entity.name, list(n.search_names), n.degree) for at, n in every]
 
 
-class AskedGraph(PoolGraph):
-    """Keeps what was asked for last, and how many entities."""
-
-    asked: list[tuple[str, int]]
-
-    def _find_entity_candidates(self, params: Mapping[str, Any], names: Mapping[str, str]) -> list[Row]:
-        self.asked = [(query["text"], query["limit"]) for query in params["queries"]]
-        return super()._find_entity_candidates(params, names)
-
-
 class NamedGraph(PoolGraph):
     """Has the names of one entity more, which no word finds."""
 
     def _read_search_names(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         known = {"peru": ("Peru", 300), "land": ("Inca land", 7)}
         return [(id_, known[id_][0], [known[id_][0]], known[id_][1]) for id_ in params["ids"] if id_ in known]
-
-
-def test_candidates_of_one_probability_are_sorted_by_id_and_there_are_ten_at_most() -> None:
-    ids = [f"a{n:02}" for n in range(12)]
-    pool = [named("z", "Peru", degree=9), *(named(id_, "Peru", degree=5) for id_ in reversed(ids))]
-    assert [each.entity.id for each in FullTextLinker().rank("Where is Peru?", pool)] == ["z", *ids[:9]]
-    assert [each.entity.id for each in FullTextLinker(top_k=3).rank("Where is Peru?", pool)] == ["z", *ids[:2]]
-
-
-def test_twenty_candidates_are_weighed_by_their_relations_and_the_best_ten_kept_those_of_one_score_by_id() -> None:
-    class AllButOne(LogisticReranker):
-        def compute_probabilities(
-            self, found: Sequence[Topic], relations: npt.NDArray[np.float64]
-        ) -> npt.NDArray[np.float64]:
-            assert found, "a network has no answer about no candidates"
-            both = zip(found, relations, strict=True)
-            return np.array([0.25 if topic.entity.id == "a03" else 0.5 for topic, _ in both])
-
-    evidence = SimpleNamespace(
-        leave_out_asked_type=lambda _, some: [topic for topic in some if topic.entity.id != "a00"],
-        features=lambda texts, found: [np.zeros((len(some), 1)) for _, some in zip(texts, found, strict=True)],
-        kind=lambda topic: f"kind of {topic.entity.id}",
-    )
-    linker = FullTextLinker(evidence=cast(RelationFeatureExtractor, evidence), reranker=AllButOne())
-    ids = [f"a{n:02}" for n in range(22)]
-    found = linker.rank("Where is Peru?", [named(id_, "Peru") for id_ in ids])
-    assert [each.entity.id for each in found] == ids[:20]
-    questions = [Question("Where is Peru?"), Question("Where?")]
-    kept, nothing = linker.rerank(questions, [found[::-1], ()])
-    assert [each.entity.id for each in kept] == ["a01", "a02", *ids[4:12]]
-    assert (kept[0].score, kept[0].probability, kept[0].kind) == (0.5, 0.5, "kind of a01")
-    assert nothing == []
-    few, _ = linker.rerank(questions, [found[:4], ()])
-    assert [(each.entity.id, each.score) for each in few] == [("a01", 0.5), ("a02", 0.5), ("a03", 0.25)]
 
 
 def test_where_no_name_is_likely_entities_near_the_words_are_candidates_too() -> None:
@@ -239,28 +182,6 @@ def test_where_no_name_is_likely_entities_near_the_words_are_candidates_too() ->
     assert (found.mention, found.matched_name, found.degree) == ("incas", "Inca land", 7)
     assert "gone" not in {each.entity.id for each in unsure}
     assert graph.requests == ["find_entity_candidates", "read_search_names"]
-
-
-def test_of_the_names_nearest_to_a_question_three_are_offered_the_best_known_first() -> None:
-    known = {"less": 1, "b": 5, "a": 5, "most": 9}
-    graph = PoolGraph(
-        *(named(id_, "Zurich", degree=degree) for id_, degree in known.items()), named("far", "Montevideo", degree=99)
-    )
-    (found,) = graph.run(find_nearest_names(["Where is Zurihc?"]))
-    assert [entity.id for entity in found] == ["most", "a", "b"]
-    graph = PoolGraph(named("namesake", "Zürihc", degree=1), *graph.pool)
-    (found,) = graph.run(find_nearest_names(["Where is Zurihc?"]))
-    assert [entity.id for entity in found] == ["namesake", "most", "a"]
-
-
-def test_names_near_a_question_are_looked_for_by_words_of_three_letters_and_their_beginnings() -> None:
-    """Of 40 words the first 32; a function word and one of two letters are none of them."""
-
-    graph = AskedGraph(named("a", "Rio Branco"))
-    graph.run(find_nearest_names(["where is ab Rio Branco?"]))
-    assert graph.asked == [("rio~2 rio*^0.5 branco~2 bran*^0.5", 50)]
-    graph.run(find_nearest_names([" ".join(f"a{n}b" for n in range(10, 50)), "it"]))
-    assert [text.count("~") for text, _ in graph.asked] == [32, 0]
 
 
 @pytest.mark.parametrize(
@@ -278,33 +199,6 @@ def test_a_name_is_offered_that_agrees_in_half_of_its_letters_with_as_many_words
 ) -> None:
     (found,) = PoolGraph(named("a", name)).run(find_nearest_names([f"where is {words}"]))
     assert bool(found) is offered
-
-
-def test_a_name_in_place_of_an_id_is_of_the_best_known_entity_that_is_called_so() -> None:
-    graph = PoolGraph(
-        named("less", "Lima", degree=2),
-        named("b", "Ciudad de los Reyes", "LIMA", degree=9),
-        named("a", "Líma", degree=9),
-        named("longer", "Lima Duarte", degree=99),
-    )
-    found = graph.run(resolve_names(["lima", "nobody"]))
-    assert {name: entity.id for name, entity in found.items()} == {"lima": "a"}
-
-
-def test_a_name_in_place_of_an_id_is_looked_for_as_a_phrase_without_its_signs() -> None:
-    graph = AskedGraph(named("a", "Lima"))
-    graph.run(resolve_names(["Lima's U.S. (city)", "?"]))
-    assert graph.asked == [('"Lima US city"', 1_000), ('"\u200b"', 1_000)]
-
-
-def test_words_that_a_point_or_colon_joins_are_asked_for_as_one() -> None:
-    queries = write_full_text_queries("is will.i.am on Wave:CD 's cover? U.S. too.", 100, 10)
-    assert [query.text for query in queries[1:3]] == ['"will.i.am"', '"wave:cd"']
-    assert queries[0].text.startswith('"will.i.am"^3 "wave:cd"^3 ')
-
-
-def test_us_is_a_pronoun_elsewhere() -> None:
-    assert FullTextLinker().rank("Who told us this?", PEOPLE) == ()
 
 
 def test_every_topic_of_a_question_has_its_span_and_a_type_word_comes_last() -> None:
@@ -337,12 +231,6 @@ def test_an_adjective_is_one_word_without_a_typo_for_a_place_of_one_word(
     assert find_mention(QuestionWords(text), place, 0.8) == (expected and Mention(place, name, *expected, 1.0))
 
 
-def test_without_relations_candidates_stay_as_they_were_found() -> None:
-    linker = FullTextLinker()
-    found = linker.rank("Where is Peru?", POOL)
-    assert linker.rerank([Question("Where is Peru?"), Question("Where?")], [found, ()]) == [list(found), []]
-
-
 def test_a_candidate_has_the_features_of_its_mention() -> None:
     (found,) = FullTextLinker().rank("where is Peru", [named("a", "Peru", degree=99)])
     assert dict(zip(MENTION_FEATURES, found.features, strict=True)) == {
@@ -353,31 +241,6 @@ def test_a_candidate_has_the_features_of_its_mention() -> None:
         "capitalised in the question": 1.0,
         "degree, log₁₀ / 5": pytest.approx(0.4),
     }
-
-
-def test_a_candidate_whose_probability_nobody_knows_scores_nothing() -> None:
-    words = QuestionWords("where is Peru")
-    mention = find_mention(words, POOL[2], 0.8)
-    assert mention is not None
-    candidate = make_candidate(words, mention)
-    assert (candidate.entity.id, candidate.score, candidate.probability) == ("peru", 0.0, None)
-
-
-def test_a_candidate_has_its_span() -> None:
-    question = "What is the capital of São_Paulo's neighbour?"
-    (best, *_) = FullTextLinker().rank(question, POOL)
-    assert best.span is not None
-    first, after = best.span
-    assert question[first:after] == best.mention == "São_Paulo"
-
-
-def test_of_very_long_names_and_questions_the_beginnings_are_compared() -> None:
-    words = " ".join(f"word{n}" for n in range(1_200))
-    name = f"{words}, {words}"
-    assert sum(len(form.words) for _, form in derive_forms([name], ())) < MAX_CHARS**2 / 10
-    assert len(QuestionWords(words).tokens) == MAX_WORDS
-    found = FullTextLinker().rank(f"{words} zebra", [named("long", name), named("late", "zebra")])
-    assert [each.entity.id for each in found] == ["long"]
 
 
 def test_a_question_is_asked_for_whole_by_its_words_and_by_its_neighbouring_words() -> None:
@@ -408,12 +271,6 @@ def test_a_number_is_asked_for_in_its_other_spelling_too(word: str, other: str) 
     assert query.text == (f'"{word}" "{other}"' if other else f'"{word}"')
 
 
-def test_characters_of_a_script_without_spaces_are_asked_for_in_pairs_alone() -> None:
-    queries = write_full_text_queries("東京 Tower", 100, 10)
-    assert [query.text for query in queries[1:]] == ['"tower"', '"東 京"', '"京 tower"']
-    assert write_full_text_queries("東.京 Tower", 100, 10) == queries
-
-
 def test_a_query_has_bounded_clauses_and_there_are_boundedly_many() -> None:
     """Of the first 256 words: 128 pairs that a full stop joins, each word, and 16 pairs of neighbours are asked for at
     once, 24 of each alone."""
@@ -422,14 +279,6 @@ def test_a_query_has_bounded_clauses_and_there_are_boundedly_many() -> None:
     assert queries[0].text.count('"^') == 400
     assert len(queries) == 1 + 3 * 24
     assert (queries[24].text, queries[48].text, queries[72].text) == ('"p46q.p47q"', '"p23q"', '"p23q p24q"')
-
-
-@pytest.mark.parametrize(
-    "text", ["العربية من هو رئيس مصر", "🎬👩‍👩‍👧 film", "WHO IS PRESIDENT OF PERU", "who is president of peru"]
-)
-def test_scripts_emoji_and_case_are_only_text(text: str) -> None:
-    found = linked(text)
-    assert found[:1] == (["peru"] if "peru" in text.lower() else [])
 
 
 def test_probabilities_are_those_of_the_formula() -> None:
@@ -485,21 +334,6 @@ def test_features_of_mentions_by_hand() -> None:
     )
 
 
-def test_a_form_without_a_typo_is_better_than_a_whole_name_with_one() -> None:
-    found = features_of("who knows voltaire", named("last", "Monsieur Voltaire"), named("typo", "Voltairs"))
-    better = "same words, better form elsewhere"
-    assert {id_: features.get(better, 0) for id_, features in found.items()} == {"last": 0, "typo": 1}
-
-
-def test_a_mention_within_a_longer_one_that_is_no_whole_name() -> None:
-    found = features_of("in the west sea", named("sea", "Sea"), named("west", "West Sea (film)"))
-    assert found["sea"]["within another longer mention"] == 1
-    assert "within a longer whole name" not in found["sea"]
-    assert "within another longer mention" not in found["west"]
-    found = features_of("a west sea coast", named("west", "West Sea"), named("coast", "Sea Coast"))
-    assert not any(name.startswith("within") for features in found.values() for name in features)
-
-
 @pytest.mark.parametrize(
     ("text", "name", "features"),
     [
@@ -518,12 +352,6 @@ def test_capitals_of_names_and_questions(text: str, name: str, features: set[str
     (found,) = features_of(text, named("a", name), type_words={"film"}).values()
     looked_at = {name for name in MENTION_FEATURES if "capitalised" in name or "small" in name}
     assert found.keys() & looked_at == features
-
-
-def test_a_name_with_function_words_may_have_typos() -> None:
-    rings = named("rings", "Lord of the Rings")
-    (found,) = FullTextLinker().rank("who wrote Lord of the Rigns?", [rings])
-    assert found.mention == "Lord of the Rigns"
 
 
 @pytest.mark.parametrize(
@@ -554,64 +382,8 @@ def test_typos_are_looked_for_where_no_name_stands_as_a_whole(text: str, names: 
     assert " ".join(token.text for token in words.tokens[found.start : found.end]) == mention
 
 
-def test_the_first_of_mentions_that_are_alike_is_taken() -> None:
-    mention = find_mention(QuestionWords("is Lima near Lima or Rome"), named("a", "Rome", "Lima"), 0.8)
-    assert mention is not None
-    assert (mention.name, mention.start, mention.end) == ("Lima", 1, 2)
-
-
-def likelihood(text: str, id_: str, *pool: NamedEntity, type_words: Collection[str] = ()) -> float:
-    found = {each.entity.id: each.probability for each in FullTextLinker(type_words=set(type_words)).rank(text, pool)}
-    return found[id_] or 0.0
-
-
-def test_what_makes_a_mention_likelier() -> None:
-    peru, small = named("peru", "Peru", degree=300), named("peru", "Peru", degree=3)
-    nice, zurich, film = named("nice", "Nice"), named("zurich", "Zürich"), named("film", "Film")
-    united, states = named("utd", "United"), named("us", "United States")
-    assert likelihood("Where is Peru?", "peru", peru) > likelihood("Where is Peru?", "peru", small), "its degree"
-    assert likelihood("Where is Peru?", "peru", small) > likelihood(
-        "Where is Peru?", "peru", small, named("other", "Peru", degree=900)
-    ), "nothing else of its name that is larger"
-    assert likelihood("Where is Zürich?", "zurich", zurich) > likelihood("Where is Züirch?", "zurich", zurich), (
-        "no typo"
-    )
-    assert likelihood("Who lives in Nice?", "nice", nice) > likelihood("Who lives in nice houses?", "nice", nice), (
-        "its capitals"
-    )
-    assert likelihood("which film is it", "film", film) > likelihood(
-        "which film is it", "film", film, type_words={"film"}
-    ), "no word for a type"
-    assert likelihood("the United States", "utd", united) > likelihood("the United States", "utd", united, states), (
-        "no longer mention around it"
-    )
-
-
-def test_ambiguity_is_ranked_by_degree_and_both_are_shown() -> None:
-    assert linked("capital of Peru")[:2] == ["peru", "peru-in"]
-
-
-def test_function_words_are_no_mention() -> None:
-    assert linked("What of it?") == []
-
-
-def test_the_mention_is_cut_from_the_question_as_written() -> None:
-    (best, *_) = FullTextLinker().rank("What is PERU's capital?", POOL)
-    assert best.mention == "PERU"
-
-
-def test_a_question_of_function_words_searches_for_nothing_that_exists() -> None:
-    assert write_full_text_queries("what is it?", 100, 10) == [NameQuery('"\u200b"', 100)]
-
-
 @given(st.text(max_size=80))
 def test_no_text_is_lucene_syntax(text: str) -> None:
     for query in write_full_text_queries(text, 100, 10):
         for part in re.split(r' (?=(?:[^"]*"[^"]*")*[^"]*$)', query.text):
             assert re.fullmatch(r'"[\w\u200b \'.:·’]+"(\^\d)?|\w+~\d', part), part
-
-
-@given(st.text(max_size=80))
-def test_tokens_stand_where_they_say(text: str) -> None:
-    for token in tokenise(text):
-        assert text.replace("_", " ")[token.start : token.end] == token.text

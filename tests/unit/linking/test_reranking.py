@@ -10,7 +10,6 @@ from typing import cast
 import numpy as np
 import pytest
 from lodestar.engine.indexes.entity_index import EntityTypes
-from lodestar.engine.linking.full_text import FullTextLinker
 from lodestar.engine.linking.reranking import (
     FEATURES,
     RELATION_FEATURES,
@@ -19,7 +18,6 @@ from lodestar.engine.linking.reranking import (
     compute_features,
 )
 from lodestar.engine.neo4j.catalogue import Catalogue
-from lodestar.engine.neo4j.graph import NamedEntity
 from lodestar.engine.values import Entity, Topic
 from lodestar.models.similarity import SimilarityWeights
 from lodestar.models.text.vectors import TextVectors
@@ -92,20 +90,6 @@ def test_a_hop_is_read_in_the_phrase_that_fits_best_and_reaches_a_kind_or_nobody
     assert found[0, 0] == pytest.approx(read + 0.5 * read + 0.4 * reached)
 
 
-def test_two_hundred_hops_of_a_candidate_are_looked_at() -> None:
-    """S is .6 of each with the words "river" and .8 of the one with "capital": the 200th, or the 201st."""
-    kinds = cast(EntityTypes, SimpleNamespace(of=lambda *_: ()))
-
-    def best(place: int) -> float:
-        words = {n: RelationWords("", ("capital" if n == place else "river",)) for n in range(1, 202)}
-        some = [Topic(Entity("a", "a"), mention="Lima", span=(8, 12), relations=tuple(range(1, 202)))]
-        (found,) = RelationFeatureExtractor(words, kinds, VECTORS).features(["what is Lima"], [some])
-        return float(found[0, 0])
-
-    weights = SimilarityWeights()
-    assert best(200) == pytest.approx(best(201) + 0.2 * (1 + weights.support + weights.type))
-
-
 @pytest.mark.parametrize(
     ("text", "span", "beside", "within"),
     [
@@ -125,12 +109,6 @@ def test_what_a_candidate_is_stands_two_words_from_its_mention_or_anywhere(
     kinds = cast(EntityTypes, SimpleNamespace(of=lambda *_: ("city", "capital city")))
     (found,) = RelationFeatureExtractor({}, kinds, VECTORS).features([text], [[Topic(Entity("a"), span=span)]])
     assert found[0].tolist() == [0, 0, 0, beside, within]
-
-
-def test_the_weights_of_the_second_probability() -> None:
-    """−.63 + .98 · 0 + 1.33 · .5 − 3.01 · .1 + .49 · .4 + .27 − .45 = −.25"""
-    found = LogisticReranker().compute_probabilities([topic(0.5)], np.array([[0.5, -0.1, 0.4, 1.0, 1.0]]))
-    assert found == pytest.approx([1 / (1 + math.exp(0.25))])
 
 
 @pytest.mark.parametrize("feature", FEATURES[1:5])
@@ -167,16 +145,3 @@ def test_the_type_that_is_asked_for_is_no_topic_beside_another(
         for text, relations in mentions.items()
     ]
     assert [topic.entity.id for topic in evidence.leave_out_asked_type(question, topics)] == kept
-
-
-def test_each_typo_lowers_the_probability() -> None:
-    def likely(name: str) -> float:
-        (found,) = FullTextLinker().rank("where is liechtenstein", [NamedEntity(Entity("a", name), (name,), 100)])
-        assert found.probability is not None
-        return found.probability
-
-    without, one, two = (
-        math.log(p / (1 - p)) for p in map(likely, ("Liechtenstein", "Liechtenstain", "Leichtenstain"))
-    )
-    assert without > one + 0.5
-    assert one > two + 0.5

@@ -69,11 +69,6 @@ def test_values_in_a_question(text: str, written: list[tuple[str, ...]]) -> None
     assert [value.written for value in parse_values(text)] == written
 
 
-def test_values_are_bounded() -> None:
-    found = parse_values(", ".join(str(number) for number in range(100, 200)))
-    assert [value.written for value in found] == [(str(number),) for number in range(100, 108)]
-
-
 def test_a_value_that_ends_where_another_begins_does_not_overlap_it() -> None:
     first, second, both = (ValueMention(start, end, ("x",), sure=True) for start, end in ((0, 4), (4, 8), (3, 5)))
     assert not first.overlaps(second)
@@ -96,20 +91,6 @@ def test_a_date_is_surer_than_a_number_and_both_stand_in_the_question() -> None:
     ]
 
 
-def test_five_literals_are_read_for_a_value() -> None:
-    literals = {f'"1970"^^<{kind}>': "1970" for kind in "abcdefg"}
-    graph = MemoryGraph([("ann", "born", literal) for literal in literals], literals=literals)
-    (found,) = graph.run(ValueLinker(Nobody()).link([Question("born in 1970")]))
-    assert [topic.entity.id for topic in found[1:]] == [f'"1970"^^<{kind}>' for kind in "abcde"]
-
-
-def test_a_literal_without_relations_is_no_topic() -> None:
-    bare, known = (
-        Topic(Entity(f'"{n}"', str(n), is_literal=True), score=0.5, relations=of) for n, of in ((10, ()), (11, (-1,)))
-    )
-    assert ValueLinker(Nobody()).rerank([Question("10 or 11")], [[bare, known]]) == [[known]]
-
-
 def test_topics_have_their_data_from_the_graph_and_only_candidates_of_questions_without_ids_are_weighed_again() -> None:
     asked: list[tuple[list[str], list[list[str]]]] = []
 
@@ -129,14 +110,6 @@ def test_topics_have_their_data_from_the_graph_and_only_candidates_of_questions_
     assert third.topics == ()
 
 
-def test_nothing_is_asked_about_what_nobody_names() -> None:
-    graph = MemoryGraph([("ann", "hired", "bob")])
-    assert graph.run(look_up_topics([Question("who?")], [()]))[0].topics == ()
-    assert graph.requests == []
-    assert graph.run(look_up_topics([Question("who?", ("nobody",))], [()]))[0].topics == ()
-    assert graph.requests == ["read_signatures", "find_entity_candidates"]
-
-
 def test_a_search_starts_from_all_that_is_given_else_from_the_best_that_are_likely_enough() -> None:
     found = [Topic(Entity(id_), score=score, matched_name=id_) for id_, score in (("a", 0.8), ("b", 0.4), ("c", 0.3))]
     given = Topic(Entity("d"))
@@ -150,17 +123,6 @@ def test_a_search_starts_from_all_that_is_given_else_from_the_best_that_are_like
     assert starts([given, *found], 2, 0.5) == ["d", "a"]
     assert compute_link_penalties(found[:2], 0.5) == pytest.approx({"a": 0, "b": -0.2})
     assert compute_link_penalties([], 0.5) == {}
-
-
-def test_a_literal_is_a_topic_beside_the_entities() -> None:
-    topics = linked("who was hired on 16 July 2016").topics
-    assert [(t.entity.label, t.mention) for t in topics] == [
-        ("2016-07-16", "16 July 2016"), ("2016-07-16T08:00:00", "16 July 2016"), ("ann", "ann"),
-    ]  # fmt: skip
-
-
-def test_a_number_is_less_sure_than_a_name() -> None:
-    assert [topic.entity.label for topic in linked("who has a wage of 41000").topics] == ["ann", "41000"]
 
 
 def test_of_two_values_that_overlap_the_longer_is_a_topic() -> None:
@@ -197,16 +159,3 @@ def test_a_literal_that_the_asker_names_by_id() -> None:
 
     (question,) = GRAPH.run(steps())
     assert [(t.entity.label, t.is_given) for t in question.topics] == [("41000", True)]
-
-
-def test_a_topic_that_the_asker_names_by_its_name() -> None:
-    graph = MemoryGraph([("ann_lee", "hired", "bob")])
-    question = Question("whom did she hire", topic_entities=("Ann Lee", "nobody"))
-    (found,) = graph.run(look_up_topics([question], [()]))
-    assert [topic.entity.id for topic in found.topics] == ["ann_lee"]
-
-
-def test_a_question_without_values_asks_nothing_more() -> None:
-    GRAPH.requests.clear()
-    assert [t.entity.id for t in linked("who is ann").topics] == ["ann"]
-    assert GRAPH.requests == ["read_signatures"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.relations.words import type_words
 from lodestar.engine.writing.names import domain_of, label_of
 
 
@@ -18,8 +17,3 @@ from lodestar.engine.writing.names import domain_of, label_of
 )
 def test_the_host_of_an_iri_is_no_type(relation: str, domain: str | None, label: str) -> None:
     assert (domain_of(relation), label_of(relation)) == (domain, label)
-
-
-def test_a_graph_of_before_has_no_types_of_hosts_either() -> None:
-    assert type_words("http://www.example") == ""
-    assert type_words("location.country") == "country"

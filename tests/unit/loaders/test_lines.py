@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from lodestar.engine.errors import InputError
 from lodestar.loaders.reading.lines import MAX_LINE_BYTES, LineReader
-from lodestar.models.message_text import quote_line
 
 
 def written(folder: Path, content: bytes, name: str = "file") -> str:
@@ -55,27 +54,9 @@ def test_lines(tmp_path: Path, content: bytes, lines: list[str], pack: Callable[
     assert read(written(tmp_path, pack(content))) == (list(enumerate(lines, start=1)), [])
 
 
-def test_a_block_ends_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lodestar.loaders.reading.lines.MAX_LINE_BYTES", 20)
-    content = "a\r\nlonger than twelve\n\né漢😀\r\n".encode() * 5 + b"x" * 21 + b"\r\ny"
-    whole = read(written(tmp_path, content))
-    assert [line for line, *_ in whole[1]] == [21]
-    for block_bytes in range(1, 70):
-        monkeypatch.setattr("lodestar.loaders.reading.lines.BLOCK_BYTES", block_bytes)
-        assert read(written(tmp_path, content)) == whole
-
-
 def test_members_of_gzip_follow_each_other(tmp_path: Path) -> None:
     content = gzip.compress(b"a\nb") + gzip.compress(b"c\n") + gzip.compress(b"") + gzip.compress(b"d\n") + b"\0\0"
     assert read(written(tmp_path, content))[0] == [(1, "a"), (2, "bc"), (3, "d")]
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [("x" * 80, "x" * 80), ("x" * 81, "x" * 79 + "…"), ("\0" * 20, r"\x00" * 20), ("\0" * 21, r"\x00" * 19 + "…")],
-)
-def test_of_a_line_eighty_characters_are_quoted(text: str, shown: str) -> None:
-    assert quote_line(text) == f"'{shown}'"
 
 
 @pytest.mark.parametrize(
@@ -96,14 +77,6 @@ def test_a_line_that_cannot_be_read_is_rejected(
     lines, rejects = read(written(tmp_path, b"before\n" + line + end))
     assert lines == [(1, "before"), (3, "after")]
     assert rejects == [(2, reason, shown)]
-
-
-@pytest.mark.parametrize("line", [b"\xff", b"\0", b"x" * 6_000_000], ids=["latin", "zero", "long"])
-def test_the_last_line_may_be_rejected_too(tmp_path: Path, line: bytes) -> None:
-    for end in (b"", b"\n", b"\r\n"):
-        lines, rejects = read(written(tmp_path, b"a\n" + line + end))
-        assert lines == [(1, "a")]
-        assert [reject[0] for reject in rejects] == [2]
 
 
 def test_a_long_line_is_not_kept(tmp_path: Path) -> None:
@@ -161,59 +134,6 @@ def test_the_place_of_a_cut_is_told(tmp_path: Path, content: bytes, fault: str) 
     assert "\n" not in message
 
 
-def test_what_is_no_file_is_said(tmp_path: Path) -> None:
-    for path, fault in [
-        (str(tmp_path / "missing"), f"{tmp_path}/missing: no such file"),
-        (str(tmp_path), f"{tmp_path}: expected a file, found a folder"),
-        ("", "expected the path of a file, found an empty one"),
-    ]:
-        with pytest.raises(InputError) as caught:
-            LineReader(path)
-        assert str(caught.value) == fault
-
-
-def test_a_file_that_went_away_is_said(tmp_path: Path) -> None:
-    path = written(tmp_path, b"a\n")
-    file = LineReader(path)
-    Path(path).unlink()
-    for read_it in (file.digest, lambda: list(file.batches(print)), lambda: file.size_bytes):
-        with pytest.raises(InputError, match="no such file"):
-            read_it()
-
-
-def test_how_far_the_reading_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lodestar.loaders.reading.lines.BLOCK_BYTES", 1 << 16)
-    content = os.urandom(2_000_000).hex().encode() + b"\n" + b"some more lines\n" * 100_000
-    for packed in (content, gzip.compress(content)):
-        file = LineReader(written(tmp_path, packed))
-        assert file.size_bytes == len(packed)
-        assert file.position_bytes == 0
-        positions = [file.position_bytes for _ in file.batches(lambda *reject: None)]
-        assert positions == sorted(positions)
-        assert 0 < positions[0] <= file.position_bytes == len(packed)
-
-
-def test_the_digest_is_of_the_bytes(tmp_path: Path) -> None:
-    file = LineReader(written(tmp_path, b"abc"))
-    assert file.digest() == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-
-
-def test_first_lines_leave_the_file_as_it_was(tmp_path: Path) -> None:
-    file = LineReader(written(tmp_path, gzip.compress(b"\xff\n" + b"a\n" * 1_000_000)))
-    assert file.first_lines()[:2] == [(2, "a"), (3, "a")]
-    assert len(file.first_lines()) == 100
-    assert sum(len(batch) for batch in file.batches(lambda *reject: None)) == 1_000_000
-    assert not [thread for thread in threading.enumerate() if "_decompress" in thread.name]
-
-
-def test_what_a_reject_raises_is_no_fault_of_the_file(tmp_path: Path) -> None:
-    def full(*reject: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with pytest.raises(OSError, match="No space left"):
-        list(LineReader(written(tmp_path, b"\xff\n")).batches(full))
-
-
 def test_stdin_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(b"a\nb\n"))))
     file = LineReader("-")
@@ -222,12 +142,6 @@ def test_stdin_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(2):
         assert [batch["text"].to_pylist() for batch in file.batches(print)] == [["a", "b"]]
     assert file.position_bytes == file.size_bytes
-
-
-def test_closed_stdin_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(InputError, match="standard input closed"):
-        LineReader("-")
 
 
 def test_a_pipe_is_read_more_than_once(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 from lodestar.loaders.formats import geonames
 from lodestar.loaders.formats.geonames import GeonamesSource
 
-from benchmarks.shipped_tables import aliases, folded_name
 from tests.references.read_source import ReadSource, read_source
 
 
@@ -29,15 +28,6 @@ def tails(graph: ReadSource) -> dict[tuple[str, str], set[str]]:
     for head, relation, tail in graph.triples:
         found[head, relation].add(graph.names.get(tail, [tail])[0])
     return found
-
-
-def test_only_mediators_are_unnamed(graph: ReadSource) -> None:
-    unnamed = ids(graph) - set(graph.names)
-    assert unnamed
-    assert all(id_.startswith(("geo.border.", "geo.population.")) for id_ in unnamed)
-    assert set(graph.names) <= ids(graph)
-    assert len(set(graph.triples)) == len(graph.triples)
-    assert 30_000 < len(graph.triples) < 80_000
 
 
 @pytest.mark.parametrize(
@@ -73,30 +63,12 @@ def test_a_border_leads_to_the_neighbour_and_not_back(tails: dict[tuple[str, str
     }
 
 
-def test_inverses_hold_triple_by_triple(graph: ReadSource) -> None:
-    pairs: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
-    for head, relation, tail in graph.triples:
-        pairs[relation].add((head, tail))
-    facts_of = GeonamesSource().relation_facts()
-    assert set(pairs) == set(facts_of)
-    for relation, facts in facts_of.items():
-        if facts.inverse:
-            assert facts_of[facts.inverse].inverse == relation
-            assert pairs[relation] == {(tail, head) for head, tail in pairs[facts.inverse]}
-
-
 def test_countries_have_the_names_people_use(graph: ReadSource) -> None:
     assert graph.names["geo.country.US"][0] == "United States"
     assert {"USA", "United States of America"} <= set(graph.names["geo.country.US"])
     assert {"UK", "Great Britain"} <= set(graph.names["geo.country.GB"])
     assert {"Netherlands", "Holland"} <= set(graph.names["geo.country.NL"])
     assert "Wien" in graph.names["geo.city.2761369"]
-
-
-def test_aliases_are_few_and_latin() -> None:
-    others = ["LIM", "lima", "Lima", "Líma", "Лима", "Limae", "LIMAE", "Cusco", "City of Kings"]
-    assert aliases("Lima", others, taken={"cusco"}) == ["City of Kings", "LIMAE"]
-    assert folded_name("Saint John’s") == folded_name("saint_john's")
 
 
 def test_it_is_small_and_says_its_terms() -> None:

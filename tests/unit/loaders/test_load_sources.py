@@ -5,32 +5,26 @@ from __future__ import annotations
 import gzip
 import inspect
 import json
-import sys
 from collections.abc import Callable
-from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.engine.writing.names import domain_of, label_of, normalise_search_name
-from lodestar.engine.writing.stated import MAX_ID_BYTES, fault_of_id, fault_of_relation
+from lodestar.engine.writing.names import domain_of, label_of
 from lodestar.loaders.formats.by_name import FORMATS, detect_format, source_class
 from lodestar.loaders.formats.delimited import CsvSource, DelimitedSource, MetaqaSource, PathquestionSource, TsvSource
-from lodestar.loaders.formats.freebase import FREEBASE_ID, FreebaseSource, noise_parameters, read_noise_rules
+from lodestar.loaders.formats.freebase import FREEBASE_ID, FreebaseSource, read_noise_rules
 from lodestar.loaders.formats.graphml import GraphmlSource
 from lodestar.loaders.formats.ntriples import NtriplesSource
 from lodestar.loaders.formats.question_subgraphs import RogSource
 from lodestar.loaders.formats.text import TextSource
 from lodestar.loaders.formats.triples_parquet import ParquetSource
 from lodestar.loaders.reading.byte_file import RereadableFile
-from lodestar.loaders.source import NO_ID, LineFile, Source
-from lodestar.loaders.stage.stage import Stage
-from lodestar.loaders.subset import Subset
+from lodestar.loaders.source import Source
 from pyarrow import parquet
 
-from tests.made.graphs import TripleSource
 from tests.places import DATA
 from tests.references.read_source import counts_of, read_source
 
@@ -101,15 +95,6 @@ def test_every_format_is_a_source(tmp_path: Path, name: str) -> None:
     assert all(fact is not None for fact in source.relation_facts().values())
 
 
-def test_every_format_has_a_sample() -> None:
-    assert set(SAMPLES) == set(FORMATS)
-
-
-def test_a_source_of_tests_is_one_too() -> None:
-    read = read_source(TripleSource([("a", "r", "b")], {"a": "A"}))
-    assert (read.triples, read.names) == ([("a", "r", "b")], {"a": ["A"]})
-
-
 @pytest.mark.parametrize(
     ("make", "changed"),
     [
@@ -135,15 +120,6 @@ def test_options_that_change_the_result_change_the_digest(
     assert set(changed) <= set(inspect.signature(make).parameters)
 
 
-def test_the_digest_is_of_all_files(tmp_path: Path) -> None:
-    kg, names = written(tmp_path, KG), written(tmp_path, NAMES, "names.tsv")
-    other = written(tmp_path, NAMES + "m.2\tCiudad\n", "other.tsv")
-    digests = {TsvSource(*paths).digest() for paths in [(kg,), (kg, names), (kg, other), (names,)]}
-    assert len(digests) == 4
-    noise = [written(tmp_path, text, f"noise{number}.txt") for number, text in enumerate(["a.*\n", "b.*\n"])]
-    assert len({FreebaseSource(kg, noise_path=path).digest() for path in (None, *noise)}) == 3
-
-
 # TSV and CSV
 
 
@@ -162,12 +138,6 @@ def test_tsv_is_read_with_names(tmp_path: Path, pack: Callable[[bytes], bytes], 
         "m.9": ["Nobody"],
     }
     assert read.rejects == []
-
-
-def test_without_a_names_file_ids_are_names(tmp_path: Path) -> None:
-    source = TsvSource(written(tmp_path, "a_b\tr\tc\n"))
-    assert source.unnamed_ids == NO_ID
-    assert read_source(source).names == {}
 
 
 @pytest.mark.parametrize(
@@ -244,13 +214,6 @@ def test_options_that_cannot_be(tmp_path: Path, options: dict[str, Any], fault: 
     assert str(caught.value) == fault
 
 
-def test_every_line_has_as_many_columns_as_the_first(tmp_path: Path) -> None:
-    source = TsvSource(written(tmp_path, "a\tr\tb\tx\na\tr\tb\n"), columns=("1", "2", "3"))
-    assert read_source(source).rejects == [
-        (2, "expected 4 columns parted by tabs, as in the first line, found 3 columns")
-    ]
-
-
 def test_csv(tmp_path: Path) -> None:
     content = 'Subject,Predicate,Object\r\n"Lima, Perú",in,"""Mine""@en"\r\nx,"y""z",w\r\nx,"y\r\nz",w\r\n'
     read = read_source(CsvSource(written(tmp_path, content, "kg.csv")))
@@ -258,22 +221,6 @@ def test_csv(tmp_path: Path) -> None:
     assert read.literals == [("Mine", None, "en")]
     assert read.rejects == [(number, "a quote is out of place, or does not end on its line") for number in (4, 5)]
     assert read.counts == {"header": 1, "triple": 2, "reject": 2}
-
-
-def test_spaces_around_columns_of_csv_are_none_of_them(tmp_path: Path) -> None:
-    path = written(tmp_path, 'a, r,  b c \n"d ", r , "e, f"\n', "kg.csv")
-    assert read_source(CsvSource(path)).triples == [("a", "r", "b c"), ("d ", "r", "e, f")]
-    path = written(tmp_path, " a \t r\tb\n")
-    assert read_source(TsvSource(path)).triples == [(" a ", " r", "b")]
-
-
-@pytest.mark.parametrize(
-    "header",
-    [":START_ID,:TYPE,:END_ID", "Head ID, Relation Type, Tail ID", "entity1,relationship,entity2", "src,rel,dst"],
-)
-def test_a_header_is_no_triple(tmp_path: Path, header: str) -> None:
-    read = read_source(CsvSource(written(tmp_path, f"{header}\na,b,c\n", "kg.csv")))
-    assert (read.triples, read.counts["header"]) == ([("a", "b", "c")], 1)
 
 
 @pytest.mark.parametrize(
@@ -290,55 +237,6 @@ def test_another_separator_is_guessed_at(
     with pytest.raises(InputError) as caught:
         read_source(source(written(tmp_path, content, "kg")))
     assert hint in str(caught.value)
-
-
-def test_a_quote_in_a_column_that_is_not_taken_has_its_meaning(tmp_path: Path) -> None:
-    path = written(tmp_path, 'head,relation,tail,note\na,b,c,fine\nd,e,f,"x\ng,h,i,y"\nj,k,l,"m,n"\n', "kg.csv")
-    with Stage(tmp_path / "stage") as stage, pytest.raises(InputError, match=r"kg\.csv:3: a quote is out of place"):
-        stage.fill(CsvSource(path), "x", subset=Subset(), max_rejects=0, rejects_file=tmp_path / "rejects")
-    with Stage(tmp_path / "stage") as stage:
-        counts = stage.fill(CsvSource(path), "x", subset=Subset(), max_rejects=2, rejects_file=tmp_path / "rejects")
-    assert dict(counts.categories) == {"triple": 2, "header": 1, "reject": 2}
-
-
-def test_literals_may_be_switched_off(tmp_path: Path) -> None:
-    content = '"Al" Yankovic\tin\t"x"@en\n"Al"@en\tin\t9^^http://t\n'
-    read = read_source(TsvSource(written(tmp_path, content)))
-    assert read.rejects == [(2, "a literal cannot be the head of a triple")]
-    assert read.literals == [("x", None, "en")]
-    read = read_source(TsvSource(written(tmp_path, content), literals=False))
-    assert read.triples == [('"Al" Yankovic', "in", '"x"@en'), ('"Al"@en', "in", "9^^http://t")]
-    assert read.literals == []
-
-
-def test_lines_that_are_not_text_are_rejected(tmp_path: Path) -> None:
-    read = read_source(TsvSource(written(tmp_path, b"a\tr\tb\nLim\xe1\tr\tb\nc\tr\t\0\n")))
-    assert read.triples == [("a", "r", "b")]
-    assert read.rejects == [(2, "expected UTF-8, found byte 0xe1"), (3, "expected text, found a zero byte")]
-
-
-def test_stdin_cannot_be_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match="asked to be both"):
-        TsvSource("-", "-")
-    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(gzip.compress(KG.encode()))))
-    source = TsvSource("-")
-    assert source.digest() == source.digest()
-    assert len(read_source(source).triples) == 3
-
-
-def test_a_file_that_is_empty_is_said(tmp_path: Path) -> None:
-    for make in (TsvSource, CsvSource, MetaqaSource, PathquestionSource, RogSource):
-        path = written(tmp_path, "", "empty")
-        with pytest.raises(InputError, match="empty: the file is empty"):
-            read_source(make(path))
-
-
-def test_kbs_of_question_sets_have_no_literals(tmp_path: Path) -> None:
-    metaqa = MetaqaSource(written(tmp_path, 'Kismet|release_year|1930\nKismet|by|"x"\n', "kb.txt"))
-    assert read_source(metaqa).triples == [("Kismet", "release_year", "1930"), ("Kismet", "by", '"x"')]
-    assert metaqa.unnamed_ids == NO_ID
-    pathquestion = PathquestionSource(written(tmp_path, "h\tr\tt\n", "kb.txt"))
-    assert read_source(pathquestion).triples == [("h", "r", "t")]
 
 
 # Freebase and N-Triples
@@ -391,12 +289,6 @@ def test_a_rule_file_decides_what_is_noise(tmp_path: Path) -> None:
     assert read_source(source).counts["noise"] == len(lines) + 2 - len(kept)
 
 
-def test_no_rules_leave_everything_in(tmp_path: Path) -> None:
-    noise = written(tmp_path, "# nothing\n", "noise.txt")
-    source = FreebaseSource(written(tmp_path, "</m.1>\t</type.object.key>\t</m.2>\t.\n"), noise_path=noise)
-    assert read_source(source).counts == {"triple": 1}
-
-
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
@@ -410,12 +302,6 @@ def test_a_rule_that_is_none_is_said(tmp_path: Path, text: bytes, fault: str) ->
     with pytest.raises(InputError) as caught:
         read_noise_rules(RereadableFile(path))
     assert str(caught.value) == path + fault
-
-
-def test_the_rules_that_come_with_lodestar_touch_the_tail_once() -> None:
-    parameters = noise_parameters(read_noise_rules())
-    assert parameters["noise_in_doubt"] == r"type\.object\.type"
-    assert parameters["noise_rules"] == [{"relation": "type.object.type", "tail": "common.topic", "noise": True}]
 
 
 # Subgraphs of questions
@@ -467,22 +353,6 @@ def test_records_that_cannot_be_read_are_rejected(tmp_path: Path) -> None:
     assert read.counts["blank"] == 1
 
 
-def test_parquet_without_graphs_is_said(tmp_path: Path) -> None:
-    path = str(tmp_path / "q.parquet")
-    parquet.write_table(pa.table({"id": ["q1"], "text": ["?"]}), path)
-    with pytest.raises(InputError, match="expected a column graph or subgraph, found 'id, text'"):
-        read_source(RogSource(path))
-    Path(path).write_bytes(b"PAR1 and nothing more")
-    with pytest.raises(InputError, match="the parquet file is damaged"):
-        read_source(RogSource(path))
-
-
-def test_a_cut_file_of_records_is_said(tmp_path: Path) -> None:
-    path = written(tmp_path, gzip.compress(json_lines(RECORDS * 10_000).encode())[:-20], "q.jsonl.gz")
-    with pytest.raises(InputError, match=r"q\.jsonl\.gz:\d+: the gzip file is cut off"):
-        read_source(RogSource(path))
-
-
 # Parquet
 
 
@@ -532,24 +402,6 @@ def test_what_nodes_have_is_literals_and_nothing_is_left_out_uncounted(tmp_path:
     assert read.counts == {
         "triple": 3, "name": 1, "reject": 1, "data of an edge": 1, "data without a name": 1, "isolated node": 1,
     }  # fmt: skip
-
-
-def test_aliases_of_nodes(tmp_path: Path) -> None:
-    content = """<graphml><key id="d0" attr.name="name"/><key id="d1" attr.name="aliases"/><key id="d2" attr.name="altLabel"/>
-    <graph><node id="a"><data key="d1"> Al | | Ally </data><data key="d0">Alice</data><data key="d2">A.</data></node>
-    <node id="b"><data key="d1"> | </data></node></graph></graphml>"""
-    read = read_source(GraphmlSource(written(tmp_path, content, "kg.graphml")))
-    assert read.names == {"a": ["Alice", "Al", "Ally", "A."]}
-    assert read.triples == []
-    assert read.counts == {"name": 4, "isolated node": 1}
-
-
-def test_nested_graphs(tmp_path: Path) -> None:
-    inner = '<graph><node id="b"><data key="name">B</data></node><edge source="b" target="a" id="in"/></graph>'
-    content = f'<graphml><graph><node id="a">{inner}<data key="name">A</data></node></graph></graphml>'
-    read = read_source(GraphmlSource(written(tmp_path, content, "kg.graphml")))
-    assert read.triples == [("b", "in", "a")]
-    assert read.names == {"b": ["B"], "a": ["A"]}
 
 
 @pytest.mark.parametrize(
@@ -647,24 +499,6 @@ def test_a_file_that_does_not_tell_its_format(tmp_path: Path, content: bytes) ->
     )
 
 
-def test_what_cannot_be_looked_at_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="stdin: the format of a stream cannot be detected: name one of csv, "):
-        detect_format("-")
-    with pytest.raises(InputError, match="kg: the file is empty"):
-        detect_format(written(tmp_path, "", "kg"))
-    with pytest.raises(InputError, match="no such file"):
-        detect_format(str(tmp_path / "missing"))
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="expected files, found none there"):
-        detect_format(str(tmp_path / "empty"))
-
-
-def test_a_folder_has_the_format_of_its_first_file(tmp_path: Path) -> None:
-    written(tmp_path, "", "_SUCCESS")
-    written(tmp_path, "a,r,b\n", "part-0")
-    assert detect_format(str(tmp_path)) == detect_format(str(tmp_path / "part-*")) == "csv"
-
-
 # Names, relations and ids
 
 
@@ -687,22 +521,3 @@ def test_a_folder_has_the_format_of_its_first_file(tmp_path: Path) -> None:
 def test_labels_and_domains(relation: str, label: str, domain: str | None) -> None:
     assert label_of(relation) == label
     assert domain_of(relation) == domain
-
-
-def test_search_names_are_normalised() -> None:
-    assert normalise_search_name(" El_Paso ") == "El Paso"
-    assert normalise_search_name("Zu\u0308rich") == "Zürich"
-
-
-def test_faults_of_ids_and_relations() -> None:
-    assert fault_of_id("m.1") is None
-    assert fault_of_id("é" * (MAX_ID_BYTES // 2)) is None
-    assert fault_of_id("é" * (MAX_ID_BYTES // 2 + 1)) is not None
-    assert fault_of_relation("`x` $p {{N}} '\" //") is None
-    assert fault_of_relation("x" * (MAX_ID_BYTES + 1)) is not None
-
-
-def test_parts_may_be_read_again(tmp_path: Path) -> None:
-    (part,) = TsvSource(written(tmp_path, KG)).parts()
-    assert isinstance(part, LineFile)
-    assert len(list(part.file.batches(print))) == len(list(part.file.batches(print))) == 1

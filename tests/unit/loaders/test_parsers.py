@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.loaders.formats.freebase import FreebaseSource, read_noise_rules
-from lodestar.loaders.formats.ntriples import NtriplesSource
-from lodestar.loaders.parsers.parser import ParserError, read_parser
+from lodestar.loaders.formats.freebase import read_noise_rules
 
-from tests.places import DATA
-from tests.references.parsed import connection, delimited_parameters, freebase_parameters, parsed
+from tests.references.parsed import delimited_parameters, freebase_parameters, parsed
 from tests.references.parsers import Parsed
-from tests.references.read_source import read_source
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
-RDF = DATA / "freebase-rdf"
 NTRIPLES = {"bases": None, "names": [LABEL], "aliases": [], "languages": ["en"], "all_languages": False}
-
-needs_slices = pytest.mark.skipif(not RDF.exists(), reason="../shared/data/freebase-rdf is absent")
 
 
 def freebase(line: str, languages: tuple[str, ...] = ("en",)) -> Parsed:
@@ -202,11 +195,6 @@ def test_csv(line: str, expected: Parsed) -> None:
     assert found == expected
 
 
-def test_a_header_is_counted_and_left_out() -> None:
-    rows = parsed("delimited", delimited_parameters(header_line=2), ["", "head\trelation\ttail", "a\tb\tc"])
-    assert [row.category for _, row in rows] == ["blank", "header", "triple"]
-
-
 def test_names() -> None:
     rows = parsed("names", {}, ["m.1\tLima\tCity_of_Kings\t\tThe City", "m.2\t", "m.3\t\tPeru", "", "m.4", "\tNobody"])
     assert rows == [
@@ -219,57 +207,4 @@ def test_names() -> None:
         (4, Parsed("blank")),
         (5, Parsed("reject", reason="expected an id and a name parted by a tab, found 1 column")),
         (6, Parsed("reject", reason="the id is empty")),
-    ]
-
-
-def test_parameters_are_all_given() -> None:
-    with pytest.raises(ParserError, match=r"names\.sql: expected \[\], got \['separator'\]"):
-        read_parser("names").prepare(connection(), {"separator": "\t"})
-
-
-def test_a_parser_may_stand_inside_a_statement() -> None:
-    parsed("names", {}, ["m.1\tLima"])
-    con = connection()
-    con.execute(f"CREATE OR REPLACE TEMP TABLE kept AS {read_parser('names').text}")
-    con.execute(f"INSERT INTO kept SELECT * FROM ({read_parser('names').text})")
-    assert con.execute("SELECT count(*), min(tail) FROM kept").fetchone() == (2, "Lima")
-
-
-@needs_slices
-@pytest.mark.parametrize(
-    ("name", "num_lines", "counts"),
-    [
-        ("fb-rdf-10k-head.nt.gz", 10_000, {"triple": 24, "name": 6, "noise": 9_970}),
-        ("fb-rdf-10k-names-all-s01-c01.nt.gz", 10_000, {"name": 7_087, "other language": 2_913}),
-        (
-            "fb-rdf-pred-schema-properties-ids-1-byalpha-typeinfo.gz",
-            31_702,
-            {"triple": 23_945, "noise": 7_757},
-        ),
-        ("sample_m.0100kt2c.nt.gz", 16, {"triple": 5, "name": 1, "noise": 10}),
-    ],
-)
-def test_the_categories_of_a_slice_add_up_to_its_lines(name: str, num_lines: int, counts: dict[str, int]) -> None:
-    read = read_source(FreebaseSource(str(RDF / name)))
-    assert read.counts == counts
-    assert sum(read.counts.values()) == num_lines
-    as_ntriples = read_source(NtriplesSource(str(RDF / name)))
-    assert sum(as_ntriples.counts.values()) == num_lines
-    assert set(as_ntriples.counts) <= {"triple", "name"}
-
-
-@needs_slices
-def test_an_entity_of_the_dump() -> None:
-    read = read_source(FreebaseSource(str(RDF / "sample_m.0100kt2c.nt.gz")))
-    assert read.names == {"m.0100kt2c": ["Mine Güngör"]}
-    assert set(read.triples) == {
-        ("m.0100kt2c", "people.person.date_of_birth", "1983-01-04"),
-        ("m.0100kt2c", "type.object.type", "sports.pro_athlete"),
-        ("m.0100kt2c", "people.person.height_meters", "1.73"),
-        ("m.0100kt2c", "people.person.place_of_birth", "m.0cpz35"),
-        ("m.0100kt2c", "type.object.type", "people.person"),
-    }
-    assert sorted(read.literals) == [
-        ("1.73", None, None),
-        ("1983-01-04", "http://www.w3.org/2001/XMLSchema#date", None),
     ]

@@ -14,12 +14,10 @@ import pytest
 from lodestar.engine.errors import InputError
 from lodestar.loaders.formats import triples_parquet
 from lodestar.loaders.formats.delimited import TsvSource
-from lodestar.loaders.formats.freebase import FreebaseSource
-from lodestar.loaders.formats.question_subgraphs import RogSource
 from lodestar.loaders.formats.triples_parquet import ParquetSource
 from lodestar.loaders.source import Source, SourceRowBatches
 from lodestar.loaders.stage import pieces
-from lodestar.loaders.stage.processes import MapInOrder, MapOnProcesses
+from lodestar.loaders.stage.processes import MapInOrder
 from lodestar.loaders.stage.stage import Stage, StageCounts
 from lodestar.loaders.subset import Subset
 from pyarrow import parquet
@@ -83,12 +81,6 @@ def test_pieces_make_the_same_stage_as_the_whole(tmp_path: Path) -> None:
     assert staged(source, tmp_path, map_here) == whole
 
 
-@pytest.mark.long
-def test_processes_make_the_same_stage(tmp_path: Path) -> None:
-    source = write_shards(tmp_path)
-    assert staged(source, tmp_path, MapOnProcesses(2)) == staged(source, tmp_path, None)
-
-
 def test_a_member_that_is_none_is_read_with_what_is_around_it(tmp_path: Path) -> None:
     inner = gzip.compress(b"inner\n" * 400, mtime=0)
     packer = zlib.compressobj(0, wbits=31)
@@ -123,26 +115,6 @@ def test_a_member_that_lies_is_refused_as_in_sequence(
             staged(TsvSource(str(tmp_path / "kg.tsv.gz")), tmp_path, map_in_order)
         found.append(str(refusal.value))
     assert found[0] == found[1]
-
-
-def test_a_dump_of_several_files(tmp_path: Path) -> None:
-    line = (
-        "<http://rdf.freebase.com/ns/m.0{}>\t<http://rdf.freebase.com/ns/a.b.c>\t<http://rdf.freebase.com/ns/m.1>\t.\n"
-    )
-    text = [line.format(number) for number in range(20)]
-    (tmp_path / "one.nt").write_text("".join(text))
-    (tmp_path / "part-1.nt").write_text("".join(text[:9]))
-    (tmp_path / "part-2.nt").write_text("".join(text[9:]))
-    whole = staged(FreebaseSource(str(tmp_path / "one.nt")), tmp_path, None)
-    assert staged(FreebaseSource(str(tmp_path / "part-*.nt")), tmp_path, map_here) == whole
-
-
-def test_a_folder_without_files_is_refused(tmp_path: Path) -> None:
-    (tmp_path / ".hidden").write_text("a\tb\tc\n")
-    with pytest.raises(InputError, match="expected files, found none there"):
-        TsvSource(str(tmp_path))
-    with pytest.raises(InputError, match="no such file, nor any that fits it as a pattern"):
-        TsvSource(str(tmp_path / "*.tsv"))
 
 
 def write_parquet(folder: Path) -> ParquetSource:
@@ -182,27 +154,3 @@ def test_row_groups_make_the_same_stage_as_the_whole(tmp_path: Path, monkeypatch
     assert taken == [sum(spans)]
     assert "part-2.parquet:134" in whole[-1]
     assert source.position_bytes == source.size_bytes
-
-
-def test_a_damaged_parquet_file_is_refused_as_in_sequence(tmp_path: Path) -> None:
-    write_parquet(tmp_path)
-    file = tmp_path / "kg" / "part-1.parquet"
-    content = file.read_bytes()
-    file.write_bytes(content[:8] + bytes(100) + content[108:])
-    found = []
-    for map_in_order in (None, map_here):
-        with pytest.raises(InputError, match="damaged") as refusal:
-            staged(ParquetSource(str(tmp_path / "kg")), tmp_path, map_in_order)
-        found.append(str(refusal.value))
-    assert found[0] == found[1]
-
-
-def test_what_is_read_in_sequence_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "kg.jsonl").write_text('{"id": "q", "question": "?", "answer": ["b"], "graph": [["a", "r", "b"]]}\n')
-    source = RogSource(str(tmp_path / "kg.jsonl"))
-    staged(source, tmp_path, None)
-    assert not caplog.messages
-    staged(source, tmp_path, map_here)
-    assert caplog.messages == [
-        "kg.jsonl is read in sequence: workers can read pieces of files of lines and of parquet alone"
-    ]

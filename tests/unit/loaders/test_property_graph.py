@@ -9,24 +9,21 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError, UsageError
-from lodestar.engine.neo4j.property_graph import ElementFilter, Node, PropertySample, Relationship, element_prefix
+from lodestar.engine.neo4j.property_graph import ElementFilter, Node, PropertySample, Relationship
 from lodestar.loaders.formats.property_graph.mapping import (
     Choices,
     GraphMapping,
     LabelMapping,
-    check_mapping,
     choose,
     guess_mapping,
     read_mapping,
 )
 from lodestar.loaders.formats.property_graph.naming import guess_names
-from lodestar.loaders.formats.property_graph.shown import describe_mapping
 from lodestar.loaders.formats.property_graph.source import _Rows
 from lodestar.loaders.formats.property_graph.spool import Spool
 from lodestar.loaders.formats.property_graph.survey import ElementIdRange, LabelFacts, Survey, TypeFacts
-from lodestar.loaders.formats.property_graph.values import WKT, XSD, literals_of
+from lodestar.loaders.formats.property_graph.values import XSD, literals_of
 from lodestar.loaders.rows import StatementRow, name_row, triple_row
-from neo4j.spatial import CartesianPoint, WGS84Point
 from neo4j.time import Date, DateTime, Duration, Time
 
 
@@ -64,23 +61,6 @@ TEXT = "STRING"
 )  # fmt: skip
 def test_the_naming_property_is_guessed(label: str, facts: LabelFacts, expected: Sequence[tuple[str, ...]]) -> None:
     assert guess_names(label, facts) == expected
-
-
-def test_long_texts_are_no_names() -> None:
-    facts = label_facts(9, title=(9, 1, TEXT))
-    facts.samples["title"] = facts.samples["title"]._replace(num_chars=400.0)
-    assert guess_names("Page", facts) == []
-
-
-def test_a_key_of_what_has_a_name_is_left_out() -> None:
-    number = (9, 1, "INTEGER")
-    product = label_facts(9, productName=(9, 1, TEXT), productID=number, ID=number, stock=number, categoryID=number)
-    order = label_facts(9, orderID=number)
-    named = label_facts(9, name=(9, 1, TEXT), id=(9, 0.5, "INTEGER"), uuid=(9, 1, TEXT))
-    found = guess_mapping(survey_of({"Product": product, "Order": order, "User": named}, {})).labels
-    assert found["Product"].literals == ("categoryID", "stock")
-    assert found["Order"].literals == ("orderID",)
-    assert found["User"].literals == ("id", "uuid")
 
 
 def survey_of(labels: Mapping[str, LabelFacts], types: Mapping[str, TypeFacts]) -> Survey:
@@ -162,11 +142,6 @@ def test_options_change_a_mapping(films: Survey, choices: Choices, expected: Map
     assert choose(FILMS, films, choices) == GraphMapping(expected, FILMS.relationships)
 
 
-def test_options_choose_relationships(films: Survey) -> None:
-    chosen = choose(FILMS, films, Choices(relationships=["ACTED_IN"], leave_out=["ACTED_IN=roles"], types=False))
-    assert chosen == GraphMapping(FILMS.labels, {"ACTED_IN": ()}, types=False)
-
-
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
@@ -183,29 +158,6 @@ def test_options_that_name_what_is_not_there_are_refused(films: Survey, choices:
     with pytest.raises(UsageError) as raised:
         choose(FILMS, films, choices)
     assert str(raised.value).startswith(message)
-
-
-def test_a_mapping_that_names_what_is_not_there_or_nothing_is_refused(films: Survey) -> None:
-    check_mapping(FILMS, films)
-    with pytest.raises(InputError, match=r"m.toml: Movie: the database has no property 'titel': it has title"):
-        check_mapping(GraphMapping({"Movie": LabelMapping(("titel",))}), films, "m.toml")
-    with pytest.raises(InputError, match=r"expected a property that names nodes, .* found plot, released, title: name"):
-        check_mapping(GraphMapping({"Movie": LabelMapping()}), films)
-
-
-def test_of_two_naming_properties_the_other_is_offered() -> None:
-    person = label_facts(10, name=(10, 1, TEXT), title=(8, 0.9, TEXT))
-    survey = survey_of({"Person": person}, {})
-    shown = "\n".join(describe_mapping(survey, guess_mapping(survey)))
-    assert "named by name (or title); literals title" in shown
-
-
-def test_what_is_shown_is_bounded() -> None:
-    facts = label_facts(1, name=(1, 1, TEXT))
-    survey = survey_of({f"L{number:06}": facts for number in range(100_000)}, {})
-    lines = list(describe_mapping(survey, guess_mapping(survey)))
-    assert len(lines) < 40
-    assert "  and 99,975 more with 99,975: --save-mapping FILE has all" in lines
 
 
 @pytest.mark.parametrize(
@@ -229,11 +181,6 @@ def test_what_is_shown_is_bounded() -> None:
 )  # fmt: skip
 def test_values_become_literals(value: object, expected: Sequence[tuple[str, str | None]]) -> None:
     assert [(each.text, each.datatype and each.datatype.removeprefix(XSD)) for each in literals_of(value)] == expected
-
-
-def test_points_become_well_known_text() -> None:
-    assert list(literals_of(WGS84Point((13.4, 52.5)))) == [("POINT(13.4 52.5)", WKT)]
-    assert list(literals_of(CartesianPoint((1.0, 2.0, 12_345_678.0)))) == [("POINT Z(1 2 12345678)", WKT)]
 
 
 def rows_of(mapping: GraphMapping, *found: Node | Relationship) -> tuple[list[tuple[str | None, ...]], Counter[str]]:
@@ -279,11 +226,6 @@ def test_a_relationship_with_properties_is_a_record() -> None:
         ("triple", "4:x:1", "ACTED_IN", "4:x:1"),
     ]
     assert left_out == {"properties": 1, "values that are no literals": 1, "relationships": 2}
-
-
-def test_element_ids_have_a_prefix() -> None:
-    assert element_prefix("4:417c2d37-249b:17") == "4:417c2d37-249b:"
-    assert element_prefix("17") is None
 
 
 def read(spool: Spool) -> list[tuple[object, ...]]:

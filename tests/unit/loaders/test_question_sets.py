@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
-import sys
-from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from lodestar.engine.errors import InputError, UsageError
+from lodestar.engine.errors import InputError
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.loaders.questions.question_sets import FORMATS, choose_file, read_questions
 from pyarrow import parquet
@@ -219,10 +216,6 @@ def fault(folder: Path, text: str | bytes, name: str = "questions", format_name:
 # Formats
 
 
-def test_every_format_has_a_sample() -> None:
-    assert tuple(SAMPLES) == FORMATS
-
-
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
 @pytest.mark.parametrize("named", [False, True], ids=["detected", "named"])
 @pytest.mark.parametrize("format_name", FORMATS)
@@ -234,13 +227,6 @@ def test_formats_are_told_by_looking(tmp_path: Path, format_name: str, named: bo
     assert (found.name, found.format) == ("set.txt", format_name)
     assert found.sha256 == hashlib.sha256(content).hexdigest()
     assert found.questions
-
-
-@pytest.mark.parametrize("format_name", FORMATS)
-def test_a_byte_order_mark_and_windows_ends_change_nothing(tmp_path: Path, format_name: str) -> None:
-    plain = questions(tmp_path, SAMPLES[format_name])
-    changed = b"\xef\xbb\xbf" + SAMPLES[format_name].replace("\n", "\r\n").encode()
-    assert questions(tmp_path, changed) == plain
 
 
 @pytest.mark.parametrize("format_name", [name for name in FORMATS if name not in {"metaqa", "pathquestion"}])
@@ -258,14 +244,6 @@ def test_json_is_read_however_it_is_laid_out(tmp_path: Path, format_name: str) -
     ]
     for layout in layouts:
         assert questions(tmp_path, layout) == plain
-
-
-def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    content = gzip.compress(METAQA.encode())
-    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(content)))
-    found = read_questions("-")
-    assert (found.name, found.format, found.questions[0].id) == ("stdin", "metaqa", "stdin:1")
-    assert found.sha256 == hashlib.sha256(content).hexdigest()
 
 
 def test_lodestar(tmp_path: Path) -> None:
@@ -323,23 +301,6 @@ def test_grailqa_walks_its_graph_query(tmp_path: Path) -> None:
             None,
             (GoldPath(("a.car.engine", "a.maker.engines")),),
         ),
-    )
-
-
-def test_flat_grailqa(tmp_path: Path) -> None:
-    path = written(tmp_path, json_lines(FLAT))
-    assert read_questions(path).format == "grailqa"
-    assert read_questions(path).questions == (
-        GoldQuestion(
-            "1",
-            "how many?",
-            (GoldAnswer(None, ("3",)), GoldAnswer("m.0a", ("A",))),
-            ("m.0t",),
-            ("Topic",),
-            None,
-            (GoldPath(("a.b.c",)),),
-        ),
-        GoldQuestion("2", "most?", (GoldAnswer("m.0", ("B",)),)),
     )
 
 
@@ -439,33 +400,7 @@ def test_pathquestion(tmp_path: Path) -> None:
 # Ids
 
 
-def test_ids_are_there_and_distinct(tmp_path: Path) -> None:
-    records = [
-        {"id": given, "question": "?", "answers": []} for given in ["a", "a", " ", "a#2", "a", 7, None, "q.jsonl:3"]
-    ]
-    found = [question.id for question in questions(tmp_path, json_lines(records), "q.jsonl")]
-    assert found == ["a", "a#2", "q.jsonl:3", "a#2#2", "a#3", "7", "q.jsonl:7", "q.jsonl:3#2"]
-
-
 # Faults
-
-
-def test_nothing_to_read(tmp_path: Path) -> None:
-    for content in (b"", b" \n\t\n", b"\xef\xbb\xbf", gzip.compress(b"")):
-        assert fault(tmp_path, content) == "questions: expected questions, found an empty file: fetch it again"
-    for text in ("[]", '{"Questions": []}', "[\n]"):
-        assert fault(tmp_path, text) == "questions: expected questions, found none: fetch it again"
-    with pytest.raises(InputError, match=r"none\.json: no such file"):
-        read_questions(str(tmp_path / "none.json"))
-    with pytest.raises(InputError, match="expected a file, found a folder"):
-        read_questions(str(tmp_path))
-    with pytest.raises(InputError, match="expected the path of a file, found an empty one"):
-        read_questions("")
-
-
-def test_unknown_names_of_formats(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"one of cwq, grailqa, .*: found 'squad'"):
-        read_questions(written(tmp_path, METAQA), "squad")
 
 
 @pytest.mark.parametrize(
@@ -615,14 +550,6 @@ def test_faults_are_said_with_their_place(tmp_path: Path, text: str, expected: s
         assert message.removeprefix("questions").startswith(expected)
 
 
-def test_bytes_that_are_no_text(tmp_path: Path) -> None:
-    bad = b'{"id": "\xe1", "question": "?", "answers": []}'
-    assert fault(tmp_path, GOOD.encode() + bad).startswith("questions:2: expected UTF-8, found byte 0xe1: ")
-    assert fault(tmp_path, b"[\n{},\n" + bad + b"\n]").startswith("questions:3: expected UTF-8, found byte 0xe1: ")
-    assert fault(tmp_path, METAQA.encode() + b"[a]\t\xe1").startswith("questions:4: expected UTF-8, found byte 0xe1: ")
-    assert fault(tmp_path, GOOD.encode("utf-16")) == "questions: expected UTF-8, found UTF-16: convert it first"
-
-
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_a_cut_file_is_said(tmp_path: Path, format_name: str) -> None:
     text = {
@@ -636,13 +563,6 @@ def test_a_cut_file_is_said(tmp_path: Path, format_name: str) -> None:
     assert message.startswith("cut.gz:") and message.endswith(": the gzip file is cut off: fetch it again")
     content = content[:200] + b"\0" * 200 + content[400:]
     assert "the gzip file is damaged" in fault(tmp_path, content, "damaged.gz", format_name)
-
-
-def test_a_damaged_parquet_file_is_said(tmp_path: Path) -> None:
-    assert "the parquet file is damaged" in fault(tmp_path, b"PAR1 and nothing more")
-    buffer = io.BytesIO()
-    parquet.write_table(pa.Table.from_pylist([{"text": "?"}]), buffer)
-    assert fault(tmp_path, buffer.getvalue()).startswith("questions: question 1: expected a question as one of cwq")
 
 
 # Real files
@@ -661,7 +581,6 @@ REAL = {
     **{f"metaqa/{hops}-hop-dev.txt.gz": ("metaqa", 1000) for hops in (1, 2, 3)},
     **{f"metaqa/{hops}-hop-test.txt.gz": ("metaqa", 3000) for hops in (1, 2, 3)},
 }
-PATHQUESTION_SETS = {"pq-2h": (1908, 2), "pq-3h": (5198, 3), "pql-2h": (1594, 2)}
 
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="needs the question sets in ../shared/data")
 
@@ -681,38 +600,6 @@ def test_real_files(name: str) -> None:
         assert all(question.topic_ids for question in found.questions)
 
 
-@needs_data
-@pytest.mark.parametrize("name", PATHQUESTION_SETS)
-def test_real_gold_paths(name: str) -> None:
-    sets = [read_questions(str(path)) for path in sorted((DATA / "pathquestion" / name).glob("[dt]*.txt.gz"))]
-    with gzip.open(DATA / "pathquestion" / name / "kb.txt.gz", "rt", encoding="utf-8") as file:
-        entities = {entity for line in file for entity in line.rstrip("\n").split("\t")[::2]}
-    found = [question for one in sets for question in one.questions]
-    num_questions, num_hops = PATHQUESTION_SETS[name]
-    assert (len(sets), len(found)) == (3, num_questions)
-    assert {one.format for one in sets} == {"pathquestion"}
-    for question in found:
-        ids = {answer.id for answer in question.answers}
-        assert ids <= entities and question.paths[0].entities[-1] in ids
-        assert question.num_hops == num_hops and question.paths[0].entities[:1] == question.topic_ids
-
-
-@needs_data
-def test_real_details() -> None:
-    cwq = {
-        question.id: question for question in read_questions(str(DATA / "freebase-questions/cwq.jsonl.gz")).questions
-    }
-    one = cwq["WebQTrn-2784_08a3071aec88af141fc20ed22cfff0e2"]
-    assert GoldAnswer("m.08dk10", ("Above the Rim",)) in one.answers
-    assert all(answer.id is None or answer.id[:2] in {"m.", "g."} for q in cwq.values() for answer in q.answers)
-    assert sum(len(question.triples) for question in cwq.values()) == 9464
-    webqsp = read_questions(str(DATA / "freebase-questions/webqsp.jsonl.gz")).questions
-    by_id = {question.id: question for question in webqsp}
-    assert by_id["WebQTest-31"].answers == (GoldAnswer(None, ("2005",)),)
-    assert by_id["WebQTest-0"].paths[0] == GoldPath(("location.country.languages_spoken",))
-    assert sum(not question.paths for question in webqsp) == 46 + 4
-
-
 def test_medqa(tmp_path: Path) -> None:
     (found,) = questions(tmp_path, json_lines(MEDQA))
     assert (found.id, found.options) == ("medqa-7", ("Aspirin", "Ibuprofen"))
@@ -723,24 +610,6 @@ def test_medqa(tmp_path: Path) -> None:
     assert fault(tmp_path, wrong) == (
         "questions:1: expected the letter of an option as answer_idx, found C: correct the question or remove it"
     )
-
-
-def test_options(tmp_path: Path) -> None:
-    text = '{"question": "which?", "answers": [{"names": ["b"]}], "options": ["a", "b"]}\n'
-    assert questions(tmp_path, text)[0].options == ("a", "b")
-
-
-@needs_data
-def test_medqa_as_published() -> None:
-    found = read_questions(str(DATA / "medqa/test.jsonl.gz")).questions
-    assert len(found) == 700
-    assert all(len(each.options) == 4 and each.answers[0].names[0] in each.options for each in found)
-
-
-@needs_data
-def test_other_questions_are_no_set() -> None:
-    with pytest.raises(InputError, match=r"kb\.txt\.gz:1: expected a question as one of"):
-        read_questions(str(DATA / "pathquestion/pq-2h/kb.txt.gz"))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.loaders.formats.delimited import TsvSource
-from lodestar.loaders.formats.freebase import FreebaseSource
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.preview import preview
 from lodestar.loaders.stage.rejects import Rejects, check_no_overwrite, check_place
@@ -32,13 +31,6 @@ def test_what_is_read_is_not_written_over(kg: Path, tmp_path: Path, force: bool)
             preview(TsvSource(str(kg), str(names)), options)
     assert kg.read_text() == "a\tr\tb\nx\n"
     assert names.read_text() == "a\tA\n"
-
-
-def test_rules_of_what_is_noise_are_not_written_over(kg: Path, tmp_path: Path) -> None:
-    noise = tmp_path / "noise.txt"
-    noise.write_text("type.*\n")
-    with pytest.raises(UsageError, match="this load reads that file"):
-        check_place(noise, FreebaseSource(str(kg), noise_path=str(noise)).reads)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no such devices")

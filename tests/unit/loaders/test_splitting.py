@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lodestar.models.splitting import BatchSplitter, is_out_of_memory
+from lodestar.models.splitting import BatchSplitter
 from lodestar.models.star.networks import HopSequence, StarModel, read_checkpoint
 from lodestar.models.text.verbalise import DirectedRelation, RelationWords
 from torch import Tensor, nn
@@ -42,12 +42,6 @@ def test_what_does_not_fit_is_halved_until_it_does(rows: int, most: int) -> None
     assert max(device.asked) <= most  # what did not fit is not tried again
 
 
-def test_a_batch_of_more_rows_than_are_wanted_is_split_at_once() -> None:
-    device, split = Device(1_000), BatchSplitter(most=16)
-    assert split(torch.arange(50), device).tolist() == list(range(0, 100, 2))
-    assert device.asked == [13, 12, 13, 12]
-
-
 def test_what_a_device_keeps_for_later_is_given_back_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     emptied: list[int] = []
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: emptied.append(1))
@@ -66,13 +60,6 @@ def test_a_row_that_does_not_fit_and_other_errors_are_raised() -> None:
 
     with pytest.raises(RuntimeError, match="shapes do not fit"):
         BatchSplitter()(torch.arange(4), broken)
-
-
-def test_a_processor_without_memory_says_so_too() -> None:
-    with pytest.raises(RuntimeError) as caught:
-        torch.empty(2**55)
-    assert is_out_of_memory(caught.value)
-    assert not is_out_of_memory(RuntimeError("shapes do not fit"))
 
 
 def paths() -> list[HopSequence]:
@@ -118,12 +105,3 @@ def test_a_scorer_on_a_device_with_little_memory_scores_the_same(model: StarMode
     for one, other in zip(whole, scores(little), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
     assert 0 < memory.num_refused <= 10
-
-
-def test_paths_are_composed_a_bounded_number_at_once(
-    model: StarModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = scores(model)
-    monkeypatch.setattr("lodestar.models.star.networks.PATHS_AT_ONCE", 7)
-    for one, other in zip(whole, scores(StarModel(read_checkpoint(tmp_path / "star"))), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)

@@ -12,13 +12,12 @@ from pathlib import Path
 import duckdb
 import psutil
 import pytest
-from lodestar.engine import machine
 from lodestar.engine.errors import StorageError
 from lodestar.engine.whole_file import lock_file
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.stage.numbering import TermNumbering
 from lodestar.loaders.stage.sql import query
-from lodestar.loaders.stage.stage import ABANDONED_S, Stage, default_memory_mb, delete_abandoned_stages
+from lodestar.loaders.stage.stage import ABANDONED_S, Stage, delete_abandoned_stages
 from lodestar.loaders.subset import Subset
 
 
@@ -106,22 +105,6 @@ def test_terms_that_do_not_fit_into_memory_are_collected_in_passes(
     assert len(collected) == 1 + 1 + 1 + 8  # one pass, two, four and eight, of which the last ones come to an end
 
 
-def test_a_stage_is_opened_again_while_somebody_holds_its_rows(tmp_path: Path) -> None:
-    """As the traceback of an error does; DuckDB waited for them for ever."""
-    fill(tmp_path)
-    held: list[object] = []
-    for _ in range(2):
-        stage = Stage(tmp_path / "stage")
-        rows = stage.rows("results/entity_names", 10)
-        assert next(rows).num_rows == 10
-        held.append(rows)
-        stage.close()
-    again = threading.Thread(target=lambda: held.append(Stage(tmp_path / "stage").relations()), daemon=True)
-    again.start()
-    again.join(60)
-    assert held[2:] == [[(1, "r", 50_000)]]
-
-
 def test_too_little_memory_is_not_taken_for_a_full_disk(tmp_path: Path) -> None:
     path = tmp_path / "kg.tsv"
     path.write_text("".join(f"h{i}\tr\tt{i}\n" for i in range(50_000)))
@@ -134,13 +117,6 @@ def test_too_little_memory_is_not_taken_for_a_full_disk(tmp_path: Path) -> None:
     ):
         stage.fill(TsvSource(str(path)), "x", subset=Subset(), max_rejects=0, rejects_file=None)
     assert not (tmp_path / "stage").exists()
-
-
-def test_the_default_memory_is_a_share_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "free_memory_mb", lambda: 40_000)
-    assert default_memory_mb() == 10_000
-    monkeypatch.setattr(machine, "free_memory_mb", lambda: 900)
-    assert default_memory_mb() == 1_000
 
 
 def test_a_stage_that_nobody_came_back_for_is_swept(tmp_path: Path) -> None:

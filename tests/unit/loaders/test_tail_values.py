@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from lodestar.loaders.formats.delimited import CsvSource, TsvSource, value_pattern
+from lodestar.loaders.formats.delimited import CsvSource, TsvSource
 from lodestar.loaders.formats.triples_parquet import ParquetSource
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.preview import preview
@@ -87,12 +87,6 @@ def test_values_are_literals_beside_names(tmp_path: Path, make: Any) -> None:
     assert (counts.num_unnamed, counts.num_unnamed_tails, list(counts.unnamed_tails)) == (3, 1, ["female"])
 
 
-def test_parquet_has_values_too(tmp_path: Path) -> None:
-    counts, literals, _ = staged(in_parquet(tmp_path), tmp_path)
-    assert set(literals) == VALUES
-    assert counts.num_values == len(VALUES)
-
-
 @pytest.mark.parametrize("make", [tsv, in_parquet])
 def test_all_tails_or_none_may_be_values(tmp_path: Path, make: Any) -> None:
     every, _, entities = staged(make(tmp_path, values="all"), tmp_path)
@@ -104,25 +98,11 @@ def test_all_tails_or_none_may_be_values(tmp_path: Path, make: Any) -> None:
     assert none.num_values == 0
 
 
-def test_values_are_the_same_in_a_part_of_a_graph(tmp_path: Path) -> None:
-    _, literals, entities = staged(tsv(tmp_path), tmp_path, around=("m1",), hops=1)
-    assert (set(literals), entities) == (set(), {"e1", "m1", "2001"})
-    _, literals, _ = staged(tsv(tmp_path), tmp_path, around=("e1",), hops=1)
-    assert set(literals) == VALUES | TYPED
-
-
 def test_ids_that_are_written_like_values_stay_ids(tmp_path: Path) -> None:
     (tmp_path / "kg.tsv").write_text("1\tr\t2\n2\tr\t77\n1\tsays\tA long day\n", encoding="utf-8")
     (tmp_path / "names.tsv").write_text("1\tAnn\n2\tBob\n", encoding="utf-8")
     _, literals, entities = staged(TsvSource(str(tmp_path / "kg.tsv"), str(tmp_path / "names.tsv")), tmp_path)
     assert (set(literals), entities) == ({"A long day"}, {"1", "2", "77"})
-
-
-def test_without_names_a_value_is_its_own_name(tmp_path: Path) -> None:
-    tsv(tmp_path)
-    counts, literals, _ = staged(TsvSource(str(tmp_path / "kg.tsv")), tmp_path)
-    assert set(literals) == TYPED
-    assert (counts.num_values, counts.num_unnamed) == (0, 0)
 
 
 def test_a_load_says_what_it_did_with_values(tmp_path: Path) -> None:
@@ -136,8 +116,3 @@ def test_a_load_says_what_it_did_with_values(tmp_path: Path) -> None:
     shown = preview(tsv(tmp_path), LoadOptions(staging=tmp_path / "staging"), online_only=True)
     assert shown.num_values == 4
     assert "  values     4 tails, kept as literals" in str(shown)
-
-
-def test_forms_of_ids_are_no_values() -> None:
-    assert value_pattern("none", ()) is None
-    assert value_pattern("auto", ["1", "2", "a b"]) != value_pattern("auto", ())

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import errno
-import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.loaders.formats.text import TextSource, files_of
-from lodestar.loaders.loads.loading import LoadOptions
-from lodestar.loaders.loads.preview import preview
+from lodestar.loaders.formats.text import files_of
 from lodestar.loaders.reading.byte_file import RereadableFile
 
 
@@ -32,14 +29,6 @@ def notes(tmp_path: Path) -> Path:
 
 def names(files: list[RereadableFile]) -> list[str]:
     return sorted(file.shown.rpartition("notes/")[2] for file in files)
-
-
-def test_links_out_of_a_folder_are_not_followed_and_said(notes: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING):
-        assert names(files_of(str(notes))) == ["a.txt", "d.txt", "sub/b.md"]
-    assert len(caplog.messages) == 1
-    assert "2 links are out of the folder not followed" in caplog.messages[0]
-    assert "--follow-links" in caplog.messages[0]
 
 
 def test_links_are_followed_when_asked_for_and_never_round_and_round(notes: Path) -> None:
@@ -72,19 +61,3 @@ def test_a_folder_that_cannot_be_read_is_said(notes: Path, monkeypatch: pytest.M
     monkeypatch.setattr(os, "scandir", refused)
     with pytest.raises(InputError, match="sub: cannot be read: Permission denied"):
         files_of(str(notes))
-
-
-def test_the_size_of_each_file_is_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in range(100):
-        (tmp_path / f"{number}.txt").write_text(f"Peru borders Chile, number {number}.", encoding="utf-8")
-    calls = 0
-    size = vars(RereadableFile)["size_bytes"].fget
-
-    def counted(self: RereadableFile) -> int:
-        nonlocal calls
-        calls += 1
-        return int(size(self))
-
-    monkeypatch.setattr(RereadableFile, "size_bytes", property(counted))
-    preview(TextSource(str(tmp_path)), LoadOptions(), online_only=True)
-    assert calls <= 5 * 100

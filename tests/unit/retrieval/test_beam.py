@@ -12,11 +12,9 @@ from lodestar.engine.linking.topics import look_up_topics
 from lodestar.engine.pipeline import ReorganisedRetriever
 from lodestar.engine.reorganising.rescoring import ShortlistRescorer
 from lodestar.engine.retrieval.beam import BeamSearch, FrontierBounds, is_return_path
-from lodestar.engine.retrieval.scoring import FloatArray, PathQuery, PathScores, RelationShortlist
+from lodestar.engine.retrieval.scoring import FloatArray, PathQuery, PathScores
 from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Question, RelationPath, RelationStep, Topic
-from lodestar.models.text.encoders import SentenceEncoder
-from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer
@@ -122,25 +120,6 @@ def test_the_best_of_what_was_found_are_read_again_all_questions_together() -> N
         assert all(item.score < each.items[2].score for item in each.items[3:])
 
 
-def test_what_a_topics_link_lacks_counts_before_and_after_the_second_look() -> None:
-    linked = [
-        Topic(Entity(name, name), 1, score=score, mention=name.lower(), matched_name=name, probability=None)
-        for name, score in (("Peru", 1.0), ("Chile", 0.8))
-    ]
-    beam = BeamSearch(WORLD.numbered, WordScorer(), link_weight=100.0)
-    looked_at = ReorganisedRetriever(
-        beam, ShortlistRescorer(SecondThoughts(), shortlist=100, mix=1.0, link_weight=100.0)
-    )
-    (found,) = retrieved(WORLD, looked_at, [Question("capital?")], 100, [linked])
-    num_paths = len(found.items)
-    scores = {item.score for item in found.items if item.value.topic.id == "Peru"}
-    of_peru = len(scores)
-    assert 0 < of_peru < num_paths
-    assert scores == set(map(float, range(6 - num_paths, 6 - num_paths + of_peru)))  # all of them come first
-    of_chile = {round(item.score, 3) for item in found.items if item.value.topic.id == "Chile"}
-    assert of_chile == {float(score - 20) for score in range(6 - num_paths + of_peru, 6)}
-
-
 def test_of_the_first_chains_score_and_reading_are_mixed_and_groups_go_with_them() -> None:
     """Scores 1, .9 and .8, of which 4 and 5 are read for the first two; a quarter of it counts."""
     peru = Entity("Peru", "Peru")
@@ -152,25 +131,6 @@ def test_of_the_first_chains_score_and_reading_are_mixed_and_groups_go_with_them
     assert [item.score for item in found.items[:2]] == pytest.approx([0.75 * 0.9 + 5 / 4, 0.75 + 1])
     assert found.items[2].score < 1.75
     assert (found.groups, nothing.items) == ((1, 0, 2), ())
-
-
-class ShortestFirst:
-    """Each step costs 0.4, whatever is asked."""
-
-    encoding_s = 0.0
-
-    def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
-        each = [np.array([-0.4 * len(path.steps) for path in query.paths], dtype=np.float32) for query in queries]
-        return [PathScores(scores, scores) for scores in each]
-
-
-@pytest.mark.parametrize(("slack", "walked"), [(0.0, ["r"]), (0.3, ["r"]), (0.5, ["r", "r → ^r"])])
-def test_what_scores_less_than_the_worst_result_by_no_more_than_the_slack_is_walked(
-    slack: float, walked: list[str]
-) -> None:
-    beam = BeamSearch({1: "r", 2: "s"}, ShortestFirst(), beam_width=1, slack=slack)
-    (found,) = retrieved(MemoryGraph([("a", "r", "b"), ("b", "s", "c")]), beam, [Question("?", ("a",))], 1)
-    assert [str(path) for _, path in found.walked] == walked
 
 
 class Listed:
@@ -209,22 +169,6 @@ def test_what_a_search_takes_is_charged_hop_by_hop_and_what_its_encoder_takes_to
     assert said == [("score 1", None), ("encode", 2.0), ("hop 1", None), ("ground", None)]
 
 
-def test_of_equal_scores_the_first_topic_by_id_is_carried_on_then_the_first_relation() -> None:
-    """All paths of a hop score the same: one is carried on, and two are taken for results."""
-    triples = [(topic, relation, f"{topic}{relation}") for topic in "ba" for relation in "sr"]
-    onwards = [(end, "t", f"{end}t") for _, _, end in triples]
-    beam = BeamSearch({1: "s", 2: "r", 3: "t"}, ShortestFirst(), beam_width=1, slack=1.0)
-    graph = MemoryGraph([*triples, *onwards])
-    graph.relations = {"s": 1, "r": 2, "t": 3}
-    (found,) = retrieved(graph, beam, [Question("?", ("b", "a"))], 2)
-    assert [(topic, str(path)) for topic, path in found.walked] == [
-        ("a", "r"),
-        ("a", "s"),
-        ("a", "r → ^r"),
-        ("a", "r → t"),
-    ]
-
-
 def test_an_unknown_id_gives_no_topics_and_no_paths() -> None:
     (found,) = search(WORLD, [("capital?", "Atlantis")])
     assert (found.topics, found.items) == ((), ())
@@ -251,24 +195,6 @@ def test_hubs_are_read_relation_by_relation_with_the_same_result(hub_degree: int
     assert any(name.startswith("expand_hub_step") for name in WORLD.requests) == (hub_degree < 100)
 
 
-class NearestByName:
-    """An index that finds the relations whose names come first."""
-
-    def nearest(self, vectors: FloatArray, top_k: int) -> list[frozenset[str]]:
-        return [frozenset(sorted(WORLD.relations)[:top_k]) for _ in vectors]
-
-
-@pytest.mark.parametrize(("least", "kept"), [(0, {"borders", "capital"}), (1_000, set(WORLD.relations))])
-def test_of_very_many_steps_those_by_the_nearest_relations_are_scored(least: int, kept: set[str]) -> None:
-    vectors = TextVectors(SentenceEncoder("all-MiniLM-L6-v2"))
-    shortlist = RelationShortlist(NearestByName(), vectors, least=least, num_relations=2)
-    beam = BeamSearch(WORLD.numbered, WordScorer(), shortlist=shortlist)
-    (found,) = retrieved(WORLD, beam, [Question("capital of what borders it", ("Peru",))], 100)
-    walked = {step.relation for _, path in found.walked for step in path.steps}
-    assert walked <= kept
-    assert best(found) == best(search(WORLD, [("capital of what borders it", "Peru")])[0])
-
-
 def test_every_triple_of_a_step_is_kept_and_each_end_has_one_instance() -> None:
     twice = MemoryGraph(
         [*WORLD.triples, ("Chile", "twin", "Rome"), ("Brazil", "twin", "Rome"), ("Brazil", "twin", "Bonn")]
@@ -283,14 +209,6 @@ def test_every_triple_of_a_step_is_kept_and_each_end_has_one_instance() -> None:
         ["Peru", "Chile", "Rome"],
         ["Peru", "Brazil", "Bonn"],
     ]
-
-
-def test_triples_that_lead_to_no_end_are_left_out() -> None:
-    (found,) = search(WORLD, [("capital of what borders it", "Peru")])
-    for item in found.items:
-        ends = {end.id for end in item.value.ends}
-        last = item.value.triples()[-1]
-        assert {t.head.id if item.value.steps[-1].step.inverse else t.tail.id for t in last} == ends
 
 
 def test_a_bound_that_cuts_is_reported() -> None:

@@ -8,18 +8,14 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
-from lodestar.models.placement import Placement
 from lodestar.models.text import encoders as plain
 from lodestar.models.text.encoders import (
-    MANY,
     EncoderUnavailableError,
-    FloatArray,
     PlainEncoder,
     SentenceEncoder,
     SentenceTransformerEncoder,
@@ -127,57 +123,6 @@ def test_a_damaged_model_is_not_plain(tmp_path: Path, file: str, damage: str | N
     if damage is not None:
         (folder / file).write_text(damage)
     assert plain_encoder(folder) is None
-
-
-def test_there_is_no_bar_where_the_library_logs_what_it_does(
-    reference: SentenceTransformerEncoder, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("INFO", logger="sentence_transformers")
-    reference.encode(["Lima"])
-    reference.encode_tokens(["Lima"])
-    assert capfd.readouterr().err == ""
-
-
-def test_a_model_of_another_kind_is_encoded_all_the_same(tmp_path: Path, reference: SentenceTransformerEncoder) -> None:
-    folder = copied(tmp_path)
-    pooling = {"word_embedding_dimension": 384, "pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}
-    (folder / "1_Pooling/config.json").write_text(json.dumps(pooling))
-    modules = [each for each in json.loads((folder / "modules.json").read_text()) if "Normalize" not in each["type"]]
-    (folder / "modules.json").write_text(json.dumps(modules))
-    through = SentenceEncoder(str(folder))
-    (vector,) = through.encode(["capital of Peru"])
-    ((sentence, tokens),) = through.encode_tokens(["capital of Peru"])
-    np.testing.assert_allclose(vector, sentence, atol=1e-6)
-    assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
-    assert tokens.shape == (3, 384)
-    assert vector @ reference.encode(["capital of Peru"])[0] < 0.99
-
-
-@pytest.mark.parametrize(
-    ("device", "num_texts", "gpu", "through"),
-    [
-        (None, 1, True, PlainEncoder),
-        (None, MANY, False, PlainEncoder),
-        (None, MANY, True, SentenceTransformerEncoder),
-        ("cpu", MANY, True, PlainEncoder),
-        ("cuda", 1, True, SentenceTransformerEncoder),
-    ],
-)
-def test_a_gpu_takes_many_texts_or_what_it_is_asked_for(
-    monkeypatch: pytest.MonkeyPatch, device: str | None, num_texts: int, gpu: bool, through: type[object]
-) -> None:
-    asked: list[type[object]] = []
-
-    def encode(self: object, texts: Sequence[str]) -> FloatArray:
-        asked.append(type(self))
-        return np.zeros((len(texts), 384), dtype=np.float32)
-
-    monkeypatch.setattr(Placement, "is_gpu", gpu)
-    monkeypatch.setattr(SentenceTransformerEncoder, "__init__", lambda self, *_, **__: None)
-    monkeypatch.setattr(SentenceTransformerEncoder, "encode", encode)
-    monkeypatch.setattr(PlainEncoder, "encode", encode)
-    SentenceEncoder("all-MiniLM-L6-v2", device=device).encode(["a"] * num_texts)
-    assert asked == [through]
 
 
 def test_code_beside_the_weights_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,11 +16,9 @@ from lodestar.models.similarity import (
     PathsOfTopic,
     SimilarityWeights,
     compose_cosine,
-    compute_coverage,
     compute_support,
     find_asked_noun,
     find_asked_type,
-    lower_other_scores,
     mask_topic,
     score_paths,
 )
@@ -34,7 +32,6 @@ from lodestar.models.text.verbalise import (
     find_end_type,
     reverse_hop,
     verbalise_hop,
-    verbalise_path,
 )
 from lodestar.models.word_places import AskedWords
 from lodestar.models.wording.kinds import EndKind
@@ -70,17 +67,6 @@ BARE = RelationWords("", ("directed by",))
 def test_hops_in_words(hop: tuple[DirectedRelation, ...], text: str, reached: str) -> None:
     assert verbalise_hop(hop) == text
     assert find_end_type(hop) == reached
-
-
-def test_no_word_stands_twice_in_a_hop() -> None:
-    assert verbalise_hop((DirectedRelation(RelationWords("country", ("country of birth",))),)) == "country of birth"
-
-
-def test_there_and_back_is_the_same_thing() -> None:
-    there = (DirectedRelation(BARE),)
-    assert reverse_hop(reverse_hop(there)) == there
-    assert verbalise_path([there, reverse_hop(there)]) == "same directed by"
-    assert verbalise_path([there, (DirectedRelation(BIRTH),)]) == "directed by person place of birth"
 
 
 @pytest.mark.parametrize(
@@ -313,14 +299,6 @@ def test_nouns_and_the_order_of_words_count_where_places_are_read() -> None:
     assert score(back, (OTHER, town, reverse_hop(OTHER)), "qqq", asked) == 0
 
 
-def test_the_weights_for_questions_of_people_are_those_of_the_documentation() -> None:
-    """Of a path that has all that the question asks for, but for the third word of it, and does not go back."""
-    asked = AskedWords(("company", "town"), (1.0, 2.0), ("town",), ("company",), goes_back=False)
-    path = (hop("company"), hop("town", tail=EndKind("place", 1.0)))
-    expected = 0.7 + 0.75 * math.sqrt(0.5) + 0.22 * math.log(4) + 0.36 + 0.86 + 0.5 * math.tanh(1) + 0.5 + 0.35
-    assert score(PEOPLE, path, "which town company", asked) == pytest.approx(expected, abs=5e-3)
-
-
 def test_what_is_of_the_graph_is_kept_for_another_run_and_no_question_is(tmp_path: Path) -> None:
     asked = AskedWords(("town",), (1.0,), ("place",), ("crew",), goes_back=False)
     paths = [(hop("xyz", "its capital"), hop("borders", tail=EndKind("place", 1.0, ("land",))))]
@@ -361,23 +339,3 @@ def test_what_was_not_met_before_is_encoded_in_few_batches() -> None:
     assert encoder.sentences == [["its capital"], ["xyz borders"]]
     measured.scores(questions)
     assert (len(encoder.batches), len(encoder.sentences)) == (3, 2)
-
-
-def test_others_are_lowered_below_the_chosen_where_they_are_not() -> None:
-    """By a thousandth, and by the same; nothing is raised, and nothing changes where there is nobody to be before."""
-    for scores, rows, lowered in (
-        ([0.5, 0.9, 0.7], [0], [0.5, 0.499, 0.299]),
-        ([0.9, 0.5, 0.2], [0, 1], [0.9, 0.5, 0.2]),
-        ([0.9, 0.5], [], [0.9, 0.5]),
-        ([0.9, 0.5], [0, 1], [0.9, 0.5]),
-    ):
-        found = np.array(scores, dtype=np.float32)
-        lower_other_scores(found, np.array(rows, dtype=np.int64))
-        assert found == pytest.approx(lowered, abs=1e-6)
-
-
-def test_what_a_short_path_lacks_covers_no_word() -> None:
-    """Two hops and two content words: the path of one hop covers .2 and .4 of them, whatever a longer path covers."""
-    hop_cover = np.array([[0.2, 0.4], [0.9, 0.1]], dtype=np.float32)
-    covered = compute_coverage(hop_cover, np.array([[0, -1], [0, 1]]))
-    assert covered == pytest.approx([0.3, 0.65])

@@ -66,18 +66,6 @@ def test_another_run_encodes_what_is_new_alone(store: VectorStore) -> None:
     assert (again.tokens("has capital") == first.tokens("has capital")).all()
 
 
-def test_tokens_that_were_not_asked_for_are_encoded_when_they_are(store: VectorStore) -> None:
-    TextVectors(CountingEncoder(), store=store).encode(["in Peru"], lasting=True)
-    encoder = CountingEncoder()
-    vectors = TextVectors(encoder, store=store)
-    vectors.encode_tokens(["in Peru"], lasting=True)
-    assert encoder.given == ["in Peru"]
-    assert vectors.tokens("in Peru").shape == (2, 3)
-    vectors = TextVectors(encoder, store=store)
-    vectors.encode_tokens(["in Peru"], lasting=True)
-    assert encoder.given == ["in Peru"]
-
-
 def test_questions_are_not_kept_and_no_text_can_be_read(store: VectorStore) -> None:
     vectors = TextVectors(CountingEncoder(), store=store)
     vectors.encode(["Who is my doctor?"])
@@ -166,37 +154,6 @@ def test_a_damaged_row_is_encoded_and_written_again(damage: str, store: VectorSt
         assert encoder.given == expected
 
 
-def test_vectors_of_another_dimension_are_encoded_anew(store: VectorStore) -> None:
-    store.put({"Peru": entry(1, 2)})
-    encoder = CountingEncoder()
-    assert TextVectors(encoder, store=store).stack(["Peru"], lasting=True).shape == (1, 3)
-    assert encoder.given == ["Peru"]
-
-
-def test_a_store_without_checksums_begins_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = tmp_path / "first.sqlite"
-    with sqlite3.connect(path, isolation_level=None) as before:
-        before.execute(f"PRAGMA application_id = {0x4C4F4456}")
-        before.execute("CREATE TABLE vectors (key TEXT PRIMARY KEY, dimension INTEGER NOT NULL, data BLOB NOT NULL)")
-    before.close()
-    store = VectorStore(path)
-    store.put({"Peru": entry(1, 2, 3)})
-    assert list(store.get(["Peru"], 3)) == ["Peru"]
-    assert not caplog.messages
-    store.close()
-
-
-def test_a_full_store_keeps_what_it_has(tmp_path: Path) -> None:
-    path = tmp_path / "small.sqlite"
-    store = VectorStore(path)
-    store.put({"Peru": entry(1, 2, 3)})
-    store.close()
-    full = VectorStore(path, max_bytes=1)
-    full.put({"Lima": entry(4, 5, 6)})
-    assert list(full.get(["Peru", "Lima"], 3)) == ["Peru"]
-    full.close()
-
-
 def test_another_process_that_writes_is_not_waited_for_long(
     store: VectorStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,18 +197,3 @@ def test_encoders_have_their_own_digests(tmp_path: Path) -> None:
     assert one == same
     assert len({one, other, late}) == 3
     assert SentenceEncoder("somebody/a-model-on-the-hub").weights_digest is None
-
-
-@pytest.mark.parametrize(
-    ("name", "num_bytes", "counts"),
-    [("config.json", 99_999, True), ("vocabulary.json", 100_000, False), ("model.safetensors", 10, False)],
-)
-def test_of_small_json_files_a_revision_knows_the_text_and_of_others_the_size(
-    name: str, num_bytes: int, counts: bool, tmp_path: Path
-) -> None:
-    found = []
-    for text in ("a" * num_bytes, "b" * num_bytes, "a" * (num_bytes - 1)):
-        (tmp_path / name).write_text(text, encoding="utf-8")
-        found.append(SentenceEncoder(str(tmp_path)).revision)
-    assert (found[1] != found[0], found[2] != found[0]) == (counts, True)
-    assert found[0].startswith(f"{tmp_path}@")

@@ -58,16 +58,6 @@ def test_an_exchange_takes_the_graph_and_leaves_the_users(homes: tuple[ServerHom
     assert sorted(path.name for path in real.data.iterdir()) == ["databases", "transactions"]
 
 
-def test_a_home_that_never_had_a_graph_gets_one(tmp_path: Path) -> None:
-    real, incoming = ServerHome(tmp_path / "real"), a_home(tmp_path / "incoming", "new")
-    real.create()
-    assert not graph_files.has_graph(real)
-    graph_files.begin_graph_swap(real, incoming)
-    assert graph_files.has_graph(real)
-    graph_files.finish_graph_swap(real)
-    assert graph_of(real) == ("new", "new")
-
-
 class Killed(BaseException):
     """The end of the process, as far as the code can tell."""
 
@@ -170,30 +160,6 @@ def test_a_half_import_is_no_graph_and_goes(tmp_path: Path) -> None:
     graph_files.finish_graph_swap(home)
     assert not (home.data / "databases" / "neo4j").exists()
     assert (home.data / "databases" / "system").exists()
-
-
-def test_half_a_deletion_is_no_graph(tmp_path: Path, killer: Killer) -> None:
-    step, home = 0, a_home(tmp_path / "none", "old")
-    for step in range(20):
-        home = a_home(tmp_path / f"{step}", "old")
-        killer.will_kill(step, after=True)
-        try:
-            graph_files.delete_graph(home)
-        except Killed:
-            killer.is_gone()
-        else:
-            break
-        assert not graph_files.has_graph(home)
-    assert 3 < step < 19
-    assert not graph_files.has_graph(home)
-
-
-def test_a_graph_without_its_transactions_is_not_whole(tmp_path: Path) -> None:
-    home = a_home(tmp_path / "incoming", "new")
-    graph_files.require_whole(home)
-    shutil.rmtree(home.data / "transactions" / "neo4j")
-    with pytest.raises(EmbeddedServerError, match=r"incoming: expected the loaded graph, found no complete one"):
-        graph_files.require_whole(home)
 
 
 def test_a_folder_that_cannot_be_renamed_changes_nothing(

@@ -11,7 +11,6 @@ from typing import ClassVar
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import EmbeddedServerError, LoadInProgressError, StorageError
-from lodestar.engine.neo4j import bulk_import as offline_import
 from lodestar.engine.neo4j import graph_files, ports
 from lodestar.engine.neo4j.bulk_import import import_graph
 from lodestar.engine.neo4j.home import ServerHome, ServerState
@@ -29,18 +28,6 @@ def instance(tmp_path: Path) -> ServerPair:
 def remembered(instance: ServerPair, bolt_port: int, http_port: int) -> None:
     instance.home.create()
     instance.home.write_state(replace(STATE, bolt_port=bolt_port, http_port=http_port))
-
-
-def test_it_has_a_folder_of_its_own(instance: ServerPair) -> None:
-    incoming = instance.incoming()
-    assert incoming.name == instance.name
-    assert incoming.home.folder.parts[-3:] == ("incoming", "servers", "default")
-    assert incoming.servers_dir != instance.servers_dir
-    incoming.home.create()
-    incoming.home.write_state(STATE)
-    assert instance.others() == []
-    assert not instance.home.folder.exists()
-    assert instance.status().bolt_port == 0
 
 
 def test_its_ports_are_never_another_servers(instance: ServerPair, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,15 +62,6 @@ def test_a_free_port_avoids_what_is_spoken_for() -> None:
     assert len(FirstTwo.asked) == 3
 
 
-def test_reset_takes_what_a_load_left(instance: ServerPair) -> None:
-    incoming = instance.incoming()
-    incoming.home.create()
-    incoming.home.write_state(STATE)
-    instance.reset()
-    assert not incoming.home.folder.exists()
-    instance.reset()
-
-
 def test_one_load_at_a_time(instance: ServerPair) -> None:
     with instance.loading() as incoming:
         again = ServerPair(instance.name, instance.servers_dir.parent, instance.jars.folder.parent)
@@ -109,12 +87,6 @@ def test_a_load_begins_with_an_empty_server_and_leaves_no_graph(instance: Server
     assert not incoming.has_graph
     assert not (incoming.home.data / "databases" / "neo4j").exists()
     assert (incoming.home.logs / "import.log").read_text() == "why"
-
-
-def test_no_graph_before_the_first_start(instance: ServerPair) -> None:
-    assert not instance.has_graph
-    instance.home.create()
-    assert not instance.has_graph
 
 
 def test_what_was_never_imported_is_not_adopted(instance: ServerPair) -> None:
@@ -149,12 +121,3 @@ def test_no_room_is_found_out_before_importing(
     ):
         import_graph(home, [], files)
     assert not graph_files.has_graph(home)
-
-
-def test_logs_move(home: ServerHome, tmp_path: Path) -> None:
-    keeper = ServerHome(tmp_path / "two")
-    keeper.create()
-    (home.logs / offline_import.LOG).write_text("it went well")
-    offline_import.keep_logs(home, keeper)
-    assert (keeper.logs / "import.log").read_text() == "it went well"
-    assert list(home.logs.iterdir()) == []

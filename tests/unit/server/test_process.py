@@ -6,13 +6,11 @@ import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
 from threading import Thread
 
 import psutil
 import pytest
-from lodestar.engine.neo4j.home import ServerHome
-from lodestar.engine.neo4j.process import answers_http, environment, failure_reason, hold_interrupt, wait_for_end
+from lodestar.engine.neo4j.process import answers_http, failure_reason, hold_interrupt, wait_for_end
 
 STACK = """2026-01-01 00:00:00.000+0000 INFO  Starting...
 2026-01-01 00:00:01.000+0000 ERROR Failed to start Neo4j on localhost:7474.
@@ -66,16 +64,6 @@ def test_an_interrupt_waits_for_the_end_of_the_block() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_an_ignored_interrupt_stays_ignored() -> None:
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with hold_interrupt():
-            signal.raise_signal(signal.SIGINT)
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGINT, previous)
-
-
 def test_an_end_that_the_parent_has_not_noticed_is_an_end() -> None:
     script = "import subprocess, time; child = subprocess.Popen(['true']); print(child.pid, flush=True); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
@@ -86,9 +74,3 @@ def test_an_end_that_the_parent_has_not_noticed_is_an_end() -> None:
                 wait_for_end(psutil.Process(parent.pid), 0.2)
         finally:
             parent.kill()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere Java's paths do not depend on the locale")
-def test_java_reads_paths_as_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LC_ALL", "xx_YY.ISO-8859-1")
-    assert environment(ServerHome(tmp_path), [])["LC_ALL"] == "C.UTF-8"

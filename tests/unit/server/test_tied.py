@@ -20,14 +20,6 @@ child.wait()
 """
 
 
-def test_it_runs_the_command_as_it_is() -> None:
-    code = "import sys; print(sys.argv[1:]); sys.exit(7)"
-    done = subprocess.run(
-        tie_to_parent([sys.executable, "-c", code, "a b", "é"]), capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (7, "['a b', 'é']\n")
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its starter ended")
 def test_it_ends_when_its_starter_is_killed() -> None:
     with subprocess.Popen([sys.executable, "-c", STARTER], stdout=subprocess.PIPE, text=True) as starter:
