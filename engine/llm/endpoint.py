@@ -17,10 +17,16 @@ import openai
 
 from ..errors import LLMError
 from ..settings import is_loopback
-from .cache import key_of
-from .limits import BadResponseBodyError, parse_completion
-from .prompts import Completion, Prompt, PromptTooLongError
-from .streaming import STREAM_OPTIONS, listen, merge_events
+from .prompts import Completion, Prompt, PromptTooLongError, key_of
+from .replies import (
+    STREAM_OPTIONS,
+    BadResponseBodyError,
+    BoundedClient,
+    limit_time,
+    listen,
+    merge_events,
+    parse_completion,
+)
 
 SET_KEY = "set LODESTAR_LLM_API_KEY or OPENAI_API_KEY in the environment"
 NO_KEY = "no-key"
@@ -203,8 +209,6 @@ class ChatEndpoint:
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the model's reply. Raises `LLMError`."""
-        from .limits import limit_time
-
         try:
             async with limit_time(self._timeout_s):
                 return await self._complete(prompt)
@@ -213,10 +217,6 @@ class ChatEndpoint:
 
     async def models(self, timeout_s: float) -> list[str] | None:
         """Return the ids of the models that the endpoint lists, None if it has no list; one attempt."""
-        import openai
-
-        from .limits import limit_time
-
         client = self._open_client().with_options(max_retries=0)
         try:
             async with limit_time(timeout_s):
@@ -261,8 +261,6 @@ class ChatEndpoint:
         return _replace_schema(options) if SCHEMA in self._unknown else options
 
     async def _complete(self, prompt: Prompt) -> Completion:
-        import openai
-
         messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
         wanted = self._options(prompt) | ({} if prompt.on_text is None else STREAM_OPTIONS)
         options = self._leave_out_unknown(wanted)
@@ -288,10 +286,6 @@ class ChatEndpoint:
     def _open_client(self) -> openai.AsyncOpenAI:
         """Return the client; the first call creates it, because importing it is slow."""
         if self._client is None:
-            import openai
-
-            from .limits import BoundedClient
-
             own = urlsplit(self.base_url).hostname or ""
             timeout = openai.Timeout(None, connect=CONNECT_TIMEOUT_S)  # the call's deadline bounds the rest
             self._client = openai.AsyncOpenAI(
@@ -318,8 +312,6 @@ class ChatEndpoint:
 
         Endpoints know different options: a refused option is dropped, first the one that the message names.
         """
-        import openai
-
         if isinstance(error, openai.APIStatusError):
             named = [name for name in options if re.search(rf"\b{name}\b", str(error.body))]
             is_refused = error.status_code in _REFUSABLE

@@ -1,12 +1,15 @@
-"""Answer prompts with a language model on this machine, with token probabilities from its own logits."""
+"""Answer prompts with a language model on this machine: safetensors by transformers, or GGUF by llama.cpp."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import secrets
 import threading
 import time
 from collections.abc import Callable
+from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,9 +18,12 @@ import numpy as np
 from ...models.language import causal_lm
 from ...models.language.causal_lm import CausalLM, CausalLMError, Messages, StoppedError
 from ..errors import LLMError
+from ..extras import require_extra, translate_import_errors
+from ..machine import num_cpus
+from ..progress import show_waiting
 from ..values import TokenUsage
-from .cache import key_of
-from .prompts import Completion, Prompt, PromptTooLongError, drop_cut_line
+from .endpoint import ChatEndpoint
+from .prompts import Completion, Prompt, PromptTooLongError, drop_cut_line, key_of
 
 LOCAL = "local"
 """The value of `llm_base_url` for a model on this machine."""
@@ -149,3 +155,124 @@ class LocalEndpoint:
         ]
         content = json.dumps({"answers": answers}, ensure_ascii=False)
         return Completion(content, usage=TokenUsage(num_tokens, 0), model=self.model)
+
+
+# A GGUF file: llama.cpp by xllamacpp serves OpenAI's protocol on a free port of this machine, behind a key of its own
+
+GGUF = "gguf"
+"""The value of `llm_base_url` for a GGUF file."""
+
+MAGIC = b"GGUF"
+CONTEXT = 8_192
+"""Tokens of a prompt with its reply; 12,000 characters of evidence take some 3,000."""
+END_BYTES = 1 << 20
+"""Of either end of a file, hashed for cache keys: a whole file takes seconds."""
+QUIET = -1
+
+
+class GgufEndpoint:
+    """A GGUF file, one prompt at a time; it is loaded at the first prompt.
+
+    model: a file, or the name of one in `folder`, with or without ``.gguf``. Raises `LLMError` for a file that is not
+    there or no GGUF.
+    """
+
+    where = "this machine"
+
+    def __init__(self, model: str, folder: Path, timeout_s: float = 60.0) -> None:
+        self.path = find_gguf(model, folder)
+        self.model = self.path.stem
+        self._timeout_s = timeout_s
+        self._turn = asyncio.Lock()
+        self._loading = threading.Lock()
+        self._server: Any = None
+        self._endpoint: ChatEndpoint | None = None
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """Return the model's reply. Raises `LLMError`, `MissingExtraError` without the extra."""
+        async with self._turn:  # a prompt's deadline begins when the one before it is done
+            endpoint = await asyncio.to_thread(self._open)
+            return await endpoint.complete(prompt)
+
+    async def models(self, _timeout_s: float) -> list[str] | None:
+        """Return only this model; raise `MissingExtraError` without the extra."""
+        require_extra("llm", "a GGUF model")
+        return [self.model]
+
+    async def close(self) -> None:
+        """End the server and close its connections; the next prompt loads the model again."""
+        endpoint, self._endpoint, self._server = self._endpoint, None, None
+        if endpoint is not None:
+            await endpoint.close()
+        self._turn = asyncio.Lock()
+
+    def key_of(self, prompt: Prompt) -> str:
+        """Return the cache key of this call, from the file's name, size and ends, the messages and the options."""
+        options = {"logprobs": prompt.logprobs, "max_tokens": prompt.max_tokens, "schema": prompt.schema}
+        return key_of(GGUF, self._weights, prompt, options | {"json": prompt.json})
+
+    @cached_property
+    def _weights(self) -> str:
+        """What tells the file from others: weights that learned something else end otherwise."""
+        size = self.path.stat().st_size
+        with self.path.open("rb") as file:
+            ends = file.read(END_BYTES)
+            file.seek(max(0, size - END_BYTES))
+            ends += file.read()
+        return f"{self.path.name} {size} {sha256(ends).hexdigest()}"
+
+    def _open(self) -> ChatEndpoint:
+        with self._loading:
+            if self._endpoint is None:
+                key = secrets.token_hex(16)
+                with show_waiting(f"loading {self.path.name}"):
+                    self._server = start_llama_server(self.path, key)
+                self._endpoint = ChatEndpoint(
+                    base_url=f"{self._server.listening_address}/v1",
+                    model=self.model,
+                    api_key=key,
+                    timeout_s=self._timeout_s,
+                )
+                self._endpoint.where = self.where
+            return self._endpoint
+
+
+def find_gguf(model: str, folder: Path) -> Path:
+    """Return the file of a model, by path or by its name in the folder; raise `LLMError` if it is no GGUF file."""
+    if not model:
+        raise LLMError("no language model is configured: set LODESTAR_LLM_MODEL to a GGUF file")
+    try:
+        path = next((each for each in (Path(model), folder / model, folder / f"{model}.gguf") if each.is_file()), None)
+        if path is None:
+            raise LLMError(f"the language model {model!r}: expected a GGUF file, or the name of one in {folder}")
+        with path.open("rb") as file:
+            if file.read(len(MAGIC)) != MAGIC:
+                raise LLMError(f"the language model {path}: expected a GGUF file, found something else")
+    except OSError as error:
+        raise LLMError(f"the language model {model[:200]!r} cannot be read: {error.strerror}") from error
+    return path
+
+
+def start_llama_server(path: Path, key: str) -> Any:
+    """Return llama.cpp's server on a free port of this machine; raise `LLMError` if it cannot load the model."""
+    with translate_import_errors("a GGUF model"):
+        import xllamacpp
+
+    server: Any = xllamacpp  # compiled, without types
+    parameters = server.CommonParams()
+    parameters.model.path = str(path)
+    parameters.model_alias = {path.stem}
+    parameters.hostnames = ["127.0.0.1"]
+    parameters.port = 0
+    parameters.api_keys = [key]
+    parameters.n_ctx = CONTEXT
+    parameters.n_parallel = 1
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = num_cpus()
+    parameters.verbosity = QUIET
+    try:
+        return server.Server(parameters)
+    except RuntimeError:
+        raise LLMError(
+            f"the language model {path} cannot be loaded: the file is damaged, of a kind that llama.cpp does not know, "
+            "or too large for the memory"
+        ) from None

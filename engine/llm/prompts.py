@@ -6,9 +6,11 @@ questions of a batch, and the stage decides what it means.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from typing import Any, Literal
 
 from ..errors import LLMError
@@ -184,3 +186,9 @@ def _num_tokens(reported: int, *texts: str) -> int:
     if reported * MAX_CHARS_PER_TOKEN >= sum(map(len, texts)):
         return reported
     return sum(-(-len(text) // 4) for text in texts)
+
+
+def key_of(address: str, model: str, prompt: Prompt, options: dict[str, Any]) -> str:
+    """Return the cache key of a call: equal for equal content, and nothing can be read from it."""
+    messages = [[message.role, message.content] for message in prompt.messages]
+    return sha256(json.dumps([address, model, messages, options], sort_keys=True).encode()).hexdigest()

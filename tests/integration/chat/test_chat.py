@@ -18,9 +18,8 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped, unused-ignore]
 from lodestar.engine.answering.llm import is_parseable_reply
 from lodestar.engine.errors import LLMError
-from lodestar.engine.llm.cache import ReplyCache
 from lodestar.engine.llm.endpoint import ChatEndpoint
-from lodestar.engine.llm.gateway import MAX_CONCURRENT, ChatGateway
+from lodestar.engine.llm.gateway import MAX_CONCURRENT, ChatGateway, ReplyCache
 from lodestar.engine.llm.prompts import (
     ChatUsage,
     Completed,

@@ -16,8 +16,8 @@ import pytest
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
-from lodestar.engine.llm.limits import MAX_BODY_BYTES
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt
+from lodestar.engine.llm.replies import MAX_BODY_BYTES
 
 from tests.fakes.scripted_llm import Reply, ScriptedLLM, says, status, streamed
 

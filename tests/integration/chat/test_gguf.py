@@ -10,8 +10,8 @@ import pytest
 from lodestar.engine.answering.llm import LLMAnswerer, parse_reply
 from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import LLMError
-from lodestar.engine.llm.embedded import GgufEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
+from lodestar.engine.llm.local import GgufEndpoint
 from lodestar.engine.llm.prompts import Completion, Message, Prompt, PromptTooLongError, list_schema
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Entity, Scored

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError, StorageError
-from lodestar.engine.llm.cache import ReplyCache, key_of
 from lodestar.engine.llm.endpoint import ChatEndpoint
-from lodestar.engine.llm.gateway import ChatGateway
-from lodestar.engine.llm.prompts import Completion, Message, Prompt
+from lodestar.engine.llm.gateway import ChatGateway, ReplyCache
+from lodestar.engine.llm.prompts import Completion, Message, Prompt, key_of
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import TokenUsage
 
@@ -19,7 +18,7 @@ SAID = Completion("Lima – \ud800", usage=TokenUsage(7, 2), logprobs=(("Li", -0
 PROCESS = """
 import sys
 from pathlib import Path
-from lodestar.engine.llm.cache import ReplyCache
+from lodestar.engine.llm.gateway import ReplyCache
 from lodestar.engine.llm.prompts import Completion
 cache = ReplyCache(Path(sys.argv[1]))
 for number in range(200):

@@ -21,7 +21,7 @@ from lodestar.engine.answering.llm import (
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.llm.limits import MAX_REPLY_CHARS
+from lodestar.engine.llm.replies import MAX_REPLY_CHARS
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models import graphrag_fi
 
