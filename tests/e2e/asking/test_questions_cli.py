@@ -12,7 +12,6 @@ from typing import Any
 
 import neo4j
 import pytest
-from lodestar import Engine
 from lodestar.engine.neo4j.connection import Connection
 
 from tests.e2e.conftest import Lodestar, show_on_terminal
@@ -63,20 +62,6 @@ def test_an_answer_by_similarity_needs_no_pytorch(environment: dict[str, str]) -
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert "Lima" in ran.stdout
     assert ran.stderr.strip() == "[]"
-
-
-def test_json_has_answers_paths_and_what_it_took(lodestar: Lodestar) -> None:
-    ran = lodestar("ask", "--json", CAPITAL)
-    (record,) = lines_of(ran.out)
-    assert (record["question"], record["found"], record["answers"][0]["id"]) == (CAPITAL, True, "m.lima")
-    assert record["answers"][0]["evidence"][0] == 1
-    best = record["items"][0]
-    assert best["instances"][0][0]["relation"] == "location.country.capital"
-    assert record["topics"][0]["mention"] == "Peru"
-    assert record["round_trips"] <= 6
-    assert all(cost["seconds"] >= 0 for cost in record["trace"])
-    assert record["seconds"] == pytest.approx(sum(cost["seconds"] for cost in record["trace"]), abs=0.002)
-    assert record["round_trips"] == sum(cost["round_trips"] for cost in record["trace"])
 
 
 def test_a_batch_from_a_file_keeps_order_and_ids_and_loses_no_question(lodestar: Lodestar, tmp_path: Path) -> None:
@@ -214,41 +199,6 @@ def test_hostile_questions_are_text(
     assert "\x1b" not in ran.out.replace("\x1b[1m", "").replace("\x1b[0m", "")
     after = driver.execute_query("MATCH (n) RETURN count(n) AS n", database_=connection.database).records[0]["n"]
     assert before == after > 0
-
-
-async def test_the_python_face_gives_the_same_blocking_and_async(engine: Engine) -> None:
-    blocking = engine.ask_batch([CAPITAL, "Who is Napoleon?"])
-    try:
-        waiting = await engine.aask_batch([CAPITAL, "Who is Napoleon?"])
-        single = await engine.aask(CAPITAL)
-    finally:
-        await engine.aclose()
-    assert [a.text for a in blocking] == [a.text for a in waiting]
-    assert single.text == blocking[0].text
-    one, of_two = single.evidence.items, blocking[0].evidence.items
-    assert [item.value for item in one] == [item.value for item in of_two]
-    scores = [item.score for item in of_two]  # a batch of another size rounds otherwise, on some machines
-    assert [item.score for item in one] == pytest.approx(scores, abs=1e-5)
-    assert single.entities[0].name == "Lima"
-
-
-@pytest.mark.parametrize(("option", "value"), [("--user", "bob"), ("--database", "nope")])
-def test_what_the_embedded_server_has_not_is_refused(
-    lodestar: Lodestar, external_uri: str, option: str, value: str
-) -> None:
-    if external_uri:
-        pytest.skip("the server under test is not an embedded one")
-    ran = lodestar("ask", CAPITAL, option, value)
-    assert (ran.code, ran.out) == (2, "")
-    assert f"{option} {value}: the embedded server has one {option[2:]}, neo4j" in ran.err
-
-
-def test_forms_are_left_alone_where_told(lodestar: Lodestar) -> None:
-    question = "How many official languages does Peru have?"
-    assert [
-        json.loads(lodestar("ask", "--json", flag, question).out)["answers"][0]["name"] == "2"
-        for flag in ("--forms", "--no-forms")
-    ] == [True, False]
 
 
 def test_a_picture_has_as_many_entity_paths_as_are_asked_for(lodestar: Lodestar, driver: neo4j.Driver) -> None:

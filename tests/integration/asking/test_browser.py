@@ -133,15 +133,6 @@ def test_clear_removes_every_trace(session: neo4j.Session, view: BrowserPictureW
     assert view.clear() == ClearReport(0, 0, 0)
 
 
-def test_clear_counts_right_over_several_batches(
-    session: neo4j.Session, view: BrowserPictureWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    view.show(country_retrieval())
-    picture = picture_of(country_retrieval())
-    monkeypatch.setattr("lodestar.engine.show.browser._CLEAR_BATCH", 4)
-    assert view.clear() == ClearReport(1, len(picture.nodes), len(picture.arrows) + 6)
-
-
 def test_a_picture_is_invisible_to_everything_that_reads_the_graph(
     session: neo4j.Session, view: BrowserPictureWriter, gateway: Gateway
 ) -> None:

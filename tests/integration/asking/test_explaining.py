@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lodestar import Engine, LodestarRetriever
-from lodestar.engine.errors import CheckpointError
+from lodestar import Engine
 from lodestar.engine.evidence.calibration import PEOPLE, Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.text import item_text
@@ -18,11 +17,8 @@ from lodestar.engine.recipes.retrieving import Star
 from lodestar.engine.settings import Settings
 from lodestar.engine.show.explanation import OCCLUSION, explain_answer, reasons_data
 from lodestar.engine.values import Question
-from lodestar.models.star.networks import StarModel
 
-from tests.made.searches import chains
 from tests.made.tiny_checkpoint import write_tiny_checkpoint
-from tests.made.trainings import grow_weights
 
 CURRENCY = Question("Which currency is used in Peru?", ("m.peru",))
 
@@ -59,32 +55,6 @@ def test_each_path_is_explained_with_the_search_s_own_words(trained: Engine) -> 
     assert words["location.country.currency_used"] == "peru , country currency used [END]"
     mediated = "location.location.adjoin_s → location.adjoining_relationship.adjoins"
     assert words[mediated] == "peru , location adjoin s adjoins [END]"
-
-
-def test_the_score_is_that_which_the_search_was_given(trained: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    given: dict[tuple[str, str], float] = {}
-    cross = StarModel.cross
-
-    def recorded(self: StarModel, pairs):  # type: ignore[no-untyped-def]
-        logits = cross(self, pairs)
-        given.update(
-            {(mention, str(path)): float(logit) for (_, mention, path), logit in zip(pairs, logits, strict=True)}
-        )
-        return logits
-
-    monkeypatch.setattr(StarModel, "cross", recorded)
-    asked: list[tuple[str, str]] = []
-    attention = StarModel.attention
-
-    def watched(self: StarModel, question, mention, path):  # type: ignore[no-untyped-def]
-        asked.append((mention, str(path)))
-        return attention(self, question, mention, path)
-
-    monkeypatch.setattr(StarModel, "attention", watched)
-    explanation = trained.explain("Which currency is used in Peru?")
-    assert len(asked) == len(explanation.paths) > 0
-    for pair, path in zip(asked, explanation.paths, strict=True):
-        assert 1 / (1 + 2.718281828 ** -given[pair]) == pytest.approx(path.cross_score, abs=1e-4)
 
 
 def test_without_attention_words_weigh_what_the_score_loses_without_them(settings: Settings, tmp_path: Path) -> None:
@@ -152,19 +122,6 @@ def test_what_a_stage_dropped_is_said_with_the_first_ones(settings: Settings) ->
     assert reasons_data(reasons)["dropped"][0]["first"][0] == first
 
 
-def test_another_graph_s_checkpoint_is_refused_unless_allowed(
-    settings: Settings, engine: Engine, tmp_path: Path
-) -> None:
-    folder = str(write_tiny_checkpoint(tmp_path / "other"))
-    with (
-        Engine(settings, recipe=Star(checkpoint=folder)) as other,
-        pytest.raises(CheckpointError, match="trained on another graph"),
-    ):
-        other.explain(CURRENCY)
-    with Engine(settings, recipe=Star(checkpoint=folder, any_graph=True)) as other:
-        assert other.explain(CURRENCY, top_k=1).paths
-
-
 def test_answers_take_their_probability_from_the_checkpoint(trained: Engine, engine: Engine) -> None:
     answer = trained.ask(CURRENCY)
     evidence = answer.evidence
@@ -175,17 +132,6 @@ def test_answers_take_their_probability_from_the_checkpoint(trained: Engine, eng
     share = sum(weights[i] for i in answer.entities[0].evidence) / sum(weights)
     assert answer.entities[0].confidence == pytest.approx((evidence.probability(0) or 0.0) * share)
     assert engine.ask(CURRENCY).evidence.calibration == PEOPLE
-
-
-def test_the_shortlist_is_as_long_as_one_asks_for(checkpoint: str, settings: Settings, trained: Engine) -> None:
-    with Engine(settings, recipe=Star(checkpoint=checkpoint, shortlist=1)) as engine:
-        read_one, read_all = engine.retrieve(CURRENCY), trained.retrieve(CURRENCY)
-    one, every = (
-        {str(chain.relation_path): item.score for chain, item in zip(chains(found), found.items, strict=True)}
-        for found in (read_one, read_all)
-    )
-    assert set(one) == set(every)
-    assert sum(one[path] == pytest.approx(score, abs=1e-4) for path, score in every.items()) == 1
 
 
 def test_the_cross_attentive_scorer_may_guide_the_search(checkpoint: str, settings: Settings) -> None:
@@ -201,34 +147,3 @@ def test_the_cross_attentive_scorer_may_guide_the_search(checkpoint: str, settin
     lacks = [score - logit for (_, score), logit in zip(found, logits.tolist(), strict=True)]
     assert lacks == pytest.approx([0] * len(lacks), abs=1e-4)
     assert evidence.calibration is None
-
-
-def test_a_missing_checkpoint_is_said_before_any_question(settings: Settings, tmp_path: Path) -> None:
-    with (
-        Engine(settings, recipe=Star(checkpoint=str(tmp_path))) as engine,
-        pytest.raises(CheckpointError, match=r"expected a checkpoint with star\.json, found none"),
-    ):
-        engine.prepare()
-
-
-def test_langchain_takes_a_checkpoint(checkpoint: str, settings: Settings, trained: Engine) -> None:
-    retriever = LodestarRetriever.from_settings(
-        k=3, recipe=Star(checkpoint=checkpoint), home=settings.home, cache=settings.cache, uri=settings.uri
-    )
-    try:
-        documents = retriever.invoke("Which currency is used in Peru?")
-    finally:
-        retriever.engine.close()
-    found = trained.retrieve("Which currency is used in Peru?", top_k=3)
-    assert [document.metadata["score"] for document in documents] == pytest.approx(
-        [p.score for p in found.items], abs=1e-6
-    )
-
-
-def test_scores_that_are_no_numbers_are_an_error(settings: Settings, checkpoint: str, tmp_path: Path) -> None:
-    recipe = Star(checkpoint=grow_weights(checkpoint, tmp_path / "huge"))
-    with (
-        Engine(settings, recipe=recipe) as asked,
-        pytest.raises(CheckpointError, match="expected finite scores of a checkpoint of kind"),
-    ):
-        asked.ask(CURRENCY)

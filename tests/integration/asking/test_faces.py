@@ -112,32 +112,6 @@ async def test_every_face_gives_the_same_items_scores_and_order(engine: Engine, 
         assert await asyncio.to_thread(batch, QUESTIONS) == expected
 
 
-CALLS = {
-    "async": ("ainvoke", "aretrieve", "run_async", "asearch", "search_async", "acall"),
-    "batch": ("batch", "retrieve_batch", "run_batch", "search_batch"),
-    "streaming": ("stream", "stream_retrieve", "run_stream", "search_stream"),
-}
-"""What frameworks call, or could call, what the columns of the page's table name."""
-
-
-def test_the_table_of_the_page_says_what_each_framework_has(engine: Engine) -> None:
-    page = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| ")]
-    header, cells = rows[0], {re.findall(r"\w[\w-]*", row[0])[0].lower(): row for row in rows[1:]}
-    retrievers = {
-        "langchain": langchain.LodestarRetriever(engine=engine),
-        "llamaindex": llama_index.LodestarRetriever(engine),
-        "haystack": haystack.LodestarRetriever(engine),
-        "neo4j-graphrag": neo4j_graphrag.LodestarRetriever(engine),
-        "dspy": dspy_face.LodestarRetriever(engine),
-    }
-    assert cells.keys() == retrievers.keys()
-    for name, retriever in retrievers.items():
-        for column, calls in CALLS.items():
-            cell = cells[name][header.index(column)]
-            assert (cell != "no") is any(hasattr(retriever, call) for call in calls), (name, column, cell)
-
-
 def test_what_streams_and_what_goes_in_threads(engine: Engine) -> None:
     expected = [(each.id, each.text, each.score) for each in EvidenceFinder(engine, 4).find(QUESTION)]
     streamed = list(langchain.LodestarRetriever(engine=engine, k=4).stream(QUESTION))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from typing import Any, ClassVar
 
@@ -52,17 +51,6 @@ class TestLodestarRetriever(RetrieversIntegrationTests):
     @property
     def retriever_query_example(self) -> str:
         return QUESTION
-
-
-async def test_asyncio_and_blocking_give_the_same_documents(engine: Engine) -> None:
-    retriever = LodestarRetriever(engine=engine, k=5)
-    documents = retriever.invoke(QUESTION)
-    assert await retriever.ainvoke(QUESTION) == documents
-    assert json.loads(json.dumps([document.metadata for document in documents]))
-    assert [document.metadata["rank"] for document in documents] == list(range(1, len(documents) + 1))
-    scores = [document.metadata["score"] for document in documents]
-    assert scores == sorted(scores, reverse=True)
-    assert "Lima" in documents[0].page_content
 
 
 async def test_a_question_about_nothing_in_the_graph_gives_no_documents(engine: Engine) -> None:

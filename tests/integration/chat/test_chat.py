@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped, unused-ignore]
 from lodestar.engine.answering.llm import is_parseable_reply
-from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import MAX_CONCURRENT, ChatGateway, ReplyCache
 from lodestar.engine.llm.prompts import (
@@ -30,7 +27,6 @@ from lodestar.engine.llm.prompts import (
     list_schema,
 )
 from lodestar.engine.neo4j.templates import Request as DatabaseRequest
-from lodestar.engine.settings import Settings
 from lodestar.engine.steps import AsyncStepRunner, StepRunner, Steps
 from lodestar.engine.values import TokenUsage
 
@@ -99,15 +95,6 @@ def test_prompts_are_sent_at_the_same_time_but_not_all(complete: Complete) -> No
     assert most == MAX_CONCURRENT
 
 
-def test_a_seed_is_sent_where_one_is_set_and_as_many_prompts_as_the_endpoint_takes() -> None:
-    with ScriptedLLM([echo] * 2) as llm:
-        for settings in (Settings(llm_seed=7, llm_concurrency=0), Settings()):
-            chat = ChatGateway.of(replace(settings, llm_base_url=llm.base_url, llm_model="scripted"))
-            assert contents(chat.complete([Prompt("a")])) == ["a"]
-            chat.close()
-    assert [asked.body.get("seed") for asked in llm.requests] == [7, None]
-
-
 @pytest.mark.parametrize(
     "said",
     [
@@ -140,27 +127,6 @@ def test_one_gateway_serves_threads_event_loops_and_a_second_life() -> None:
     assert chat.usage == ChatUsage(calls=30, prompt_tokens=30, completion_tokens=30)
 
 
-def chat_threads() -> set[threading.Thread]:
-    return {thread for thread in threading.enumerate() if thread.name == "lodestar-chat"}
-
-
-@pytest.mark.parametrize("closed", [True, False])
-def test_a_gateways_thread_ends_with_it(closed: bool) -> None:
-    before = chat_threads()
-    with ScriptedLLM([echo]) as llm:
-        chat = gateway(llm)
-        chat.close()
-        assert chat_threads() <= before  # nothing was started; another test's thread may end meanwhile
-        chat.complete([Prompt("x")])
-        (thread,) = chat_threads() - before
-        if closed:
-            chat.close()
-        del chat
-        gc.collect()
-        thread.join(10)
-        assert not thread.is_alive()
-
-
 def test_an_interrupt_ends_the_call() -> None:
     with ScriptedLLM([hangs()]) as llm:
         chat = gateway(llm, timeout_s=50)
@@ -171,14 +137,6 @@ def test_an_interrupt_ends_the_call() -> None:
             chat.complete([Prompt("x")])
         assert time.monotonic() - started_s < 10
         chat.close()
-
-
-def test_a_blocking_call_inside_a_running_event_loop_returns() -> None:
-    async def inside(chat: ChatGateway) -> list[Completed]:
-        return chat.complete([Prompt("x")])
-
-    with ScriptedLLM([echo]) as llm:
-        assert contents(asyncio.run(inside(gateway(llm)))) == ["x"]
 
 
 def test_what_a_prompt_asks_for_is_sent_and_nothing_else(complete: Complete) -> None:
@@ -233,16 +191,6 @@ def test_calls_beyond_the_budget_are_not_sent_and_say_how_to_raise_it(complete: 
     assert len(llm.requests) == 2
 
 
-def test_tokens_beyond_the_budget_are_not_spent(complete: Complete) -> None:
-    with ScriptedLLM([echo] * 5) as llm:
-        chat = gateway(llm, max_tokens=4)
-        found = [complete(chat, [Prompt("x")])[0] for _ in range(3)]
-    assert contents(found) == ["x", "x", "LLMError"]
-    assert "budget of 4 tokens is spent (4)" in str(found[2])
-    assert "raise llm_max_tokens (LODESTAR_LLM_MAX_TOKENS)" in str(found[2])
-    assert chat.usage.calls == 2
-
-
 class Waiting:
     """A database that answers only once the language model was asked: the two are sent together."""
 
@@ -283,21 +231,6 @@ def test_requests_and_prompts_of_a_group_are_sent_together_and_come_back_in_orde
     assert (one, two, *contents([a, b])) == (1, 2, "a", "b")
 
 
-def test_a_database_that_fails_ends_the_calls_under_way() -> None:
-    class Failing:
-        def send(self, requests: Sequence[DatabaseRequest[Any]]) -> list[Any]:
-            raise LLMError("the database's own")
-
-    def steps() -> Steps[list[Any]]:
-        return list((yield (request(1), Prompt("a"))))
-
-    with ScriptedLLM([Reply(hangs=True)]) as llm:
-        chat = gateway(llm, timeout_s=30)
-        with pytest.raises(LLMError, match="the database's own"):
-            StepRunner(Failing(), chat).run(steps())
-        chat.close()
-
-
 def test_what_was_said_once_is_not_asked_again(complete: Complete, tmp_path: Path) -> None:
     prompts = [Prompt("a"), Prompt("b", json=True)]
     with ScriptedLLM([echo] * 3) as llm:
@@ -311,13 +244,6 @@ def test_what_was_said_once_is_not_asked_again(complete: Complete, tmp_path: Pat
     assert len(llm.requests) == 3
     for file in tmp_path.iterdir():
         assert b"sk-secret" not in file.read_bytes()
-
-
-def test_equal_prompts_at_the_same_time_are_sent_once(complete: Complete, tmp_path: Path) -> None:
-    with ScriptedLLM([echo] * 6) as llm:
-        chat = gateway(llm, cache=ReplyCache(tmp_path / "replies"))
-        assert contents(complete(chat, [Prompt("a"), Prompt("b"), Prompt("a"), Prompt("a")])) == ["a", "b", "a", "a"]
-        assert (chat.usage.calls, chat.usage.cached, len(llm.requests)) == (2, 2, 2)
 
 
 def test_replies_that_cannot_be_used_are_paid_for(complete: Complete) -> None:
@@ -341,16 +267,6 @@ def test_a_proxy_of_the_environment_is_used(complete: Complete, monkeypatch: pyt
         monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy.port}")
         (found,) = complete(gateway(proxy, base_url="http://llm.invalid/v1"), [Prompt("q")])
     assert "at llm.invalid was not found (HTTP 404)" in str(found)  # as the proxy says, there being no such host
-
-
-def test_logprobs_come_with_their_tokens(complete: Complete) -> None:
-    body = json.loads(says("Lima").body)
-    tokens = [{"token": "Li", "logprob": -0.25, "top_logprobs": []}, {"token": "ma", "logprob": -1}]
-    body["choices"][0]["logprobs"] = {"content": tokens}
-    with ScriptedLLM([raw(json.dumps(body))]) as llm:
-        (found,) = complete(gateway(llm), [Prompt("q", logprobs=True)])
-    assert isinstance(found, Completion)
-    assert found.logprobs == (("Li", -0.25), ("ma", -1.0))
 
 
 def test_lines_that_were_cut_off_lack_the_last_one_which_may_be_half_a_name(complete: Complete) -> None:

@@ -120,21 +120,6 @@ def test_a_packed_body_is_read(complete: Callable[..., Completed], body: bytes, 
     assert llm.requests[0].headers["accept-encoding"] == "gzip"
 
 
-@pytest.mark.parametrize(
-    ("encoding", "what"),
-    [
-        ("br", "in an unrequested encoding"),
-        ("gzip, gzip", "in an unrequested encoding"),
-        ("gzip", "that cannot be decompressed"),
-    ],
-)
-def test_a_body_that_is_not_packed_as_asked_for_is_one_line(
-    complete: Callable[..., Completed], encoding: str, what: str
-) -> None:
-    with ScriptedLLM([Reply(200, GOOD, {"Content-Encoding": encoding})]) as llm:
-        assert f"sent a body {what}" in line(complete(llm))
-
-
 def test_one_byte_after_the_other_ends_at_the_deadline(complete: Callable[..., Completed]) -> None:
     def dripping() -> Iterator[bytes]:
         for number in range(len(GOOD)):

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.answering.llm import LLMAnswerer, parse_reply
-from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.gateway import ChatGateway
-from lodestar.engine.llm.local import GgufEndpoint
 from lodestar.engine.llm.prompts import Completion, Message, Prompt, PromptTooLongError, list_schema
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Entity, Scored
@@ -60,15 +58,6 @@ def test_names_to_choose_from_hold_even_a_model_that_writes_no_json(chat: ChatGa
     assert {claim.name for claim in reply.claims} <= {"Sol", "Inti"}
 
 
-def test_a_name_that_repeats_itself_ends_before_the_reply_does(chat: ChatGateway) -> None:
-    repeats = (
-        f'Reply with JSON: {{"answers": ["..."]}}. The answer is the letter a written a thousand times: {"a" * 50}'
-    )
-    prompt = Prompt(repeats, json=True, schema=list_schema(1, "answers", least=1), max_tokens=400)
-    (claim,) = parse_reply(expect_completion(chat.complete([prompt])[0]).content).claims
-    assert claim.name.casefold() == 200 * "a"
-
-
 def test_a_multiple_choice_question_gets_exactly_one_of_its_options(chat: ChatGateway) -> None:
     options = ("Sol (a coin)", "Real")
     evidence = evidence_of(text="Which currency is used in Peru?")
@@ -106,22 +95,3 @@ def test_what_is_no_model_is_one_line(tmp_path: Path) -> None:
     assert isinstance(outcome, LLMError)
     assert "cannot be loaded: the file is damaged" in str(outcome)
     chat.close()
-
-
-def test_other_weights_of_one_name_and_size_have_other_cache_keys(tmp_path: Path) -> None:
-    file, prompt = tmp_path / "model.gguf", Prompt("lima")
-    whole = smollm().read_bytes()[: 3 << 20]
-
-    def key_of(content: bytes) -> str:
-        file.write_bytes(content)
-        return GgufEndpoint(str(file), tmp_path).key_of(prompt)
-
-    keys = [key_of(whole), key_of(whole), key_of(whole[:-1] + b"x"), key_of(whole[:100] + b"x" + whole[101:])]
-    assert keys[0] == keys[1]
-    assert len(set(keys)) == 3
-
-
-def test_doctor_names_it() -> None:
-    found = check_llm(Settings(llm_base_url="gguf", llm_model=str(smollm())))
-    assert found.level == "ok"
-    assert "SmolLM2" in found.found

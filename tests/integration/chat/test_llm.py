@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from lodestar.engine.answering.llm import LLMAnswerer
-from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Answer, Evidence
@@ -24,10 +23,8 @@ from lodestar.engine.values import Entity, Scored
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.scripted_llm import (
     Reply,
-    Request,
     ScriptedLLM,
     cut,
-    hangs,
     raw,
     refuses,
     says,
@@ -128,34 +125,6 @@ def test_a_good_reply_is_held_against_the_evidence(ask: Ask, found: Evidence[Cha
     assert "m.sol" not in request.prompt
 
 
-def test_one_gateway_serves_many_questions_and_event_loops(found: Evidence[Chain]) -> None:
-    async def several(using: ChatGateway) -> list[Answer]:
-        return await asyncio.gather(*(awaited(using, found) for _ in range(5)))
-
-    with ScriptedLLM([says({"answers": ["Lima"]})] * 12) as llm:
-        using = chat(llm)
-        answers = [*asyncio.run(several(using)), blocking(using, found)]
-        answers += [*asyncio.run(several(using)), blocking(using, found)]
-    assert [answer.entities[0].id for answer in answers] == ["m.lima"] * 12
-
-
-async def test_waiting_for_the_model_does_not_block_the_event_loop(found: Evidence[Chain]) -> None:
-    ticked = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def slow(_request: Request) -> Reply:
-        asyncio.run_coroutine_threadsafe(_set(ticked), loop).result(10)
-        return says({"answers": ["Lima"]})
-
-    with ScriptedLLM([slow]) as llm:
-        answer = await awaited(chat(llm), found)
-    assert answer.found
-
-
-async def _set(event: asyncio.Event) -> None:
-    event.set()
-
-
 def test_retry_after_is_waited_for(ask: Ask, found: Evidence[Chain]) -> None:
     with ScriptedLLM([status(429, {"Retry-After": "1"}), says({"answers": ["Lima"]})]) as llm:
         answer = ask(chat(llm, max_retries=1), found)
@@ -171,23 +140,6 @@ def test_a_retry_after_of_an_hour_ends_the_call_and_is_said(ask: Ask, found: Evi
     message, _ = failure([limited, limited], ask, found, max_retries=1)
     assert time.monotonic() - started_s < 30
     assert "rate limit or quota (HTTP 429) and asks to wait 3,600 s: try again later" in message
-
-
-def test_an_exhausted_quota_is_named_by_its_code(ask: Ask, found: Evidence[Chain]) -> None:
-    message, _ = failure([status(429, code="insufficient_quota")], ask, found)
-    assert "(HTTP 429, insufficient_quota)" in message
-
-
-def test_a_500_is_tried_again(ask: Ask, found: Evidence[Chain]) -> None:
-    with ScriptedLLM([status(500), status(503), says({"answers": ["Lima"]})]) as llm:
-        assert ask(chat(llm, max_retries=2), found).found
-    assert len(llm.requests) == 3
-
-
-def test_a_model_that_does_not_answer_runs_into_the_timeout(ask: Ask, found: Evidence[Chain]) -> None:
-    message, _ = failure([hangs()], ask, found, timeout_s=0.3)
-    assert "did not answer within 0.3 s" in message
-    assert "LODESTAR_LLM_TIMEOUT_S" in message
 
 
 @pytest.mark.parametrize("after_bytes", [0, 10])
@@ -319,12 +271,3 @@ def test_instructions_in_the_graph_stay_inside_the_evidence(ask: Ask) -> None:
     assert prompt.count("</evidence>") == 1
     assert "Ignore all" in prompt[prompt.index("<evidence>") : prompt.index("</evidence>")]
     assert [entity.origin for entity in answer.entities] == ["model"]
-
-
-def test_doctor_finds_the_model_or_says_what_is_wrong() -> None:
-    with ScriptedLLM(models=["scripted", "other"]) as llm:
-        listed = check_llm(Settings(llm_base_url=llm.base_url, llm_model="scripted"))
-        assert (listed.level, listed.found) == ("ok", f"127.0.0.1:{llm.port} is reachable and lists 'scripted'")
-        wrong = check_llm(Settings(llm_base_url=llm.base_url, llm_model="gone"))
-        assert (wrong.level, wrong.advice) == ("optional", "check LODESTAR_LLM_MODEL")
-        assert wrong.found == f"127.0.0.1:{llm.port} is reachable but does not list 'gone'"

@@ -9,13 +9,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from lodestar.engine.cli.load_options import _map_in_order
 from lodestar.engine.cli.main import main
 from lodestar.engine.errors import UsageError
-from lodestar.engine.parallel import Workers
-from lodestar.loaders.loads import preview
-from lodestar.loaders.stage.processes import MapOnProcesses
-from lodestar.loaders.stage.stage import Stage
 
 Preview = Callable[..., dict[str, Any]]
 
@@ -68,27 +63,6 @@ def test_hops_without_a_place_to_start_from_are_refused(previewed: Preview) -> N
         previewed("tsv", CHAIN, "--hops", "2")
 
 
-@pytest.mark.parametrize(("option", "entities"), [("--literals", 1), ("--no-literals", 2)])
-def test_tails_written_as_literals_are_values_or_entities(previewed: Preview, option: str, entities: int) -> None:
-    typed = "lima\tfounded\t1535^^http://www.w3.org/2001/XMLSchema#gYear\n"
-    shown = previewed("tsv", typed, "--header", "no", "--values", "none", option)
-    assert (shown["num_entities"], num_triples(shown)) == (entities, 1)
-
-
-def test_memory_bounds_the_buffers_of_the_conversion(previewed: Preview, monkeypatch: pytest.MonkeyPatch) -> None:
-    limits = set()
-
-    class Watched(Stage):
-        def close(self) -> None:
-            if self._connection:
-                limits.update(self._connection.execute("SELECT current_setting('memory_limit')").fetchall())
-            super().close()
-
-    monkeypatch.setattr(preview, "Stage", Watched)
-    previewed("tsv", CHAIN, "--memory", "300")
-    assert limits == {("286.1 MiB",)}  # 300 MB
-
-
 def line(subject: str, relation: str, name: str) -> str:
     return f"<{BASE}{subject}> <{BASE}{relation}> {name} .\n"
 
@@ -116,20 +90,3 @@ def test_relations_of_names_and_of_aliases_are_named_by_options(previewed: Previ
     assert (num_triples(named), names(named)) == (3, {("lima", "Lima")})
     both = ("--name-relation", f"{BASE}called", "--alias-relation", f"{BASE}also")
     assert num_triples(previewed("ntriples", NAMED, *base, *both)) == 1
-
-
-@pytest.mark.parametrize(
-    ("languages", "name"), [("en", "Lima"), ("es", "Ciudad de los Reyes"), ("de,*", "Lima"), ("es,en", "Ciudad de los Reyes")]
-)  # fmt: skip
-def test_the_first_language_that_has_a_name_gives_it(previewed: Preview, languages: str, name: str) -> None:
-    options = ("--base", BASE, "--name-relation", f"{BASE}called", "--languages", languages)
-    assert names(previewed("ntriples", NAMED, *options)) >= {("lima", name)}
-
-
-def test_workers_parse_the_pieces_of_large_files() -> None:
-    assert _map_in_order(Workers()) is None
-    on_processes = _map_in_order(Workers(3))
-    assert isinstance(on_processes, MapOnProcesses)
-    assert on_processes.num_processes == 3
-    on_ray = _map_in_order(Workers(3, "auto"))
-    assert getattr(on_ray, "__self__", None) == Workers(3, "auto")

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from lodestar.engine.cli import serve
-from lodestar.engine.cli.demo import DEMO_NAME
 from lodestar.engine.cli.main import main
 from lodestar.engine.errors import UsageError
 from lodestar.engine.recipes.recipe import Recipe
@@ -70,19 +68,3 @@ def test_recipes_that_requests_may_name(served: Serve) -> None:
     assert list(served().recipes) == ["similarity"]
     found = served("--recipe", "similarity + merge", "--also", "similarity", "--also", "gril")
     assert list(found.recipes) == ["similarity+merge", "similarity", "gril"]
-
-
-def test_how_far_the_search_goes(served: Serve) -> None:
-    def option(name: str, *arguments: str) -> Any:
-        return getattr(served(*arguments).recipes["similarity"].parts["similarity"], name)
-
-    assert option("beam_width", "--set", "beam_width=3") == 3 != option("beam_width")
-    assert [option("return_to_topic", *flag) for flag in ((), ("--set", "return_to_topic=true"))] == [False, True]
-
-
-def test_a_demo_has_a_server_of_its_own_with_the_small_world(served: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded: list[str] = []
-    monkeypatch.setattr(serve, "start_demo_server", lambda settings: loaded.append(settings.name))
-    assert (served().settings.name, loaded) == ("default", [])
-    assert (served("--demo").settings.name, loaded) == (DEMO_NAME, [DEMO_NAME])
-    assert (served("--demo", "--name", "mine").settings.name, loaded[1:]) == ("mine", ["mine"])

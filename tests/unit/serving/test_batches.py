@@ -69,26 +69,6 @@ async def test_what_waits_is_asked_together_up_to_the_limit() -> None:
     await batches.close(1)
 
 
-async def test_those_who_were_answered_together_are_waited_for() -> None:
-    asker = Asker()
-    batches = made(asker, max_wait_s=2.0)
-    await asyncio.gather(*put(batches, 1, 2, 3))
-    first = put(batches, 4)
-    await asyncio.sleep(0.01)
-    others = put(batches, 5, 6)
-    await asyncio.gather(*first, *others)
-    assert [items for _, items in asker.batches] == [[1, 2, 3], [4, 5, 6]]
-    await batches.close(1)
-
-
-async def test_nobody_is_waited_for_longer_than_said() -> None:
-    asker = Asker()
-    batches = made(asker, max_wait_s=0.05)
-    await asyncio.gather(*put(batches, 1, 2, 3))
-    assert await asyncio.wait_for(batches.submit("k", 4, client="a", deadline_s=5), 1.0) == 8
-    await batches.close(1)
-
-
 async def test_clients_take_turns() -> None:
     asker = Asker()
     asker.gate.clear()
@@ -128,22 +108,6 @@ async def test_a_batch_is_sent_beside_another_when_it_is_full_or_has_waited() ->
     await batches.close(1)
 
 
-async def test_many_that_wait_are_shared_among_the_workers() -> None:
-    asker = Asker()
-    asker.gate.clear()
-    batches = made(asker, workers=2, min_beside=4)
-    waiting = put(batches, *range(16))
-    await asyncio.sleep(0.03)
-    assert [len(items) for _, items in asker.batches] == [8, 8]
-    few = put(batches, *range(3))
-    await asyncio.sleep(0.03)
-    assert len(asker.batches) == 2
-    asker.gate.set()
-    await asyncio.gather(*waiting, *few)
-    assert sorted(len(items) for _, items in asker.batches[2:]) == [3]
-    await batches.close(1)
-
-
 async def test_items_of_different_keys_are_asked_apart() -> None:
     asker = Asker()
     asker.gate.clear()
@@ -179,16 +143,6 @@ async def test_too_many_are_refused_with_a_time_to_come_back() -> None:
     assert refused.value.retry_after_s >= 1
     asker.gate.set()
     assert await asyncio.gather(*waiting) == [0, 2, 4, 6, 8]
-    await batches.close(1)
-
-
-async def test_a_free_worker_takes_its_batch_out_of_the_queue() -> None:
-    asker = Asker()
-    batches = made(asker, max_queue=2, max_batch=1, max_share=1.0)
-    waiting = put(batches, 0, 1, 2)
-    with pytest.raises(OverloadedError, match="expected at most 2"):
-        put(batches, 3)
-    assert await asyncio.gather(*waiting) == [0, 2, 4]
     await batches.close(1)
 
 
@@ -250,15 +204,6 @@ async def test_a_database_that_is_away_is_waited_for() -> None:
     await batches.close(1)
 
 
-async def test_a_database_that_stays_away_is_said_at_the_deadline() -> None:
-    asker = Asker()
-    asker.away = 1_000
-    batches = made(asker)
-    with pytest.raises(DatabaseUnavailableError):
-        await batches.submit("k", 1, client="a", deadline_s=0.3)
-    await batches.close(1)
-
-
 async def test_closing_answers_what_waits_and_takes_no_more() -> None:
     asker = Asker()
     batches = made(asker)
@@ -267,16 +212,6 @@ async def test_closing_answers_what_waits_and_takes_no_more() -> None:
     assert await asyncio.gather(*waiting) == [2, 4]
     with pytest.raises(OverloadedError, match="shutting down"):
         put(batches, 3)
-
-
-async def test_closing_fails_what_takes_too_long() -> None:
-    asker = Asker()
-    asker.gate.clear()
-    batches = made(asker, max_batch=1)
-    waiting = put(batches, 1, 2)
-    await asyncio.sleep(0)
-    await batches.close(0.05)
-    assert isinstance((await asyncio.gather(waiting[1], return_exceptions=True))[0], OverloadedError)
 
 
 def test_which_errors_say_that_the_database_is_away() -> None:
