@@ -27,7 +27,7 @@ wheel: $(VENV)/.dev ## Build dist/lodestar_kg-*.whl, to be installed elsewhere w
 test: $(VENV)/.dev ## Everything that gates a change, two things at a time
 	$(MAKE) $(TWO_AT_A_TIME) integration unit e2e types lint
 
-test-long: $(VENV)/.dev ## What takes minutes: a browser, Ray, KILLS (1) of each load that is killed, EXAMPLES (3) times those of laws, hostile cases
+test-long: $(VENV)/.dev ## What takes minutes: a browser, Ray, KILLS (1) of each load that is killed, EXAMPLES (3) times the examples of laws, hostile cases
 	$(MAKE) $(TWO_AT_A_TIME) hostile long laws
 
 long: $(VENV)/.dev
