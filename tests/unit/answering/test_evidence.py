@@ -15,7 +15,6 @@ from lodestar.engine.evidence.text import (
     Order,
     chain_text,
     fit_evidence,
-    item_text,
     one_line,
     order_for_prompt,
     relation_words,
@@ -91,20 +90,6 @@ def test_a_mediator_and_its_two_steps_are_one_fact_without_its_id() -> None:
     assert "…" not in text
 
 
-def test_a_mediator_left_by_an_inverse_step_says_so() -> None:
-    spouse = chain_of(
-        path(("spouse_s", Entity("m.7")), ("^married_in", Entity("m.8", "Hailey")), start=BIEBER),
-    )
-    assert chain_text(spouse) == "Justin Bieber —[spouse s, inverse of married in]→ Hailey"
-
-
-def test_unnamed_ends_are_counted_never_shown_by_id() -> None:
-    one = chain_of(path(("office", Entity("m.9"))))
-    two = chain_of(path(("office", Entity("m.9"))), path(("office", Entity("m.10"))))
-    assert chain_text(one) == "Peru —[office]→ (a record without a name)"
-    assert chain_text(two) == "Peru —[office]→ (2 records without a name)"
-
-
 @pytest.mark.parametrize(("cut", "tail"), [(False, "; and 113 more"), (True, "; and at least 113 more")])
 def test_a_long_list_of_ends_is_bounded_and_says_how_many_are_left(cut: bool, tail: str) -> None:
     many = chain_of(*(path(("city", Entity(f"m.{i}", f"City {i}"))) for i in range(133)), cut=cut)
@@ -113,27 +98,6 @@ def test_a_long_list_of_ends_is_bounded_and_says_how_many_are_left(cut: bool, ta
     assert "City 19;" in text
     assert "City 20" not in text
     assert text.endswith(tail)
-
-
-def test_a_way_for_whose_ends_there_is_no_room_has_no_line() -> None:
-    cusco, ana, beto = Entity("m.2", "Cusco"), Entity("m.3", "Ana"), Entity("m.4", "Beto")
-    two = chain_of(path(("contains", LIMA), ("mayor", ana)), path(("contains", cusco), ("mayor", beto)))
-    assert chain_text(two, max_names=1) == "Peru —[contains]→ Lima —[mayor]→ Ana; and 1 more"
-
-
-def test_a_cut_that_left_nothing_known_out_is_said_too() -> None:
-    assert chain_text(chain_of(path(("city", LIMA)), cut=True)).endswith("Lima; and perhaps more")
-
-
-def test_ends_beyond_the_instances_are_shown_by_the_relation_path() -> None:
-    many = chain_of(*(path(("a", LIMA), ("b", Entity(f"m.{i}", f"City {i}"))) for i in range(102)))
-    first, second = chain_text(many, max_names=200).splitlines()
-    assert first.startswith("Peru —[a]→ Lima —[b]→ City 0; ")
-    assert second == "Peru —[a, b]→ City 100; City 101"
-
-
-def test_a_triple_reads_as_a_fact() -> None:
-    assert item_text(Triple(PERU, "location.country.capital", LIMA)) == "Peru —[country capital]→ Lima"
 
 
 def test_priority_groups_stand_under_lines_of_their_own_and_keep_the_numbers() -> None:
@@ -155,14 +119,6 @@ def test_the_order_of_a_prompt_leaves_the_numbers() -> None:
     assert [line[:3] for line in evidence_text(some, order="ascending").splitlines()] == ["[4]", "[3]", "[2]", "[1]"]
     grouped = evidence_text(some, (0, 1, 0, 1), order="ascending").splitlines()
     assert [line[:3] for line in grouped] == ["(mo", "[3]", "[1]", "(pe", "[4]", "[2]"]
-
-
-def test_in_any_order_the_best_are_kept() -> None:
-    some = ranked(*(chain_of(path((f"relation_{i}", LIMA))) for i in range(9)))
-    *lines, note = evidence_text(some, order="ascending", max_chars=120).splitlines()
-    assert lines[-1].startswith("[1] ")
-    assert [line[:3] for line in lines] == [f"[{n}]" for n in range(len(lines), 0, -1)]
-    assert note == f"(paths left out for length: {9 - len(lines)})"
 
 
 def test_a_triple_that_starts_where_the_one_before_it_ends_continues_its_line() -> None:
@@ -208,31 +164,6 @@ def test_triples_of_one_head_and_relation_share_a_line() -> None:
     continued = evidence_text(some, order="ascending").splitlines()
     assert len(continued) == 3
     assert "[1] Peru —[contains]→ City 3; City 2; City 0" in continued
-
-
-def test_triples_of_one_relation_and_tail_share_a_line_where_they_are_more_than_those_of_their_head() -> None:
-    country, president = Entity("m.c", "country"), Entity("m.p", "President")
-    facts = [
-        Triple(PERU, "instance of", country),
-        Triple(LIMA, "twin", PERU),
-        Triple(LIMA, "instance of", country),
-        Triple(LIMA, "held", president),
-        Triple(LIMA, "held", country),
-        Triple(PERU, "held", president),
-    ]
-    some = [Scored(fact, 1.0 - place / 10) for place, fact in enumerate(facts)]
-    assert evidence_text(some).splitlines() == [
-        "[1] country ←[instance of]— Peru; Lima",
-        "[2] Lima —[twin]→ Peru",
-        "[4] Lima —[held]→ President; country",
-        "[6] Peru —[held]→ President",
-    ], "as many of a head as of a tail stand with their head"
-
-
-def test_after_the_first_chains_of_a_prompt_fewer_ends_are_named() -> None:
-    chains = [chain_of(*(path((f"r{i}", Entity(f"m.{i}.{n}", f"City {n}"))) for n in range(30))) for i in range(5)]
-    counts = [line.count("City") for line in evidence_text(ranked(*chains)).splitlines()]
-    assert counts == [20, 20, 20, 5, 5]
 
 
 @given(
@@ -285,39 +216,6 @@ def test_names_from_outside_stay_on_their_line() -> None:
     assert [one_line(text, 3) for text in ("abc", " a  b ", "abcd")] == ["abc", "a b", "ab…"]
 
 
-def test_evidence_is_numbered_from_one_and_continued_lines_are_set_in() -> None:
-    cusco, ana, beto = Entity("m.2", "Cusco"), Entity("m.3", "Ana"), Entity("m.4", "Beto")
-    ways = chain_of(path(("contains", LIMA), ("mayor", ana)), path(("contains", cusco), ("mayor", beto)))
-    text = evidence_text(ranked(ways, chain_of(path(("capital", LIMA)))))
-    assert text.splitlines() == [
-        "[1] Peru —[contains]→ Lima —[mayor]→ Ana",
-        "    Peru —[contains]→ Cusco —[mayor]→ Beto",
-        "[2] Peru —[capital]→ Lima",
-    ]
-
-
-def test_no_paths_is_said() -> None:
-    assert evidence_text([]) == "(no path was found)"
-
-
-def test_evidence_that_does_not_fit_is_left_out_from_the_worst_end() -> None:
-    paths = ranked(*(chain_of(path((f"relation_{i}", LIMA))) for i in range(50)))
-    text = evidence_text(paths, max_chars=300)
-    assert len(text) <= 300
-    assert text.startswith("[1] Peru —[relation 0]→ Lima\n[2] ")
-    *_, last, note = text.splitlines()
-    assert note == f"(paths left out for length: {50 - int(last[1 : last.index(']')])})"
-
-
-def test_the_last_path_is_shown_when_it_fits_exactly_and_left_out_whole_when_it_does_not() -> None:
-    paths = ranked(*(chain_of(path((f"relation_{i}", LIMA))) for i in range(3)))
-    whole = evidence_text(paths)
-    assert evidence_text(paths, max_chars=len(whole)) == whole
-    *_, last, note = evidence_text(paths, max_chars=len(whole) - 1).splitlines()
-    assert whole.splitlines().index(last) < 2
-    assert note.startswith("(paths left out for length: ")
-
-
 @given(st.integers(1, 400), st.integers(1, 30), st.lists(st.text(min_size=1, max_size=300), min_size=1, max_size=8))
 def test_the_bound_in_characters_holds_for_any_names(max_chars: int, max_names: int, names: list[str]) -> None:
     paths = ranked(
@@ -325,10 +223,6 @@ def test_the_bound_in_characters_holds_for_any_names(max_chars: int, max_names: 
         chain_of(*(path(("t", Entity(f"b{i}", name))) for i, name in enumerate(names))),
     )
     assert len(evidence_text(paths, max_names=max_names, max_chars=max_chars)) <= max_chars
-
-
-def test_a_triple_that_ends_at_a_record_without_a_name_is_a_whole_line() -> None:
-    assert item_text(Triple(PERU, "population", Entity("m.9"))) == "Peru —[population]→ …"
 
 
 @pytest.mark.parametrize(
@@ -351,34 +245,6 @@ def test_an_answer_is_said_with_the_first_lines_of_its_evidence() -> None:
     assert (first, blank) == ("Lima", "")
     assert because == [f"- Peru —[r{n}]→ Lima" for n in range(3)]
     assert answer_text(replace(found, evidence=replace(evidence, items=()))) == "Lima"
-
-
-def test_after_an_answer_three_lines_name_five_ends_each() -> None:
-    cities = [Entity(f"m.{number}", f"City {number}") for number in range(8)]
-    ways = chain_of(*(path(("near", place), ("mayor", Entity(f"of {place.id}", "Ana"))) for place in cities[:4]))
-    for chain, because in (
-        (
-            chain_of(*(path(("city", city)) for city in cities)),
-            ["- Peru —[city]→ City 0; City 1; City 2; City 3; City 4; and 3 more"],
-        ),
-        (ways, [f"- Peru —[near]→ City {number} —[mayor]→ Ana" for number in range(3)]),
-    ):
-        evidence = Evidence(Question("?"), (), "chain", ranked(chain))
-        found = Answer(evidence, (AnswerEntity("Lima", LIMA.id, None, "graph", (0,)),), "Lima", "extractive")
-        assert answer_text(found).splitlines() == ["Lima", "", *because]
-
-
-@pytest.mark.parametrize("max_chars", [0, 1, 2, 3, 40, 60, 80, 200])
-def test_what_does_not_fit_is_cut_short_and_said(max_chars: int) -> None:
-    chains = ranked(chain_of(path(("r" * 200, LIMA))), chain_of(path(("s", LIMA))))
-    text = evidence_text(chains, max_chars=max_chars)
-    assert len(text) <= max_chars
-    if max_chars >= 60:
-        first, last = text.splitlines()
-        assert first[-4:] == "rrr…"
-        assert last == "(paths left out for length: 1)"
-        assert len(text) == max_chars
-    assert fit_evidence(chains[:1], max_chars=30) == ("[1] Peru —[rrrrrrrrrrrrrrrrrr…", 1)
 
 
 def test_snippets_are_those_of_what_is_mentioned_together_best_first_and_once() -> None:

@@ -10,9 +10,8 @@ from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.calibration import SIMILARITY, Calibration, Unit
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Answer, Evidence, Item, answer_data, cost_data, topic_data
+from lodestar.engine.evidence.evidence import Answer, Evidence, Item, answer_data, topic_data
 from lodestar.engine.evidence.extras import FormAnswer, FormResult
-from lodestar.engine.llm.prompts import ChatUsage
 from lodestar.engine.steps import StageCost
 from lodestar.engine.values import AnswerEntity, Entity, Question, Scored, Topic, Triple
 
@@ -49,18 +48,6 @@ def test_paths_are_weighed_by_the_temperature_of_their_scores(unit: Unit, less: 
     assert lima == pytest.approx(1)
 
 
-def test_without_a_calibration_a_path_weighs_one_e_th_for_each_tenth_less() -> None:
-    """Lima has one path .3 below the best, e⁻³; Cusco two paths .5 below it, 2 e⁻⁵."""
-    lower = (path("a", LIMA, score=0.7), path("b", CUSCO, score=0.5), path("c", CUSCO, score=0.5))
-    found = answer(evidence_of(path("city", CUSCO, LIMA, score=1.0), *lower))
-    assert [each.name for each in found.entities] == ["Lima", "Cusco"]
-
-
-def test_of_namesakes_that_are_as_likely_the_first_is_that_of_the_lesser_id() -> None:
-    found = answer(evidence_of(path("city", Entity("b", "Lima"), Entity("a", "Lima"), score=1.0)))
-    assert [each.id for each in found.entities] == ["a", "b"]
-
-
 def test_where_two_topics_meet_only_the_meeting_is_answered() -> None:
     found = answer(evidence_of(path("city", LIMA, CUSCO, score=1.0, targets=(CUSCO,)), calibration=CERTAIN))
     assert [e.name for e in found.entities] == ["Cusco"]
@@ -87,16 +74,6 @@ def test_no_answer_says_why(paths: tuple[Scored[Chain], ...], note: str, reason:
 
 
 @pytest.mark.parametrize(
-    ("number", "ends_so"), [(10, "city 08, city 09"), (11, " and 1 more"), (1_030, "09 and 1,020 more")]
-)
-def test_many_answers_are_named_up_to_a_limit(number: int, ends_so: str) -> None:
-    ends = [Entity(str(i), f"city {i:02}") for i in range(number)]
-    found = answer(evidence_of(path("city", *ends, score=1.0), calibration=CERTAIN))
-    assert len(found.entities) == number
-    assert found.text.endswith(ends_so)
-
-
-@pytest.mark.parametrize(
     ("probability", "text", "unsure"),
     [
         (0.19, "no answer found: the best path is right with a probability of 0.19, less than 0.20", False),
@@ -107,11 +84,6 @@ def test_many_answers_are_named_up_to_a_limit(number: int, ends_so: str) -> None
 def test_what_is_shown_is_what_is_held_against_the_bounds(probability: float, text: str, unsure: bool) -> None:
     found = answer(evidence_of(path("city", LIMA, score=probability), calibration=Calibration("probability")))
     assert (found.text, found.unsure, found.confidence) == (text, unsure, probability)
-
-
-def test_a_filter_may_put_an_item_of_a_lower_score_first() -> None:
-    found = answer(evidence_of(path("city", LIMA, score=-900.0), path("capital", LIMA, score=900.0)))
-    assert [each.name for each in found.entities] == ["Lima"]
 
 
 def test_scores_without_calibration_say_nothing_of_how_sure_an_answer_is() -> None:
@@ -153,28 +125,6 @@ def test_no_chain_walks_a_triple_twice() -> None:
     assert {str(each.value.relation_path) for each in found.items} == {"r", "q", "r → s", "r → ^s"}
 
 
-def test_triples_of_one_path_stay_in_their_order() -> None:
-    tails = [chr(0x100 + 7 * place % 60) for place in range(60)]
-    (chain,) = chains_of(*(f"ar{tail}" for tail in tails)).items
-    assert [end.id for end in chain.value.ends] == tails
-    assert [target.id for _, target in chain.value.steps[0].links] == tails
-
-
-@pytest.mark.parametrize(("number", "cuts"), [(1_000, ()), (1_001, ("chains beyond the first 1,000 are left out",))])
-def test_a_thousand_chains_are_made_of_triples_the_best_ones(number: int, cuts: tuple[str, ...]) -> None:
-    facts = [f"a{chr(0x4E00 + place)}{chr(0x3400 + place)}" for place in range(number)]
-    found = chains_of(*facts, scores=tuple(float(place) for place in range(number)), left_out=("a bound",))
-    assert [each.score for each in found.items] == [float(place) for place in reversed(range(number - 1_000, number))]
-    assert found.left_out == ("a bound", *cuts)
-
-
-def test_a_chain_made_of_triples_is_of_the_first_group_among_theirs() -> None:
-    found = chains_of("arb", "bsc", "aqd", scores=(0.9, 0.8, 0.7), groups=(2, 1, 3))
-    assert [(str(each.value.relation_path), found.groups[at]) for at, each in enumerate(found.items)] == [
-        ("r", 2), ("r → s", 1), ("q", 3),
-    ]  # fmt: skip
-
-
 def form(**fields: Any) -> Answer:
     """The answer to a question whose form was found so."""
     given = {"forms": ("how many",), "rule": "count", "parts": (("rivers", "river"),)} | fields
@@ -188,16 +138,6 @@ def test_a_form_that_counts_is_answered_by_a_number() -> None:
     found = form(counted=True, total=12_000, found=FOUND)
     assert (found.number, found.entities, found.yes) == (12_000, (), None)
     assert found.text.startswith("12,000 (how many: count. Rests on: rivers river)")
-
-
-def test_a_form_is_answered_by_names_and_how_many_more_there_are() -> None:
-    few = form(found=FOUND[:2], total=2)
-    assert few.text.startswith("End 0, End 1 (")
-    assert [each.id for each in few.entities] == ["e0", "e1"]
-    assert form(found=FOUND, total=300).text.startswith("End 0, ")
-    assert "End 9 and 290 more (" in form(found=FOUND, total=300).text
-    assert few.number is None
-    assert few.entities[1].evidence == (0,)
 
 
 @pytest.mark.parametrize(
@@ -214,25 +154,10 @@ def test_the_bounds_hold_for_forms(probability: float, begins: str, unsure: bool
     assert (found.confidence, found.unsure) == (probability, unsure)
 
 
-def test_a_form_without_an_answer_says_why() -> None:
-    found = form(reason="nothing was found for “rivers”", probability=0.9)
-    assert found.text.startswith("no answer found: nothing was found for “rivers” (")
-    assert (found.entities, found.confidence) == ((), None)
-
-
 def test_a_form_that_asks_yes_or_no_says_which() -> None:
     yes, no = (form(says=said, total=total, found=FOUND[:total]) for said, total in (("yes", 1), ("no", 0)))
     assert (yes.yes, no.yes, yes.entities) == (True, False, ())
     assert yes.text.startswith("yes (")
-
-
-def test_what_a_form_found_is_plain_data() -> None:
-    found = form(found=(*FOUND[:1], FormAnswer(LIMA)), total=2).evidence.extra_of(FormResult)
-    assert found is not None
-    assert found.as_json()["form"]["found"] == [
-        {"id": "e0", "name": "End 0", "key": 0.333333},
-        {"id": "l", "name": "Lima", "key": None},
-    ]
 
 
 def test_why_there_is_no_answer_is_said_where_there_is_none_and_nothing_failed() -> None:
@@ -272,13 +197,6 @@ def test_an_answer_is_plain_data_that_rests_on_items_by_their_ranks() -> None:
         [1, 0.333333, 0.58257, 0, "city"],
         [2, None, 0.0, 1, "capital"],
     ]
-
-
-def test_what_a_language_model_took_is_said_also_where_a_reply_was_cached() -> None:
-    asked = cost_data(StageCost("answer", llm=ChatUsage(calls=1, cached=1)))
-    assert (asked["llm"]["calls"], asked["llm"]["cached"]) == (1, 1)
-    assert cost_data(StageCost("hop 1", 0.123456, 2)) == {"stage": "hop 1", "seconds": 0.1235, "round_trips": 2}
-    assert "llm" not in cost_data(StageCost("hop 1", 0.5, 2))
 
 
 def test_a_topic_is_plain_data_with_how_it_was_found() -> None:

@@ -3,12 +3,9 @@ from __future__ import annotations
 import json
 import math
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from lodestar.engine.answering.integrating import ClosedBookAnswerer
@@ -17,10 +14,8 @@ from lodestar.engine.answering.llm import (
     fill_placeholders,
     list_choices,
     load_prompt,
-    read_default_prompt,
 )
-from lodestar.engine.doctor import check_llm
-from lodestar.engine.errors import InputError, LLMError, LodestarError, UsageError
+from lodestar.engine.errors import LLMError, UsageError
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Answer, Evidence, Item
@@ -40,11 +35,6 @@ KEY = "sk-secret-0123456789"
 def retrieval(text: str, end: str = "Sol") -> Evidence[Chain]:
     chain = leads("country.currency", Entity("m.sol", end), topic=Entity("m.peru", "Peru"))
     return evidence_of(Scored(chain, 0.9), text=text)
-
-
-def test_importing_the_answerer_does_not_import_the_client() -> None:
-    code = "import sys, lodestar.engine.answering.llm; sys.exit('openai' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_the_default_prompt_holds_question_and_evidence_and_keeps_its_json() -> None:
@@ -96,11 +86,6 @@ def test_data_cannot_end_its_turn_of_a_chat(mark: str) -> None:
     assert prompt == f"Sol {harmless}?: {harmless} Answer Euro"
 
 
-@pytest.mark.parametrize("name", ["a < b", "<b>", "[in state]", "<small>", "|x|"])
-def test_other_names_stay_as_they_are(name: str) -> None:
-    assert name in LLMAnswerer().write_prompt(retrieval("Which currency?", end=name)).content
-
-
 @pytest.mark.parametrize("letter", ["S", "秘"])
 def test_a_prompt_is_bounded_whatever_the_evidence(letter: str) -> None:
     answerer = LLMAnswerer(prompt="{question}{evidence}", max_tokens=60)
@@ -147,14 +132,6 @@ def test_half_the_evidence_is_sent_to_a_model_whose_context_is_too_small_and_the
     assert min(asked) >= 50
     answer, asked = reply_to(whole, capitals(3), most_tokens=1_000)
     assert (len(asked), answer.evidence.cuts) == (1, ())
-
-
-@pytest.mark.parametrize(("tokens", "times"), [(100, 2), (99, 1)])
-def test_evidence_is_halved_as_long_as_half_of_it_is_fifty_tokens(tokens: int, times: int) -> None:
-    """Of the line 12 tokens are not the name, whose letters are one each."""
-    evidence = retrieval("q", end="秘" * (tokens - 12))
-    _, asked = reply_to(LLMAnswerer(prompt="{question}{evidence}"), evidence, most_tokens=5)
-    assert (asked[0], len(asked)) == (tokens, times)
 
 
 def test_a_reply_is_completed_but_where_that_is_unwanted_or_options_are_given() -> None:
@@ -231,20 +208,6 @@ def test_a_prompt_file_without_a_placeholder_is_named_with_what_it_lacks(
     assert f"missing: {missing}" in str(caught.value)
 
 
-def test_a_prompt_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.txt: the prompt cannot be read: No such file"):
-        load_prompt(tmp_path / "none.txt")
-    (tmp_path / "latin.txt").write_bytes(b"{question} {evidence} \xe9")
-    with pytest.raises(InputError, match=r"latin\.txt: the prompt cannot be read: expected UTF-8: .* at byte 22"):
-        load_prompt(tmp_path / "latin.txt")
-
-
-def test_the_default_prompt_can_be_written_out_and_used(tmp_path: Path) -> None:
-    file = tmp_path / "prompt.txt"
-    file.write_text(read_default_prompt(), encoding="utf-8")
-    assert load_prompt(file) == read_default_prompt()
-
-
 def test_a_missing_model_says_what_to_set() -> None:
     with pytest.raises(LLMError, match="set LODESTAR_LLM_MODEL"):
         ChatGateway.of(Settings(llm_api_key=KEY))
@@ -254,14 +217,6 @@ def test_a_missing_model_says_what_to_set() -> None:
 def test_openai_without_a_key_says_what_to_set(base_url: str) -> None:
     with pytest.raises(LLMError, match="set LODESTAR_LLM_API_KEY or OPENAI_API_KEY"):
         ChatGateway.of(Settings(llm_model="m", llm_base_url=base_url))
-
-
-@pytest.mark.parametrize(
-    "base_url", ["http://localhost:11434/v1", "http://[::1]:8000/v1", "https://llm.example.org/v1"]
-)
-def test_any_other_endpoint_may_do_without_a_key(base_url: str) -> None:
-    chat = ChatGateway.of(Settings(llm_model="m", llm_base_url=base_url))
-    assert (chat.endpoint.model, chat.endpoint.where) == ("m", urlsplit(base_url).netloc)
 
 
 @pytest.mark.parametrize(
@@ -288,31 +243,9 @@ def test_a_key_that_cannot_be_sent_is_refused_without_being_repeated(key: str) -
     assert KEY not in str(caught.value)
 
 
-@pytest.mark.parametrize("model", ["m\ud800", "m\n"])
-def test_a_model_whose_name_cannot_be_sent_is_refused(model: str) -> None:
-    with pytest.raises(LLMError, match="expected text, found 'm"):
-        ChatEndpoint(base_url="http://localhost/v1", model=model)
-
-
 def test_a_key_is_in_no_representation() -> None:
     chat = ChatGateway(ChatEndpoint(base_url="", model="m", api_key=KEY))
     assert KEY not in f"{chat!r}{chat.endpoint!r}"
-
-
-def test_doctor_says_that_nothing_is_configured_and_that_configuration_is_wrong() -> None:
-    assert check_llm(Settings()).level == "optional"
-    assert check_llm(Settings(llm_api_key=KEY)).found == "not configured"
-    unnamed = check_llm(Settings(llm_base_url="http://127.0.0.1:1/v1"))
-    assert unnamed.level == "missing"
-    assert "set LODESTAR_LLM_MODEL" in unnamed.found
-    unread = check_llm(Settings(llm_base_url="http://127.0.0.1:1/v1", llm_model="m", llm_prompt="/no/such/file"))
-    assert unread.level == "missing"
-    assert "the prompt cannot be read" in unread.found
-
-
-def test_every_failure_is_a_lodestar_error_with_its_exit_code() -> None:
-    assert issubclass(LLMError, LodestarError)
-    assert LLMError.exit_code == 9
 
 
 def test_a_model_chooses_among_the_ends_of_the_evidence_the_best_first() -> None:
@@ -342,13 +275,6 @@ def test_the_prompt_begins_with_what_every_question_shares() -> None:
     assert one[: int(0.9 * len(one))] == str(two)[: int(0.9 * len(one))]
 
 
-def test_the_evidence_stands_in_the_order_that_was_asked_for() -> None:
-    items = ranked(*(leads(f"r{n}", Entity(f"e{n}", f"End {n}"), topic=Entity("t", "Topic")) for n in range(3)))
-    prompt = LLMAnswerer(order="ascending").write_prompt(evidence_of(*items))
-    said = prompt.content
-    assert said.index("End 2") < said.index("End 1") < said.index("End 0")
-
-
 def test_what_is_asked_is_a_bounded_reply_with_its_log_probabilities_that_can_be_read() -> None:
     evidence = retrieval("Which currency has Peru?")
     options = replace(evidence, question=replace(evidence.question, options=("Sol", "Real")))
@@ -363,13 +289,6 @@ def test_what_is_asked_is_a_bounded_reply_with_its_log_probabilities_that_can_be
         assert (prompt.json, prompt.logprobs, prompt.max_tokens) == (True, True, 400)
         assert prompt.is_read('{"answers": ["Sol"]}')
         assert not prompt.is_read("I do not know")
-
-
-def test_so_many_ends_are_named_as_were_asked_for() -> None:
-    evidence = evidence_of(
-        Scored(leads("city", *(Entity(f"e{n}", f"End {n}") for n in range(9)), topic=Entity("t", "T")), 1.0)
-    )
-    assert "End 1; and 7 more" in str(LLMAnswerer(max_names=2).write_prompt(evidence).content)
 
 
 def test_a_schema_is_for_the_default_prompt_and_for_choices() -> None:

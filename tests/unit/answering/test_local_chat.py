@@ -7,22 +7,18 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from lodestar.engine.answering.llm import LLMAnswerer, parse_reply
-from lodestar.engine.doctor import check_llm
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.llm.prompts import Completion, Message, Prompt
 from lodestar.engine.settings import Settings
 from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Scored
-from lodestar.models.language.causal_lm import CausalLM, GeneratedText
+from lodestar.models.language.causal_lm import CausalLM
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
@@ -83,17 +79,6 @@ def test_a_model_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     chat.close()
     with pytest.raises(LLMError, match="no language model is configured"):
         ChatGateway.of(Settings(llm_base_url="local"))
-
-
-def test_replies_are_kept_where_a_cache_is(tmp_path: Path) -> None:
-    folder = write_tiny_causal_lm(tmp_path / "model")
-    settings = Settings(llm_base_url="local", llm_model=str(folder), llm_cache=str(tmp_path / "replies.sqlite"))
-    asked = Prompt("lima", max_tokens=2)
-    (first,), (kept,) = (ChatGateway.of(settings).complete([asked]) for _ in range(2))
-    assert isinstance(kept, Completion)
-    assert isinstance(first, Completion)
-    assert kept.cached
-    assert kept.content == first.content
 
 
 class Slow:
@@ -190,39 +175,6 @@ def test_a_model_that_runs_here_answers_with_a_choice_whatever_it_would_write(tm
     chat.close()
 
 
-def test_what_a_choice_gains_by_the_evidence_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def logprobs(_model: CausalLM, messages: list[dict[str, str]], *_: object, **__: object) -> tuple[Any, int]:
-        with_evidence = messages[0]["content"] == "with"
-        return np.array([-1.0, -1.5, -4.0] if with_evidence else [-0.5, -2.5, -4.0], dtype=np.float32), 7
-
-    monkeypatch.setattr(CausalLM, "choice_logprobs", logprobs)
-    chat = of(write_tiny_causal_lm(tmp_path))
-    often, told = "the usual answer", "what the evidence tells"
-    (gained,) = chat.complete([Prompt("with", choices=(often, told, "other"), unseen="without")])
-    assert isinstance(gained, Completion)
-    assert parse_reply(gained.content).claims[0].name == told
-    (plain,) = chat.complete([Prompt("with", choices=(often, told, "other"))])
-    assert isinstance(plain, Completion)
-    assert [claim.name for claim in parse_reply(plain.content).claims] == [often, told]
-    (one,) = chat.complete([Prompt("with", choices=(often, told, "other"), num_choices=1)])
-    assert isinstance(one, Completion)
-    assert [claim.name for claim in parse_reply(one.content).claims] == [often]
-    chat.close()
-
-
-def test_lines_that_were_cut_off_lack_the_last_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def reply(*_: object, is_cut: bool, **__: object) -> list[GeneratedText]:
-        return [GeneratedText("- Lima\n- Qui", (), is_cut, 1)]
-
-    chat = of(write_tiny_causal_lm(tmp_path))
-    for is_cut, names in ((True, ["Lima"]), (False, ["Lima", "Qui"])):
-        monkeypatch.setattr(CausalLM, "replies", partial(reply, is_cut=is_cut))
-        (found,) = chat.complete([Prompt("capital?", json=True)])
-        assert isinstance(found, Completion)
-        assert [claim.name for claim in parse_reply(found.content).claims] == names
-    chat.close()
-
-
 def test_a_model_that_has_nothing_to_choose_from_is_not_asked(tmp_path: Path) -> None:
     chat = of(write_tiny_causal_lm(tmp_path, is_chat=True))
     some = evidence_of(Scored(leads("capital", Entity("m.lima", "Lima"), topic=Entity("m.peru", "Peru")), 0.9))
@@ -233,12 +185,3 @@ def test_a_model_that_has_nothing_to_choose_from_is_not_asked(tmp_path: Path) ->
     assert found.names == ("Lima",)
     assert chat.usage.calls == 1
     chat.close()
-
-
-def test_doctor_misses_a_folder_without_a_model(tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path / "none"):
-        missing = check_llm(Settings(llm_base_url="local", llm_model=str(folder)))
-        assert missing.level == "missing"
-        assert "expected a folder with config.json" in missing.found
-    write_tiny_causal_lm(tmp_path)
-    assert check_llm(Settings(llm_base_url="local", llm_model=str(tmp_path))).level == "ok"

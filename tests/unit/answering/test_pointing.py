@@ -7,13 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.answering.gril_answers import PassageWriter, PointerAnswerer, find_supporting_triples
 from lodestar.engine.errors import CheckpointError, UsageError
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.evidence.extras import GraphToken
 from lodestar.engine.recipes.retrieving import GrilReader
-from lodestar.engine.stages import ReadingAnswerer
 from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril.choosing import PointingReader
@@ -76,23 +74,6 @@ def test_it_names_entities_with_the_triples_that_name_them() -> None:
     assert answer.text == ", ".join(entity.name for entity in answer.entities)
 
 
-def test_only_those_with_a_share_of_the_best() -> None:
-    (answer,) = answers(answerer(share=1.0), evidence(*TRIPLES))
-    assert len(answer.entities) == 1
-
-
-@pytest.mark.parametrize(("number", "more"), [(10, ""), (11, " and 1 more"), (12, " and 2 more")])
-def test_ten_are_named_those_of_one_probability_in_the_order_of_their_ids(
-    number: int, more: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cities = [Entity(f"m.{place:02}", f"City {place}") for place in reversed(range(number))]
-    alike = np.full(number, 0.5), np.ones(number, dtype=np.bool_)
-    monkeypatch.setattr(ReaderModel, "read", lambda *_: [alike])
-    (answer,) = answers(answerer(num_triples=12), evidence(*(Triple(PERU, "contains", city) for city in cities)))
-    assert [entity.id for entity in answer.entities] == [city.id for city in reversed(cities)]
-    assert answer.text == ", ".join(f"City {place}" for place in range(10)) + more
-
-
 def test_a_passage_has_the_entities_of_its_triples_once_and_names_neither_records_nor_topics() -> None:
     writer = answerer()._passages
     passage, candidates = writer.write_passage(evidence(*TRIPLES, Triple(LIMA, "capital", PERU)))
@@ -133,14 +114,6 @@ def test_without_the_token_that_it_reads_it_is_one_line() -> None:
     assert answers(answerer(token=False), evidence(*TRIPLES, token=False))[0].found
     with pytest.raises(UsageError, match=r"answerer\.checkpoint=FOLDER"):
         GrilReader().check()
-
-
-@pytest.mark.parametrize(("num_triples", "reads"), [(30, 30), (0, 5 * 4)])
-def test_it_says_how_many_triples_it_reads(num_triples: int, reads: int) -> None:
-    made = answerer(num_triples=num_triples)
-    assert isinstance(made, ReadingAnswerer)
-    assert made.reads == reads
-    assert not isinstance(ExtractiveAnswerer(), ReadingAnswerer)
 
 
 @pytest.mark.parametrize(("name", "places"), [("LIMA", (0,)), ("Ｌｉｍａ", (0,)), ("Limá", ()), ("Peru", (0, 1))])

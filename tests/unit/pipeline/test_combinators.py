@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.evidence.bridges import to_chains, to_triples
 from lodestar.engine.evidence.calibration import Calibration
-from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence, Item, Kind
+from lodestar.engine.evidence.evidence import Evidence, Kind
 from lodestar.engine.llm.prompts import Completion, Prompt
 from lodestar.engine.pipeline import (
-    RANK_CONSTANT,
     ReorganisedRetriever,
     TracedReorganiser,
     TracedRetriever,
@@ -108,13 +105,6 @@ def test_triples_make_the_chains_that_leave_the_topics() -> None:
     assert found.items[2].value.triples() == ((CAPITAL,), (by,))
 
 
-@pytest.mark.parametrize(("num", "left_out"), [(1_000, ()), (1_001, ("chains beyond the first 1,000 are left out",))])
-def test_a_thousand_chains_are_made_of_triples(num: int, left_out: tuple[str, ...]) -> None:
-    facts = [Triple(PERU, f"r{place}", Entity(f"m.{place}", "City")) for place in range(num)]
-    found = to_chains(triples(*((fact, 1.0 - place / 2_000) for place, fact in enumerate(facts))))
-    assert (len(found.items), found.left_out) == (1_000, left_out)
-
-
 edges = st.lists(
     st.tuples(st.integers(0, 5), st.sampled_from("rs"), st.integers(0, 5), st.floats(0, 1)),
     min_size=1,
@@ -162,16 +152,6 @@ def test_a_union_has_what_each_retriever_found_beside_it_under_its_own_name() ->
     ]
 
 
-def test_a_union_of_scores_that_nobody_can_read_is_by_reciprocal_rank() -> None:
-    other = triples((MONEY, -5.0), (CAPITAL, -6.0))
-    (found,) = ask(UnionRetriever(Found(CHAINS), Found(other)))
-    assert found.kind == "chain"
-    both = 1 / (RANK_CONSTANT + 1) + 1 / (RANK_CONSTANT + 2)
-    assert [str(item.value.relation_path) for item in found.items] == ["capital", "money"]
-    assert [item.score for item in found.items] == pytest.approx([both, both])
-    assert found.calibration is None
-
-
 def test_what_two_sides_ask_is_sent_together() -> None:
     groups: list[int] = []
 
@@ -209,11 +189,3 @@ def test_what_a_stage_does_not_say_itself_is_charged_to_its_name() -> None:
     assert [cost.llm.calls for cost in costs] == [1, 1, 0, 0]
     assert costs[1].seconds < 0.01  # no more is moved than there is
     assert found.add_costs(costs).seconds == sum(cost.seconds for cost in costs) > 0
-
-
-def test_groups_are_as_many_as_items() -> None:
-    items: tuple[Scored[Item], ...] = CHAINS.items
-    with pytest.raises(ValueError, match="expected a group for each of 2 items, found 1"):
-        Evidence(Question("?"), (), "chain", items, groups=(1,))
-    assert replace(CHAINS, groups=(0, 1)).cut_to(1).groups == (0,)
-    assert isinstance(CHAINS.items[0].value, Chain)

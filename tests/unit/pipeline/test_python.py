@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,9 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import NO_ANSWER, Evidence
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.settings import Settings, resolve
-from lodestar.engine.values import AnswerEntity, Entity, Triple
+from lodestar.engine.values import AnswerEntity
 
 from tests.fakes.memory_engine import open_engine
-from tests.made.evidence import leads, ranked
 
 QUESTION = "What is the capital of Peru?"
 NOTHING: Evidence[Chain] = Evidence(Question("q"), (), "chain")
@@ -40,19 +38,6 @@ def test_an_answer_says_what_it_is(answer: Answer, kind: str, names: tuple[str, 
     data = answer.as_dict()
     assert data["result"] == {"kind": kind, "names": list(names), "number": answer.number, "yes": answer.yes}
     assert [each["name"] for each in data["answers"]] == answers
-
-
-def test_a_number_or_a_yes_rests_on_all_of_the_evidence() -> None:
-    start = Entity("s")
-    evidence = replace(
-        NOTHING, items=ranked(leads("a", Entity("x"), topic=start), leads("b", Entity("y"), topic=start))
-    )
-    for answer in (
-        Answer(evidence, (), "2", "extractive", number=2, confidence=0.7),
-        Answer(evidence, (), "yes", "extractive", yes=True, confidence=0.7),
-    ):
-        (only,) = answer.answers
-        assert (only.id, only.confidence, only.origin, only.evidence) == (None, 0.7, "graph", (0, 1))
 
 
 def test_options_of_one_call_change_the_recipe_for_it_alone(tmp_path: Path) -> None:
@@ -99,25 +84,3 @@ def test_what_cannot_be_said_is_one_line_without_secrets() -> None:
     with pytest.raises(UsageError) as raised:
         Engine(uri="bolt://127.0.0.1:1", password=1234)
     assert str(raised.value) == "setting password: expected text, found int"
-
-
-def test_representations_are_short(tmp_path: Path) -> None:
-    lima = Entity("l", "Lima")
-    assert repr(lima) == "Entity('l', 'Lima')"
-    assert eval(repr(lima)) == lima
-    assert repr(Triple(Entity("p", "Peru"), "capital", lima)) == "<Triple Peru —[capital]→ Lima>"
-    with open_engine(tmp_path, "similarity", {"similarity.max_hop": 1}) as engine:
-        answer = engine.ask(QUESTION, top_k=1)
-    chain = answer.evidence.items[0].value
-    assert isinstance(chain, Chain)
-    assert repr(chain) == "<Chain Peru —[capital]→ Lima>"
-    four = replace(chain, ends=tuple(Entity(name, name) for name in "abcd"))
-    assert repr(four) == "<Chain Peru —[capital]→ a, b, c and 1 more>"
-    assert repr(replace(four, targets=four.ends[:3])) == "<Chain Peru —[capital]→ a, b, c>"
-    assert repr(chain.relation_path) == "<RelationPath capital>"
-    assert repr(chain.instances()[0]) == "<Path Peru —[capital]→ Lima>"
-    assert repr(answer.evidence.topics[0]).startswith("<Topic Peru")
-    assert repr(answer.evidence) == f"<Evidence for {QUESTION!r}: 1 chain, best {chain!r}>"
-    assert repr(answer) == f"<Answer 'Lima', confidence {answer.confidence:.2f}, from 1 chain>"
-    assert repr(answer.entities[0]).startswith("<AnswerEntity Lima (")
-    assert repr(NOTHING) == "<Evidence for 'q': 0 chains>"

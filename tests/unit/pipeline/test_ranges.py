@@ -6,11 +6,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import pytest
-from lodestar.engine.errors import UsageError
-from lodestar.engine.recipes.recipe import read_recipe
-from lodestar.engine.retrieval.beam import FrontierBounds
-from lodestar.engine.settings import resolve
-from lodestar.engine.supervision.mining import MiningOptions
 from lodestar.models.ranges import Positive, Range, Ranged, Share
 from lodestar.models.reg_triple.config import SubgraphOptions
 from lodestar.models.training.kind import decode_dataclass
@@ -48,14 +43,3 @@ def test_the_same_range_holds_for_a_configuration_and_for_a_file() -> None:
     assert decode_dataclass(SubgraphOptions, '{"num_hops": 4}') == SubgraphOptions(num_hops=4)
     with pytest.raises(ValueError, match="num_hops: input should be a valid integer"):
         decode_dataclass(SubgraphOptions, '{"num_hops": 4.0}')
-
-
-def test_bounds_mining_and_settings_have_ranges_too() -> None:
-    with pytest.raises(ValueError, match="expected at least 1 for fan_out, found 0"):
-        FrontierBounds(fan_out=0)
-    with pytest.raises(UsageError, match="similarity: bounds: expected at least 1 for fan_out, found 0"):
-        read_recipe("similarity", changes=["similarity.bounds.fan_out=0"])
-    with pytest.raises(UsageError, match="mining: expected 1 to 4 for max_hop, found 5"):
-        MiningOptions(max_hop=5)
-    with pytest.raises(UsageError, match=r"settings: expected at least 0\.001 for query_timeout_s, found 0"):
-        resolve({"query_timeout_s": 0})

@@ -6,13 +6,10 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lodestar import Engine
-from lodestar.engine.cli.options import settings_and_recipe
 from lodestar.engine.errors import InputError, LodestarError, UsageError
 from lodestar.engine.recipes.answering import Extractive, LanguageModel
 from lodestar.engine.recipes.part import ANSWERERS, LINKERS, PARTS, parse_expression
@@ -157,12 +154,6 @@ def test_another_kind_of_answerer_begins_with_its_own_defaults() -> None:
     assert kept.answerer == Extractive(min_probability=0.7)
 
 
-def test_a_kind_of_answerer_may_be_named_after_its_options() -> None:
-    assert read_recipe("cosine", ["answerer.reads=7", "answerer.kind=llm"]).answerer == LanguageModel(reads=7)
-    options = {"answerer.reads": 7, "answerer.kind": "llm"}
-    assert read_recipe("cosine", options=options).answerer == LanguageModel(reads=7)
-
-
 def test_python_refuses_what_a_file_refuses() -> None:
     with pytest.raises(UsageError, match="similarity: expected 1 to 4 for max_hop, found 9"):
         replace(Similarity(), max_hop=9)
@@ -198,17 +189,6 @@ def test_the_list_has_every_part_with_every_option_explained() -> None:
             assert option["source"], (part["name"], option["name"])
     assert [recipe["name"] for recipe in list_recipes()] == recipe_names()
     json.dumps([parts, list_recipes()])
-
-
-def test_a_verb_builds_and_checks_its_recipe_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = Counter[str]()
-    for name in ("__post_init__", "check"):
-        monkeypatch.setattr(Recipe, name, partialmethod(_count, calls, getattr(Recipe, name), name))
-    flags = {"home": str(tmp_path), "uri": "bolt://127.0.0.1:1", "beam_width": 3, "changes": ("top_k=5",)}
-    settings, recipe = settings_and_recipe(flags, forms=True)
-    with Engine(settings, recipe=recipe) as engine:
-        assert engine.recipe.top_k == 5
-    assert calls == {"__post_init__": 1, "check": 1}
 
 
 def _count(recipe: Recipe, calls: Counter[str], make: Callable[[Recipe], None], name: str) -> None:

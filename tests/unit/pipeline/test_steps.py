@@ -80,12 +80,6 @@ def test_a_request_alongside_goes_with_the_first_group() -> None:
     assert run(run_alongside(summed(1, 3, 2), request(9))) == ((1 + 6 + 3, 9), [2, 3, 2])
 
 
-def test_it_is_not_counted_and_not_sent_where_there_is_no_group() -> None:
-    (((total, costs), beside), sizes) = run(run_alongside(measure_costs(run_stage("sum", summed(1, 3))), request(9)))
-    assert (total, [cost.round_trips for cost in costs], beside, sizes) == (7, [4], 9, [2, 3])
-    assert run(run_alongside(summed(), request(9))) == ((0, None), [])
-
-
 def test_a_stage_is_charged_without_what_the_stages_in_it_took() -> None:
     def outer() -> Steps[int]:
         first = yield from send_one(request(1))
@@ -143,18 +137,6 @@ def test_prompts_are_charged_and_not_counted() -> None:
     assert cost.llm == ChatUsage(calls=2, cached=1, failed=1, prompt_tokens=7, completion_tokens=2)
 
 
-def test_tokens_that_an_endpoint_does_not_count_are_four_characters_each() -> None:
-    _, (cost,) = run_steps(
-        measure_costs(run_stage("x", send_prompts([Prompt("12345")]))), lambda _: [Completion("1234")]
-    )
-    usage = cost.llm
-    assert (usage.prompt_tokens, usage.completion_tokens, usage.tokens) == (2, 1, 3)
-
-
-def test_no_prompts_are_no_group() -> None:
-    assert run(send_prompts([])) == ([], [])
-
-
 def test_without_a_language_model_each_prompt_is_an_error_that_says_what_to_set() -> None:
     found = StepRunner(Values()).run(mixed())
     assert asyncio.run(AsyncStepRunner(AsyncValues()).run(mixed()))[:3:2] == [1, 2]
@@ -162,11 +144,6 @@ def test_without_a_language_model_each_prompt_is_an_error_that_says_what_to_set(
     for error in (found[1], found[3], found[4]):
         assert isinstance(error, LLMError)
         assert "set LODESTAR_LLM_MODEL" in str(error)
-
-
-def test_a_gateway_of_requests_alone_refuses_prompts() -> None:
-    with pytest.raises(TypeError, match="run them with a StepRunner"):
-        run(mixed())
 
 
 def test_what_steps_compute_does_not_block_the_event_loop() -> None:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
 import torch
-from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.pipeline import TracedReorganiser
-from lodestar.engine.recipes.retrieving import AdaptiveK as Part
 from lodestar.engine.reorganising.filtering import AdaptiveKFilter, count_items_within
 from lodestar.engine.steps import measure_costs, run_steps
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
@@ -62,8 +59,3 @@ def test_chains_count_their_triples_and_one_always_stays() -> None:
     ends = [Entity(f"m.{place}", f"End {place}") for place in range(4)]
     chains = evidence_of(*ranked(*(leads(f"r{place}", *ends, topic=PERU) for place in range(3))))
     assert [count_items_within(chains, num) for num in (1, 4, 7, 8, 11, 12)] == [1, 1, 1, 2, 2, 3]
-
-
-def test_without_a_checkpoint_it_is_one_line() -> None:
-    with pytest.raises(UsageError, match=r"--set adaptive-k\.checkpoint=FOLDER"):
-        Part().check()

@@ -12,7 +12,6 @@ from lodestar.engine.reorganising.pooling import PathPoolingReorganiser, make_tr
 from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.path_pooling import (
-    OutgoingTriples,
     PoolingOptions,
     ScoredTriples,
     pool_triple_scores,
@@ -35,15 +34,6 @@ def question(triples: list[tuple[int, int, float]], topics: list[int], num_nodes
 
 def pooled(triples: list[tuple[int, int, float]], topics: list[int], pooling: PoolingOptions = MEAN) -> list[float]:
     return [float(score) for score in pool_triple_scores(question(triples, topics), pooling)]
-
-
-def test_what_leaves_a_node_comes_best_first_in_whatever_order_it_is_given() -> None:
-    triples = [(0, 1, 0.2), (1, 2, 0.3), (0, 2, 0.9), (0, 3, 0.5)]
-    leaving = OutgoingTriples(question(triples, [0], num_nodes=4), is_turned=False)
-    assert [triples[row] for row in leaving.order[:3]] == [(0, 2, 0.9), (0, 3, 0.5), (0, 1, 0.2)]
-    assert (leaving.starts.tolist(), leaving.counts.tolist()) == ([0, 3, 4, 4], [3, 1, 0, 0])
-    entering = OutgoingTriples(question(triples, [0], num_nodes=4), is_turned=True)
-    assert [triples[row] for row in entering.order] == [(0, 1, 0.2), (0, 2, 0.9), (1, 2, 0.3), (0, 3, 0.5)]
 
 
 def test_a_chain_from_the_topic_shares_its_scores() -> None:
@@ -120,27 +110,9 @@ def test_bfs_takes_longer_ways_too() -> None:
     assert pooled(triples, [0], BFS) == pytest.approx([0.2 + 0.2, 0.7 + 0.2, 0.7 + 0.1])
 
 
-def test_bfs_ends_at_its_longest() -> None:
-    triples = [(0, 1, 0.5), (1, 2, 0.5), (2, 3, 1.0)]
-    bfs = PoolingOptions(kernel="bfs", max_length=2)
-    assert pooled(triples, [0], bfs) == pytest.approx([0.5 + 0.5, 0.5 + 0.25, 1.0 + 0.5])
-
-
 def test_random_walks_take_the_only_way_there_is() -> None:
     walks = PoolingOptions(kernel="random-walk", num_walks=1)
     assert pooled([(0, 1, 0.2), (1, 2, 0.8)], [0], walks) == pytest.approx([0.5 + 0.2, 0.5 + 0.1])
-
-
-def test_the_least_score_is_that_of_the_question() -> None:
-    batch = ScoredTriples(
-        np.array([0, 2]),
-        np.array([1, 3]),
-        np.array([0.5, 0.25]),
-        np.array([0, 2]),
-        np.array([0, 2, 2, 4]),
-        np.array([0, 1, 1, 2]),
-    )
-    assert pool_triple_scores(batch, MEAN).tolist() == [1.0, 0.5]
 
 
 def test_reselection_takes_the_best_by_score_then_by_pooled_score() -> None:
@@ -150,10 +122,6 @@ def test_reselection_takes_the_best_by_score_then_by_pooled_score() -> None:
     assert places.tolist() == [1, 0]
     assert scores == pytest.approx([0.6 + 0.3, 0.55 + 0.3])
     assert sorted(reselect_triples(triples, 99, MEAN)[0].tolist()) == [0, 1, 2, 3], "there are no more"
-
-
-def test_of_equal_scores_the_earlier_triple_comes_first() -> None:
-    assert reselect_triples(question([(3, 4, 0.5), (5, 6, 0.5), (7, 8, 0.5)], [0]), 2, MEAN)[0].tolist() == [0, 1]
 
 
 def test_of_equal_pooled_scores_the_higher_score_comes_first() -> None:
@@ -170,13 +138,6 @@ def test_columns_that_do_not_fit_are_refused() -> None:
         question([(0, 1, float("nan"))], [0])
     with pytest.raises(ValueError, match="any number but 0"):
         PoolingOptions(position=0)
-
-
-def test_many_paths_are_written_out_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    triples = [(h, t, (3 * h + t) / 40) for h in range(9) for t in range(9) if h != t]
-    at_once = pooled(triples, [0, 4], BFS)
-    monkeypatch.setattr("lodestar.models.path_pooling.BLOCK_PATHS", 5)
-    assert pooled(triples, [0, 4], BFS) == at_once
 
 
 def test_a_long_chain_is_pooled_in_one_go() -> None:
@@ -214,15 +175,6 @@ def test_evidence_of_a_batch_is_pooled_each_question_alone(
     assert (whole.groups, whole.calibration) == (groups, None)
     assert (nothing.items, nothing.groups) == ((), ())
     assert [item.score for item in apart.items] == [0.5]
-
-
-def test_triples_of_a_batch_are_columns_of_one_graph() -> None:
-    """The second topic is in no triple, and the third is the first once more."""
-    columns = make_triple_columns([CHAIN, NOTHING, triples(("xry", -1.0), topics="y")])
-    assert (columns.heads.tolist(), columns.tails.tolist()) == ([0, 2, 3], [1, 0, 4])
-    assert columns.topics.tolist() == [2, 4]
-    assert (columns.node_starts.tolist(), columns.triple_starts.tolist()) == ([0, 3, 3, 5], [0, 2, 2, 3])
-    assert columns.scores == pytest.approx([0.8, 0.2, 1 / (1 + np.e)])
 
 
 def test_scores_without_a_calibration_are_pooled_as_they_are_where_none_is_negative() -> None:

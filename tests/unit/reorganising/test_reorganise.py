@@ -70,20 +70,6 @@ def test_a_cut_is_told() -> None:
     assert chained(FACTS, keep=1)[0].cuts == ("chains beyond the best 1 are left out",)
 
 
-def test_as_many_chains_as_are_kept_are_no_cut() -> None:
-    (found,) = chained(triples(("arb", 0.9)), max_chains=1, keep=1)
-    assert (shown(found), found.cuts) == ([("a:r", "b", 0.9)], ())
-    assert not found.items[0].value.cut
-
-
-def test_a_literal_is_only_an_end_and_what_leads_to_itself_is_walked_once() -> None:
-    one, other, value = (Entity(each, each, is_literal=each == "1") for each in ("a", "b", "1"))
-    items = (Scored(Triple(one, "r", value), 0.9), Scored(Triple(other, "r", value), 0.8))
-    literal = Evidence(Question("?"), (Topic(one),), "triple", items, PROBABILITY)
-    assert shown(chained(literal)[0]) == [("a:r", "1", 0.9)]
-    assert shown(chained(triples(("arb", 0.9), ("bsb", 0.5)))[0]) == [("a:r", "b", 0.9), ("a:r → s", "b", 0.5)]
-
-
 def test_groups_stay_with_their_triples_and_a_batch_is_each_alone() -> None:
     grouped = replace(FACTS, groups=(1, 0, 1, 2, 2, 0))
     together = chained(grouped, triples(), FACTS, turning=False)
