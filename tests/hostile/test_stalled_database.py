@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import subprocess
 import sys
@@ -17,7 +16,7 @@ import pytest
 from lodestar.engine.errors import DatabaseUnavailableError
 from lodestar.engine.neo4j.catalogue import read_graph_revision
 from lodestar.engine.neo4j.connection import GRACE_S, Connection
-from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
+from lodestar.engine.neo4j.gateway import Gateway
 
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
 
@@ -75,21 +74,6 @@ def test_ask_ends_soon_with_one_line(environment: dict[str, str], connection: Co
     assert ran.returncode == 4, ran.stderr
     assert len(ran.stderr.splitlines()) == 1
     assert took_s < 2 * (TIMEOUT_S + GRACE_S) + 10
-
-
-def test_so_does_asyncio(connection: Connection) -> None:
-    async def ask(uri: str) -> None:
-        gateway = AsyncGateway(replace(connection, uri=uri, timeout_s=TIMEOUT_S))
-        try:
-            await gateway.fetch(read_graph_revision())
-        finally:
-            await asyncio.wait_for(gateway.close(), 10)
-
-    with stalling(connection.uri, 300) as uri:
-        started_s = time.monotonic()
-        with pytest.raises(DatabaseUnavailableError, match="did not answer within 5 s: check the server"):
-            asyncio.run(ask(uri))
-        assert time.monotonic() - started_s < 2 * (TIMEOUT_S + GRACE_S) + 5
 
 
 def test_a_gateway_to_it_is_closed_at_once(connection: Connection) -> None:

@@ -120,24 +120,3 @@ def test_answers_that_are_names_are_matched_by_name(
         counts = mine_to_file(read_questions(path), engine, tmp_path / "mined.jsonl", MiningOptions(max_hop=1)).counts
     # A training takes names as they stand: one of them is not so in the graph, and is counted.
     assert (counts["questions"], counts["left out: no answer in the graph"]) == (1, 1)
-
-
-@pytest.mark.parametrize("diagnose", [True, False])
-def test_topics_by_name_are_given_where_the_graph_has_the_name_and_linked_elsewhere(
-    graph: Settings, tmp_path: Path, diagnose: bool
-) -> None:
-    def asked(id_: str, topic: str) -> dict[str, Any]:
-        return {"id": id_, "question": "What is the capital of Peru?", "q_entity": [topic], "answer": ["Lima"]}
-
-    def topics(*lines: dict[str, Any]) -> tuple[str, list[tuple[str, ...]]]:
-        path = written(tmp_path, *lines, name="rog.jsonl")
-        folder = tmp_path / str(len(list(tmp_path.iterdir())))
-        options = RunOptions(folder, diagnose=diagnose)
-        run = ask_remaining_questions(read_questions(path, "rog"), read_recipe("similarity"), graph, options)
-        return run.provenance["what"]["topics"], [record.topics for record in run.records]
-
-    assert topics(asked("a", "Peru")) == ("given", [("peru",)])
-    said, started = topics(asked("a", "Peru"), asked("b", "Republic of Peru"))
-    assert (said, started[0]) == ("given for 1 question, linked for the others", ("peru",))
-    said, _ = topics(asked("b", "Republic of Peru"))
-    assert said == "linked"

@@ -12,7 +12,6 @@ from lodestar.engine.evidence.chain import Chain, ChainStep
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.reorganising.chaining import ChainCompleter
-from lodestar.engine.settings import Settings
 from lodestar.engine.values import Entity, Question, RelationStep, Scored
 
 QUESTIONS = (
@@ -68,17 +67,6 @@ def test_a_completed_chain_is_the_one_that_a_search_finds(engine: Engine, search
     assert list(map(in_any_order, complete(engine, searches))) == wanted
 
 
-def test_only_the_best_chains_are_completed(engine: Engine, searches: list[Evidence[Any]]) -> None:
-    whole = searches[0]
-    place = next(place for place, item in enumerate(whole.items) if len(item.value.ends) > 1)
-    cut = replace(whole, items=tuple(map(first_links_alone, whole.items)))
-    (until,) = complete(engine, [cut], chains=place)
-    (after,) = complete(engine, [cut], chains=place + 1)
-    assert until.items[place] == cut.items[place]
-    assert in_any_order(after)[: place + 1] == in_any_order(whole)[: place + 1]
-    assert after.items[place + 1 :] == cut.items[place + 1 :]
-
-
 def test_what_cannot_be_walked_stays(engine: Engine, searches: list[Evidence[Any]]) -> None:
     """A relation that the graph has no longer, chains that meet, a topic that was not linked, no evidence at all."""
     first = first_links_alone(searches[0].items[0]).value
@@ -117,16 +105,3 @@ def test_no_step_walks_the_triple_before_it_back(engine: Engine, searches: list[
     first, second = (item.value for item in completed.items)
     assert [end.name for end in first.ends] == ["Santiago de Chile"]
     assert set(second.steps[2].links) == {(spanish, peru), (spanish, chile)}
-
-
-def test_it_is_part_of_a_line(settings: Settings) -> None:
-    languages = Question("What language is spoken in Peru?", ("m.peru",))
-    one = {"path-pooling.keep": 1}
-    with Engine(settings, recipe="similarity + path-pooling", options=one) as engine:
-        triples = engine.retrieve(languages)
-    with Engine(settings, recipe="similarity + path-pooling + complete-chains", options=one) as engine:
-        completed = engine.retrieve(languages)
-    assert (triples.kind, len(triples.items)) == ("triple", 1)
-    (item,) = completed.items
-    assert isinstance(item.value, Chain)
-    assert {end.name for end in item.value.ends} == {"Spanish", "Quechua"}

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from lodestar.engine.api import Engine
 from lodestar.engine.errors import UsageError
-from lodestar.engine.indexes.entity_index import DESCRIPTION, VECTORS, index_entities, open_entity_index, read_meta
+from lodestar.engine.indexes.entity_index import index_entities, open_entity_index, read_meta
 from lodestar.engine.indexes.relation_index import index_folder
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.models.text.encoders import FloatArray, SentenceEncoder
 
-from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.graphs import COUNTRY_NAMES, TripleSource, load
 
 ENCODER = "all-MiniLM-L6-v2"
@@ -74,22 +73,6 @@ def test_interrupted_it_goes_on_and_the_one_before_is_left(
         "entities.faiss",
         "entities.json",
     ]
-
-
-def test_a_damaged_index_or_one_of_another_encoder_is_not_used(
-    engine: Engine, gateway: Gateway, tmp_path: Path
-) -> None:
-    assert engine.link("Peru")
-    encoder = SentenceEncoder(ENCODER, device="cpu")
-    index_entities(gateway, tmp_path, encoder)
-    assert open_entity_index(tmp_path, LetterEncoder()) is None
-    vectors = (tmp_path / VECTORS).read_bytes()
-    (tmp_path / VECTORS).write_bytes(vectors[:-1])
-    assert open_entity_index(tmp_path, encoder) is None
-    (tmp_path / VECTORS).write_bytes(bytes([vectors[-1] ^ 1]).join([vectors[:-1], b""]))
-    assert open_entity_index(tmp_path, encoder) is None
-    (tmp_path / DESCRIPTION).write_text("{}")
-    assert open_entity_index(tmp_path, encoder) is None
 
 
 def test_a_question_whose_words_name_nothing_is_given_near_names(

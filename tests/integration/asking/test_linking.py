@@ -83,14 +83,6 @@ def test_every_topic_of_a_question_is_found_with_its_span(films: Engine, text: s
         assert (found[mention].entity.id, text[span[0] : span[1]]) == (id_, mention)
 
 
-def test_a_topic_goes_by_its_name_too(films: Engine) -> None:
-    evidence = films.retrieve(Question("What is the capital?", ("peru",)))
-    assert [topic.entity.id for topic in evidence.topics] == ["m.peru"]
-    assert evidence.topics[0].is_given
-    both = films.retrieve(Question("What is the capital?", ("m.peru", "FRANCE")))
-    assert [topic.entity.id for topic in both.topics] == ["m.peru", "m.france"]
-
-
 def test_where_nothing_is_known_the_nearest_names_are_offered(films: Engine) -> None:
     with pytest.raises(EntityNotFoundError, match="no known entity in the question; did you mean Republican Party"):
         films.retrieve("who leads the Repuplikkan Patti")

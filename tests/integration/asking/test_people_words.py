@@ -10,10 +10,9 @@ import pytest
 from lodestar import Engine
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
-from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, read_catalogue
+from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.linking import relation_evidence
-from lodestar.engine.relations.by_llm import phrases_by_llm
 from lodestar.engine.retrieval.triples import GraphRelations, SubgraphReader
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.subgraphs import write_question_graphs
@@ -23,8 +22,6 @@ from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.loading import load as load_source
 from lodestar.models.reg_triple.config import SubgraphOptions
 from lodestar.models.subgraphs import read_graphs
-
-from tests.fakes.scripted_llm import ScriptedLLM, says
 
 TEAM = (
     "Ann Alder\tqq7\tSales\nBob Birch\tqq7\tSales\nCid Cedar\tqq7\tMill\nAnn Alder\thired_on\t2015-02-03\n"
@@ -90,44 +87,6 @@ def test_collisions_are_told_and_faults_change_nothing(team: Engine) -> None:
     assert [phrase.text for phrase in team.read_relations("qq7")[0].phrases] == ["who is there"]
 
 
-@pytest.mark.parametrize(
-    ("reply", "texts", "reasons"),
-    [
-        (
-            '{"tail": ["which town is it in", "Porto", "near the Mill", "<b>bold</b>", "who wrote", "what is it", '
-            '"hired on which date", "city"], "head": ["what is in the town", ""]}',
-            ["which town is it in", "what is in the town"],
-            {
-                "with a name of the graph": 2,
-                "empty, too long or with markup": 2,
-                "from the prompt": 1,
-                "too general": 1,
-                "nearer to another relation": 1,
-                "said already": 1,
-            },
-        ),
-        ('{"tail": ["Sales", "Riga"]}', [], {"with a name of the graph": 2, "relations without a phrase": 1}),
-        ('{"tail": [], "head": []}', [], {"replies that could not be read": 1}),
-        ("I cannot help with that.", [], {"replies that could not be read": 1}),
-    ],
-)
-def test_a_language_models_phrases_are_filtered(
-    team: Engine, settings: Settings, tmp_path: Path, reply: str, texts: list[str], reasons: dict[str, int]
-) -> None:
-    catalogue = team.gateway().fetch(read_catalogue())
-    described = tuple(
-        replace(r, phrases=(Phrase(r.shown_label, "llm"),)) for r in catalogue.relations if r.name != "city"
-    )
-    (city,) = (r for r in catalogue.relations if r.name == "city")
-    with ScriptedLLM([says(reply)] * 3) as llm:
-        asked = replace(
-            settings, llm_base_url=llm.base_url, llm_model="m", llm_api_key="k", llm_cache=str(tmp_path / "r")
-        )
-        words, counted = phrases_by_llm(team.gateway(), Catalogue((city, *described)), asked, team.resources.vectors)
-    assert [phrase.text for each in words.values() for phrase in each.phrases] == texts
-    assert counted == reasons
-
-
 def test_linking_reads_what_was_said_of_relations(team: Engine) -> None:
     """Of two entities with a part of the mention, the one with the relation that is asked for is meant."""
     graph = team.resources.of_graph(team.gateway().fetch(read_catalogue()))
@@ -140,37 +99,6 @@ def test_linking_reads_what_was_said_of_relations(team: Engine) -> None:
     graph = team.resources.of_graph(team.gateway().fetch(read_catalogue()))
     after = relation_evidence(graph).features([question], [[topic]])[0]
     assert after[0, 0] > before[0, 0] + 0.2
-
-
-def test_every_kind_of_thing_is_found_in_a_graph(
-    empty_graph: None, gateway: Gateway, settings: Settings, tmp_path: Path
-) -> None:
-    """A relation for each kind, named so that only its things or its own word tell."""
-    tails = {
-        "on": ("2015-02-03", "2016-03-04", "date"),
-        "since": ("1987", "2004", "year"),
-        "beds": ("12", "1,200", "number"),
-        "worth": ("€ 12.50", "300 dollars", "amount"),
-        "mail": ("ann@firm.example", "bob@firm.example", "email"),
-        "page": ("https://firm.example/a", "https://firm.example/b", "url"),
-        "reached at": ("+44 1632 960010", "+44 1632 960011", "phone"),
-        "open": ("yes", "no", "yes or no"),
-        "singer": ("Xq", "Yq", "person"),
-        "city": ("Xw", "Yw", "place"),
-        "company": ("Xe", "Ye", "organisation"),
-        "film": ("Xr", "Yr", "work"),
-        "festival": ("Xt", "Yt", "event"),
-        "device": ("Xz", "Yz", "product"),
-        "dog": ("Xu", "Yu", "animal"),
-        "language": ("Xi", "Yi", "language"),
-        "qq7": ("Xo", "Yo", "unknown"),
-    }
-    file = tmp_path / "kinds.tsv"
-    file.write_text("".join(f"{h}\t{r}\t{t}\n" for r, (a, b, _) in tails.items() for h, t in (("h1", a), ("h2", b))))
-    load_source(TsvSource(str(file)), gateway, LoadOptions(staging=tmp_path / "staging"))
-    with Engine(settings) as engine:
-        found = {relation.name: relation.tail.kind for relation in engine.read_relations()}
-    assert found == {name: kind for name, (_, _, kind) in tails.items()}
 
 
 @pytest.mark.parametrize("phrases", [0, 1])

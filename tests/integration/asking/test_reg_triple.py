@@ -64,34 +64,6 @@ def checkpoint(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder / "reg")
 
 
-def test_right_are_the_triples_on_shortest_paths(engine: Engine, tmp_path: Path) -> None:
-    graphs = graphs_of(engine, tmp_path, "train", LEARNED)
-    assert graphs.texts.questions == tuple(text for text, _, _ in LEARNED)
-    right = [
-        sorted(graphs.texts.relations[place] for place in graphs.relation_of[span][graphs.is_positive[span]])
-        for span in map(graphs.triples_of, range(len(graphs)))
-    ]
-    assert [len(relations) for relations in right] == [
-        1,
-        1,
-        1,
-        8,
-    ]  # to Peru by either mediator, the continent, or Spanish
-    assert "capital" in right[0][0]
-    assert "currency used" in right[1][0]
-    unnamed = np.flatnonzero(graphs.text_of < 0)
-    assert len(unnamed) == 2 * len(graphs)
-    for number, (_, topic, answer) in enumerate(LEARNED):
-        assert graphs.texts.topics[number] == {topic: 0}
-        node = graphs.texts.answers[number][answer]
-        assert graphs.text_of[graphs.nodes_of(number)][node] >= 0
-    names = graphs.texts.relation_names
-    assert [names[graphs.relation_of[row]] for row in np.flatnonzero(graphs.is_positive)[:2]] == [
-        "location.country.capital",
-        "location.country.currency_used",
-    ]
-
-
 def test_triples_come_best_first_with_probabilities(settings: Settings, engine: Engine, checkpoint: str) -> None:
     with Engine(settings, recipe=RegTriple(checkpoint=checkpoint)) as asked:
         evidence = asked.retrieve("What is the capital of Chile?", top_k=100)

@@ -9,7 +9,6 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.linking.full_text import FullTextLinker
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
 from lodestar.engine.retrieval.beam import BeamSearch, FrontierBounds
@@ -72,23 +71,6 @@ async def test_the_async_gateway_gives_the_same(gateway: Gateway, connection: Co
         await other.close()
     assert found == gateway.run(searched(search, questions, 5))
     assert [p.ends[0].name for p in (r.items[0].value for r in found)] == ["Lima", "Chilean peso"]
-
-
-def test_linking_by_names_typos_and_case(gateway: Gateway) -> None:
-    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
-    questions = [
-        Question("What is the capital of Peru?"),
-        Question("who lives in santiago de chile"),
-        Question("Where is Quechau spoken?"),
-        Question('") OR *:* MATCH (n) DETACH DELETE n //'),
-    ]
-    found = gateway.run(FullTextLinker().link(questions))
-    assert [[c.entity.id for c in candidates[:1]] for candidates in found] == [
-        ["m.peru"],
-        ["m.santiago"],
-        ["m.quechua"],
-        [],
-    ]
 
 
 @pytest.mark.long

@@ -19,7 +19,6 @@ from lodestar.engine.neo4j.mining import (
     AnswerSteps,
     LastSteps,
     find_answer_paths,
-    find_entities_by_name,
     find_last_steps,
     stream_mediator_relations,
 )
@@ -138,40 +137,6 @@ def test_more_paths_than_the_bound_are_cut_and_reported(gateway: Gateway) -> Non
     assert [(len(found.paths), found.cut) for found in whole] == [(2, False), (1, False)]
     cut = gateway.fetch(find_answer_paths(pairs, 20_000, 1))
     assert [(len(found.paths), found.cut) for found in cut] == [(1, True), (1, False)]
-
-
-def test_names_are_found_as_they_are_written(gateway: Gateway, driver: neo4j.Driver) -> None:
-    names = {
-        "m.1": "Ukraine",
-        "m.2": "The Ukraine Is Not Weak",
-        "m.3": 'Say "Hi" \\ AND OR',
-        "m.4": "O'Brien",
-        "m.5": "東京",
-        "m.6": "???",
-        "???": "???",
-        "united_states": "united_states",
-        "m.8": "Ukraine",
-        "m.9": "ukraine",
-    }
-    triples = [("m.1", "near", id_) for id_ in names] + [("m.1", "since", literal) for literal in VALUES]
-    quoted = '"a \\"b\\""@en'
-    write_graph(driver, gateway, [*triples, ("m.1", "says", quoted)], names, literals={**VALUES, quoted: 'a "b"'})
-    driver.execute_query("MATCH (e:Entity) SET e.search_names = [replace(e.name, '_', ' ')]")
-    driver.execute_query("CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()")
-    wanted = [*dict.fromkeys(names.values()), "1821-07-28", "Firme y feliz", 'a "b"', "nobody", "", '"']
-    found = gateway.fetch(find_entities_by_name(wanted))
-    assert found["Ukraine"] == ("m.1", "m.8")
-    assert found["ukraine"] == ("m.9",)
-    assert found["???"] == ("???",)  # no word to search for: by its id alone
-    assert {name: found[name] for name in ('Say "Hi" \\ AND OR', "O'Brien", "東京", "united_states")} == {
-        'Say "Hi" \\ AND OR': ("m.3",),
-        "O'Brien": ("m.4",),
-        "東京": ("m.5",),
-        "united_states": ("united_states",),
-    }
-    assert [found[value] for value in VALUES.values()] == [(literal,) for literal in VALUES]
-    assert found['a "b"'] == (quoted,)
-    assert not {"nobody", "", '"'} & set(found)
 
 
 QUESTIONS = QuestionSet(
