@@ -1,9 +1,10 @@
-"""Imports run one way: command line → serving, evaluation, loaders → engine → models, cypher."""
+"""Imports run one way, command line → serving, evaluation, loaders → engine → models, cypher, and never in a circle."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 from tests.places import ROOT
@@ -25,9 +26,20 @@ NEVER = [  # (who, but for whom, imports what)
 MODULES = [path.relative_to(ROOT) for top in TOPS for path in sorted((ROOT / top).rglob("*.py"))]
 
 
-def imported(module: Path) -> Iterator[str]:
-    """The files of Lodestar, or the other packages, that a module imports anywhere."""
-    for node in ast.walk(ast.parse((ROOT / module).read_text(encoding="utf-8"))):
+def nodes(tree: ast.AST, *, on_import: bool) -> Iterator[ast.AST]:
+    """Yield all nodes, or those of what is done on import: neither bodies of functions nor what is for types alone."""
+    for node in ast.iter_child_nodes(tree):
+        lazy = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or (
+            isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        )
+        if not (on_import and lazy):
+            yield node
+            yield from nodes(node, on_import=on_import)
+
+
+def imported(module: Path, *, on_import: bool = False) -> Iterator[str]:
+    """The files of Lodestar, or the other packages, that a module imports."""
+    for node in nodes(ast.parse((ROOT / module).read_text(encoding="utf-8")), on_import=on_import):
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -55,3 +67,8 @@ def test_imports_run_one_way() -> None:
         if lies_in(module, who) and not lies_in(module, but) and lies_in(name, what)
     ]
     assert wrong == []
+
+
+def test_no_import_circles() -> None:
+    here = {module.as_posix(): set(imported(module, on_import=True)) for module in MODULES}
+    TopologicalSorter({module: names & here.keys() for module, names in here.items()}).prepare()
