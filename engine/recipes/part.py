@@ -369,10 +369,10 @@ PARTS = {
 LINKERS = {"full-text": "lodestar.engine.recipes.linking:FullText"}
 
 ANSWERERS = {
-    "extractive": "lodestar.engine.recipes.answering:Extractive",
-    "reader": "lodestar.engine.recipes.answering:ReaderPart",
-    "llm": "lodestar.engine.recipes.answering:LanguageModel",
-    "closed-book": "lodestar.engine.recipes.answering:ClosedBook",
+    "extractive": "lodestar.engine.recipes.reorganising:Extractive",
+    "reader": "lodestar.engine.recipes.reorganising:ReaderPart",
+    "llm": "lodestar.engine.recipes.reorganising:LanguageModel",
+    "closed-book": "lodestar.engine.recipes.reorganising:ClosedBook",
     "gril": "lodestar.engine.recipes.retrieving:GrilReader",
 }
 

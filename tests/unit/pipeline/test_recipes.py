@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 from lodestar.engine.errors import InputError, LodestarError, UsageError
-from lodestar.engine.recipes.answering import Extractive, LanguageModel
 from lodestar.engine.recipes.part import ANSWERERS, LINKERS, PARTS, parse_expression
 from lodestar.engine.recipes.recipe import Recipe, list_parts, list_recipes, read_recipe, recipe_names
-from lodestar.engine.recipes.reorganising import Forms
+from lodestar.engine.recipes.reorganising import Extractive, Forms, LanguageModel
 from lodestar.engine.recipes.retrieving import Merge, Similarity, Star
 
 
