@@ -4,11 +4,10 @@
     python -m benchmarks.speed.scale --names small large --data FB237 --out scale.json
 
 The first server is the reference; all must run and hold FB15k-237, the others within a larger graph of its relations.
-`questions`: the dev questions with their gold topics, one at a time, each asked of every server in turns, without and
-with a shortlist of relations (`similarity.shortlist_from=300`). `changes`: ten triples of ten relations to ten new
-entities appended as a load, and its deletion. `cold`: the server is stopped, its files leave the system's cache, it is
-started, and one question is asked. `verify`: all is counted again. Prints milliseconds or seconds, the ratios of
-medians, and the load of the machine.
+`questions`: the dev questions with their gold topics, one at a time, each asked of every server in turns. `changes`:
+ten triples of ten relations to ten new entities appended as a load, and its deletion. the server is stopped, its
+`cold`: files leave the system's cache, it is started, and one question is asked. `verify`: all is counted again. Prints
+milliseconds or seconds, the ratios of medians, and the load of the machine.
 """
 
 from __future__ import annotations
@@ -40,7 +39,6 @@ from ..question_sets import gold_questions
 WARM_UP = 20
 WAYS: dict[str, dict[str, object]] = {
     "all relations": {},
-    "shortlist": {"similarity.shortlist_from": 300, "similarity.shortlist_relations": 100},
 }
 Figures = dict[str, object]
 

@@ -142,7 +142,13 @@ def rerank_candidates(
     return [tuple(some) for some in linker.rerank(questions, there)]
 
 
-def select_start_topics(topics: Sequence[Topic], max_topics: int, min_link: float) -> Sequence[Topic]:
+MAX_TOPICS, MIN_LINK = 3, 0.1
+"""Topics that a search starts from, and the share of the best one's score that another needs."""
+
+
+def select_start_topics(
+    topics: Sequence[Topic], max_topics: int = MAX_TOPICS, min_link: float = MIN_LINK
+) -> Sequence[Topic]:
     """Return the topics to start from: all that the user named, else the best `max_topics` whose scores are at least
     `min_link` times the best one's."""
     if all(topic.is_given for topic in topics):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from ...models.ranges import Count, Hops, Positive, Range, Share, Weight
+from ...models.ranges import Hops, Positive, Range, Share, Weight
 from ...models.similarity import PEOPLE as PEOPLE_WEIGHTS
 from ...models.similarity import SimilarityWeights
 from ..errors import UsageError
@@ -17,7 +17,7 @@ from ..reorganising.absent_relations import AbsentRelations
 from ..reorganising.chaining import ChainMerger
 from ..reorganising.no_answer import NoAnswerExplainer
 from ..resources import GraphResources
-from ..retrieval.beam import BeamSearch, FrontierBounds
+from ..retrieval.beam import BeamSearch
 from ..retrieval.scoring import Guide, PathScorer, RelationShortlist, SimilarityScorer
 from ..stages import Answerer, Reorganiser, Retriever
 from ..values import Topic
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from ..retrieval.triples import GraphRelations, SubgraphScorer, TrainedTripleScorer
 
 
-MaxTopics = Annotated[int, Range(1, 20)]
-
-
 @dataclass(frozen=True)
 class BeamSearchPart(RetrieverPart):
     """Options of a beam search."""
@@ -40,14 +37,15 @@ class BeamSearchPart(RetrieverPart):
 
     beam_width: Annotated[int, Range(1, 1_000)] = option(10, "paths kept at each hop", source="STAR, section 5.1")
     max_hop: Hops = option(2, "longest path in hops between named entities", source="STAR")
-    max_topics: MaxTopics = option(3, "topic entities that a search starts from")
-    min_link: Share = option(0.1, "share of the best link's score that another topic needs")
-    link_weight: Weight = option(1.585, "log-odds that a path loses per 1 that its link scores below the best")
-    meeting_bonus: Weight = option(0.0, "log-odds that a path gains for meeting another topic's path")
     return_to_topic: bool = option(False, "allow a topic entity as an answer")
-    shortlist_from: Count = option(0, "shortlist relations if there are more steps than this; 0: never")
-    shortlist_relations: Positive = option(100, "relations nearest to the question in the shortlist")
-    bounds: FrontierBounds = field(default_factory=FrontierBounds, metadata=describe_field("bounds of one expansion"))
+
+    link_weight: ClassVar[float] = 1.585
+    """Log-odds that a path loses per 1 that its link scores below the best."""
+
+    @property
+    def bonus(self) -> float:
+        """Log-odds that a path gains for meeting another topic's path."""
+        return 0.0
 
     def _search(
         self,
@@ -67,17 +65,13 @@ class BeamSearchPart(RetrieverPart):
             calibration=calibration,
             beam_width=self.beam_width,
             max_hop=self.max_hop,
-            max_topics=self.max_topics,
-            min_link=self.min_link,
             link_weight=scale.from_log_odds(self.link_weight),
-            slack=scale.from_log_odds(self.meeting_bonus),
+            slack=scale.from_log_odds(self.bonus),
             return_to_topic=self.return_to_topic,
-            bounds=self.bounds,
-            shortlist=self._shortlist(graph),
             stored_as=graph.catalogue.stored_as,
         )
         rereads = [TracedReorganiser("rerank", look) for look in second_look]
-        merged = TracedReorganiser("merge", ChainMerger(self.meeting_bonus))
+        merged = TracedReorganiser("merge", ChainMerger(self.bonus))
         explained = [self._explainer(graph, scorer, calibration, certainty)] if calibration else []
         return ReorganisedRetriever(search, *rereads, merged, *explained)
 
@@ -85,18 +79,11 @@ class BeamSearchPart(RetrieverPart):
         self, graph: GraphResources, scorer: PathScorer, calibration: Calibration, certainty: CertaintyWeights | None
     ) -> NoAnswerExplainer:
         def nearest(text: str, topic: Topic, num_relations: int) -> frozenset[str]:
-            shortlist = RelationShortlist(graph.index, graph.shared.vectors, least=0, num_relations=num_relations)
+            shortlist = RelationShortlist(graph.index, graph.shared.vectors, num_relations=num_relations)
             return shortlist.relations([(text, topic)])[text, topic]
 
         absent = AbsentRelations(graph.words, graph.shared.vectors) if certainty else None
         return NoAnswerExplainer(scorer, calibration, graph.relations, nearest, certainty, absent)
-
-    def _shortlist(self, graph: GraphResources) -> RelationShortlist | None:
-        if not self.shortlist_from:
-            return None
-        return RelationShortlist(
-            graph.index, graph.shared.vectors, least=self.shortlist_from, num_relations=self.shortlist_relations
-        )
 
 
 @dataclass(frozen=True)
@@ -105,9 +92,9 @@ class Similarity(BeamSearchPart):
 
     name: ClassVar[str] = "similarity"
 
-    link_weight: Weight = option(1.68, "log-odds that a path loses per 1 that its link scores below the best")
+    link_weight: ClassVar[float] = 1.68
+
     meeting_bonus: Weight = option(0.672, "log-odds that a path gains for meeting another topic's path")
-    shortlist: Annotated[int, Range(1, 1_000)] = option(16, "candidates per hop whose whole text is encoded")
     weights: SimilarityWeights = field(
         default_factory=lambda: PEOPLE_WEIGHTS,
         metadata=describe_field("what hops cost and are worth (docs/retrieval.md)"),
@@ -126,9 +113,11 @@ class Similarity(BeamSearchPart):
     def scorer(self, graph: GraphResources) -> SimilarityScorer:
         """Return the scorer over the graph's relations."""
         shared = graph.shared
-        return SimilarityScorer(
-            graph.words, shared.encoder, weights=self.weights, shortlist=self.shortlist, vectors=shared.vectors
-        )
+        return SimilarityScorer(graph.words, shared.encoder, weights=self.weights, vectors=shared.vectors)
+
+    @property
+    def bonus(self) -> float:
+        return self.meeting_bonus
 
 
 @dataclass(frozen=True)
@@ -231,8 +220,6 @@ class SubgraphPart(RetrieverPart):
 
     checkpoint: str = option("", "folder of the trained scorer")
     keep: Positive = option(100, "triples kept")
-    max_topics: MaxTopics = option(3, "topic entities whose subgraph is read")
-    min_link: Share = option(0.1, "share of the best link's score that another topic needs")
     any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
 
 
@@ -275,7 +262,7 @@ def subgraph_scorer(part: SubgraphPart, graph: GraphResources) -> SubgraphScorer
 
     model: TrainedTripleScorer = graph.model(part.checkpoint, *part.kinds, any_graph=part.any_graph)
     vectors = graph.shared.vectors_for(model.description)
-    return SubgraphScorer(relations_of(graph), vectors, model, max_topics=part.max_topics, min_link=part.min_link)
+    return SubgraphScorer(relations_of(graph), vectors, model)
 
 
 def relations_of(graph: GraphResources) -> GraphRelations:
@@ -305,8 +292,6 @@ class Gril(SubgraphPart):
             graph.shared.vectors_for(model.description),
             model,
             keep=self.keep,
-            max_topics=self.max_topics,
-            min_link=self.min_link,
         )
 
 

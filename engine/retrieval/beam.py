@@ -39,7 +39,7 @@ from ..neo4j.graph import (
 from ..neo4j.templates import Request
 from ..steps import Steps, attribute_costs, send_all
 from ..values import Entity, LinkedQuestion, RelationPath, RelationStep, Scored, Topic, check_finite
-from .scoring import PathQuery, PathScorer, PathScores, RelationShortlist
+from .scoring import PathQuery, PathScorer, PathScores
 
 
 def select_answer_ends(
@@ -313,7 +313,6 @@ class BeamSearch:
     with at least `min_link` of the best one's score, and what a link lacks to the best one costs `link_weight` times as
     much, in score. `slack` is how far below the worst kept result a path may score and still be expanded, because a
     later stage may raise it. Whether a topic may be an answer is `return_to_topic` (see `ends`).
-    With a `shortlist`, a question that is offered very many steps is scored on those by its nearest relations alone.
     Round trips per batch: one a hop, and one more for each relation chosen at a hub.
     """
 
@@ -333,7 +332,6 @@ class BeamSearch:
         slack: float = 0.0,
         return_to_topic: bool = False,
         bounds: FrontierBounds | None = None,
-        shortlist: RelationShortlist | None = None,
         stored_as: Mapping[str, str] | None = None,
     ) -> None:
         self.relations = relations
@@ -348,7 +346,6 @@ class BeamSearch:
         self.slack = slack
         self.return_to_topic = return_to_topic
         self.bounds = bounds or FrontierBounds()
-        self.shortlist = shortlist
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Chain]]]:
         """Return the chains found for each question, best first; `top_k` or more where there are so many.
@@ -362,7 +359,7 @@ class BeamSearch:
             if not any(search.beams for search in searches):
                 break
             yield from attribute_costs(f"score {hop}")
-            candidates_of = self._shortlisted(searches, [self._candidates(search) for search in searches])
+            candidates_of = [self._candidates(search) for search in searches]
             encoding_s = self.scorer.encoding_s
             scores = self.scorer.score([self._query(s, c) for s, c in zip(searches, candidates_of, strict=True)])
             for score in scores:
@@ -407,19 +404,6 @@ class BeamSearch:
             for _, step in frontier.steps_on(self.relations)
             if step.relation not in excluded
         ]
-
-    def _shortlisted(
-        self, searches: Sequence[_Search], candidates_of: list[list[_Candidate]]
-    ) -> list[list[_Candidate]]:
-        """Return the candidates of each question, of very many those by the relations nearest to it."""
-        if self.shortlist is None:
-            return candidates_of
-        many = [i for i, candidates in enumerate(candidates_of) if len(candidates) > self.shortlist.least]
-        text = [search.linked.question.text for search in searches]
-        kept = self.shortlist.relations([(text[i], c.topic) for i in many for c in candidates_of[i]])
-        for i in many:
-            candidates_of[i] = [c for c in candidates_of[i] if c.step.relation in kept[text[i], c.topic]]
-        return candidates_of
 
     def _choose(
         self, search: _Search, candidates: Sequence[_Candidate], scores: PathScores, pool: int

@@ -33,12 +33,8 @@ class GrowingRetriever:
         model: GrilModel,
         *,
         keep: int,
-        max_topics: int,
-        min_link: float,
     ) -> None:
-        self._columns = SubgraphReader(
-            relations, vectors, model.description.subgraph, max_topics=max_topics, min_link=min_link
-        )
+        self._columns = SubgraphReader(relations, vectors, model.description.subgraph)
         self._model = model
         self._keep = keep
 

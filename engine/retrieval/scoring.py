@@ -103,13 +103,9 @@ class RelationSearch(Protocol):
 
 
 class RelationShortlist:
-    """The `num_relations` nearest relations of a question without the mention of its topic.
+    """The `num_relations` nearest relations of a question without the mention of its topic."""
 
-    For a question that is offered more than `least` steps at a hop.
-    """
-
-    def __init__(self, index: RelationSearch, vectors: TextVectors, *, least: int, num_relations: int) -> None:
-        self.least = least
+    def __init__(self, index: RelationSearch, vectors: TextVectors, *, num_relations: int) -> None:
         self._index = index
         self._vectors = vectors
         self._num_relations = num_relations

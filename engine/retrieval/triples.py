@@ -75,26 +75,19 @@ class TrainedTripleScorer(Protocol):
 
 
 class SubgraphReader:
-    """Reads the subgraphs of questions, all together, as a trained network gets to see them.
-
-    max_topics, min_link: see `linking.topics.select_start_topics`.
-    """
+    """Reads the subgraphs of questions, all together, as a trained network gets to see them."""
 
     def __init__(
         self,
         relations: GraphRelations,
         vectors: TextVectors,
         options: SubgraphOptions,
-        *,
-        max_topics: int,
-        min_link: float,
     ) -> None:
         self.names = relations.names
         self._texts = relations.texts(options.phrases)
         self._vectors = vectors
         self._options = options
         self._subgraphs = subgraphs_of(relations, vectors, self._options)
-        self._max_topics, self._min_link = max_topics, min_link
 
     @property
     def encoding_s(self) -> float:
@@ -103,7 +96,7 @@ class SubgraphReader:
 
     def topics(self, linked: LinkedQuestion) -> tuple[Topic, ...]:
         """Return the topics that a subgraph is read around."""
-        return tuple(select_start_topics(linked.topics, self._max_topics, self._min_link))
+        return tuple(select_start_topics(linked.topics))
 
     def extract(self, questions: Sequence[LinkedQuestion]) -> Steps[SubgraphBatch]:
         """Return the subgraphs."""
@@ -174,11 +167,8 @@ class SubgraphScorer(SubgraphReader):
         relations: GraphRelations,
         vectors: TextVectors,
         model: TrainedTripleScorer,
-        *,
-        max_topics: int,
-        min_link: float,
     ) -> None:
-        super().__init__(relations, vectors, model.description.subgraph, max_topics=max_topics, min_link=min_link)
+        super().__init__(relations, vectors, model.description.subgraph)
         self.model = model
 
     def score(self, questions: Sequence[LinkedQuestion], batch: SubgraphBatch) -> npt.NDArray[np.float32]:

@@ -114,7 +114,7 @@ def test_subgraphs_are_learned_from_and_read_with_the_same_phrases(team: Engine,
     graph = team.resources.of_graph(team.gateway().fetch(read_catalogue()))
     words = {number: graph.words[name] for number, name in graph.relations.items()}
     relations = GraphRelations(graph.relations, words, graph.catalogue.stored_as)
-    columns = SubgraphReader(relations, team.resources.vectors, options, max_topics=1, min_link=0.0)
+    columns = SubgraphReader(relations, team.resources.vectors, options)
     linked = LinkedQuestion(Question("Where is Ann Alder?"), team.link("Where is Ann Alder?"))
     batch = team.gateway().run(columns.extract([linked]))
     assert text in columns.columns([linked], batch).relations

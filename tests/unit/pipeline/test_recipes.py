@@ -117,7 +117,7 @@ def test_a_wrong_line_is_said(line: str, fault: str) -> None:
         ("similarity.max_hop=far", "expected int for max_hop, found 'far'"),
         ("similarity.max_hop=9", "similarity: expected 1 to 4 for max_hop, found 9"),
         ("similarity.meeting_bonus=nan", "expected a finite number for meeting_bonus, found nan"),
-        ("similarity.link_weight=-1", "similarity: expected at least 0 for link_weight, found -1"),
+        ("similarity.meeting_bonus=-1", "similarity: expected at least 0 for meeting_bonus, found -1"),
         ("similarity.weights.support=nan", "expected a finite number for support, found nan"),
         ("similarity=1", "expected options of similarity, found 1"),
         ("top_k=0", "top_k: expected 1 to 1000, found 0"),

@@ -65,7 +65,7 @@ def scorer(**options: Any) -> tuple[SubgraphScorer, KnownScores]:
     words = {number: split_relation_name(name) for number, name in GRAPH.numbered.items()}
     relations = GraphRelations(GRAPH.numbered, words, {})
     vectors = TextVectors(WordsAndTokens())
-    return SubgraphScorer(relations, vectors, cast(Any, model), max_topics=3, min_link=0.1), model
+    return SubgraphScorer(relations, vectors, cast(Any, model)), model
 
 
 def asked(*topics: str) -> Question:
@@ -124,9 +124,7 @@ def test_what_grows_and_is_not_pruned_is_found_the_best_first() -> None:
     model = KnownGrowth(SubgraphOptions())
     words = {number: split_relation_name(name) for number, name in GRAPH.numbered.items()}
     vectors = TextVectors(WordsAndTokens())
-    growing = GrowingRetriever(
-        GraphRelations(GRAPH.numbered, words, {}), vectors, cast(Any, model), keep=2, max_topics=3, min_link=0.1
-    )
+    growing = GrowingRetriever(GraphRelations(GRAPH.numbered, words, {}), vectors, cast(Any, model), keep=2)
     linked = GRAPH.run(look_up_topics([asked("film"), asked("nowhere"), asked("town")], [(), (), ()]))
     for top_k, num in ((1, 2), (9, 6)):
         found = GRAPH.run(growing.retrieve(linked, top_k))
