@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from lodestar import Engine
+from lodestar.engine.errors import CheckpointError
 from lodestar.engine.evidence.calibration import PEOPLE, Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.text import item_text
@@ -19,6 +20,7 @@ from lodestar.engine.show.explanation import OCCLUSION, explain_answer, reasons_
 from lodestar.engine.values import Question
 
 from tests.made.tiny_checkpoint import write_tiny_checkpoint
+from tests.made.trainings import grow_weights
 
 CURRENCY = Question("Which currency is used in Peru?", ("m.peru",))
 
@@ -147,3 +149,12 @@ def test_the_cross_attentive_scorer_may_guide_the_search(checkpoint: str, settin
     lacks = [score - logit for (_, score), logit in zip(found, logits.tolist(), strict=True)]
     assert lacks == pytest.approx([0] * len(lacks), abs=1e-4)
     assert evidence.calibration is None
+
+
+def test_scores_that_are_no_numbers_are_an_error(settings: Settings, checkpoint: str, tmp_path: Path) -> None:
+    recipe = Star(checkpoint=grow_weights(checkpoint, tmp_path / "huge"))
+    with (
+        Engine(settings, recipe=recipe) as asked,
+        pytest.raises(CheckpointError, match="expected finite scores of a checkpoint of kind"),
+    ):
+        asked.ask(CURRENCY)
