@@ -20,7 +20,7 @@ from lodestar.engine.gold_questions import (
 from lodestar.engine.steps import Steps
 from lodestar.engine.supervision.answer_paths import serialise_hop, serialise_trie
 from lodestar.engine.supervision.mining import Mined, Miner, MiningOptions, QuestionPaths, mine_batch
-from lodestar.models.star.mined import MinedTopic, iterate_paths
+from lodestar.models.star.mined import iterate_paths
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.made.mined_graphs import catalogue_of, hops, mediating_of
@@ -94,10 +94,6 @@ def test_a_topic_is_an_end_where_that_is_asked_for_and_no_path_walks_straight_ba
     assert not any(path.hops == hops("^capital", "capital") for path in found.paths)
 
 
-def test_the_reach_is_all_that_can_be_walked() -> None:
-    assert sorted(reach(walked(asked("m.bolivia", "La Paz")))) == ["capital", "capital | ^capital"]
-
-
 def test_a_hop_goes_on_at_a_mediator_and_not_straight_back() -> None:
     near = reach(walked(asked("Peru", "33 million"), max_hop=1))
     assert sorted(near) == sorted(["capital", "currency", "borders", "population → number", "population → year"])
@@ -115,13 +111,6 @@ def test_a_path_to_a_literal() -> None:
     question = replace(asked("Peru"), answers=(GoldAnswer(None, ("1535",)),))
     found = walked(question)
     assert paths(found) == ["capital | founded", "population → counted_by → office | founded"]
-
-
-def test_topics_and_answers_by_name() -> None:
-    question = GoldQuestion("q", "What is the capital of bolivia?", (GoldAnswer(None, ("La Paz",)),), (), ("Bolivia",))
-    found = walked(question)
-    assert found.topics == (MinedTopic("m.bolivia", "Bolivia"),)
-    assert paths(found) == ["capital"]
 
 
 def test_questions_that_teach_nothing_are_left_out_with_the_reason() -> None:

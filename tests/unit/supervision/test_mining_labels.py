@@ -5,15 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from lodestar.engine.indexes.relation_index import load_or_build_index
-from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
 from lodestar.engine.supervision.answer_paths import HopTrie, TopicAnswerPath, WalkedPath
-from lodestar.engine.supervision.mining import SimilarRelations, label_paths, make_negatives
-from lodestar.models.star.mined import NegativePath
+from lodestar.engine.supervision.mining import label_paths, make_negatives
 
-from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.mined_graphs import hop, hops
 
 
@@ -34,18 +29,6 @@ def test_positives_are_the_shortest_of_at_least_mean_similarity() -> None:
         "shortest",
         "",
     ]
-
-
-def test_shortest_is_by_topic_and_the_mean_is_over_all_topics_of_the_question() -> None:
-    # Topic 1 has no path of one hop. Mean of .8, .2, .6: .533.
-    paths = [
-        (path("a"), 0.8),
-        (path("b"), 0.2),
-        (path("a b"), 0.9),
-        (path("c d", topic=1), 0.6),
-        (path("a b c", topic=1), 1),
-    ]
-    assert marks(paths) == ["positive", "shortest", "", "positive", ""]
 
 
 def test_of_gold_relations_walked_in_other_directions_the_best_path_is_gold() -> None:
@@ -105,36 +88,6 @@ def test_each_hop_is_replaced_by_what_can_be_walked_there_then_by_the_nearest_re
     assert set(of_kind(found, "overrun")) == {"a ^b c", "a ^b d"}
 
 
-def test_of_what_can_be_walked_the_nearest_come_first_and_the_same_relation_the_other_way_before_all() -> None:
-    reach: HopTrie = {hop(written): {} for written in ("a", "d", "c", "^a", "^b", "^d")}
-    found = make_negatives(
-        [path("a")],
-        [reach],
-        lambda _, path: path == hops("a"),
-        nearest=NEAREST.__getitem__,
-        num_negatives=3,
-        rng=random.Random(0),
-    )
-    assert [n.hops[0] for n in found if n.kind == "similar"] == ["^a", "^b", "c"]
-    # Two more can be walked; of the rest of the graph's relations one fills up.
-    assert [n.hops[0] for n in found if n.kind == "random"] in (["d", "^d", "b"], ["^d", "d", "b"])
-
-
-def test_a_hop_through_a_mediator_is_replaced_in_its_last_relation() -> None:
-    positive = TopicAnswerPath(0, hops("c → ^b"), 1.0, 1.0, gold=False)
-    found = make_negatives(
-        [positive],
-        [REACH],
-        lambda _, path: path == positive.hops,
-        nearest=NEAREST.__getitem__,
-        num_negatives=2,
-        rng=random.Random(0),
-    )
-    assert NegativePath(0, ("a",), "similar") in found
-    assert NegativePath(0, ("c → ^a",), "similar") in found
-    assert NegativePath(0, ("c → ^b", "d"), "overrun") in found
-
-
 def test_what_leads_to_an_answer_is_no_negative_and_none_comes_twice() -> None:
     paths = [path("a ^b"), path("a ^a")]
     found = kinds(paths, [path("b"), path("a ^b c")], num_negatives=4)
@@ -142,11 +95,3 @@ def test_what_leads_to_an_answer_is_no_negative_and_none_comes_twice() -> None:
     assert len(hops) == len(set(hops))
     assert not set(hops) & {"a ^b", "a ^a", "b", "a ^b c"}
     assert "c" in hops
-
-
-def test_the_nearest_relations_are_others(tmp_path: Path) -> None:
-    names = ["aab", "aaab", "zzy", "zzzy"]
-    catalogue = Catalogue(tuple(RelationInfo(i, name, name, 1) for i, name in enumerate(names, start=1)))
-    nearest = SimilarRelations(load_or_build_index(tmp_path, catalogue, LetterEncoder()))
-    assert [nearest(name)[0] for name in names] == ["aaab", "aab", "zzzy", "zzy"]
-    assert sorted(nearest("aab")) == ["aaab", "zzy", "zzzy"]

@@ -21,22 +21,12 @@ from lodestar.models.training.trainer import TrainingCallbacks
 from torch import nn
 
 from tests.fakes.letter_encoder import LetterEncoder
-from tests.made.every_kind import CONFIGS, lesson, teach
+from tests.made.every_kind import lesson, teach
 from tests.made.trainings import Encoding, inputs_of
 
 FEW = TrainingOptions(epochs=1, learning_rate=1e-3, head_learning_rate=1e-2)
 FITTED = {"reader"}
 """Kinds that are fitted in one step, in double precision on the processor."""
-
-
-def test_every_kind_is_here() -> None:
-    assert CONFIGS.keys() == KINDS.keys()
-    assert {name for name in KINDS if not load_kind(name).trainings} == FITTED
-
-
-@pytest.mark.parametrize("name", sorted(KINDS))
-def test_the_help_of_every_kind_shows_how_it_is_trained(name: str) -> None:
-    assert any(line.startswith(f"lodestar train {name} ") for line in load_kind(name).examples)
 
 
 @pytest.mark.parametrize("name", ["gril", "reg-entity", "reg-path", "reg-triple"])

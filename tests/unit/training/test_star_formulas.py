@@ -12,19 +12,14 @@ import torch
 from lodestar.models.similarity import GAP
 from lodestar.models.star.backbone import attend
 from lodestar.models.star.config import PoolTrainingOptions
-from lodestar.models.star.examples import ROOT, PathTable
 from lodestar.models.star.networks import listwise_loss, path_weighted_contrastive_loss
 from lodestar.models.star.objectives import (
     best_mix,
-    compute_target_shares,
     first_path_figures,
-    iterate_continuations,
     mix_shortlist_scores,
-    part_of,
     path_weights,
     pool_of,
 )
-from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training.trainer import PENALTY, fit_calibration
 from torch import nn
 
@@ -143,31 +138,6 @@ def test_first_path_figures_by_question_and_by_topic() -> None:
     assert first_path_figures(zip(both_ways, scores, strict=True))["f1_by_topic"] == found["f1_by_topic"]
 
 
-def test_shares_by_the_way_positives_are_chosen() -> None:
-    asked = example()
-    by_f1 = compute_target_shares(asked, "f1", 0.1)
-    assert by_f1.dtype == np.float32
-    assert by_f1[[0, 7]].tolist() == pytest.approx([1.1 / (1.1 + 1 / 3 + 0.1), (1 / 3 + 0.1) / (1.1 + 1 / 3 + 0.1)])
-    assert np.flatnonzero(by_f1).tolist() == [0, 7]
-    assert compute_target_shares(asked, "hard", 0.1).tolist() == [1.0] + [0.0] * 8
-    assert not compute_target_shares(replace(asked, positive=np.zeros(9, dtype=np.bool_)), "hard", 0.1).any()
-
-
-def test_promises_are_what_lies_beyond() -> None:
-    examples = example_set(0, 1)
-    asked = examples.examples[0]
-    shares = np.zeros(9, dtype=np.float32)
-    shares[[0, 1, 6, 7]] = 0.4, 0.1, 0.2, 0.3
-    ((rows, beyond),) = iterate_continuations(examples.table, asked.reachable, shares)
-    assert rows.tolist() == [0, 3, 5, 8]  # the paths of one hop
-    # beyond capital: its way back, 0.1; beyond borders: 0.2 + 0.3; of 0.6 in all
-    assert beyond.tolist() == pytest.approx([1 / 6, 0.0, 5 / 6, 0.0])
-    assert beyond.dtype == np.float32
-    assert list(iterate_continuations(examples.table, asked.reachable, np.eye(9, dtype=np.float32)[0])) == []
-    nothing = asked.reachable.at(np.zeros(0, dtype=np.int64))
-    assert list(iterate_continuations(examples.table, nothing, shares[:0])) == []
-
-
 @pytest.mark.parametrize("scores", [(0.0, 1.0), (-30.0, -28.0), (1e9, 1e9 + 2)])
 def test_calibration_of_known_logistic_data(scores: tuple[float, float]) -> None:
     low, high = scores
@@ -198,48 +168,3 @@ def test_the_pool_has_the_mined_positives_and_never_a_path_to_an_answer_as_negat
     assert len(set(walks.negatives.paths.tolist()) - set(asked.reachable.paths[asked.is_right].tolist())) == 3
     assert walks.positives.paths.tolist() == [asked.reachable.paths[asked.first_shortest]]
     assert len(pool_of(replace(asked, first_shortest=-1), plain, random.Random(1)).positives) == 0
-
-
-def table() -> PathTable:
-    return PathTable({name: RelationWords("", (name,)) for name in "abcd"})
-
-
-def test_the_table_numbers_each_path_once_and_its_beginnings_before_it() -> None:
-    paths = table()
-    assert [paths.number(("a", "^b", "c")), paths.number(("a",)), paths.number(("a", "d"))] == [2, 0, 3]
-    assert paths.number(("a", "^b", "c")) == 2
-    assert paths.number(()) == ROOT
-    assert len(paths) == 4
-    assert paths.parents(np.array([0, 1, 2, 3])).tolist() == [ROOT, 0, 1, 0]
-    assert paths.depths(np.array([0, 1, 2, 3])).tolist() == [1, 2, 3, 2]
-    assert paths.texts == ["a", "b", "c", "d"]
-    assert [(hop[0].words.properties[0], hop[0].inverse) for hop in paths.path_hops(2)] == [
-        ("a", False),
-        ("b", True),
-        ("c", False),
-    ]
-
-
-def test_a_slice_has_the_levels_that_its_paths_need() -> None:
-    paths = table()
-    abc, ad, d, b = (paths.number(hops) for hops in (("a", "b", "c"), ("a", "d"), ("d",), ("b",)))
-    part = paths.slice(np.array([abc, d, abc, ad]))
-    assert b not in part.hops
-    assert [paths.texts[hop] for hop in part.hops] == ["a", "b", "c", "d"]
-    one, two, three = part.levels
-    assert (one.parents.tolist(), one.hops.tolist()) == ([ROOT, ROOT], [0, 3])  # a, d
-    assert (two.parents.tolist(), two.hops.tolist()) == ([0, 0], [1, 3])  # a b, a d
-    assert (three.parents.tolist(), three.hops.tolist()) == ([0], [2])  # a b c
-    assert part.rows.tolist() == [4, 1, 4, 3]
-    nothing = paths.slice(np.zeros(0, dtype=np.int64))
-    assert (nothing.hops.tolist(), nothing.levels, nothing.rows.tolist()) == ([], (), [])
-
-
-def test_the_parts_of_a_batch_count_so_that_the_ranks_mean_is_the_batchs() -> None:
-    losses = {"a": 1.0, "b": 5.0, "c": 6.0}
-    for num_ranks in (1, 2, 3, 5):
-        means = []
-        for rank in range(num_ranks):
-            part, counts = part_of(list(losses), (rank, num_ranks))
-            means.append(counts * sum(losses[key] for key in part) / len(part))
-        assert sum(means) / num_ranks == pytest.approx(4.0)

@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-import lodestar.models.star.networks as scoring
 import numpy as np
 import pytest
 import torch
@@ -24,10 +23,8 @@ from lodestar.models.star.backbone import (
     Bert,
     PlainTokenizer,
     hidden_states,
-    is_plain,
     open_pretrained,
     open_stored_backbone,
-    plain_tokenizer,
     write_backbone_description,
 )
 from lodestar.models.star.batches import CachedTokenizer, cross_batch, dual_batch
@@ -46,7 +43,7 @@ from lodestar.models.text.verbalise import DirectedRelation, RelationWords
 from lodestar.models.training.kind import Objective, TrainingOptions
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
-from transformers import BertConfig, BertTokenizer
+from transformers import BertTokenizer
 
 from benchmarks.accuracy.error_shares import DualPoolObjective
 from tests.made.evidence import evidence_of
@@ -137,32 +134,6 @@ def test_a_stored_tokenizer_gives_what_transformers_does(tmp_path: Path) -> None
         tokens, _ = ours.pair(text, "lima, capital")
         assert tokens == theirs.pair(text, "lima, capital")[0]
         assert stored.convert_ids_to_tokens(list(tokens)) == trained.tokenizer.convert_ids_to_tokens(list(tokens))
-
-
-@pytest.mark.parametrize("token", ["cls_token", "sep_token", "pad_token", "unk_token"])
-def test_a_tokenizer_without_one_of_the_special_tokens_is_left_to_transformers(token: str, tmp_path: Path) -> None:
-    write_backbone_description(tiny_backbone(), tmp_path)
-    assert plain_tokenizer(tmp_path) is not None
-    said = json.loads((tmp_path / "tokenizer_config.json").read_text(encoding="utf-8"))
-    (tmp_path / "tokenizer_config.json").write_text(json.dumps(said | {token: "[NONE]"}), encoding="utf-8")
-    assert plain_tokenizer(tmp_path) is None
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"hidden_act": "relu"},
-        {"is_decoder": True},
-        {"model_type": "roberta"},
-        {"position_embedding_type": "relative_key"},
-    ],
-)
-def test_another_encoder_is_left_to_transformers(change: dict[str, object]) -> None:
-    config = BertConfig()
-    assert is_plain(config)
-    for name, value in change.items():
-        setattr(config, name, value)
-    assert not is_plain(config)
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
@@ -387,28 +358,6 @@ def test_gradients_reach_every_parameter(name: str) -> None:
     assert {each for each in without if not any(part in each for part in not_learned)} == set()
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
-def test_a_step_against_the_gradient_lowers_the_loss(name: str) -> None:
-    objective: Objective = OBJECTIVES[name]()
-    objective.network.eval()
-    before = objective.loss(objective.network, 0, (0, 1))
-    before.backward()  # type: ignore[no-untyped-call]
-    with torch.no_grad():
-        for parameter in objective.network.parameters():
-            if parameter.grad is not None:
-                parameter.sub_(1e-4 * parameter.grad)
-    assert objective.loss(objective.network, 0, (0, 1)).item() < before.item()
-
-
-@pytest.mark.parametrize("name", OBJECTIVES)
-def test_the_mean_loss_of_the_ranks_is_that_of_the_batch(name: str) -> None:
-    objective: Objective = OBJECTIVES[name]()
-    objective.network.eval()
-    for num_ranks in (2, 4):
-        parts = [objective.loss(objective.network, 0, (rank, num_ranks)).item() for rank in range(num_ranks)]
-        assert np.mean(parts) == pytest.approx(objective.loss(objective.network, 0, (0, 1)).item(), rel=1e-4)
-
-
 def test_the_hardest_negatives_are_taken_anew_each_epoch_and_come_back_with_the_state() -> None:
     options = replace(AS_IN_THE_PAPER, num_negatives=2, num_positives=1)
     objective = pool_objective(options)
@@ -440,31 +389,6 @@ def test_the_model_composes_what_the_network_computes(checkpoint: Checkpoint, te
     alone = [StarModel(checkpoint).dual("what is the capital", [path]) for path in PATHS]
     assert fresh[0] == pytest.approx([float(stop[0]) for stop, _ in alone], abs=1e-5)
     assert fresh[1] == pytest.approx([float(extend[0]) for _, extend in alone], abs=1e-5)
-
-
-def test_the_model_scores_paths_as_the_network_that_was_trained(checkpoint: Checkpoint) -> None:
-    examples = example_set(0, 1)
-    asked = examples.examples[0]
-    paths = [examples.table.path_hops(path) for path in asked.reachable.paths.tolist()]
-    stop, extend = StarModel(checkpoint).dual(asked.masked[0], paths)
-    with torch.inference_mode():
-        batch = dual_batch(checkpoint.dual_texts, examples.table, [asked], [asked.reachable])
-        expected = [scores.tolist() for scores in checkpoint.dual(batch)]
-    assert {len(path) for path in paths} == {1, 2}
-    assert stop == pytest.approx(expected[0], abs=1e-4)
-    assert extend == pytest.approx(expected[1], abs=1e-4)
-
-
-def test_a_full_cache_forgets_and_changes_no_score(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    fresh = StarModel(checkpoint).dual("what is the capital", PATHS)
-    for size in (1, 2, 5, 8):
-        monkeypatch.setattr(scoring, "MAX_KEPT_PATHS", size)
-        monkeypatch.setattr(scoring, "MAX_KEPT_TEXTS", size)
-        small = StarModel(checkpoint)
-        for some in (PATHS[:2], PATHS[6:], PATHS):
-            found = small.dual("what is the capital", some)
-        assert found[0] == pytest.approx(fresh[0], abs=1e-5)
-        assert found[1] == pytest.approx(fresh[1], abs=1e-5)
 
 
 def test_attention_is_of_the_tokens_that_are_read(checkpoint: Checkpoint) -> None:

@@ -13,11 +13,11 @@ import pytest
 import torch
 from lodestar.engine.errors import UsageError
 from lodestar.engine.training.running import check_disjoint_sets, training_config
-from lodestar.models.star.config import KIND, PAPER, StarConfig
+from lodestar.models.star.config import KIND, StarConfig
 from lodestar.models.star.examples import mark_remaining_paths
 from lodestar.models.star.mined import AnswerPath, MinedFile
 from lodestar.models.star.objectives import DualObjective, PoolObjective, mix_shortlist_scores
-from lodestar.models.star.training import CROSS, DUAL, star_training
+from lodestar.models.star.training import CROSS, star_training
 from lodestar.models.training.checkpoint import TrainingState, TrainingStateError, read_state, write_state
 from lodestar.models.training.kind import (
     Figures,
@@ -27,8 +27,6 @@ from lodestar.models.training.kind import (
     select_trained_weights,
 )
 from lodestar.models.training.trainer import (
-    ShuffledObjective,
-    TrainingCallbacks,
     TrainingResult,
     _Training,
     fit_calibration,
@@ -38,7 +36,7 @@ from safetensors import safe_open
 from torch import Tensor, nn
 
 from tests.made.mined_examples import MINING, mined, questions, tiny_encoder
-from tests.made.trainings import inputs_of, train_in, train_sets
+from tests.made.trainings import inputs_of
 
 
 class Line(nn.Module):
@@ -142,32 +140,6 @@ def test_taken_up_at_any_step_it_comes_to_the_same_weights(accumulate: int, tmp_
         assert (found.history, found.best_epoch) == (whole.history, whole.best_epoch)
         if (epoch, step) > (0, accumulate):
             assert 0 not in again.begun  # it did not start over
-
-
-def test_an_epoch_has_every_example_once_and_ranks_share_a_batch() -> None:
-    objective = ShuffledObjective(Line(), "abcdefgh", OPTIONS, 3)
-    objective.begin(1)
-    batches = [objective.batch(step, (0, 1)) for step in range(objective.steps_per_epoch)]
-    assert [len(batch) for batch in batches] == [3, 3, 2]
-    assert sorted(example for batch in batches for example in batch) == list("abcdefgh")
-    first, last = batches[0], batches[2]
-    assert [objective.batch(0, (rank, 2)) for rank in (0, 1)] == [[first[0], first[2]], [first[1]]]
-    assert [objective.batch(2, (rank, 3)) for rank in (0, 1, 2)] == [[last[0]], [last[1]], [last[0]]]
-    other = ShuffledObjective(Line(), "abcdefgh", OPTIONS, 3)
-    other.resume(1, {})
-    assert [other.batch(step, (0, 1)) for step in range(3)] == batches
-    other.begin(2)
-    assert [other.batch(step, (0, 1)) for step in range(3)] != batches
-
-
-def test_a_finished_training_is_not_repeated(tmp_path: Path) -> None:
-    first, again = LineObjective(), LineObjective()
-    train(first, OPTIONS, tmp_path / "state", {})
-    found = train(again, OPTIONS, tmp_path / "state", {}, stop_at(0, 1))
-    assert again.begun == []
-    assert weights(again.network) == weights(first.network)
-    assert not again.network.training
-    assert len(found.history) == OPTIONS.epochs
 
 
 def test_the_weights_are_those_of_the_best_epoch(tmp_path: Path) -> None:
@@ -298,85 +270,6 @@ def with_training(config: StarConfig, changes: dict[str, Any]) -> StarConfig:
     )
 
 
-PLAIN = StarConfig()
-
-
-@pytest.mark.parametrize(
-    ("changed", "is_other"),
-    [
-        (replace(PLAIN, encoder="other"), (True, True)),
-        (replace(PLAIN, dual=replace(PLAIN.dual, any_weight=0.5)), (True, True)),
-        (replace(PLAIN, dual_training=replace(PLAIN.dual_training, epochs=9)), (True, True)),
-        (replace(PLAIN, cross=replace(PLAIN.cross, w_min=0.25)), (False, True)),
-        (replace(PLAIN, cross_training=replace(PLAIN.cross_training, epochs=9)), (False, True)),
-        (replace(PLAIN, mix=0.5), (False, True)),
-        (PLAIN, (False, False)),
-    ],
-)
-def test_a_phase_is_another_where_what_its_weights_come_from_is(
-    changed: StarConfig, is_other: tuple[bool, bool]
-) -> None:
-    """The cross-attentive scorer comes after the dual encoder, and from it."""
-
-    def phases(config: StarConfig) -> list[str]:
-        training = star_training(config, inputs_of([], []))
-        return [json.dumps([phase.depends_on, phase.options.as_json()], sort_keys=True) for phase in training.phases]
-
-    both = zip(phases(PLAIN), phases(changed), strict=True)
-    assert tuple(one != other for one, other in both) == is_other
-
-
-def watcher(name: str, epoch: int, step: int) -> TrainingCallbacks:
-    def report(now: str, now_epoch: int, done: int, _total: int, _loss: float) -> None:
-        if (now, now_epoch, done) == (name, epoch, step):
-            raise StoppedError
-
-    return TrainingCallbacks(step=report)
-
-
-def networks(folder: Path) -> dict[str, bytes]:
-    return {name: (folder / name / "model.safetensors").read_bytes() for name in ("dual", "cross")}
-
-
-def test_star_taken_up_again_and_again_comes_to_the_same_checkpoint(
-    data: tuple[MinedFile, MinedFile, str], tmp_path: Path
-) -> None:
-    learned, chosen, encoder = data
-    whole = train_sets(KIND, config(encoder), [learned], [chosen], tmp_path / "whole")
-    for name, epoch, step in ((DUAL, 0, 1), (DUAL, 1, 2), (CROSS, 0, 2), (CROSS, 1, 1), (CROSS, 1, 2)):
-        with pytest.raises(StoppedError):
-            train_sets(
-                KIND, config(encoder), [learned], [chosen], tmp_path / "parts", watcher=watcher(name, epoch, step)
-            )
-        assert not (tmp_path / "parts" / "star.json").exists()
-    parts = train_sets(KIND, config(encoder), [learned], [chosen], tmp_path / "parts")
-    assert networks(tmp_path / "parts") == networks(tmp_path / "whole")
-    assert replace(parts, seconds={}) == replace(whole, seconds={})
-    assert sorted(path.name for path in (tmp_path / "parts").iterdir()) == ["README.md", "cross", "dual", "star.json"]
-
-
-def test_another_configuration_or_other_data_is_refused_until_it_begins_anew(
-    data: tuple[MinedFile, MinedFile, str], tmp_path: Path
-) -> None:
-    learned, chosen, encoder = data
-    with pytest.raises(StoppedError):
-        train_sets(KIND, config(encoder), [learned], [chosen], tmp_path, watcher=watcher(DUAL, 0, 2))
-    other = with_training(config(encoder), {"seed": 1})
-
-    def again(asked: StarConfig, train_on: MinedFile, *, fresh: bool = False) -> None:
-        train_in(KIND, asked, [train_on], [chosen], tmp_path, fresh=fresh, watcher=watcher(DUAL, 0, 1))
-
-    with pytest.raises(UsageError, match=r"\(training differs\): name another --out, or give --fresh"):
-        again(other, learned)
-    with pytest.raises(UsageError, match=r"\(train differs\)"):
-        again(config(encoder), replace(learned, sha256="5" * 64))
-    (tmp_path / "training-dual.safetensors").write_bytes(b"nonsense")
-    with pytest.raises(UsageError, match="is damaged"):
-        again(config(encoder), learned)
-    with pytest.raises(StoppedError):
-        again(other, learned, fresh=True)
-
-
 def test_questions_in_common_are_refused_by_words_and_topic() -> None:
     def of(first: int, last: int) -> MinedFile:
         return MinedFile(MINING, tuple(questions(first, last)), "")
@@ -384,25 +277,6 @@ def test_questions_in_common_are_refused_by_words_and_topic() -> None:
     check_disjoint_sets([of(0, 3)], [of(3, 6)])
     with pytest.raises(UsageError, match=r"--dev: 2 of its questions .* \(the first is capital-Chile\)"):
         check_disjoint_sets([of(5, 6), of(0, 2)], [of(1, 3)])
-
-
-def test_presets_and_what_the_command_line_changes() -> None:
-    plain = training_config(KIND, [], preset="best")
-    assert plain == StarConfig()
-    assert training_config(KIND, [], preset="paper") == PAPER
-    changed = training_config(
-        KIND,
-        ["cross.num_negatives=8", "mix=1"],
-        preset="paper",
-        values={"scorer": "similarity", "encoder": "bert"},
-        epochs=7,
-        seed=4,
-    )
-    assert (changed.cross.num_negatives, changed.mix, changed.scorer, changed.encoder) == (8, 1.0, "similarity", "bert")
-    assert {(each.epochs, each.seed) for each in (changed.dual_training, changed.cross_training)} == {(7, 4)}
-    assert json.loads(json.dumps(changed.as_json()))["cross"]["num_negatives"] == 8
-    at_its_end = training_config(KIND, ["cross.num_negatives=18", "cross.w_min=1.5"], preset="best").cross
-    assert (at_its_end.num_negatives, at_its_end.w_min) == (at_its_end.pool_size, at_its_end.w_max)
 
 
 def of_each_path() -> MinedFile:
