@@ -80,7 +80,7 @@ def _jvm(settings: Settings) -> Finding:
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
-    from .neo4j.catalogue import read_catalogue, read_full_state
+    from .neo4j.catalogue import read_full_state
     from .neo4j.gateway import Gateway
     from .neo4j.instance import make_connection
 
@@ -88,17 +88,14 @@ def _database(settings: Settings) -> Iterator[Finding]:
         with Gateway(make_connection(settings)) as gateway:
             yield Finding("database", "ok", f"Neo4j {gateway.version()} at {gateway.connection.where}")
             state = gateway.run(read_full_state())
-            catalogue = gateway.fetch(read_catalogue())
     except LodestarError as error:
         yield Finding("database", "missing", str(error), "lodestar db start, or --uri with LODESTAR_PASSWORD")
         yield Finding("graph", "missing", "unknown without a database")
-        yield Finding("relation index", "missing", "unknown without a database")
         return
     try:
         state.check()
     except LodestarError as error:
         yield Finding("graph", "missing", str(error), "lodestar load geonames, or lodestar load tsv FILE")
-        yield Finding("relation index", "missing", "unknown without a graph")
         return
     counts = [
         _number(state.num_triples, "triple", "triples"),
@@ -113,16 +110,6 @@ def _database(settings: Settings) -> Iterator[Finding]:
     for source in state.deleting_loads:
         state_text, advice = ("is under way", "wait") if state.under_way else ("did not finish", "delete it again")
         yield Finding("load", "optional", f"the deletion of the load of {source} {state_text}", advice)
-
-    from ..models.text.encoders import SentenceEncoder
-    from .indexes.relation_index import index_folder, index_state
-
-    index = index_state(index_folder(settings, gateway.connection), catalogue, SentenceEncoder(settings.encoder))
-    if index.current:
-        yield Finding("relation index", "ok", f"{index.num_relations:,} relations, up to date")
-    else:
-        found = "made from an older catalogue or with another encoder" if index.present else "not built yet"
-        yield Finding("relation index", "optional", found, "`lodestar relations` or `mine` builds it")
 
 
 def _encoder(settings: Settings) -> Finding:

@@ -234,13 +234,11 @@ class GraphResources:
         An index older than the graph's last load is used with a warning. Entities that have since left the graph are
         dropped; new entities are not in it.
         """
-        from .indexes.relation_index import index_folder
+        from .indexes.entity_index import index_folder, open_entity_index
 
         folder = index_folder(self.shared.settings, self.shared.connection)
         if not (folder / "entities.json").exists():
             return None
-        from .indexes.entity_index import open_entity_index  # FAISS is slow to import
-
         index = open_entity_index(folder, self.shared.encoder)
         if index is not None and self.edition is not None and self.edition[:4] != index.meta.edition[:4]:
             _log.warning(
@@ -251,7 +249,7 @@ class GraphResources:
 
     @property
     def index(self) -> RelationIndex:
-        """The relation index, read from disk if current, else built."""
+        """The relation index."""
         with self._turn:
             return self._index
 
@@ -276,8 +274,6 @@ class GraphResources:
 
     @cached_property
     def _index(self) -> RelationIndex:
-        from .indexes.relation_index import index_folder, load_or_build_index  # FAISS is slow to import
+        from .indexes.relation_index import RelationIndex
 
-        shared = self.shared
-        folder = index_folder(shared.settings, shared.connection)
-        return load_or_build_index(folder, self.catalogue, shared.encoder, shared.device)
+        return RelationIndex(self.catalogue.relations, self.shared.vectors)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import random
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval
-from lodestar.engine.indexes.relation_index import RelationIndex, load_or_build_index
+from lodestar.engine.indexes.relation_index import RelationIndex
 from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, RelationInfo, read_catalogue
 from lodestar.engine.progress import progress_bar
 from lodestar.engine.relations.by_llm import phrases_by_llm
@@ -31,6 +30,7 @@ from lodestar.engine.settings import resolve
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.similarity import mask_topic
 from lodestar.models.text.encoders import SentenceEncoder
+from lodestar.models.text.vectors import TextVectors
 
 SEED = 13
 TOP_K = 20
@@ -81,9 +81,8 @@ def open_in_memory(
     relations: Sequence[RelationInfo], phrases: Mapping[str, tuple[Phrase, ...]], encoder: SentenceEncoder
 ) -> RelationIndex:
     """Return the index of the relations with these phrases; nothing of it is kept."""
-    catalogue = Catalogue(tuple(replace(each, phrases=phrases.get(each.name, ())) for each in relations))
-    with tempfile.TemporaryDirectory() as folder:
-        return load_or_build_index(Path(folder), catalogue, encoder)
+    described = [replace(each, phrases=phrases.get(each.name, ())) for each in relations]
+    return RelationIndex(described, TextVectors(encoder))
 
 
 def recall(asked: Sequence[tuple[str, frozenset[str]]], found: Sequence[frozenset[str]]) -> npt.NDArray[np.float64]:

@@ -66,8 +66,7 @@ def entities(max_entities: int, as_json: bool, **flags: Any) -> None:
       lodestar index entities
     """
     from ...models.text.encoders import SentenceEncoder
-    from ..indexes.entity_index import index_entities
-    from ..indexes.relation_index import index_folder
+    from ..indexes.entity_index import index_entities, index_folder
     from ..neo4j.gateway import Gateway
     from ..neo4j.instance import make_connection
     from ..progress import progress_bar

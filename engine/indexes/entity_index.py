@@ -23,10 +23,12 @@ from ...models.text.vectors import TextVectors
 from ...models.whole_file import atomic_write, file_sha256
 from ..errors import EncoderError, UsageError
 from ..neo4j.catalogue import Catalogue, Edition, read_catalogue, read_graph_revision, read_graph_state
+from ..neo4j.connection import Connection
 from ..neo4j.gateway import Gateway
 from ..neo4j.templates import Request, template
 from ..progress import Progress, ignore_progress
 from ..relations.words import type_words
+from ..settings import Settings
 from ..values import Entity
 from ..whole_file import lock_file, translate_storage_errors
 
@@ -150,6 +152,12 @@ class EntityIndex:
             [(ids[place].as_py(), float(score)) for score, place in zip(line, some.tolist(), strict=True) if place >= 0]
             for line, some in zip(scores, places, strict=True)
         ]
+
+
+def index_folder(settings: Settings, connection: Connection) -> Path:
+    """Return the folder of a graph's index: one for each database and encoder."""
+    key = hashlib.sha256("\n".join((connection.uri, connection.database, settings.encoder)).encode())
+    return settings.home_dir / "indexes" / key.hexdigest()[:16]
 
 
 def read_meta(folder: Path) -> EntityIndexMeta | None:

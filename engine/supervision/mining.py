@@ -48,7 +48,7 @@ from ..gold_questions import (
     look_up_answers,
     say_nothing_found,
 )
-from ..indexes.relation_index import RelationIndex, index_folder, load_or_build_index
+from ..indexes.relation_index import RelationIndex
 from ..neo4j.catalogue import Catalogue, read_catalogue, read_full_state
 from ..neo4j.connection import Connection
 from ..neo4j.gateway import Gateway
@@ -433,7 +433,7 @@ def mine_to_file(
     relations = catalogue.relations
     words = {r.name: words_of_relation(r) for r in relations}
     try:
-        index = load_or_build_index(index_folder(engine.settings, engine.connection), catalogue, engine.encoder)
+        index = RelationIndex(relations, engine.resources.vectors)
         labeller = TrainingExampleBuilder(words, index, TextVectors(engine.encoder), options)
         size = batch_size or default_batch_size(options.max_hop)
         found = _mine_batches(asked, engine.connection, options, size, workers, progress)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from hypothesis import given, settings
@@ -14,7 +12,7 @@ from hypothesis import strategies as st
 from lodestar.engine.evaluation.diagnosis import find_reachable_paths
 from lodestar.engine.evaluation.whole_graph import WholeGraph
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, SkippedQuestion
-from lodestar.engine.indexes.relation_index import load_or_build_index
+from lodestar.engine.indexes.relation_index import RelationIndex
 from lodestar.engine.relations.words import words_of_relation
 from lodestar.engine.retrieval.beam import FrontierBounds
 from lodestar.engine.supervision.answer_paths import serialise_hop, serialise_trie
@@ -73,8 +71,7 @@ def mined(
 def labeller(relations: tuple[str, ...]) -> TrainingExampleBuilder:
     catalogue = catalogue_of(MemoryGraph([("x", relation, "y") for relation in relations]))
     words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
-    with tempfile.TemporaryDirectory() as folder:
-        index = load_or_build_index(Path(folder), catalogue, LetterEncoder())
+    index = RelationIndex(catalogue.relations, TextVectors(LetterEncoder()))
     return TrainingExampleBuilder(words, index, TextVectors(LetterEncoder()), MiningOptions(num_negatives=2))
 
 

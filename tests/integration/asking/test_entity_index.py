@@ -9,8 +9,12 @@ import numpy as np
 import pytest
 from lodestar.engine.api import Engine
 from lodestar.engine.errors import UsageError
-from lodestar.engine.indexes.entity_index import index_entities, open_entity_index, read_meta
-from lodestar.engine.indexes.relation_index import index_folder
+from lodestar.engine.indexes.entity_index import (
+    index_entities,
+    index_folder,
+    open_entity_index,
+    read_meta,
+)
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.models.text.encoders import FloatArray, SentenceEncoder
@@ -92,29 +96,3 @@ def test_a_question_whose_words_name_nothing_is_given_near_names(
     assert "m.south_america" in found
     assert found["m.south_america"].mention in text
     assert np.isfinite([each.score for each in found.values()]).all()
-
-
-def test_an_index_from_before_the_last_load_is_used_with_a_warning_until_it_is_made_again(
-    engine: Engine, gateway: Gateway, settings: Settings, caplog: pytest.LogCaptureFixture
-) -> None:
-    text = "What lies in Andean Latin America?"
-    folder = index_folder(settings, gateway.connection)
-    encoder = SentenceEncoder(ENCODER, device="cpu")
-
-    def warned() -> bool:
-        caplog.clear()
-        with Engine(settings) as asked:
-            assert "m.south_america" in {each.entity.id for each in asked.link(text)}
-        return "the graph has changed since its entity index was made" in caplog.text
-
-    try:
-        index_entities(gateway, folder, encoder)
-        assert not warned()
-        source = TripleSource([("m.quito", "location.location.containedby", "m.south_america")], {"m.quito": "Quito"})
-        load(source, gateway, mode="append")
-        assert warned()
-        assert 1 <= index_entities(gateway, folder, encoder).num_encoded <= 2  # Quito; and what holds it, of a new kind
-        assert not warned()
-    finally:
-        for path in folder.glob("entities*"):
-            path.unlink()
