@@ -1,8 +1,4 @@
-"""Map a function over parts of a work: in threads of this process, or on the workers of a Ray cluster.
-
-This is the one place that knows which: a verb passes a function, its parts and `Workers`, and gets the same results.
-Ray is an extra, and is imported when an address is given.
-"""
+"""Map a function over parts of a work: in threads of this process, or on the workers of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -58,15 +54,6 @@ class Workers:
             return self._map_on_ray(work, parts, ordered=ordered)
         return self._map_in_threads(work, parts, ordered=ordered)
 
-    def count_on(self, ray: Any, resource: str = "CPU", *, option: str = "--workers") -> int:
-        """Return how many workers there are on a connected cluster; `UsageError` if it has not as many CPUs or GPUs."""
-        num = int(ray.cluster_resources().get(resource, 0))
-        if num < max(self.num, 1):
-            raise UsageError(
-                f"{option} {self.num}: expected at most one for each {resource} of the cluster, it has {num}"
-            )
-        return self.num or num
-
     def _map_in_threads(self, work: Callable[[P], R], parts: Sequence[P], *, ordered: bool) -> Generator[R, None, None]:
         if self.num <= 1:  # in this thread, which Ctrl-C ends at once
             yield from map(work, parts)
@@ -80,12 +67,17 @@ class Workers:
                 pool.shutdown(cancel_futures=True)
 
     def _map_on_ray(self, work: Callable[[P], R], parts: Sequence[P], *, ordered: bool) -> Generator[R, None, None]:
-        with connect_to_ray(self.ray) as ray:
+        with _connect_to_ray(self.ray) as ray:
             from ray.util import ActorPool
 
             from .machine import code_sha256
 
-            num = min(self.count_on(ray), len(parts))
+            cpus = int(ray.cluster_resources().get("CPU", 0))
+            if cpus < max(self.num, 1):
+                raise UsageError(
+                    f"--workers {self.num}: expected at most one for each CPU of the cluster, it has {cpus}"
+                )
+            num = min(self.num or cpus, len(parts))
             actor = ray.remote(_Hand).options(num_cpus=1, max_restarts=-1, max_task_retries=MAX_TRIES - 1)
             shared, folder = [ray.put(work)], str(Path.cwd())
             hands = [actor.remote(folder, code_sha256()) for _ in range(num)]
@@ -146,60 +138,56 @@ class PerProcess(Generic[T]):
 
 
 class _Hand:
-    """An actor: does parts in a process of Ray, in the folder of the process that asked for it."""
+    """An actor: does parts in a process of Ray, in the folder of the process that asked for it.
+
+    Raises `UsageError` on a node with other code, or without the folder.
+    """
 
     def __init__(self, folder: str, code: str) -> None:
         self._folder = folder
         self._code = code
         self._work: Callable[[Any], Any] | None = None
-        self._heard = _Heard(logging.WARNING)
+        self._heard = _Heard()
         logging.getLogger(_PACKAGE).addHandler(self._heard)
 
     def do(self, shared: Sequence[Any], part: Any) -> tuple[Any, list[str]]:
         """Return the result of a part, and the warnings logged meanwhile. shared: where Ray has the function, alone."""
+        import ray
+
         if self._work is None:
-            self._work = self._begin(shared[0])
+            self._check_node()
+            self._work = ray.get(shared[0])
+        assert self._work is not None
         result = self._work(part)
         warnings, self._heard.lines = self._heard.lines, []
         return result, warnings
 
-    def _begin(self, work: Any) -> Callable[[Any], Any]:
-        """Return the function where this node has the same code and the folder."""
-        import ray
+    def _check_node(self) -> None:
+        from .machine import code_sha256
 
-        prepare_ray_worker(self._folder, self._code)
-        found: Callable[[Any], Any] = ray.get(work)
-        return found
-
-
-def prepare_ray_worker(folder: str, code: str) -> None:
-    """Go to the folder of the command in a process of Ray; raise `UsageError` for other code, or without the folder."""
-    from .machine import code_sha256
-
-    if code_sha256() != code:
-        raise UsageError("--ray: a node has another Lodestar than this command: install the same one on every node")
-    try:
-        os.chdir(folder)
-    except OSError as error:
-        raise UsageError(
-            f"--ray: a node has no folder {folder} ({error.strerror}): work in a folder that all nodes share"
-        ) from error
+        if code_sha256() != self._code:
+            raise UsageError("--ray: a node has another Lodestar than this command: install the same one on every node")
+        try:
+            os.chdir(self._folder)
+        except OSError as error:
+            raise UsageError(
+                f"--ray: a node has no folder {self._folder} ({error.strerror}): work in a folder that all nodes share"
+            ) from error
 
 
 class _Heard(logging.Handler):
     """Keeps warnings, for the process that asked."""
 
-    def __init__(self, level: int) -> None:
-        super().__init__(level)
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
         self.lines: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a warning."""
         self.lines.append(record.getMessage())
 
 
 @contextmanager
-def connect_to_ray(address: str) -> Iterator[ModuleType]:
+def _connect_to_ray(address: str) -> Iterator[ModuleType]:
     """Yield Ray, connected to the cluster or, for `LOCAL`, to one of its own on the loopback; no use is reported."""
     require_extra("ray", "--ray")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")

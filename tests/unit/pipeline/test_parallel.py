@@ -103,17 +103,3 @@ def test_no_cluster_at_the_address_is_one_line(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("lodestar.engine.extras._is_installed", lambda _: True)
     with pytest.raises(UsageError, match=r"^--ray 127\.0\.0\.1:1: no Ray of this version answers there: .*refused$"):
         next(Workers(ray="127.0.0.1:1").map(abs, [1]))
-
-
-class TwoCpus:
-    @staticmethod
-    def cluster_resources() -> dict[str, float]:
-        return {"CPU": 2.0, "memory": 1e9}
-
-
-def test_there_are_no_more_workers_than_cpus() -> None:
-    assert Workers(0, "auto").count_on(TwoCpus) == Workers(2, "auto").count_on(TwoCpus) == 2
-    with pytest.raises(UsageError, match=r"--workers 3: expected at most one for each CPU .* has 2"):
-        Workers(3, "auto").count_on(TwoCpus)
-    with pytest.raises(UsageError, match="has 0"):
-        Workers(0, "auto").count_on(TwoCpus, "GPU")
