@@ -67,24 +67,6 @@ def test_a_completed_chain_is_the_one_that_a_search_finds(engine: Engine, search
     assert list(map(in_any_order, complete(engine, searches))) == wanted
 
 
-def test_what_cannot_be_walked_stays(engine: Engine, searches: list[Evidence[Any]]) -> None:
-    """A relation that the graph has no longer, chains that meet, a topic that was not linked, no evidence at all."""
-    first = first_links_alone(searches[0].items[0]).value
-    (step, *_) = first.steps
-    gone = replace(first, steps=(replace(step, step=replace(step.step, relation="no.such.relation")), *first.steps[1:]))
-    longer = replace(first, steps=(*gone.steps, step))
-    meeting = replace(first, targets=first.ends)
-    items = tuple(Scored(chain, 1.0) for chain in (gone, longer, meeting))
-    kept, nothing, unlinked = (
-        replace(searches[0], items=items),
-        replace(searches[0], items=()),
-        replace(searches[0], items=(Scored(first, 1.0),), topics=()),
-    )
-    assert complete(engine, [kept, nothing]) == [kept, nothing]
-    assert complete(engine, [unlinked]) == [unlinked]
-    assert complete(engine, []) == []
-
-
 def test_no_step_walks_the_triple_before_it_back(engine: Engine, searches: list[Evidence[Any]]) -> None:
     """Peru and Chile speak Spanish: the way there and back from Peru leads to Chile alone, and so to Chile's capital.
     Two ways lead to Spanish from the continent, so that each of the two may be walked back of the other."""

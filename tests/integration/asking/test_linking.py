@@ -8,7 +8,6 @@ import neo4j
 import pytest
 from lodestar.engine.api import Engine
 from lodestar.engine.errors import EntityNotFoundError
-from lodestar.engine.linking.full_text import FullTextLinker
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
@@ -68,21 +67,6 @@ def test_of_two_of_a_name_the_one_is_meant_at_which_what_is_asked_exists(films: 
     assert asked.evidence.topics[0].probability == asked.evidence.topics[0].score
 
 
-@pytest.mark.parametrize(
-    ("text", "mentions"),
-    [
-        ("Which actors starred in both Heat and The Godfather?", {"Heat": "m.heat", "The Godfather": "m.godfather"}),
-        ("Who leads the country whose capital is Lima, and who the Republican Party?", {"Lima": "m.lima"}),
-    ],
-)
-def test_every_topic_of_a_question_is_found_with_its_span(films: Engine, text: str, mentions: dict[str, str]) -> None:
-    found = {each.mention: each for each in films.link(text)}
-    for mention, id_ in mentions.items():
-        span = found[mention].span
-        assert span is not None
-        assert (found[mention].entity.id, text[span[0] : span[1]]) == (id_, mention)
-
-
 def test_where_nothing_is_known_the_nearest_names_are_offered(films: Engine) -> None:
     with pytest.raises(EntityNotFoundError, match="no known entity in the question; did you mean Republican Party"):
         films.retrieve("who leads the Repuplikkan Patti")
@@ -107,13 +91,3 @@ def test_no_text_breaks_a_query(films: Engine, text: str) -> None:
     (found,) = films.retrieve_batch([text])
     assert found.question.text == text
     assert {topic.entity.id for topic in found.topics} <= {"m.peru"}
-
-
-def test_of_many_of_one_name_the_number_read_is_bounded(gateway: Gateway) -> None:
-    names = {f"u{n:04}": "Untitled" for n in range(1_500)} | {"long": "y " * 5_000, "e": " ", "a": "Ann"}
-    triples = [(id_, "art.work.by", "a") for id_ in names if id_ != "a"]
-    load(TripleSource([*triples, ("u0007", "art.work.of", "a")], names), gateway, mode="replace")
-    (found,) = gateway.run(FullTextLinker().link([Question("Who made Untitled?")]))
-    assert [each.entity.name for each in found] == ["Untitled"] * 10
-    keys = [(-each.score, each.entity.id) for each in found]
-    assert keys == sorted(keys)

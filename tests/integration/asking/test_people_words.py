@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from lodestar import Engine
 from lodestar.engine.errors import InputError, UsageError
-from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.recipes.linking import relation_evidence
-from lodestar.engine.retrieval.triples import GraphRelations, SubgraphReader
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.subgraphs import write_question_graphs
-from lodestar.engine.values import LinkedQuestion, Question
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.loading import load as load_source
-from lodestar.models.reg_triple.config import SubgraphOptions
-from lodestar.models.subgraphs import read_graphs
 
 TEAM = (
     "Ann Alder\tqq7\tSales\nBob Birch\tqq7\tSales\nCid Cedar\tqq7\tMill\nAnn Alder\thired_on\t2015-02-03\n"
@@ -85,37 +77,3 @@ def test_collisions_are_told_and_faults_change_nothing(team: Engine) -> None:
         with pytest.raises(error):
             team.describe(words)
     assert [phrase.text for phrase in team.read_relations("qq7")[0].phrases] == ["who is there"]
-
-
-def test_linking_reads_what_was_said_of_relations(team: Engine) -> None:
-    """Of two entities with a part of the mention, the one with the relation that is asked for is meant."""
-    graph = team.resources.of_graph(team.gateway().fetch(read_catalogue()))
-    question = "Which squad does Alder play in?"
-    (topic,) = [each for each in team.link(question) if each.entity.id == "Ann Alder"]
-    numbers = {relation.name: relation.number for relation in graph.catalogue.relations}
-    topic = replace(topic, relations=(numbers["qq7"],))
-    before = relation_evidence(graph).features([question], [[topic]])[0]
-    team.describe({"qq7": ["which squad does play in"]})
-    graph = team.resources.of_graph(team.gateway().fetch(read_catalogue()))
-    after = relation_evidence(graph).features([question], [[topic]])[0]
-    assert after[0, 0] > before[0, 0] + 0.2
-
-
-@pytest.mark.parametrize("phrases", [0, 1])
-def test_subgraphs_are_learned_from_and_read_with_the_same_phrases(team: Engine, tmp_path: Path, phrases: int) -> None:
-    team.describe({"qq7": ["squad", "the team of"]})
-    options = SubgraphOptions(num_hops=1, phrases=phrases)
-    text = "qq7, squad" if phrases else "qq7"
-    asked = QuestionSet(
-        "one", "lodestar", "0" * 64, (GoldQuestion("q", "Where is Ann Alder?", (GoldAnswer("Sales"),), ("Ann Alder",)),)
-    )
-    write_question_graphs(asked, team, team.resources.vectors, tmp_path / "graphs.safetensors", options)
-    assert text in read_graphs(tmp_path / "graphs.safetensors").texts.relations
-    graph = team.resources.of_graph(team.gateway().fetch(read_catalogue()))
-    words = {number: graph.words[name] for number, name in graph.relations.items()}
-    relations = GraphRelations(graph.relations, words, graph.catalogue.stored_as)
-    columns = SubgraphReader(relations, team.resources.vectors, options)
-    linked = LinkedQuestion(Question("Where is Ann Alder?"), team.link("Where is Ann Alder?"))
-    batch = team.gateway().run(columns.extract([linked]))
-    assert text in columns.columns([linked], batch).relations
-    assert ("phrases" in options.as_json()) == bool(phrases)

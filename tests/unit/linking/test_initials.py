@@ -41,28 +41,6 @@ def test_initials_come_behind_all_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "written"),
-    [
-        ("World War II", {"wwii", "ww2"}),
-        ("World War IV", {"wwiv", "ww4"}),
-        ("World War Two", {"wwt"}),
-        ("Final II", {"fi"}),
-    ],
-)
-def test_initials_that_end_in_a_number_are_written_with_it(name: str, written: set[str]) -> None:
-    forms = derive_forms([name, *find_initials(name)], ())
-    assert {form.words[0] for _, form in forms if form.kind == "initials"} == written
-
-
-@pytest.mark.parametrize(
-    ("name", "beginnings"),
-    [("Bank of America", [("bank",)]), ("Treaty of Paris of 1763", [("treaty", "of", "paris"), ("treaty",)])],
-)
-def test_what_a_name_begins_with_does_not_end_in_a_function_word(name: str, beginnings: list[tuple[str, ...]]) -> None:
-    assert [form.words for _, form in derive_forms([name], ()) if form.kind == "leading"] == beginnings
-
-
-@pytest.mark.parametrize(
     ("name", "forms"),
     [
         ("Peru", []),
@@ -95,18 +73,9 @@ def test_a_name_has_shorter_forms(name: str, forms: list[str]) -> None:
     assert [" ".join((form.kind, *form.words)) for form in found] == forms
 
 
-def test_names_without_words_have_no_form() -> None:
-    assert list(derive_forms(["!", "Peru"], ())) == [("Peru", (("peru",), "whole"))]
-
-
 @pytest.mark.parametrize(
     ("word", "some"),
     [("iranian", "iran"), ("irish", "ireland"), ("danish", "dan"), ("dutch", "netherlands"), ("french", "france")],
 )
 def test_places_of_an_adjective(word: str, some: str) -> None:
     assert some in find_places(word)
-
-
-@pytest.mark.parametrize("word", ["thai", "mean", "xyish", "2nian", "plate"])
-def test_what_is_too_short_for_an_adjective_or_has_no_such_ending_has_no_place(word: str) -> None:
-    assert find_places(word) == ()

@@ -13,8 +13,6 @@ from lodestar.engine.linking.full_text import FullTextLinker, write_full_text_qu
 from lodestar.engine.linking.names import (
     MENTION_FEATURES,
     MENTION_WEIGHTS,
-    FormKind,
-    Mention,
     QuestionWords,
     compute_features,
     compute_probabilities,
@@ -206,43 +204,6 @@ def test_every_topic_of_a_question_has_its_span_and_a_type_word_comes_last() -> 
     assert [each.mention for each in found] == ["John F. Kennedy", "Adolf Hitler", "film"]
 
 
-def test_a_small_adjective_names_no_place_in_a_question_with_capitals() -> None:
-    assert [each.entity.id for each in FullTextLinker().rank("Who is a french singer of Peru?", PEOPLE + POOL)] == [
-        "peru",
-        "peru-in",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "expected"),
-    [
-        ("which French singer", "France", ("adjective", 1, 2)),
-        ("which French singer", "France (country)", ("adjective", 1, 2)),
-        ("which French singer", "Vichy France", ("adjective", 1, 2)),
-        ("which French singer", "France of old", None),
-        ("is French wine from France", "France", ("whole", 4, 5)),
-        ("is Framce known for French wine", "France", ("adjective", 4, 5)),
-    ],
-)
-def test_an_adjective_is_one_word_without_a_typo_for_a_place_of_one_word(
-    text: str, name: str, expected: tuple[FormKind, int, int] | None
-) -> None:
-    place = named("a", name)
-    assert find_mention(QuestionWords(text), place, 0.8) == (expected and Mention(place, name, *expected, 1.0))
-
-
-def test_a_candidate_has_the_features_of_its_mention() -> None:
-    (found,) = FullTextLinker().rank("where is Peru", [named("a", "Peru", degree=99)])
-    assert dict(zip(MENTION_FEATURES, found.features, strict=True)) == {
-        **dict.fromkeys(MENTION_FEATURES, 0.0),
-        "1": 1.0,
-        "share of the name's words": 1.0,
-        "words of content, 1 − 2^−n": 0.5,
-        "capitalised in the question": 1.0,
-        "degree, log₁₀ / 5": pytest.approx(0.4),
-    }
-
-
 def test_a_question_is_asked_for_whole_by_its_words_and_by_its_neighbouring_words() -> None:
     whole, *others = write_full_text_queries("who led France's 2 armies and the fleet in Waterloo", 100, 10)
     assert whole == NameQuery(
@@ -253,22 +214,6 @@ def test_a_question_is_asked_for_whole_by_its_words_and_by_its_neighbouring_word
     )
     alone = ['"led"', '"france" "france\'s"', '"2" "ii"', '"armies"', '"fleet"', '"waterloo"']
     assert others == [NameQuery(text, 10, 200) for text in (*alone, '"led france"', '"france 2"', '"2 armies"')]
-
-
-@pytest.mark.parametrize(
-    ("text", "typos"),
-    [("who led Peru", []), ("who led Chile", ["chile~1"]), ("Bolivia", ["bolivia~1"]), ("Honduras", ["honduras~2"])],
-)
-def test_a_longer_word_may_have_more_typos(text: str, typos: list[str]) -> None:
-    assert [part for part in write_full_text_queries(text, 100, 10)[0].text.split(" ") if "~" in part] == typos
-
-
-@pytest.mark.parametrize(
-    ("word", "other"), [("4", "iv"), ("iv", "4"), ("x", ""), ("xbox2", "xboxi"), ("b2", ""), ("oxboxes2", "")]
-)
-def test_a_number_is_asked_for_in_its_other_spelling_too(word: str, other: str) -> None:
-    (_, query, *_) = write_full_text_queries(f"of {word}", 100, 10)
-    assert query.text == (f'"{word}" "{other}"' if other else f'"{word}"')
 
 
 def test_a_query_has_bounded_clauses_and_there_are_boundedly_many() -> None:
@@ -332,54 +277,6 @@ def test_features_of_mentions_by_hand() -> None:
             "same words, better form elsewhere": 1,
         }
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "features"),
-    [
-        ("Who ruled the empire in Rome?", "Empire", {"a capitalised name in small letters"}),
-        ("Who ruled the empire in Rome?", "empire", set[str]()),
-        ("who ruled the empire in rome", "Empire", set[str]()),
-        ("Who drove in le Mans?", "Le Mans", {"capitalised in the question"}),
-        ("Who drove in Le mans?", "Le Mans", {"capitalised in the question", "a capitalised name in small letters"}),
-        ("Empire of Rome", "Empire", set[str]()),
-        ("which films are there", "Films", {"a word for a type, in small letters"}),
-        ("which short films are there", "Short Films", set[str]()),
-        ("Which Films are there", "Films", {"capitalised in the question"}),
-    ],
-)
-def test_capitals_of_names_and_questions(text: str, name: str, features: set[str]) -> None:
-    (found,) = features_of(text, named("a", name), type_words={"film"}).values()
-    looked_at = {name for name in MENTION_FEATURES if "capitalised" in name or "small" in name}
-    assert found.keys() & looked_at == features
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "is_found"),
-    [
-        ("where is perv", "Peru", True),
-        ("where is per", "Peru", False),
-        ("where is peru", "Per", False),
-        (f"where is {'x' * 99}y", "x" * 100, True),
-        (f"where is {'x' * 99}y", "x" * 101, False),
-    ],
-)
-def test_words_and_names_of_four_to_a_hundred_characters_may_have_typos(text: str, name: str, is_found: bool) -> None:
-    assert (find_mention(QuestionWords(text), named("a", name), 0.7) is not None) is is_found
-
-
-@pytest.mark.parametrize(
-    ("text", "names", "mention"),
-    [
-        ("is Lima in Limma Ctiy", ["Limma City", "Lima"], "Lima"),
-        ("films by David Kieth Lynch", ["David Keith Lynch"], "David Kieth Lynch"),
-    ],
-)
-def test_typos_are_looked_for_where_no_name_stands_as_a_whole(text: str, names: list[str], mention: str) -> None:
-    words = QuestionWords(text)
-    found = find_mention(words, named("a", *names), 0.7)
-    assert found is not None
-    assert " ".join(token.text for token in words.tokens[found.start : found.end]) == mention
 
 
 @given(st.text(max_size=80))

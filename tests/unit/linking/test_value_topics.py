@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from lodestar.engine.linking.full_text import ValueLinker, ValueMention, parse_values
+from lodestar.engine.linking.full_text import ValueLinker, parse_values
 from lodestar.engine.linking.topics import compute_link_penalties, look_up_topics, select_start_topics
-from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import Entity, LinkedQuestion, Question, Topic
 
 from tests.fakes.memory_graph import MemoryGraph
-from tests.fakes.word_scorer import WordScorer
 
 GRAPH = MemoryGraph(
     [("ann", "hired", '"2016-07-16"^^<d>'), ("bob", "hired", '"2016-07-16T08:00:00"^^<t>'), ("ann", "wage", '"41000"')],
@@ -38,16 +36,6 @@ class Nobody:
         return [list(some) for some in found]
 
 
-def linked(text: str) -> LinkedQuestion:
-    linker = ValueLinker(Nobody())
-
-    def steps() -> Steps[list[LinkedQuestion]]:
-        found = yield from linker.link([Question(text)])
-        return (yield from look_up_topics([Question(text)], found, linker))
-
-    return GRAPH.run(steps())[0]
-
-
 @pytest.mark.parametrize(
     ("text", "written"),
     [
@@ -69,15 +57,6 @@ def test_values_in_a_question(text: str, written: list[tuple[str, ...]]) -> None
     assert [value.written for value in parse_values(text)] == written
 
 
-def test_a_value_that_ends_where_another_begins_does_not_overlap_it() -> None:
-    first, second, both = (ValueMention(start, end, ("x",), sure=True) for start, end in ((0, 4), (4, 8), (3, 5)))
-    assert not first.overlaps(second)
-    assert not second.overlaps(first)
-    assert both.overlaps(first)
-    assert both.overlaps(second)
-    assert first.overlaps(both)
-
-
 def test_a_date_is_surer_than_a_number_and_both_stand_in_the_question() -> None:
     text = "who was hired on 2016-07-16 for 41000"
     (found,) = GRAPH.run(ValueLinker(Nobody()).link([Question(text)]))
@@ -89,25 +68,6 @@ def test_a_date_is_surer_than_a_number_and_both_stand_in_the_question() -> None:
         ("2016-07-16T08:00:00", 0.9, 0.9, "2016-07-16", (17, 27), "value"),
         ("41000", 0.5, 0.5, "41000", (32, 37), "value"),
     ]
-
-
-def test_topics_have_their_data_from_the_graph_and_only_candidates_of_questions_without_ids_are_weighed_again() -> None:
-    asked: list[tuple[list[str], list[list[str]]]] = []
-
-    class Asked(Nobody):
-        def rerank(self, questions: Sequence[Question], found: Sequence[Sequence[Topic]]) -> list[list[Topic]]:
-            asked.append(([each.text for each in questions], [[t.entity.id for t in some] for some in found]))
-            return [list(some) for some in found]
-
-    graph = MemoryGraph([("ann", "knows", "bob"), ("bob", "knows", "ann")], {"ann": "Ann Lee", "bob": "Bob"})
-    candidates = [Topic(Entity(id_, "old"), 1, matched_name="old") for id_ in ("ann", "gone")]
-    questions = [Question("a"), Question("b", ("bob",)), Question("c")]
-    first, second, third = graph.run(look_up_topics(questions, [candidates, candidates, ()], Asked()))
-    assert asked == [(["a"], [["ann"]])]
-    (topic,) = first.topics
-    assert (topic.entity.label, topic.degree, topic.relations) == ("Ann Lee", 2, (-1, 1))
-    assert [each.entity.id for each in second.topics] == ["bob"]
-    assert third.topics == ()
 
 
 def test_a_search_starts_from_all_that_is_given_else_from_the_best_that_are_likely_enough() -> None:
@@ -133,24 +93,6 @@ def test_of_two_values_that_overlap_the_longer_is_a_topic() -> None:
     question = Question("who was born in 1970 or has a salary of 41,000 EUR")
     (found,) = graph.run(ValueLinker(Nobody()).link([question]))
     assert [topic.entity.label for topic in found if topic.entity.is_literal] == ["1970", "41,000 EUR"]
-
-
-def test_a_date_within_a_quoted_title_is_a_part_of_it() -> None:
-    graph = MemoryGraph(
-        [("ann", "played", '"live 1970-05-01"'), ("bob", "born", '"1970-05-01"')],
-        literals={'"live 1970-05-01"': "live 1970-05-01", '"1970-05-01"': "1970-05-01"},
-    )
-    (found,) = graph.run(ValueLinker(Nobody()).link([Question('who played "live 1970-05-01"')]))
-    assert [topic.entity.label for topic in found if topic.entity.is_literal] == ["live 1970-05-01"]
-
-
-def test_a_search_walks_back_from_a_literal() -> None:
-    question = linked("hired 2016-07-16")
-    (found,) = GRAPH.run(
-        BeamSearch(GRAPH.numbered, WordScorer(), max_hop=1, return_to_topic=True).retrieve([question], 10)
-    )
-    ends = {str(i.value.topic.label): {e.id for e in i.value.ends} for i in found.items if i.value.topic.is_literal}
-    assert ends == {"2016-07-16": {"ann"}, "2016-07-16T08:00:00": {"bob"}}
 
 
 def test_a_literal_that_the_asker_names_by_id() -> None:

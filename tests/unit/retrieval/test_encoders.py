@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lodestar.models.text import encoders as plain
 from lodestar.models.text.encoders import (
     EncoderUnavailableError,
     PlainEncoder,
@@ -67,17 +66,6 @@ def test_vectors_are_those_of_sentence_transformers(reference: SentenceTransform
         np.testing.assert_allclose(tokens, wanted_tokens, atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize(("cores", "tokens"), [(1, 1024), (3, 1024), (2, 8), (7, 1)])
-def test_vectors_do_not_depend_on_the_batches(
-    ours: PlainEncoder, monkeypatch: pytest.MonkeyPatch, cores: int, tokens: int
-) -> None:
-    texts = [text[:60] for text in odd_texts()[::5]]
-    alone = np.concatenate([ours.encode([text]) for text in texts])
-    monkeypatch.setattr(plain, "NUM_CORES", cores)
-    monkeypatch.setattr(plain, "BATCH_TOKENS", tokens)
-    np.testing.assert_allclose(ours.encode(texts), alone, atol=1e-6, rtol=0)
-
-
 def test_gelu_is_exact_to_single_precision() -> None:
     x = np.linspace(-12, 12, 100_001, dtype=np.float32).reshape(-1, 1)
     exact = x.astype(np.float64) * 0.5 * (1 + np.vectorize(math.erf)(x.astype(np.float64) / np.sqrt(2)))
@@ -112,16 +100,6 @@ def test_the_bundled_encoder_imports_neither_torch_nor_transformers() -> None:
 def test_a_model_of_another_kind_is_not_plain(tmp_path: Path, file: str, change: dict[str, object]) -> None:
     folder = copied(tmp_path)
     (folder / file).write_text(json.dumps(json.loads((folder / file).read_text()) | change))
-    assert plain_encoder(folder) is None
-
-
-@pytest.mark.parametrize("file", ["modules.json", "config.json", "tokenizer.json", "model.safetensors"])
-@pytest.mark.parametrize("damage", ["", "[1]", None])
-def test_a_damaged_model_is_not_plain(tmp_path: Path, file: str, damage: str | None) -> None:
-    folder = copied(tmp_path)
-    (folder / file).unlink()
-    if damage is not None:
-        (folder / file).write_text(damage)
     assert plain_encoder(folder) is None
 
 

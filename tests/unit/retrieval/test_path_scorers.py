@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import get_type_hints
 
-import lodestar.engine.retrieval
 import numpy as np
 import pytest
 from lodestar.engine.retrieval.dual_encoder import StarScorer
@@ -156,28 +151,6 @@ def test_similarity_finds_the_evident_path_and_stops_there() -> None:
     assert QUERIES[0].paths[int(capital.stop.argmax())] == ONE_HOP[0]
     assert QUERIES[1].paths[int(currency.stop.argmax())] == TWO_HOPS[0]
     assert QUERIES[2].paths[int(borders.stop.argmax())] == TWO_HOPS[1]
-
-
-def test_what_is_not_shortlisted_ranks_below_what_is() -> None:
-    (scores,) = similarity().score([QUERIES[1]])
-    shortlisted = np.argsort(-scores.extend, kind="stable")[:3]
-    rest = np.setdiff1d(np.arange(len(scores.stop)), shortlisted)
-    assert scores.stop[rest].max() <= scores.stop[shortlisted].min() + 1e-6
-
-
-def gives_path_scores(kind: type) -> bool:
-    score = getattr(kind, "score", None)
-    return inspect.isfunction(score) and get_type_hints(score).get("return") == list[PathScores]
-
-
-def test_every_scorer_is_held_to_this() -> None:
-    found = set()
-    for module in pkgutil.iter_modules(lodestar.engine.retrieval.__path__, "lodestar.engine.retrieval."):
-        for name, member in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
-            if member.__module__ == module.name and member is not PathScorer and gives_path_scores(member):
-                found.add(name)
-    assert found
-    assert found <= set(SCORERS)
 
 
 def test_threads_share_a_scorer() -> None:

@@ -48,10 +48,6 @@ def store(tmp_path: Path) -> Iterator[VectorStore]:
     opened.close()
 
 
-def entry(*values: float) -> Entry:
-    return np.array(values, dtype=np.float32), None
-
-
 def test_another_run_encodes_what_is_new_alone(store: VectorStore) -> None:
     first = TextVectors(CountingEncoder(), store=store)
     first.encode(["Peru", "Lima"], lasting=True)
@@ -152,22 +148,6 @@ def test_a_damaged_row_is_encoded_and_written_again(damage: str, store: VectorSt
         found = TextVectors(encoder, store=store).stack(["Peru", "Lima is"], lasting=True)
         assert found.tolist() == [[4, 1, 2], [7, 1, 2]]
         assert encoder.given == expected
-
-
-def test_another_process_that_writes_is_not_waited_for_long(
-    store: VectorStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("lodestar.models.text.vectors.WAIT_S", 0.01)
-    other = VectorStore(store.path)
-    writing = sqlite3.connect(store.path, isolation_level=None)
-    writing.execute("BEGIN IMMEDIATE")
-    other.put({"Peru": entry(1, 2, 3)})
-    assert other.get(["Peru"], 3) == {}
-    writing.execute("ROLLBACK")
-    writing.close()
-    other.put({"Peru": entry(1, 2, 3)})
-    assert list(other.get(["Peru"], 3)) == ["Peru"]
-    other.close()
 
 
 def test_threads_share_a_store(store: VectorStore) -> None:
