@@ -9,9 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models.gril.network import TRIPLES_PER_HOP, HopModel
-from ...models.gril.passages import Passage
-from ...models.gril.readers import ReaderModel
-from ...models.words import fold_spelling
+from ...models.gril.readers import Passage, ReaderModel
 from ..errors import UsageError
 from ..evidence.bridges import to_triples
 from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item
@@ -63,18 +61,9 @@ class PassageWriter:
             tuple(None if each.is_mediator else each.label for each in place),
             tuple((place[t.head], self._relation_texts.get(t.relation, t.relation), place[t.tail]) for t in triples),
             tuple(place[each] for each in candidates),
+            evidence.question.options,
         )
         return passage, candidates
-
-
-def find_supporting_triples(evidence: Evidence[Triple], name: str) -> tuple[int, ...]:
-    """Return the triples with an entity of this name, ignoring spelling (`fold_spelling`)."""
-    name = fold_spelling(name)
-    return tuple(
-        place
-        for place, item in enumerate(evidence.items)
-        if name in (fold_spelling(item.value.head.label), fold_spelling(item.value.tail.label))
-    )
 
 
 class GrilAnswerer(ABC):
@@ -109,32 +98,6 @@ class GrilAnswerer(ABC):
 
 def _check_scores(scores: npt.ArrayLike) -> None:
     check_finite(np.asarray(scores), "the reader of a checkpoint of kind gril")
-
-
-class MultipleChoiceAnswerer(GrilAnswerer):
-    """Answers with the most likely option; if it is an entity of the triples, they support the answer."""
-
-    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        """Return an answer to each question; raises `UsageError` for a question without options, too."""
-        if not all(each.question.options for each in evidence):
-            raise UsageError(
-                "answerer gril: expected a question with options, found none: the reader was trained to choose"
-            )
-        return (yield from super().answer(evidence))
-
-    def _answer(
-        self, evidence: Sequence[Evidence[Triple]], passages: Sequence[Passage], _: Sequence[Sequence[Entity]], /
-    ) -> list[Answer]:
-        options = [each.question.options for each in evidence]
-        said = self._reader.choose(passages, options, [graph_token(each) for each in evidence])
-        found = []
-        for each, some, scores in zip(evidence, options, said, strict=True):
-            _check_scores(scores)
-            best, probability = some[int(scores.argmax())], float(scores.max())
-            items = find_supporting_triples(each, best)
-            entity = AnswerEntity(best, None, probability, "graph" if items else "model", items)
-            found.append(Answer(each, (entity,), best, "gril", confidence=probability))
-        return found
 
 
 MAX_NAMED = 10
@@ -183,9 +146,9 @@ def _point(evidence: Evidence[Triple], named: Sequence[tuple[float, Entity]]) ->
 
 
 class GenerativeAnswerer(GrilAnswerer):
-    """Answers with the names that the model writes, and cites the triples that contain them.
+    """Answers with the names that the model writes, or with an option, and cites the triples that contain them.
 
-    Their confidence is the geometric mean of the token probabilities.
+    Their confidence is the geometric mean of the token probabilities, or the probability of the option.
     """
 
     def _answer(

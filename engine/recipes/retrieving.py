@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -328,7 +327,7 @@ class GrilReader(AnswererPart):
     def answerer(self, graph: GraphResources) -> Answerer:
         """Return the answerer. Raises `CheckpointError` if the checkpoint is damaged or has no reader."""
         from ...models.text.verbalise import DirectedRelation, verbalise_hop
-        from ..answering.gril_answers import GenerativeAnswerer, MultipleChoiceAnswerer, PassageWriter, PointerAnswerer
+        from ..answering.gril_answers import GenerativeAnswerer, PassageWriter, PointerAnswerer
 
         self.check()
         model = graph.shared.model(self.checkpoint, *self.kinds)
@@ -336,9 +335,4 @@ class GrilReader(AnswererPart):
         texts = {name: verbalise_hop((DirectedRelation(words),), num_phrases) for name, words in graph.words.items()}
         reader = model.reader
         passages = PassageWriter(reader, model.hops, texts)
-        kinds: dict[str, Callable[[PassageWriter], Answerer]] = {
-            "pointing": PointerAnswerer,
-            "choosing": MultipleChoiceAnswerer,
-            "writing": GenerativeAnswerer,
-        }
-        return kinds[reader.description.reads](passages)
+        return (PointerAnswerer if reader.description.reads == "pointing" else GenerativeAnswerer)(passages)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...models.gril.scoring import GrilModel, GrownTriples
+from ...models.gril.network import GrilModel, GrownTriples
 from ...models.text.vectors import TextVectors
 from ..evidence.evidence import Evidence, Kind
 from ..evidence.extras import GraphToken

@@ -1,16 +1,180 @@
-"""Register GRIL as a kind of model: how it is described, trained and opened."""
+"""Register GRIL as a kind of model: its options, its description, and how it is trained and opened."""
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+from ..ranges import Count, Dimension, Positive, Range, Ranged, Share, Width, check_ranges
+from ..reg_triple.config import SubgraphOptions
 from ..subgraphs import QuestionGraphs
-from ..training.kind import SUBGRAPHS, CheckpointOpenOptions, Inputs, ModelKind, TrainCommandOption, Training
-from .config import FIGURES, GrilConfig, GrilDescription
+from ..training.kind import (
+    SUBGRAPHS,
+    CheckpointOpenOptions,
+    Inputs,
+    LoraOptions,
+    ModelDescription,
+    ModelKind,
+    TrainCommandOption,
+    Training,
+    TrainingOptions,
+)
 
 if TYPE_CHECKING:
     from .training import GrilCheckpoint
+
+NumTriples = Annotated[int, Range(0, 1_000)]
+MaxTokens = Annotated[int, Range(16, 8_192)]
+MaxHops = Annotated[int, Range(1, 16)]
+Pruning = Literal["threshold", "top-k", "none"]
+Score = Literal["mlp", "linear"]
+Reads = Literal["pointing", "writing"]
+
+RECALL_AT = (5, 10, 20, 100)
+CHOOSE_AT = 20
+RETRIEVER_FIGURES = (*(f"recall_at_{k}" for k in RECALL_AT), "average_precision")
+"""Figures of a checkpoint: recall of right triples among a question's best k, and average precision over its right
+triples.
+"""
+ACCURACY = "accuracy"
+MAJORITY = "majority"
+"""Accuracy of the hop predictor, and of always predicting the commonest number of hops among the training questions."""
+HITS, F1 = "hits_at_1", "f1"
+FIGURES = (*RETRIEVER_FIGURES, ACCURACY, MAJORITY, HITS, F1)
+"""Figures of all phases."""
+
+
+@dataclass(frozen=True, slots=True)
+class GrowOptions(Ranged):
+    """How a subgraph grows and is pruned, layer by layer (GRIL, section 4.1, algorithm 1, table 4).
+
+    pruning: `threshold` drops a question's edges below `sigma` unless they are among its `budget` best (the paper's, as
+    read in `network`); `top-k` keeps the `top_k` best edges of each source; or none. entity_update: apply equation 4
+    after each layer. temperature: τ of equation 5, which the paper does not state.
+    """
+
+    num_layers: Annotated[int, Range(1, 8)] = 3
+    pruning: Pruning = "threshold"
+    sigma: Share = 0.1
+    budget: Count = 16
+    top_k: Positive = 10
+    entity_update: bool = True
+    temperature: Annotated[float, Range(0.01, 10)] = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class JointOptions(Ranged):
+    """How retriever and reader are trained jointly (section 4.3).
+
+    reader: model name or path; empty: no reader and no joint training. reads: an encoder that points at answers, or a
+    causal language model with a LoRA that writes them, or writes one of a question's options. token, text: whether the
+    reader gets the graph token and the verbalised triples (table 9). Without the token no gradient of the reader
+    reaches the retriever: the paper's separate training. graph_supervision: off in the open domain. num_triples: given
+    to the reader; 0: five per predicted hop. inner: hidden width of the projector, G-Retriever's. prior_weight: weight
+    of −log P(G_s | q), ours. max_tokens: of the reader's input. checkpointing: recompute activations to save memory.
+    """
+
+    reader: str = ""
+    reads: Reads = "pointing"
+    token: bool = True
+    text: bool = True
+    graph_supervision: bool = True
+    num_triples: NumTriples = 0
+    inner: Dimension = 2_048
+    prior_weight: Annotated[float, Range(0, 100)] = 0.1
+    max_tokens: MaxTokens = 384
+    checkpointing: bool = False
+    lora: LoraOptions = field(default_factory=LoraOptions)
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        if not self.reader and (self.reads != "pointing" or not self.graph_supervision):
+            raise ValueError("--reads, --open-domain: expected a reader to train, found none: name one with --reader")
+
+    @property
+    def open_domain(self) -> bool:
+        """Whether questions without an answer in the graph are used. A pointing reader cannot use them."""
+        return self.reads == "writing" and not self.graph_supervision
+
+
+@dataclass(frozen=True, slots=True)
+class GrilConfig(Ranged):
+    """encoder: text encoder, by name or path; it is not trained. hidden: width of entities and of the score (the
+    paper's 512). max_hops: the largest number of hops predicted. score: `linear` is equation 3 to the letter, which
+    ignores the question (see `network`). batch_size: questions per step, ours; the paper's is 2, at a learning rate of
+    1e-5.
+    """
+
+    encoder: str = "all-MiniLM-L6-v2"
+    hidden: Width = 512
+    score: Score = "mlp"
+    max_hops: MaxHops = 4
+    batch_size: Positive = 8
+    grow: GrowOptions = field(default_factory=GrowOptions)
+    subgraph: SubgraphOptions = field(default_factory=SubgraphOptions)
+    training: TrainingOptions = field(
+        default_factory=lambda: TrainingOptions(
+            epochs=30, learning_rate=1e-5, head_learning_rate=1e-3, weight_decay=0.05, patience=5
+        )
+    )
+
+    joint: JointOptions = field(default_factory=JointOptions)
+    joint_training: TrainingOptions = field(
+        default_factory=lambda: TrainingOptions(
+            epochs=10, learning_rate=5e-5, head_learning_rate=5e-4, weight_decay=0.05, patience=3
+        )
+    )
+    hop_training: TrainingOptions = field(
+        default_factory=lambda: TrainingOptions(epochs=30, head_learning_rate=1e-3, weight_decay=0.05, patience=5)
+    )
+
+    @property
+    def open_domain(self) -> bool:
+        """Whether subgraphs are also read for questions without an answer in the graph."""
+        return self.joint.open_domain
+
+    def as_json(self) -> dict[str, Any]:
+        """Return every option with its value, as plain data."""
+        return {**asdict(self), "subgraph": self.subgraph.as_json()}
+
+
+@dataclass(frozen=True, slots=True)
+class GrilReaderDescription:
+    """A reader. name: its model before training. width: of its embeddings. inner: of the bridge. token, text: what it
+    is given. num_triples: given to it; 0: five per predicted hop. share: the fraction of the best candidate's
+    probability from which another candidate is an answer, too. reads: what it does. lora: of a writing reader.
+    """
+
+    name: str
+    width: Dimension
+    inner: Dimension
+    token: bool
+    text: bool
+    num_triples: NumTriples
+    max_tokens: MaxTokens
+    share: Share
+    reads: Reads = "pointing"
+    lora: LoraOptions = field(default_factory=LoraOptions)
+
+
+RETRIEVER, HOPS, BRIDGE, READER = "retriever", "hops", "bridge", "reader"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrilDescription(ModelDescription):
+    """The fields of ``gril.json``. dimension: of the encoder's vectors."""
+
+    kind: ClassVar[str] = "gril"
+    parts: ClassVar[tuple[str, ...]] = (RETRIEVER, HOPS, BRIDGE, READER)
+
+    dimension: Dimension
+    hidden: Width
+    score: Score
+    max_hops: MaxHops
+    grow: GrowOptions
+    subgraph: SubgraphOptions
+    reader: GrilReaderDescription | None = None
 
 
 OPEN_TRIPLES = 20
@@ -60,10 +224,10 @@ KIND: ModelKind[GrilConfig, GrilDescription, QuestionGraphs, GrilCheckpoint] = M
         ),
         TrainCommandOption(
             "--reads",
-            "What the reader does: an encoder points at answers (the default) or chooses among options; a causal "
-            "language model writes them, with a LoRA.",
+            "What the reader does: an encoder points at answers (the default); a causal language model writes them, or "
+            "one of the options, with a LoRA.",
             "joint.reads",
-            choices=("pointing", "choosing", "writing"),
+            choices=("pointing", "writing"),
         ),
         TrainCommandOption(
             "--open-domain",
@@ -74,6 +238,6 @@ KIND: ModelKind[GrilConfig, GrilDescription, QuestionGraphs, GrilCheckpoint] = M
     examples=(
         "lodestar train gril --dataset train.jsonl.gz --dev dev.jsonl.gz --out gril",
         "lodestar train gril --dataset train.jsonl.gz --dev dev.jsonl.gz --out gril --reader all-MiniLM-L6-v2",
-        "lodestar train gril --dataset t.jsonl --dev d.jsonl --out g --reader all-MiniLM-L6-v2 --reads choosing",
+        "lodestar train gril --dataset t.jsonl --dev d.jsonl --out g --reader FOLDER --reads writing",
     ),
 )

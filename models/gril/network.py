@@ -7,45 +7,36 @@ cancels the terms of the source and of the question, so that to the letter the q
 Ours, as the paper leaves it open: text vectors are projected to the hidden size. W1, W2 and the score are shared by all
 layers; W1 starts as the identity. An inverse step adds a learned vector to its relation's. Kept entities stay kept, and
 their edges are scored anew in each layer. Of a question's edges below the threshold the `budget` best stay in each
-layer: at a hub all are below it, and growth would stop. Literals are not expanded. A triple's probability is the
-maximum over layers and directions, pruned or not, so that pruned edges get a gradient. An entity's is noisy-or over its
-edges; a topic's is 1. Pruned edges are not expanded, send no message, and are no evidence.
-
-Softmax over the edges of a source gives each of n right ones at most 1 / n, so that a relation of many answers looks
-wrong. With `attention="relation"` an edge has exp(score) / Σ over the source's relations and directions of the highest
-exp(score) among their edges: relations compete, the edges of one do not.
+layer: at a hub all are below it, and growth would stop. Literals are not expanded. An edge's probability is the product
+of attention along its path. A triple's is the maximum over layers and directions, pruned or not, so that pruned edges
+get a gradient. An entity's is noisy-or over its edges; a topic's is 1. Pruned edges are not expanded, send no message,
+and are no evidence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
-from ..subgraphs import UNNAMED, UNREACHED, QuestionGraphs, hops_from
+from ..reg_triple.network import TripleColumns
 from ..text.vectors import TextVectors
-from ..training.kind import Figures, TrainingOptions
-from ..training.trainer import ShuffledObjective
-from .config import ACCURACY, MAJORITY, GrowOptions, Score
+from .kind import GrilDescription, GrowOptions, Score
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
-Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
-"""Unit vectors of texts, (num_texts, dimension)."""
 NEAR_ONE = 1.0 - 1e-6
 """Keeps log(1 − P) finite."""
 CLAMP = 1e-6
 """An only neighbour has attention 1, whose logit is infinite, so that P is clamped. Ours."""
 TRIPLES_PER_HOP = 5
 """The paper's: the reader gets 5 · c triples."""
-NO_HOPS = 0
-TIE_BREAK = 1e-3
-"""Ties in accuracy go to the lower cross-entropy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +134,9 @@ class GraphRetriever(nn.Module):
         for _ in range(self.options.num_layers):
             edges = self._neighbours(inputs, is_grown)
             scores = self._scores(inputs, edges, entities)
-            attention = self._attention(inputs, edges, scores)
+            attention = group_softmax(scores, edges.sources, num_nodes)
             kept = self._prune(attention.detach(), edges, inputs)
-            edge_probability = (
-                attention * entity_probability[edges.sources] if self.options.combine == "product" else attention
-            )
+            edge_probability = attention * entity_probability[edges.sources]
             path_probability = path_probability.scatter_reduce(0, edges.triples, edge_probability, "amax")
             entity_probability = torch.maximum(
                 entity_probability, group_noisy_or(edge_probability, edges.targets, num_nodes)
@@ -189,18 +178,6 @@ class GraphRetriever(nn.Module):
         hidden = hidden + either_way.index_select(0, relation_of)
         scores: Tensor = self.score_out(hidden if self.score == "linear" else hidden.relu())
         return scores.squeeze(1).to(self.unnamed.dtype)
-
-    def _attention(self, inputs: GrowInputs, edges: _Edges, scores: Tensor) -> Tensor:
-        """Return the attention of each edge, (num_edges,), by the options."""
-        num_nodes = len(inputs.is_topic)
-        if self.options.attention == "triple":
-            return group_softmax(scores, edges.sources, num_nodes)
-        num_relations = 2 * len(inputs.relations)
-        relation_of = inputs.relation_of[edges.triples] + edges.is_inverse * len(inputs.relations)
-        keys, relation = torch.unique(edges.sources * num_relations + relation_of, return_inverse=True)
-        highest = scores.new_full((len(keys),), float("-inf")).scatter_reduce(0, relation, scores, "amax")
-        share = group_softmax(highest, keys // num_relations, num_nodes)
-        return share[relation] * (scores - highest[relation]).exp()
 
     def _prune(self, attention: Tensor, edges: _Edges, inputs: GrowInputs) -> Tensor:
         """Return which edges survive pruning, (num_edges,)."""
@@ -272,77 +249,6 @@ def concrete_mask(probabilities: Tensor, temperature: float, noise: Tensor | Non
     return torch.sigmoid((drawn + logit(probabilities)) / temperature)
 
 
-class EncodedSubgraphs:
-    """A set of subgraphs with the vectors of all their texts."""
-
-    def __init__(self, graphs: QuestionGraphs, encode: Encode, device: torch.device) -> None:
-        self.graphs = graphs
-        self._device = device
-        texts = graphs.texts
-        self._questions = encode(texts.questions)
-        self._relations = encode(texts.relations)
-        self._entities = encode(texts.entities) if texts.entities else np.zeros((1, self._questions.shape[1]), "f4")
-        self._on_path = mark_answer_path_nodes(graphs)
-
-    @property
-    def dimension(self) -> int:
-        """Length of a vector."""
-        return int(self._questions.shape[1])
-
-    @property
-    def questions(self) -> Tensor:
-        """The questions' vectors, (num_questions, dimension)."""
-        return self._tensor(self._questions)
-
-    def rows(self, questions: Sequence[int]) -> tuple[Ints, Ints]:
-        """Return the rows of the nodes and of the triples of some questions, one question after another."""
-        none = np.zeros(0, dtype=np.int64)
-        nodes = [np.arange(span.start, span.stop) for span in map(self.graphs.nodes_of, questions)]
-        triples = [np.arange(span.start, span.stop) for span in map(self.graphs.triples_of, questions)]
-        return np.concatenate([none, *nodes]), np.concatenate([none, *triples])
-
-    def inputs(self, questions: Sequence[int], *, supervised: bool = False) -> GrowInputs:
-        """Return the whole subgraphs of some questions; `supervised` keeps expanding nodes on right paths."""
-        graphs = self.graphs
-        nodes, triples = self.rows(questions)
-        sizes = [graphs.node_starts[each + 1] - graphs.node_starts[each] for each in questions]
-        question_of = np.repeat(np.arange(len(questions)), sizes)
-        relations, relation_of = np.unique(graphs.relation_of[triples], return_inverse=True)
-        text_of = graphs.text_of[nodes]
-        moved = np.repeat(
-            np.cumsum([0, *sizes])[:-1] - graphs.node_starts[list(questions)],
-            [graphs.triple_starts[each + 1] - graphs.triple_starts[each] for each in questions],
-        )
-        return GrowInputs(
-            questions=self._tensor(self._questions[list(questions)]),
-            relations=self._tensor(self._relations[relations]),
-            entities=self._tensor(self._entities[np.maximum(text_of, 0)]),
-            is_named=self._tensor(text_of != UNNAMED),
-            is_topic=self._tensor(graphs.is_topic[nodes]),
-            is_literal=self._tensor(graphs.is_literal[nodes]),
-            question_of=self._tensor(question_of),
-            heads=self._tensor(graphs.heads[triples] + moved),
-            relation_of=self._tensor(relation_of),
-            tails=self._tensor(graphs.tails[triples] + moved),
-            grown_anyway=self._tensor(self._on_path[nodes]) if supervised else None,
-        )
-
-    def on_path(self, questions: Sequence[int]) -> Tensor:
-        """Return which nodes of some questions are on right paths, as 0 and 1."""
-        return self._tensor(self._on_path[self.rows(questions)[0]].astype(np.float32))
-
-    def _tensor(self, values: npt.NDArray[np.generic]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)
-
-
-def mark_answer_path_nodes(graphs: QuestionGraphs) -> Bools:
-    """Return which nodes are on a shortest path from a topic to an answer, (num_nodes,): the ends of right triples."""
-    found = np.zeros(len(graphs.text_of), dtype=np.bool_)
-    found[graphs.heads[graphs.is_positive]] = True
-    found[graphs.tails[graphs.is_positive]] = True
-    return found
-
-
 class HopPredictor(nn.Module):
     """A perceptron over question vectors; class c − 1 stands for c hops. The width of the hidden layer is ours."""
 
@@ -385,64 +291,130 @@ class HopModel:
         return logits.float().cpu().numpy()
 
 
-def hops_to_answers(graphs: QuestionGraphs, max_hops: int) -> Ints:
-    """Return the hops of each question, (num_questions,); `NO_HOPS` if no topic leads to an answer.
+TINY = 1e-9
 
-    The paper's: the shortest path between topics and answers. Ours, with several topics: the longest of each topic's
-    shortest path to an answer, so that each topic's path has room; counted in triples, mediators included; at most
-    `max_hops`.
+
+class Bridge(nn.Module):
+    """The graph token h_GT = MLP(Σ_i A_i h'_i) for the reader (section 4.2).
+
+    A = softmax over a question's entities of a graph convolution's score, h' updated by the retriever. The mask M of
+    equation 5 enters twice, so that the reader's gradient reaches the retriever: it weighs the messages m of the
+    convolution, and A. Ours: the convolution adds the M-weighted mean of the neighbours, in both directions, to the
+    entity's own vector. An entity's share in A is weighted by the highest M that leads to it, 1 for a topic. Unreached
+    entities have no share. The MLP is G-Retriever's: one hidden sigmoid layer.
+
+    hidden: width of the retriever's entities. inner: of the MLP. width: of the reader's embeddings."""
+
+    def __init__(self, hidden: int, inner: int, width: int) -> None:
+        super().__init__()
+        self.own = nn.Linear(hidden, 1)
+        self.neighbours = nn.Linear(hidden, 1, bias=False)
+        self.inner = nn.Linear(hidden, inner)
+        self.out = nn.Linear(inner, width)
+
+    def forward(self, grown: GrownSubgraph, inputs: GrowInputs, mask: Tensor) -> Tensor:
+        """Return the graph token of each question, (num_questions, width). mask: M, (num_triples,)."""
+        shares = self.shares(grown, inputs, mask)
+        pooled = grown.entities.new_zeros(len(inputs.questions), grown.entities.shape[1])
+        pooled = pooled.index_add(0, inputs.question_of, shares[:, None] * grown.entities)
+        token: Tensor = self.out(torch.sigmoid(self.inner(pooled)))
+        return token
+
+    def shares(self, grown: GrownSubgraph, inputs: GrowInputs, mask: Tensor) -> Tensor:
+        """Return A, (num_nodes,), which sums to 1 over each question with a topic."""
+        entities, seen = grown.entities, grown.is_seen
+        ends = torch.cat([inputs.heads[seen], inputs.tails[seen]])
+        others = torch.cat([inputs.tails[seen], inputs.heads[seen]])
+        weights = torch.cat([mask[seen], mask[seen]])
+        own = self.own(entities).squeeze(1)
+        messages = torch.zeros_like(own).index_add(0, ends, weights * self.neighbours(entities).squeeze(1)[others])
+        total = torch.zeros_like(own).index_add(0, ends, weights)
+        scores = own + messages / total.clamp(min=TINY)
+        weight = inputs.is_topic.to(own.dtype).scatter_reduce(0, ends, weights, "amax")
+        questions = inputs.question_of
+        highest = scores.new_full((len(inputs.questions),), float("-inf"))
+        highest = highest.scatter_reduce(0, questions, scores.detach(), "amax")
+        powers = weight * (scores - highest[questions]).exp()
+        sums = powers.new_zeros(len(inputs.questions)).index_add(0, questions, powers)
+        shares: Tensor = powers / sums.clamp(min=TINY)[questions]
+        return shares
+
+
+def mask_of(grown: GrownSubgraph, temperature: float, *, is_sampled: bool) -> Tensor:
+    """Return M over all triples, 0 for unseen ones: sampled in training, the median at inference."""
+    noise = torch.rand_like(grown.path_probability) if is_sampled else None
+    return concrete_mask(grown.path_probability, temperature, noise) * grown.is_seen
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GrownTriples:
+    """The grown triples. logits: (num_triples,) of P. is_kept: (num_triples,). tokens: graph tokens, one per
+    question; empty without a bridge.
     """
-    found = []
-    for question in range(len(graphs)):
-        nodes, triples = graphs.nodes_of(question), graphs.triples_of(question)
-        heads, tails = graphs.heads[triples] - nodes.start, graphs.tails[triples] - nodes.start
-        farthest = NO_HOPS
-        for topic in np.flatnonzero(graphs.is_topic[nodes]).tolist():
-            hops = hops_from(heads, tails, graphs.is_literal[nodes], topic)
-            reached = hops[graphs.is_answer[nodes] & (hops != UNREACHED)]
-            farthest = max(farthest, int(reached.min(initial=max_hops)) if len(reached) else NO_HOPS)
-        found.append(farthest)
-    return np.array(found, dtype=np.int64)
+
+    logits: Floats
+    is_kept: Bools
+    grown: GrownSubgraph
+    tokens: tuple[tuple[float, ...], ...]
 
 
-class HopObjective(ShuffledObjective[HopPredictor, int]):
-    """An `Objective`: cross-entropy over the questions with reachable answers."""
+class GrilModel:
+    """Grows subgraphs with a checkpoint; threads take turns. `vectors` must come from its training's encoder."""
 
     def __init__(
         self,
-        network: HopPredictor,
-        train: Sequence[EncodedSubgraphs],
-        dev: Sequence[EncodedSubgraphs],
-        options: TrainingOptions,
-        batch_size: int,
+        description: GrilDescription,
+        network: GraphRetriever,
+        vectors: TextVectors,
+        bridge: Bridge | None = None,
     ) -> None:
-        self._train, self._dev = (_select_known_hops(sets, network.max_hops) for sets in (train, dev))
-        super().__init__(network, range(len(self._train[1])), options, batch_size)
+        self.description = description
+        self._bridge = bridge
+        self._network = network
+        self._vectors = vectors
+        self._device = network.unnamed.device
+        self._turn = threading.RLock()
 
-    def loss(self, network: nn.Module, step: int, shard: tuple[int, int]) -> Tensor:
-        """Return the mean loss of a batch of questions."""
-        batch = self.batch(step, shard)
-        questions, hops = self._train
-        with self.autocast():
-            logits = network(questions[batch])
-        return cross_entropy(logits.float(), hops[batch] - 1)
+    def grow(self, columns: TripleColumns, is_literal: Bools, question_of: npt.NDArray[np.int64]) -> GrownTriples:
+        """Return the triples grown from the topics. is_literal, question_of: (num_nodes,)."""
+        with self._turn, torch.no_grad():
+            inputs = self._inputs(columns, is_literal, question_of)
+            grown = self._network(inputs)
+            tokens: list[list[float]] = [[] for _ in columns.questions]
+            if self._bridge is not None:
+                mask = mask_of(grown, self.description.grow.temperature, is_sampled=False)
+                tokens = self._bridge(grown, inputs, mask).float().cpu().tolist()
+            return GrownTriples(
+                logit(grown.path_probability).float().cpu().numpy(),
+                grown.is_kept.cpu().numpy(),
+                grown,
+                tuple(map(tuple, tokens)),
+            )
 
-    def evaluate(self) -> Figures:
-        """Return the accuracy on dev questions, and that of predicting the commonest number of hops."""
-        questions, hops = self._dev
-        if not len(hops) or not len(self._train[1]):
-            return {ACCURACY: 0.0, MAJORITY: 0.0, "selection_metric": 0.0}
-        with torch.no_grad():
-            logits = self.network(questions)
-            accuracy = float((logits.argmax(dim=1) + 1 == hops).float().mean())
-            loss = float(cross_entropy(logits, hops - 1))
-        commonest = torch.bincount(self._train[1]).argmax()
-        majority = float((hops == commonest).float().mean())
-        return {ACCURACY: accuracy, MAJORITY: majority, "selection_metric": accuracy - TIE_BREAK * loss}
+    def _inputs(self, columns: TripleColumns, is_literal: Bools, question_of: npt.NDArray[np.int64]) -> GrowInputs:
+        self._vectors.encode([*columns.relations, *(name for name in columns.names if name is not None)], lasting=True)
+        self._vectors.encode(columns.questions)
+        names = list(dict.fromkeys(columns.names))
+        place = {name: number for number, name in enumerate(names)}
+        text_of = np.array([place[name] for name in columns.names], dtype=np.int64)
+        of_names = self._encode(names)
+        return GrowInputs(
+            questions=self._tensor(self._encode(columns.questions)),
+            relations=self._tensor(self._encode(columns.relations)),
+            entities=self._tensor(of_names[text_of]),
+            is_named=self._tensor(np.array([name is not None for name in columns.names], dtype=np.bool_)),
+            is_topic=self._tensor(columns.is_topic),
+            is_literal=self._tensor(is_literal),
+            question_of=self._tensor(question_of),
+            heads=self._tensor(columns.heads),
+            relation_of=self._tensor(columns.relation_of),
+            tails=self._tensor(columns.tails),
+        )
 
+    def _encode(self, texts: Sequence[str | None]) -> Floats:
+        nothing = np.zeros(self.description.dimension, dtype=np.float32)
+        rows = [nothing if text is None else self._vectors.sentence(text) for text in texts]
+        return np.stack(rows) if rows else np.zeros((0, self.description.dimension), dtype=np.float32)
 
-def _select_known_hops(sets: Sequence[EncodedSubgraphs], max_hops: int) -> tuple[Tensor, Tensor]:
-    """Return the vectors of the questions with known hops, and their hops."""
-    hops = [torch.from_numpy(hops_to_answers(each.graphs, max_hops)) for each in sets]
-    questions = torch.cat([each.questions[of != NO_HOPS] for each, of in zip(sets, hops, strict=True)])
-    return questions, torch.cat([of[of != NO_HOPS] for of in hops]).to(questions.device)
+    def _tensor(self, values: npt.NDArray[np.generic]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)

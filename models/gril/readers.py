@@ -1,37 +1,561 @@
-"""Open the readers that were trained with GRIL."""
+"""The readers that are trained with GRIL: one points at entities, the other writes answers.
+
+`PointingReader` is ours: the paper does not say how a masked language model answers. A mention is the mean of its
+tokens' last hidden states, scored by a perceptron; softmax runs over all mentions of a question, and an entity's
+probability is the sum over its mentions. The graph token follows the first token, as an embedding.
+
+`GenerativeReader` is the paper's (sections 4.2 and 4.3), a causal language model with a LoRA. It reads [graph token;
+verbalised triples; question] and writes the answers. The graph token is an embedding that comes first, after the
+tokenizer's begin token if there is one. The loss is the mean of −log P over the tokens of a question's answers, then
+over questions. Its gradient reaches the LoRA, the bridge and, through the graph token, the retriever; the model's own
+weights are frozen. Ours: the wording of the prompt; names are joined with ` | `, as in G-Retriever, at most
+`MAX_ANSWERS`; the mean over tokens, as the sum would favour long names. Of a question with options it writes one: the
+softmax over the options' mean log P, where the paper asks for the option's letter.
+"""
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
-from ..star.backbone import open_pretrained, open_stored_backbone, write_backbone_description
+from ..language.causal_lm import ChosenLogprobs
+from ..language.lora import ModelAndTokenizer, adapter_weights, add_lora, load_language_model, restore_adapter
+from ..star.backbone import Backbone, open_pretrained, open_stored_backbone, write_backbone_description
 from ..training.checkpoint import read_weights, write_weights
-from .choosing import MultipleChoiceReader, PointingReader
-from .config import GrilDescription, GrilReaderDescription, JointOptions, Reads
-from .passages import JointReader, Passage
-from .reader_training import is_answer
-from .writing import GenerativeReader, WrittenReply
+from ..training.kind import LoraOptions
+from ..words import fold_spelling
+from .kind import GrilDescription, GrilReaderDescription, JointOptions
+from .network import Bools, Floats, group_softmax
 
-OF_BACKBONE: dict[Reads, type[PointingReader] | type[MultipleChoiceReader]] = {
-    "pointing": PointingReader,
-    "choosing": MultipleChoiceReader,
-}
+ARROW, END = "→", ";"
+UNNAMED_TEXT = "?"
+"""Text of an unnamed entity, which is no candidate."""
+
+MAX_TEXT = 64
+"""The most tokens of a name or a relation."""
+
+Tokenise = Callable[[str], list[int]]
+"""Returns the ids of a text's tokens, without special tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """triples: head, relation and tail; heads and tails are places in `names`. candidates: places in `names`. options:
+    of a multiple-choice question.
+    """
+
+    question: str
+    names: tuple[str | None, ...]
+    triples: tuple[tuple[int, str, int], ...]
+    candidates: tuple[int, ...]
+    options: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class EncodedPassage:
+    """A passage's token ids without the graph token, which follows the first. mentions: candidate (its place in the
+    passage's `candidates`), first token and one after the last.
+    """
+
+    ids: list[int] = field(default_factory=list)
+    mentions: list[tuple[int, int, int]] = field(default_factory=list)
+
+
+def encode_passage(
+    passage: Passage,
+    tokenise: Tokenise,
+    begin: int,
+    separate: int,
+    max_tokens: int,
+    *,
+    has_text: bool,
+) -> EncodedPassage:
+    """Return a passage as tokens: [begin] question [separate] head → relation → tail ; … [separate].
+
+    Triples come in their order, as many as fit whole. Without text only the names of the candidates are written (ours:
+    a pointing reader needs something to point at). A question that is too long keeps its end, which says what it asks
+    for. A name has at most `MAX_TEXT` tokens.
+    """
+    place = {name: number for number, name in enumerate(passage.candidates)}
+    questions = tokenise(passage.question)
+    most = max_tokens // 2 if has_text or passage.candidates else max_tokens - 3
+    found = EncodedPassage([begin, *questions[-most:], separate])
+    rows: Sequence[Sequence[int | str]] = (
+        [(head, ARROW, relation, ARROW, tail, END) for head, relation, tail in passage.triples]
+        if has_text
+        else [(candidate, END) for candidate in passage.candidates]
+    )
+    for row in rows:
+        ids: list[int] = []
+        mentions: list[tuple[int, int, int]] = []
+        for part in row:
+            text = (passage.names[part] or UNNAMED_TEXT) if isinstance(part, int) else part
+            tokens = tokenise(text)[:MAX_TEXT]
+            start = len(found.ids) + len(ids)
+            ids += tokens
+            if isinstance(part, int) and part in place and tokens:
+                mentions.append((place[part], start, start + len(tokens)))
+        if len(found.ids) + len(ids) + 1 > max_tokens:
+            break
+        found.ids += ids
+        found.mentions += mentions
+    found.ids.append(separate)
+    return found
+
+
+MAX_ANSWERS = 10
+"""The most answers that a writing reader is taught per question. Ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderTarget:
+    """What is known about a question beside its subgraph. answers: names of the right answers, which need not be in any
+    graph. options: of a multiple-choice question, for which `right` is the place of the right one.
+    """
+
+    answers: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    right: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderQuestion:
+    """A question with the passage its reader gets. is_right: (num_candidates,). num_answers: right answers in its
+    subgraph, in the passage or not.
+    """
+
+    passage: Passage
+    is_right: tuple[bool, ...]
+    num_answers: int
+    wanted: ReaderTarget
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderOutput:
+    """A reader's output: the probability of each candidate, which are right, and the number of right answers."""
+
+    scores: Floats
+    is_right: Bools
+    num_answers: int
+
+
+class JointReader(Protocol):
+    """A reader φ that is trained with a retriever, an `nn.Module`. tokens: the graph token of each question,
+    (num_questions, width); None for a reader without. precision: autocast type; None for the type of its weights.
+    """
+
+    @property
+    def width(self) -> int:
+        """Width of its embeddings."""
+        ...
+
+    def loss(
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> Tensor:
+        """Return the mean of −log P(a | G_s, q) over the answerable questions, a scalar."""
+        ...
+
+    def outputs(
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> list[ReaderOutput]:
+        """Return its output for each question."""
+        ...
+
+    def pretrained_parameters(self) -> Sequence[Tensor]:
+        """Return the pretrained parameters, and those of a LoRA: they get the lower learning rate."""
+        ...
+
+    def trained_weights(self) -> Mapping[str, Tensor]:
+        """Return the weights that training changes."""
+        ...
+
+
+MAX_KEPT = 100_000
+
+
+def pad_right(rows: Sequence[Sequence[int]], padding: int) -> tuple[Tensor, Tensor]:
+    """Return token ids, (num_rows, length), and the attention mask."""
+    length = max(map(len, rows))
+    ids = torch.full((len(rows), length), padding)
+    seen = torch.zeros(len(rows), length, dtype=torch.int64)
+    for row, each in enumerate(rows):
+        ids[row, : len(each)] = torch.tensor(each)
+        seen[row, : len(each)] = 1
+    return ids, seen
+
+
+def insert_tokens(embedded: Tensor, seen: Tensor, graph_tokens: Tensor, place: int) -> tuple[Tensor, Tensor]:
+    """Return embeddings and mask with each row's graph token inserted at a place."""
+    parts = [embedded[:, :place], graph_tokens[:, None].to(embedded.dtype), embedded[:, place:]]
+    return torch.cat(parts, dim=1), torch.cat([seen[:, :1], seen], dim=1)
+
+
+def word_embeddings(encoder: Any) -> nn.Module:
+    """Return the word embeddings of an encoder, ours or transformers'."""
+    found: nn.Module = (
+        encoder.get_input_embeddings()
+        if hasattr(encoder, "get_input_embeddings")
+        else encoder.embeddings["word_embeddings"]
+    )
+    return found
+
+
+def is_answer(scores: Floats, share: float) -> Bools:
+    """Return which candidates are answers: those with at least this fraction of the best one's probability."""
+    is_predicted: Bools = (scores > 0) & (scores >= share * scores.max(initial=0.0))
+    return is_predicted
+
+
+CERTAIN = 1e-9
+"""Keeps log P finite."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointingOutput:
+    """probabilities, question_of: (num_candidates,), the candidates of one question after another. Candidates that are
+    not in the text have probability 0.
+    """
+
+    probabilities: Tensor
+    question_of: Tensor
+
+
+class PointingReader(nn.Module):
+    """Points at candidates by the states of their mentions in the passage. backbone: its encoder, with a tokenizer.
+    has_text: whether the passage contains triples, or names alone.
+    """
+
+    def __init__(self, backbone: Backbone, max_tokens: int, *, has_text: bool) -> None:
+        super().__init__()
+        self.encoder: Any = backbone.model
+        self.backbone = backbone
+        self.max_tokens, self.has_text = max_tokens, has_text
+        self.inner = nn.Linear(backbone.dimension, backbone.dimension)
+        self.out = nn.Linear(backbone.dimension, 1)
+        self._tokenizer: Any = backbone.tokenizer
+        self._tokens: dict[str, list[int]] = {}
+
+    @property
+    def width(self) -> int:
+        """Width of its embeddings."""
+        return self.backbone.dimension
+
+    def pretrained_parameters(self) -> Sequence[Tensor]:
+        """Return the encoder's parameters."""
+        return list(self.encoder.parameters())
+
+    def trained_weights(self) -> Mapping[str, Tensor]:
+        """Return all weights."""
+        return self.state_dict()
+
+    def forward(
+        self, passages: Sequence[Passage], graph_tokens: Tensor | None = None, precision: torch.dtype | None = None
+    ) -> PointingOutput:
+        """Return the probability of each candidate. graph_tokens: (num_passages, width); None for a reader without
+        them.
+        """
+        texts = [self.encode(passage) for passage in passages]
+        states = self.states([text.ids for text in texts], graph_tokens, precision)
+        shift = 0 if graph_tokens is None else 1
+        firsts = [0]
+        for passage in passages:
+            firsts.append(firsts[-1] + len(passage.candidates))
+        rows: list[int] = []
+        tokens: list[int] = []
+        of_mention: list[int] = []
+        candidates: list[int] = []
+        for row, text in enumerate(texts):
+            for candidate, start, after in text.mentions:
+                rows += [row] * (after - start)
+                tokens += range(start + shift, after + shift)
+                of_mention += [len(candidates)] * (after - start)
+                candidates.append(firsts[row] + candidate)
+        sizes = [len(passage.candidates) for passage in passages]
+        question_of = torch.repeat_interleave(torch.arange(len(passages)), torch.tensor(sizes)).to(states.device)
+        probabilities = states.new_zeros(firsts[-1])
+        mention_of = states.new_tensor(of_mention, dtype=torch.int64)
+        spans = states.new_zeros(len(candidates), states.shape[2]).index_add(0, mention_of, states[rows, tokens])
+        spans = spans / torch.bincount(mention_of)[:, None]
+        logits = self.out(torch.tanh(self.inner(spans))).squeeze(1)
+        of_candidate = states.new_tensor(candidates, dtype=torch.int64)
+        shares = group_softmax(logits, question_of[of_candidate], len(passages))
+        probabilities = probabilities.index_add(0, of_candidate, shares)
+        return PointingOutput(probabilities, question_of)
+
+    def encode(self, passage: Passage) -> EncodedPassage:
+        """Return a passage as tokens, with room for the graph token."""
+        begin, separate = self._tokenizer.cls_token_id, self._tokenizer.sep_token_id
+        return encode_passage(passage, self._tokenise, begin, separate, self.max_tokens - 1, has_text=self.has_text)
+
+    def states(
+        self, texts: Sequence[Sequence[int]], graph_tokens: Tensor | None, precision: torch.dtype | None
+    ) -> Tensor:
+        """Return the last hidden states, (num_texts, length, width) float32.
+
+        graph_tokens: (num_texts, width), inserted at place 1 as embeddings; None for none.
+        """
+        embeddings = word_embeddings(self.encoder)
+        device = next(embeddings.parameters()).device
+        ids, seen = (each.to(device) for each in pad_right(texts, 0))
+        with torch.autocast(device.type, dtype=precision, enabled=precision is not None):
+            embedded = embeddings(ids)
+            if graph_tokens is not None:
+                embedded, seen = insert_tokens(embedded, seen, graph_tokens, 1)
+            states: Tensor = self.encoder(inputs_embeds=embedded, attention_mask=seen).last_hidden_state
+        return states.float()
+
+    def _tokenise(self, text: str) -> list[int]:
+        if text not in self._tokens:
+            if len(self._tokens) >= MAX_KEPT:
+                self._tokens.clear()
+            self._tokens[text] = self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+        return self._tokens[text]
+
+    def loss(
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> Tensor:
+        """Return `reading_loss`."""
+        pointed = self([each.passage for each in questions], tokens, precision)
+        right = [is_right for each in questions for is_right in each.is_right]
+        is_right = pointed.probabilities.new_tensor(right)
+        return reading_loss(pointed, is_right, len(questions))
+
+    def outputs(
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> list[ReaderOutput]:
+        """Return the probability of each candidate."""
+        pointed = self([each.passage for each in questions], tokens, precision)
+        scores, question_of = pointed.probabilities.cpu().numpy(), pointed.question_of.cpu().numpy()
+        return [
+            ReaderOutput(scores[question_of == place], np.array(each.is_right, dtype=np.bool_), each.num_answers)
+            for place, each in enumerate(questions)
+        ]
+
+
+def reading_loss(pointed: PointingOutput, is_right: Tensor, num_questions: int) -> Tensor:
+    """Return the mean of −log P(a | G_s, q), P the sum over the right candidates.
+
+    is_right: (num_candidates,). Questions without a right candidate in the text do not count, as no reader could point
+    at one. Returns 0 without a gradient if no question counts.
+    """
+    right = pointed.probabilities * is_right
+    there = right.new_zeros(num_questions).index_add(0, pointed.question_of, (right.detach() > 0).to(right.dtype)) > 0
+    total = right.new_zeros(num_questions).index_add(0, pointed.question_of, right)
+    return -(total[there].clamp(min=CERTAIN).log()).sum() / max(int(there.sum()), 1)
+
+
+BETWEEN = " | "
+IGNORED = -100
+MAX_WRITTEN = 128
+"""The most tokens of a reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenReply:
+    """names: as written, without duplicates. probability: the geometric mean of the tokens' probabilities."""
+
+    names: tuple[str, ...]
+    probability: float
+
+
+class GenerativeReader(nn.Module):
+    """model: as loaded; the constructor adds the LoRA. has_text: whether the prompt contains triples."""
+
+    def __init__(self, model: ModelAndTokenizer, lora: LoraOptions, max_tokens: int, *, has_text: bool) -> None:
+        super().__init__()
+        self.language_model: Any = add_lora(model, lora)
+        self.max_tokens, self.has_text = max_tokens, has_text
+        self._tokenizer: Any = model.tokenizer
+
+    @property
+    def width(self) -> int:
+        """Width of its embeddings."""
+        return int(self._embeddings.weight.shape[1])
+
+    def loss(
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> Tensor:
+        """Return the mean of −log P over the answers' tokens; 0 without a gradient if no question has answers."""
+        answerable = [place for place, each in enumerate(questions) if each.wanted.answers]
+        if not answerable:
+            nothing: Tensor = self._embeddings.weight.new_zeros(())
+            return nothing
+        prompts = [self._prompt(questions[place].passage) for place in answerable]
+        answers = [_answer_of(questions[place].wanted) for place in answerable]
+        graph_tokens = None if tokens is None else tokens[answerable]
+        return -self._log_likelihoods(prompts, answers, graph_tokens, precision).mean()
+
+    def outputs(
+        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> list[ReaderOutput]:
+        """Return the probability of each option, or the written names as candidates, the first as the best; a name is
+        right if it matches, case aside.
+        """
+        results = []
+        for place, each in enumerate(questions):
+            graph_tokens = None if tokens is None else tokens[place : place + 1]
+            if each.passage.options:
+                scores = self.option_probabilities(each.passage, graph_tokens, precision).cpu().numpy()
+                results.append(ReaderOutput(scores, np.arange(len(scores)) == each.wanted.right, 1))
+                continue
+            (reply,) = self.replies([each.passage], graph_tokens, precision)
+            right = {fold_spelling(name) for name in each.wanted.answers}
+            scores = np.linspace(1.0, 0.9, len(reply.names), dtype=np.float32)
+            is_right = np.array([fold_spelling(name) in right for name in reply.names], dtype=np.bool_)
+            results.append(ReaderOutput(scores, is_right, len(right)))
+        return results
+
+    def option_probabilities(
+        self, passage: Passage, graph_token: Tensor | None, precision: torch.dtype | None = None
+    ) -> Tensor:
+        """Return the softmax over the options of the mean log-probability of their tokens, (num_options,).
+
+        graph_token: (1, width).
+        """
+        prompts = [self._prompt(passage)] * len(passage.options)
+        tokens = None if graph_token is None else graph_token.expand(len(prompts), -1)
+        with torch.no_grad():
+            return self._log_likelihoods(prompts, passage.options, tokens, precision).softmax(dim=0)
+
+    def replies(
+        self, passages: Sequence[Passage], tokens: Tensor | None, precision: torch.dtype | None = None
+    ) -> list[WrittenReply]:
+        """Return the greedy reply to each passage, or the likeliest of its options."""
+        from transformers import GenerationConfig
+
+        config = GenerationConfig(  # type: ignore[no-untyped-call]
+            do_sample=False,
+            num_beams=1,
+            max_new_tokens=MAX_WRITTEN,
+            pad_token_id=self._tokenizer.pad_token_id,
+            eos_token_id=self._end,
+        )
+        results = []
+        for place, passage in enumerate(passages):
+            graph_tokens = None if tokens is None else tokens[place : place + 1]
+            if passage.options:
+                scores = self.option_probabilities(passage, graph_tokens, precision)
+                best = int(scores.argmax())
+                results.append(WrittenReply((passage.options[best],), float(scores[best])))
+                continue
+            chosen = ChosenLogprobs()
+            with torch.no_grad(), torch.autocast(self._device.type, dtype=precision, enabled=precision is not None):
+                embedded, seen = self._embed([self._prompt(passage)], graph_tokens)
+                written = self.language_model.generate(
+                    inputs_embeds=embedded, attention_mask=seen, generation_config=config, logits_processor=[chosen]
+                )
+            text = self._tokenizer.decode(written[0], skip_special_tokens=True)
+            names = dict.fromkeys(name for part in text.split("|") if (name := " ".join(part.split())))
+            logprobs = chosen.by_row()[0]
+            results.append(WrittenReply(tuple(names), math.exp(sum(logprobs) / len(logprobs))))
+        return results
+
+    def pretrained_parameters(self) -> Sequence[Tensor]:
+        """Return the LoRA's parameters."""
+        return [parameter for parameter in self.language_model.parameters() if parameter.requires_grad]
+
+    def trained_weights(self) -> Mapping[str, Tensor]:
+        """Return the LoRA's factors by name."""
+        return adapter_weights(self.language_model)
+
+    def recompute(self) -> None:
+        """Recompute activations to save memory."""
+        self.language_model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+
+    @property
+    def _embeddings(self) -> Any:
+        return self.language_model.get_input_embeddings()
+
+    @property
+    def _end(self) -> int:
+        tokenizer = self._tokenizer
+        return int(tokenizer.pad_token_id if tokenizer.eos_token_id is None else tokenizer.eos_token_id)
+
+    @property
+    def _device(self) -> torch.device:
+        device: torch.device = self._embeddings.weight.device
+        return device
+
+    def _log_likelihoods(
+        self,
+        prompts: Sequence[list[int]],
+        answers: Sequence[str],
+        tokens: Tensor | None,
+        precision: torch.dtype | None,
+    ) -> Tensor:
+        """Return the mean log-probability of the tokens of each answer, with its end, (num_prompts,)."""
+        written = [[*self._ids(answer), self._end] for answer in answers]
+        rows = [[*prompt, *answer] for prompt, answer in zip(prompts, written, strict=True)]
+        with torch.autocast(self._device.type, dtype=precision, enabled=precision is not None):
+            embedded, seen = self._embed(rows, tokens)
+            logits = self.language_model(inputs_embeds=embedded, attention_mask=seen, use_cache=False).logits
+        labels = torch.full_like(seen, IGNORED)
+        shift = 0 if tokens is None else 1
+        for row, (prompt, answer) in enumerate(zip(prompts, written, strict=True)):
+            start = len(prompt) + shift
+            labels[row, start : start + len(answer)] = torch.tensor(answer)
+        losses = cross_entropy(
+            logits[:, :-1].float().transpose(1, 2), labels[:, 1:], ignore_index=IGNORED, reduction="none"
+        )
+        return -losses.sum(dim=1) / (labels[:, 1:] != IGNORED).sum(dim=1)
+
+    def _embed(self, rows: Sequence[list[int]], tokens: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Return embeddings, (num_rows, length, width), and the attention mask, padded on the right."""
+        ids, seen = (each.to(self._device) for each in pad_right(rows, self._tokenizer.pad_token_id))
+        embedded: Tensor = self._embeddings(ids)
+        if tokens is None:
+            return embedded, seen
+        first = 1 if all(row[:1] == [self._tokenizer.bos_token_id] for row in rows) else 0
+        return insert_tokens(embedded, seen, tokens, first)
+
+    def _prompt(self, passage: Passage) -> list[int]:
+        """Return the prompt with the first triples that fit into `max_tokens`."""
+        facts = [
+            f" {ARROW} ".join((passage.names[head] or UNNAMED_TEXT, relation, passage.names[tail] or UNNAMED_TEXT))
+            for head, relation, tail in (passage.triples if self.has_text else ())
+        ]
+        budget = self.max_tokens - len(self._render(passage, ()))
+        kept = 0
+        while kept < len(facts) and (budget := budget - len(self._ids(facts[kept] + "\n"))) > 0:
+            kept += 1
+        while len(ids := self._render(passage, facts[:kept])) > self.max_tokens and kept:
+            kept -= 1
+        return ids
+
+    def _render(self, passage: Passage, facts: Sequence[str]) -> list[int]:
+        lines = "\n".join(facts)
+        text = f"Facts:\n{lines}\n\n" if facts else ""
+        text += f"Question: {passage.question}\n"
+        if passage.options:
+            text += f"Options: {BETWEEN.join(passage.options)}\nAnswer with one of the options"
+        else:
+            text += f"Answer with names, separated by{BETWEEN.rstrip()}"
+        if self._tokenizer.chat_template is None:
+            return [int(each) for each in self._tokenizer(f"{text}\nAnswer: ")["input_ids"]]
+        turns = [{"role": "user", "content": text}]
+        rendered = self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+        return self._ids(rendered)
+
+    def _ids(self, text: str) -> list[int]:
+        return [int(each) for each in self._tokenizer(text, add_special_tokens=False)["input_ids"]]
+
+
+def _answer_of(wanted: ReaderTarget) -> str:
+    return wanted.options[wanted.right] if wanted.options else BETWEEN.join(wanted.answers[:MAX_ANSWERS])
 
 
 def new_reader(options: JointOptions, device: str = "cpu") -> JointReader:
     """Return an untrained reader; raise `EncoderUnavailableError` or `CausalLMError` if its model is unavailable."""
     if options.reads == "writing":
-        from ..language.lora import load_language_model
-        from .writing import GenerativeReader
-
         model = load_language_model(options.reader, device=device)
         writer = GenerativeReader(model, options.lora, options.max_tokens, has_text=options.text)
         if options.checkpointing:
@@ -41,16 +565,13 @@ def new_reader(options: JointOptions, device: str = "cpu") -> JointReader:
     if options.checkpointing:
         model_of: Any = backbone.model
         model_of.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
-    return OF_BACKBONE[options.reads](backbone, options.max_tokens, has_text=options.text)
+    return PointingReader(backbone, options.max_tokens, has_text=options.text)
 
 
 def open_reader(description: GrilReaderDescription, folder: Path, device: str = "cpu") -> JointReader:
     """Return the reader stored in `folder`; a writing reader is its language model, by name, with a LoRA."""
     weights: dict[str, Tensor] = read_weights(folder)
     if description.reads == "writing":
-        from ..language.lora import load_language_model, restore_adapter
-        from .writing import GenerativeReader
-
         writer = GenerativeReader(
             load_language_model(description.name, device=device, fetch=False),
             description.lora,
@@ -59,7 +580,7 @@ def open_reader(description: GrilReaderDescription, folder: Path, device: str = 
         )
         restore_adapter(writer.language_model, weights)
         return writer.eval()
-    reader = OF_BACKBONE[description.reads](
+    reader = PointingReader(
         open_stored_backbone(description.name, folder), description.max_tokens, has_text=description.text
     )
     reader.load_state_dict(weights)
@@ -68,7 +589,7 @@ def open_reader(description: GrilReaderDescription, folder: Path, device: str = 
 
 def write_reader(reader: JointReader, part: Path) -> None:
     """Write a reader into the folder of its part."""
-    if isinstance(reader, PointingReader | MultipleChoiceReader):
+    if isinstance(reader, PointingReader):
         write_backbone_description(reader.backbone, part)
     write_weights(reader.trained_weights(), part)
 
@@ -78,7 +599,7 @@ Tokens = Sequence[Sequence[float]]
 
 
 class ReaderModel:
-    """Answers with a checkpoint; threads take turns. `description.reads` says which of the three methods works."""
+    """Answers with a checkpoint; threads take turns. `description.reads` says which of the two methods works."""
 
     def __init__(self, description: GrilDescription, reader: JointReader) -> None:
         assert description.reader is not None
@@ -86,9 +607,7 @@ class ReaderModel:
         self._reader = reader
         self._turn = threading.RLock()
 
-    def read(
-        self, passages: Sequence[Passage], tokens: Tokens
-    ) -> list[tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]]:
+    def read(self, passages: Sequence[Passage], tokens: Tokens) -> list[tuple[Floats, Bools]]:
         """Return, for each passage, the probability of each candidate, and which are answers."""
         if not passages:
             return []
@@ -99,19 +618,8 @@ class ReaderModel:
         each = [probabilities[question_of == number] for number in range(len(passages))]
         return [(scores, is_answer(scores, self.description.share)) for scores in each]
 
-    def choose(
-        self, passages: Sequence[Passage], options: Sequence[Sequence[str]], tokens: Tokens
-    ) -> list[npt.NDArray[np.float32]]:
-        """Return, for each passage, the probability of each of its options; every passage has options."""
-        if not passages:
-            return []
-        assert isinstance(self._reader, MultipleChoiceReader)
-        with self._turn, torch.no_grad():
-            found: list[Tensor] = self._reader(passages, options, self._tensor(tokens))
-        return [each.exp().cpu().numpy() for each in found]
-
     def write(self, passages: Sequence[Passage], tokens: Tokens) -> list[WrittenReply]:
-        """Return the text written for each passage."""
+        """Return what is written for each passage: one of its options, or names."""
         if not passages:
             return []
         assert isinstance(self._reader, GenerativeReader)

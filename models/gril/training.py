@@ -24,13 +24,10 @@ from ..training.kind import (
     Training,
 )
 from ..training.trainer import TrainingResult, fit_calibration
-from .config import BRIDGE, HOPS, READER, RETRIEVER, GrilConfig, GrilDescription, GrilReaderDescription
-from .network import EncodedSubgraphs, GraphRetriever, HopModel, HopObjective, HopPredictor
-from .objective import RetrieverObjective, score_triples
-from .passages import JointReader, ReaderTarget
-from .reader_training import JointNetwork, JointObjective
-from .readers import ReaderModel, new_reader, open_reader, write_reader
-from .scoring import Bridge, GrilModel
+from .kind import BRIDGE, HOPS, READER, RETRIEVER, GrilConfig, GrilDescription, GrilReaderDescription
+from .network import Bridge, GraphRetriever, GrilModel, HopModel, HopPredictor
+from .objective import EncodedSubgraphs, HopObjective, JointNetwork, JointObjective, RetrieverObjective, score_triples
+from .readers import JointReader, ReaderModel, ReaderTarget, new_reader, open_reader, write_reader
 
 PHASE, HOP_PHASE, JOINT_PHASE = "graph retriever", "hops", "reader"
 OF_PHASES = {"training", "hop_training", "joint", "joint_training"}
@@ -115,22 +112,21 @@ def gril_training(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Trainin
 def reader_targets(labels: Iterable[QuestionLabels], config: GrilConfig) -> dict[str, ReaderTarget]:
     """Return the reader's targets by question id.
 
-    Raises `NothingToLearnError` for a multiple-choice question without options, or whose right answer is none of them.
+    Raises `NothingToLearnError` for a multiple-choice question whose right answer is none of its options.
     """
     found: dict[str, ReaderTarget] = {}
     for question in labels:
         names = tuple(dict.fromkeys(question.answers))
-        if config.joint.reads != "choosing":
-            if config.joint.open_domain or question.all_named:
-                found[question.id] = ReaderTarget(names)
-            continue
-        right = [place for place, option in enumerate(question.options) if option in names]
-        if len(right) != 1:
-            raise NothingToLearnError(
-                f"{question.set_name}, question {question.id}: expected options with the right answer among them, "
-                f"found {len(question.options)} options and {len(right)} of them right: train with --reads pointing"
-            )
-        found[question.id] = ReaderTarget(names, question.options, right[0])
+        if question.options and config.joint.reads == "writing":
+            right = [place for place, option in enumerate(question.options) if option in names]
+            if len(right) != 1:
+                raise NothingToLearnError(
+                    f"{question.set_name}, question {question.id}: expected one right answer among the "
+                    f"{len(question.options)} options, found {len(right)}"
+                )
+            found[question.id] = ReaderTarget(names, question.options, right[0])
+        elif config.joint.open_domain or question.all_named:
+            found[question.id] = ReaderTarget(names)
     return found
 
 

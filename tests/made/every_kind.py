@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lodestar.models.gril.config import GrilConfig, GrowOptions, JointOptions
+from lodestar.models.gril.kind import GrilConfig, GrowOptions, JointOptions
 from lodestar.models.reader.fitting import ReaderConfig, ReaderTrainingSet
 from lodestar.models.reg_entity.config import EntityConfig
 from lodestar.models.reg_path.kind import PathConfig

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lodestar.engine.training.running import train_in_folder
-from lodestar.models.gril.passages import ReaderTarget
+from lodestar.models.gril.readers import ReaderTarget
 from lodestar.models.subgraphs import QuestionLabels
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors

@@ -7,17 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from lodestar.engine.answering.gril_answers import PassageWriter, PointerAnswerer, find_supporting_triples
+from lodestar.engine.answering.gril_answers import GenerativeAnswerer, PassageWriter, PointerAnswerer
 from lodestar.engine.errors import CheckpointError, UsageError
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.evidence.extras import GraphToken
 from lodestar.engine.recipes.retrieving import GrilReader
 from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.gril.choosing import PointingReader
-from lodestar.models.gril.config import GrilDescription, GrilReaderDescription, GrowOptions
+from lodestar.models.gril.kind import GrilDescription, GrilReaderDescription, GrowOptions
 from lodestar.models.gril.network import HopModel, HopPredictor
-from lodestar.models.gril.readers import ReaderModel
+from lodestar.models.gril.readers import Passage, PointingReader, ReaderModel, WrittenReply
 from lodestar.models.reg_triple.config import SubgraphOptions
 from lodestar.models.text.vectors import TextVectors
 
@@ -116,6 +115,30 @@ def test_without_the_token_that_it_reads_it_is_one_line() -> None:
         GrilReader().check()
 
 
-@pytest.mark.parametrize(("name", "places"), [("LIMA", (0,)), ("Ｌｉｍａ", (0,)), ("Limá", ()), ("Peru", (0, 1))])
-def test_an_answer_is_supported_by_the_triples_that_name_it_in_any_spelling(name: str, places: tuple[int, ...]) -> None:
-    assert find_supporting_triples(evidence(*TRIPLES), name) == places
+@pytest.mark.parametrize(
+    ("options", "reply", "expected"),
+    [
+        ((), WrittenReply(("Lima", "Quito"), 0.75), [("Lima", "graph", (0,)), ("Quito", "model", ())]),
+        ((), WrittenReply((), 0.75), []),
+        (("Quito", "LIMA"), WrittenReply(("LIMA",), 0.75), [("Lima", "graph", (0,))]),
+    ],
+)
+def test_what_is_written_is_looked_up_in_the_triples(
+    options: tuple[str, ...],
+    reply: WrittenReply,
+    expected: list[tuple[str, str, tuple[int, ...]]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Passage] = []
+
+    def write(_: ReaderModel, passages: list[Passage], _tokens: object) -> list[WrittenReply]:
+        asked.extend(passages)
+        return [reply]
+
+    monkeypatch.setattr(ReaderModel, "write", write)
+    given = evidence(*TRIPLES)
+    writing = GenerativeAnswerer(answerer(num_triples=3)._passages)
+    (answer,) = run_steps(writing.answer([replace(given, question=replace(given.question, options=options))]), list)
+    assert [(each.name, each.origin, each.evidence) for each in answer.entities] == expected
+    assert answer.confidence == (0.75 if expected else 0.0)
+    assert asked[0].options == options

@@ -9,24 +9,23 @@ from typing import cast
 import numpy as np
 import pytest
 import torch
-from lodestar.models.gril.config import GrilConfig, GrowOptions, JointOptions
+from lodestar.models.gril.kind import GrilConfig, GrowOptions, JointOptions
 from lodestar.models.gril.network import (
-    EncodedSubgraphs,
     GraphRetriever,
     GrowInputs,
-    HopModel,
-    HopObjective,
     HopPredictor,
     concrete_mask,
     group_noisy_or,
     group_softmax,
-    logit,
     mark_best_of_groups,
 )
-from lodestar.models.gril.objective import figures_of, graph_supervision, retriever_figures
-from lodestar.models.gril.reader_training import choose_triples, numbers_of_triples
-from lodestar.models.gril.scoring import Bridge
-from lodestar.models.text.vectors import TextVectors
+from lodestar.models.gril.objective import (
+    EncodedSubgraphs,
+    figures_of,
+    graph_supervision,
+    numbers_of_triples,
+    retriever_figures,
+)
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.gril_graphs import inputs_of, set_attention
@@ -61,27 +60,6 @@ class TestMask:
         probabilities = torch.tensor([0.8])
         torch.testing.assert_close(concrete_mask(probabilities, 0.5, torch.tensor([0.2])), torch.tensor([0.5]))
         torch.testing.assert_close(concrete_mask(probabilities, 0.5), torch.tensor([16 / 17]))
-
-    def test_the_only_neighbour_and_none_are_finite(self) -> None:
-        probabilities = torch.tensor([0.0, 1.0], requires_grad=True)
-        mask = concrete_mask(probabilities, 0.5, torch.tensor([0.0, 1.0]))
-        mask.sum().backward()  # type: ignore[no-untyped-call]
-        assert mask.isfinite().all()
-        assert probabilities.grad is not None
-        assert probabilities.grad.isfinite().all()
-
-    def test_a_low_temperature_is_nearly_binary(self) -> None:
-        torch.manual_seed(0)
-        mask = concrete_mask(torch.full((2_000,), 0.3), 0.05, torch.rand(2_000))
-        assert ((mask < 0.05) | (mask > 0.95)).float().mean() > 0.9
-        assert abs(float(mask.mean()) - 0.3) < 0.03
-
-    def test_it_is_a_sample_in_training_and_the_same_always_at_inference(self) -> None:
-        probabilities = torch.full((5,), 0.3)
-        assert torch.equal(concrete_mask(probabilities, 0.5), concrete_mask(probabilities, 0.5))
-        assert not torch.equal(
-            concrete_mask(probabilities, 0.5, torch.rand(5)), concrete_mask(probabilities, 0.5, torch.rand(5))
-        )
 
 
 class TestAttention:
@@ -180,11 +158,6 @@ class TestGrowing:
         assert probabilities == pytest.approx([0.5, 0.2])
         assert reached == pytest.approx([1.0, 0.5, 0.2])
 
-    def test_or_the_attention_itself(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        probabilities, reached = self.grown(monkeypatch, combine="max")
-        assert probabilities == pytest.approx([0.6, 0.4])
-        assert reached == pytest.approx([1.0, 0.5, 0.4])
-
     def test_equation_4_by_hand(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """h'_1 = W1 h_1 + W2 · ½ h_0, h'_0 = W1 h_0, and node 2, which was not met, stays."""
         network, inputs = retriever(num_layers=1, pruning="none"), inputs_of([(0, 0, 1), (1, 0, 2)], topics=[0])
@@ -224,35 +197,6 @@ class TestGrowing:
             anyway[[0, 1, 40]] = True
             assert network(replace(inputs, grown_anyway=anyway)).is_seen[-1]
 
-    def test_what_is_on_a_right_path_and_was_not_reached_is_not_grown_from(self) -> None:
-        """Of 0 → 1 → 2 → 3 one layer reaches 1; 3 is on a right path, and is not grown before it is reached."""
-        inputs = inputs_of([(0, 0, 1), (1, 0, 2), (2, 0, 3)], topics=[0])
-        right = replace(inputs, grown_anyway=torch.tensor([True] * 4))
-        with torch.no_grad():
-            assert retriever(num_layers=1)(right).is_grown.tolist() == [True, True, False, False]
-            assert retriever(num_layers=2)(right).is_grown.tolist() == [True, True, True, False]
-
-
-def test_right_paths_are_kept_on_growing_in_training_alone() -> None:
-    graphs = question_graphs(0, 2)
-    encoded = EncodedSubgraphs(graphs, LetterEncoder().encode, torch.device("cpu"))
-    assert encoded.inputs([0, 1]).grown_anyway is None
-    trained = encoded.inputs([1], supervised=True).grown_anyway
-    assert trained is not None
-    assert trained.float().tolist() == encoded.on_path([1]).tolist()
-    assert 0 < trained.sum() < len(trained)
-
-
-def test_questions_without_entities_have_vectors_all_the_same() -> None:
-    graphs = question_graphs(0, 1)
-    bare = replace(graphs, text_of=np.full_like(graphs.text_of, -1), texts=replace(graphs.texts, entities=()))
-    inputs = EncodedSubgraphs(bare, LetterEncoder().encode, torch.device("cpu")).inputs([0])
-    assert inputs.entities.shape == (graphs.node_starts[-1], inputs.questions.shape[1])
-    assert not inputs.entities.any()
-    assert not inputs.is_named.any()
-    named = EncodedSubgraphs(graphs, LetterEncoder().encode, torch.device("cpu")).inputs([0])
-    assert named.entities.any(dim=1).all()
-
 
 @pytest.mark.parametrize(("num_triples", "expected"), [(7, [7, 7]), (0, [5, 15])])
 def test_a_reader_gets_five_triples_for_each_hop_or_as_many_as_it_is_told(
@@ -264,32 +208,11 @@ def test_a_reader_gets_five_triples_for_each_hop_or_as_many_as_it_is_told(
     assert numbers_of_triples(hops, encoded, config) == expected
 
 
-def test_the_logit_of_a_probability() -> None:
-    assert logit(torch.tensor([0.75])).item() == pytest.approx(math.log(3))
-
-
 def test_inputs_without_topics_and_without_triples() -> None:
     for inputs in (inputs_of([(0, 0, 1)], topics=[]), inputs_of([], topics=[0], num_nodes=1)):
         grown = retriever()(inputs)
         assert not grown.is_seen.any()
         assert isinstance(inputs, GrowInputs)
-
-
-def test_tails_of_one_relation_do_not_share_its_attention() -> None:
-    """Ten equal tails of one relation, one of another: a tenth of the mass each by triples, all of it by relations."""
-    triples = [(0, 0, tail) for tail in range(1, 11)] + [(0, 1, 11)]
-    inputs = inputs_of(triples, topics=[0])
-    same = inputs.entities.index_copy(0, torch.arange(1, 11), inputs.entities[1].expand(10, -1).contiguous())
-    inputs = replace(inputs, entities=same)
-    with torch.no_grad():
-        found = {
-            how: retriever(attention=how, num_layers=1)(inputs).layers[0].attention for how in ("triple", "relation")
-        }
-    assert float(found["triple"].sum()) == pytest.approx(1)
-    assert float(found["relation"][0] + found["relation"][10]) == pytest.approx(1)
-    assert torch.allclose(found["relation"][:10], found["relation"][0].expand(10))
-    odds = float(found["triple"][0] / found["triple"][10])
-    assert float(found["relation"][0] / found["relation"][10]) == pytest.approx(odds, rel=1e-4)
 
 
 def test_of_equal_scores_the_earlier_ranks_higher() -> None:
@@ -321,16 +244,6 @@ def test_figures_are_means_over_the_questions_with_a_right_triple() -> None:
     assert figures["selection_metric"] == pytest.approx(1 + 1e-3 * 0.75)
 
 
-def test_each_sum_of_layers_has_one_bias_and_an_update_none() -> None:
-    found = {name for name in retriever().state_dict() if name.endswith("bias")}
-    assert found == {"of_entity.bias", "score_source.bias", "score_out.bias"}
-    assert {name for name in Bridge(3, 5, 7).state_dict() if name.endswith("bias")} == {
-        "own.bias",
-        "inner.bias",
-        "out.bias",
-    }
-
-
 def test_supervision_counts_what_was_seen_from_either_end_and_no_topic() -> None:
     """0 → 1 and 2 → 0 were seen, 3 → 0 was not: of P = ½, 0 and 1 the losses are ln 2 and, of 2, −ln 10⁻⁶."""
     inputs = inputs_of([(0, 0, 1), (2, 0, 0), (3, 0, 0)], topics=[0])
@@ -348,48 +261,3 @@ def test_supervision_counts_what_was_seen_from_either_end_and_no_topic() -> None
     unseen = replace(grown, is_seen=torch.tensor([True, False, False]))
     two = replace(inputs, questions=inputs.questions.repeat(2, 1), question_of=torch.tensor([0, 0, 1, 1]))
     assert graph_supervision(unseen, two, right).item() == pytest.approx(math.log(2) / 2)
-
-
-def test_hops_of_questions_are_predicted_together_and_of_none_there_are_none() -> None:
-    encoder, network = LetterEncoder(), HopPredictor(26, 4, 3)
-    model = HopModel(network, TextVectors(encoder))
-    found = model.logits(["who", "where"])
-    assert encoder.batches == [2]
-    with torch.no_grad():
-        expected = network(torch.from_numpy(encoder.encode(["who", "where"])))
-    assert found.tolist() == [pytest.approx(each) for each in expected.tolist()]
-    assert model.logits([]).shape == (0, 3)
-    assert model.logits([]).dtype == np.float32
-    assert model.max_hops == 3
-
-
-def test_without_questions_that_have_answers_there_are_no_figures_of_hops() -> None:
-    graphs = question_graphs(0, 2)
-    some, none = (
-        [EncodedSubgraphs(replace(graphs, is_answer=answers), LetterEncoder().encode, torch.device("cpu"))]
-        for answers in (graphs.is_answer, graphs.is_answer & False)
-    )
-    nothing = {"accuracy": 0, "majority": 0, "selection_metric": 0}
-    for train, dev, known in ((some, none, False), (none, some, False), (some, some, True)):
-        objective = HopObjective(HopPredictor(26, 4, 3), train, dev, GrilConfig().hop_training, 2)
-        figures = objective.evaluate()
-        assert (figures["majority"] == 1) is known
-        assert (figures == nothing) is not known
-
-
-def test_of_triples_that_are_as_probable_the_earlier_are_read() -> None:
-    numbers = range(60)
-    graphs = replace(
-        question_graphs(0, 1),
-        heads=np.zeros(60, dtype=np.int64),
-        tails=np.ones(60, dtype=np.int64),
-        relation_of=np.zeros(60, dtype=np.int64),
-        is_positive=np.zeros(60, dtype=np.bool_),
-        triple_starts=np.array([0, 60]),
-    )
-    sets = EncodedSubgraphs(graphs, LetterEncoder().encode, torch.device("cpu"))
-    likely = torch.tensor([0.5 + 0.1 * (number % 2) for number in numbers])
-    with torch.no_grad():
-        grown = GraphRetriever(26, 4, "mlp", GrowOptions(num_layers=1))(sets.inputs([0]))
-    (given,) = choose_triples(replace(grown, path_probability=likely, is_kept=likely > 0), sets, [0], [32])
-    assert given.tolist() == [*range(1, 60, 2), 0, 2]

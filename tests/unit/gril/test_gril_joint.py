@@ -10,29 +10,29 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lodestar.models.gril.choosing import PointingOutput, PointingReader, reading_loss
-from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions, JointOptions
-from lodestar.models.gril.kind import KIND
-from lodestar.models.gril.network import EncodedSubgraphs, GraphRetriever, HopPredictor
-from lodestar.models.gril.passages import (
-    Passage,
-    PassageEncoder,
-    ReaderOutput,
-    ReaderQuestion,
-    ReaderTarget,
-    encode_passage,
-)
-from lodestar.models.gril.reader_training import (
+from lodestar.models.gril.kind import KIND, GrilConfig, GrilDescription, GrowOptions, JointOptions
+from lodestar.models.gril.network import Bridge, GraphRetriever, HopPredictor, mask_of
+from lodestar.models.gril.objective import (
+    EncodedSubgraphs,
     JointNetwork,
     JointObjective,
     build_passage,
     choose_triples,
     is_answer,
-    is_best_right,
     mean_f1_at,
 )
-from lodestar.models.gril.readers import ReaderModel, new_reader
-from lodestar.models.gril.scoring import Bridge, mask_of
+from lodestar.models.gril.readers import (
+    Passage,
+    PointingOutput,
+    PointingReader,
+    ReaderModel,
+    ReaderOutput,
+    ReaderQuestion,
+    ReaderTarget,
+    encode_passage,
+    new_reader,
+    reading_loss,
+)
 from lodestar.models.gril.training import read_bridge, read_graph_retriever, read_reader
 from lodestar.models.reg_triple.network import TripleColumns
 from lodestar.models.star.backbone import write_backbone_description
@@ -117,11 +117,6 @@ class TestGradients:
         network(encoded(), [0, 1], [4, 4]).losses["reading"].backward()
         assert {name.split(".")[0] for name in gradients(network)} == {"reader"}
 
-    def test_the_parts_of_the_loss(self) -> None:
-        assert network_of()(encoded(), [0], [4]).losses.keys() == {"reading", "graph"}
-        open_domain = replace(JOINT, graph_supervision=False, prior_weight=1.0)
-        assert network_of(open_domain)(encoded(), [0], [4]).losses.keys() == {"reading", "prior"}
-
     def test_the_prior_is_the_mean_over_the_triples_that_are_read(self) -> None:
         found = network_of(replace(JOINT, prior_weight=0.5))(encoded(), [0, 1], [1, 2])
         given = np.concatenate(choose_triples(found.grown, encoded(), [0, 1], [1, 2]))
@@ -154,22 +149,6 @@ class TestBridge:
         scores = torch.stack([0.75 * heard[1] + 0.25 * heard[2], heard[0], heard[0]])
         powers = torch.tensor([1.0, 0.75, 0.25]) * scores.exp()
         torch.testing.assert_close(bridge.shares(grown, inputs, mask), powers / powers.sum())
-
-    def test_the_mask_is_drawn_in_training_and_the_same_at_inference(self) -> None:
-        inputs = inputs_of([(0, 0, 1), (0, 0, 2), (3, 0, 3)], topics=[0])
-        grown = GraphRetriever(4, 3, "mlp", GrowOptions())(inputs)
-        assert torch.equal(mask_of(grown, 0.5, is_sampled=False), mask_of(grown, 0.5, is_sampled=False))
-        assert not torch.equal(mask_of(grown, 0.5, is_sampled=True), mask_of(grown, 0.5, is_sampled=True))
-        assert mask_of(grown, 0.5, is_sampled=True)[2] == 0
-
-    def test_a_reader_is_trained_with_the_temperature_of_the_options(self) -> None:
-        """At inference M = σ(logit P / τ), which at τ = ¼ is P⁴ / (P⁴ + (1 − P)⁴)."""
-        network = network_of(temperature=0.25)
-        given: list[torch.Tensor] = []
-        network.bridge.register_forward_pre_hook(lambda _, arguments: given.append(arguments[2]))
-        grown = network(encoded(), [0, 1], [4, 4]).grown
-        powers, others = grown.path_probability**4, (1 - grown.path_probability) ** 4
-        torch.testing.assert_close(given, [powers / (powers + others) * grown.is_seen])
 
 
 PASSAGE = Passage("what", ("Peru", "Lima", None, "Sol"), ((0, "capital", 1), (0, "of", 2), (2, "used", 3)), (1, 3))
@@ -204,26 +183,6 @@ class TestReading:
         assert text_of(10) == ("[ what ] Peru → capital → Lima ; ]", [(0, 7, 8)])
         assert text_of(9) == ("[ what ] ]", [])
         assert text_of(100, has_text=False) == ("[ what ] Lima ; Sol ; ]", [(0, 3, 4), (1, 5, 6)])
-        option = encode_passage(PASSAGE, tokenise, 0, 1, 16, has_text=True, after="or so to say a word")
-        written = " ".join(words[each] for each in option.ids)
-        assert written == "[ what ] or so to say ] Peru → capital → Lima ; ]"  # a quarter of the tokens at most
-
-    def test_a_question_alone_has_all_tokens_and_keeps_its_end(self) -> None:
-        """What begins and ends a text, and parts it, is counted, as are the words of an option: a quarter at most."""
-
-        def tokenise(text: str) -> list[int]:
-            return [int(word) for word in text.split()]
-
-        asked = replace(PASSAGE, question=" ".join(map(str, range(10, 90))), candidates=())
-        found = encode_passage(asked, tokenise, 0, 1, 16, has_text=False)
-        assert found.ids == [0, *range(77, 90), 1, 1]
-        found = encode_passage(asked, tokenise, 0, 1, 16, has_text=False, after="2 3 4 5 6 7")
-        assert found.ids == [0, *range(82, 90), 1, 2, 3, 4, 5, 1, 1]
-
-    def test_a_name_has_64_tokens_at_most(self) -> None:
-        asked = Passage("1", ("7 " * 64, "8 " * 65), ((0, "9", 1),), (0, 1))
-        found = encode_passage(asked, lambda text: [ord(each[0]) for each in text.split()], 0, 1, 400, has_text=True)
-        assert [after - start for _, start, after in found.mentions] == [64, 64]
 
     @pytest.mark.parametrize(
         ("has_text", "candidates", "rows"),
@@ -238,27 +197,6 @@ class TestReading:
         asked = Passage(" ".join(map(str, range(10, 90))), ("1001", "1002"), ((0, "in", 1),), candidates)
         found = encode_passage(asked, tokenise, 0, 1, 17, has_text=has_text)
         assert found.ids == [0, *range(82, 90), 1, *rows, 1]
-
-    def test_words_of_texts_are_kept_until_there_are_too_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("lodestar.models.gril.passages.MAX_KEPT", 2)
-        asked: list[str] = []
-
-        def tokenise(text: str, **_: object) -> dict[str, list[int]]:
-            asked.append(text)
-            return {"input_ids": [7]}
-
-        encoder = PassageEncoder(replace(tiny_backbone(), tokenizer=tokenise))
-        assert [encoder._tokenised(text) for text in "abaacca"] == [[7]] * 7
-        assert asked == ["a", "b", "c", "a"]
-
-    def test_a_text_s_states_are_those_of_its_tokens(self) -> None:
-        encoder = PassageEncoder(tiny_backbone())
-        with torch.no_grad():
-            states, seen = encoder.states([[2, 5, 3], [2, 6, 3], [2, 5]], None, None)
-            (alone,), _ = encoder.states([[2, 6, 3]], None, None)
-        assert seen.tolist() == [[1, 1, 1], [1, 1, 1], [1, 1, 0]]
-        assert not torch.allclose(states[0], states[1])
-        torch.testing.assert_close(states[1], alone)
 
     def test_probabilities_are_of_each_question_and_a_batch_is_its_questions_alone(self) -> None:
         torch.manual_seed(0)
@@ -294,13 +232,6 @@ class TestReading:
         assert mean_f1_at(0.5, [ReaderOutput(scores, right, 2)]) == 1
         assert mean_f1_at(1.0, [ReaderOutput(scores, right, 2)]) == pytest.approx(2 / 3)
         assert mean_f1_at(0.5, [ReaderOutput(scores[:0], right[:0], 2)]) == 0
-
-    def test_the_best_candidate_is_right_where_it_is_in_the_text(self) -> None:
-        right = np.array([False, True])
-        best = [is_best_right(np.array(scores, dtype=np.float32), right) for scores in ((0.2, 0.8), (0.8, 0.2), (0, 0))]
-        assert best == [True, False, False]
-        assert not is_best_right(np.zeros(2, dtype=np.float32), np.array([True, True]))
-        assert not is_best_right(np.zeros(0, dtype=np.float32), right[:0])
 
     def test_the_given_triples_are_the_most_probable_that_were_seen(self) -> None:
         sets = encoded()
@@ -357,19 +288,6 @@ def train(folder: Path, chosen: GrilConfig, watcher: TrainingCallbacks | None = 
     )
 
 
-def test_the_answers_that_a_reader_learns_are_the_names_of_the_right_entities() -> None:
-    graphs = question_graphs(0, 1)
-    named = EncodedSubgraphs(replace(graphs, is_answer=graphs.is_topic), LetterEncoder().encode, CPU)
-    unnamed = EncodedSubgraphs(replace(graphs, is_answer=graphs.text_of < 0), LetterEncoder().encode, CPU)
-    answers = [network_of().build_question(each, 0, np.arange(4)).wanted.answers for each in (named, unnamed)]
-    assert answers == [("land 0",), ()]
-    two = np.isin(np.arange(5), (1, 4))  # named and unnamed
-    both = EncodedSubgraphs(replace(graphs, is_answer=two), LetterEncoder().encode, CPU)
-    asked = network_of().build_question(both, 0, np.arange(1))
-    assert (asked.wanted.answers, asked.num_answers) == (("town 0",), 2)
-    assert asked.is_right == (True,)  # the one that the first triple names
-
-
 def test_the_loss_of_a_batch_is_the_mean_over_its_questions_whatever_sets_they_are_of() -> None:
     network, sets = network_of(), [encoded(0, 2), encoded(2, 3)]
     objective = JointObjective(network, HopPredictor(26, 8, 2), sets, sets, config("tiny"))
@@ -379,101 +297,7 @@ def test_the_loss_of_a_batch_is_the_mean_over_its_questions_whatever_sets_they_a
         torch.testing.assert_close(objective.loss(network, 0, (0, 1)), (2 * two + one) / 3)
 
 
-def test_a_batch_may_have_no_question_of_a_set() -> None:
-    network, sets = network_of(), [encoded(0, 2), encoded(2, 3)]
-    objective = JointObjective(network, HopPredictor(26, 8, 2), sets, sets, replace(config("tiny"), batch_size=1))
-    with torch.no_grad():
-        alone = [network(sets[place], [question], [4]).loss.item() for place, question in ((0, 0), (0, 1), (1, 0))]
-        found = [objective.loss(network, step, (0, 1)).item() for step in range(3)]
-    assert sorted(found) == pytest.approx(sorted(alone), rel=1e-4)
-
-
-def test_figures_are_at_the_best_share_and_none_without_a_question_that_has_an_answer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """One question's second candidate is wrong, at half the best; the other's is right, at 5/6 of the best."""
-    graphs = question_graphs(0, 2)
-    none = EncodedSubgraphs(replace(graphs, is_answer=np.zeros(10, dtype=np.bool_)), LetterEncoder().encode, CPU)
-    objective = JointObjective(network_of(), HopPredictor(26, 8, 2), [encoded()], [none], config("tiny"))
-    assert objective.evaluate() == {"hits_at_1": 0, "f1": 0, "selection_metric": 0}
-    outputs = [
-        ReaderOutput(np.array(scores, dtype=np.float32), np.array(right), 1)
-        for scores, right in (((0.8, 0.4), (True, False)), ((0.6, 0.5), (False, True)))
-    ]
-    monkeypatch.setattr(objective, "outputs", lambda: outputs)
-    f1 = (1 + 2 / 3) / 2
-    assert objective.evaluate() == pytest.approx({"hits_at_1": 0.5, "f1": f1, "selection_metric": 0.5 + f1 / 1_000})
-    assert objective.best_share() == pytest.approx(0.8)
-
-
-def test_right_paths_are_grown_anyway_in_training_with_graph_supervision_alone() -> None:
-    found = []
-    for training, supervised in ((True, True), (True, False), (False, True)):
-        network = network_of(replace(JOINT, graph_supervision=supervised)).train(training)
-        network.retriever.register_forward_pre_hook(lambda _, given: found.append(given[0].grown_anyway is not None))
-        network(encoded(), [0], [4])
-    assert found == [True, False, False]
-
-
-def test_what_is_read_of_dev_is_each_question_that_has_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    graphs = question_graphs(0, 4)
-    graphs = replace(graphs, is_answer=graphs.is_answer & (np.arange(20) // 5 != 1))
-    dev = [EncodedSubgraphs(graphs, LetterEncoder().encode, CPU), encoded(4, 5)]
-    network = network_of()
-    objective = JointObjective(network, HopPredictor(26, 8, 2), [encoded()], dev, replace(config("tiny"), batch_size=2))
-    with torch.no_grad():
-        one = [network.outputs(dev[place], [each], [4])[0] for place, each in ((0, 0), (0, 2), (0, 3), (1, 0))]
-    batches: list[list[int]] = []
-    plain = network.outputs
-
-    def note(sets: EncodedSubgraphs, questions: list[int], *given: Any) -> list[ReaderOutput]:
-        batches.append(questions)
-        return plain(sets, questions, *given)
-
-    monkeypatch.setattr(network, "outputs", note)
-    for found, expected in zip(objective.outputs(), one, strict=True):
-        np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-4, atol=1e-6)
-        assert found.is_right.tolist() == expected.is_right.tolist()
-    assert batches == [[0, 2], [3], [0]]
-
-
-def test_a_readers_encoder_learns_at_one_rate_and_all_that_is_new_at_another() -> None:
-    network = network_of()
-    network.reader.encoder.embeddings.requires_grad_(False)
-    objective = JointObjective(network, HopPredictor(26, 8, 2), [encoded()], [encoded()], config("tiny"))
-    pretrained, new = objective.groups()
-    assert (pretrained.learning_rate, new.learning_rate) == (1e-3, 0.01)
-    names = {id(parameter): name for name, parameter in network.named_parameters()}
-    assert all(names[id(each)].startswith("reader.encoder.") for each in pretrained.parameters)
-    assert not any(".embeddings." in names[id(each)] for each in pretrained.parameters)
-    assert {names[id(each)].partition(".")[0] for each in new.parameters} == {"retriever", "bridge", "reader"}
-    assert not any(names[id(each)].startswith("reader.encoder.") for each in new.parameters)
-
-
 class TestTraining:
-    def test_in_bf16_accumulated_and_recomputed_it_is_taken_up(self, reader_folder: str, tmp_path: Path) -> None:
-        class StoppedError(Exception):
-            pass
-
-        def stop(name: str, epoch: int, done: int, _total: int, _loss: float) -> None:
-            if (name, epoch, done) == ("reader", 1, 2):
-                raise StoppedError
-
-        base = config(reader_folder, checkpointing=True)
-        options = replace(base.joint_training, precision="bf16", accumulate=2)
-        chosen = replace(base, batch_size=2, joint_training=options)
-        whole, halted = tmp_path / "whole", tmp_path / "halted"
-        train(whole, chosen)
-        with pytest.raises(StoppedError):
-            train(halted, chosen, TrainingCallbacks(step=stop))
-        train(halted, chosen)
-        for part in ("retriever", "bridge", "reader"):
-            weights = [folder / part / "model.safetensors" for folder in (whole, halted)]
-            assert weights[0].read_bytes() == weights[1].read_bytes(), part
-        plain = tmp_path / "plain"
-        train(plain, replace(chosen, joint_training=replace(options, precision="fp32")))
-        assert (plain / "reader/model.safetensors").read_bytes() != weights[0].read_bytes()
-
     def test_recomputing_gives_the_same_gradients(self, reader_folder: str) -> None:
         found = []
         for checkpointing in (False, True):
@@ -544,11 +368,6 @@ class TestTraining:
         columns = TripleColumns(["who"], ["in"], ["Peru", "Lima"], flags, ends[:1], ends[:1], ends[1:], ends[:1])
         (given,) = opened.retriever.grow(columns, flags & False, np.array([0, 0])).tokens
         assert len(given) == (DIMENSION if token else 0)
-
-    def test_the_open_domain_needs_no_right_triples(self, reader_folder: str, tmp_path: Path) -> None:
-        description = train(tmp_path, config(reader_folder, graph_supervision=False, prior_weight=0.1))
-        assert description.figures.keys() == {"hops", "reader"}
-        assert description.reader is not None
 
     def test_a_retriever_alone_has_no_reader(self, tmp_path: Path) -> None:
         description = train(tmp_path, config(""))

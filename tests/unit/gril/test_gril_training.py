@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from lodestar.models.gril.config import GrilConfig, GrilDescription, GrowOptions
-from lodestar.models.gril.kind import KIND
-from lodestar.models.gril.network import (
+from lodestar.models.gril.kind import KIND, GrilConfig, GrilDescription, GrowOptions
+from lodestar.models.gril.network import Bridge, GraphRetriever, GrilModel, HopPredictor
+from lodestar.models.gril.objective import (
     EncodedSubgraphs,
-    GraphRetriever,
     HopObjective,
-    HopPredictor,
+    graph_supervision,
     hops_to_answers,
     mark_answer_path_nodes,
 )
-from lodestar.models.gril.objective import graph_supervision
-from lodestar.models.gril.scoring import Bridge, GrilModel
 from lodestar.models.gril.training import read_graph_retriever, read_hop_predictor
 from lodestar.models.reg_triple.network import TripleColumns
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.training.checkpoint import TrainingStateError
-from lodestar.models.training.kind import BadCheckpointError, NothingToLearnError, TrainingOptions
+from lodestar.models.training.kind import NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
-from safetensors.torch import load_file
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.reg_graphs import question_graphs
@@ -172,23 +166,6 @@ def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: 
         assert weights[0].read_bytes() == weights[1].read_bytes()
 
 
-def test_another_training_is_not_replaced(trained: Path) -> None:
-    with pytest.raises(TrainingStateError, match="another training"):
-        train(trained, replace(CONFIG, hidden=8))
-
-
-def test_a_damaged_checkpoint_is_refused(trained: Path, tmp_path: Path) -> None:
-    for part in ("retriever", "hops"):
-        (tmp_path / part).mkdir()
-    for name in ("gril.json", "retriever/model.safetensors", "hops/model.safetensors"):
-        (tmp_path / name).write_bytes((trained / name).read_bytes())
-    read_graph_retriever(tmp_path)
-    with (tmp_path / "retriever" / "model.safetensors").open("ab") as file:
-        file.write(b"x")
-    with pytest.raises(BadCheckpointError, match="not the file that was written"):
-        read_graph_retriever(tmp_path)
-
-
 def test_questions_without_a_right_triple_teach_nothing(tmp_path: Path) -> None:
     graphs = question_graphs(0, 3)
     empty = replace(graphs, is_positive=np.zeros_like(graphs.is_positive))
@@ -211,25 +188,3 @@ def test_graph_supervision_by_hand() -> None:
         losses = [-(reached[n].log() if n == right else (1 - reached[n]).log()) for n in range(1, 5)]
         expected.append(sum(losses) / 4)
     torch.testing.assert_close(graph_supervision(grown, inputs, encoded.on_path([0, 1])), sum(expected) / 2)
-
-
-def test_what_a_graph_says_is_kept_for_good_and_what_is_asked_is_not(trained: Path) -> None:
-    description, network = read_graph_retriever(trained)
-    asked: list[tuple[list[str], bool]] = []
-
-    class Noting(TextVectors):
-        def encode(self, texts: Iterable[str], *, lasting: bool = False) -> None:
-            asked.append((some := list(texts), lasting))
-            super().encode(some, lasting=lasting)
-
-    ends, flags = np.array([0, 1]), np.array([True, False])
-    columns = TripleColumns(["who"], ["in"], ["Peru", None], flags, ends[:1], ends[:1], ends[1:], ends[:1])
-    GrilModel(description, network, Noting(LetterEncoder())).grow(columns, ~flags & False, np.array([0, 0]))
-    assert asked == [(["in", "Peru"], True), (["who"], False)]
-
-
-def test_the_hop_predictor_that_is_read_is_the_one_that_learned(trained: Path) -> None:
-    written = load_file(trained / "hops" / "model.safetensors")
-    read = read_hop_predictor(trained)[1].state_dict()
-    assert read.keys() == written.keys()
-    assert all(torch.equal(each, written[name]) for name, each in read.items())

@@ -5,23 +5,33 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from lodestar.models.gril.config import GrilConfig, GrilDescription, GrilReaderDescription, GrowOptions, JointOptions
-from lodestar.models.gril.kind import KIND
-from lodestar.models.gril.network import EncodedSubgraphs, GraphRetriever
-from lodestar.models.gril.passages import Passage, ReaderQuestion, ReaderTarget
-from lodestar.models.gril.reader_training import JointNetwork
-from lodestar.models.gril.readers import ReaderModel, new_reader, open_reader
-from lodestar.models.gril.scoring import Bridge
-from lodestar.models.gril.training import read_reader
-from lodestar.models.gril.writing import GenerativeReader, WrittenReply
-from lodestar.models.language.causal_lm import CausalLMError
-from lodestar.models.training.checkpoint import write_weights
-from lodestar.models.training.kind import BadCheckpointError, LoraOptions, TrainingOptions
+from lodestar.engine.errors import UsageError
+from lodestar.engine.training.running import training_config
+from lodestar.models.gril.kind import (
+    KIND,
+    OPEN_DOMAIN,
+    GrilConfig,
+    GrilDescription,
+    GrowOptions,
+    JointOptions,
+)
+from lodestar.models.gril.network import Bridge, GraphRetriever
+from lodestar.models.gril.objective import EncodedSubgraphs, JointNetwork
+from lodestar.models.gril.readers import (
+    GenerativeReader,
+    Passage,
+    ReaderModel,
+    ReaderQuestion,
+    ReaderTarget,
+    WrittenReply,
+    new_reader,
+)
+from lodestar.models.gril.training import read_reader, reader_targets
+from lodestar.models.subgraphs import QuestionLabels
+from lodestar.models.training.kind import BadCheckpointError, LoraOptions, NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
 from safetensors.torch import load_file
 
@@ -56,13 +66,6 @@ def network_of(joint: JointOptions, wanted: dict[str, ReaderTarget] | None = Non
     reader = new_reader(joint)
     retriever = GraphRetriever(26, 8, "mlp", GrowOptions(num_layers=2))
     return JointNetwork(retriever, Bridge(8, joint.inner, reader.width), reader, joint, wanted).eval()
-
-
-def test_of_the_model_the_factors_alone_are_given_to_learn(llama: str) -> None:
-    reader = new_reader(options(llama))
-    learned = reader.pretrained_parameters()
-    assert len(learned) == len(reader.trained_weights())
-    assert all(parameter.requires_grad for parameter in learned)
 
 
 def encoded() -> EncodedSubgraphs:
@@ -118,46 +121,8 @@ def test_the_loss_is_the_mean_of_each_questions_answer_by_token(llama: str) -> N
     torch.testing.assert_close(with_silent, torch.stack(losses).mean())
 
 
-def test_what_is_read_begins_with_what_a_text_begins_with_and_the_token(llama: str) -> None:
-    reader = new_reader(options(llama))
-    assert isinstance(reader, GenerativeReader)
-    token = torch.full((1, reader.width), 7.0)
-    embedded, seen = reader._embed([[5, 6, 9]], [[]], token)
-    assert torch.equal(embedded[0, 0], token[0])
-    assert seen.dtype == torch.int64
-    reader._tokenizer.bos_token = "<user>"
-    begin = reader._tokenizer.bos_token_id
-    embedded, seen = reader._embed([[begin, 6, 9]], [[]], token)
-    assert torch.equal(embedded[0, 1], token[0])
-    assert torch.equal(embedded[0, 0], reader._embeddings(torch.tensor(begin)))
-    assert seen.tolist() == [[1, 1, 1, 1]]
-
-
-def test_of_several_prompts_the_token_follows_the_beginning_where_all_have_it(llama: str) -> None:
-    reader = new_reader(options(llama))
-    assert isinstance(reader, GenerativeReader)
-    reader._tokenizer.bos_token = "<user>"
-    begin = reader._tokenizer.bos_token_id
-    tokens = torch.full((2, reader.width), 7.0)
-    mixed, _ = reader._embed([[begin, 6], [5, 6]], [[], []], tokens)
-    assert torch.equal(mixed[:, 0], tokens)
-    both, _ = reader._embed([[begin, 6], [begin, 5]], [[], []], tokens)
-    assert torch.equal(both[:, 1], tokens)
-
-
-def test_a_reply_is_to_the_passage_and_its_own_token(llama: str) -> None:
-    reader = new_reader(options(llama))
-    assert isinstance(reader, GenerativeReader)
-    reader.eval()
-    passage = Passage("what", ("Peru", "Lima"), ((0, "capital", 1),), (1,))
-    tokens = torch.stack([torch.zeros(reader.width), torch.linspace(-3, 3, reader.width)])
-    replies = [*reader.replies([passage], None), *reader.replies([passage, passage], tokens)]
-    assert len({round(reply.probability, 6) for reply in replies}) == 3
-    assert reader.replies([passage], None, torch.bfloat16) != replies[:1]
-
-
 def test_a_reply_is_of_the_likeliest_token_each_time(llama: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lodestar.models.gril.writing.MAX_WRITTEN", 6)
+    monkeypatch.setattr("lodestar.models.gril.readers.MAX_WRITTEN", 6)
     reader = new_reader(options(llama))
     assert isinstance(reader, GenerativeReader)
     reader.eval()
@@ -193,37 +158,6 @@ def test_a_reply_is_greedy_whatever_the_model_s_own_settings_are(llama: str, own
     assert reader.replies(passages, None) == greedy
 
 
-def test_a_written_name_is_right_whatever_its_case_and_the_first_is_the_best(
-    llama: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reader = new_reader(options(llama))
-    assert isinstance(reader, GenerativeReader)
-    monkeypatch.setattr(reader, "replies", lambda *_: [WrittenReply(("LIMA", "Sol"), 0.5), WrittenReply((), 0.1)])
-    passage = Passage("what", ("Peru",), (), ())
-    asked = [ReaderQuestion(passage, (), 1, ReaderTarget(names)) for names in (("Lima", "lima", "Cusco"), ("Sol",))]
-    some, none = reader.outputs(asked, None)
-    assert (some.is_right.tolist(), some.num_answers) == ([True, False], 2)
-    assert some.scores.tolist() == pytest.approx([1.0, 0.9])
-    assert some.scores.dtype == np.float32
-    assert (len(none.scores), none.num_answers) == (0, 1)
-    assert none.is_right.dtype == np.bool_
-
-
-def test_a_reply_that_does_not_end_has_128_tokens(llama: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    reader = new_reader(options(llama))
-    assert isinstance(reader, GenerativeReader)
-    monkeypatch.setattr(GenerativeReader, "_end", reader.language_model.config.vocab_size - 1)
-    written: list[int] = []
-
-    def decode(ids: torch.Tensor, **_: object) -> str:
-        written.append(len(ids))
-        return ""
-
-    monkeypatch.setattr(reader._tokenizer, "decode", decode)
-    reader.eval().replies([Passage("what", ("Peru",), (), ())], None)
-    assert written == [128]
-
-
 def test_triples_are_read_whole_as_many_as_fit(llama: str) -> None:
     network = network_of(options(llama))
     with torch.no_grad():
@@ -241,19 +175,6 @@ def test_triples_are_read_whole_as_many_as_fit(llama: str) -> None:
     assert all(asked.passage.question in text for text in texts)
 
 
-def test_a_prompt_may_have_as_many_tokens_as_are_allowed_and_what_has_no_name_is_a_question_mark(llama: str) -> None:
-    passage = Passage("what", ("Peru", None, "Sol"), ((0, "of", 1), (1, "used", 2)), ())
-    reader = new_reader(options(llama, max_tokens=400))
-    assert isinstance(reader, GenerativeReader)
-    whole = reader._prompt(passage)
-    text = reader._tokenizer.decode(whole)
-    assert "Peru \u2192 of \u2192 ?\n? \u2192 used \u2192 Sol\n" in text
-    reader.max_tokens = len(whole)
-    assert reader._prompt(passage) == whole
-    reader.max_tokens = len(whole) - 1
-    assert reader._tokenizer.decode(reader._prompt(passage)) == text.replace("\n? \u2192 used \u2192 Sol", "")
-
-
 def test_a_prompt_of_a_chat_model_is_its_users_turn(tmp_path: Path) -> None:
     """What its template writes is all that it begins with: no special token is put before it."""
     reader = new_reader(options(str(write_tiny_causal_lm(tmp_path, num_layers=1, is_chat=True, begins=True))))
@@ -261,44 +182,6 @@ def test_a_prompt_of_a_chat_model_is_its_users_turn(tmp_path: Path) -> None:
     text = reader._tokenizer.decode(reader._prompt(Passage("what", ("Peru", "Sol"), ((0, "money", 1),), ())))
     assert text.startswith("<user>Facts:\nPeru \u2192 money \u2192 Sol\n\nQuestion: what\nAnswer with names")
     assert text.endswith("separated by |<end><assistant>")
-
-
-def test_an_answer_is_learned_in_the_precision_that_is_asked_for(llama: str) -> None:
-    reader = new_reader(options(llama))
-    assert isinstance(reader, GenerativeReader)
-    asked = [ReaderQuestion(Passage("what", ("Peru",), (), ()), (), 1, ReaderTarget(("Sol",)))]
-    with torch.no_grad():
-        losses = {reader.eval().loss(asked, None, each).item() for each in (None, torch.bfloat16, torch.float16)}
-    assert len(losses) == 3
-
-
-def test_every_token_of_an_answer_counts(llama: str) -> None:
-    """Against transformers' own loss, whose number for what does not count is -100; token 100 is the end of an ã."""
-    reader = new_reader(options(llama))
-    assert isinstance(reader, GenerativeReader)
-    passage = Passage("what", ("Peru",), (), ())
-    prompt, answer = reader._prompt(passage), [*reader._ids("Sã"), reader._tokenizer.eos_token_id]
-    assert 100 in answer
-    words = reader._embeddings(torch.tensor([[*prompt, *answer]]))
-    with torch.no_grad():
-        found = reader.loss([ReaderQuestion(passage, (), 1, ReaderTarget(("Sã",)))], None)
-        labels = torch.tensor([[-100] * len(prompt) + answer])
-        torch.testing.assert_close(found, reader.language_model(inputs_embeds=words, labels=labels).loss)
-
-
-@pytest.mark.parametrize("token", [True, False])
-def test_recomputing_gives_the_same_gradients(llama: str, token: bool) -> None:
-    found = []
-    for checkpointing in (False, True):
-        network = network_of(options(llama, checkpointing=checkpointing, token=token)).train()
-        assert isinstance(network.reader, GenerativeReader)
-        assert network.reader.language_model.is_gradient_checkpointing is checkpointing
-        torch.manual_seed(1)
-        network(encoded(), [0, 1], [4, 4]).losses["reading"].backward()
-        found.append({name: p.grad for name, p in network.named_parameters() if p.grad is not None})
-    assert found[0].keys() == found[1].keys()
-    for name, gradient in found[0].items():
-        torch.testing.assert_close(gradient, found[1][name])
 
 
 def config(language_model: str, **joint: object) -> GrilConfig:
@@ -361,13 +244,6 @@ def test_in_bf16_with_accumulation_it_is_taken_up_and_at_work(llama: str, tmp_pa
     assert model.write([], []) == []
 
 
-def test_in_the_open_domain_it_learns_answers_that_no_graph_has(llama: str, tmp_path: Path) -> None:
-    graphs = question_graphs(0, 6)
-    wanted = {id_: ReaderTarget(("nowhere",)) for id_ in (*graphs.texts.ids, *question_graphs(9, 12).texts.ids)}
-    description = train(tmp_path, config(llama, graph_supervision=False, prior_weight=0.1), wanted=wanted)
-    assert description.figures.keys() == {"hops", "reader"}
-
-
 def test_without_its_language_model_a_checkpoint_says_so(llama: str, tmp_path: Path) -> None:
     folder = write_tiny_causal_lm(tmp_path / "lm", num_layers=1)
     few = replace(config(str(folder)), joint_training=TrainingOptions(epochs=1, precision="bf16"))
@@ -378,24 +254,65 @@ def test_without_its_language_model_a_checkpoint_says_so(llama: str, tmp_path: P
         read_reader(tmp_path / "out")
 
 
-def test_a_language_model_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(CausalLMError, match="cannot be loaded"):
-        new_reader(options(str(tmp_path)))
+OPTIONS = ("Sol", "Lima city", "Peru")
+PASSAGE = Passage("which city", ("Peru", "Lima", "Sol"), ((0, "used", 2), (0, "capital", 1)), (1, 2), OPTIONS)
 
 
-def test_the_language_model_of_a_checkpoint_is_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[bool] = []
+def test_of_options_one_is_written_by_the_likelihood_of_its_words(llama: str) -> None:
+    """Against transformers' own loss of each option, which is the mean over its tokens."""
+    reader = new_reader(options(llama))
+    assert isinstance(reader, GenerativeReader)
+    token = torch.linspace(-1, 1, reader.width)[None]
+    prompt = reader.eval()._prompt(PASSAGE)
+    assert "Options: Sol | Lima city | Peru" in reader._tokenizer.decode(prompt)
+    means = []
+    for option in OPTIONS:
+        answer = [*reader._ids(option), reader._tokenizer.eos_token_id]
+        whole = torch.cat([token, reader._embeddings(torch.tensor([*prompt, *answer]))])[None]
+        labels = torch.tensor([[-100] * (1 + len(prompt)) + answer])
+        with torch.no_grad():
+            means.append(-reader.language_model(inputs_embeds=whole, labels=labels).loss)
+    expected = torch.stack(means).softmax(0)
+    torch.testing.assert_close(reader.option_probabilities(PASSAGE, token), expected)
+    (reply,) = reader.replies([PASSAGE], token)
+    assert reply == WrittenReply((OPTIONS[int(expected.argmax())],), pytest.approx(float(expected.max())))
+    asked = ReaderQuestion(PASSAGE, (), 0, ReaderTarget(("Lima city",), OPTIONS, 1))
+    (output,) = reader.outputs([asked], token)
+    assert (output.scores.tolist(), output.is_right.tolist()) == (
+        pytest.approx(expected.tolist()),
+        [False, True, False],
+    )
+    with torch.no_grad():
+        torch.testing.assert_close(reader.loss([asked], token), -means[1])
 
-    def load(_name: str, **given: Any) -> None:
-        asked.append(given["local_files_only"])
-        raise OSError
 
-    monkeypatch.setattr("transformers.AutoTokenizer.from_pretrained", load)
-    write_weights({"a": torch.zeros(1)}, tmp_path)
-    said = GrilReaderDescription("nobody/nothing", 32, 12, True, True, 4, 160, 0.5, "writing", LORA)
-    for name in ("nobody/nothing", str(tmp_path)):
-        with pytest.raises(CausalLMError, match="cannot be loaded"):
-            new_reader(options(name))
-    with pytest.raises(CausalLMError, match="cannot be loaded"):
-        open_reader(said, tmp_path)
-    assert asked == [False, True, True]
+def test_in_the_open_domain_options_are_learned_that_no_graph_has(llama: str, tmp_path: Path) -> None:
+    graphs = question_graphs(0, 6)
+    wanted = {
+        id_: ReaderTarget(("nowhere",), ("somewhere", "nowhere"), 1)
+        for id_ in (*graphs.texts.ids, *question_graphs(9, 12).texts.ids)
+    }
+    description = train(tmp_path, config(llama, graph_supervision=False, prior_weight=0.1), wanted=wanted)
+    assert description.figures.keys() == {"hops", "reader"}
+
+
+def test_the_right_option_is_the_answers_name() -> None:
+    chosen = training_config(KIND, [], values={"joint.reader": "x", "joint.reads": "writing", **OPEN_DOMAIN})
+    assert (chosen.joint.open_domain, chosen.joint.num_triples) == (True, 20)
+    label = QuestionLabels("set", "q", ("a",), all_named=True, options=("b", "a"))
+    assert reader_targets([label], chosen) == {"q": ReaderTarget(("a",), ("b", "a"), 1)}
+    for wrong in (("b", "c"), ("a", "a")):
+        with pytest.raises(NothingToLearnError, match="expected one right answer among the 2 options"):
+            reader_targets([replace(label, options=wrong)], chosen)
+    with pytest.raises(UsageError, match="expected a reader to train"):
+        training_config(KIND, [], values={"joint.reads": "writing"})
+
+
+@pytest.mark.parametrize(("open_domain", "ids"), [(True, {"named", "unnamed"}), (False, {"named"})])
+def test_questions_with_an_answer_without_a_name_are_left_out_but_where_any_name_counts(
+    open_domain: bool, ids: set[str]
+) -> None:
+    labels = [QuestionLabels("set", name, ("a", "a", "b"), all_named=name == "named") for name in ("named", "unnamed")]
+    values = {"joint.reader": "x", "joint.reads": "writing", **(OPEN_DOMAIN if open_domain else {})}
+    found = reader_targets(labels, training_config(KIND, [], values=values))
+    assert found == dict.fromkeys(ids, ReaderTarget(("a", "b")))

@@ -15,10 +15,9 @@ import torch
 from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
-from lodestar.models.gril.config import GrilConfig, GrowOptions
 from lodestar.models.gril.kind import KIND as GRIL
-from lodestar.models.gril.network import EncodedSubgraphs
-from lodestar.models.gril.objective import score_triples
+from lodestar.models.gril.kind import GrilConfig, GrowOptions
+from lodestar.models.gril.objective import EncodedSubgraphs, score_triples
 from lodestar.models.gril.training import read_graph_retriever
 from lodestar.models.reg_entity.config import EntityConfig
 from lodestar.models.reg_entity.kind import KIND as REG_ENTITY
