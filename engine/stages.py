@@ -85,11 +85,3 @@ class ReadingAnswerer(Protocol):
     def reads(self) -> int:
         """The most items of a question that it reads."""
         ...
-
-
-class Integrator(Protocol):
-    """Merges two answers to each question: one from the graph's evidence, one from a model's own knowledge."""
-
-    def integrate(self, graph: Sequence[Answer], model: Sequence[Answer], /) -> Steps[list[Answer]]:
-        """Return one answer for each pair, in order."""
-        ...

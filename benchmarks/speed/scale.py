@@ -5,9 +5,9 @@
 
 The first server is the reference; all must run and hold FB15k-237, the others within a larger graph of its relations.
 `questions`: the dev questions with their gold topics, one at a time, each asked of every server in turns. `changes`:
-ten triples of ten relations to ten new entities appended as a load, and its deletion. the server is stopped, its
-`cold`: files leave the system's cache, it is started, and one question is asked. `verify`: all is counted again. Prints
-milliseconds or seconds, the ratios of medians, and the load of the machine.
+ten triples of ten relations to ten new entities appended as a load, and its deletion.
+`cold`: the server is stopped, its files leave the system's cache, it is started, and one question is asked. `verify`:
+all is counted again. Prints milliseconds or seconds, the ratios of medians, and the load of the machine.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ...models.graphrag_fi import KeyedAnswer, Thresholds, integrate_answers
 from ..errors import LLMError
@@ -13,7 +13,7 @@ from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_a
 from ..evidence.extras import FormResult
 from ..evidence.text import one_line
 from ..llm.prompts import Completed, Prompt, send_prompts
-from ..stages import Answerer, Integrator
+from ..stages import Answerer
 from ..steps import Steps, gather_steps
 from ..values import AnswerEntity, Entity, Scored, TokenUsage
 from .candidates import list_ends
@@ -79,55 +79,44 @@ class ClosedBookAnswerer:
         return Answer(bare, entities, text, answerer, completed.usage)
 
 
-class AnswerIntegrator:
-    """An `Integrator` that lists the graph's answers first, in their order, then those that only the model gives.
+@dataclass(frozen=True)
+class IntegratingAnswerer:
+    """An `Answerer` that asks two answerers at the same time and merges their answers."""
+
+    graph: Answerer
+    model: Answerer
+    thresholds: Thresholds
+
+    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
+        """Return an answer to each question."""
+        graph, model = yield from gather_steps(self.graph.answer(evidence), self.model.answer(evidence))
+        return [merge_answers(*pair, self.thresholds) for pair in zip(graph, model, strict=True)]
+
+
+def merge_answers(graph: Answer, model: Answer, thresholds: Thresholds) -> Answer:
+    """Return the merged answer of two to the same question: the graph's answers, then those that only the model gives.
 
     Answers with the same normalised name are merged; they have origin ``both``, the id, the evidence and the higher
     confidence. If one side failed, the other's answer is used, with its threshold applied.
     """
-
-    def __init__(self, thresholds: Thresholds) -> None:
-        self._thresholds = thresholds
-
-    def integrate(self, graph: Sequence[Answer], model: Sequence[Answer]) -> Steps[list[Answer]]:
-        """Return one answer for each pair, in order."""
-        yield from ()
-        return [self.integrate_pair(one, two) for one, two in zip(graph, model, strict=True)]
-
-    def integrate_pair(self, graph: Answer, model: Answer) -> Answer:
-        """Return the merged answer of two to the same question."""
-        kept = integrate_answers(key_entities_by_name(graph), key_entities_by_name(model), self._thresholds)
-        entities = tuple(
-            _merge_entity(
-                None if answer.graph is None else graph.entities[answer.graph],
-                None if answer.model is None else model.entities[answer.model],
-            )
-            for answer in kept
+    kept = integrate_answers(key_entities_by_name(graph), key_entities_by_name(model), thresholds)
+    entities = tuple(
+        _merge_entity(
+            None if answer.graph is None else graph.entities[answer.graph],
+            None if answer.model is None else model.entities[answer.model],
         )
-        text = ", ".join(entity.name for entity in entities) or f"{NO_ANSWER}: neither the graph nor the model is sure"
-        failure = graph.failure if not entities else None
-        return Answer(
-            graph.evidence,
-            entities,
-            graph.text if failure else text,
-            f"{graph.answerer} + {model.answerer}",
-            _add_usage(graph.usage, model.usage),
-            failure,
-        )
-
-
-class IntegratingAnswerer:
-    """An `Answerer` that asks two answerers at the same time and merges their answers."""
-
-    def __init__(self, graph: Answerer, model: Answerer, integrator: Integrator) -> None:
-        self._graph = graph
-        self._model = model
-        self._integrator = integrator
-
-    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        """Return an answer to each question."""
-        graph, model = yield from gather_steps(self._graph.answer(evidence), self._model.answer(evidence))
-        return (yield from self._integrator.integrate(graph, model))
+        for answer in kept
+    )
+    text = ", ".join(entity.name for entity in entities) or f"{NO_ANSWER}: neither the graph nor the model is sure"
+    failure = graph.failure if not entities else None
+    return Answer(
+        graph.evidence,
+        entities,
+        graph.text if failure else text,
+        f"{graph.answerer} + {model.answerer}",
+        _add_usage(graph.usage, model.usage),
+        failure,
+    )
 
 
 def key_entities_by_name(answer: Answer) -> list[KeyedAnswer]:

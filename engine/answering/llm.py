@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ MAX_REPLY_TOKENS = 400
 OPTIONS = "Exactly one of these options is the answer. Give it as the only answer, even if nothing says which it is:"
 
 
+@dataclass(frozen=True)
 class LLMAnswerer:
     """Answers with a chat model; if it fails for a question, that answer has the failure.
 
@@ -50,49 +52,33 @@ class LLMAnswerer:
     model refuses, the answer has no entities, and its text says so. Confidences are the probabilities of the answers'
     tokens; if the endpoint returns none, what the model states. Where the prompt exceeds the model's context, half as
     much evidence is sent, again if need be. A multiple-choice question is answered with one of its options.
+
+    prompt: a template's text with {question} and {evidence}, None for the default. order: of the evidence in it.
+    max_names: ends named per chain. reads: items of a question, 0 for as many as the recipe keeps. max_tokens: the
+    longest evidence, by `estimate_tokens`. chooses: the model may only answer with the first `MAX_CHOICES` names at the
+    ends of the evidence. completes: `complete_answers` is done, but not to multiple-choice questions. calibration: of
+    the log-odds of the first answer's confidence; min_probability: least probability by it for an answer.
     """
 
-    def __init__(
-        self,
-        *,
-        prompt: str | None = None,
-        order: Order = "best-first",
-        max_names: int = MAX_NAMES,
-        reads: int = 0,
-        max_tokens: int = EVIDENCE_TOKENS,
-        chooses: bool = False,
-        completes: bool = True,
-        calibration: Calibration | None = None,
-        min_probability: float = 0.0,
-    ) -> None:
-        """Take how to ask.
+    prompt: str | None = None
+    order: Order = "best-first"
+    max_names: int = MAX_NAMES
+    reads: int = 0
+    max_tokens: int = EVIDENCE_TOKENS
+    chooses: bool = False
+    completes: bool = True
+    calibration: Calibration | None = None
+    min_probability: float = 0.0
 
-        prompt: a template's text with {question} and {evidence}, None for the default. order: of the evidence in it.
-        max_names: ends named per chain. reads: items of a question, 0 for as many as the recipe keeps. max_tokens: the
-        longest evidence, by `estimate_tokens`. chooses: the model may only answer with the first `MAX_CHOICES` names at
-        the ends of the evidence. completes: `complete_answers` is done, but not to multiple-choice questions.
-        calibration: of the log-odds of the first answer's confidence; min_probability: least probability by it.
-        """
-        self._is_default = prompt is None
-        self._prompt = read_default_prompt() if prompt is None else check_prompt(prompt, "the prompt")
-        self._order: Order = order
-        self._max_names = max_names
-        self._reads = reads
-        self._max_tokens = max_tokens
-        self._chooses = chooses
-        self._completes = completes
-        self._calibration = calibration
-        self._min_probability = min_probability
-
-    @property
-    def reads(self) -> int:
-        """The most items of a question that it reads, 0 for as many as the recipe keeps."""
-        return self._reads
+    @cached_property
+    def template(self) -> str:
+        """The prompt's text; raise `UsageError` if it lacks a placeholder."""
+        return read_default_prompt() if self.prompt is None else check_prompt(self.prompt, "the prompt")
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
         """Return the model's answer to each question."""
         done = {number: _choose_nothing(each) for number, each in enumerate(evidence) if self._lacks_choices(each)}
-        budgets = {number: self._max_tokens for number in range(len(evidence)) if number not in done}
+        budgets = {number: self.max_tokens for number in range(len(evidence)) if number not in done}
         while budgets:
             written = {
                 number: self._write_evidence(evidence[number], max_tokens) for number, max_tokens in budgets.items()
@@ -111,24 +97,24 @@ class LLMAnswerer:
 
     def _lacks_choices(self, evidence: Evidence[Item]) -> bool:
         """Return whether the model, which may only choose, has nothing to choose from."""
-        return self._chooses and not evidence.question.options and not list_choices(evidence)
+        return self.chooses and not evidence.question.options and not list_choices(evidence)
 
     def write_prompt(self, evidence: Evidence[Item]) -> Prompt:
         """Return the prompt for this evidence."""
-        text, _ = self._write_evidence(evidence, self._max_tokens)
+        text, _ = self._write_evidence(evidence, self.max_tokens)
         return self._make_prompt(evidence, text)
 
     def _make_prompt(self, evidence: Evidence[Item], text: str) -> Prompt:
         question, options = evidence.question.text.strip(), evidence.question.options
-        content = fill_placeholders(self._prompt, question=question, evidence=text)
+        content = fill_placeholders(self.template, question=question, evidence=text)
         if options:
             return make_choice_prompt(content, options)
-        choices = list_choices(evidence) if self._chooses else ()
-        unseen = fill_placeholders(self._prompt, question=question, evidence="") if choices else ""
+        choices = list_choices(evidence) if self.chooses else ()
+        unseen = fill_placeholders(self.template, question=question, evidence="") if choices else ""
         return Prompt(
             content,
             json=True,
-            schema=list_schema(MAX_ANSWERS, "answers", choices=choices) if choices or self._is_default else None,
+            schema=list_schema(MAX_ANSWERS, "answers", choices=choices) if choices or self.prompt is None else None,
             logprobs=True,
             max_tokens=MAX_REPLY_TOKENS,
             choices=choices,
@@ -141,7 +127,7 @@ class LLMAnswerer:
         max_chars = max_tokens * BYTES_PER_TOKEN
         while True:
             text, num_items = fit_evidence(
-                evidence.items, evidence.groups, order=self._order, max_names=self._max_names, max_chars=max_chars
+                evidence.items, evidence.groups, order=self.order, max_names=self.max_names, max_chars=max_chars
             )
             if (tokens := estimate_tokens(text)) <= max_tokens:  # characters beyond ASCII have several bytes
                 return text, num_items
@@ -157,21 +143,21 @@ class LLMAnswerer:
             return Answer(evidence, (), text, answerer, completed.usage)
         reply = parse_reply(completed.content)
         entities = cite_claims(add_token_confidence(reply.claims, completed.logprobs), evidence)
-        if self._completes and not evidence.question.options:
+        if self.completes and not evidence.question.options:
             entities = complete_answers(entities, evidence)
         text = reply.text or ", ".join(entity.name for entity in entities) or NO_ANSWER
         sure = self._compute_confidence(entities)
-        if sure is not None and sure < self._min_probability:
-            text = f"{NO_ANSWER}: {text} has a probability of {sure:.2f}, less than {self._min_probability:g}"
+        if sure is not None and sure < self.min_probability:
+            text = f"{NO_ANSWER}: {text} has a probability of {sure:.2f}, less than {self.min_probability:g}"
             return Answer(evidence, (), text, answerer, completed.usage, confidence=sure)
         return Answer(evidence, entities, text, answerer, completed.usage, confidence=sure)
 
     def _compute_confidence(self, entities: Sequence[AnswerEntity]) -> float | None:
         """Return the probability that the first answer is right, None where nobody knows."""
-        if self._calibration is None or not entities or entities[0].confidence is None:
+        if self.calibration is None or not entities or entities[0].confidence is None:
             return None
         (log_odds,) = compute_log_odds([entities[0].confidence], Calibration("probability"))
-        return self._calibration.probability(float(log_odds))
+        return self.calibration.probability(float(log_odds))
 
     def _outcome(self, evidence: Evidence[Item], completed: Completed) -> Answer:
         try:

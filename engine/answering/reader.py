@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -76,6 +76,7 @@ NAMED_BY: Mapping[str, str] = {
 }
 
 
+@dataclass(frozen=True)
 class ReaderAnswerer:
     """An `Answerer` that scores every candidate of the evidence (docs/reading.md).
 
@@ -84,27 +85,17 @@ class ReaderAnswerer:
     it is marked as unsure. Questions with a form are already answered.
     """
 
-    def __init__(
-        self,
-        reader: Reader,
-        words: Mapping[str, RelationWords],
-        vectors: TextVectors,
-        *,
-        min_probability: float,
-        sure_from: float,
-        reads: int = READS,
-    ) -> None:
-        self._reader = reader
-        self._reads = reads
-        self._words = words
-        self._vectors = vectors
-        self._least, self._sure_from = min_probability, sure_from
-        self._plain = ExtractiveAnswerer(min_probability, sure_from)
+    reader: Reader
+    words: Mapping[str, RelationWords]
+    vectors: TextVectors
+    min_probability: float
+    sure_from: float
+    reads: int = READS
 
     @property
-    def reads(self) -> int:
-        """The most items of a question that it reads."""
-        return self._reads
+    def plain(self) -> ExtractiveAnswerer:
+        """What answers where no candidate is likely enough, and questions with a form."""
+        return ExtractiveAnswerer(self.min_probability, self.sure_from)
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
         """Return an answer to each question, without entities if no candidate is likely enough."""
@@ -114,18 +105,18 @@ class ReaderAnswerer:
     def answer_batch(self, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
         """Return the answer to each question from its evidence."""
         candidates = find_candidates(evidence)
-        columns = make_reader_columns(candidates, evidence, self._words, self._vectors)
-        if self._reader.plan is not None:
-            columns = add_plan_scores(columns, self._reader.plan, encode_questions(evidence, self._vectors))
+        columns = make_reader_columns(candidates, evidence, self.words, self.vectors)
+        if self.reader.plan is not None:
+            columns = add_plan_scores(columns, self.reader.plan, encode_questions(evidence, self.vectors))
         try:
-            read = self._reader.read(columns)
+            read = self.reader.read(columns)
         except LookupError as error:
             raise UsageError(
                 f"answerer reader: its checkpoint was trained with another recipe: {error}: train one with "
                 "`lodestar train reader --recipe …`, or leave answerer.checkpoint out"
             ) from error
         return [
-            self._plain.answer_of(each)
+            self.plain.answer_of(each)
             if each.extra_of(FormResult) is not None
             else self._answer(each, place, candidates, read)
             for place, each in enumerate(evidence)
@@ -140,10 +131,10 @@ class ReaderAnswerer:
             reason = evidence.note or "no path leads on from its entities"
             return Answer(to_chains(evidence), (), f"{NO_ANSWER}: {reason}", "reader", confidence=0.0)
         sources = [(source.name, source.kind) for source in candidates.sources]
-        sure = self._reader.confidence(answer_features(read, order), sources)
+        sure = self.reader.confidence(answer_features(read, order), sources)
         probabilities = read.probabilities[order]
         chosen = order[: choose_answer_count(probabilities, one=asks_for_one(evidence.question.text))]
-        if sure < self._least:
+        if sure < self.min_probability:
             shown, _ = _select_shown_chains(evidence, order[:1], candidates, read)
             reason = evidence.note or "no path fits the question"
             return Answer(shown, (), f"{NO_ANSWER}: {reason}", "reader", confidence=sure)
@@ -152,9 +143,9 @@ class ReaderAnswerer:
             AnswerEntity(candidates.entities[row].label, candidates.entities[row].id, float(p), "graph", rests_on[row])
             for row, p in zip(chosen.tolist(), probabilities.tolist(), strict=False)
         )
-        unsure = sure < self._sure_from
-        named = ", ".join(each.name for each in entities[: self._plain.max_named])
-        more = len(entities) - self._plain.max_named
+        unsure = sure < self.sure_from
+        named = ", ".join(each.name for each in entities[: self.plain.max_named])
+        more = len(entities) - self.plain.max_named
         text = f"{'unsure: perhaps ' if unsure else ''}{named}{f' and {more:,} more' if more > 0 else ''}"
         other = order[len(chosen)] if len(chosen) < len(order) else None
         why = self._explain_choice(int(chosen[0]), None if other is None else int(other), candidates, read)
@@ -169,10 +160,10 @@ class ReaderAnswerer:
             if best[first] < 0:
                 continue
             there = other is not None and best[other] >= 0
-            if names := self._reader.names_of(source.name):
+            if names := self.reader.names_of(source.name):
                 found.append((0.0 if there else names.named - names.unnamed, NAMED_BY[source.name]))
                 continue
-            weights = self._reader.of(source.name, source.kind)
+            weights = self.reader.of(source.name, source.kind)
             difference = x[best[first]] - (x[best[other]] if there else np.zeros(len(NAMES)))
             if source.name in NAMED_BY:
                 lead = weights.weights @ difference + (0.0 if there else weights.bias - ABSENT)

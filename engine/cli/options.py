@@ -134,8 +134,8 @@ def settings_and_recipe(
 ) -> tuple[Settings, Recipe]:
     """Return the settings and the recipe that the flags of a verb name.
 
-    An option without a part's name is that of the first part that has it. Without --recipe, --checkpoint selects the
-    recipe star. Raises `UsageError` if no part of the recipe has the option.
+    An option without a part's name is that of the first part, answerer or linker that has it. Without --recipe,
+    --checkpoint selects the recipe star. Raises `UsageError` if nothing in the recipe has the option.
     """
     from ..recipes.recipe import EXAMPLE, OWN_OPTIONS, read_recipe
     from ..settings import key_and_value
@@ -159,7 +159,10 @@ def settings_and_recipe(
     if top_k is not None:
         options["top_k"] = top_k
     named = named or ("star" if checkpoint else settings.recipe)
-    return settings, read_recipe(named, changes, options, allow_parts=allow_parts, aliases=aliases)
+    recipe = read_recipe(named, changes, options, allow_parts=allow_parts)
+    if aliases:
+        recipe = read_recipe(recipe, options={recipe.find_option(key): value for key, value in aliases.items()})
+    return settings, recipe
 
 
 def embedded_server_options(function: F) -> F:

@@ -131,14 +131,12 @@ class Recipe:
         }
 
     @classmethod
-    def of(
-        cls, data: Mapping[str, Any], *, allow_parts: bool = False, aliases: Mapping[str, Any] | None = None
-    ) -> Recipe:
+    def of(cls, data: Mapping[str, Any], *, allow_parts: bool = False) -> Recipe:
         """Return the recipe of plain data; raise `UsageError` for a part or an option that there is not.
 
         allow_parts: whether code that its table `parts` names is imported; without it only that of installed parts.
-        aliases: options by name alone, each of the first part in the line that has it. ``forms = true`` is short for
-        ``+ forms`` at the end of the line, ``forms = "auto"`` for that with the option `where_sure`.
+        ``forms = true`` is short for ``+ forms`` at the end of the line, ``forms = "auto"`` for that with the option
+        `where_sure`.
         """
         name = str(data.get("name", ""))
         where = f"recipe {name}"
@@ -165,7 +163,6 @@ class Recipe:
             if mode == "auto":
                 data["forms"] = {"where_sure": True}
         names = names_in(node)
-        data = _with_aliases(data, aliases or {}, names, own, name)
         for table in data:
             if table not in (*OWN_OPTIONS, *names):
                 raise UsageError(
@@ -185,21 +182,6 @@ class Recipe:
         )
 
 
-def _with_aliases(
-    data: Mapping[str, Any], aliases: Mapping[str, Any], names: Sequence[str], own: Mapping[str, str], recipe: str
-) -> Mapping[str, Any]:
-    found = dict(data)
-    for option, value in aliases.items():
-        name = next((each for each in names if option in {f.name for f in fields(part_class(each, own))}), None)
-        if name is None:
-            raise UsageError(
-                f"option {option}: no part of the recipe {recipe} has it: name a recipe that has it with --recipe, or "
-                "see `lodestar recipes`"
-            )
-        found[name] = {**table, option: value} if isinstance(table := found.get(name, {}), Mapping) else table
-    return found
-
-
 def recipe_names() -> list[str]:
     """Return the names of the recipes that come with Lodestar."""
     return sorted(
@@ -213,12 +195,11 @@ def read_recipe(
     options: Mapping[str, Any] | None = None,
     *,
     allow_parts: bool = False,
-    aliases: Mapping[str, Any] | None = None,
 ) -> Recipe:
     """Return a recipe by its name, the path of a TOML file, an expression, or parts joined in Python.
 
     changes: ``key=value`` with dots in the key. options: the same as a mapping. allow_parts: whether code that a file
-    names as a part of its own is imported; parts joined in Python are there already. aliases: see `Recipe.of`. Raises
+    names as a part of its own is imported; parts joined in Python are there already. Raises
     `UsageError` for a recipe, a part or an option that is not there, `InputError` for a file that is no TOML.
     """
     own = given.own if isinstance(given, Recipe) else {}
@@ -234,7 +215,7 @@ def read_recipe(
     found += [(key, value, f"option {key}") for key, value in (options or {}).items()]
     for key, value, where in sorted(found, key=lambda each: not each[0].endswith(".kind")):
         _put(data, key, value, where)
-    return Recipe.of(data, allow_parts=allow_parts or data.get("parts", {}) == own, aliases=aliases)
+    return Recipe.of(data, allow_parts=allow_parts or data.get("parts", {}) == own)
 
 
 def _put(data: dict[str, Any], key: str, value: Any, where: str) -> None:

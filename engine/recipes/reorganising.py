@@ -154,13 +154,13 @@ class FI(ReorganiserPart):
     def answerer(self, graph: GraphResources, answerer: Answerer) -> Answerer:
         """Return the recipe's answerer, integrated with the model's own knowledge if configured."""
         from ...models.graphrag_fi import Thresholds
-        from ..answering.integrating import AnswerIntegrator, ClosedBookAnswerer, IntegratingAnswerer
+        from ..answering.integrating import ClosedBookAnswerer, IntegratingAnswerer
 
         if not (self.integrate and graph.shared.settings.llm_model):
             return answerer  # nothing to integrate
         thresholds = Thresholds(self.tau_graph, self.tau_model)
         _ = graph.shared.chat
-        return IntegratingAnswerer(answerer, ClosedBookAnswerer(), AnswerIntegrator(thresholds))
+        return IntegratingAnswerer(answerer, ClosedBookAnswerer(), thresholds)
 
 
 @dataclass(frozen=True)

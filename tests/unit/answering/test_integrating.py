@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 from lodestar.engine.answering.integrating import (
-    AnswerIntegrator,
     ClosedBookAnswerer,
     IntegratingAnswerer,
     key_entities_by_name,
+    merge_answers,
 )
 from lodestar.engine.answering.llm import LLMAnswerer
 from lodestar.engine.errors import LLMError
@@ -70,7 +70,7 @@ class Asked:
 
 
 def integrate_pair(asked: Asked, thresholds: Thresholds = Thresholds(0.5, 0.995)) -> Answer:  # noqa: B008
-    both = IntegratingAnswerer(LLMAnswerer(), ClosedBookAnswerer(), AnswerIntegrator(thresholds))
+    both = IntegratingAnswerer(LLMAnswerer(), ClosedBookAnswerer(), thresholds)
     (found,) = run_steps(both.answer([EVIDENCE]), asked)
     return found
 
@@ -177,13 +177,13 @@ class TestAnyTwo:
     def test_answers_of_two_recipes_are_one_by_name(self) -> None:
         one = answer(("Chile", "m.chile", 0.9), ("Peru", "m.peru", 0.1), usage=TokenUsage(1, 1))
         two = answer(("CHILE", "m.chile", 0.95), ("Ecuador", "m.ecuador", 0.97))
-        (found,) = run_steps(AnswerIntegrator(Thresholds(0.5, 0.95)).integrate([one], [two]), lambda _: [])
+        found = merge_answers(one, two, Thresholds(0.5, 0.95))
         assert shown(found) == [("Chile", "m.chile", "both"), ("Ecuador", "m.ecuador", "graph")]
         assert found.usage == TokenUsage(1, 1)
 
     def test_entities_that_share_a_name_stay_two(self) -> None:
         one = answer(("Lima", "m.lima", 0.9), ("Lima", "m.ohio", 0.8))
-        assert shown(AnswerIntegrator(Thresholds()).integrate_pair(one, answer(("lima", None, 1.0)))) == [
+        assert shown(merge_answers(one, answer(("lima", None, 1.0)), Thresholds())) == [
             ("Lima", "m.lima", "both"),
             ("Lima", "m.ohio", "graph"),
         ]
