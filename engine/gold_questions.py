@@ -53,7 +53,7 @@ class GoldQuestion:
 
     `answers` is empty if the question should be abstained from. `num_hops` is None if the set does not give it.
     `triples` are the set's relevant triples (head, relation, tail), by id or name as in the set.
-    `excluded_relations`: see `evaluation.unanswerable`. `options` are the choices of a multiple-choice question; one of
+    `excluded_relations`: see `evaluation.diagnosis`. `options` are the choices of a multiple-choice question; one of
     them is the answer's name.
     """
 

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from lodestar.engine.evaluation.metrics.confidence import expected_calibration_error, false_answers, risk_coverage
-from lodestar.engine.evaluation.record import Record
 from lodestar.engine.evaluation.report import read_records, read_report
+from lodestar.engine.evaluation.runs import Record
+from lodestar.engine.evaluation.statistics import expected_calibration_error, false_answers, risk_coverage
 from lodestar.engine.evidence.calibration import SIMILARITY, Calibration, sigmoid
 from sklearn.linear_model import LogisticRegression
 

@@ -27,9 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from lodestar.engine.api import Engine
-from lodestar.engine.evaluation.judging import GoldIdResolver
-from lodestar.engine.evaluation.unanswerable import exclude_relations
-from lodestar.engine.evaluation.whole_graph import WholeGraph
+from lodestar.engine.evaluation.diagnosis import GoldIdResolver, WholeGraph, exclude_relations
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.calibration import FIRST_ANSWER, PEOPLE, Certainty, sigmoid
 from lodestar.engine.evidence.evidence import Evidence, Item

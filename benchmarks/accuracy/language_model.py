@@ -23,10 +23,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, median
 
-from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval
-from lodestar.engine.evaluation.record import Record
 from lodestar.engine.evaluation.report import make_report, read_records, read_report, write_report
-from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
+from lodestar.engine.evaluation.runs import Record, RunOptions, ask_remaining_questions
+from lodestar.engine.evaluation.statistics import bootstrap_interval
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.settings import Settings, resolve
 from lodestar.loaders.formats.question_subgraphs import RogSource

@@ -22,9 +22,8 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 from lodestar.engine.api import Engine
-from lodestar.engine.evaluation.judging import GoldIdResolver
-from lodestar.engine.evaluation.metrics.uncertainty import compare_pairs
-from lodestar.engine.evaluation.whole_graph import WholeGraph
+from lodestar.engine.evaluation.diagnosis import GoldIdResolver, WholeGraph
+from lodestar.engine.evaluation.statistics import compare_pairs
 from lodestar.engine.evidence.bridges import convert_item_kind
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.gold_questions import look_up_topic_ids

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from lodestar.engine.api import Engine
-from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval
+from lodestar.engine.evaluation.statistics import bootstrap_interval
 from lodestar.engine.indexes.relation_index import RelationIndex
 from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, RelationInfo, read_catalogue
 from lodestar.engine.progress import progress_bar

@@ -28,10 +28,9 @@ from typing import Any
 import numpy as np
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.api import Engine
-from lodestar.engine.evaluation.judging import GoldIdResolver
-from lodestar.engine.evaluation.metrics.answers import Prediction, strict_scores
-from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, compare_pairs
-from lodestar.engine.evaluation.whole_graph import WholeGraph
+from lodestar.engine.evaluation.diagnosis import GoldIdResolver, WholeGraph
+from lodestar.engine.evaluation.metrics import Prediction, strict_scores
+from lodestar.engine.evaluation.statistics import bootstrap_interval, compare_pairs
 from lodestar.engine.evidence.bridges import to_chains, triples_of
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lodestar.engine.evaluation.diagnosis import KINDS
-from lodestar.engine.evaluation.report import read_records, read_report
-from lodestar.engine.evaluation.table import compare_runs, results_table
+from lodestar.engine.evaluation.report import compare_runs, read_records, read_report, results_table
 from lodestar.models.star.config import StarDescription
 from lodestar.models.star.training import CROSS, DUAL
 

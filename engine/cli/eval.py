@@ -20,11 +20,7 @@ from .options import (
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
-    from ..evaluation.record import Record
-    from ..evaluation.runs import RunOptions
-    from ..gold_questions import QuestionSet
-    from ..recipes.recipe import Recipe
-    from ..settings import Settings
+    from ..evaluation.runs import Record
 
 _SHOWN_QUESTIONS = 10
 
@@ -96,7 +92,9 @@ def run(
       lodestar eval questions-dev.jsonl.gz --ray 10.0.0.1:6379
     """
     from ...loaders.questions.question_sets import choose_file, read_questions
-    from ..evaluation.runs import RunOptions
+    from ..evaluation.report import make_report, write_report
+    from ..evaluation.runs import RunOptions, ask_remaining_questions
+    from ..progress import progress_bar
 
     workers = workers_from(flags)
     settings, recipe = settings_and_recipe(flags)
@@ -105,8 +103,17 @@ def run(
     folder = out or Path("runs") / f"{questions.name.partition('.')[0]}-{recipe.name}"
     _check_folder(folder, path)
     options = RunOptions(folder, workers, limit, link, not no_diagnosis, fresh, unanswerable)
-    report = _make_run(questions, recipe, options, settings)
-    _print(report, folder, as_json=as_json)
+    with progress_bar(questions.name, "asking") as (progress, _):
+        asked = ask_remaining_questions(
+            questions, recipe, settings, options, lambda done, total: progress("questions", done, total)
+        )
+    report = make_report(asked)
+    write_report(folder, report)
+    if as_json:
+        echo(json.dumps(report, ensure_ascii=False))
+    else:
+        _print(report)
+    echo(f"the report is in {folder / 'report.html'}", err=True)
 
 
 @command.command()
@@ -122,8 +129,7 @@ def compare(a: str, b: str, as_json: bool) -> None:
     """
     from dataclasses import asdict
 
-    from ..evaluation.report import read_records
-    from ..evaluation.table import compare_runs
+    from ..evaluation.report import compare_runs, read_records
 
     found = compare_runs(read_records(a), read_records(b))
     if as_json:
@@ -155,11 +161,11 @@ def compare(a: str, b: str, as_json: bool) -> None:
 
 @command.command()
 @click.argument("report", metavar="RUN")
-@click.option("--kind", help="Show only misses of this kind, such as pruned.")
+@click.option("--kind", help="Show only wrong answers of this kind, such as pruned.")
 @click.option("--limit", type=click.IntRange(1), default=5, show_default=True, help="Questions to show.")
 @json_option
 def show(report: str, kind: str | None, limit: int, as_json: bool) -> None:
-    """Show questions whose first answer is wrong, with their best paths.
+    """Show questions that are answered wrongly, with their best paths.
 
     \b
     Example:
@@ -171,15 +177,16 @@ def show(report: str, kind: str | None, limit: int, as_json: bool) -> None:
 
     if kind is not None and kind not in KINDS:
         raise UsageError(f"--kind: expected one of {', '.join(KINDS)}, found {kind!r}")
-    missed = [record for record in read_records(report) if record.miss and kind in (None, record.miss.kind)]
+    wrong = [record for record in read_records(report) if not record.right and not record.excluded_relations]
+    missed = [record for record in wrong if kind in (None, record.miss.kind if record.miss else None)]
     shown = missed[:limit]
     if as_json:
         for record in shown:
             echo(json.dumps(record.as_json(), ensure_ascii=False))
-    else:
-        echo(f"{len(missed):,} questions{f', {len(shown)} shown' if len(shown) < len(missed) else ''}")
-        for record in shown:
-            echo("\n".join(map(printable, _miss_lines(record))))
+        return
+    echo(f"{len(missed):,} questions{f', {len(shown)} shown' if len(shown) < len(missed) else ''}")
+    for record in shown:
+        echo("\n".join(map(printable, _miss_lines(record))))
 
 
 @command.command()
@@ -191,34 +198,13 @@ def table(reports: tuple[str, ...]) -> None:
     Example:
       lodestar eval table runs/* > results.md
     """
-    from ..evaluation.report import read_report, translate_report_errors
-    from ..evaluation.table import results_table
+    from ..evaluation.report import read_report, results_table, translate_report_errors
 
     read = [read_report(report) for report in reports]
     with translate_report_errors(reports[0]):
         lines = list(results_table(read))
     for line in lines:
         echo(printable(line))
-
-
-def _make_run(
-    questions: QuestionSet,
-    recipe: Recipe,
-    options: RunOptions,
-    settings: Settings,
-) -> dict[str, Any]:
-    """Start or continue a run, and write its report."""
-    from ..evaluation.report import make_report, write_report
-    from ..evaluation.runs import ask_remaining_questions
-    from ..progress import progress_bar
-
-    with progress_bar(questions.name, "asking") as (progress, _):
-        made = ask_remaining_questions(
-            questions, recipe, settings, options, lambda done, total: progress("questions", done, total)
-        )
-    report = make_report(made)
-    write_report(options.folder, report)
-    return report
 
 
 def _check_folder(folder: Path, dataset: str) -> None:
@@ -231,19 +217,16 @@ def _check_folder(folder: Path, dataset: str) -> None:
             check_output_file("--out", file, reads=[dataset], force=True)
 
 
-def _print(report: dict[str, Any], folder: Path, *, as_json: bool) -> None:
-    from ..evaluation.table import cost_line, figure_rows, format_heading, miss_rows, stage_rows
+def _print(report: dict[str, Any]) -> None:
+    from ..evaluation.report import cost_line, figure_rows, format_about, format_summary, stage_rows, wrong_rows
 
-    if as_json:
-        echo(json.dumps(report, ensure_ascii=False))
-    else:
-        echo(format_heading(report))
-        _table(("metric", "by question", "95 % interval", "n", "by topic", "95 % interval", "n"), figure_rows(report))
-        if report["misses"]["num"]:
-            _table(("wrong first answers", "questions", "share"), miss_rows(report))
-        _table(("stage", "p50, ms", "p95, ms", "p99, ms", "round trips", "n"), stage_rows(report))
-        echo(cost_line(report))
-    echo(f"the report is in {folder / 'report.html'}", err=True)
+    echo(format_summary(report))
+    for question, answered, _, why in list(wrong_rows(report))[:_SHOWN_QUESTIONS]:
+        echo(printable(f"  {question} → {answered}: {why}"))
+    echo(format_about(report))
+    _table(("metric", "mean", "95 % interval", "n"), figure_rows(report))
+    _table(("stage", "p50, ms", "p95, ms", "p99, ms", "round trips", "n"), stage_rows(report))
+    echo(cost_line(report))
 
 
 def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
@@ -258,11 +241,11 @@ def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
 
 
 def _miss_lines(record: Record) -> Iterator[str]:
-    miss = record.miss
-    assert miss
-    place = {"pruned": " at hop {}", "not the first": ", found at rank {}"}.get(miss.kind, "")
+    from ..evaluation.report import because
+
     yield f"\n{record.id}: {record.question}"
-    yield f"  {miss.kind}{place.format(miss.place) if miss.place is not None else ''}; answered {_first(record)}"
+    expected = "; ".join(record.expected[:3]) or "nothing"
+    yield f"  answered {_first(record)}, right would be {expected}: {because(record)}"
     for rank, path in enumerate(record.paths[:3], start=1):
         right = f"{path.num_right:,} of {path.num_ends:,} ends right" if path.num_right else f"{path.num_ends:,} ends"
         yield f"  {rank}. {path.score:.3f}  {path.text}  ({right})"

@@ -11,29 +11,31 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.evaluation.metrics.answers import (
+from lodestar.engine.evaluation.metrics import (
     Prediction,
-    distinct_gold,
-    match_predictions,
-    normalise_answer,
-    rog_scores,
-    strict_scores,
-)
-from lodestar.engine.evaluation.metrics.confidence import expected_calibration_error, reliability
-from lodestar.engine.evaluation.metrics.paths import (
     Ranking,
     RetrievedPath,
     answer_recall_at_k,
+    distinct_gold,
     gold_path_hit_at_k,
     hits_any_at_k,
     hits_at_1_any,
     hits_at_1_expected,
+    match_predictions,
     ndcg_at_k,
+    normalise_answer,
     path_recall_at_k,
     reciprocal_rank,
+    rog_scores,
+    strict_scores,
     triple_recall_at_k,
 )
-from lodestar.engine.evaluation.metrics.uncertainty import bootstrap_interval, compare_pairs
+from lodestar.engine.evaluation.statistics import (
+    bootstrap_interval,
+    compare_pairs,
+    expected_calibration_error,
+    reliability,
+)
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath
 
 from tests.conftest import examples

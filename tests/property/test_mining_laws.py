@@ -9,8 +9,7 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.evaluation.diagnosis import find_reachable_paths
-from lodestar.engine.evaluation.whole_graph import WholeGraph
+from lodestar.engine.evaluation.diagnosis import WholeGraph, find_reachable_paths
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, SkippedQuestion
 from lodestar.engine.indexes.relation_index import RelationIndex
 from lodestar.engine.relations.words import words_of_relation

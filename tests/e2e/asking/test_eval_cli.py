@@ -49,8 +49,8 @@ def figures(folder: Path) -> dict[str, Any]:
     report: dict[str, Any] = json.loads((folder / "report.json").read_text())
     for changing in ("where", "cost"):
         del report[changing]
-    calibration = report.pop("calibration")
-    return report | {"ece": round(calibration["ece"], 4), "n answered": calibration["n"]}
+    report["calibration"]["ece"] = round(report["calibration"]["ece"], 4)
+    return report
 
 
 def test_a_run_that_was_killed_is_finished_as_an_undisturbed_one(
@@ -79,10 +79,11 @@ def test_the_report_says_all(lodestar: Lodestar, questions: Path, tmp_path: Path
     ran = lodestar("eval", str(questions), "--json", "--out", str(tmp_path / "run"))
     assert ran.code == 0, ran.err
     report = json.loads(ran.out)
-    assert (report["num_questions"], report["num_topics"]) == (12 * REPEATS, 2)
+    assert report["num_questions"] == 12 * REPEATS
+    assert report["num_questions"] - report["num_right"] == report["misses"]["num"] == len(report["wrong"])
     hits = report["figures"]["strict/hits_at_1"]
     assert 0 < hits["low"] <= hits["mean"] <= hits["high"] <= 1
-    assert (hits["n"], hits["by_topic"]["n"]) == (12 * REPEATS, 2)
+    assert hits["n"] == 12 * REPEATS
     assert report["what"]["dataset"]["sha256"]
     assert report["what"]["graph"]["loads"][0]["sha256"]
     assert report["what"]["recipe"]["similarity"]["beam_width"] == 10
@@ -91,7 +92,6 @@ def test_the_report_says_all(lodestar: Lodestar, questions: Path, tmp_path: Path
     assert kinds["not in the graph"]["num"] >= REPEATS
     assert {"topics", "encode", "hop 1", "answer", "total"} <= set(report["cost"]["stages"])
     page = (tmp_path / "run" / "report.html").read_text()
-    assert page.count("<svg") == 6
     assert not re.search(r"(?:src|href)=\"(?!#)|url\((?!#)|@import", page)
 
 

@@ -1,14 +1,18 @@
-"""Calibration and abstention by hand."""
+"""Confidences, intervals and the paired test by hand and against what theory says."""
 
 from __future__ import annotations
 
 from dataclasses import astuple
+from math import comb, sqrt
 
 import pytest
-from lodestar.engine.evaluation.metrics.confidence import (
+from lodestar.engine.evaluation.statistics import (
     AbstentionScores,
     FalseAnswers,
+    Interval,
     abstention_scores,
+    bootstrap_interval,
+    compare_pairs,
     expected_calibration_error,
     false_answers,
     reliability,
@@ -31,11 +35,6 @@ def test_reliability_by_hand() -> None:
 def test_ece_by_hand() -> None:
     # 2/5 · |.5 − .05| + 1/5 · |1 − .5| + 2/5 · |.5 − .875|
     assert expected_calibration_error(CONFIDENCES, RIGHT, num_bins=4) == pytest.approx(0.18 + 0.1 + 0.15)
-
-
-def test_ece_at_its_ends() -> None:
-    assert expected_calibration_error([1.0, 0.0], [True, False]) == 0
-    assert expected_calibration_error([1.0, 0.0], [False, True]) == 1
 
 
 def test_a_confidence_at_an_edge_is_in_the_bin_above_whatever_its_rounding() -> None:
@@ -72,20 +71,11 @@ def test_risk_and_coverage_by_hand() -> None:
     assert curve.coverage.tolist() == pytest.approx([0.2, 0.6, 0.8])
     assert curve.risk.tolist() == pytest.approx([0, 1 / 3, 1 / 2])
     assert curve.area == pytest.approx((1 * 0 + 2 * 1 / 3 + 1 * 1 / 2) / 4)
-    assert [curve.risk_at(share) for share in (0.2, 0.21, 0.6, 0.8, 0.81)] == pytest.approx(
-        [0, 1 / 3, 1 / 3, 1 / 2, None]
-    )
 
 
 def test_nothing_answered_risks_nothing() -> None:
     curve = risk_coverage([None, None], [False, False])
-    assert (curve.area, curve.risk_at(0.1), len(curve.risk)) == (0.0, None, 0)
-
-
-@pytest.mark.parametrize(("confidences", "right"), [([], []), ([0.5], []), ([float("nan")], [True])])
-def test_a_curve_of_nothing_or_of_no_number_is_refused(confidences: list[float], right: list[bool]) -> None:
-    with pytest.raises(ValueError, match="expected"):
-        risk_coverage(confidences, right)
+    assert (curve.area, len(curve.risk)) == (0.0, 0)
 
 
 def test_false_answers_by_hand() -> None:
@@ -97,3 +87,52 @@ def test_false_answers_by_hand() -> None:
     assert false_answers(confidences, right, unanswerable, kept=1.0) == FalseAnswers(1.0, 0.1, 3, 2)
     assert false_answers(confidences, [False] * 9, unanswerable) is None
     assert false_answers(confidences, right, [False] * 9) is None
+
+
+def test_equal_values_leave_no_doubt() -> None:
+    assert bootstrap_interval([1.0] * 7) == Interval(1.0, 1.0)
+    assert bootstrap_interval([0.0]) == Interval(0.0, 0.0)
+
+
+def test_the_interval_of_a_share_is_the_binomial_one() -> None:
+    # 300 of 1000: standard error √(.3 · .7 / 1000), 95 % within 1.96 of them.
+    interval = bootstrap_interval([1.0] * 300 + [0.0] * 700, num_samples=20_000)
+    half = 1.96 * sqrt(0.3 * 0.7 / 1000)
+    assert interval.low == pytest.approx(0.3 - half, abs=0.003)
+    assert interval.high == pytest.approx(0.3 + half, abs=0.003)
+
+
+def test_few_differences_are_tested_exactly() -> None:
+    # Five wins of one size and no loss: 2 of the 2⁵ sign flips are as extreme.
+    paired = compare_pairs([1.0] * 5 + [0.5] * 3, [0.0] * 5 + [0.5] * 3)
+    assert paired.p_value == 2 / 32
+    assert (paired.difference, paired.num_won, paired.num_lost, paired.num_tied) == (5 / 8, 5, 0, 3)
+    # Differences .3, .2 and −.1 sum to .4: |sum| is at least that for +++, ++− and their mirror images.
+    assert compare_pairs([0.3, 0.2, 0.0], [0.0, 0.0, 0.1]).p_value == 4 / 8
+    # .1 + .2 − .4 is the smallest sum there is, but for rounding.
+    assert compare_pairs([0.1, 0.2, 0.0], [0.0, 0.0, 0.4]).p_value == 1.0
+
+
+def test_many_differences_are_tested_by_chance() -> None:
+    # 30 wins, 10 losses: the sign test, P(X ≤ 10 or X ≥ 30), X ~ Binomial(40, ½).
+    exact = 2 * sum(comb(40, i) for i in range(11)) / 2**40
+    paired = compare_pairs([1.0] * 30 + [0.0] * 10, [0.0] * 30 + [1.0] * 10, num_samples=200_000)
+    assert paired.p_value == pytest.approx(exact, rel=0.15)
+    assert paired.interval.low < 0.5 < paired.interval.high
+
+
+def test_p_is_never_0() -> None:
+    assert compare_pairs([1.0] * 100, [0.0] * 100, num_samples=999).p_value == 1 / 1000
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one value"):
+        bootstrap_interval([])
+    with pytest.raises(ValueError, match="all finite"):
+        bootstrap_interval([float("nan")])
+    with pytest.raises(ValueError, match="confidence in"):
+        bootstrap_interval([1.0], confidence=1.0)
+    with pytest.raises(ValueError, match="at least one sample"):
+        compare_pairs([1.0], [0.0], num_samples=0)
+    with pytest.raises(ValueError, match="same questions, found 1 and 2"):
+        compare_pairs([1.0], [1.0, 0.0])
