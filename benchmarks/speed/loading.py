@@ -1,9 +1,7 @@
-"""Speed and memory of loading: conversion, the bulk writer beside the raw importer, the online one beside a naive one.
+"""Speed and memory of loading: the bulk writer beside the raw importer, the online one beside a naive one.
 
-    python -m benchmarks.speed.loading parsers --data FOLDER      gzip readers and parsers over the same lines
     python -m benchmarks.speed.loading bulk --data FOLDER --copies 1 10 100
     python -m benchmarks.speed.loading online --data FOLDER
-    python -m benchmarks.speed.loading around --data FOLDER
 
 FOLDER has ``kg.tsv.gz`` and ``names.tsv.gz`` (FB15k-237). Larger graphs are copies of it with renamed entities,
 written as the Freebase dump writes triples. The references run in the same run, over the same rows. Servers are
@@ -27,8 +25,6 @@ from typing import Any
 
 import duckdb
 import neo4j
-import pyarrow as pa
-from isal import igzip
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.instance import ServerPair
 from lodestar.engine.settings import Settings
@@ -36,17 +32,13 @@ from lodestar.engine.writing.relations import relation_rows
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.formats.freebase import FreebaseSource
 from lodestar.loaders.loads.loading import LoadOptions, load, load_embedded
-from lodestar.loaders.parsers.parser import read_parser
-from lodestar.loaders.reading.lines import LINES, LineReader
-from lodestar.loaders.source import LineFile, Source
+from lodestar.loaders.source import Source
 from lodestar.loaders.stage.stage import Stage
 from lodestar.loaders.subset import Subset
 from lodestar.loaders.writing.bulk_writer import BulkWriter, relation_table
-from pyarrow import csv as arrow_csv
 
 PREFIX = "<http://rdf.freebase.com/ns/"
 NAIVE_BATCH = 1_000
-AROUND_SEEDS = 5
 
 
 def copies_of(data: Path, copies: int, folder: Path) -> Path:
@@ -56,8 +48,7 @@ def copies_of(data: Path, copies: int, folder: Path) -> Path:
         return path
     triples = [line.split("\t") for line in _lines(data / "kg.tsv.gz")]
     names = [line.split("\t")[:2] for line in _lines(data / "names.tsv.gz")]
-    opened: Any = igzip.open
-    with opened(path, "wb", compresslevel=2) as file:
+    with gzip.open(path, "wb", compresslevel=1) as file:
         for copy in range(copies):
             end = f"_{copy}>"
             file.write(
@@ -108,114 +99,12 @@ def spread(values: list[float]) -> str:
     return shown if len(values) == 1 else f"{shown} ({min(values):.2f} to {max(values):.2f})"
 
 
-# --- conversion ---
-
-
-def read_gzip(path: Path, opener: Callable[..., Any]) -> int:
-    """Return the number of lines, decompressed and counted."""
-    with opener(path, "rb") as file:
-        return sum(block.count(b"\n") for block in iter(lambda: file.read(4 << 20), b""))
-
-
-def parse_python(path: Path) -> int:
-    """Parse as a Python loop does: split and strip."""
-    num_triples = 0
-    opened: Any = igzip.open
-    with opened(path, "rt", encoding="utf-8") as file:
-        for line in file:
-            terms = line.split("\t")
-            if len(terms) == 4 and terms[2].startswith("<"):
-                _ = (terms[0][28:-1], terms[1][28:-1], terms[2][28:-1])
-                num_triples += 1
-    return num_triples
-
-
-def parse_pyarrow(path: Path) -> int:
-    """Parse with Arrow's CSV reader: columns only, nothing is stripped or checked."""
-    columns = ["head", "relation", "tail", "stop"]
-    opened: Any = igzip.open
-    with opened(path, "rb") as file:
-        reader = arrow_csv.open_csv(
-            file,
-            read_options=arrow_csv.ReadOptions(column_names=columns, block_size=4 << 20),
-            parse_options=arrow_csv.ParseOptions(delimiter="\t", quote_char=False, escape_char=False),
-        )
-        return sum(batch.num_rows for batch in reader)
-
-
-def parse_duckdb_csv(path: Path) -> int:
-    """Parse with DuckDB's CSV reader, which unpacks gzip itself; prefixes cut off."""
-    with duckdb.connect() as connection:
-        connection.execute("SET VARIABLE path = ?", [str(path)])
-        found = connection.execute(
-            "SELECT count(substr(c0, 29)), max(substr(c1, 29)), max(substr(c2, 29)) FROM read_csv(getvariable('path'), "
-            "delim = '\t', quote = '', escape = '', header = false, auto_detect = false, "
-            "columns = {'c0': 'VARCHAR', 'c1': 'VARCHAR', 'c2': 'VARCHAR', 'c3': 'VARCHAR'})"
-        ).fetchall()
-    return int(found[0][0])
-
-
-def read_lines(path: Path) -> int:
-    """Read lines as Lodestar does, without parsing them."""
-    return sum(batch.num_rows for batch in LineReader(str(path)).batches(lambda *_: None))
-
-
-def parse_lines(path: Path) -> int:
-    """Parse as Lodestar does: with checks, escapes and categories."""
-    (part,) = FreebaseSource(str(path)).parts()
-    assert isinstance(part, LineFile)
-    found = read_parser(part.parser)
-    with duckdb.connect() as connection:
-        found.prepare(connection, part.parameters)
-        lines = part.file.batches(lambda *_: None)
-        connection.register("lines", pa.RecordBatchReader.from_batches(LINES, lines))
-        counted = connection.execute(
-            "SELECT count(category), max(head), max(relation), max(tail), max(datatype), max(language), max(reason) "
-            f"FROM ({found.text})"
-        ).fetchall()
-    return int(counted[0][0])
-
-
 def stage(path: Path, folder: Path) -> int:
     """Convert as Lodestar does up to the numbered triples."""
     source = FreebaseSource(str(path))
     with Stage(folder / "stage") as staged:
         staged.fill(source, "x", subset=Subset(), max_rejects=0, rejects_file=folder / "rejects")
         return len(staged.relations())
-
-
-def convert(path: Path, folder: Path) -> int:
-    """Convert as Lodestar does, from the file to what the importer reads."""
-    stage(path, folder)
-    with Stage(folder / "stage") as staged:
-        relations = relation_table(relation_rows(staged.relations(), (), {}))
-        BulkWriter().write_files(staged, relations, has_literals=False)
-    return 0
-
-
-def parsers(data: Path, copies: int, repeat: int, folder: Path) -> None:
-    """Print the table of gzip readers and parsers: medians, with least and most."""
-    path = copies_of(data, copies, folder)
-    num_lines = read_lines(path)
-    print(f"{num_lines:,} lines of {path.stat().st_size / num_lines:.1f} packed bytes each")
-    row("step", "lines/s", "s", "peak MB")
-    for name, function, arguments in (
-        ("unpack: gzip", read_gzip, (path, gzip.open)),
-        ("unpack: isal", read_gzip, (path, igzip.open)),
-        ("parse: Python loop over isal", parse_python, (path,)),
-        ("parse: pyarrow.csv over isal", parse_pyarrow, (path,)),
-        ("parse: DuckDB read_csv", parse_duckdb_csv, (path,)),
-        ("lines: Lodestar", read_lines, (path,)),
-        ("parse: Lodestar (checked, escapes resolved)", parse_lines, (path,)),
-        ("stage: Lodestar (parsed, deduplicated, numbered)", stage, (path, folder)),
-        ("convert: Lodestar (to the importer's files)", convert, (path, folder)),
-    ):
-        runs = [measured(function, *arguments) for _ in range(repeat)]
-        seconds = [run[0] for run in runs]
-        row(name, round(num_lines / median(seconds)), spread(seconds), round(max(run[1] for run in runs)))
-
-
-# --- bulk ---
 
 
 def raw_files(staged: Stage, folder: Path) -> tuple[Path, Path]:
@@ -320,9 +209,6 @@ def raw_import(nodes: Path, relationships: Path, folder: Path, cache: Path) -> f
     return time.perf_counter() - started_s
 
 
-# --- online ---
-
-
 def load_naively(data: Path, driver: neo4j.Driver) -> None:
     """Load as scripts do: a transaction a thousand triples, a MERGE text a relation, label and type written into it."""
     driver.execute_query("CREATE CONSTRAINT naive IF NOT EXISTS FOR (e:Naive) REQUIRE e.id IS UNIQUE")
@@ -371,57 +257,23 @@ def online(data: Path, folder: Path, cache: Path) -> None:
     instance.reset()
 
 
-# --- subsets ---
-
-
-def around(data: Path, folder: Path) -> None:
-    """Print the table of subsets beside one pass that only stages the whole."""
-    path = data / "kg.tsv.gz"
-    source = TsvSource(str(path), columns=["1", "2", "3"])
-    seeds = tuple(sorted({line.split("\t")[0] for line in _lines(path)})[:AROUND_SEEDS])
-    row("pass", "s", "ratio", "triples")
-    reference_s = 0.0
-    for name, subset in (
-        ("whole", Subset()),
-        ("--around, 1 hop", Subset(around=seeds, hops=1)),
-        ("--around, 2 hops", Subset(around=seeds, hops=2)),
-        ("--around, 3 hops, --max-degree 1000", Subset(around=seeds, hops=3, max_degree=1_000)),
-    ):
-        times = []
-        num_triples = 0
-        for _ in range(3):
-            with Stage(folder / "around") as staged:
-                started_s = time.perf_counter()
-                counts = staged.fill(source, "x", subset=subset, max_rejects=0, rejects_file=folder / "rejects")
-                times.append(time.perf_counter() - started_s)
-                num_triples = counts.num_triples
-        reference_s = reference_s or min(times)
-        row(name, min(times), min(times) / reference_s, num_triples)
-
-
 def main() -> None:
     """Run one of the benchmarks."""
     command = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    command.add_argument("what", choices=["parsers", "bulk", "online", "around"])
+    command.add_argument("what", choices=["bulk", "online"])
     command.add_argument("--data", type=Path, required=True, help="folder with kg.tsv.gz and names.tsv.gz")
     command.add_argument("--copies", type=int, nargs="+", default=[10], help="how many copies of the graph")
-    command.add_argument(
-        "--repeat", type=int, default=3, help="how often each is run by `parsers` and `bulk` (default: 3)"
-    )
+    command.add_argument("--repeat", type=int, default=3, help="how often each is run by `bulk` (default: 3)")
     command.add_argument("--work", type=Path, help="folder for generated files (default: a temporary one)")
     arguments = command.parse_args()
     with contextlib.ExitStack() as stack:
         folder = arguments.work or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lodestar-")))
         folder.mkdir(parents=True, exist_ok=True)
         cache = Settings().cache_dir
-        if arguments.what == "parsers":
-            parsers(arguments.data, arguments.copies[0], arguments.repeat, folder)
-        elif arguments.what == "bulk":
+        if arguments.what == "bulk":
             bulk(arguments.data, arguments.copies, arguments.repeat, folder, cache)
-        elif arguments.what == "online":
-            online(arguments.data, folder, cache)
         else:
-            around(arguments.data, folder)
+            online(arguments.data, folder, cache)
 
 
 if __name__ == "__main__":
