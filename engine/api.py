@@ -489,7 +489,7 @@ def find_fault(evidence: Evidence[Item]) -> LodestarError | None:
     if (fault := evidence.extra_of(Fault)) is not None:
         return fault.error
     if not evidence.topics:
-        hint = "try `lodestar entities` with parts of it, or give --topic an id or a name"
+        hint = "try `lodestar search` with parts of it, or give --topic an id or a name"
         return EntityNotFoundError(f"{evidence.note}: {_shorten(evidence.question.text)!r}; {hint}")
     return None
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options import database_options, json_option, settings_from
-from .relations import print_ambiguous_phrases, print_relation, relation_row
+from .search import print_ambiguous_phrases, print_relation, relation_row
 from .terminal import echo, say
 
 if TYPE_CHECKING:

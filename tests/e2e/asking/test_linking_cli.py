@@ -32,6 +32,6 @@ def test_the_indexes_are_made_by_one_command_each(lodestar: Lodestar, gateway: G
 
 
 def test_what_a_text_mentions_is_shown(lodestar: Lodestar) -> None:
-    ran = lodestar("entities", "--json", "Is PERU next to chile?")
+    ran = lodestar("search", "--json", "Is PERU next to chile?")
     assert ran.code == 0, ran.err
     assert {(each["id"], each["mention"]) for each in json.loads(ran.out)} >= {("m.peru", "PERU"), ("m.chile", "chile")}

@@ -104,9 +104,9 @@ def test_a_line_with_options_is_answered_with_one_of_them(
 
 
 def test_entities_and_relations(lodestar: Lodestar) -> None:
-    (found,) = lines_of(lodestar("entities", "--json", "Where is Quechau spoken?").out)
+    (found,) = lines_of(lodestar("search", "--json", "Where is Quechau spoken?").out)
     assert found[0]["id"] == "m.quechua"
-    (nearest,) = lines_of(lodestar("relations", "--json", "--top-k", "2", "which money is used").out)
+    (nearest,) = lines_of(lodestar("search", "--relations", "--json", "--top-k", "2", "which money is used").out)
     assert nearest[0]["relation"] == "location.country.currency_used"
     assert len(nearest) == 2
 

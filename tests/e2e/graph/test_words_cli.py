@@ -1,4 +1,4 @@
-"""`lodestar relations`, `export --phrases` and `load --phrases`: what is said of relations is shown, kept and undone."""
+"""`lodestar search --relations`, `export --phrases` and `load --phrases`: what is said of relations is shown, kept and undone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def described(empty_graph: None, lodestar: Lodestar) -> Lodestar:
 
 
 def words(lodestar: Lodestar) -> dict[str, Any]:
-    rows = json.loads(lodestar("relations", "--json").out)
+    rows = json.loads(lodestar("search", "--relations", "--json").out)
     return {
         row["relation"]: (row["label"], row["description"], [p for p in row["phrases"] if p["origin"] != "lexicon"])
         for row in rows
@@ -35,13 +35,13 @@ def words(lodestar: Lodestar) -> dict[str, Any]:
 
 
 def test_relations_show_label_description_phrases_by_source_and_collisions(described: Lodestar) -> None:
-    ran = described("relations")
+    ran = described("search", "--relations")
     assert ran.code == 0
     assert "owned_by: owner  (" in ran.out
     assert "\n  the team in charge\n  → user: owner; who looks after\n  → llm: in whose hands\n" in ran.out
     assert "\n  ← user: what belongs to\n" in ran.out
     assert "“who looks after” asks for city, owned_by" in ran.err
-    near = described("relations", "--top-k", "1", "in whose hands is it")
+    near = described("search", "--relations", "--top-k", "1", "in whose hands is it")
     assert near.out.lstrip()[6:].startswith(" owned_by: owner")
     assert "→ llm: in whose hands" in near.out
 
