@@ -3,11 +3,10 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
-from lodestar.engine.errors import InputError, StorageError
+from lodestar.engine.errors import InputError
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway, ReplyCache
 from lodestar.engine.llm.prompts import Completion, Message, Prompt, key_of
@@ -106,17 +105,6 @@ def test_somebody_elses_database_is_left_as_it_was(tmp_path: Path) -> None:
     assert file.read_bytes() == content
 
 
-@pytest.mark.parametrize(
-    "value", ["", "{}", "[]", "null", '{"content": "x", "model": "", "usage": [1], "logprobs": []}']
-)
-def test_a_damaged_value_is_one_line(path: Path, value: str) -> None:
-    cache = ReplyCache(path)
-    with sqlite3.connect(path) as other:
-        other.execute("INSERT INTO completions VALUES ('key', ?)", (value,))
-    with pytest.raises(InputError, match="damaged file"):
-        cache.get("key")
-
-
 def test_a_file_that_is_torn_while_it_is_used_is_one_line(path: Path) -> None:
     cache = ReplyCache(path)
     for number in range(500):
@@ -129,13 +117,6 @@ def test_a_file_that_is_torn_while_it_is_used_is_one_line(path: Path) -> None:
         ReplyCache(path).get("7")
 
 
-def test_a_place_that_cannot_hold_a_file_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    for place in (tmp_path, tmp_path / "file" / "below"):
-        with pytest.raises(StorageError, match="the cache of LLM replies cannot be used"):
-            ReplyCache(place)
-
-
 def test_a_reply_that_cannot_be_kept_is_said_once(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     cache = ReplyCache(path)
     with sqlite3.connect(path) as other:
@@ -144,22 +125,6 @@ def test_a_reply_that_cannot_be_kept_is_said_once(path: Path, caplog: pytest.Log
     cache.put("b", SAID)
     (record,) = caplog.records
     assert "are not cached" in record.getMessage()
-
-
-def test_threads_share_one_cache(path: Path) -> None:
-    cache = ReplyCache(path)
-
-    def fill(name: int) -> None:
-        for number in range(100):
-            cache.put(f"{name} {number}", Completion(str(name)))
-            assert cache.get(f"{name} {number}") is not None
-
-    threads = [threading.Thread(target=fill, args=(name,)) for name in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sum(cache.get(f"{name} {number}") is not None for name in range(8) for number in range(100)) == 800
 
 
 def test_processes_share_one_file_that_all_of_them_make(path: Path) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
-from lodestar.engine.cli.render import answer_lines
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.calibration import SIMILARITY, Calibration, Unit
@@ -86,14 +85,6 @@ def test_what_is_shown_is_what_is_held_against_the_bounds(probability: float, te
     assert (found.text, found.unsure, found.confidence) == (text, unsure, probability)
 
 
-def test_scores_without_calibration_say_nothing_of_how_sure_an_answer_is() -> None:
-    found = answer(evidence_of(path("city", LIMA, score=-9.0)))
-    assert found.entities
-    assert (found.confidence, found.unsure, found.entities[0].confidence) == (None, False, None)
-    assert answer_data(found)["confidence"] is None
-    assert any("no confidence (these scores have no calibration" in line for line in answer_lines(found, 3))
-
-
 def test_triples_are_read_as_the_chains_that_they_make() -> None:
     triples = tuple(
         Scored(triple, score)
@@ -152,12 +143,6 @@ def test_the_bounds_hold_for_forms(probability: float, begins: str, unsure: bool
     found = form(found=FOUND[:1], total=1, probability=probability)
     assert found.text.startswith(begins)
     assert (found.confidence, found.unsure) == (probability, unsure)
-
-
-def test_a_form_that_asks_yes_or_no_says_which() -> None:
-    yes, no = (form(says=said, total=total, found=FOUND[:total]) for said, total in (("yes", 1), ("no", 0)))
-    assert (yes.yes, no.yes, yes.entities) == (True, False, ())
-    assert yes.text.startswith("yes (")
 
 
 def test_why_there_is_no_answer_is_said_where_there_is_none_and_nothing_failed() -> None:

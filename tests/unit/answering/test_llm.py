@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lodestar.engine.answering.integrating import ClosedBookAnswerer
 from lodestar.engine.answering.llm import (
     LLMAnswerer,
     fill_placeholders,
@@ -181,13 +180,6 @@ def test_a_bound_on_what_nobody_fitted_is_refused() -> None:
     read_recipe("similarity", [*bound, "answerer.slope=0.5"])
 
 
-def test_a_users_prompt_file_is_read_with_a_byte_order_mark_and_braces(tmp_path: Path) -> None:
-    file = tmp_path / "prompt.txt"
-    file.write_text('\ufeffJSON {"answers": []} {question} {evidence}', encoding="utf-8")
-    prompt = LLMAnswerer(prompt=load_prompt(file)).write_prompt(retrieval("q?")).content
-    assert prompt == 'JSON {"answers": []} q? [1] Peru —[country currency]→ Sol'
-
-
 @pytest.mark.parametrize(
     ("content", "missing"),
     [
@@ -211,12 +203,6 @@ def test_a_prompt_file_without_a_placeholder_is_named_with_what_it_lacks(
 def test_a_missing_model_says_what_to_set() -> None:
     with pytest.raises(LLMError, match="set LODESTAR_LLM_MODEL"):
         ChatGateway.of(Settings(llm_api_key=KEY))
-
-
-@pytest.mark.parametrize("base_url", ["", "https://api.openai.com/v1", "https://eu.api.openai.com:443/v1"])
-def test_openai_without_a_key_says_what_to_set(base_url: str) -> None:
-    with pytest.raises(LLMError, match="set LODESTAR_LLM_API_KEY or OPENAI_API_KEY"):
-        ChatGateway.of(Settings(llm_model="m", llm_base_url=base_url))
 
 
 @pytest.mark.parametrize(
@@ -273,22 +259,6 @@ def test_the_prompt_begins_with_what_every_question_shares() -> None:
     one, two = (LLMAnswerer().write_prompt(retrieval(text, end)).content for text, end in (("a?", "A"), ("b?", "B")))
     assert isinstance(one, str)
     assert one[: int(0.9 * len(one))] == str(two)[: int(0.9 * len(one))]
-
-
-def test_what_is_asked_is_a_bounded_reply_with_its_log_probabilities_that_can_be_read() -> None:
-    evidence = retrieval("Which currency has Peru?")
-    options = replace(evidence, question=replace(evidence.question, options=("Sol", "Real")))
-    closed: list[Prompt] = []
-
-    def keep(calls: Sequence[object]) -> list[Completed]:
-        closed.extend(call for call in calls if isinstance(call, Prompt))
-        return [LLMError("down") for _ in calls]
-
-    run_steps(ClosedBookAnswerer().answer([evidence, options]), keep)
-    for prompt in (*(LLMAnswerer(chooses=way).write_prompt(evidence) for way in (False, True)), *closed):
-        assert (prompt.json, prompt.logprobs, prompt.max_tokens) == (True, True, 400)
-        assert prompt.is_read('{"answers": ["Sol"]}')
-        assert not prompt.is_read("I do not know")
 
 
 def test_a_schema_is_for_the_default_prompt_and_for_choices() -> None:

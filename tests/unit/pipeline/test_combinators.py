@@ -14,11 +14,9 @@ from lodestar.engine.evidence.evidence import Evidence, Kind
 from lodestar.engine.llm.prompts import Completion, Prompt
 from lodestar.engine.pipeline import (
     ReorganisedRetriever,
-    TracedReorganiser,
-    TracedRetriever,
     UnionRetriever,
 )
-from lodestar.engine.steps import Call, Steps, attribute_costs, gather_steps, measure_costs, run_steps
+from lodestar.engine.steps import Call, Steps, attribute_costs, gather_steps, run_steps
 from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Topic, Triple
 
 from tests.made.evidence import chain_of, evidence_of, leads
@@ -140,18 +138,6 @@ def test_a_union_is_by_reciprocal_rank_whatever_the_probabilities() -> None:
     assert found.items[0].score < 0.04
 
 
-def test_a_union_has_what_each_retriever_found_beside_it_under_its_own_name() -> None:
-    other = triples((MONEY, -5.0))
-    (found,) = ask(
-        UnionRetriever(Found(CHAINS), UnionRetriever(Found(other), Found(CHAINS), ("b", "a")), ("a", "b | a"))
-    )
-    assert [(name, each.kind, each.calibration) for name, each in found.sources] == [
-        ("a", "chain", PROBABLE),
-        ("b", "triple", other.calibration),
-        ("a-2", "chain", PROBABLE),
-    ]
-
-
 def test_what_two_sides_ask_is_sent_together() -> None:
     groups: list[int] = []
 
@@ -180,12 +166,3 @@ class Slow:
         yield from attribute_costs("encode", 100.0)
         yield from attribute_costs("")
         return [replace(CHAINS, question=linked.question, topics=linked.topics) for linked in questions]
-
-
-def test_what_a_stage_does_not_say_itself_is_charged_to_its_name() -> None:
-    then = ReorganisedRetriever(TracedRetriever("found", Slow()), TracedReorganiser("reversed", Reversed()))
-    (found,), costs = run_steps(measure_costs(then.retrieve([QUESTION], 10)), send)
-    assert [cost.stage for cost in costs] == ["found", "own", "encode", "reversed"]
-    assert [cost.llm.calls for cost in costs] == [1, 1, 0, 0]
-    assert costs[1].seconds < 0.01  # no more is moved than there is
-    assert found.add_costs(costs).seconds == sum(cost.seconds for cost in costs) > 0

@@ -204,18 +204,6 @@ def test_candidates_and_sets_weigh_what_they_should(power: float) -> None:
     assert reader.trained and source.share == 1
 
 
-def test_the_same_sets_twice_teach_the_same() -> None:
-    one, two = (_fit_weights([make_readings(*ONE_WAY)] * times, 1.0).sources["a"] for times in (1, 2))
-    assert two.weights == pytest.approx(one.weights)
-    check_least(
-        np.append(one.weights, one.bias),
-        way_features(make_readings(*ONE_WAY).sources[0][2]),
-        make_readings(*ONE_WAY).is_right.astype(np.float64),
-        weights_by_hand([make_readings(*ONE_WAY)], 1.0),
-        PENALTY,
-    )
-
-
 def test_then_the_best_way_to_each_candidate_counts_alone() -> None:
     readings = make_readings(
         Asked([[1.0, -0.5, 0.3], [0.5], []], [True, False, True]),
@@ -239,16 +227,6 @@ def test_weights_without_a_fold_do_not_know_what_its_candidates_look_like() -> N
         assert one.sources[name].weights.tolist() == two.sources[name].weights.tolist()
         assert one.sources[name].share == two.sources[name].share
     assert one.bias == two.bias
-
-
-def test_the_first_answers_are_of_those_asked_that_have_candidates() -> None:
-    reader = Reader({"a": BY_CHAIN}, trained=True)
-    readings = make_readings(
-        Asked([[3.0], [-1.0]], [True, False]), Asked([]), Asked([[1.0], [2.0]], [True, False]), Asked([[5.0]], [True])
-    )
-    answers, right = _firsts(readings, reader, np.array([True, True, True, False]))
-    assert answers[:, :2].tolist() == [[3.0, 4.0], [2.0, 1.0]]
-    assert right.tolist() == [1.0, 0.0]
 
 
 def test_confidence_is_calibrated_on_questions_left_out() -> None:

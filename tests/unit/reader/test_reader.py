@@ -29,7 +29,6 @@ from lodestar.models.reader.fitting import (
     _fit_plan,
     _fit_weights,
     figures,
-    fit_logistic_regression,
     fit_reader,
 )
 from lodestar.models.reader.model import (
@@ -140,13 +139,6 @@ def test_features_by_hand() -> None:
     assert set(WORDS) == set(NAMES)
 
 
-def test_newton_finds_the_log_odds_of_a_share() -> None:
-    x = np.array([[0.0], [0.0], [0.0], [0.0], [1.0], [1.0], [1.0], [1.0]])
-    y = np.array([1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0])
-    slope, start = fit_logistic_regression(x, y, np.full(8, 1 / 8), 0.0)
-    assert (start, start + slope) == pytest.approx((np.log(1 / 3), np.log(3)), abs=1e-4)
-
-
 def test_it_learns_to_go_on_where_the_best_chain_stops() -> None:
     reader = trained()
     first, second = answerer(reader).answer_batch([one_hop(), two_hops()])
@@ -191,34 +183,16 @@ def test_features_of_an_answer_by_hand() -> None:
     assert alone[1] == SPAN
 
 
-def test_below_the_least_probability_there_is_no_answer() -> None:
-    (answer,) = answerer(trained(), least=1.0).answer_batch([two_hops()])
-    assert not answer.found and answer.confidence is not None
-
-
 def test_a_batch_says_what_single_questions_say() -> None:
     reading = answerer(trained())
     together = reading.answer_batch([one_hop(), two_hops()])
     assert together == [reading.answer_batch([each])[0] for each in (one_hop(), two_hops())]
 
 
-def test_nothing_found_is_no_answer() -> None:
-    (answer,) = answerer(trained()).answer_batch([Evidence(Question("?"), (), "chain", note="nothing is known")])
-    assert answer.text == "no answer found: nothing is known"
-
-
 def test_a_reader_of_another_recipe_is_refused() -> None:
     other = Reader({"star": SourceWeights(np.zeros(len(NAMES)), 0.0)}, trained=True)
     with pytest.raises(UsageError, match="trained with another recipe"):
         answerer(other).answer_batch([one_hop()])
-
-
-def test_a_source_that_found_nothing_counts_as_one_without_a_way() -> None:
-    weights = SourceWeights(np.zeros(len(NAMES)), 1.0, 0.5)
-    reader = Reader({"triple": weights, "star": weights}, trained=True)
-    evidence = [one_hop()]
-    read = reader.read(make_reader_columns(find_candidates(evidence), evidence, WORDS_OF, vectors()))
-    assert read.logits == pytest.approx([0.5 + 0.5 * ABSENT] * 3)
 
 
 def test_a_source_counts_by_its_name_or_by_its_kind_and_shipped_ones_alike() -> None:
@@ -387,19 +361,6 @@ def test_what_a_plan_says_of_a_question_it_has_not_learned_from_it() -> None:
     assert ways.plan[of_fold].tolist() == without.score(learnable().vectors, ways)[of_fold].tolist()
 
 
-def test_each_question_weighs_the_same_however_many_candidates_it_has() -> None:
-    """Of a question with one candidate and one with eight wrong ones: with a power of 1 the first is half of the fit."""
-    crowd = asked("?", *((Triple(FILM, "year", Entity(f"y{n}", f"y{n}")), 0.0) for n in range(8)))
-    alone = asked("?", (Triple(FILM, "year", YEAR), 0.0))
-    made = readings([alone, crowd], [YEAR, BY])
-    biases = [
-        float((way_features(made.sources[0][2]) @ r.sources["triple"].weights + r.sources["triple"].bias).mean())
-        for r in (fit_reader([made], learn_paths=False, **power) for power in ({"power": 0.0}, {"power": 1.0}, {}))
-    ]
-    assert biases[1] > biases[0] + 0.3
-    assert biases[2] == biases[1]
-
-
 def only(*names: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Weights of 1 for these features."""
     return np.array([float(name in names) for name in NAMES])
@@ -465,18 +426,6 @@ def test_what_is_as_sure_as_the_bounds_is_an_answer_and_what_is_less_shows_the_b
     assert none.text == "no answer found: no path fits the question"
     assert [item.value.ends for item in none.evidence.items] == [(BY,)]  # type: ignore[union-attr]
     assert none.confidence == pytest.approx(1 / (1 + np.exp(0.1)))
-
-
-def test_an_answer_that_no_chain_leads_to_shows_none() -> None:
-    """A triple alone names it, or another source than that whose chains are shown."""
-    alone = asked("?", (Triple(OTHER, "year", YEAR), 3.0))
-    one, other = three_ends("?", 3.0), asked("?", (Triple(FILM, "year", YEAR), 5.0))
-    joined = replace(one, items=(*other.items, *one.items), sources=(("star", one), ("gnn", other)))
-    for evidence in (alone, joined):
-        (answer,) = choose_answers(Reader({"triple": SourceWeights(only("chain"), 0.0)}, trained=True), evidence)
-        shown = {each.id: each.evidence for each in answer.entities}
-        assert shown["1999"] == ()
-        assert [item.value.ends for item in answer.evidence.items] == [(BY,)] * len(shown.keys() & {"director"})  # type: ignore[union-attr]
 
 
 def test_hops_are_rows_of_vectors_with_their_direction() -> None:

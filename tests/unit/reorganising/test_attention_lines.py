@@ -7,9 +7,7 @@ import re
 from collections.abc import Sequence
 
 import click
-import pytest
 from lodestar.engine.cli.explain import PATH_SHADES, QUESTION_SHADES, explanation_lines
-from lodestar.engine.cli.terminal import supports_colour
 
 from tests.made.explanations import PERU, explained_path, explanation
 
@@ -17,15 +15,6 @@ from tests.made.explanations import PERU, explained_path, explanation
 def shaded(line: str, shades: Sequence[int | None]) -> dict[str, int]:
     """The words on a background, with how dark it is."""
     return {word: shades.index(int(shade)) for shade, word in re.findall(r"48;5;(\d+)m (\S+) ", line)}
-
-
-def test_without_colours_every_word_has_its_number() -> None:
-    lines = [click.unstyle(line) for line in explanation_lines(PERU, colour=False)]
-    assert lines[0] == "What is the capital of Peru?"
-    assert lines[1] == "   1.  3.250  s 0.875  Peru —[location.country.capital]→ Lima"
-    assert lines[2] == "      [QSP] what(25) capital(75)"
-    assert lines[3] == "      [PSP] peru(12) capital(50) [END](38)"
-    assert "per cent" in lines[-1]
 
 
 def test_with_colours_the_background_grows_with_the_weight() -> None:
@@ -44,23 +33,3 @@ def test_names_cannot_steer_the_terminal() -> None:
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
-
-
-@pytest.mark.parametrize(
-    ("environment", "out", "coloured"),
-    [
-        ({"TERM": "xterm-256color"}, Terminal(), True),
-        ({"TERM": "xterm-256color", "NO_COLOR": ""}, Terminal(), True),
-        ({"TERM": "xterm-256color", "NO_COLOR": "1"}, Terminal(), False),
-        ({"TERM": "dumb"}, Terminal(), False),
-        ({"TERM": "xterm-256color"}, io.StringIO(), False),
-    ],
-)
-def test_colours_only_where_they_are_shown_and_wanted(
-    environment: dict[str, str], out: io.StringIO, coloured: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr("sys.stdout", out)
-    assert supports_colour() is coloured

@@ -64,25 +64,9 @@ class TestReplies:
             assert alone.text == reply.text
             assert [p for _, p in alone.tokens] == pytest.approx([p for _, p in reply.tokens], abs=1e-3)
 
-    def test_the_limit_and_the_end(self, lm: CausalLM) -> None:
-        (reply,) = lm.replies([asked(TEXTS[0])], 3)
-        assert reply.is_cut
-        assert len(reply.tokens) == 3
-
     def test_a_prompt_that_is_too_long_is_refused(self, chat: CausalLM) -> None:
         with pytest.raises(CausalLMError, match=r"a prompt of 5\d\d tokens and 20 of reply exceed the 512"):
             chat.replies([asked("x" * 500)], 20)
-
-
-class TestEncoding:
-    def test_a_text_begins_with_a_special_token_where_no_template_writes_it(self, tmp_path: Path) -> None:
-        for is_chat, text, num_tokens in ((False, "x\n", 3), (True, "<user>x<end><assistant>", 4)):
-            lm = CausalLM(str(write_tiny_causal_lm(tmp_path / str(is_chat), is_chat=is_chat, begins=True)))
-            assert lm.render(asked("x")) == text
-            assert lm.replies([asked("x")], 1)[0].num_prompt_tokens == num_tokens
-            assert lm.choice_logprobs(asked("x"), "", ("x", "xx"))[1] == num_tokens + 2 + 3
-        found = CausalLM(str(tmp_path / "False")).attention(asked(" x"), 0)
-        assert found.offsets.tolist() == [[0, 0], [0, 1], [1, 2], [2, 3]]
 
 
 class TestStopping:
@@ -97,12 +81,6 @@ class TestStopping:
             with pytest.raises(StoppedError, match="was stopped before its reply ended"):
                 ask()
             assert len(lm.replies([asked("lima")], 2)[0].tokens) == 2
-
-    def test_it_is_asked_at_the_start_and_at_every_layer_of_every_token(self, tmp_path: Path) -> None:
-        lm = CausalLM(str(write_tiny_causal_lm(tmp_path)))
-        goes_on = Mock(return_value=True)
-        lm.replies([asked("lima")], 3, goes_on=goes_on)
-        assert goes_on.call_count == 1 + 4 * 3
 
 
 class TestLoading:

@@ -250,8 +250,3 @@ class TestSimilarity:
         values = SimilarityRelevance(TextVectors(LetterEncoder())).of(given)
         assert values[0] > values[1]
         assert SimilarityRelevance(TextVectors(LetterEncoder())).of(evidence()).shape == (0,)
-
-    def test_question_and_items_are_encoded_in_one_batch(self) -> None:
-        encoder = LetterEncoder()
-        SimilarityRelevance(TextVectors(encoder)).of(evidence("borders", "zzz", text="Peru borders"))
-        assert encoder.batches == [3]
