@@ -9,7 +9,7 @@ from ...models.graphrag_fi import KeyedAnswer, Thresholds, integrate_answers
 from ..errors import LLMError
 from ..evidence.calibration import Calibration
 from ..evidence.chain import Chain
-from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
+from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, Kind, make_failed_answer
 from ..evidence.extras import FormResult
 from ..evidence.text import one_line
 from ..llm.prompts import Completed, Prompt, send_prompts
@@ -154,6 +154,7 @@ UNKNOWN = 0.5
 """Stands for the confidence of an answer where the endpoint gives none."""
 
 
+@dataclass(frozen=True)
 class LanguageModelSources:
     """A `Reorganiser`: the items stay as they are, and each answerer's answers are a source under its name.
 
@@ -162,20 +163,18 @@ class LanguageModelSources:
     has answered are not asked. Where the model fails for a question, the evidence says so and lacks that source.
     """
 
-    takes = None
-    gives = None
-
-    def __init__(self, answerers: Mapping[str, Answerer], *, reads: int = READS) -> None:
-        self._answerers = answerers
-        self._reads = reads
+    answerers: Mapping[str, Answerer]
+    reads: int = READS
+    takes: Kind | None = None
+    gives: Kind | None = None
 
     def reorganise(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Evidence[Item]]]:
         """Return the evidence with the sources."""
         found = list(evidence)
         asked = [place for place, each in enumerate(found) if each.extra_of(FormResult) is None]
-        shown = [found[place].cut_to(self._reads) for place in asked]
-        replies = yield from gather_steps(*(each.answer(shown) for each in self._answerers.values()))
-        for name, answers in zip(self._answerers, replies, strict=True):
+        shown = [found[place].cut_to(self.reads) for place in asked]
+        replies = yield from gather_steps(*(each.answer(shown) for each in self.answerers.values()))
+        for name, answers in zip(self.answerers, replies, strict=True):
             for place, answer in zip(asked, answers, strict=True):
                 found[place] = _add_source(found[place], name, answer)
         return found

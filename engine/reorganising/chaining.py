@@ -197,6 +197,7 @@ NUM_LEADS = 5
 """Chains of one hop of a topic that chains of other topics are compared with."""
 
 
+@dataclass(frozen=True, slots=True)
 class ChainMerger:
     """A `Reorganiser` that gives chains that meet their targets: the ends they share (ReG, section 4.2).
 
@@ -205,11 +206,9 @@ class ChainMerger:
     never meet. A chain with targets gains `bonus`, in log-odds; without a calibration no score is changed.
     """
 
+    bonus: float = 0.0
     takes: Kind = "chain"
     gives: Kind = "chain"
-
-    def __init__(self, bonus: float = 0.0) -> None:
-        self.bonus = bonus
 
     def reorganise(self, evidence: Sequence[Evidence[Chain]]) -> Steps[list[Evidence[Chain]]]:
         """Return the evidence with targets, sorted anew."""
@@ -303,6 +302,7 @@ Walk = tuple[str, tuple[tuple[str, bool], ...]]
 """The id of a topic, and relation and direction of each step from it."""
 
 
+@dataclass(frozen=True, slots=True)
 class ChainCompleter:
     """A `Reorganiser`: the best `chains` chains of a question have every triple of their relation paths.
 
@@ -312,24 +312,22 @@ class ChainCompleter:
     own name. Round trips per batch: one a step of the longest path, and one more for each relation walked from a hub.
     """
 
+    stored_as: Mapping[str, str]
+    chains: int
     takes: Kind = "chain"
     gives: Kind = "chain"
-
-    def __init__(self, stored_as: Mapping[str, str], *, chains: int) -> None:
-        self._stored_as = stored_as
-        self._chains = chains
 
     def reorganise(self, evidence: Sequence[Evidence[Chain]]) -> Steps[list[Evidence[Chain]]]:
         """Return the evidence, in its order, with chains that are complete."""
         topics = {topic.entity.id: topic for each in evidence for topic in each.topics}
-        tree = FrontierTree(topics, FrontierBounds(), max_hop=0, stored_as=self._stored_as, reuse_triples=False)
+        tree = FrontierTree(topics, FrontierBounds(), max_hop=0, stored_as=self.stored_as, reuse_triples=False)
         reached: dict[Walk, Frontier] = {
             (id_, ()): root for id_, topic in topics.items() if (root := tree.root(topic.entity))
         }
         walks = {
             _walk_of(item.value)
             for each in evidence
-            for item in each.items[: self._chains]
+            for item in each.items[: self.chains]
             if item.value.topic.id in topics and not item.value.targets
         }
         for length in range(1, max((len(steps) for _, steps in walks), default=0) + 1):
@@ -340,11 +338,11 @@ class ChainCompleter:
 
     def _complete(self, evidence: Evidence[Chain], reached: Mapping[Walk, Frontier]) -> Iterator[Scored[Chain]]:
         topics = frozenset(topic.entity.id for topic in evidence.topics)
-        for item in evidence.items[: self._chains]:
+        for item in evidence.items[: self.chains]:
             frontier = None if item.value.targets else reached.get(_walk_of(item.value))
             ends = frontier and select_answer_ends(frontier.steps, frontier.ends, topics, return_to_topic=False)
             yield Scored(frontier.chain(ends), item.score) if frontier and ends else item
-        yield from evidence.items[self._chains :]
+        yield from evidence.items[self.chains :]
 
 
 def _walk_of(chain: Chain) -> Walk:

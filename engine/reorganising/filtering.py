@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -58,6 +58,7 @@ class Relevance(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
 class AttentionRelevance:
     """What a local causal language model attends to as it begins to answer (GraphRAG-FI, sections 3.4 and A.6).
 
@@ -65,10 +66,8 @@ class AttentionRelevance:
     left out has relevance 0.
     """
 
-    name = "by attention"
-
-    def __init__(self, model: CausalLM) -> None:
-        self._model = model
+    model: CausalLM
+    name: str = "by attention"
 
     def of(self, evidence: Evidence[Item]) -> Floats:
         """Return â of each item; raises `LLMError` where the model cannot be had or cannot show its attention."""
@@ -92,27 +91,26 @@ class AttentionRelevance:
             spans.append((len(content), len(content) + len(text)))
             content += f"{text}\n"
         content += AFTER.format(question=one_line(question))
-        layer = relevance_layer(self._model.num_layers)
-        found = self._model.attention([{"role": "user", "content": content}], layer)
+        layer = relevance_layer(self.model.num_layers)
+        found = self.model.attention([{"role": "user", "content": content}], layer)
         return attention_relevance(found.weights, token_spans(found.offsets, spans))
 
 
+@dataclass(frozen=True, slots=True)
 class SimilarityRelevance:
     """The cosine of the question and each item as text (Gao et al. 2024), where there is no local language model."""
 
-    name = "by similarity"
-
-    def __init__(self, vectors: TextVectors) -> None:
-        self._vectors = vectors
+    vectors: TextVectors
+    name: str = "by similarity"
 
     def of(self, evidence: Evidence[Item]) -> Floats:
         """Return the cosines, (num_items,)."""
         texts = list_item_texts(evidence.items)
         if not texts:
             return np.zeros(0)
-        self._vectors.encode([evidence.question.text, *texts])
-        question = self._vectors.sentence(evidence.question.text)
-        return np.array([self._vectors.sentence(text) @ question for text in texts], dtype=np.float64)
+        self.vectors.encode([evidence.question.text, *texts])
+        question = self.vectors.sentence(evidence.question.text)
+        return np.array([self.vectors.sentence(text) @ question for text in texts], dtype=np.float64)
 
 
 def list_item_texts(items: Sequence[Scored[Item]]) -> list[str]:
@@ -165,6 +163,7 @@ SHARE = 0.5
 """The largest share of the items that the coarse filter keeps: all of few would be no filter. Our own choice."""
 
 
+@dataclass(frozen=True, slots=True)
 class RelevanceFilter:
     """A `Reorganiser` of either kind: the `coarse` most relevant items, in two groups, the useful ones first.
 
@@ -174,25 +173,23 @@ class RelevanceFilter:
     language model is asked at all. note: what the evidence says of a filter that is not there.
     """
 
+    relevance: Relevance
+    coarse: int
+    is_fine: bool
+    note: str = ""
     takes: Kind | None = None
     gives: Kind | None = None
 
-    def __init__(self, relevance: Relevance, *, coarse: int, is_fine: bool, note: str = "") -> None:
-        self._relevance = relevance
-        self._coarse = coarse
-        self._is_fine = is_fine
-        self._note = note
-
     def reorganise(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Evidence[Item]]]:
         """Return the evidence filtered and grouped."""
-        yield from attribute_costs(f"filter {self._relevance.name}")
+        yield from attribute_costs(f"filter {self.relevance.name}")
         coarse = [
-            filter_coarsely(self._relevance.of(each), min(self._coarse, math.ceil(len(each.items) * SHARE)))
+            filter_coarsely(self.relevance.of(each), min(self.coarse, math.ceil(len(each.items) * SHARE)))
             for each in evidence
         ]
-        if not self._is_fine:
+        if not self.is_fine:
             taken = [_taken(each, kept) for each, kept in zip(evidence, coarse, strict=True)]
-            return [replace(each, left_out=(*each.left_out, self._note)) if self._note else each for each in taken]
+            return [replace(each, left_out=(*each.left_out, self.note)) if self.note else each for each in taken]
         yield from attribute_costs("")
         asked = [number for number, kept in enumerate(coarse) if kept]
         prompts = [
@@ -232,26 +229,23 @@ def _taken(evidence: Evidence[Item], places: Sequence[int]) -> Evidence[Item]:
     return replace(evidence, items=tuple(evidence.items[place] for place in places), groups=groups)
 
 
+@dataclass(frozen=True, slots=True)
 class AdaptiveKFilter:
     """A `Reorganiser` of either kind: the best `per_hop` · c triples, c hops predicted from the question's text.
 
     Of chains, ours: the best ones whose triples together are no more, and at least one.
     """
 
+    model: HopModel
+    per_hop: int
     takes: Kind | None = None
     gives: Kind | None = None
-
-    def __init__(self, model: HopModel, *, per_hop: int) -> None:
-        self._model = model
-        self._per_hop = per_hop
 
     def reorganise(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Evidence[Item]]]:
         """Return the evidence, cut."""
         yield from ()
-        hops = predict_hops(self._model, [each.question.text for each in evidence])
-        return [
-            each.cut_to(count_items_within(each, self._per_hop * c)) for each, c in zip(evidence, hops, strict=True)
-        ]
+        hops = predict_hops(self.model, [each.question.text for each in evidence])
+        return [each.cut_to(count_items_within(each, self.per_hop * c)) for each, c in zip(evidence, hops, strict=True)]
 
 
 def predict_hops(model: HopModel, questions: Sequence[str]) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..steps import Steps
 from ..values import Entity, Scored, Triple
 
 
+@dataclass(frozen=True, slots=True)
 class PathPoolingReorganiser:
     """A `Reorganiser`: of each question's `coarse` best triples the `keep` of the best pooled score (None: all).
 
@@ -22,19 +23,17 @@ class PathPoolingReorganiser:
     score is no probability, so that the calibration is dropped. All questions of a batch are one disjoint graph.
     """
 
+    pooling: PoolingOptions
+    keep: int | None
+    coarse: int | None
     takes: Kind = "triple"
     gives: Kind = "triple"
-
-    def __init__(self, pooling: PoolingOptions, *, keep: int | None, coarse: int | None) -> None:
-        self._pooling = pooling
-        self._keep = keep
-        self._coarse = coarse
 
     def reorganise(self, evidence: Sequence[Evidence[Triple]]) -> Steps[list[Evidence[Triple]]]:
         """Return the evidence with pooled scores, best first."""
         yield from ()
         triples = make_triple_columns(evidence)
-        places, scores = reselect_triples(triples, self._keep, self._pooling, coarse=self._coarse)
+        places, scores = reselect_triples(triples, self.keep, self.pooling, coarse=self.coarse)
         ends = np.searchsorted(triples.questions[places], np.arange(len(evidence)), side="right")
         pooled = []
         for number, each in enumerate(evidence):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -31,6 +31,7 @@ class PairReader(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
 class ShortlistRescorer:
     """A `Reorganiser`: of each question the first `shortlist` chains get (1 − mix) · score + mix · reading.
 
@@ -38,36 +39,34 @@ class ShortlistRescorer:
     are read together. The chains that were not read follow below, in their order.
     """
 
+    reader: PairReader
+    shortlist: int
+    mix: float
+    link_weight: float
     takes: Kind = "chain"
     gives: Kind = "chain"
 
-    def __init__(self, reader: PairReader, *, shortlist: int, mix: float, link_weight: float) -> None:
-        self._reader = reader
-        self._shortlist = shortlist
-        self._mix = mix
-        self._link_weight = link_weight
-
     def reorganise(self, evidence: Sequence[Evidence[Chain]]) -> Steps[list[Evidence[Chain]]]:
         """Return the evidence with new scores, sorted anew."""
-        encoding_s = self._reader.encoding_s
+        encoding_s = self.reader.encoding_s
         pairs = [
             (each.question.text, topics[scored.value.topic.id], scored.value.relation_path)
             for each in evidence
             for topics in ({topic.entity.id: topic for topic in each.topics},)
-            for scored in each.items[: self._shortlist]
+            for scored in each.items[: self.shortlist]
         ]
-        read = self._reader.read(pairs)
-        yield from attribute_costs("encode", self._reader.encoding_s - encoding_s)
-        ends = np.cumsum([len(each.items[: self._shortlist]) for each in evidence])
+        read = self.reader.read(pairs)
+        yield from attribute_costs("encode", self.reader.encoding_s - encoding_s)
+        ends = np.cumsum([len(each.items[: self.shortlist]) for each in evidence])
         parts = np.split(read, ends)
         return [self._rescored(each, part) for each, part in zip(evidence, parts, strict=False)]
 
     def _rescored(self, evidence: Evidence[Chain], read: FloatArray) -> Evidence[Chain]:
-        penalties = compute_link_penalties(evidence.topics, self._link_weight)
+        penalties = compute_link_penalties(evidence.topics, self.link_weight)
         scores = np.array([each.score for each in evidence.items], dtype=np.float32)
         first = evidence.items[: len(read)]
         linked = read + np.array([penalties[each.value.topic.id] for each in first])
-        scores[: len(read)] = blend_scores(scores[: len(read)], linked, self._mix)
+        scores[: len(read)] = blend_scores(scores[: len(read)], linked, self.mix)
         lower_other_scores(scores, np.arange(len(read)))
         items = [Scored(each.value, score) for each, score in zip(evidence.items, scores.tolist(), strict=True)]
         order = sorted(range(len(items)), key=lambda i: item_sort_key(items[i]))
