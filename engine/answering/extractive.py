@@ -32,7 +32,6 @@ class ExtractiveAnswerer:
     max_named: int = 10
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        """Return an answer to each question, without entities if nothing was found."""
         yield from ()
         return [self.answer_of(each) for each in evidence]
 

@@ -43,7 +43,6 @@ class ClosedBookAnswerer:
         self._template = read_own_prompt(PROMPT)
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        """Return the model's own answer to each question; if it fails, the answer has the failure."""
         completed = yield from send_prompts([self._write_prompt(each) for each in evidence])
         return [self._outcome(each, what) for each, what in zip(evidence, completed, strict=True)]
 
@@ -88,7 +87,6 @@ class IntegratingAnswerer:
     thresholds: Thresholds
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        """Return an answer to each question."""
         graph, model = yield from gather_steps(self.graph.answer(evidence), self.model.answer(evidence))
         return [merge_answers(*pair, self.thresholds) for pair in zip(graph, model, strict=True)]
 
@@ -169,7 +167,6 @@ class LanguageModelSources:
     gives: Kind | None = None
 
     def reorganise(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Evidence[Item]]]:
-        """Return the evidence with the sources."""
         found = list(evidence)
         asked = [place for place, each in enumerate(found) if each.extra_of(FormResult) is None]
         shown = [found[place].cut_to(self.reads) for place in asked]

@@ -76,7 +76,6 @@ class LLMAnswerer:
         return read_default_prompt() if self.prompt is None else check_prompt(self.prompt, "the prompt")
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        """Return the model's answer to each question."""
         done = {number: _choose_nothing(each) for number, each in enumerate(evidence) if self._lacks_choices(each)}
         budgets = {number: self.max_tokens for number in range(len(evidence)) if number not in done}
         while budgets:

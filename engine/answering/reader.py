@@ -98,7 +98,6 @@ class ReaderAnswerer:
         return ExtractiveAnswerer(self.min_probability, self.sure_from)
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        """Return an answer to each question, without entities if no candidate is likely enough."""
         yield from ()
         return self.answer_batch(evidence)
 

@@ -25,7 +25,6 @@ class FullText(LinkerPart):
     values: bool = option(True, "allow a date, a number or a quoted text as a literal topic")
 
     def linker(self, graph: GraphResources) -> Linker:
-        """Return the linker."""
         linker = FullTextLinker(
             top_k=self.top_k,
             type_words=graph.type_words,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -15,7 +15,7 @@ from ..evidence.evidence import Kind
 from ..evidence.text import EVIDENCE_TOKENS, Order
 from ..resources import GraphResources
 from ..stages import Answerer, Linker, Reorganiser, Retriever
-from .part import AnswererPart, ReorganiserPart, WrapperPart, describe_field, option
+from .part import AnswererPart, ReorganiserPart, WrapperPart, option
 
 Length = Annotated[int, Range(1, 8)]
 
@@ -34,7 +34,6 @@ class Reorganise(ReorganiserPart):
     turning: bool = option(True, "whether a chain may change direction")
 
     def reorganiser(self, _graph: GraphResources) -> Reorganiser:
-        """Return the expansion."""
         from ..reorganising.chaining import ChainExpander, ExpansionBounds
 
         return ChainExpander(ExpansionBounds(self.max_length, turning=self.turning))
@@ -51,7 +50,6 @@ class CompleteChains(ReorganiserPart):
     chains: Positive = option(50, "best chains that are completed, the others stay as they are")
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
-        """Return the part."""
         from ..reorganising.chaining import ChainCompleter
 
         return ChainCompleter(graph.catalogue.stored_as, chains=self.chains)
@@ -86,14 +84,12 @@ class PathPooling(ReorganiserPart):
 
     keep: Count = option(25, "triples kept; 0 keeps all, in their new order", source=f"{_POOLING_SOURCE}4.2")
     coarse: Count = option(500, "best triples to pool; 0 pools all", source=f"{_POOLING_SOURCE}4.2")
-    kernel: Kernel = field(
-        default="dijkstra",
-        metadata=describe_field("paths to pool along: dijkstra, bfs or random-walk", source=f"{_POOLING_SOURCE}4.3.1"),
+    kernel: Kernel = option(
+        "dijkstra", "paths to pool along: dijkstra, bfs or random-walk", source=f"{_POOLING_SOURCE}4.3.1"
     )
     position: Annotated[float, Range(1e-6)] = option(1.0, "a, the divisor of the bonus for a position in a path")
 
     def reorganiser(self, _graph: GraphResources) -> Reorganiser:
-        """Return the pooling."""
         from ..reorganising.pooling import PathPoolingReorganiser
 
         pooling = PoolingOptions(self.kernel, self.position)
@@ -174,7 +170,6 @@ class ModelAnswers(ReorganiserPart):
     evidence: bool = option(True, "ask it with the evidence, too")
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
-        """Return the part. Raises `LLMError` if no model is configured."""
         from ..answering.integrating import CLOSED_BOOK, LLM, LanguageModelSources
 
         answerers = {LLM: LanguageModel(complete=False).answerer(graph)} if self.evidence else {}
@@ -192,7 +187,6 @@ class Extractive(AnswererPart):
     sure_from: Share = option(0.5, "least probability of the best chain for a sure answer")
 
     def answerer(self, _graph: GraphResources) -> Answerer:
-        """Return the answerer."""
         return ExtractiveAnswerer(self.min_probability, self.sure_from)
 
 
@@ -242,14 +236,11 @@ class LanguageModel(AnswererPart):
     name: ClassVar[str] = "llm"
 
     prompt: str = option("", "file of the prompt; empty for the setting llm_prompt, else the default")
-    order: Order = field(
-        default="best-first",
-        metadata=describe_field(
-            "order of the evidence in the prompt: best-first, ascending or lost-in-the-middle",
-            source="Path Pooling, section 4.3.3",
-        ),
+    order: Order = option(
+        "best-first",
+        "order of the evidence in the prompt: best-first, ascending or lost-in-the-middle",
+        source="Path Pooling, section 4.3.3",
     )
-
     reads: Annotated[int, Range(0, 1_000)] = option(0, "items of a question that it reads; 0 for as many as top_k")
     tokens: Annotated[int, Range(50, 1_000_000)] = option(
         EVIDENCE_TOKENS,
@@ -278,7 +269,6 @@ class LanguageModel(AnswererPart):
                 )
 
     def answerer(self, graph: GraphResources) -> Answerer:
-        """Return the answerer. Raises `LLMError` if no model is configured, `InputError` for a bad prompt file."""
         from ..answering.llm import LLMAnswerer, load_prompt
 
         shared = graph.shared
@@ -304,7 +294,6 @@ class ClosedBook(AnswererPart):
     name: ClassVar[str] = "closed-book"
 
     def answerer(self, graph: GraphResources) -> Answerer:
-        """Return the answerer. Raises `LLMError` if no model is configured."""
         from ..answering.integrating import ClosedBookAnswerer
 
         _ = graph.shared.chat

@@ -144,7 +144,7 @@ class Star(BeamSearchPart):
 
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the search. Raises `CheckpointError` if the checkpoint cannot be read or is of another graph."""
-        from ..reorganising.rescoring import ShortlistRescorer
+        from ..retrieval.dual_encoder import ShortlistRescorer
 
         scorer = self.scorer(graph)
         description = scorer.model.checkpoint.description

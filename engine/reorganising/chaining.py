@@ -123,7 +123,6 @@ class ChainExpander:
     gives: Kind = "chain"
 
     def reorganise(self, evidence: Sequence[Evidence[Triple]]) -> Steps[list[Evidence[Chain]]]:
-        """Return the evidence as chains."""
         columns = [
             columns_of([scored.value for scored in each.items], [topic.entity for topic in each.topics])
             for each in evidence
@@ -211,7 +210,6 @@ class ChainMerger:
     gives: Kind = "chain"
 
     def reorganise(self, evidence: Sequence[Evidence[Chain]]) -> Steps[list[Evidence[Chain]]]:
-        """Return the evidence with targets, sorted anew."""
         yield from ()
         return [self._merged(each) for each in evidence]
 
@@ -318,7 +316,6 @@ class ChainCompleter:
     gives: Kind = "chain"
 
     def reorganise(self, evidence: Sequence[Evidence[Chain]]) -> Steps[list[Evidence[Chain]]]:
-        """Return the evidence, in its order, with chains that are complete."""
         topics = {topic.entity.id: topic for each in evidence for topic in each.topics}
         tree = FrontierTree(topics, FrontierBounds(), max_hop=0, stored_as=self.stored_as, reuse_triples=False)
         reached: dict[Walk, Frontier] = {

@@ -181,7 +181,6 @@ class RelevanceFilter:
     gives: Kind | None = None
 
     def reorganise(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Evidence[Item]]]:
-        """Return the evidence filtered and grouped."""
         yield from attribute_costs(f"filter {self.relevance.name}")
         coarse = [
             filter_coarsely(self.relevance.of(each), min(self.coarse, math.ceil(len(each.items) * SHARE)))
@@ -242,7 +241,6 @@ class AdaptiveKFilter:
     gives: Kind | None = None
 
     def reorganise(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Evidence[Item]]]:
-        """Return the evidence, cut."""
         yield from ()
         hops = predict_hops(self.model, [each.question.text for each in evidence])
         return [each.cut_to(count_items_within(each, self.per_hop * c)) for each, c in zip(evidence, hops, strict=True)]

@@ -30,7 +30,6 @@ class PathPoolingReorganiser:
     gives: Kind = "triple"
 
     def reorganise(self, evidence: Sequence[Evidence[Triple]]) -> Steps[list[Evidence[Triple]]]:
-        """Return the evidence with pooled scores, best first."""
         yield from ()
         triples = make_triple_columns(evidence)
         places, scores = reselect_triples(triples, self.keep, self.pooling, coarse=self.coarse)

@@ -10,8 +10,8 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.linking.topics import look_up_topics
 from lodestar.engine.pipeline import ReorganisedRetriever
-from lodestar.engine.reorganising.rescoring import ShortlistRescorer
 from lodestar.engine.retrieval.beam import BeamSearch, FrontierBounds, is_return_path
+from lodestar.engine.retrieval.dual_encoder import ShortlistRescorer
 from lodestar.engine.retrieval.scoring import FloatArray, PathQuery, PathScores
 from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Question, RelationPath, RelationStep, Topic

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 import torch
 from lodestar.engine.evidence.chain import Chain, ChainStep
-from lodestar.engine.reorganising.rescoring import ShortlistRescorer
-from lodestar.engine.retrieval.dual_encoder import StarScorer
+from lodestar.engine.retrieval.dual_encoder import ShortlistRescorer, StarScorer
 from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Scored, Topic
