@@ -105,28 +105,6 @@ def test_somebody_elses_database_is_left_as_it_was(tmp_path: Path) -> None:
     assert file.read_bytes() == content
 
 
-def test_a_file_that_is_torn_while_it_is_used_is_one_line(path: Path) -> None:
-    cache = ReplyCache(path)
-    for number in range(500):
-        cache.put(str(number), SAID)
-    cache.close()
-    content = bytearray(path.read_bytes())
-    content[4096:] = b"\xff" * (len(content) - 4096)
-    path.write_bytes(content)
-    with pytest.raises(InputError, match="damaged file"):
-        ReplyCache(path).get("7")
-
-
-def test_a_reply_that_cannot_be_kept_is_said_once(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    cache = ReplyCache(path)
-    with sqlite3.connect(path) as other:
-        other.execute("DROP TABLE completions")
-    cache.put("a", SAID)
-    cache.put("b", SAID)
-    (record,) = caplog.records
-    assert "are not cached" in record.getMessage()
-
-
 def test_processes_share_one_file_that_all_of_them_make(path: Path) -> None:
     processes = [
         subprocess.Popen([sys.executable, "-c", PROCESS, str(path), str(name)], stderr=subprocess.PIPE, text=True)

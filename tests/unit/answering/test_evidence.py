@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.evidence.evidence import Answer, Evidence, answer_text, item_sort_key
+from lodestar.engine.evidence.evidence import Answer, Evidence, answer_text
 from lodestar.engine.evidence.extras import collect_snippets
 from lodestar.engine.evidence.text import (
     MAX_NAME_CHARS,
@@ -116,25 +116,6 @@ def test_the_order_of_a_prompt_leaves_the_numbers() -> None:
     assert [line[:3] for line in grouped] == ["(mo", "[3]", "[1]", "(pe", "[4]", "[2]"]
 
 
-def test_a_triple_that_starts_where_the_one_before_it_ends_continues_its_line() -> None:
-    spouse, someone = Entity("m.9"), Entity("m.10", "Ana")
-    facts = [
-        Triple(LIMA, "mayor", someone),
-        Triple(PERU, "capital", LIMA),
-        Triple(spouse, "partner", PERU),
-        Triple(someone, "married", spouse),
-        Triple(LIMA, "twin", PERU),
-    ]
-    some = [Scored(fact, 1.0 - place / 10) for place, fact in enumerate(facts)]
-    assert evidence_text(some, order="ascending").splitlines() == [
-        "[5] Lima —[twin]→ Peru",
-        "[1] Ana —[married, partner]→ Peru —[capital]→ Lima —[mayor]→ Ana",
-    ]
-    assert evidence_text(some[:2]).splitlines() == ["[1] Lima —[mayor]→ Ana", "[2] Peru —[capital]→ Lima"]
-    apart = evidence_text(some, (0, 1, 0, 0, 0), order="ascending")
-    assert "—[capital]→ Lima —" not in apart
-
-
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=12),
     st.integers(40, 400),
@@ -234,20 +215,3 @@ def test_snippets_are_those_of_what_is_mentioned_together_best_first_and_once() 
     assert run_steps(collect_snippets(evidence, 2), send) == [(("a", "b", "c"),), (("a", "b"), ())]
     assert len(asked) == 1
     assert run_steps(collect_snippets(evidence[1:], 0), send) == [()]
-
-
-def test_items_of_one_score_are_sorted_by_length_then_by_ids_and_names() -> None:
-    far = chain_of(path(("a", LIMA), ("b", BIEBER)))
-    near = [chain_of(path((relation, LIMA), start=start)) for start in (BIEBER, PERU) for relation in ("a", "b")]
-    items = [Scored(chain, 1.0) for chain in (far, *near)]
-    best = Scored(far, 2.0)
-    by_id = sorted(near, key=lambda chain: chain.topic.id)
-    assert [PERU.id < BIEBER.id, by_id[0].topic] == [True, PERU]
-    assert sorted([*items, best], key=item_sort_key) == [best, *(Scored(chain, 1.0) for chain in by_id), items[0]]
-
-    triples = [
-        Triple(head, relation, tail) for head in (PERU, LIMA) for relation in ("a", "b") for tail in (BIEBER, PERU)
-    ]
-    expected = sorted(triples, key=lambda each: (each.head.id, each.relation, each.tail.id))
-    found = sorted((Scored(each, 1.0) for each in reversed(triples)), key=item_sort_key)
-    assert [each.value for each in found] == expected

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Sequence
@@ -21,7 +20,6 @@ from lodestar.engine.evidence.evidence import Answer, Evidence, Item
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt, PromptTooLongError, estimate_tokens
-from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.settings import Settings
 from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Scored, Triple
@@ -172,14 +170,6 @@ def test_a_calibrated_confidence_is_held_against_the_bound() -> None:
     assert (unknown.names, unknown.confidence) == (("Sol",), None)
 
 
-def test_a_bound_on_what_nobody_fitted_is_refused() -> None:
-    bound = ["answerer.kind=llm", "answerer.min_probability=0.5"]
-    for given in (bound, ["answerer.kind=llm", "answerer.intercept=-1"]):
-        with pytest.raises(UsageError, match=r"needs answerer\.slope"):
-            read_recipe("similarity", given)
-    read_recipe("similarity", [*bound, "answerer.slope=0.5"])
-
-
 @pytest.mark.parametrize(
     ("content", "missing"),
     [
@@ -198,11 +188,6 @@ def test_a_prompt_file_without_a_placeholder_is_named_with_what_it_lacks(
         load_prompt(file)
     assert str(caught.value).startswith(f"{file}: ")
     assert f"missing: {missing}" in str(caught.value)
-
-
-def test_a_missing_model_says_what_to_set() -> None:
-    with pytest.raises(LLMError, match="set LODESTAR_LLM_MODEL"):
-        ChatGateway.of(Settings(llm_api_key=KEY))
 
 
 @pytest.mark.parametrize(
@@ -253,17 +238,3 @@ def test_a_model_chooses_among_the_ends_of_the_evidence_the_best_first() -> None
     assert "What does Peru use?" in prompt.unseen
     assert "Sol" not in prompt.unseen
     assert LLMAnswerer().write_prompt(evidence).choices == ()
-
-
-def test_the_prompt_begins_with_what_every_question_shares() -> None:
-    one, two = (LLMAnswerer().write_prompt(retrieval(text, end)).content for text, end in (("a?", "A"), ("b?", "B")))
-    assert isinstance(one, str)
-    assert one[: int(0.9 * len(one))] == str(two)[: int(0.9 * len(one))]
-
-
-def test_a_schema_is_for_the_default_prompt_and_for_choices() -> None:
-    evidence = retrieval("Which currency has Peru?")
-    own = "{question} {evidence}"
-    assert LLMAnswerer(prompt=own).write_prompt(evidence).schema is None
-    assert '"maxItems": 100' in json.dumps(LLMAnswerer().write_prompt(evidence).schema)
-    assert LLMAnswerer(prompt=own, chooses=True).write_prompt(evidence).schema is not None

@@ -11,18 +11,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from lodestar.engine.answering.llm import LLMAnswerer, parse_reply
+from lodestar.engine.answering.llm import parse_reply
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.llm.prompts import Completion, Message, Prompt
 from lodestar.engine.settings import Settings
-from lodestar.engine.steps import run_steps
-from lodestar.engine.values import Entity, Scored
 from lodestar.models.language.causal_lm import CausalLM
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
-from tests.made.evidence import evidence_of, leads
 from tests.made.tiny_causal_lm import KINDS, write_tiny_causal_lm
 
 
@@ -117,21 +114,6 @@ def test_the_deadline_ends_a_reply_of_a_model_that_runs_here(tmp_path: Path, mon
     chat.close()
 
 
-def test_a_reply_is_given_up_when_its_asker_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    chat = of(write_tiny_causal_lm(tmp_path))
-    chat.complete([Prompt("lima", max_tokens=1)])
-    slow = Slow(monkeypatch, 0.05)
-    under_way = chat.submit([Prompt("lima", max_tokens=200)])
-    time.sleep(0.3)
-    under_way.cancel()
-    time.sleep(0.3)
-    layers = slow.layers
-    assert layers
-    time.sleep(0.4)
-    assert slow.layers == layers
-    chat.close()
-
-
 def logprob_alone(model: CausalLM, messages: list[dict[str, str]], start: str, choice: str) -> float:
     """The reference: the whole text of one choice read at once, without a cache."""
     before = model._encode([model.render(messages) + start], room=1)["input_ids"]
@@ -172,16 +154,4 @@ def test_a_model_that_runs_here_answers_with_a_choice_whatever_it_would_write(tm
     assert {claim.name for claim in claims} <= set(choices)
     assert all(claim.confidence is not None and 0 < claim.confidence <= 1 for claim in claims)
     assert [claim.confidence for claim in claims] == sorted((claim.confidence or 0 for claim in claims), reverse=True)
-    chat.close()
-
-
-def test_a_model_that_has_nothing_to_choose_from_is_not_asked(tmp_path: Path) -> None:
-    chat = of(write_tiny_causal_lm(tmp_path, is_chat=True))
-    some = evidence_of(Scored(leads("capital", Entity("m.lima", "Lima"), topic=Entity("m.peru", "Peru")), 0.9))
-    answerer = LLMAnswerer(prompt="{question}{evidence}", chooses=True)
-    nothing, found = run_steps(answerer.answer([evidence_of(), some]), chat.complete)  # type: ignore[arg-type]
-    assert (nothing.kind, nothing.failure) == ("none", None)
-    assert nothing.text == "no answer found: the evidence names nothing that may be the answer"
-    assert found.names == ("Lima",)
-    assert chat.usage.calls == 1
     chat.close()

@@ -62,12 +62,6 @@ def test_each_answerer_is_a_source_with_the_entities_that_it_names() -> None:
     assert known[1].items == ()
 
 
-def test_sources_that_are_there_stay() -> None:
-    union = replace(EVIDENCE, sources=(("star", EVIDENCE), ("reg-triple", EVIDENCE)))
-    (found,) = add([union], {"llm": FixedAnswers()})
-    assert [name for name, _ in found.sources] == ["star", "reg-triple", "llm"]
-
-
 def test_it_reads_the_first_items_and_no_question_that_is_answered() -> None:
     said = FixedAnswers((("Peruvian sol", 0.9),))
     counted = replace(EVIDENCE, extras=(FormResult(("count",), "number of", (), total=2, counted=True),))
@@ -88,8 +82,3 @@ def test_a_source_s_chains_begin_at_the_first_topic_or_where_there_is_none_at_wh
     for topics, start in (((Topic(PERU), Topic(SOL)), PERU), ((), LIMA)):
         (found,) = add([replace(EVIDENCE, topics=topics)], {"llm": said})
         assert [item.value.topic for item in found.sources[1][1].items] == [start]  # type: ignore[union-attr]
-
-
-def test_what_is_left_out_is_said_beside_what_was_left_out_before() -> None:
-    (found,) = add([replace(EVIDENCE, left_out=("a chain",))], {"llm": FixedAnswers(fails=True)})
-    assert found.left_out == ("a chain", "llm: no reply")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 from lodestar.engine.answering.gril_answers import GenerativeAnswerer, PassageWriter, PointerAnswerer
-from lodestar.engine.errors import CheckpointError, UsageError
+from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.evidence.extras import GraphToken
 from lodestar.engine.recipes.retrieving import GrilReader
@@ -82,12 +81,6 @@ def test_a_passage_has_the_entities_of_its_triples_once_and_names_neither_record
     assert candidates == [LIMA, SOL]
 
 
-def test_it_reads_as_many_triples_as_it_was_trained_with() -> None:
-    (answer,) = answers(answerer(num_triples=1), evidence(*TRIPLES))
-    assert [entity.id for entity in answer.entities] == ["m.lima"]
-    assert len(answer.evidence.items) == 1
-
-
 def test_a_batch_is_each_question_alone_and_nothing_is_no_answer() -> None:
     pointing = answerer()
     both = answers(pointing, evidence(*TRIPLES), evidence())
@@ -99,12 +92,6 @@ def test_a_batch_is_each_question_alone_and_nothing_is_no_answer() -> None:
     assert both[1].confidence == 0
     (noted,) = answers(pointing, replace(evidence(), note="nothing is known"))
     assert noted.text == "no answer found: nothing is known"
-
-
-def test_scores_that_are_no_numbers_are_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ReaderModel, "read", lambda *_: [(np.array([0.5, np.nan]), np.ones(2, dtype=np.bool_))])
-    with pytest.raises(CheckpointError, match="the reader of a checkpoint of kind gril"):
-        answers(answerer(), evidence(*TRIPLES))
 
 
 def test_without_the_token_that_it_reads_it_is_one_line() -> None:

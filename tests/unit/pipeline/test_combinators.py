@@ -16,7 +16,7 @@ from lodestar.engine.pipeline import (
     ReorganisedRetriever,
     UnionRetriever,
 )
-from lodestar.engine.steps import Call, Steps, attribute_costs, gather_steps, run_steps
+from lodestar.engine.steps import Call, Steps, gather_steps, run_steps
 from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Topic, Triple
 
 from tests.made.evidence import chain_of, evidence_of, leads
@@ -152,17 +152,3 @@ def test_what_two_sides_ask_is_sent_together() -> None:
 
     assert run_steps(gather_steps(asks(3), asks(0), asks(1)), counting) == [3, 0, 1]
     assert groups == [2, 1, 1]
-
-
-class Slow:
-    """A retriever that charges a part of its work, and a prompt of two, to a name of its own."""
-
-    gives: Kind = CHAINS.kind
-
-    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
-        yield (Prompt("x"),)
-        yield from attribute_costs("own")
-        yield (Prompt("y"),)
-        yield from attribute_costs("encode", 100.0)
-        yield from attribute_costs("")
-        return [replace(CHAINS, question=linked.question, topics=linked.topics) for linked in questions]

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from lodestar.engine.api import find_fault
 from lodestar.engine.errors import EntityNotFoundError, LodestarError, UsageError
-from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.values import Question
 
 from tests.fakes.memory_engine import open_engine
@@ -37,15 +36,3 @@ def test_a_question_alone_raises_what_one_of_a_batch_has(
     assert (str(fault), fault.exit_code) == (str(raised.value), raised.value.exit_code)
     assert find_fault(first.evidence) is None
     assert (first.text, third.text) == ("Lima", "Lima")
-
-
-def test_forms_of_earlier_recipes_are_the_part() -> None:
-    named = read_recipe("similarity + merge", options={"forms": True})
-    assert str(named.stages) == "similarity + merge + forms"
-    assert str(read_recipe("similarity | star", ["forms=true"]).stages) == "(similarity | star) + forms"
-    plain = read_recipe("similarity", options={"forms": False})
-    assert Recipe.of({**read_recipe("similarity").as_json(), "forms": False}).stages == plain.stages
-    assert read_recipe(read_recipe("similarity"), options={"forms": False}).parts == plain.parts
-    assert Recipe.of(named.as_json()) == named
-    with pytest.raises(UsageError, match="expected true, false or auto for forms, found 1"):
-        read_recipe("similarity", options={"forms": 1})

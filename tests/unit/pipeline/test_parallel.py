@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from functools import partial
 
 import pytest
-from click.testing import CliRunner
-from lodestar.engine.cli.ask import command as ask
 from lodestar.engine.errors import MissingExtraError, UsageError
 from lodestar.engine.parallel import PerProcess, Workers
 
@@ -80,23 +78,10 @@ def test_each_process_opens_its_own_and_closes_it() -> None:
     assert opened == [5, 5, -5]
 
 
-def test_what_is_not_used_is_not_opened() -> None:
-    opened.clear()
-    with PerProcess(partial(open_one, 5)):
-        pass
-    assert opened == []
-
-
 def test_a_missing_ray_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lodestar.engine.extras._is_installed", lambda name: name != "ray")
     with pytest.raises(MissingExtraError, match=r"--ray needs ray.*pip install 'lodestar-kg\[ray\]'"):
         next(Workers(ray="local").map(abs, [1]))
-
-
-def test_what_follows_ray_must_be_an_address() -> None:
-    ran = CliRunner().invoke(ask, ["--ray", "questions.txt"])
-    assert ran.exit_code == 2
-    assert "expected HOST:PORT" in ran.output
 
 
 def test_no_cluster_at_the_address_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

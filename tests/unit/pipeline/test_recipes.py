@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +10,7 @@ import pytest
 from lodestar.engine.errors import InputError, LodestarError, UsageError
 from lodestar.engine.recipes.part import ANSWERERS, LINKERS, PARTS, parse_expression
 from lodestar.engine.recipes.recipe import Recipe, list_parts, list_recipes, read_recipe, recipe_names
-from lodestar.engine.recipes.reorganising import Extractive, Forms, LanguageModel
+from lodestar.engine.recipes.reorganising import Forms
 from lodestar.engine.recipes.retrieving import Merge, Similarity, Star
 
 
@@ -146,25 +143,6 @@ def test_a_wrong_option_is_said(change: str, fault: str) -> None:
         read_recipe("cosine", changes, allow_parts=True)
 
 
-def test_another_kind_of_answerer_begins_with_its_own_defaults() -> None:
-    assert read_recipe("cosine", ["answerer.kind=llm"]).answerer == LanguageModel()
-    assert read_recipe(read_recipe("cosine"), options={"answerer.kind": "llm"}).answerer == LanguageModel()
-    kept = read_recipe("cosine", ["answerer.kind=extractive", "answerer.min_probability=0.7"])
-    assert kept.answerer == Extractive(min_probability=0.7)
-
-
-def test_python_refuses_what_a_file_refuses() -> None:
-    with pytest.raises(UsageError, match="similarity: expected 1 to 4 for max_hop, found 9"):
-        replace(Similarity(), max_hop=9)
-    with pytest.raises(UsageError, match="merge is a reorganiser"):
-        read_recipe(Merge())
-
-
-def test_a_missing_checkpoint_says_how_to_name_one() -> None:
-    with pytest.raises(UsageError, match=r"found none: give --checkpoint FOLDER or --set star\.checkpoint=FOLDER"):
-        read_recipe("star").check()
-
-
 def test_what_is_no_recipe(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no recipe is called 'nova': name one of closed-book, cosine, similarity"):
         read_recipe("nova")
@@ -188,8 +166,3 @@ def test_the_list_has_every_part_with_every_option_explained() -> None:
             assert option["source"], (part["name"], option["name"])
     assert [recipe["name"] for recipe in list_recipes()] == recipe_names()
     json.dumps([parts, list_recipes()])
-
-
-def _count(recipe: Recipe, calls: Counter[str], make: Callable[[Recipe], None], name: str) -> None:
-    calls[name] += 1
-    make(recipe)

@@ -10,15 +10,12 @@ from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.prompts import ChatUsage, Completion, Prompt, send_prompts
 from lodestar.engine.neo4j.templates import Request, parse
 from lodestar.engine.steps import (
-    AsyncStepRunner,
     Call,
     StageCost,
-    StepRunner,
     Steps,
     check_database_requests,
     gather_steps,
     measure_costs,
-    run_alongside,
     run_stage,
     run_steps,
     run_steps_async,
@@ -69,15 +66,6 @@ class Values:
 
     def send(self, requests: Sequence[Request[Any]]) -> list[Any]:
         return [request.params["value"] for request in requests]
-
-
-class AsyncValues:
-    async def send(self, requests: Sequence[Request[Any]]) -> list[Any]:
-        return Values().send(requests)
-
-
-def test_a_request_alongside_goes_with_the_first_group() -> None:
-    assert run(run_alongside(summed(1, 3, 2), request(9))) == ((1 + 6 + 3, 9), [2, 3, 2])
 
 
 def test_a_stage_is_charged_without_what_the_stages_in_it_took() -> None:
@@ -135,15 +123,6 @@ def test_prompts_are_charged_and_not_counted() -> None:
     assert answers[:4] == [1, ANSWER, 2, CACHED]
     assert cost.round_trips == 2
     assert cost.llm == ChatUsage(calls=2, cached=1, failed=1, prompt_tokens=7, completion_tokens=2)
-
-
-def test_without_a_language_model_each_prompt_is_an_error_that_says_what_to_set() -> None:
-    found = StepRunner(Values()).run(mixed())
-    assert asyncio.run(AsyncStepRunner(AsyncValues()).run(mixed()))[:3:2] == [1, 2]
-    assert found[:3:2] == [1, 2]
-    for error in (found[1], found[3], found[4]):
-        assert isinstance(error, LLMError)
-        assert "set LODESTAR_LLM_MODEL" in str(error)
 
 
 def test_what_steps_compute_does_not_block_the_event_loop() -> None:

@@ -26,7 +26,6 @@ from lodestar.models.reader.model import (
     SourceWeights,
     way_features,
 )
-from lodestar.models.training.kind import TrainingDataRecord
 
 BY_CHAIN = SourceWeights(np.where([name == "chain" for name in NAMES], 1.0, 0.0), 0.0)
 """Weights with which the best score of a candidate's ways is its logit."""
@@ -160,16 +159,6 @@ def test_agreement_is_the_f1_of_a_chains_ends() -> None:
     readings = make_readings(Asked([[1.0], [1.0]], [True, False], num_right=3))
     ways = replace(readings.sources[0][2], num_ends=np.array([2, 1]))
     assert readings.agreement(ways).tolist() == [0.4, 0.0]
-
-
-def test_what_a_checkpoint_says_of_the_data_changes_with_what_counts() -> None:
-    one, same, right, other = (
-        make_readings(Asked([[score]], [is_right]))
-        for score, is_right in ((1, True), (1 + 1e-6, True), (1, False), (1.5, True))
-    )
-    assert one.sha256 == same.sha256
-    assert len({one.sha256, right.sha256, other.sha256}) == 3
-    assert one.trained_on == TrainingDataRecord("made", "questions", one.sha256, "graph", 1, 0)
 
 
 def weights_by_hand(sets: Sequence[ReaderTrainingSet], power: float) -> Floats:

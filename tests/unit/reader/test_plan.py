@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from lodestar.models.reader import fitting as planning
@@ -61,19 +59,6 @@ def test_it_learns_relations_directions_and_lengths() -> None:
     assert best(fit_plan([(ASKED, columns(3), right())])) == list(WANTED)
 
 
-def test_sets_whose_longest_paths_have_other_lengths_are_learned_from_together() -> None:
-    """The paths of one question have one hop, and those of the others up to two: the same as with room for two."""
-    path = np.where(np.tile([True, False], (len(PATHS), 1)), PATHS, -1)
-    plans = [
-        fit_plan(
-            [(ASKED[:1], replace(columns(1), path=path[:, :width]), right()[:5]), (ASKED[1:], columns(2), right()[5:])]
-        )
-        for width in (1, 2)
-    ]
-    for name in ("last", "steps", "length"):
-        np.testing.assert_array_equal(*(getattr(plan, name) for plan in plans))
-
-
 def test_what_three_of_four_ask_for_has_a_probability_of_three_quarters(monkeypatch: pytest.MonkeyPatch) -> None:
     """All ask in the same words, and there is time to learn it."""
     monkeypatch.setattr(planning, "PLAN_STEPS", 1_000)
@@ -100,21 +85,6 @@ def test_the_first_step_is_as_long_as_the_rate_against_the_gradient(monkeypatch:
     # d/dS: all hops: 0 in three paths, 1 in two, 2 in two
     gradient = (0.2 - 0.8 + 0.2) * HOPS[0] + (0.2 - 0.8) * HOPS[1] + (0.2 + 0.2) * HOPS[2]
     assert plan.steps[1] == pytest.approx(-planning.PLAN_RATE * np.sign(gradient), rel=1e-4)
-
-
-def test_paths_that_are_as_right_share_what_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first and the fourth path have errors of ⅕ − ½, the others of ⅕: 0.1 of one hop, and −0.1 of two."""
-    monkeypatch.setattr(planning, "PLAN_STEPS", 1)
-    plan = fit_plan([(ASKED[:1], columns(1), np.array([0.8, 0.3, 0.0, 0.8, 0.0]))])
-    assert plan.length[0] == pytest.approx(planning.PLAN_RATE * np.array([0, -1, 1, 0, 0]), rel=1e-4)
-
-
-def test_what_nothing_is_known_of_does_not_change_what_is_learned() -> None:
-    """Two questions more, alike but without a right path."""
-    known = fit_plan([(ASKED[:1], columns(1), right()[:5])])
-    beside = fit_plan([(ASKED[[0, 0, 0]], columns(3), np.append(right()[:5], np.zeros(10)))])
-    for name in ("last", "steps", "length"):
-        np.testing.assert_allclose(getattr(beside, name), getattr(known, name), atol=1e-6)
 
 
 def test_the_score_by_hand() -> None:

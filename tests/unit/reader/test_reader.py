@@ -32,7 +32,6 @@ from lodestar.models.reader.fitting import (
     fit_reader,
 )
 from lodestar.models.reader.model import (
-    ABSENT,
     ANSWER_FEATURES,
     NAMES,
     SPAN,
@@ -157,17 +156,6 @@ def test_an_answer_says_why_and_what_it_rests_on() -> None:
     assert answer.entities[0].confidence is not None
 
 
-def test_an_answer_is_explained_by_what_it_has_before_the_next_candidate() -> None:
-    """Chains of 3 and 2.5: the difference speaks for the first, not the whole score."""
-    evidence = asked(
-        "what is the first film", (Triple(FILM, "directed_by", BY), 3.0), (Triple(FILM, "year", YEAR), 2.5)
-    )
-    weights = np.where([name == "chain" for name in NAMES], 1.0, 0.0)
-    (answer,) = answerer(Reader({"triple": SourceWeights(weights, 0.0)}, trained=True)).answer_batch([evidence])
-    assert answer.names == ("director",)
-    assert answer.why == ("its chain is likely (+0.5)", "ahead of 1999")
-
-
 def test_features_of_an_answer_by_hand() -> None:
     evidence = [two_hops()]
     found = find_candidates(evidence)
@@ -195,18 +183,6 @@ def test_a_reader_of_another_recipe_is_refused() -> None:
         answerer(other).answer_batch([one_hop()])
 
 
-def test_a_source_counts_by_its_name_or_by_its_kind_and_shipped_ones_alike() -> None:
-    """Of a reader of your own a source without a way is −6 · share; shipped weights know nothing of what is missing."""
-    by_kind, named = (SourceWeights(np.zeros(len(NAMES)), bias, 0.5) for bias in (1.0, 4.0))
-    evidence = [one_hop()]
-    ((_, _, ways),) = make_reader_columns(find_candidates(evidence), evidence, WORDS_OF, vectors())
-    sources = {"triple": by_kind, "star": named}
-    for trained, alone, both in ((True, 0.5 * 1.0 + 0.5 * ABSENT, 0.5 * 1.0 + 0.5 * 4.0), (False, 1.0, 2.5)):
-        reader = Reader(sources, trained=trained)
-        assert reader.read([("gnn", "triple", ways)]).logits == pytest.approx([alone] * 3)
-        assert reader.read([("gnn", "triple", ways), ("star", "triple", ways)]).logits == pytest.approx([both] * 3)
-
-
 def test_the_weights_that_come_with_lodestar_know_both_kinds_of_evidence() -> None:
     shipped = shipped_reader()
     assert set(shipped.sources) == {"chain", "triple"}
@@ -223,12 +199,6 @@ def test_probabilities_of_a_reader_of_several_sources_add_up_to_what_is_right() 
     logits = _fit_weights([made], 1.0).read(made.sources).logits
     each = 1 / np.repeat(np.diff(made.starts), np.diff(made.starts))
     assert float(each @ (1 / (1 + np.exp(-logits)))) == pytest.approx(float(each @ made.is_right), abs=1e-3)
-
-
-def test_weights_of_other_features_are_refused() -> None:
-    said = shipped_reader().as_json() | {"features": ["chain"]}
-    with pytest.raises(ValueError, match="other features"):
-        Reader.from_json(said)
 
 
 def test_a_checkpoint_comes_back_as_it_was_written(tmp_path: Path) -> None:
@@ -413,33 +383,6 @@ def test_a_question_that_a_form_answered_keeps_its_answer() -> None:
     counted, other = choose_answers(trained(), replace(one_hop(), extras=(form,)), one_hop())
     assert (counted.answerer, counted.number) == ("extractive", 7)
     assert (other.answerer, other.names) == ("reader", ("director",))
-
-
-def test_what_is_as_sure_as_the_bounds_is_an_answer_and_what_is_less_shows_the_best_chain() -> None:
-    """A logit of 0 is a probability of one half."""
-    reader = Reader({"triple": SourceWeights(only("chain"), 0.0)}, trained=True)
-    (sure,) = choose_answers(reader, three_ends("which", 0.0, -1.0), least=0.5)
-    assert (sure.names[0], sure.confidence, sure.unsure) == ("director", 0.5, False)
-    (unsure,) = choose_answers(reader, three_ends("which", -0.1, -1.0), least=0.1)
-    assert (unsure.names[0], unsure.unsure) == ("director", True)
-    (none,) = choose_answers(reader, three_ends("which", -0.1, -1.0, -2.0), least=0.5)
-    assert none.text == "no answer found: no path fits the question"
-    assert [item.value.ends for item in none.evidence.items] == [(BY,)]  # type: ignore[union-attr]
-    assert none.confidence == pytest.approx(1 / (1 + np.exp(0.1)))
-
-
-def test_hops_are_rows_of_vectors_with_their_direction() -> None:
-    """Of a chain the rows of its hops, −1 after the last; the second half of a row is the first, negated where it is
-    walked backwards."""
-    evidence = [two_hops()]
-    ((_, _, ways),) = make_reader_columns(find_candidates(evidence), evidence, WORDS_OF, vectors())
-    assert ways.path.tolist() == [[0, -1], [1, -1], [0, 2]]
-    assert ways.hop_vectors.shape == (3, 52)
-    assert ways.hop_vectors.dtype == np.float32
-    there, back = np.split(ways.hop_vectors, 2, axis=1)
-    assert np.abs(there).max(axis=1).min() > 0
-    assert (back / np.where(there, there, 1)).min(axis=1).tolist() == [0, 0, -1]
-    assert (back / np.where(there, there, 1)).max(axis=1).tolist() == [1, 1, 0]
 
 
 def test_chains_of_paths_by_hand() -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from lodestar.engine.errors import LLMError, UsageError
+from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt
@@ -23,7 +22,6 @@ from lodestar.engine.reorganising.filtering import (
     SimilarityRelevance,
     parse_item_numbers,
 )
-from lodestar.engine.settings import Settings
 from lodestar.engine.steps import Steps, measure_costs, run_steps
 from lodestar.engine.values import Entity
 from lodestar.models.language.causal_lm import CausalLM, PromptAttention
@@ -148,36 +146,11 @@ class TestGroups:
         assert why in first.left_out[0]
         assert shown(second) == [("d", 0), ("c", 1)]
 
-    def test_the_most_relevant_of_a_group_come_first(self) -> None:
-        (found,) = filtered(evidence(*"xyzwabcd"), reply=says("4"), relevance=Rising())
-        assert shown(found) == [("a", 0), ("d", 1), ("c", 1), ("b", 1)]  # the fourth that is asked about is a
-
-    def test_no_evidence_asks_nothing(self) -> None:
-        def never(_: Prompt) -> Completed:
-            raise AssertionError
-
-        assert [shown(each) for each in filtered(evidence(), reply=never)] == [[]]
-
     @pytest.mark.parametrize(("num_items", "num_kept"), [(0, 0), (1, 1), (5, 3), (25, 13), (200, 50)])
     def test_at_most_the_better_half_is_kept(self, num_items: int, num_kept: int) -> None:
         steps = RelevanceFilter(Falling(), coarse=50, is_fine=False).reorganise([evidence(*map(str, range(num_items)))])
         (found,) = run_steps(steps, lambda _: [])
         assert shown(found) == [(str(place), 0) for place in range(num_kept)]
-
-    @pytest.mark.parametrize(
-        ("options", "said"),
-        [
-            ({}, "filtered by similarity alone, and nothing is added"),
-            ({"integrate": False}, "filtered by similarity alone"),
-            ({"fine": False}, "nothing is added"),
-            ({"fine": False, "integrate": False}, None),
-        ],
-    )
-    def test_what_fi_does_without_is_said(self, options: dict[str, Any], said: str | None) -> None:
-        shared: Any = SimpleNamespace(settings=Settings(), vectors=TextVectors(LetterEncoder()))
-        filtering = FI(**options).reorganiser(SimpleNamespace(shared=shared))  # type: ignore[arg-type]
-        (found,) = run_steps(filtering.reorganise([evidence("a", "b")]), lambda _: [])
-        assert found.cuts == (() if said is None else (f"fi: no language model is configured: {said}",))
 
     def test_groups_go_with_their_items(self) -> None:
         given = replace(evidence("x", "a", "b", "c"), groups=(0, 1, 0, 2), left_out=("a bound",))
@@ -226,10 +199,6 @@ class TestRelevance:
         assert (values[:2] > 0).all()
         assert (values[8:] == 0).all()
 
-    def test_a_model_that_is_not_there_is_one_line(self, tmp_path: Path) -> None:
-        with pytest.raises(LLMError, match="cannot be loaded"):
-            AttentionRelevance(CausalLM(str(tmp_path))).of(evidence("a"))
-
 
 class TestPart:
     def test_it_takes_either_kind_as_it_comes(self) -> None:
@@ -238,10 +207,6 @@ class TestPart:
         assert recipe.as_json()["resolved"] == ["similarity", "chain → triple", "path-pooling", "fi"]
         assert recipe.parts["fi"] == FI(coarse=40)
         assert Recipe.of(recipe.as_json()) == recipe
-
-    def test_it_stands_last(self) -> None:
-        with pytest.raises(UsageError, match="fi changes the answer: put it last"):
-            read_recipe("similarity + fi + path-pooling")
 
 
 class TestSimilarity:

@@ -31,9 +31,6 @@ class TestRelevance:
         attention = np.array([[0.5, 0.5, 0.0], [0.1, 0.3, 0.6]])
         assert attention_relevance(attention, np.array([[0, 2]])) == pytest.approx([(0.4 + 0.35) / 2])
 
-    def test_no_path(self) -> None:
-        assert attention_relevance(np.ones(3), np.zeros((0, 2), dtype=np.int64)).tolist() == []
-
     @pytest.mark.parametrize(("num_layers", "layer"), [(32, 18), (28, 16), (12, 8), (5, 4), (4, 3), (2, 1), (1, 0)])
     def test_the_layer_is_the_middle_and_two(self, num_layers: int, layer: int) -> None:
         assert relevance_layer(num_layers) == layer
@@ -69,22 +66,12 @@ class TestConfidence:
         ]
         assert answer_confidences(tokens, ["Lima", "Quito", "Bogotá"]) == [pytest.approx(0.4), pytest.approx(0.9), None]
 
-    def test_a_name_within_another_is_found_by_its_quotes(self) -> None:
-        tokens = [
-            (text, math.log(p)) for text, p in [('"New ', 0.9), ("York", 0.9), ('", "', 1.0), ("York", 0.3), ('"', 1.0)]
-        ]
-        assert answer_confidences(tokens, ["York", "New York"]) == [pytest.approx(0.3), pytest.approx(0.9)]
-
     def test_escapes_of_json_and_plain_words(self) -> None:
         assert answer_confidences([('"Bogot\\u00e1"', -1.0)], ["Bogotá"]) == [pytest.approx(math.exp(-1))]
         assert answer_confidences([("It is ", -1.0), ("Lima", -0.5)], ["Lima"]) == [pytest.approx(math.exp(-0.5))]
         assert answer_confidences([('the "El \\"Niño\\"', -0.5)], ['El "Niño"']) == [pytest.approx(math.exp(-0.5))]
         assert answer_confidences([("Lima", -0.5)], [""]) == [None]
         assert answer_confidences([], ["Lima"]) == [None]
-
-    def test_the_same_name_again_is_found_where_it_stands_next(self) -> None:
-        tokens = [('"a"', -1.0), (", ", -3.0), ('"a"', -2.0)]
-        assert answer_confidences(tokens, ["a", "a"]) == [pytest.approx(math.exp(-1)), pytest.approx(math.exp(-2))]
 
 
 class TestIntegration:

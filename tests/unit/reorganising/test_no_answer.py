@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
-import numpy as np
 import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
-from lodestar.engine.errors import CheckpointError
 from lodestar.engine.evidence.calibration import (
     FIRST_ANSWER,
     PEOPLE,
@@ -23,13 +21,10 @@ from lodestar.engine.evidence.calibration import (
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence, answer_data
 from lodestar.engine.pipeline import ReorganisedRetriever
-from lodestar.engine.reorganising import no_answer
 from lodestar.engine.reorganising.absent_relations import AbsentRelations
 from lodestar.engine.reorganising.no_answer import ABSENT_SHARE, NoAnswerExplainer
 from lodestar.engine.retrieval.beam import BeamSearch
-from lodestar.engine.retrieval.scoring import PathQuery, PathScores
 from lodestar.engine.values import Entity, Question, RelationStep, Scored, Topic
-from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import NO_MEANING, RelationMeaning, RelationWords
 from lodestar.models.wording.english import list_common_relations
@@ -73,17 +68,6 @@ def test_an_answer_has_no_reason() -> None:
     assert ask(Question("capital?", ("Peru",))) == ("Lima", None)
 
 
-def test_relations_that_the_search_does_without_are_as_if_the_graph_had_none() -> None:
-    question = Question("currency?", ("Peru",), excluded_relations=frozenset({"currency"}))
-    assert ask(question)[1] == "no relation fits"
-
-
-def test_of_many_relations_the_nearest_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(no_answer, "MAX_RELATIONS", 0)
-    assert ask(Question("currency?", ("Peru",)))[1] == "no triple"
-    assert ASKED == ["currency? Peru 0"]
-
-
 PERU, LIMA, CUSCO = (Entity(name, name) for name in ("Peru", "Lima", "Cusco"))
 ONLY_SCORE = CertaintyWeights(1.0, 0.0, 0.0, 0.0)
 
@@ -102,23 +86,6 @@ def explain(
     return cast(Evidence[Chain], GRAPH.run(steps)[0])
 
 
-def test_a_relation_on_a_path_that_was_found_lacks_no_triple() -> None:
-    through = leads("currency", LIMA, topic=PERU, via=CUSCO)
-    assert explain(Scored(through, -1.0)).reason == "no relation fits"
-    assert explain(Scored(leads("capital", LIMA, topic=PERU), -1.0)).reason == "no triple"
-
-
-def test_a_relation_that_fits_less_than_the_best_path_is_not_said_to_fit() -> None:
-    surer = explain(Scored(leads("capital", LIMA, topic=PERU), 9.0), weights=CertaintyWeights(0.0, 0.0, 0.0, -9.0))
-    assert (surer.reason, surer.note) == ("no relation fits", "no path fits the question clearly enough")
-
-
-def test_a_relation_is_held_against_the_best_of_all_paths() -> None:
-    """The first path fits better than the relation that lacks a triple, the second worse."""
-    one, two = Scored(leads("capital", LIMA, topic=PERU), 0.9), Scored(leads("city", CUSCO, topic=PERU), -9.0)
-    assert explain(one, two, weights=CertaintyWeights(0.0, 0.0, 0.0, -9.0)).reason == "no relation fits"
-
-
 def test_without_a_calibration_nobody_knows_that_a_path_fits() -> None:
     found = explain(Scored(leads("capital", LIMA, topic=PERU), 0.9), text="mayor?", calibration=None)
     assert (found.reason, found.note) == ("no relation fits", "no relation fits the question")
@@ -127,54 +94,6 @@ def test_without_a_calibration_nobody_knows_that_a_path_fits() -> None:
 def test_what_is_as_likely_as_an_answer_must_be_is_one() -> None:
     found = explain(Scored(leads("capital", LIMA, topic=PERU), 0.2), calibration=Calibration("probability"))
     assert (found.reason, found.note) == (None, "")
-
-
-class Asked(WordScorer):
-    """Keeps the queries, of which there is always one."""
-
-    def __init__(self) -> None:
-        self.queries: list[PathQuery] = []
-
-    def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
-        assert queries
-        self.queries += queries
-        return super().score(queries)
-
-
-def test_nothing_is_scored_for_an_answer_for_no_topic_and_where_the_topic_has_all_relations() -> None:
-    scorer = Asked()
-    answered = evidence_of(Scored(leads("capital", LIMA, topic=PERU), 9.0), calibration=SCORE)
-    bare = evidence_of(calibration=SCORE, topics=())
-    whole = evidence_of(calibration=SCORE, topics=(Topic(PERU, relations=tuple(GRAPH.numbered)),))
-    stage = NoAnswerExplainer(scorer, SCORE, GRAPH.numbered, nearest)
-    assert [each.reason for each in GRAPH.run(stage.reorganise([answered, bare, whole]))] == [
-        None,
-        None,
-        "no relation fits",
-    ]
-    lacking = evidence_of(calibration=SCORE, topics=(Topic(PERU), Topic(LIMA, relations=(GRAPH.relations["capital"],))))
-    (found,) = GRAPH.run(stage.reorganise([lacking]))
-    assert found.note == "no path from its entities ends at an answer"
-    (query,) = scorer.queries
-    assert [str(path) for path in query.paths] == ["currency", "^currency"]
-    assert (query.topics, query.log_branching) == (lacking.topics[:1] * 2, (0.0, 0.0))
-
-
-@pytest.mark.parametrize(("number", "asked"), [(40, 0), (41, 1)])
-def test_of_more_than_forty_relations_only_the_nearest_are_scored(number: int, asked: int) -> None:
-    ASKED.clear()
-    names = {place: f"relation{place}" for place in range(1, number)} | {number: "mayor"}
-    stage = NoAnswerExplainer(WordScorer(), SCORE, names, nearest)
-    (found,) = GRAPH.run(stage.reorganise([evidence_of(text="mayor?", calibration=SCORE, topics=(Topic(PERU),))]))
-    assert len(ASKED) == asked
-    assert found.reason == ("no relation fits" if asked else "no triple")
-
-
-def test_nothing_leads_on_only_from_what_has_no_relations() -> None:
-    assert explain(text="mayor?").note == "no path from its entities ends at an answer"
-    nowhere = evidence_of(text="mayor?", calibration=SCORE, topics=(Topic(PERU),))
-    stage = NoAnswerExplainer(WordScorer(), SCORE, {}, nearest)
-    assert GRAPH.run(stage.reorganise([nowhere]))[0].note == "no path leads on from its entities"
 
 
 @pytest.mark.parametrize(("intercept", "reason"), [(-0.1, "no relation fits"), (0.1, "no triple")])
@@ -194,24 +113,6 @@ def test_what_fits_elsewhere_counts_within_its_bounds(score: float, lacking: flo
     assert said is not None
     assert said.lacking == pytest.approx(lacking)
     assert said.margin == 0.5  # there is no other path
-
-
-def test_where_the_topic_has_all_relations_none_fits_elsewhere() -> None:
-    stage = NoAnswerExplainer(WordScorer(), SCORE, {}, nearest, ONLY_SCORE)
-    evidence = evidence_of(Scored(leads("capital", LIMA, topic=PERU), 0.5), calibration=SCORE)
-    said = GRAPH.run(stage.reorganise([evidence]))[0].extra_of(Certainty)
-    assert said is not None
-    assert said.lacking == 0
-
-
-@pytest.mark.parametrize(("number", "lacking"), [(25, 0.5), (50, 0.25)])
-def test_of_a_graph_with_many_relations_what_fits_elsewhere_counts_less(number: int, lacking: float) -> None:
-    names = {place: f"relation{place}" for place in range(1, number + 1)}
-    stage = NoAnswerExplainer(WordScorer(), SCORE, names, lambda *_: set(names.values()), ONLY_SCORE)
-    evidence = evidence_of(Scored(leads("capital", LIMA, topic=PERU), -9.0), calibration=SCORE)
-    said = GRAPH.run(stage.reorganise([evidence]))[0].extra_of(Certainty)
-    assert said is not None
-    assert said.lacking == pytest.approx(lacking)
 
 
 def test_how_sure_the_first_answer_is_by_hand() -> None:
@@ -237,17 +138,6 @@ def test_a_score_is_a_probability_by_its_calibration(
     calibration: Calibration, score: float, probability: float
 ) -> None:
     assert calibration.probability(score) == pytest.approx(probability)
-
-
-def test_a_score_that_is_no_number_is_no_probability() -> None:
-    for score in (math.nan, math.inf):
-        with pytest.raises(CheckpointError, match="a scorer"):
-            Calibration("probability").probability(score)
-
-
-def test_log_odds_are_score_by_the_slope_and_without_one_as_of_similarity() -> None:
-    slopes = [Calibration("logit", slope).from_log_odds(1.68) for slope in (2.0, 0.5, 0.0, -1.0)]
-    assert slopes == pytest.approx([0.84, 3.36, 0.5, 0.5])
 
 
 def test_the_certainty_is_of_the_margin_and_of_what_fits_elsewhere() -> None:
@@ -302,18 +192,6 @@ def test_a_relation_that_the_graph_lacks_counts_where_it_fits_far_better(score: 
     assert said.as_json()["certainty"].get("absent") == ("mayor" if share < 1 else None)
 
 
-def test_it_counts_nothing_where_the_first_path_may_be_another_name_of_it() -> None:
-    path = Scored(leads("capital", LIMA, topic=PERU), 2.0)
-    found = explain(path, text="mayor?", weights=ONLY_SCORE, absent=Absent(9.0, common="currency"))
-    assert found.confidence == pytest.approx(sigmoid(2.0))
-
-
-def test_it_is_not_looked_for_where_there_is_no_answer_anyway() -> None:
-    found = explain(Scored(leads("capital", LIMA, topic=PERU), -9.0), weights=ONLY_SCORE, absent=Absent(9.0))
-    assert found.confidence == pytest.approx(sigmoid(-9.0))
-    assert found.note == "currency fits the question, and the graph has no triple of it at Peru"
-
-
 def test_what_a_graph_says_in_other_words_is_not_absent() -> None:
     vectors = TextVectors(LetterEncoder())
     assert AbsentRelations({}, vectors).names == list(list_common_relations())
@@ -332,46 +210,3 @@ def test_a_relation_is_a_common_one_by_its_name_or_a_phrase() -> None:
     absent = AbsentRelations(words, TextVectors(LetterEncoder()))
     assert [absent.is_common(RelationStep(name)) for name in words] == [True, True, False]
     assert not absent.is_common(RelationStep("a", inverse=True))
-
-
-def test_the_absent_relation_that_fits_best_is_found_for_each_question() -> None:
-    vectors = TextVectors(SentenceEncoder("all-MiniLM-L6-v2"))
-    absent = AbsentRelations({"http://x/b": RelationWords("", ("spouse",), NO_MEANING)}, vectors)
-    peru = Topic(PERU, mention="Peru")
-    one, two = absent.find_best([("What is the motto of Peru?", peru), ("What is the population of Peru?", peru)])
-    assert one is not None
-    assert two is not None
-    assert (one.value, two.value) == ("motto", "population")
-    assert absent.find_best([]) == []
-
-
-class Best:
-    """Keeps the query of each question; of its paths the third fits best."""
-
-    def __init__(self) -> None:
-        self.queries: list[PathQuery] = []
-
-    def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
-        self.queries += queries
-        scores = np.array([0.0, 1.0, 2.5, 1.0, 0.0, 0.0, 0.0, 0.0], dtype=np.float32)
-        return [PathScores(scores, scores) for _ in queries]
-
-
-def test_the_eight_common_relations_nearest_to_a_question_are_scored() -> None:
-    vectors, best = TextVectors(LetterEncoder()), Best()
-    absent = AbsentRelations({}, vectors)
-    absent.__dict__["_scorer"] = best
-    peru = Topic(PERU, mention="Peru")
-    (found,) = absent.find_best([("population Peru", peru)])
-    (query,) = best.queries
-    names = [path.steps[0].relation for path in query.paths]
-    assert (len(names), names[0], query.question) == (8, "population", "population Peru")
-    assert (query.topics, query.log_branching) == ((peru,) * 8, (0.0,) * 8)
-    assert found == Scored(names[2], 2.5)
-
-
-def test_names_and_phrases_of_relations_are_encoded_in_one_batch() -> None:
-    encoder = LetterEncoder()
-    words = {name: RelationWords("", (name,), RelationMeaning((f"{name} of",))) for name in ("qqq", "xyz")}
-    assert AbsentRelations(words, TextVectors(encoder)).names
-    assert encoder.batches == [len(list_common_relations()) + 4]

@@ -73,29 +73,12 @@ def test_equally_good_ways_are_all_taken() -> None:
     assert pooled(triples, [0]) == pytest.approx([0.5 + 0.4, 0.5 + 0.2, 0.5 + 0.4, 0.5 + 0.2])
 
 
-def test_parallel_relations_are_triples_of_their_own() -> None:
-    """The better of two relations 0 → 1 is on the path; the other is a path of its own."""
-    assert pooled([(0, 1, 0.2), (0, 1, 0.6), (1, 2, 1.0)], [0]) == pytest.approx([0.2 + 0.2, 0.8 + 0.2, 0.8 + 0.1])
-
-
-def test_a_self_loop_is_a_path_of_its_own() -> None:
-    for pooling in (MEAN, BFS):
-        assert pooled([(0, 0, 0.5), (0, 1, 0.25)], [0], pooling) == pytest.approx([0.75, 0.5])
-
-
 def test_what_no_topic_reaches_is_a_path_of_its_own() -> None:
     triples = [(0, 1, 0.5), (3, 4, 0.25)]
     for pooling in (MEAN, BFS, PoolingOptions(kernel="random-walk")):
         assert pooled(triples, [0], pooling) == pytest.approx([0.75, 0.5])
         assert pooled(triples, [8], pooling) == pytest.approx([0.75, 0.5]), "no topic among the triples"
         assert pooled(triples, [], pooling) == pytest.approx([0.75, 0.5]), "no topic at all"
-
-
-def test_one_triple_and_none() -> None:
-    for pooling in (MEAN, BFS, PoolingOptions(kernel="random-walk")):
-        assert pooled([(0, 1, 0.5)], [0], pooling) == [1.0]
-        assert pooled([], [0], pooling) == []
-        assert len(reselect_triples(question([], [0]), 3, pooling)[0]) == 0
 
 
 def test_of_negative_scores_the_bonus_is_negative() -> None:
@@ -129,21 +112,6 @@ def test_of_equal_pooled_scores_the_higher_score_comes_first() -> None:
     places, scores = reselect_triples(question([(0, 1, 0.2), (1, 2, 0.8), (7, 8, 0.0)], [0]), 2, MEAN)
     assert scores.tolist() == [0.5, 0.5]
     assert places.tolist() == [1, 0]
-
-
-def test_columns_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ValueError, match="2 heads, 1 tails, 2 scores"):
-        ScoredTriples.of_question(np.array([0, 1]), np.array([1]), np.array([0.1, 0.2]), np.array([0]), 2)
-    with pytest.raises(ValueError, match="not a finite number"):
-        question([(0, 1, float("nan"))], [0])
-    with pytest.raises(ValueError, match="any number but 0"):
-        PoolingOptions(position=0)
-
-
-def test_a_long_chain_is_pooled_in_one_go() -> None:
-    chain = [(node, node + 1, 0.5) for node in range(2_000)]
-    values = pool_triple_scores(question(chain, [0], 2_001), MEAN)
-    assert values == pytest.approx(0.5 + 0.5 / np.arange(1, 2_001))
 
 
 def triples(*facts: tuple[str, float], topics: str, **options: Any) -> Evidence[Triple]:

@@ -63,13 +63,6 @@ def test_mediators_are_walked_through_and_are_no_ends() -> None:
     assert found.items[0].value.relation_path.num_hops == 1
 
 
-def test_a_cut_is_told() -> None:
-    (found,) = chained(triples(("arb", 0.9), ("arc", 0.8), ("asd", 0.7)), max_chains=1)
-    assert shown(found) == [("a:r", "b", 0.9)]
-    assert found.cuts == ("A: r", "chains of a length beyond the first 1 are left out")
-    assert chained(FACTS, keep=1)[0].cuts == ("chains beyond the best 1 are left out",)
-
-
 def test_groups_stay_with_their_triples_and_a_batch_is_each_alone() -> None:
     grouped = replace(FACTS, groups=(1, 0, 1, 2, 2, 0))
     together = chained(grouped, triples(), FACTS, turning=False)
@@ -97,10 +90,6 @@ def joined(*chains: Scored[Chain], **mentions: str) -> list[tuple[list[int], str
 
 def test_three_topics_share_what_all_lead_to() -> None:
     assert joined(lead("a", "xyz"), lead("b", "yzw"), lead("c", "zx")) == [([0, 1, 2], "z")]
-
-
-def test_of_each_topic_one_and_none_that_would_leave_nothing() -> None:
-    assert joined(lead("a", "xy"), lead("b", "x"), lead("b", "y"), lead("c", "y")) == [([0, 1], "x"), ([2, 3], "y")]
 
 
 def test_candidates_for_one_mention_are_never_joined() -> None:
