@@ -12,7 +12,6 @@ import torch
 from lodestar.models.gril.kind import GrilConfig, GrowOptions, JointOptions
 from lodestar.models.gril.network import (
     GraphRetriever,
-    GrowInputs,
     HopPredictor,
     concrete_mask,
     group_noisy_or,
@@ -206,27 +205,6 @@ def test_a_reader_gets_five_triples_for_each_hop_or_as_many_as_it_is_told(
     config = GrilConfig(joint=JointOptions(num_triples=num_triples))
     hops = cast(HopPredictor, lambda _: torch.tensor([[2.0, 1.0, 0.0], [0.0, 1.0, 2.0]]))
     assert numbers_of_triples(hops, encoded, config) == expected
-
-
-def test_inputs_without_topics_and_without_triples() -> None:
-    for inputs in (inputs_of([(0, 0, 1)], topics=[]), inputs_of([], topics=[0], num_nodes=1)):
-        grown = retriever()(inputs)
-        assert not grown.is_seen.any()
-        assert isinstance(inputs, GrowInputs)
-
-
-def test_of_equal_scores_the_earlier_ranks_higher() -> None:
-    """Every other one of 200 is the best: number 151 has rank 76, and number 6 rank 104."""
-    places = np.arange(200)
-    *recalls, precision = retriever_figures((places % 2).astype(np.float32), np.isin(places, (6, 151)))
-    assert recalls == [0, 0, 0, 0.5]  # among 5, 10, 20 and 100
-    assert precision == pytest.approx((1 / 76 + 2 / 104) / 2)
-
-
-def test_the_best_hundred_end_with_the_hundredth() -> None:
-    falling = np.arange(200, 0, -1).astype(np.float32)
-    recalls = [retriever_figures(falling, np.arange(200) == rank - 1)[:4] for rank in (100, 101)]
-    assert recalls == [[0, 0, 0, 1], [0, 0, 0, 0]]
 
 
 def test_what_is_pruned_is_not_found() -> None:

@@ -20,7 +20,7 @@ from lodestar.models.gril.objective import (
 from lodestar.models.gril.training import read_graph_retriever, read_hop_predictor
 from lodestar.models.reg_triple.network import TripleColumns
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.training.kind import NothingToLearnError, TrainingOptions
+from lodestar.models.training.kind import TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -132,24 +132,6 @@ def test_hops_are_predicted_from_the_question(trained: Path) -> None:
     assert network.max_hops == 4
 
 
-def test_hops_of_several_topics_and_of_none() -> None:
-    """0 → 1 → 2 with topics 0 and 1: the answer 2 is one triple from the one and two from the other."""
-    one = question_graphs(0, 1)
-    line = replace(
-        one,
-        heads=np.array([0, 1]),
-        tails=np.array([1, 2]),
-        relation_of=np.array([0, 0]),
-        is_positive=np.array([True, True]),
-        triple_starts=np.array([0, 2]),
-        is_topic=np.array([True, True, False, False, False]),
-        is_answer=np.array([False, False, True, False, False]),
-    )
-    assert hops_to_answers(line, 4).tolist() == [2]
-    assert hops_to_answers(replace(line, is_answer=np.array([False, False, False, True, False])), 4).tolist() == [0]
-    assert hops_to_answers(replace(line, is_literal=np.array([False, True, False, False, False])), 4).tolist() == [0]
-
-
 def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: Path) -> None:
     class StoppedError(Exception):
         pass
@@ -164,13 +146,6 @@ def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: 
     for part in ("retriever", "hops"):
         weights = [folder / part / "model.safetensors" for folder in (tmp_path, trained)]
         assert weights[0].read_bytes() == weights[1].read_bytes()
-
-
-def test_questions_without_a_right_triple_teach_nothing(tmp_path: Path) -> None:
-    graphs = question_graphs(0, 3)
-    empty = replace(graphs, is_positive=np.zeros_like(graphs.is_positive))
-    with pytest.raises(NothingToLearnError, match="no question to learn from has an answer in its subgraph"):
-        train_sets(KIND, CONFIG, [empty], [graphs], tmp_path, encode=LetterEncoder().encode)
 
 
 def test_graph_supervision_by_hand() -> None:

@@ -147,34 +147,6 @@ def test_a_reply_is_of_the_likeliest_token_each_time(llama: str, monkeypatch: py
     )
 
 
-@pytest.mark.parametrize("own", [{"do_sample": True}, {"num_beams": 4}, {"eos_token_id": list(range(40, 400))}])
-def test_a_reply_is_greedy_whatever_the_model_s_own_settings_are(llama: str, own: dict[str, object]) -> None:
-    reader = new_reader(options(llama))
-    assert isinstance(reader, GenerativeReader)
-    reader.eval()
-    passages = [Passage(f"what is {word}", ("Peru",), (), ()) for word in ("it", "that", "this", "there")]
-    greedy = reader.replies(passages, None)
-    reader.language_model.generation_config.update(**own)
-    assert reader.replies(passages, None) == greedy
-
-
-def test_triples_are_read_whole_as_many_as_fit(llama: str) -> None:
-    network = network_of(options(llama))
-    with torch.no_grad():
-        asked = network(encoded(), [0], [4]).reader_questions[0]
-    texts = []
-    for max_tokens, has_text in ((400, True), (100, True), (400, False)):
-        reader = new_reader(options(llama, max_tokens=max_tokens, text=has_text))
-        assert isinstance(reader, GenerativeReader)
-        ids = reader._prompt(asked.passage)
-        assert len(ids) <= max_tokens
-        texts.append(reader._tokenizer.decode(ids))
-    assert texts[0].count("\u2192") == 2 * len(asked.passage.triples)
-    assert texts[0].count("\u2192") > texts[1].count("\u2192")
-    assert texts[2].count("\u2192") == 0
-    assert all(asked.passage.question in text for text in texts)
-
-
 def test_a_prompt_of_a_chat_model_is_its_users_turn(tmp_path: Path) -> None:
     """What its template writes is all that it begins with: no special token is put before it."""
     reader = new_reader(options(str(write_tiny_causal_lm(tmp_path, num_layers=1, is_chat=True, begins=True))))
@@ -306,13 +278,3 @@ def test_the_right_option_is_the_answers_name() -> None:
             reader_targets([replace(label, options=wrong)], chosen)
     with pytest.raises(UsageError, match="expected a reader to train"):
         training_config(KIND, [], values={"joint.reads": "writing"})
-
-
-@pytest.mark.parametrize(("open_domain", "ids"), [(True, {"named", "unnamed"}), (False, {"named"})])
-def test_questions_with_an_answer_without_a_name_are_left_out_but_where_any_name_counts(
-    open_domain: bool, ids: set[str]
-) -> None:
-    labels = [QuestionLabels("set", name, ("a", "a", "b"), all_named=name == "named") for name in ("named", "unnamed")]
-    values = {"joint.reader": "x", "joint.reads": "writing", **(OPEN_DOMAIN if open_domain else {})}
-    found = reader_targets(labels, training_config(KIND, [], values=values))
-    assert found == dict.fromkeys(ids, ReaderTarget(("a", "b")))

@@ -25,8 +25,7 @@ from lodestar.loaders.reading.byte_file import RereadableFile
 from lodestar.loaders.source import Source
 from pyarrow import parquet
 
-from tests.places import DATA
-from tests.references.read_source import counts_of, read_source
+from tests.references.read_source import read_source
 
 KG = "m.1\tp.q.capital\tm.2\nm.1\tp.q.capital\tm.2\nm.2\tinside\tm.1\n"
 NAMES = "m.1\tPeru\nm.2\tLima\tCity_of_Kings\nm.9\tNobody\nm.2\tLima\nm.1\tRepública del Perú\nm.1\t\n"
@@ -427,35 +426,6 @@ def test_xml_that_is_no_graph_is_said(tmp_path: Path, content: str, fault: str) 
 
 
 # The real files
-
-
-@pytest.mark.skipif(not DATA.exists(), reason="../shared/data is absent")
-@pytest.mark.parametrize(
-    ("make", "paths", "options", "counts"),
-    [
-        (TsvSource, ("fb237/kg.tsv.gz", "fb237/names.tsv.gz"), {}, {"triple": 310_116, "name": 14_541}),
-        (
-            TsvSource,
-            ("freebase-mid/kg.tsv.gz", "freebase-mid/names.tsv.gz"),
-            {"columns": ("1", "2", "3")},
-            {"triple": 417_192, "literal": 4_566, "name": 97_873, "empty name": 435},
-        ),
-        (TsvSource, ("medqa/chatdoctor-kg.tsv.gz",), {}, {"triple": 5_802}),
-        (MetaqaSource, ("metaqa/kb.txt.gz",), {}, {"triple": 130_470}),
-        (PathquestionSource, ("pathquestion/pq-2h/kb.txt.gz",), {}, {"triple": 1_211}),
-        (PathquestionSource, ("pathquestion/pq-3h/kb.txt.gz",), {}, {"triple": 2_839}),
-        (PathquestionSource, ("pathquestion/pql-2h/kb.txt.gz",), {}, {"triple": 4_247}),
-        (RogSource, ("rog-webqsp-sample/questions.jsonl.gz",), {}, {"triple": 48_227}),
-    ],
-    ids=lambda value: value[0] if isinstance(value, tuple) and value else None,
-)
-def test_real_files(
-    make: Callable[..., Source], paths: tuple[str, ...], options: dict[str, Any], counts: dict[str, int]
-) -> None:
-    source = make(*(str(DATA / path) for path in paths), **options)
-    assert counts_of(source) == counts
-    assert source.position_bytes == source.size_bytes
-    assert detect_format(str(DATA / paths[0])) == source.kind
 
 
 # Which format

@@ -15,8 +15,6 @@ from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.loaders.questions.question_sets import FORMATS, choose_file, read_questions
 from pyarrow import parquet
 
-from tests.places import DATA
-
 LODESTAR: list[dict[str, Any]] = [
     {
         "id": "q1",
@@ -213,9 +211,6 @@ def fault(folder: Path, text: str | bytes, name: str = "questions", format_name:
     return message
 
 
-# Formats
-
-
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
 @pytest.mark.parametrize("named", [False, True], ids=["detected", "named"])
 @pytest.mark.parametrize("format_name", FORMATS)
@@ -397,12 +392,6 @@ def test_pathquestion(tmp_path: Path) -> None:
     assert (third.answers, third.num_hops) == ((GoldAnswer("male", ("male",)),), 1)
 
 
-# Ids
-
-
-# Faults
-
-
 @pytest.mark.parametrize(
     ("text", "format_name", "expected"),
     [
@@ -413,37 +402,10 @@ def test_pathquestion(tmp_path: Path) -> None:
             "the fields 'id, question, q_entity, answer, a_entity, graph', which looks like rog: name rog, or no format",
         ),
         (
-            METAQA,
-            "pathquestion",
-            "questions:1: expected a question as pathquestion (question, tab, answer(answer/answer/), tab, "
-            "topic#relation#answer), found '[Top Gun] was written by who\\tJim Cash|Jack Epps Jr.|Jim Cash', which "
-            "looks like metaqa: name metaqa, or no format",
-        ),
-        (
-            SAMPLES["webqsp"],
-            "metaqa",
-            "questions: question 1: expected a question as metaqa (question with its [topic], tab, answer|answer), "
-            "found an object with the fields 'QuestionId, RawQuestion, ProcessedQuestion, Parses', which looks like "
-            "webqsp: name webqsp, or no format",
-        ),
-        (
-            "hello\n",
-            "rog",
-            "questions:1: expected a question as rog (JSON with id, question, q_entity, answer), found 'hello': "
-            "convert it to lodestar (JSON with id, question, topic_entities, answers)",
-        ),
-        (
             "hello\n",
             None,
             "questions:1: expected a question as one of cwq, grailqa, lodestar, medqa, metaqa, pathquestion, rog, "
             "webqsp, found 'hello': convert it to lodestar (JSON with id, question, topic_entities, answers)",
-        ),
-        (
-            '{"text": "?"}',
-            None,
-            "questions:1: expected a question as one of cwq, grailqa, lodestar, medqa, metaqa, pathquestion, rog, "
-            "webqsp, found an object with the fields 'text': convert it to lodestar (JSON with id, question, topic_entities, "
-            "answers)",
         ),
     ],
 )
@@ -458,36 +420,20 @@ GOOD = '{"id": "1", "question": "?", "answers": []}\n'
     ("text", "expected"),
     [
         (GOOD + "\n{oops}", ":3: expected JSON, found a fault at character 2: correct the file or fetch it again"),
-        ("{oops}\n" + GOOD, ":1: expected JSON, found a fault at character 2: correct the file or fetch it again"),
-        (GOOD + GOOD[:-9], ":2: expected JSON, found a fault at character 30: correct the file or fetch it again"),
-        (
-            '[\n{"question": "?",',
-            ":2: expected JSON, found a fault at character 18: correct the file or fetch it again",
-        ),
-        ("[1]", None),
-        ("[{}, 1]", None),
-        (GOOD + "[]", None),
         (GOOD + '"?"', ":2: expected a JSON object, found '?': correct the file"),
         (f"[{GOOD}, 7]", ": question 2: expected a JSON object, found '7': correct the file"),
         (f"[{GOOD.strip()}]\n{GOOD}", ":2: expected the end of the file, found "),
         (GOOD + "[" * 100_000, ":2: expected JSON, found too many brackets: correct the file or fetch it again"),
         (GOOD + f'{{"id": {"9" * 5000}}}', ":2: expected JSON, found a number with too many digits: correct the file"),
         (GOOD + '{"question": " ", "answers": []}', ":2: expected a question, found an object with the fields "),
-        (GOOD + '{"question": null, "answers": []}', ":2: expected a question, found an object with the fields "),
         (GOOD + '{"question": ["?"], "answers": []}', ":2: expected text as question, found '[\"?\"]': correct the"),
-        (GOOD + '{"question": true, "answers": []}', ":2: expected text as question, found 'true': correct the "),
         (GOOD + '{"question": "\\ud800", "answers": []}', ":2: expected text as question, found '\\ud800': correct"),
         (GOOD + '{"question": "a\\u0000", "answers": []}', ":2: expected text as question, found 'a\\x00': correct"),
-        (GOOD + '{"question": "?"}', ":2: expected a field answers, found an object with the fields 'question': cor"),
         (GOOD + "{}", ":2: expected a field answers, found an empty object: correct the question or remove it"),
         (GOOD + '{"question": "?", "answers": "m.1"}', ":2: expected a list as answers, found 'm.1': correct "),
         (GOOD + '{"question": "?", "answers": [{}]}', ":2: expected an id or an object with id or names as answer"),
-        (GOOD + '{"question": "?", "answers": [""]}', ":2: expected an id or an object with id or names as answer"),
         (GOOD + '{"question": "?", "answers": [], "num_hops": -1}', ":2: expected a whole number as num_hops, found"),
-        (GOOD + '{"question": "?", "answers": [], "min_hops": true}', ":2: expected a whole number as min_hops, fou"),
         (GOOD + '{"question": "?", "answers": [], "triples": [["a", "b"]]}', ":2: expected [head, relation, tail] in"),
-        (GOOD + '{"question": "?", "answers": [], "paths": [[]]}', ":2, paths: expected relations, and no entities"),
-        (GOOD + '{"question": "?", "answers": [], "paths": [["a", ""]]}', ":2, paths: expected relations, and no e"),
         (
             GOOD + '{"question": "?", "answers": [], "paths": [{"relations": ["a"], "entities": ["b"]}]}',
             ":2, paths: expected relations, and no entities or one more, found 1 and 1: correct the question or remo",
@@ -501,10 +447,6 @@ GOOD = '{"id": "1", "question": "?", "answers": []}\n'
             ":2: expected topics of at most 20,000 characters together, found 20,001: remove some",
         ),
         (
-            GOOD + f'{{"question": "?", "topic_names": ["{"a" * 20_001}"], "answers": []}}',
-            ":2: expected topics of at most 20,000 characters together, found 20,001: remove some",
-        ),
-        (
             GOOD + f'{{"question": "?", "answers": [], "options": {json.dumps(["a"] * 101)}}}',
             ":2: expected at most 100 options, found 101: remove some",
         ),
@@ -512,35 +454,15 @@ GOOD = '{"id": "1", "question": "?", "answers": []}\n'
             GOOD + f'{{"question": "?", "answers": ["{"a" * 20_001}"]}}',
             ":2: expected answers of at most 20,000 characters each, found one of 20,001: shorten it",
         ),
-        (
-            GOOD + f'{{"question": "?", "answers": [{{"names": ["a", "{"a" * 20_001}"]}}]}}',
-            ":2: expected answers of at most 20,000 characters each, found one of 20,001: shorten it",
-        ),
         (json_lines([{**ENRICHED[0], "answer_mids": ["m.1"]}]), ":1: expected one of answer_mids for each answer"),
-        (json_lines([{**FLAT[0], "answers": [["m.1"]]}]), ":1: expected [id, name] in answers, found "),
-        (json_lines([{"qid": 1, "question": "held back?"}]), ":1: expected a field answer, found an object with "),
         (json_lines([{"ID": "1", "question": "held back?"}]), ":1: expected a field answers, found an object with "),
         (
             json.dumps({"Questions": [{"QuestionId": "1", "RawQuestion": "?", "Parses": [{"Answers": [1]}]}]}),
             ": question 1, Parses 1: expected an object as Answers 1, found '1': correct the question or remove it",
         ),
-        (
-            METAQA + "no topic\tno\n",
-            ":4: expected a question with its topic in [brackets], a tab and answers separated",
-        ),
-        (METAQA + "[a] [b\tno\n", ":4: expected a question with its topic in [brackets], a tab and answers separated"),
-        (METAQA + "a] [b\tno\n", ":4: expected a question with its topic in [brackets], a tab and answers separated"),
         (METAQA + "[]\tno\n", ":4: expected a question with its topic in [brackets], a tab and answers separated by b"),
-        (METAQA + "[a]\n", ":4: expected a question with its topic in [brackets], a tab and answers separated by bars"),
-        (
-            METAQA + "[a]\tb\tc\n",
-            ":4: expected a question with its topic in [brackets], a tab and answers separated by",
-        ),
-        (PATHQUESTION + "a\tb\n", ":4: expected a question, a tab, an answer(answer/answer/), a tab and a path"),
-        (PATHQUESTION + "a\tb\ts#r\n", ":4: expected a question, a tab, an answer(answer/answer/), a tab and a path"),
         (PATHQUESTION + "a\tc(c/)\ts#r#b\n", ":4: expected a question, a tab, an answer(answer/answer/), a tab and"),
         (PATHQUESTION + "a\tb(b/\ts#r#b\n", ":4: expected a question, a tab, an answer(answer/answer/), a tab and"),
-        (PATHQUESTION + " \tb\ts#r#b\n", ":4: expected a question, found ' \\tb\\ts#r#b' without its text: remove it"),
     ],
 )
 def test_faults_are_said_with_their_place(tmp_path: Path, text: str, expected: str | None) -> None:
@@ -563,41 +485,6 @@ def test_a_cut_file_is_said(tmp_path: Path, format_name: str) -> None:
     assert message.startswith("cut.gz:") and message.endswith(": the gzip file is cut off: fetch it again")
     content = content[:200] + b"\0" * 200 + content[400:]
     assert "the gzip file is damaged" in fault(tmp_path, content, "damaged.gz", format_name)
-
-
-# Real files
-
-REAL = {
-    "fb237/questions-train.jsonl.gz": ("lodestar", 1802),
-    "fb237/questions-dev.jsonl.gz": ("lodestar", 422),
-    "fb237/questions-test.jsonl.gz": ("lodestar", 572),
-    "freebase-questions/webqsp.jsonl.gz": ("rog", 1086),
-    "freebase-questions/cwq.jsonl.gz": ("rog", 2354),
-    "freebase-questions/grailqa-dev.jsonl.gz": ("grailqa", 4233),
-    "rog-webqsp-sample/questions.jsonl.gz": ("rog", 12),
-    "metaqa/1-hop-train.txt.gz": ("metaqa", 8992),
-    "metaqa/2-hop-train.txt.gz": ("metaqa", 13872),
-    "metaqa/3-hop-train.txt.gz": ("metaqa", 13274),
-    **{f"metaqa/{hops}-hop-dev.txt.gz": ("metaqa", 1000) for hops in (1, 2, 3)},
-    **{f"metaqa/{hops}-hop-test.txt.gz": ("metaqa", 3000) for hops in (1, 2, 3)},
-}
-
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="needs the question sets in ../shared/data")
-
-
-@needs_data
-@pytest.mark.parametrize("name", REAL)
-def test_real_files(name: str) -> None:
-    found = read_questions(str(DATA / name))
-    assert (found.format, len(found.questions)) == REAL[name]
-    assert len({question.id for question in found.questions}) == len(found.questions)
-    assert all(question.answers for question in found.questions)
-    if found.format == "metaqa":
-        assert {question.num_hops for question in found.questions} == {int(Path(name).name[0])}
-        assert all(len(question.topic_ids) == 1 and "[" not in question.text for question in found.questions)
-    if found.format == "lodestar":
-        assert {question.num_hops for question in found.questions} <= {1, 2}
-        assert all(question.topic_ids for question in found.questions)
 
 
 def test_medqa(tmp_path: Path) -> None:

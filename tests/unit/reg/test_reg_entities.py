@@ -14,15 +14,13 @@ import torch
 from lodestar.models.reg_entity.config import EntityConfig, EntityDescription
 from lodestar.models.reg_entity.kind import KIND
 from lodestar.models.reg_entity.network import (
-    EntityModel,
     EntityScorer,
     node_questions,
     triple_logits,
 )
-from lodestar.models.reg_entity.training import EntityObjective, degree_histogram, read_entity_scorer
+from lodestar.models.reg_entity.training import EntityObjective
 from lodestar.models.reg_triple.network import EncodedGraphs, TripleInputs
-from lodestar.models.text.vectors import TextVectors
-from lodestar.models.training.kind import BadCheckpointError, TrainingOptions
+from lodestar.models.training.kind import TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
 from torch import Tensor
 from torch_geometric.nn import PNAConv
@@ -30,7 +28,6 @@ from torch_geometric.nn import PNAConv
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.reg_graphs import question_graphs
 from tests.made.trainings import train_sets
-from tests.unit.reg.test_reg_training import columns_of
 
 CONFIG = EntityConfig(
     hidden=16,
@@ -72,26 +69,6 @@ def test_messages_are_aggregated_as_the_paper_has_it() -> None:
         joined, num = torch.cat(parts), int((index == node).sum())
         up, down = np.log(num + 1) / delta, delta / np.log(max(num, 1) + 1)
         np.testing.assert_allclose(found[node], torch.cat([joined, joined * up, joined * down]), atol=5e-3)
-
-
-def test_degrees_count_both_ends() -> None:
-    """A question of five nodes: the topic has three triples, one node two, the others one."""
-    encoded = EncodedGraphs(question_graphs(0, 2), LetterEncoder().encode, 2, torch.device("cpu"))
-    assert degree_histogram([encoded]) == (0, 6, 2, 2)
-    assert degree_histogram([encoded, encoded]) == (0, 12, 4, 4)
-
-
-def test_a_node_without_a_triple_counts_wherever_it_stands() -> None:
-    """The last node of two questions loses its triple, and a town that of its land, which becomes its own."""
-    graphs = question_graphs(0, 2)
-    heads, tails = graphs.heads[:-1].copy(), graphs.tails[:-1]
-    heads[0] = 1
-    alone = replace(
-        graphs, heads=heads, tails=tails, relation_of=graphs.relation_of[:-1], is_positive=graphs.is_positive[:-1],
-        triple_starts=np.array([0, 4, 7]),
-    )  # fmt: skip
-    encoded = EncodedGraphs(alone, LetterEncoder().encode, 2, torch.device("cpu"))
-    assert degree_histogram([encoded]) == (1, 6, 1, 2)
 
 
 def test_questions_of_a_batch_do_not_mix() -> None:
@@ -175,16 +152,6 @@ def test_all_right_entities_and_a_few_wrong_ones_are_learned_from() -> None:
     assert len(drawn) == 3  # each wrong one in its turn
 
 
-def test_right_entities_of_new_questions_come_first(trained: Path) -> None:
-    description, network = read_entity_scorer(trained)
-    graphs = question_graphs(30, 42)
-    scores = EntityModel(description, network, TextVectors(LetterEncoder())).score(columns_of(graphs))
-    assert scores[graphs.is_positive].mean() > scores[~graphs.is_positive].mean() + 1
-    assert description.degrees == (0, 54, 18, 18)
-    assert description.calibration[0] > 0
-    assert description.figures["entity scorer"]["recall_at_10"] == 1
-
-
 def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: Path) -> None:
     class StoppedError(Exception):
         pass
@@ -198,19 +165,3 @@ def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: 
     train(tmp_path)
     weights = [folder / "gnn" / "model.safetensors" for folder in (tmp_path, trained)]
     assert weights[0].read_bytes() == weights[1].read_bytes()
-
-
-def test_a_damaged_checkpoint_is_refused(trained: Path, tmp_path: Path) -> None:
-    (tmp_path / "gnn").mkdir()
-    for name in ("reg-entity.json", "gnn/model.safetensors"):
-        (tmp_path / name).write_bytes((trained / name).read_bytes())
-    read_entity_scorer(tmp_path)
-    (tmp_path / "gnn" / "model.safetensors").write_bytes(b"")
-    with pytest.raises(BadCheckpointError, match="not the file that was written"):
-        read_entity_scorer(tmp_path)
-
-
-def test_ranges_are_kept() -> None:
-    assert [replace(CONFIG, num_layers=number).num_layers for number in (1, 8)] == [1, 8]
-    with pytest.raises(ValueError, match="expected 1 to 8 for num_layers, found 9"):
-        replace(CONFIG, num_layers=9)

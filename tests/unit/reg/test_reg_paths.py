@@ -5,20 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import torch
 from lodestar.engine.retrieval.path_decoder import GenerativePathScorer
 from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
-from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.language.lora import ModelAndTokenizer, load_language_model
 from lodestar.models.mined import PoolChain, PooledQuestion, PoolFile, PoolHeader
 from lodestar.models.reg_path import training as path_training
 from lodestar.models.reg_path.kind import KIND, PathConfig, PathDescription
-from lodestar.models.reg_path.training import PathExample, examples_of, limit_candidates, read_path_writer
+from lodestar.models.reg_path.training import examples_of, read_path_writer
 from lodestar.models.reg_path.writing import (
     PathModel,
     PathPrefix,
@@ -30,11 +27,9 @@ from lodestar.models.reg_path.writing import (
 from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training.kind import BadCheckpointError, LoraOptions, NothingToLearnError, TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks
-from torch import nn
 
-from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
-from tests.made.trainings import Encoding, inputs_of, train_sets
+from tests.made.trainings import train_sets
 
 WORDS = {name: RelationWords("", (name,)) for name in ("capital", "currency", "currency code", "language")}
 VOCABULARY = RelationTokens.of(WORDS)
@@ -137,29 +132,6 @@ def test_how_the_makers_of_a_model_would_sample_it_does_not_count(base: Path, mo
         assert plain.write(prefixes, plain.text(VOCABULARY), 1) == found
 
 
-def test_a_prefix_is_expanded_beside_others_as_alone(base: Path, model: PathModel) -> None:
-    """Questions of other lengths, more than are expanded together, and one relation of each."""
-    lm = load_language_model(str(base))
-    plain = PathModel(model.description, lm, lm.network)
-    text = plain.text(VOCABULARY)
-    offered = (*NAMES, "^capital", "^currency", "^language")
-    asked = [PathPrefix("which " * number + "one?", "Land", ("capital",)[: number % 2], offered) for number in range(9)]
-    found = plain.write(asked, text, 1)
-    assert [list(each) for each in found] == [list(plain.write([each], text, 1)[0]) for each in asked]
-    assert len({step for each in found for step in each}) > 1
-
-
-def test_all_that_is_offered_is_written_where_there_are_beams_for_it(model: PathModel) -> None:
-    (found,) = model.write([PathPrefix("capital?", "Land", (), NAMES)], model.text(VOCABULARY), 6)
-    assert set(found) == set(NAMES)
-
-
-def test_relations_with_the_same_words_have_the_same_score(model: PathModel) -> None:
-    same = RelationTokens.of({**WORDS, "other capital": RelationWords("", ("capital",))})
-    (found,) = model.write([PathPrefix("capital?", "Land", (), ("capital", "other capital"))], model.text(same), 2)
-    assert found["capital"] == found["other capital"]
-
-
 def query(text: str, *paths: tuple[str, ...]) -> PathQuery:
     topic = Topic(Entity("land", "Land"), mention="Land")
     steps = [
@@ -208,97 +180,6 @@ def test_the_language_model_is_the_one_of_the_training(trained: Path, base: Path
         read_path_writer(trained, str(other))
 
 
-def test_a_tokenizer_without_an_end_is_one_line(base: Path) -> None:
-    lm = load_language_model(str(base))
-    lm.tokenizer.eos_token = None
-    with pytest.raises(CausalLMError, match="has no end token"):
-        PathTokenizer(lm.tokenizer, VOCABULARY)
-
-
-class Letters:
-    """A tokenizer of letters, which ends a text with its end unless it is told not to."""
-
-    eos_token_id, pad_token_id = 1, 2
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def __call__(self, text: str, *, add_special_tokens: bool = True) -> dict[str, list[int]]:
-        self.asked.append(text)
-        return {"input_ids": [*map(ord, text), *([1] if add_special_tokens else [])]}
-
-
-def letters(text: str) -> tuple[int, ...]:
-    return tuple(map(ord, text))
-
-
-def prompt_of(question: str) -> tuple[int, ...]:
-    return letters(f"Question: {question}\nTopic: Land\nRelations that lead from the topic to the answer:\n<PATH>")
-
-
-def test_what_a_language_model_reads_is_put_together_of_pieces_that_are_read_once() -> None:
-    asked = Letters()
-    text = PathTokenizer(asked, VOCABULARY)
-    assert text.prompt("x" * 1_001, "Land") == prompt_of("x" * 1_000)
-    assert text.path(("capital", "^capital", "capital")) == letters(" capital <SEP> capital backwards <SEP> capital")
-    assert asked.asked[1:] == [asked.asked[1], " capital", " capital backwards"]
-
-
-class ScriptedNetwork(nn.Module):
-    """Writes what it is told, and finds each of 200 tokens as likely."""
-
-    def __init__(self, written: list[str]) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.zeros(1))
-        rows = [[*map(ord, text), 1] for text in written]
-        self.rows = torch.tensor([row + [2] * (40 - len(row)) for row in rows])
-        self.given: dict[str, Any] = {}
-
-    def generate(self, **given: Any) -> torch.Tensor:
-        self.given = given
-        return torch.cat([given["input_ids"].repeat_interleave(2, dim=0), self.rows], dim=1)
-
-    def forward(self, input_ids: torch.Tensor, **_: object) -> SimpleNamespace:
-        return SimpleNamespace(logits=torch.zeros(*input_ids.shape, 200))
-
-
-def test_the_beams_begin_with_prompt_and_path_and_end_with_an_offered_relation(model: PathModel) -> None:
-    network = ScriptedNetwork([" currency", " capital ", " capital backwards", "nothing"])
-    written = PathModel(model.description, SimpleNamespace(tokenizer=Letters()), network)  # type: ignore[arg-type]
-    text = written.text(VOCABULARY)
-    prefixes = [
-        PathPrefix("who?", "Land", (), ("capital", "currency")),
-        PathPrefix("who else?", "Land", ("capital",), ("^capital",)),
-    ]
-    found = written.write(prefixes, text, 2)
-    each = math.log(200)
-    assert [list(scores) for scores in found] == [["currency", "capital"], ["^capital"]]
-    assert found[0]["currency"] == pytest.approx((-9 * each, -10 * each))
-    assert found[1]["^capital"] == pytest.approx((-32 * each, -33 * each))
-    first, second = prompt_of("who?"), prompt_of("who else?") + letters(" capital <SEP>")
-    begin = len(second) - len(first)
-    assert network.given["input_ids"].tolist() == [[2] * begin + list(first), list(second)]
-    assert network.given["attention_mask"].tolist() == [[0] * begin + [1] * len(first), [1] * len(second)]
-    allowed = network.given["prefix_allowed_tokens_fn"]
-    after = {
-        written: allowed(0, torch.tensor([*second, *map(ord, written)])) for written in ("", " c", " capital", "x")
-    }
-    assert after == {"": [ord(" ")], " c": [ord("a"), ord("u")], " capital": [1, ord(" ")], "x": [1]}
-    assert allowed(0, torch.tensor([*second, *letters(" capital ")])) == [1]
-    options = network.given["generation_config"]
-    assert (options.num_beams, options.num_return_sequences, options.max_new_tokens) == (2, 2, 20)
-    assert (options.do_sample, options.length_penalty, options.repetition_penalty) == (False, 0.0, 1.0)
-    assert options.eos_token_id == 1
-    network.rows = network.rows[-1:].repeat(2, 1)
-    assert written.write(prefixes[:1], text, 2) == [{}]
-
-
-def test_tokens_are_relations_in_a_direction() -> None:
-    assert len(set(VOCABULARY.texts)) == 2 * len(WORDS)
-    assert VOCABULARY.knows(("^currency",))
-    assert not VOCABULARY.knows(("capital", "treaty"))
-
-
 def test_a_question_counts_with_chains_from_its_topics_of_which_one_is_right() -> None:
     """Chains from elsewhere, from the answer and over relations without words are none of its candidates."""
     (asked,) = pool(1, 2).questions
@@ -320,13 +201,6 @@ def test_questions_without_a_path_teach_nothing(base: Path, tmp_path: Path) -> N
             train_sets(KIND, config(base), [train_on], [choose_on], tmp_path, beside=VOCABULARY)
 
 
-def test_candidates_that_are_too_many_are_cut_and_right_ones_are_kept() -> None:
-    paths = (("capital",), ("currency",), ("language",))
-    given = PathExample("q", "who?", "Land", paths, (False, False, True))
-    assert limit_candidates(given, 2) == replace(given, paths=(paths[2], paths[0]), is_right=(True, False))
-    assert limit_candidates(given, 3).paths == (paths[2], paths[0], paths[1])
-
-
 def test_a_language_model_is_fetched_only_where_it_is_named_anew(
     trained: Path, base: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -343,27 +217,3 @@ def test_a_language_model_is_fetched_only_where_it_is_named_anew(
         {"model": str(base), "device": "one", "fetch": False},
         {"model": f"{base}/", "device": "other", "fetch": True},
     ]
-
-
-@pytest.mark.parametrize(("tokens", "prompt"), [([5, 6, 2], (5, 6)), ([2, 5, 6], (2, 5, 6)), ([5], (5,))])
-def test_a_prompt_ends_without_the_end_that_some_tokenizers_add(tokens: list[int], prompt: tuple[int, ...]) -> None:
-    class Tokenizer:
-        eos_token_id, pad_token_id = 2, 0
-
-        def __call__(self, _text: str, **_options: object) -> dict[str, list[int]]:
-            return {"input_ids": tokens}
-
-    assert PathTokenizer(Tokenizer(), VOCABULARY).prompt("who", "Peru") == prompt
-
-
-def test_what_chose_the_right_paths_is_part_of_what_a_training_is(base: Path) -> None:
-    refined = replace(pool(0, 3), header=replace(pool(0, 3).header, refiner="a judge"))
-    training = KIND.train(
-        config(base), inputs_of([refined], [pool(3, 6)], Encoding(LetterEncoder().encode), VOCABULARY)
-    )
-    assert training.identity == {"supervision": "refined by a judge"}
-
-
-def test_options_are_held_to_their_ranges() -> None:
-    with pytest.raises(ValueError, match="at least 1 for num_candidates, found 0"):
-        replace(PathConfig("model"), num_candidates=0)
