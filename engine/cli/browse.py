@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     "--source", is_flag=True, help="Show the nodes themselves, in the Neo4j that `load neo4j` read; write nothing."
 )
 @click.option("--browser-url", help="Browser's address (default: the server's own, with http and port 7474).")
-@click.option("--paths", "max_paths", type=click.IntRange(1, 50), help="Paths to draw (default: 3).")
-@click.option("--entity-paths", "max_instances", type=click.IntRange(1, 50), help="Entity paths of each (default: 5).")
 @search_options
 @json_option
 @database_options
@@ -40,8 +38,6 @@ def command(
     no_open: bool,
     source: bool,
     browser_url: str | None,
-    max_paths: int | None,
-    max_instances: int | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -70,7 +66,7 @@ def command(
         if source:
             _show_in_source(engine, questions, browser_url, as_json=as_json, no_open=no_open)
             return
-        view = _view(engine, browser_url, max_paths=max_paths, max_instances=max_instances)
+        view = _view(engine, browser_url)
         if clear:
             _clear(view, as_json=as_json)
             return
@@ -108,7 +104,7 @@ def _show_in_source(
         echo("no web browser found here: open the link yourself", err=True)
 
 
-def _view(engine: Engine, browser_url: str | None, **bounds: int | None) -> BrowserPictureWriter:
+def _view(engine: Engine, browser_url: str | None) -> BrowserPictureWriter:
     from ..show.browser import BrowserPictureWriter, default_browser_url
 
     if not browser_url:
@@ -117,8 +113,7 @@ def _view(engine: Engine, browser_url: str | None, **bounds: int | None) -> Brow
             if engine.settings.uri
             else _show_embedded_status(engine).browser_url
         )
-    given = {name: value for name, value in bounds.items() if value is not None}
-    return BrowserPictureWriter(engine.gateway(), browser_url, **given)
+    return BrowserPictureWriter(engine.gateway(), browser_url)
 
 
 def _show_embedded_status(engine: Engine) -> Status:
@@ -160,12 +155,7 @@ def _open(engine: Engine, links: Sequence[str], style_link: str | None, *, no_op
 def _clear(view: BrowserPictureWriter, *, as_json: bool) -> None:
     report = view.clear()
     if as_json:
-        removed = {
-            "questions": report.num_questions,
-            "nodes": report.num_nodes,
-            "relationships": report.num_relationships,
-        }
-        echo(json.dumps(removed))
+        echo(json.dumps({name.removeprefix("num_"): number for name, number in report._asdict().items()}))
         return
     size = f"{report.num_nodes:,} nodes, {report.num_relationships:,} relationships"
     questions = "1 question" if report.num_questions == 1 else f"{report.num_questions:,} questions"

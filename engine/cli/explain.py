@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,17 +12,11 @@ from .options import database_options, json_option, recipe_options, settings_and
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
-    from ..show.explanation import Explanation, WeightedWord
-
-QUESTION_SHADES = (None, 195, 153, 117, 75, 33)
-PATH_SHADES = (None, 230, 223, 216, 215, 208)
-"""Background colours by weight, lightest first, from a terminal's 256 colours; black text is readable on each."""
-
-BLACK = 16
+    from ..show.explanation import Explanation
 
 
-def explanation_lines(explanation: Explanation, *, colour: bool) -> Iterator[str]:
-    """Yield the question, each path with weighted words, and the legend."""
+def explanation_lines(explanation: Explanation) -> Iterator[str]:
+    """Yield the question, each path with the per cent of its words, and the legend."""
     from .render import chain_line
 
     yield click.style(printable(explanation.question.text), bold=True)
@@ -30,58 +24,20 @@ def explanation_lines(explanation: Explanation, *, colour: bool) -> Iterator[str
         yield f"  {printable(explanation.note or 'no path was found')}"
         return
     for rank, path in enumerate(explanation.paths, start=1):
-        line = chain_line(path.path)
         cross = "" if path.cross_score is None else f"  s {path.cross_score:.3f}"
-        yield f"  {rank:>2}. {path.score:6.3f}{cross}  {printable(line)}"
-        for label, words, most, shades in (
-            (explanation.labels[0], path.question, explanation.most_of_question, QUESTION_SHADES),
-            (explanation.labels[1], path.words, explanation.most_of_path, PATH_SHADES),
-        ):
-            shown = (_shade_word(word, most, shades) if colour else _number_word(word) for word in words)
+        yield f"  {rank:>2}. {path.score:6.3f}{cross}  {printable(chain_line(path.path))}"
+        for label, words in zip(explanation.labels, (path.question, path.words), strict=True):
+            shown = (f"{printable(word.text)}({100 * word.weight:.0f})" for word in words)
             yield f"      {click.style(label, dim=True)} {' '.join(shown)}"
-    yield from _legend(explanation, colour=colour)
-
-
-def _shade_word(word: WeightedWord, most: float, shades: Sequence[int | None]) -> str:
-    shade = shades[_step(word.weight / most, len(shades))]
-    text = printable(word.text)
-    return text if shade is None else click.style(f" {text} ", fg=BLACK, bg=shade)
-
-
-def _number_word(word: WeightedWord) -> str:
-    from ..show.explanation import percent
-
-    return f"{printable(word.text)}({percent(word.weight)})"
-
-
-def _step(share: float, num_steps: int) -> int:
-    return min(int(share * num_steps), num_steps - 1)
-
-
-def _legend(explanation: Explanation, *, colour: bool) -> Iterator[str]:
-    from ..show.explanation import percent
-
     if explanation.note:
         yield click.style(f"  {printable(explanation.note)}", dim=True)
     has_attention = explanation.labels[0] == "[QSP]"
     cross = ", s that of the cross-attentive scorer alone" if has_attention else ""
     yield click.style(f"  score: what the search ranks by{cross}", dim=True)
-    if not colour and has_attention:
+    if has_attention:
         yield "  [QSP]: attention over the question, [PSP]: over the path; in brackets per cent, 100 a line"
-    elif not colour:
+    else:
         yield "  question: what the score loses without a word, path: what the similarity loses; per cent, 100 a line"
-    if not colour:
-        return
-    for label, what, most, shades in (
-        (explanation.labels[0], "the question", explanation.most_of_question, QUESTION_SHADES),
-        (explanation.labels[1], "the path", explanation.most_of_path, PATH_SHADES),
-    ):
-        steps = "".join(
-            click.style(f" {percent(most * step / len(shades))} ", fg=BLACK, bg=shade)
-            for step, shade in enumerate(shades)
-            if shade is not None
-        )
-        yield f"  {label} over {what}, shades begin at per cent {steps}"
 
 
 @click.command()
@@ -116,7 +72,6 @@ def command(
     from ..show.explanation import explain_answer, explanation_data, is_explainable, reasons_data
     from ..values import Question
     from .render import answer_lines
-    from .terminal import supports_colour
 
     settings, recipe = settings_and_recipe(flags)
     query = Question(question, topics)
@@ -133,7 +88,6 @@ def command(
         data |= {} if explanation is None else explanation_data(explanation)
         echo(json.dumps(data, ensure_ascii=False))
     else:
-        colour = supports_colour()
         lines: list[str] = []
         if reasons is not None:
             lines += answer_lines(reasons.answer, top_k, reasons=reasons.items)
@@ -141,7 +95,7 @@ def command(
                 click.style(f"  {printable(line)}", dim=True)
                 for line in (f"after each stage: {reasons.stages_text}", *map(str, reasons.dropped))
             ]
-        lines += [] if explanation is None else explanation_lines(explanation, colour=colour)
-        echo("\n".join(lines), color=colour)
+        lines += [] if explanation is None else explanation_lines(explanation)
+        echo("\n".join(lines))
     if reasons is not None and reasons.answer.failure is not None:
         raise reasons.answer.failure

@@ -134,17 +134,13 @@ class ClearReport(NamedTuple):
 class BrowserPictureWriter:
     """Writes pictures of evidence into one database.
 
-    `browser_url` is Browser's own address, such as ``http://127.0.0.1:7474/browser/``. A picture has at most
-    `max_paths` paths with `max_instances` entity paths each. Raises `UsageError` for an invalid address.
+    `browser_url` is Browser's own address, such as ``http://127.0.0.1:7474/browser/``. Raises `UsageError` for an
+    invalid address.
     """
 
-    def __init__(
-        self, gateway: Gateway, browser_url: str, *, max_paths: int = MAX_PATHS, max_instances: int = MAX_INSTANCES
-    ) -> None:
+    def __init__(self, gateway: Gateway, browser_url: str) -> None:
         self._gateway = gateway
         self._browser_url = check_url(browser_url)
-        self._max_paths = max_paths
-        self._max_instances = max_instances
 
     def show(self, evidence: Evidence[Item]) -> str:
         """Write a picture of the evidence, replacing an earlier one of the same question; return its link.
@@ -154,7 +150,7 @@ class BrowserPictureWriter:
         if not evidence.items:
             reason = evidence.note or "no path was found"
             raise UsageError(f"nothing to show for {evidence.question.text!r}: {reason}")
-        picture = picture_of(evidence, self._max_paths, self._max_instances)
+        picture = picture_of(evidence)
         params = {"question": picture.question_id, "nodes": picture.nodes, "arrows": picture.arrows}
         self._write(Request(template("write_browser_picture"), params, lambda rows: int(rows[0][0])))
         return browser_link(self._browser_url, self._gateway.connection, picture_query(picture.question_id))

@@ -68,25 +68,6 @@ class Explanation:
         has_attention = all(path.cross_score is not None for path in self.paths)
         return ("[QSP]", "[PSP]") if has_attention else ("question", "path")
 
-    @property
-    def most_of_question(self) -> float:
-        """The largest weight of a question word over all paths, which gets the darkest shade."""
-        return _most(word for path in self.paths for word in path.question)
-
-    @property
-    def most_of_path(self) -> float:
-        """The largest weight of a path word over all paths."""
-        return _most(word for path in self.paths for word in path.words)
-
-
-def percent(weight: float) -> str:
-    """Return a weight as a whole number of per cent, without the sign."""
-    return f"{100 * weight:.0f}"
-
-
-def _most(words: Iterable[WeightedWord]) -> float:
-    return max((word.weight for word in words), default=0.0) or 1.0
-
 
 Spelling = Literal["##", "Ġ", "▁"]
 """How a tokenizer marks pieces: BERT marks continuations, RoBERTa (bytes) and SentencePiece mark beginnings."""

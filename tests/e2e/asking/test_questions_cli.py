@@ -198,14 +198,3 @@ def test_hostile_questions_are_text(
     assert "\x1b" not in ran.out.replace("\x1b[1m", "").replace("\x1b[0m", "")
     after = driver.execute_query("MATCH (n) RETURN count(n) AS n", database_=connection.database).records[0]["n"]
     assert before == after > 0
-
-
-def test_a_picture_has_as_many_entity_paths_as_are_asked_for(lodestar: Lodestar, driver: neo4j.Driver) -> None:
-    def drawn(number: str) -> set[str]:
-        asked = ("--topic", "m.peru", "Which official language has it?", "--paths", "1", "--entity-paths", number)
-        assert lodestar("browse", "--no-open", *asked).code == 0
-        found = driver.execute_query("MATCH (n:LodestarEnd) RETURN n.name").records
-        assert lodestar("browse", "--clear").code == 0
-        return {caption for (caption,) in found}
-
-    assert drawn("1") < drawn("2") == {"Quechua", "Spanish"}
