@@ -47,7 +47,7 @@ from ..values import Question
 from ..watchers import Watch
 from . import schemas
 from .batches import DeadlineExceededError, OverloadedError
-from .page import Assets, answer_drawing, drawing_data, make_page_routes
+from .page import Assets, draw, make_page_routes
 from .service import Service, Variant, keep
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _write_evidence(answer: Answer, *, drawing: bool) -> bytes:
 def _make_drawing_data(answer: Answer) -> dict[str, Any]:
     """Return the data that a page draws, and each item in words."""
     lines = [item_text(each.value, max_names=8) for each in answer.evidence.items]
-    return {"drawing": drawing_data(answer_drawing(answer)), "lines": lines}
+    return {"drawing": draw(answer), "lines": lines}
 
 
 def _add_questions(app: FastAPI) -> None:

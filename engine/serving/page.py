@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import logging
 import zipfile
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from starlette.responses import Response
 from starlette.routing import Route
@@ -20,7 +19,7 @@ from starlette.routing import Route
 from .. import serving
 from ..errors import DownloadError
 from ..evidence.bridges import to_chains
-from ..evidence.evidence import Answer, Evidence, Item
+from ..evidence.evidence import Answer
 from ..evidence.text import one_line, relation_words
 from ..neo4j.jars import JarCache, read_pins
 from ..values import Entity
@@ -105,62 +104,16 @@ MAX_PATHS = 6
 MAX_INSTANCES = 4
 """Entity paths of each relation path that are drawn."""
 
-NodeKind = Literal["topic", "inner", "end", "answer", "mediator"]
 
+def draw(answer: Answer) -> dict[str, Any]:
+    """Return the best paths of an answer's evidence as nodes and edges of a drawing.
 
-@dataclass(frozen=True, slots=True)
-class DrawnNode:
-    """An entity at a place: `column` from 0 at the left, `row` from 0 at the top, in halves too. ranks: of the paths it
-    is on, from 1."""
-
-    id: str
-    label: str
-    kind: NodeKind
-    column: int
-    row: float
-    ranks: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnEdge:
-    """Relations between two nodes, places in `Drawing.nodes`, in walking order; inverse: they point the other way."""
-
-    source: int
-    target: int
-    relations: tuple[str, ...]
-    inverse: bool
-    ranks: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """Nodes and edges of the best paths of a question; left_out says in words what is not drawn."""
-
-    nodes: tuple[DrawnNode, ...]
-    edges: tuple[DrawnEdge, ...]
-    left_out: tuple[str, ...]
-
-    @property
-    def num_columns(self) -> int:
-        """Columns from the topics to the last ends."""
-        return 1 + max((node.column for node in self.nodes), default=0)
-
-    @property
-    def num_rows(self) -> float:
-        """Rows of the fullest column."""
-        return 1 + max((node.row for node in self.nodes), default=0.0)
-
-
-def make_drawing(
-    evidence: Evidence[Item],
-    answers: Iterable[str] = (),
-    *,
-    max_paths: int = MAX_PATHS,
-    max_instances: int = MAX_INSTANCES,
-) -> Drawing:
-    """Return the drawing of the best paths. answers: ids of the entities that answer, drawn as such."""
-    chains = to_chains(evidence)
-    shown = chains.items[:max_paths]
+    A node has a `column` from 0 at the left, a `row` from 0 at the top, in halves too, and the ranks of the paths it is
+    on, from 1. An edge has its source and target by their places among the nodes, and its relations in walking order;
+    inverse: they point the other way. left_out says in words what is not drawn.
+    """
+    chains = to_chains(answer.evidence)
+    shown = chains.items[:MAX_PATHS]
     column: dict[Entity, int] = {}
     ranks: dict[Entity, list[int]] = {}
     starts, ends = set[Entity](), set[Entity]()
@@ -168,7 +121,7 @@ def make_drawing(
     left_out = []
     for rank, scored in enumerate(shown, start=1):
         chain = scored.value
-        instances = chain.instances(max_instances)
+        instances = chain.instances(MAX_INSTANCES)
         if more := len(chain.ends) - len(instances):
             left_out.append(f"path {rank}: {more:,} more {'end' if more == 1 else 'ends'}")
         if chain.cut:
@@ -187,36 +140,37 @@ def make_drawing(
                 _add(on, rank)
     if more := len(chains.items) - len(shown):
         left_out.append(f"{more:,} more {'path' if more == 1 else 'paths'}")
-    order = list(column)
-    rows = _rows(order, column, [(source, target) for source, target, _ in edges])
-    answering = set(answers)
-    nodes = tuple(
-        DrawnNode(
-            entity.id,
-            one_line(entity.label),
-            _kind(entity, starts, ends, answering),
-            column[entity],
-            rows[entity],
-            tuple(ranks[entity]),
-        )
-        for entity in order
-    )
-    places = {entity: place for place, entity in enumerate(order)}
-    drawn = tuple(
-        DrawnEdge(places[source], places[target], tuple(words), inverse, tuple(on))
-        for (source, target, inverse), (words, on) in edges.items()
-    )
-    return Drawing(nodes, drawn, (*left_out, *(one_line(each) for each in evidence.left_out)))
+    rows = _rows(list(column), column, [(source, target) for source, target, _ in edges])
+    places = {entity: place for place, entity in enumerate(column)}
+    answering = {entity.id for entity in answer.entities if entity.id}
 
+    def kind(entity: Entity) -> str:
+        if entity.is_mediator:
+            return "mediator"
+        if entity.id in answering:
+            return "answer"
+        return "topic" if entity in starts else "end" if entity in ends else "inner"
 
-def drawing_data(drawing: Drawing) -> dict[str, Any]:
-    """Return a drawing as plain data."""
-    return {**asdict(drawing), "columns": drawing.num_columns, "rows": drawing.num_rows}
-
-
-def answer_drawing(answer: Answer) -> Drawing:
-    """Return the drawing of an answer's evidence, its entities drawn as the answer."""
-    return make_drawing(answer.evidence, (entity.id for entity in answer.entities if entity.id))
+    return {
+        "nodes": [
+            {
+                "id": entity.id,
+                "label": one_line(entity.label),
+                "kind": kind(entity),
+                "column": column[entity],
+                "row": rows[entity],
+                "ranks": ranks[entity],
+            }
+            for entity in column
+        ],
+        "edges": [
+            {"source": places[source], "target": places[target], "relations": words, "inverse": inverse, "ranks": on}
+            for (source, target, inverse), (words, on) in edges.items()
+        ],
+        "left_out": [*left_out, *(one_line(each) for each in answer.evidence.left_out)],
+        "columns": 1 + max(column.values(), default=0),
+        "rows": 1 + max(rows.values(), default=0.0),
+    }
 
 
 def _rows(
@@ -237,14 +191,6 @@ def _rows(
         offset = (tallest - len(some)) / 2
         rows |= {entity: offset + place for place, entity in enumerate(some)}
     return rows
-
-
-def _kind(entity: Entity, starts: set[Entity], ends: set[Entity], answers: set[str]) -> NodeKind:
-    if entity.is_mediator:
-        return "mediator"
-    if entity.id in answers:
-        return "answer"
-    return "topic" if entity in starts else "end" if entity in ends else "inner"
 
 
 def _add(some: list[Any], value: Any) -> None:
