@@ -117,22 +117,6 @@ class ChatForm(BaseModel):
     stream_options: dict[str, Any] | None = None
 
 
-class EntityReply(BaseModel):
-    """An entity; the name of a mediator is null."""
-
-    id: str
-    name: str | None
-    literal: bool = False
-
-
-class TripleReply(BaseModel):
-    """A triple with its entities."""
-
-    head: EntityReply
-    relation: str
-    tail: EntityReply
-
-
 class EvidenceReply(BaseModel):
     """Evidence of format 1, as docs/evidence.md describes it."""
 
@@ -163,54 +147,6 @@ class AnswerReply(EvidenceReply):
     found: bool
     confidence: float | None
     answers: list[dict[str, Any]]
-
-
-class Answers(BaseModel):
-    """The answer to each question of a list, in order."""
-
-    results: list[AnswerReply]
-
-
-class Evidences(BaseModel):
-    """The evidence for each question of a list, in order."""
-
-    results: list[EvidenceReply]
-
-
-class EntitiesReply(BaseModel):
-    """Entities that a text mentions, best first."""
-
-    entities: list[dict[str, Any]]
-
-
-class RelationsReply(BaseModel):
-    """Relations nearest to a text, best first."""
-
-    relations: list[dict[str, Any]]
-
-
-class NeighboursReply(BaseModel):
-    """A page of triples; `total` counts those of all pages."""
-
-    entity: EntityReply
-    triples: list[TripleReply]
-    total: int
-    cursor: str | None
-    cut: bool
-
-
-class VerifyReply(BaseModel):
-    """Whether the graph has every triple of a path, and which."""
-
-    in_graph: bool
-    triples: list[dict[str, Any]]
-
-
-class BrowserLinkReply(BaseModel):
-    """A link that shows evidence in Neo4j Browser, and one to its nodes in the Neo4j that they were loaded from."""
-
-    link: str
-    source_link: str | None = None
 
 
 class ErrorDetail(BaseModel):
