@@ -12,7 +12,9 @@ from .options import embedded_server_options, json_option, settings_from
 from .terminal import echo, say
 
 if TYPE_CHECKING:
+    from ...loaders.loads.report import LoadReport
     from ..evidence.evidence import Answer
+    from ..settings import Settings
 
 DEMO_NAME = "demo"
 """The embedded server of the demo: a separate graph, so your data stays untouched."""
@@ -57,13 +59,9 @@ def command(as_json: bool, **flags: Any) -> None:
     settings = settings_from(**flags)
     started = time.perf_counter()
 
-    from ...loaders.formats.by_name import source_class
-    from ...loaders.loads.loading import LoadOptions, load
     from ..api import Engine
     from ..evidence.evidence import answer_data
-    from ..neo4j.gateway import Gateway
-    from ..neo4j.instance import ServerPair, loading_connection
-    from ..progress import progress_bar
+    from ..neo4j.instance import ServerPair
     from ..show.browser import BrowserPictureWriter
     from ..values import Question
     from .render import answer_lines
@@ -74,11 +72,7 @@ def command(as_json: bool, **flags: Any) -> None:
     say(f"   {status.version} at {status.bolt_uri}")
 
     say("2. The world: countries, capitals, borders, currencies, languages, cities")
-    with Gateway(loading_connection(settings)) as gateway:
-        source = source_class("geonames")()
-        with progress_bar(source.name) as (progress, _):
-            report = load(source, gateway, LoadOptions(staging=settings.home_dir / "staging"), progress)
-    say(f"   {report}")
+    say(f"   {load_world(settings)}")
 
     say("3. The sentence encoder")
     with Engine(settings, options={"forms": True}, connection=instance.connection()) as engine:
@@ -96,3 +90,17 @@ def command(as_json: bool, **flags: Any) -> None:
     echo(f"See the second one in Neo4j Browser: {link}", err=as_json)
     echo(f"  user neo4j, password in {status.password_file}", err=as_json)
     say(f'\nAsk your own:  lodestar ask --name {settings.name} "…"    Stop:  lodestar db stop --name {settings.name}')
+
+
+def load_world(settings: Settings) -> LoadReport:
+    """Load the demonstration's world into the running embedded server, unless it is there."""
+    from ...loaders.formats.by_name import source_class
+    from ...loaders.loads.loading import LoadOptions, load
+    from ..neo4j.gateway import Gateway
+    from ..neo4j.instance import loading_connection
+    from ..progress import progress_bar
+
+    with Gateway(loading_connection(settings)) as gateway:
+        source = source_class("geonames")()
+        with progress_bar(source.name) as (progress, _):
+            return load(source, gateway, LoadOptions(staging=settings.home_dir / "staging"), progress)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from .options import database_options, recipe_options, settings_and_recipe
 from .terminal import say
-
-if TYPE_CHECKING:
-    from ..settings import Settings
 
 
 @click.command()
@@ -85,21 +82,9 @@ def command(
     )
     options.check()
     if demo:
-        start_demo_server(settings)
+        from ..neo4j.instance import ServerPair
+        from .demo import load_world
+
+        ServerPair.of(settings).start()
+        say(str(load_world(settings)))
     run_server(settings, recipes, options, say=say)
-
-
-def start_demo_server(settings: Settings) -> None:
-    """Start the embedded server, and load the demonstration's world unless it is there."""
-    from ...loaders.formats.by_name import source_class
-    from ...loaders.loads.loading import LoadOptions, load
-    from ..neo4j.gateway import Gateway
-    from ..neo4j.instance import ServerPair, loading_connection
-    from ..progress import progress_bar
-
-    ServerPair.of(settings).start()
-    with Gateway(loading_connection(settings)) as gateway:
-        source = source_class("geonames")()
-        with progress_bar(source.name) as (progress, _):
-            report = load(source, gateway, LoadOptions(staging=settings.home_dir / "staging"), progress)
-    say(str(report))

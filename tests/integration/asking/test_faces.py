@@ -112,15 +112,6 @@ async def test_every_face_gives_the_same_items_scores_and_order(engine: Engine, 
         assert await asyncio.to_thread(batch, QUESTIONS) == expected
 
 
-def test_what_streams_and_what_goes_in_threads(engine: Engine) -> None:
-    expected = [(each.id, each.text, each.score) for each in EvidenceFinder(engine, 4).find(QUESTION)]
-    streamed = list(langchain.LodestarRetriever(engine=engine, k=4).stream(QUESTION))
-    assert [rows_of_langchain(each) for each in streamed] == [expected], "whole results"
-    examples = [dspy.Example(question=QUESTION).with_inputs("question")] * 2
-    found = dspy_face.LodestarRetriever(engine, top_k=4).batch(examples, num_threads=2, disable_progress_bar=True)
-    assert list(map(rows_of_dspy, found)) == [expected] * 2
-
-
 async def test_finding_is_the_same_with_asyncio(engine: Engine) -> None:
     for text in QUESTIONS:
         assert await EvidenceFinder(engine, 3).afind(text) == EvidenceFinder(engine, 3).find(text)

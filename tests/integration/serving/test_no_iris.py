@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -12,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 from lodestar import Engine
 from lodestar.engine.cli.main import main
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.integrations.finding import EvidenceFinder
 from lodestar.engine.integrations.langchain import LodestarAnswerer, make_tool
 from lodestar.engine.neo4j.connection import Connection
@@ -79,18 +77,6 @@ def test_python_and_frameworks(named: None, settings: Settings) -> None:
             assert IRI not in str(tool.invoke({"question": question}))
             assert IRI not in answerer.invoke(question)["answer"]
             assert IRI not in "\n".join(each.text for each in EvidenceFinder(engine, 5).find(question))
-
-
-def test_what_a_bound_cut(named: None, settings: Settings) -> None:
-    with Engine(settings, recipe="similarity") as engine:
-        evidence = engine.retrieve("Which country borders Chile?")
-    (first, *_) = evidence.items
-    assert isinstance(first.value, Chain)
-    assert IRI in str(first.value.relation_path)
-    cut = replace(evidence, items=(replace(first, value=replace(first.value, cut=True)),))
-    assert len(cut.cuts) == 1
-    assert cut.cuts[0].startswith("Chile: ")
-    assert IRI not in cut.cuts[0]
 
 
 def test_http(formed: str) -> None:

@@ -1,8 +1,6 @@
-"""What a terminal shows of an explanation, and when it shows colours."""
+"""What a terminal shows of an explanation."""
 
 from __future__ import annotations
-
-import io
 
 import click
 from lodestar.engine.cli.explain import explanation_lines
@@ -22,8 +20,3 @@ def test_without_colours_every_word_has_its_number() -> None:
 def test_names_cannot_steer_the_terminal() -> None:
     hostile = explanation(explained_path([("\x1b[2J", 1.0)], [("\x1b", 1.0)], ends=["\x1b]0;x"]), question="\x1b[1m?")
     assert "\x1b" not in click.unstyle("\n".join(explanation_lines(hostile)))
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
