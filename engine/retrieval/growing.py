@@ -6,18 +6,17 @@ and pruning are then done for all of them together, by the code that learned it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from ...models.gril.network import GrilModel, GrownTriples
+from ...models.gril.network import GrilModel
 from ...models.text.vectors import TextVectors
 from ..evidence.evidence import Evidence, Kind
 from ..evidence.extras import GraphToken
 from ..steps import Steps, attribute_costs
-from ..values import LinkedQuestion, Topic, Triple, check_finite
-from .subgraph.batch import SubgraphBatch
+from ..values import LinkedQuestion, Triple, check_finite
 from .triples import GraphRelations, SubgraphReader
 
 
@@ -41,7 +40,10 @@ class GrowingRetriever:
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Triple]]]:
         """Return the triples, best first: at least `top_k` where pruning kept as many."""
         encoding_s = self._columns.encoding_s
-        batch, found = yield from self.grow(questions)
+        batch = yield from self._columns.extract(questions)
+        columns = self._columns.columns(questions, batch)
+        found = self._model.grow(columns, batch.table.is_literal[batch.entities], batch.node_questions)
+        check_finite(found.logits, "a checkpoint of kind gril")
         yield from attribute_costs("encode", self._columns.encoding_s - encoding_s)
         keep = max(self._keep, top_k)
         evidence: list[Evidence[Triple]] = []
@@ -54,20 +56,3 @@ class GrowingRetriever:
             )
             evidence.append(replace(one, extras=(GraphToken(tuple(found.tokens[number])),)))
         return evidence
-
-    def grow(self, questions: Sequence[LinkedQuestion]) -> Steps[tuple[SubgraphBatch, GrownTriples]]:
-        """Return the subgraphs of the questions, and what grew in them, layer by layer."""
-        batch = yield from self._columns.extract(questions)
-        columns = self._columns.columns(questions, batch)
-        grown = self._model.grow(columns, batch.table.is_literal[batch.entities], batch.node_questions)
-        check_finite(grown.logits, "a checkpoint of kind gril")
-        return batch, grown
-
-    @property
-    def names(self) -> Mapping[int, str]:
-        """The relations by catalogue number."""
-        return self._columns.names
-
-    def topics(self, linked: LinkedQuestion) -> tuple[Topic, ...]:
-        """Return the topics that a subgraph is read around."""
-        return self._columns.topics(linked)
