@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import EntityNotFoundError, UsageError
@@ -44,6 +44,10 @@ class EvidenceFinder:
     def __post_init__(self) -> None:
         if self.top_k < 1:
             raise UsageError(f"expected at least 1 item, found {self.top_k}")
+
+    def keeping(self, top_k: int | None) -> EvidenceFinder:
+        """Return a finder of so many items; this one for None."""
+        return self if top_k is None else replace(self, top_k=top_k)
 
     def find(self, question: str) -> list[EvidenceItem]:
         """Return the items, best first; the result of a form before them."""

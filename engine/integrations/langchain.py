@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -13,14 +12,11 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import ConfigDict, Field
 
 from ..evidence.evidence import answer_text
-from ..settings import resolve
 from .finding import EvidenceFinder, EvidenceItem
 
 if TYPE_CHECKING:
     from ..api import Engine
     from ..evidence.evidence import Answer
-    from ..recipes.part import Expression, Part
-    from ..recipes.recipe import Recipe
 
 
 class LodestarRetriever(BaseRetriever):
@@ -41,26 +37,6 @@ class LodestarRetriever(BaseRetriever):
 
     leave_out_abstained: bool = False
     """Whether a question that `ask` has no answer to gives no documents."""
-
-    @classmethod
-    def from_settings(
-        cls,
-        *,
-        k: int = 10,
-        leave_out_abstained: bool = False,
-        recipe: str | Part | Expression | Recipe | None = None,
-        options: Mapping[str, Any] | None = None,
-        allow_parts: bool = False,
-        **flags: Any,
-    ) -> LodestarRetriever:
-        """Return a retriever over the graph these settings name (`uri`, `name`, …); the rest as on the command line.
-
-        recipe, options, allow_parts: as of `Engine`; a trained scorer is ``options={"star.checkpoint": "folder"}``.
-        """
-        from ..api import Engine
-
-        engine = Engine(resolve(flags), recipe=recipe, options=options, allow_parts=allow_parts)
-        return cls(engine=engine, k=k, leave_out_abstained=leave_out_abstained)
 
     def _get_relevant_documents(
         self,

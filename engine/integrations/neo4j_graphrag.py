@@ -19,17 +19,15 @@ class LodestarRetriever(Retriever):
     """
 
     def __init__(self, engine: Any, *, top_k: int = 10, leave_out_abstained: bool = False) -> None:
-        self._engine = engine  # which reads the graph: the driver of the base class is not needed
-        self._top_k = top_k
-        self._leave_out_abstained = leave_out_abstained
-        self._finder(0)
+        # The engine reads the graph: the driver of the base class is not needed.
+        self._finder = EvidenceFinder(engine, top_k, leave_out_abstained)
 
     def get_search_results(self, query_text: str, top_k: int = 0) -> RawSearchResult:
         """Find paths of the graph that may answer a question.
 
         top_k: how many at most; 0 for the retriever's own number.
         """
-        found = self._finder(top_k).find(query_text)
+        found = self._finder.keeping(top_k or None).find(query_text)
         rows = ({"text": each.text, "id": each.id, "score": each.score, **each.metadata} for each in found)
         return RawSearchResult(records=[Record(row) for row in rows])  # type: ignore[no-untyped-call]
 
@@ -37,6 +35,3 @@ class LodestarRetriever(Retriever):
         """Return an item: its text, and everything else as metadata."""
         metadata = record.data()
         return RetrieverResultItem(content=metadata.pop("text"), metadata=metadata)
-
-    def _finder(self, top_k: int) -> EvidenceFinder:
-        return EvidenceFinder(self._engine, top_k or self._top_k, self._leave_out_abstained)

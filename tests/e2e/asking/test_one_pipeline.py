@@ -85,7 +85,7 @@ def of_langchain(settings: Settings, recipe: str, options: dict[str, Any]) -> li
         "uri": settings.uri,
         "password": settings.password,
     }
-    retriever = LodestarRetriever.from_settings(k=TOP_K, recipe=recipe, options=options, allow_parts=True, **flags)
+    retriever = LodestarRetriever(engine=Engine(recipe=recipe, options=options, allow_parts=True, **flags), k=TOP_K)
     with retriever.engine:
         return [ranked([document.metadata for document in retriever.invoke(text)]) for text in QUESTIONS]
 

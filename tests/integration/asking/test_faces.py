@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 from collections.abc import AsyncIterator, Callable
 from typing import Any, ClassVar
 
 import dspy
 import pytest
-from haystack import Pipeline
-from haystack.components.builders import PromptBuilder
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langchain_openai import ChatOpenAI
@@ -23,7 +20,6 @@ from lodestar.engine.errors import UsageError
 from lodestar.engine.integrations import dspy as dspy_face
 from lodestar.engine.integrations import haystack, langchain, llama_index, neo4j_graphrag
 from lodestar.engine.integrations.finding import EvidenceFinder
-from lodestar.engine.settings import Settings
 from neo4j_graphrag.llm import OpenAILLM
 from pydantic import SecretStr
 
@@ -187,40 +183,11 @@ async def test_a_query_engine_of_llama_index(engine: Engine) -> None:
         ]
 
 
-def test_a_pipeline_of_haystack_is_saved_and_loaded(
-    engine: Engine, settings: Settings, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in environment.items():
-        if name.startswith("LODESTAR_") and os.environ.get(name) != value:
-            monkeypatch.setenv(name, value)
-    pipeline = Pipeline()
-    component = haystack.LodestarRetriever(top_k=3, recipe="similarity", options={"similarity.max_hop": 1})
-    pipeline.add_component("paths", component)
-    pipeline.add_component(
-        "prompt", PromptBuilder("{% for d in documents %}{{ d.content }}\n{% endfor %}{{ question }}")
-    )
-    pipeline.connect("paths.documents", "prompt.documents")
-    text = pipeline.dumps()
-    loaded = Pipeline.loads(text, allowed_modules=["lodestar"])
-    assert loaded.dumps() == text
-    given = {"paths": {"query": QUESTION}, "prompt": {"question": QUESTION}}
-    prompt = pipeline.run(given)["prompt"]["prompt"]
-    assert prompt.endswith(QUESTION)
+def test_a_pipeline_of_haystack(engine: Engine) -> None:
+    asked = names_on_the_page("make_pipeline")(engine)
+    prompt = asked.run({"paths": {"query": QUESTION}, "prompt": {"question": QUESTION}})["prompt"]["prompt"]
+    assert prompt.rstrip().endswith(QUESTION)
     assert "Lima" in prompt
-    assert loaded.run(given)["prompt"]["prompt"] == prompt
-    component.close()
-    other = loaded.get_component("paths")
-    assert isinstance(other, haystack.LodestarRetriever)
-    other.close()
-
-
-def test_a_pipeline_of_haystack_holds_no_secrets_and_no_engine(engine: Engine) -> None:
-    with pytest.raises(UsageError, match=r"^password: a saved pipeline holds no secrets: set LODESTAR_PASSWORD"):
-        haystack.LodestarRetriever(settings={"uri": "bolt://127.0.0.1:1", "password": "hush"})
-    with pytest.raises(UsageError, match="found an engine, which cannot be saved"):
-        haystack.LodestarRetriever(engine).to_dict()
-    with pytest.raises(UsageError, match="expected either an engine or settings"):
-        haystack.LodestarRetriever(engine, recipe="similarity")
 
 
 def test_graphrag_of_neo4j(engine: Engine) -> None:
