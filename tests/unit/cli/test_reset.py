@@ -1,4 +1,4 @@
-"""What is not there is not said to be deleted, nor copied."""
+"""What is not there is not said to be deleted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 from click.testing import CliRunner
 from lodestar.engine.cli.db import command
-from lodestar.engine.errors import EmbeddedServerError
 
 
 def test_a_server_that_is_not_there_is_not_deleted(tmp_path: Path) -> None:
@@ -15,10 +14,3 @@ def test_a_server_that_is_not_there_is_not_deleted(tmp_path: Path) -> None:
     assert ran.exit_code == 0
     assert "nope: there is no such server, nothing deleted" in ran.stderr
     assert json.loads(ran.stdout) == {"name": "nope", "deleted": None}
-
-
-def test_a_server_without_a_graph_is_not_copied(tmp_path: Path) -> None:
-    ran = CliRunner().invoke(command, ["copy", "nope", "second", "--home", str(tmp_path)])
-    assert isinstance(ran.exception, EmbeddedServerError)
-    assert "'nope' has no graph to copy" in str(ran.exception)
-    assert not (tmp_path / "servers" / "second").exists()
