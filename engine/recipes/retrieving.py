@@ -24,8 +24,7 @@ from .part import AnswererPart, ReorganiserPart, RetrieverPart, describe_field, 
 
 if TYPE_CHECKING:
     from ..retrieval.dual_encoder import StarScorer
-    from ..retrieval.growing import GrowingRetriever
-    from ..retrieval.triples import GraphRelations, SubgraphScorer, TrainedTripleScorer
+    from ..retrieval.triples import GraphRelations, GrowingRetriever, SubgraphScorer, TrainedTripleScorer
 
 
 @dataclass(frozen=True)
@@ -283,7 +282,7 @@ class Gril(SubgraphPart):
 
     def retriever(self, graph: GraphResources) -> GrowingRetriever:
         """Return the retriever. Raises `CheckpointError` if the checkpoint is damaged or of another graph."""
-        from ..retrieval.growing import GrowingRetriever
+        from ..retrieval.triples import GrowingRetriever
 
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph).retriever
         return GrowingRetriever(

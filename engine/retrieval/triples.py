@@ -1,27 +1,28 @@
-"""Retrieve triples with ReG@Triple or ReG@Entity: a trained network scores the triples of a question's subgraph."""
+"""Retrieve triples of a question's subgraph: a trained network scores them (ReG), or grows a part of it (GRIL)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ...models.reg_entity.config import EntityDescription
-from ...models.reg_triple.config import SubgraphOptions, TripleDescription
+from ...models.gril.network import GrilModel
+from ...models.reg_entity.kind import EntityDescription
+from ...models.reg_triple.kind import SubgraphOptions, TripleDescription
 from ...models.reg_triple.network import TripleColumns
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, verbalise_hop
 from ..evidence.calibration import Calibration
 from ..evidence.evidence import Evidence, Kind, item_sort_key
+from ..evidence.extras import GraphToken
 from ..linking.topics import select_start_topics
 from ..steps import Steps, attribute_costs
 from ..values import Entity, LinkedQuestion, Scored, Topic, Triple, check_finite
 from .subgraph.batch import SubgraphBatch
-from .subgraph.proposing import SimilarityProposer
-from .subgraph.walking import SubgraphBounds, SubgraphExtractor, SubgraphQuery
+from .subgraph.walking import SimilarityProposer, SubgraphBounds, SubgraphExtractor, SubgraphQuery
 
 NOTHING = "no triple was found around the topic entities"
 CUT = "triples beyond the bounds of the question's subgraph are left out"
@@ -216,3 +217,41 @@ def mark_first_pairs(batch: SubgraphBatch, rows: npt.NDArray[np.int64], keep: in
     place = np.argsort(np.argsort(first))
     kept: npt.NDArray[np.bool_] = place[pair.reshape(-1)] < keep
     return kept
+
+
+class GrowingRetriever:
+    """A `Retriever`: of each question the `keep` best triples of the subgraph that grew; pruned ones are not in it."""
+
+    gives: Kind = "triple"
+
+    def __init__(
+        self,
+        relations: GraphRelations,
+        vectors: TextVectors,
+        model: GrilModel,
+        *,
+        keep: int,
+    ) -> None:
+        self._columns = SubgraphReader(relations, vectors, model.description.subgraph)
+        self._model = model
+        self._keep = keep
+
+    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Triple]]]:
+        """Return the triples, best first: at least `top_k` where pruning kept as many."""
+        encoding_s = self._columns.encoding_s
+        batch = yield from self._columns.extract(questions)
+        columns = self._columns.columns(questions, batch)
+        found = self._model.grow(columns, batch.table.is_literal[batch.entities], batch.node_questions)
+        check_finite(found.logits, "a checkpoint of kind gril")
+        yield from attribute_costs("encode", self._columns.encoding_s - encoding_s)
+        keep = max(self._keep, top_k)
+        evidence: list[Evidence[Triple]] = []
+        for number, question in enumerate(questions):
+            rows = np.arange(batch.triple_starts[number], batch.triple_starts[number + 1])
+            kept = rows[found.is_kept[rows]]
+            best = kept[np.argsort(-found.logits[kept], kind="stable")[:keep]]
+            one = self._columns.evidence(
+                question, batch, number, best, found.logits, self._model.description.calibration
+            )
+            evidence.append(replace(one, extras=(GraphToken(tuple(found.tokens[number])),)))
+        return evidence

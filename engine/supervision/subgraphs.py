@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...models.reg_triple.config import SubgraphOptions
+from ...models.reg_triple.kind import SubgraphOptions
 from ...models.subgraphs import UNNAMED, WEAK, GraphTexts, QuestionGraphs, mark_shortest_paths, write_graphs
 from ...models.text.vectors import TextVectors
 from ..api import Engine

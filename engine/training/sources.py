@@ -22,7 +22,7 @@ from ...models.placement import Placement, PlacementError
 from ...models.reader.fitting import ReaderTrainingSet
 from ...models.reader.model import READS
 from ...models.reg_path.writing import RelationTokens
-from ...models.reg_triple.config import SubgraphOptions
+from ...models.reg_triple.kind import SubgraphOptions
 from ...models.star.mined import MinedFile, is_mined, read_mined_file
 from ...models.subgraphs import VERSION, GraphFileError, QuestionGraphs, QuestionLabels, read_graphs, relabel_graphs
 from ...models.text.encoders import EncoderUnavailableError, SentenceEncoder

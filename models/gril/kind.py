@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from ..ranges import Count, Dimension, Positive, Range, Ranged, Share, Width, check_ranges
-from ..reg_triple.config import SubgraphOptions
+from ..reg_triple.kind import SubgraphOptions
 from ..subgraphs import QuestionGraphs
 from ..training.kind import (
     SUBGRAPHS,
@@ -72,7 +72,7 @@ class JointOptions(Ranged):
     reader gets the graph token and the verbalised triples (table 9). Without the token no gradient of the reader
     reaches the retriever: the paper's separate training. graph_supervision: off in the open domain. num_triples: given
     to the reader; 0: five per predicted hop. inner: hidden width of the projector, G-Retriever's. prior_weight: weight
-    of −log P(G_s | q), ours. max_tokens: of the reader's input. checkpointing: recompute activations to save memory.
+    of −log P(G_s | q), ours. max_tokens: of the reader's input.
     """
 
     reader: str = ""
@@ -84,7 +84,6 @@ class JointOptions(Ranged):
     inner: Dimension = 2_048
     prior_weight: Annotated[float, Range(0, 100)] = 0.1
     max_tokens: MaxTokens = 384
-    checkpointing: bool = False
     lora: LoraOptions = field(default_factory=LoraOptions)
 
     def __post_init__(self) -> None:
@@ -133,10 +132,6 @@ class GrilConfig(Ranged):
     def open_domain(self) -> bool:
         """Whether subgraphs are also read for questions without an answer in the graph."""
         return self.joint.open_domain
-
-    def as_json(self) -> dict[str, Any]:
-        """Return every option with its value, as plain data."""
-        return {**asdict(self), "subgraph": self.subgraph.as_json()}
 
 
 @dataclass(frozen=True, slots=True)

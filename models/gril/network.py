@@ -18,13 +18,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ..reg_triple.network import TripleColumns
+from ..reg_triple.network import TripleColumns, to_tensor
 from ..text.vectors import TextVectors
 from .kind import GrilDescription, GrowOptions, Score
 
@@ -372,7 +373,7 @@ class GrilModel:
         self._bridge = bridge
         self._network = network
         self._vectors = vectors
-        self._device = network.unnamed.device
+        self._tensor = partial(to_tensor, network.unnamed.device)
         self._turn = threading.RLock()
 
     def grow(self, columns: TripleColumns, is_literal: Bools, question_of: npt.NDArray[np.int64]) -> GrownTriples:
@@ -392,16 +393,10 @@ class GrilModel:
             )
 
     def _inputs(self, columns: TripleColumns, is_literal: Bools, question_of: npt.NDArray[np.int64]) -> GrowInputs:
-        self._vectors.encode([*columns.relations, *(name for name in columns.names if name is not None)], lasting=True)
-        self._vectors.encode(columns.questions)
-        names = list(dict.fromkeys(columns.names))
-        place = {name: number for number, name in enumerate(names)}
-        text_of = np.array([place[name] for name in columns.names], dtype=np.int64)
-        of_names = self._encode(names)
         return GrowInputs(
-            questions=self._tensor(self._encode(columns.questions)),
-            relations=self._tensor(self._encode(columns.relations)),
-            entities=self._tensor(of_names[text_of]),
+            questions=self._tensor(self._vectors.stack(columns.questions)),
+            relations=self._tensor(self._vectors.stack(columns.relations, lasting=True)),
+            entities=self._tensor(self._vectors.stack([name or "" for name in columns.names], lasting=True)),
             is_named=self._tensor(np.array([name is not None for name in columns.names], dtype=np.bool_)),
             is_topic=self._tensor(columns.is_topic),
             is_literal=self._tensor(is_literal),
@@ -410,11 +405,3 @@ class GrilModel:
             relation_of=self._tensor(columns.relation_of),
             tails=self._tensor(columns.tails),
         )
-
-    def _encode(self, texts: Sequence[str | None]) -> Floats:
-        nothing = np.zeros(self.description.dimension, dtype=np.float32)
-        rows = [nothing if text is None else self._vectors.sentence(text) for text in texts]
-        return np.stack(rows) if rows else np.zeros((0, self.description.dimension), dtype=np.float32)
-
-    def _tensor(self, values: npt.NDArray[np.generic]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)

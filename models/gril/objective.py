@@ -15,14 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy, cross_entropy
 
+from ..reg_triple.network import to_tensor
 from ..subgraphs import UNNAMED, UNREACHED, QuestionGraphs, hops_from
 from ..training.kind import Figures, NothingToLearnError, ParameterGroup, TrainingOptions
 from ..training.trainer import ShuffledObjective
@@ -65,7 +66,7 @@ class EncodedSubgraphs:
 
     def __init__(self, graphs: QuestionGraphs, encode: Encode, device: torch.device) -> None:
         self.graphs = graphs
-        self._device = device
+        self._tensor = partial(to_tensor, device)
         texts = graphs.texts
         self._questions = encode(texts.questions)
         self._relations = encode(texts.relations)
@@ -118,9 +119,6 @@ class EncodedSubgraphs:
     def on_path(self, questions: Sequence[int]) -> Tensor:
         """Return which nodes of some questions are on right paths, as 0 and 1."""
         return self._tensor(self._on_path[self.rows(questions)[0]].astype(np.float32))
-
-    def _tensor(self, values: npt.NDArray[np.generic]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)
 
 
 def mark_answer_path_nodes(graphs: QuestionGraphs) -> Bools:

@@ -467,10 +467,6 @@ class GenerativeReader(nn.Module):
         """Return the LoRA's factors by name."""
         return adapter_weights(self.language_model)
 
-    def recompute(self) -> None:
-        """Recompute activations to save memory."""
-        self.language_model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
-
     @property
     def _embeddings(self) -> Any:
         return self.language_model.get_input_embeddings()
@@ -557,15 +553,8 @@ def new_reader(options: JointOptions, device: str = "cpu") -> JointReader:
     """Return an untrained reader; raise `EncoderUnavailableError` or `CausalLMError` if its model is unavailable."""
     if options.reads == "writing":
         model = load_language_model(options.reader, device=device)
-        writer = GenerativeReader(model, options.lora, options.max_tokens, has_text=options.text)
-        if options.checkpointing:
-            writer.recompute()
-        return writer
-    backbone = open_pretrained(options.reader)
-    if options.checkpointing:
-        model_of: Any = backbone.model
-        model_of.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
-    return PointingReader(backbone, options.max_tokens, has_text=options.text)
+        return GenerativeReader(model, options.lora, options.max_tokens, has_text=options.text)
+    return PointingReader(open_pretrained(options.reader), options.max_tokens, has_text=options.text)
 
 
 def open_reader(description: GrilReaderDescription, folder: Path, device: str = "cpu") -> JointReader:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -176,8 +177,6 @@ class CausalLM:
         """
         import torch
 
-        from .attention import record_last_row
-
         text = self.render(messages)
         content = messages[-1]["content"]
         start = text.rfind(content.strip()) - (len(content) - len(content.lstrip()))
@@ -211,13 +210,15 @@ class CausalLM:
         from transformers import AutoModelForCausalLM
         from transformers.utils import logging
 
-        from .attention import NAME
-
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
         with as_error(f"the language model {self.name!r} cannot be loaded", WHERE):
             model = AutoModelForCausalLM.from_pretrained(
-                self.name, dtype="auto", use_safetensors=True, attn_implementation=NAME, **self._options
+                self.name,
+                dtype="auto",
+                use_safetensors=True,
+                attn_implementation=_register_attention(),
+                **self._options,
             )
             if not model._supports_sdpa:
                 raise CausalLMError(f"{self.name!r} has its own attention: expected scaled dot product attention")
@@ -312,3 +313,81 @@ def as_error(what: str, advice: str = "") -> Iterator[None]:
     except Exception as error:
         reason = one_line(error) or type(error).__name__
         raise CausalLMError(f"{what} ({reason}){advice}") from error
+
+
+ATTENTION = "lodestar_last_row"
+"""An attention implementation of transformers: PyTorch's scaled dot product attention, which keeps no weights. In the
+requested layer it computes what the prompt's last position attends to and stops the forward pass: O(heads × length)
+memory, not length × length.
+"""
+
+
+@dataclass(slots=True)
+class LastRow:
+    """The recorded row, (batch, num_heads, length) float32; None until the layer has run."""
+
+    layer: int
+    weights: torch.Tensor | None = None
+
+
+_wanted: ContextVar[LastRow | None] = ContextVar("wanted", default=None)
+
+
+class _EnoughError(Exception):
+    """Stops the forward pass once the row is recorded."""
+
+
+@contextmanager
+def record_last_row(layer: int) -> Iterator[LastRow]:
+    """Record the last row of this layer, counted from 0, of the model that the block runs; the row ends the block."""
+    row = LastRow(layer)
+    token = _wanted.set(row)
+    try:
+        yield row
+    except _EnoughError:
+        pass
+    finally:
+        _wanted.reset(token)
+
+
+def last_row(query: torch.Tensor, key: torch.Tensor, mask: torch.Tensor | None, scaling: float) -> torch.Tensor:
+    """Return softmax(q · Kᵀ · scaling) of the last position, (batch, num_heads, length) float32.
+
+    query: (batch, num_heads, num_queries, d). key: (batch, num_key_heads, length, d); each key head serves num_heads /
+    num_key_heads heads. mask: (batch, 1, num_queries, length), bool, true for visible positions, or added to the
+    product; None if the last position sees all.
+    """
+    keys = key.repeat_interleave(query.shape[1] // key.shape[1], dim=1)
+    logits = (query[:, :, -1:, :] @ keys.transpose(2, 3) * scaling).float()
+    if mask is not None:
+        seen = mask[:, :, -1:, : key.shape[2]]
+        logits = logits + seen if seen.is_floating_point() else logits.masked_fill(~seen, float("-inf"))
+    return logits.softmax(dim=-1)[:, :, 0, :]
+
+
+def _attend(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    **options: Any,
+) -> tuple[torch.Tensor, None]:
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    row = _wanted.get()
+    if row is not None and getattr(module, "layer_idx", None) == row.layer:
+        scaling = options.get("scaling")
+        scale = float(query.shape[-1] ** -0.5 if scaling is None else scaling)
+        row.weights = last_row(query, key, attention_mask, scale)
+        raise _EnoughError
+    return sdpa_attention_forward(module, query, key, value, attention_mask, **options)
+
+
+def _register_attention() -> str:
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.masking_utils import sdpa_mask
+
+    AttentionInterface.register(ATTENTION, _attend)
+    AttentionMaskInterface.register(ATTENTION, sdpa_mask)
+    return ATTENTION

@@ -1,28 +1,63 @@
-"""Register ReG@Entity as a kind of model: how it is described, trained and opened."""
+"""Register ReG@Entity as a kind of model: its options, its description, and how it is trained and opened."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from ..reg_triple.config import FIGURES
+from pydantic import Field
+
+from ..ranges import Count, Range, Width
+from ..reg_triple.kind import FIGURES, ScorerConfig, ScorerDescription
 from ..subgraphs import QuestionGraphs
-from ..training.kind import SUBGRAPHS, CheckpointOpenOptions, Inputs, ModelKind, Training
-from .config import PART, EntityConfig, EntityDescription
+from ..training.kind import SUBGRAPHS, CheckpointOpenOptions, Inputs, ModelKind, Training, TrainingOptions
 
 if TYPE_CHECKING:
     import torch
 
-    from ..reg_triple.training import SubgraphObjective
+    from ..reg_triple.network import SubgraphObjective
     from .network import EntityModel
+
+Layers = Annotated[int, Range(1, 8)]
+
+
+@dataclass(frozen=True, slots=True)
+class EntityConfig(ScorerConfig):
+    """num_layers: rounds of message passing between all entities of a subgraph."""
+
+    hidden: Width = 64
+    training: TrainingOptions = field(
+        default_factory=lambda: TrainingOptions(
+            epochs=20, learning_rate=1e-3, head_learning_rate=2e-3, weight_decay=0.0, patience=3
+        )
+    )
+    num_layers: Layers = 2
+
+
+PART = "gnn"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityDescription(ScorerDescription):
+    """The fields of ``reg-entity.json``.
+
+    degrees: the degree histogram of the training graphs, which scales messages: how many nodes are in 0, 1, 2 …
+    triples.
+    """
+
+    kind: ClassVar[str] = "reg-entity"
+    parts: ClassVar[tuple[str, ...]] = (PART,)
+
+    num_layers: Layers
+    degrees: Annotated[tuple[Count, ...], Field(min_length=2)]
 
 
 def _train(config: EntityConfig, inputs: Inputs[QuestionGraphs]) -> Training:
-    from ..reg_triple.training import Sets, scorer_training
+    from ..reg_triple.network import Sets, scorer_training
     from ..subgraphs import encoding_width
-    from .network import EntityScorer
-    from .training import EntityObjective, degree_histogram
+    from .network import EntityObjective, EntityScorer, degree_histogram
 
     def objective(train: Sets, dev: Sets, device: torch.device) -> EntityObjective:
         width, degrees = encoding_width(config.num_rounds), degree_histogram(train)
@@ -36,8 +71,7 @@ def _train(config: EntityConfig, inputs: Inputs[QuestionGraphs]) -> Training:
 
 
 def _open(folder: Path, opening: CheckpointOpenOptions) -> EntityModel:
-    from .network import EntityModel
-    from .training import read_entity_scorer
+    from .network import EntityModel, read_entity_scorer
 
     description, network = read_entity_scorer(folder, opening.device)
     return EntityModel(description, network, opening.vectors_of(description))

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +19,11 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import PNAConv
 
-from ..reg_triple.network import TripleColumns, TripleInputs
-from ..subgraphs import distance_encoding
+from ..reg_triple.network import EncodedGraphs, SubgraphObjective, TripleColumns, TripleInputs, to_tensor
+from ..subgraphs import distance_encoding, encoding_width
 from ..text.vectors import TextVectors
-from .config import EntityDescription
+from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors
+from .kind import PART, EntityConfig, EntityDescription
 
 AGGREGATORS = ("mean", "min", "max", "std")
 SCALERS = ("identity", "amplification", "attenuation")
@@ -86,7 +89,7 @@ class EntityModel:
         self.description = description
         self._network = network
         self._vectors = vectors
-        self._device = network.unnamed.device
+        self._tensor = partial(to_tensor, network.unnamed.device)
         self._turn = threading.RLock()
 
     def score(self, columns: TripleColumns) -> npt.NDArray[np.float32]:
@@ -108,5 +111,69 @@ class EntityModel:
             )
             return triple_logits(self._network(inputs), inputs).float().cpu().numpy()
 
-    def _tensor(self, values: npt.NDArray[np.generic]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)
+
+def read_entity_scorer(folder: Path, device: str = "cpu") -> tuple[EntityDescription, EntityScorer]:
+    """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged."""
+    description = check_checkpoint(folder, EntityDescription, lambda _: (PART,))
+    with translate_read_errors(folder):
+        network = EntityScorer(
+            description.dimension,
+            encoding_width(description.num_rounds),
+            description.hidden,
+            description.num_layers,
+            description.degrees,
+        )
+        network.load_state_dict(read_weights(folder / PART))
+    return description, network.eval().to(torch.device(device))
+
+
+class EntityObjective(SubgraphObjective):
+    """An `Objective`. Messages pass through a question's whole subgraph; the loss covers its right and some wrong
+    entities.
+    """
+
+    def __init__(
+        self, network: EntityScorer, train: Sequence[EncodedGraphs], dev: Sequence[EncodedGraphs], config: EntityConfig
+    ) -> None:
+        super().__init__(network, train, dev, config.training, config.batch_size)
+        self._num_negatives = config.num_negatives
+
+    def logits_and_labels(
+        self, network: nn.Module, encoded: EncodedGraphs, place: int, questions: Sequence[int]
+    ) -> tuple[Tensor, Tensor]:
+        """Return the logits of some entities of the questions, and which are right."""
+        rows = [np.arange(span.start, span.stop) for span in map(encoded.graphs.triples_of, questions)]
+        inputs = encoded.inputs(questions, rows)
+        is_right = right_entities(inputs, encoded.labels(rows))
+        asked = node_questions(inputs).cpu().numpy()
+        right = is_right.cpu().numpy()
+        chosen = []
+        for number, question in enumerate(questions):
+            wrong = np.flatnonzero((asked == number) & ~right)
+            num_drawn = min(self._num_negatives, len(wrong))
+            wrong = self.generator(place, question).choice(wrong, num_drawn, replace=False)
+            chosen += [np.flatnonzero((asked == number) & right), np.sort(wrong)]
+        nodes = torch.from_numpy(np.concatenate(chosen)).to(inputs.heads.device)
+        return network(inputs)[nodes], is_right[nodes].float()
+
+    def triple_scores(self, inputs: TripleInputs) -> Tensor:
+        """Return the scores of a question's triples."""
+        return triple_logits(self.network(inputs), inputs)
+
+
+def right_entities(inputs: TripleInputs, labels: Tensor) -> Tensor:
+    """Return which nodes are head or tail of a right triple, (num_nodes,)."""
+    found = torch.zeros(len(inputs.is_named), dtype=torch.bool).to(labels.device)
+    is_right = labels > 0
+    found[inputs.heads[is_right]] = True
+    found[inputs.tails[is_right]] = True
+    return found
+
+
+def degree_histogram(sets: Sequence[EncodedGraphs]) -> tuple[int, ...]:
+    """Return how many nodes of the graphs take part in 0, 1, 2 … triples, at either end; a self-loop counts twice."""
+    counts = [
+        np.bincount(np.concatenate([each.graphs.heads, each.graphs.tails]), minlength=len(each.graphs.text_of))
+        for each in sets
+    ]
+    return tuple(np.bincount(np.concatenate(counts)).tolist())

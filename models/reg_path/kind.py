@@ -74,14 +74,13 @@ class PathDescription(ModelDescription):
 
 
 def _train(config: PathConfig, inputs: Inputs[PoolFile]) -> Training:
-    from .training import path_training
+    from .writing import path_training
 
     return path_training(config, inputs)
 
 
 def _open(folder: Path, opening: CheckpointOpenOptions) -> PathModel:
-    from .training import read_path_writer
-    from .writing import PathModel
+    from .writing import PathModel, read_path_writer
 
     return PathModel(*read_path_writer(folder, opening.language_model, opening.device))
 

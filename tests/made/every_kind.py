@@ -9,9 +9,9 @@ from typing import Any
 
 from lodestar.models.gril.kind import GrilConfig, GrowOptions, JointOptions
 from lodestar.models.reader.fitting import ReaderConfig, ReaderTrainingSet
-from lodestar.models.reg_entity.config import EntityConfig
+from lodestar.models.reg_entity.kind import EntityConfig
 from lodestar.models.reg_path.kind import PathConfig
-from lodestar.models.reg_triple.config import TripleConfig
+from lodestar.models.reg_triple.kind import TripleConfig
 from lodestar.models.star.config import StarConfig
 from lodestar.models.star.mined import MinedFile
 from lodestar.models.subgraphs import QuestionGraphs

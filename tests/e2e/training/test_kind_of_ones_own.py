@@ -13,17 +13,17 @@ from tests.e2e.training.test_train_reg_triple import question_file
 
 pytestmark = pytest.mark.usefixtures("engine")
 
-KIND = "tests.toy_kind.config:KIND"
+KIND = "tests.toy_kind:KIND"
 RECIPE = """
 stages = "toy"
 top_k = 20
 
 [parts]
-toy = "tests.toy_kind.part:Toy"
+toy = "tests.toy_kind:Toy"
 """
 
 
-def test_a_kind_of_four_files_is_trained_asked_evaluated_and_examined(
+def test_a_kind_of_one_file_is_trained_asked_evaluated_and_examined(
     lodestar: Lodestar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     peru = ("What is the capital of Peru?", "m.peru", "m.lima")
@@ -51,6 +51,6 @@ def test_a_kind_of_four_files_is_trained_asked_evaluated_and_examined(
 
 
 def test_a_kind_that_is_not_there_is_one_line(lodestar: Lodestar) -> None:
-    ran = lodestar("train", "tests.toy_kind.config:NOTHING", "--help")
+    ran = lodestar("train", "tests.toy_kind:NOTHING", "--help")
     assert ran.code == 2
     assert "cannot be imported" in ran.err

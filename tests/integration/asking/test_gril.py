@@ -19,7 +19,7 @@ from lodestar.engine.values import Question, Triple
 from lodestar.models.gril.kind import KIND, OPEN_DOMAIN
 from lodestar.models.gril.objective import EncodedSubgraphs
 from lodestar.models.gril.training import read_graph_retriever
-from lodestar.models.reg_triple.config import SubgraphOptions
+from lodestar.models.reg_triple.kind import SubgraphOptions
 from lodestar.models.subgraphs import QuestionGraphs, read_graphs
 
 from tests.made.tiny_causal_lm import write_tiny_causal_lm

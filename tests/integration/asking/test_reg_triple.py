@@ -25,8 +25,8 @@ from lodestar.engine.supervision.subgraphs import write_question_graphs
 from lodestar.engine.training.running import training_config
 from lodestar.engine.values import Question, Triple
 from lodestar.models.reg_entity.kind import KIND as ENTITIES
-from lodestar.models.reg_triple.config import SubgraphOptions
 from lodestar.models.reg_triple.kind import KIND as TRIPLES
+from lodestar.models.reg_triple.kind import SubgraphOptions
 from lodestar.models.subgraphs import QuestionGraphs, read_graphs
 
 from tests.made.trainings import train_in

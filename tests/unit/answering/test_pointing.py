@@ -16,7 +16,7 @@ from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril.kind import GrilDescription, GrilReaderDescription, GrowOptions
 from lodestar.models.gril.network import HopModel, HopPredictor
 from lodestar.models.gril.readers import Passage, PointingReader, ReaderModel, WrittenReply
-from lodestar.models.reg_triple.config import SubgraphOptions
+from lodestar.models.reg_triple.kind import SubgraphOptions
 from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.letter_encoder import LetterEncoder

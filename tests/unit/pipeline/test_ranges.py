@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import pytest
 from lodestar.models.ranges import Positive, Range, Ranged, Share
-from lodestar.models.reg_triple.config import SubgraphOptions
+from lodestar.models.reg_triple.kind import SubgraphOptions
 from lodestar.models.training.kind import decode_dataclass
 
 

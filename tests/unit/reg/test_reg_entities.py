@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lodestar.models.reg_entity.config import EntityConfig, EntityDescription
-from lodestar.models.reg_entity.kind import KIND
+from lodestar.models.reg_entity.kind import KIND, EntityConfig, EntityDescription
 from lodestar.models.reg_entity.network import (
+    EntityObjective,
     EntityScorer,
     node_questions,
     triple_logits,
 )
-from lodestar.models.reg_entity.training import EntityObjective
 from lodestar.models.reg_triple.network import EncodedGraphs, TripleInputs
 from lodestar.models.training.kind import TrainingOptions
 from lodestar.models.training.trainer import TrainingCallbacks

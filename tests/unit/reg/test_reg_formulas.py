@@ -34,13 +34,6 @@ class TestDistanceEncoding:
         found = distance_encoding(nodes(0, 0, 1), nodes(2, 2, 2), flags(1, 0, 0), 1)
         np.testing.assert_allclose(found[2], [1, 0, 1 / 3, 2 / 3, 0, 0], rtol=1e-6)
 
-    def test_a_self_loop_stays(self) -> None:
-        assert distance_encoding(nodes(0), nodes(0), flags(1), 2).tolist() == [[0, 1] * 5]
-
-    def test_no_round_is_the_one_hot_and_nothing_is_nothing(self) -> None:
-        assert distance_encoding(nodes(0), nodes(1), flags(0, 1), 0).tolist() == [[1, 0], [0, 1]]
-        assert distance_encoding(nodes(), nodes(), flags(), 2).shape == (0, encoding_width(2))
-
     def test_a_dense_reference(self) -> None:
         rng = np.random.default_rng(3)
         heads, tails = rng.integers(0, 9, 40), rng.integers(0, 9, 40)
@@ -116,6 +109,3 @@ class TestNetwork:
         torch.testing.assert_close(network(given), expected, rtol=1e-5, atol=1e-5)
         monkeypatch.setattr(reg_network, "BLOCK", 7)  # type: ignore[attr-defined]
         torch.testing.assert_close(network(given), expected, rtol=1e-5, atol=1e-5)
-
-    def test_no_triples(self) -> None:
-        assert TripleScorer(5, encoding_width(1), 7)(self.inputs(0)).shape == (0,)

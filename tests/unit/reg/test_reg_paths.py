@@ -13,16 +13,17 @@ from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.language.lora import ModelAndTokenizer, load_language_model
 from lodestar.models.mined import PoolChain, PooledQuestion, PoolFile, PoolHeader
-from lodestar.models.reg_path import training as path_training
+from lodestar.models.reg_path import writing as path_writing
 from lodestar.models.reg_path.kind import KIND, PathConfig, PathDescription
-from lodestar.models.reg_path.training import examples_of, read_path_writer
 from lodestar.models.reg_path.writing import (
     PathModel,
     PathPrefix,
     PathTokenizer,
     RelationTokens,
     Trie,
+    examples_of,
     log_probabilities,
+    read_path_writer,
 )
 from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training.kind import BadCheckpointError, LoraOptions, NothingToLearnError, TrainingOptions
@@ -210,7 +211,7 @@ def test_a_language_model_is_fetched_only_where_it_is_named_anew(
         asked.append({"model": model, **options})
         return load_language_model(model)
 
-    monkeypatch.setattr(path_training, "load_language_model", load)
+    monkeypatch.setattr(path_writing, "load_language_model", load)
     read_path_writer(trained, device="one")
     read_path_writer(trained, f"{base}/", device="other")
     assert asked == [

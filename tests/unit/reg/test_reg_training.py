@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lodestar.models.reg_entity.config import EntityConfig
-from lodestar.models.reg_entity.network import EntityScorer
-from lodestar.models.reg_entity.training import EntityObjective
-from lodestar.models.reg_triple.config import TripleConfig, TripleDescription
-from lodestar.models.reg_triple.kind import KIND
-from lodestar.models.reg_triple.network import EncodedGraphs, TripleColumns, TripleModel, TripleScorer
-from lodestar.models.reg_triple.training import (
+from lodestar.models.reg_entity.kind import EntityConfig
+from lodestar.models.reg_entity.network import EntityObjective, EntityScorer
+from lodestar.models.reg_triple.kind import KIND, TripleConfig, TripleDescription
+from lodestar.models.reg_triple.network import (
+    EncodedGraphs,
+    TripleColumns,
+    TripleModel,
     TripleObjective,
+    TripleScorer,
     calibration_pairs,
     read_triple_scorer,
     triple_figures,

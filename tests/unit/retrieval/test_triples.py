@@ -13,11 +13,10 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.evidence.extras import graph_token
 from lodestar.engine.linking.topics import look_up_topics
 from lodestar.engine.relations.words import split_relation_name
-from lodestar.engine.retrieval.growing import GrowingRetriever
-from lodestar.engine.retrieval.triples import NOTHING, GraphRelations, SubgraphScorer, TripleRetriever
+from lodestar.engine.retrieval.triples import NOTHING, GraphRelations, GrowingRetriever, SubgraphScorer, TripleRetriever
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import Question, Triple
-from lodestar.models.reg_triple.config import SubgraphOptions
+from lodestar.models.reg_triple.kind import SubgraphOptions
 from lodestar.models.reg_triple.network import TripleColumns
 from lodestar.models.text.vectors import TextVectors
 

@@ -15,7 +15,7 @@ from lodestar.engine.supervision.mining import MiningOptions, mine_to_file
 from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_pools, compute_pool_sizes, mine_pool
 from lodestar.engine.supervision.subgraphs import write_question_graphs
 from lodestar.models.mined import PooledQuestion, read_pool
-from lodestar.models.reg_triple.config import SubgraphOptions
+from lodestar.models.reg_triple.kind import SubgraphOptions
 from lodestar.models.star.mined import read_mined_file
 from lodestar.models.subgraphs import UNNAMED, QuestionGraphs, read_graphs
 

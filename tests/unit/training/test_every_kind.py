@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from lodestar.engine.cli.train import train_command
 from lodestar.engine.training import running, sources
 from lodestar.models.language.lora import ModelAndTokenizer, load_language_model
-from lodestar.models.reg_path import training as path_training
+from lodestar.models.reg_path import writing as path_writing
 from lodestar.models.training.kind import KINDS, Inputs, Precision, TrainingOptions, load_kind
 from lodestar.models.training.trainer import TrainingCallbacks
 from torch import nn
@@ -101,7 +101,7 @@ def test_every_network_is_on_the_device(name: str, tmp_path: Path, monkeypatch: 
             asked.append(device)
             return load_language_model(model)
 
-        monkeypatch.setattr(path_training, "load_language_model", load)
+        monkeypatch.setattr(path_writing, "load_language_model", load)
         training.phases[0].objective()
         assert asked == ["meta"]
         return

@@ -19,14 +19,12 @@ from lodestar.models.gril.kind import KIND as GRIL
 from lodestar.models.gril.kind import GrilConfig, GrowOptions
 from lodestar.models.gril.objective import EncodedSubgraphs, score_triples
 from lodestar.models.gril.training import read_graph_retriever
-from lodestar.models.reg_entity.config import EntityConfig
 from lodestar.models.reg_entity.kind import KIND as REG_ENTITY
-from lodestar.models.reg_entity.network import triple_logits
-from lodestar.models.reg_entity.training import read_entity_scorer
-from lodestar.models.reg_triple.config import TripleConfig
+from lodestar.models.reg_entity.kind import EntityConfig
+from lodestar.models.reg_entity.network import read_entity_scorer, triple_logits
 from lodestar.models.reg_triple.kind import KIND as REG_TRIPLE
-from lodestar.models.reg_triple.network import EncodedGraphs
-from lodestar.models.reg_triple.training import read_triple_scorer
+from lodestar.models.reg_triple.kind import TripleConfig
+from lodestar.models.reg_triple.network import EncodedGraphs, read_triple_scorer
 from lodestar.models.star.config import KIND as STAR
 from lodestar.models.star.config import DualOptions, StarConfig
 from lodestar.models.star.networks import StarModel, read_checkpoint
