@@ -97,13 +97,6 @@ def test_the_link_shows_exactly_the_retrieval_and_none_of_the_hubs_other_edges(
     assert not {type_ for _, type_, _ in arrows} & {"hub.a", "hub.b"}
 
 
-def test_from_every_entity_shown_a_reader_can_walk_on(session: neo4j.Session, view: BrowserPictureWriter) -> None:
-    view.show(country_retrieval())
-    linked = session.run("MATCH (n)-[:LODESTAR_IS]->(e:Entity) RETURN n.id AS id, e.id AS entity").data()
-    assert {row["id"] for row in linked} == {"m.lima", "m.peru", "m.sol", "m.chile", "m.brazil", "m.adj1"}
-    assert all(row["id"] == row["entity"] for row in linked)
-
-
 def test_the_same_question_replaces_its_picture_and_others_stay(
     session: neo4j.Session, view: BrowserPictureWriter
 ) -> None:

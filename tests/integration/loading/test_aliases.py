@@ -105,7 +105,3 @@ def test_an_alias_names_its_entity(aliased: Engine, text: str, id_: str, name: s
     (best, *_) = aliased.link(text)
     assert (best.entity.id, best.entity.name) == (id_, name)
     assert best.mention in text
-
-
-def test_an_alias_in_a_language_that_was_not_asked_for_is_none(aliased: Engine) -> None:
-    assert aliased.link("Who directed Chihiros Reise?") == ()

@@ -71,13 +71,6 @@ def test_names_of_any_script_and_with_signs_are_found(hard: Engine, text: str, i
     assert [each.entity.id for each in hard.link(text)][:1] == [id_]
 
 
-@pytest.mark.parametrize(
-    "text", ["***", "🎬👩‍👩‍👧", "* ~ ^ ( [ {", "NOT", "AND OR NOT", '"', "\\", " . ", "\u200b", "?"]
-)
-def test_signs_alone_name_nothing(hard: Engine, text: str) -> None:
-    assert {each.entity.id for each in hard.link(text)} <= {"h.not"}
-
-
 @pytest.mark.parametrize("name", HARD_NAMES.values(), ids=HARD_NAMES)
 def test_a_name_asked_as_it_is_written_breaks_nothing_and_takes_bounded_time(hard: Engine, name: str) -> None:
     started = time.perf_counter()

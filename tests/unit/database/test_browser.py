@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import webbrowser
 from pathlib import Path as FilePath
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import neo4j.exceptions
 import pytest
-from lodestar.engine.errors import DatabaseError, DatabaseUnavailableError, UsageError
+from lodestar.engine.errors import DatabaseError, UsageError
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import Request
@@ -18,17 +17,13 @@ from lodestar.engine.show.browser import (
     Picture,
     browser_link,
     check_url,
-    default_browser_url,
     open_link,
     picture_of,
     picture_query,
-    question_picture_id,
 )
-from lodestar.engine.show.style import post_connect_command, style_command, style_rules, style_sheet
-from lodestar.engine.values import Question
+from lodestar.engine.show.style import style_command
 
-from tests.made.evidence import evidence_of
-from tests.made.pictures import CAPITAL, LIMA, PERU, country_retrieval, neighbours
+from tests.made.pictures import CAPITAL, country_retrieval, neighbours
 
 SECRET = "not-for-any-link"
 CONNECTION = Connection("bolt://127.0.0.1:7687", "neo4j", SECRET)
@@ -99,12 +94,6 @@ def test_a_picture_is_bounded(max_paths: int, max_instances: int) -> None:
     assert len(picture.nodes) <= 1 + 1 + max_paths * (2 + max_instances) + 1
 
 
-def test_the_same_question_has_the_same_id_and_others_have_others() -> None:
-    asked = [Question("a?"), Question("b?"), Question("a?", ("m.1",)), Question("a?", ("m.2",))]
-    assert len({question_picture_id(question) for question in asked}) == 4
-    assert question_picture_id(Question("a?", id="17")) == question_picture_id(Question("a?"))
-
-
 def test_the_link_has_the_query_and_the_user_and_never_the_password() -> None:
     picture = picture_of(country_retrieval())
     link = browser_link("http://127.0.0.1:7474/browser/", CONNECTION, picture_query(picture.question_id))
@@ -136,43 +125,11 @@ def test_only_an_id_becomes_part_of_the_query() -> None:
         picture_query("' DETACH DELETE n //")
 
 
-@pytest.mark.parametrize(
-    ("uri", "expected"),
-    [
-        ("bolt://127.0.0.1:7688", "http://127.0.0.1:7474/browser/"),
-        ("neo4j://graph.example.org", "http://graph.example.org:7474/browser/"),
-        ("neo4j+s://graph.example.org:7687", "https://graph.example.org:7473/browser/"),
-        ("bolt://[::1]:7687", "http://[::1]:7474/browser/"),
-    ],
-)
-def test_where_browser_is_by_default(uri: str, expected: str) -> None:
-    assert default_browser_url(uri) == expected
-
-
 def test_browser_addresses_are_checked() -> None:
     assert check_url("https://h/browser") == "https://h/browser/"
     for bad in ("h:7474", "bolt://h:7687", "http://u:p@h/", "http://h/?cmd=edit", "http://h/#x", ""):
         with pytest.raises(UsageError, match=r"Browser's address: expected one like http://"):
             check_url(bad)
-
-
-def test_the_style_sheet_reads_as_rules_and_styles_every_label_and_arrow() -> None:
-    picture = picture_of(neighbours(9, extra_paths=9))
-    rules = style_rules()
-    assert style_sheet().count("} ") + 1 == len(rules)
-    assert rules["node.LodestarPath"]["caption"] == "{name}"
-    assert rules["relationship"]["caption"] == "<type>"
-    assert rules["node.LodestarQuestion"]["color"] == "rgb(38, 50, 86)"
-    labels = {f"node.{node['label']}" for node in picture.nodes} | {"node.LodestarInner"}
-    types = {f"relationship.{a['type']}" for a in picture.arrows if a["type"].startswith("LODESTAR_")}
-    assert labels | types <= set(rules)
-
-
-def test_a_server_can_hold_the_style_in_its_configuration() -> None:
-    command = post_connect_command()
-    assert ";" not in command
-    assert "\n" not in command
-    assert json.loads(command.removeprefix("style ")) == style_rules()
 
 
 class Refusing(Gateway):
@@ -204,21 +161,6 @@ def test_a_user_that_may_not_write_gets_one_clear_line(code: str) -> None:
             act()
 
 
-def test_other_errors_pass_and_a_server_that_keeps_its_settings_is_not_styled() -> None:
-    url = "http://127.0.0.1:7474/browser/"
-    with pytest.raises(DatabaseError, match="Neo4j: no"):
-        BrowserPictureWriter(Refusing(refused("Neo.ClientError.Statement.SyntaxError")), url).clear()
-    assert BrowserPictureWriter(Refusing(refused("Neo.ClientError.Procedure.ProcedureNotFound")), url).style_link()
-    with pytest.raises(DatabaseUnavailableError):
-        BrowserPictureWriter(Refusing(DatabaseUnavailableError("gone")), url).style_link()
-
-
-def test_a_retrieval_without_paths_has_nothing_to_show() -> None:
-    view = BrowserPictureWriter(Refusing(DatabaseError("not reached")), "http://127.0.0.1:7474/browser/")
-    with pytest.raises(UsageError, match=r"nothing to show for 'x\?': no known entity"):
-        view.show(evidence_of(text="x?", note="no known entity in the question"))
-
-
 def test_open_link_uses_the_named_browser_and_no_other_text_browser(
     tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,15 +176,3 @@ def test_open_link_uses_the_named_browser_and_no_other_text_browser(
     monkeypatch.setenv("BROWSER", f"{script} %s")
     assert open_link("http://h/")
     assert opened.read_text() == "http://h/\n"
-
-
-def test_open_link_says_when_there_is_no_browser(monkeypatch: pytest.MonkeyPatch) -> None:
-    def none() -> webbrowser.BaseBrowser:
-        raise webbrowser.Error("could not locate runnable browser")
-
-    monkeypatch.setattr(webbrowser, "get", none)
-    assert not open_link("http://h/")
-
-
-def test_the_topic_of_hand_made_paths_is_where_they_start() -> None:
-    assert country_retrieval().items[0].value.instances()[0].entities[:2] == (LIMA, PERU)

@@ -390,17 +390,6 @@ def test_the_model_composes_what_the_network_computes(checkpoint: Checkpoint, te
     assert fresh[1] == pytest.approx([float(extend[0]) for _, extend in alone], abs=1e-5)
 
 
-def test_attention_is_of_the_tokens_that_are_read(checkpoint: Checkpoint) -> None:
-    model = StarModel(checkpoint)
-    said = model.attention("what is the capital", "peru", PATHS[0])
-    assert [token for token, _ in said.question] == ["what", "is", "the", "capital"]
-    assert [token for token, _ in said.path] == ["peru", ",", "country", "capital", END]
-    assert sum(weight for _, weight in said.question) == pytest.approx(1)
-    assert sum(weight for _, weight in said.path) == pytest.approx(1)
-    (logit,) = model.cross([("what is the capital", "peru", PATHS[0])])
-    assert said.score == pytest.approx(1 / (1 + math.exp(-logit)), abs=1e-5)
-
-
 def query(prefix: str) -> PathQuery:
     def topic(name: str) -> Topic:
         return Topic(Entity(f"{prefix}{name}", name), 10, mention=name, matched_name=name)
@@ -408,20 +397,6 @@ def query(prefix: str) -> PathQuery:
     paths = tuple(RelationPath((RelationStep(name, inverse=inverse),)) for name, inverse in HOPS) * 2
     topics = (topic("Peru"),) * 6 + (topic("Lima"),) * 6
     return PathQuery("What is the capital of Peru?", topics, paths, (0.0,) * 12)
-
-
-def test_other_ids_of_entities_leave_scores_unchanged(checkpoint: Checkpoint) -> None:
-    scorer = StarScorer(WORDS, StarModel(checkpoint))
-    one, other = scorer.score([query("m."), query("Q")])
-    assert one.stop.tolist() == other.stop.tolist()
-    assert one.extend.tolist() == other.extend.tolist()
-    read, again = (
-        scorer.read([(asked.question, topic, path) for topic, path in zip(asked.topics, asked.paths, strict=True)])
-        for asked in (query("m."), query("Q"))
-    )
-    assert read.tolist() == again.tolist()
-    for scores in (one.stop, read):
-        assert not np.allclose(scores[:6], scores[6:], atol=1e-3)  # what they are called counts
 
 
 def test_the_first_chains_are_read_and_both_scores_blended(checkpoint: Checkpoint) -> None:
