@@ -60,7 +60,7 @@ Progress = Callable[[str, int, int], None]
 Say = Callable[[str], None]
 """Called with a line for people."""
 
-_BYTES = {"reading"}
+_BYTES = {"downloading", "reading"}
 """Phases that count bytes."""
 
 

@@ -243,7 +243,7 @@ class GraphResources:
         if index is not None and self.edition is not None and self.edition[:4] != index.meta.edition[:4]:
             _log.warning(
                 "the graph has changed since its entity index was made: new entities are found by their words alone; "
-                "`lodestar index entities` adds it"
+                "`lodestar db index` adds it"
             )
         return index
 

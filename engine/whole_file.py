@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ..models.whole_file import atomic_write, check_place
 from .errors import InputError, LodestarError, StorageError, UsageError
@@ -88,20 +89,40 @@ def lock_file(path: Path, reason: str, *, refusal: LodestarError | None = None) 
 
     Raises `StorageError` if the file cannot be opened, for example because another user owns it.
     """
-    import filelock
-
-    lock = filelock.FileLock(path)
     try:
-        lock.acquire(timeout=0)
-    except filelock.Timeout:
-        if refusal:
-            raise refusal from None
-        sys.stderr.write(f"{reason}: waiting for it …\n")
-        lock.acquire()
+        file = path.open("ab")
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise StorageError(f"{path}: cannot be locked: {reason}: name another folder, or remove this file") from error
+        raise StorageError(
+            f"{path}: cannot be locked: {error.strerror or error}: name another folder, or remove this file"
+        ) from error
+    with file:
+        if not _lock(file, wait=False):
+            if refusal:
+                raise refusal
+            sys.stderr.write(f"{reason}: waiting for it …\n")
+            _lock(file, wait=True)
+        yield  # closing the file frees the lock, as the end of the process does
+
+
+def _lock(file: IO[bytes], *, wait: bool) -> bool:
+    """Lock an open file, and return whether that succeeded."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        while True:
+            try:
+                file.seek(0)
+                msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+            except OSError:
+                if not wait:
+                    return False
+                time.sleep(0.1)
+            else:
+                return True
+    import fcntl
+
     try:
-        yield
-    finally:
-        lock.release()
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    return True

@@ -1,4 +1,4 @@
-"""Define the interface of every source format, and the base of those that read files.
+"""Define the interface of every source format, the rows that it yields, the base of those that read files, and subsets.
 
 A format is one file with a class that follows `Source`; `formats/by_name.py` lists them by name.
 """
@@ -7,18 +7,135 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from ..engine.writing.relations import RelationFacts
-from .reading.byte_file import RereadableFile
+import pyarrow as pa
+
+from ..engine.errors import InputError, UsageError
+from ..engine.neo4j.templates import MAX_REQUEST_CHARS
+from ..engine.writing.records import RelationFacts
+from .reading.files import RereadableFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from .reading.lines import LineReader
+
+
+T = TypeVar("T")
+
+
+def split_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield the items in lists of `size`; the last one may be shorter."""
+    remaining = iter(items)
+    while batch := list(islice(remaining, size)):
+        yield batch
+
+
+def split_by_bytes(batches: Iterable[pa.RecordBatch], max_bytes: int = MAX_REQUEST_CHARS) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of the batches in batches of about this many bytes, at least one row each."""
+    for batch in batches:
+        if batch.nbytes <= max_bytes or batch.num_rows <= 1:
+            yield batch
+        else:
+            half = batch.num_rows // 2
+            yield from split_by_bytes((batch.slice(0, half), batch.slice(half)), max_bytes)
+
+
+BATCH_ROWS = 50_000
+
+ROWS = pa.schema(
+    [
+        ("line", pa.int64()),
+        ("category", pa.string()),
+        ("head", pa.string()),
+        ("relation", pa.string()),
+        ("tail", pa.string()),
+        ("is_literal", pa.bool_()),
+        ("datatype", pa.string()),
+        ("language", pa.string()),
+        ("tag", pa.string()),
+        ("reason", pa.string()),
+    ]
+)
+
+
+class StatementRow(NamedTuple):
+    """One statement, or another kind of line.
+
+    The category is `triple`, `name` (head is the id, tail the text, tag `name`, `alias` or None),
+    `comment` (head is the relation that the text in tail explains), `reject` (with the
+    reason; tail is the unreadable text, whole or shortened), or the name of a category of skipped lines.
+    """
+
+    line: int
+    category: str
+    head: str | None = None
+    relation: str | None = None
+    tail: str | None = None
+    is_literal: bool | None = None
+    datatype: str | None = None
+    language: str | None = None
+    tag: str | None = None
+    reason: str | None = None
+
+
+def triple_row(line: int, head: str, relation: str, tail: str) -> StatementRow:
+    """Return the row of a triple whose tail is an entity."""
+    return StatementRow(line, "triple", head, relation, tail, False)
+
+
+def name_row(line: int, id_: str, name: str) -> StatementRow:
+    """Return the row of a name."""
+    return StatementRow(line, "name", head=id_, tail=name)
+
+
+def alias_row(line: int, id_: str, name: str) -> StatementRow:
+    """Return the row of an alias."""
+    return StatementRow(line, "name", head=id_, tail=name, tag="alias")
+
+
+def comment_row(line: int, relation: str, text: str) -> StatementRow:
+    """Return the row of what explains a relation."""
+    return StatementRow(line, "comment", head=relation, tail=text)
+
+
+def reject_row(line: int, reason: str, text: str) -> StatementRow:
+    """Return the row of unreadable text."""
+    return StatementRow(line, "reject", tail=text, reason=reason)
+
+
+def row_batches(rows: Iterable[StatementRow]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows as record batches of `ROWS`."""
+    return record_batches(rows, ROWS)
+
+
+def record_batches(rows: Iterable[Sequence[object]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield tuples as record batches of a schema, `BATCH_ROWS` at a time."""
+    for batch in split_batches(rows, BATCH_ROWS):
+        columns = [pa.array(column, field.type) for column, field in zip(zip(*batch, strict=True), schema, strict=True)]
+        yield pa.record_batch(columns, schema=schema)
+
+
+class RowStream:
+    """Rows of tables with the same columns; there is at least one table."""
+
+    def __init__(self, tables: Iterable[pa.Table]) -> None:
+        self._tables = iter(tables)
+        self._rest: pa.Table | None = None
+
+    def take(self, num_rows: int) -> pa.Table:
+        """Return the next `num_rows` rows; there must be enough."""
+        rest = next(self._tables) if self._rest is None else self._rest
+        while rest.num_rows < num_rows:
+            rest = pa.concat_tables([rest, next(self._tables)])
+        self._rest = rest.slice(num_rows)
+        return rest.slice(0, num_rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,94 +153,60 @@ class LineFile:
 
 
 @dataclass(frozen=True, slots=True)
-class RowSpan:
-    """Some rows of a file, for others to read by themselves.
-
-    read: yields them, their lines counted from 1; it can be pickled. end: where they end in the file, in bytes."""
-
-    read: Callable[[], Iterator[pa.RecordBatch]]
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
 class SourceRowBatches:
-    """Rows that the source reads itself: batches of `rows.ROWS`, read once, and the name of their unit.
-
-    spans: the same rows for others to read, in order, with the file that has them; none where only the source can."""
+    """Rows that the source reads itself: batches of `rows.ROWS`, read once, and the name of their unit."""
 
     shown: str
     batches: Iterator[pa.RecordBatch]
-    spans: Sequence[RowSpan] = ()
-    file: RereadableFile | None = None
 
 
 Part = LineFile | SourceRowBatches
 
 
-class Source(Protocol):
+class Source:
     """A knowledge graph that can be read from its start as often as needed.
 
     Reading raises `InputError` for an unreadable source; single unreadable lines are rejected. The caller checks
     whether ids and relations are valid.
     """
 
-    @property
-    def kind(self) -> str:
-        """The format's name on the command line."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """The user's name for this source: a file's name, a package and its version."""
-        ...
-
-    @property
-    def max_rejects(self) -> int:
-        """How many rejected lines end the load, unless the user says."""
-        ...
-
-    @property
-    def languages(self) -> Sequence[str]:
-        """Languages of names, lower case, in order of preference for the main name; others follow."""
-        ...
-
-    @property
-    def unnamed_ids(self) -> str | None:
-        """None if ids are not names.
-
-        Otherwise an unnamed entity's id is its name, unless this regular expression (RE2) matches all of it.
-        """
-        ...
+    kind: str
+    """The format's name on the command line."""
+    name: str
+    """The user's name for this source: a file's name, a package and its version."""
+    max_rejects = 0
+    """How many rejected lines end the load, unless the user says."""
+    languages: Sequence[str] = ()
+    """Languages of names, lower case, in order of preference for the main name; others follow."""
+    unnamed_ids: str | None = None
+    """None if ids are not names. Otherwise an unnamed entity's id is its name, unless this regular expression (RE2)
+    matches all of it."""
 
     @property
     def size_bytes(self) -> int | None:
         """The size to read, compressed as on disk; None if unknown."""
-        ...
+        return None
 
     @property
     def position_bytes(self) -> int:
         """How many of `size_bytes` are read."""
-        ...
-
-    def reads(self, path: Path) -> bool:
-        """Return whether this is one of the files it reads."""
-        ...
+        return 0
 
     def digest(self) -> str:
         """Return the SHA-256 of the content and of every option that changes the result, in hexadecimal."""
-        ...
+        raise NotImplementedError
 
     def options(self) -> Mapping[str, object]:
         """Return the options that change the result, as plain data for JSON."""
-        ...
+        return {}
 
     def parts(self) -> Iterator[Part]:
         """Yield the parts; each must be read to its end before the next."""
-        ...
+        raise NotImplementedError
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
-        """Return what is known about relations, by name; may be empty."""
-        ...
+        """Return what is known about relations, by name."""
+        return {}
 
 
 NO_ID = r"[^\s\S]"
@@ -135,11 +218,8 @@ def digest_of(kind: str, options: Mapping[str, object], contents: Iterable[str])
     return hashlib.sha256(json.dumps([kind, options, list(contents)], sort_keys=True).encode()).hexdigest()
 
 
-class FileSource:
-    """A source of one or more files, named after the first unless it has a name. A format adds `parts`, and `options`
-    if it has any."""
-
-    kind: str
+class FileSource(Source):
+    """A source of one or more files, named after the first unless it has a name."""
 
     def __init__(self, files: Sequence[RereadableFile], name: str | None = None) -> None:
         self._read_files = tuple(files)
@@ -147,26 +227,68 @@ class FileSource:
 
     @property
     def size_bytes(self) -> int:
-        """The size of the files on disk, compressed."""
         return sum(file.size_bytes for file in self._read_files)
 
     @property
     def position_bytes(self) -> int:
-        """How many bytes of them are read."""
         return sum(file.position_bytes for file in self._read_files)
 
-    def reads(self, path: Path) -> bool:
-        """Return whether this is one of the files."""
-        return any(file.is_at(path) for file in self._read_files)
-
     def digest(self) -> str:
-        """Return the hash of the files and the options."""
         return digest_of(self.kind, self.options(), [file.digest() for file in self._read_files])
 
-    def options(self) -> Mapping[str, object]:
-        """Return nothing: the format has no options."""
-        return {}
 
-    def relation_facts(self) -> Mapping[str, RelationFacts]:
-        """Return nothing: the file describes its relations only by triples."""
-        return {}
+_GLOB = re.compile(r"[*?]")
+_NOTHING = r"[^\s\S]"
+
+
+@dataclass(frozen=True, slots=True)
+class Subset:
+    """The part of a source to load; the default is all of it. A triple must pass every restriction.
+
+    `relations` are names or globs (``music.*``). `around` with `hops` keeps the triples with an end less than `hops`
+    steps from these entities, in any direction. Entities of more than `max_degree` triples are then reached but not
+    expanded; without `around`, their triples are dropped.
+    """
+
+    around: tuple[str, ...] = ()
+    hops: int = 1
+    relations: tuple[str, ...] = ()
+    max_degree: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.hops < 1:
+            raise UsageError(f"hops: expected 1 or more, found {self.hops}")
+        if self.max_degree is not None and self.max_degree < 1:
+            raise UsageError(f"max_degree: expected 1 or more, found {self.max_degree}")
+
+    @property
+    def exact_relations(self) -> tuple[str, ...]:
+        """The relations given by name."""
+        return tuple(name for name in self.relations if not _GLOB.search(name))
+
+    @property
+    def relation_pattern(self) -> str:
+        """A regular expression (RE2) of the relations given by globs; matches nothing without globs."""
+        globs = filter(_GLOB.search, self.relations)
+        patterns = [re.escape(glob).replace(r"\*", ".*").replace(r"\?", ".") for glob in globs]
+        return f"(?s:{'|'.join(patterns)})" if patterns else _NOTHING
+
+    def as_json(self) -> Mapping[str, object]:
+        """Return the options that differ from the default, for a manifest."""
+        default = asdict(Subset())
+        return {name: value for name, value in asdict(self).items() if value != default[name]}
+
+
+def read_list(path: str) -> tuple[str, ...]:
+    """Return the lines of a file without blank ones and comments (``#``)."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: expected UTF-8 text, found byte 0x{error.object[error.start]:02x}") from error
+    lines = (line.strip() for line in text.splitlines())
+    found = tuple(line for line in lines if line and not line.startswith("#"))
+    if not found:
+        raise InputError(f"{path}: expected one name a line, found none")
+    return found

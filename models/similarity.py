@@ -30,9 +30,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from cachetools import LRUCache
 
-from .text.vectors import TextVectors
+from .text.vectors import LRUCache, TextVectors
 from .text.verbalise import Hop, find_end_kind, find_end_type, hop_phrases, reverse_hop, verbalise_hop, verbalise_path
 from .word_places import WORD, AskedWords, WordPlaces, find_mention, find_stems, stem
 from .wording.kinds import agreement, find_wanted_kind, find_which_noun, noun_kind

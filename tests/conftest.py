@@ -20,8 +20,8 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.embedded import ServerPair
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.instance import ServerPair
 from lodestar.engine.neo4j.process import java
 from lodestar.engine.settings import Settings
 
@@ -134,7 +134,7 @@ def environment(settings: Settings) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def connection(settings: Settings) -> Connection:
     """The connection to the test server."""
-    from lodestar.engine.neo4j.instance import make_connection
+    from lodestar.engine.neo4j.embedded import make_connection
 
     return make_connection(settings)
 

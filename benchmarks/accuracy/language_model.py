@@ -23,14 +23,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, median
 
+import spacy
 from lodestar.engine.evaluation.report import make_report, read_records, read_report, write_report
 from lodestar.engine.evaluation.runs import Record, RunOptions, ask_remaining_questions
 from lodestar.engine.evaluation.statistics import bootstrap_interval
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.settings import Settings, resolve
 from lodestar.loaders.formats.question_subgraphs import RogSource
-from lodestar.loaders.formats.text import TextSource
-from lodestar.loaders.formats.text_concepts import concept_id
+from lodestar.loaders.formats.text import TextSource, concept_id
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.whole_file import file_sha256
 
@@ -119,16 +119,19 @@ def write_medqa(data: Path, folder: Path) -> AskedGraph:
     folder.mkdir(parents=True, exist_ok=True)
     with gzip.open(data / "chatdoctor-kg.tsv.gz", "rt", encoding="utf-8") as lines:
         triples = [line.rstrip("\n").replace("_", " ").split("\t") for line in lines]
-    texts, concepts, questions = folder / "texts.jsonl", folder / "concepts.txt", folder / "medqa-known.jsonl"
+    texts, pipeline, questions = folder / "texts.jsonl", folder / "pipeline", folder / "medqa-known.jsonl"
     sentences = (f"{head}: {relation}: {tail}." for head, relation, tail in triples)  # no snippet joins two documents
     texts.write_text("".join(f"{json.dumps({'text': each})}\n" for each in sentences), encoding="utf-8")
     known = {name for head, _, tail in triples for name in (head, tail)}
-    concepts.write_text("".join(f"{name}\n" for name in sorted(known)), encoding="utf-8")
+    finder = spacy.blank("xx")
+    ruler = finder.add_pipe("entity_ruler", config={"phrase_matcher_attr": "LOWER"})
+    ruler.add_patterns([{"label": "CONCEPT", "pattern": name} for name in sorted(known)])
+    finder.to_disk(pipeline)
     ids = set(map(concept_id, known))
     with gzip.open(data / "test.jsonl.gz", "rt", encoding="utf-8") as lines:
         kept = [line for line in lines if ids & set(map(concept_id, json.loads(line)["metamap_phrases"]))]
     questions.write_text("".join(kept), encoding="utf-8")
-    return AskedGraph("medqa", TextSource(str(texts), concepts_path=str(concepts)), ((questions, 2),))
+    return AskedGraph("medqa", TextSource(str(texts), str(pipeline)), ((questions, 2),))
 
 
 def read_row_recipe(asked: AskedGraph, row: Row, checkpoints: dict[str, Path], max_hop: int) -> Recipe | None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lodestar.engine.api import Engine
-from lodestar.engine.neo4j.instance import ServerPair
+from lodestar.engine.neo4j.embedded import ServerPair
 from lodestar.engine.settings import Settings, resolve
 from lodestar.engine.supervision.mining import MiningOptions, mine_to_file
 from lodestar.engine.training.running import train_in_folder, training_config

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import IO, Any
 
 import neo4j
+from lodestar.engine.neo4j.embedded import ServerPair
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.instance import ServerPair
 from lodestar.engine.settings import Settings
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.formats.property_graph.mapping import guess_mapping

@@ -25,16 +25,15 @@ from typing import Any
 
 import duckdb
 import neo4j
+from lodestar.engine.neo4j.embedded import ServerPair
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.instance import ServerPair
 from lodestar.engine.settings import Settings
-from lodestar.engine.writing.relations import relation_rows
+from lodestar.engine.writing.records import relation_rows
 from lodestar.loaders.formats.delimited import TsvSource
-from lodestar.loaders.formats.freebase import FreebaseSource
+from lodestar.loaders.formats.rdf import FreebaseSource
 from lodestar.loaders.loads.loading import LoadOptions, load, load_embedded
-from lodestar.loaders.source import Source
+from lodestar.loaders.source import Source, Subset
 from lodestar.loaders.stage.stage import Stage
-from lodestar.loaders.subset import Subset
 from lodestar.loaders.writing.bulk_writer import BulkWriter, relation_table
 
 PREFIX = "<http://rdf.freebase.com/ns/"
@@ -197,7 +196,7 @@ def tiny(folder: Path) -> Path:
 
 def raw_import(nodes: Path, relationships: Path, folder: Path, cache: Path) -> float:
     """Return the seconds of neo4j-admin's import of CSV files into a new database."""
-    from lodestar.engine.neo4j.admin_tool import run_admin
+    from lodestar.engine.neo4j.process import run_admin
 
     instance = ServerPair("raw", folder / "home", cache)
     class_path = instance.jars.ensure(progress=False)

@@ -25,14 +25,13 @@ from pathlib import Path
 import numpy as np
 from lodestar import Engine
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
+from lodestar.engine.neo4j.embedded import ServerPair, loading_connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.instance import ServerPair, loading_connection
 from lodestar.engine.settings import Settings, resolve
 from lodestar.engine.values import Question
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.loads.loading import LoadOptions, load
-from lodestar.loaders.loads.unloading import unload
-from lodestar.loaders.loads.verifying import verify
+from lodestar.loaders.loads.maintaining import unload, verify
 
 from ..question_sets import gold_questions
 

@@ -22,10 +22,10 @@ from pathlib import Path
 import numpy as np
 from lodestar import Engine
 from lodestar.engine.neo4j.catalogue import read_graph_state
-from lodestar.engine.neo4j.statistics import read_hubs
 from lodestar.engine.neo4j.templates import Request, template
+from lodestar.engine.neo4j.whole_graph import read_hubs
 from lodestar.engine.writing.changing import SOURCE
-from lodestar.loaders.loads.unloading import unload
+from lodestar.loaders.loads.maintaining import unload
 
 Times = dict[str, list[float]]
 RELATION = "benchmark of small changes"

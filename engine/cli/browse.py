@@ -117,7 +117,7 @@ def _view(engine: Engine, browser_url: str | None) -> BrowserPictureWriter:
 
 
 def _show_embedded_status(engine: Engine) -> Status:
-    from ..neo4j.instance import ServerPair
+    from ..neo4j.embedded import ServerPair
 
     return ServerPair.of(engine.settings).status()
 

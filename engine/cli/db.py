@@ -1,26 +1,29 @@
-"""Start, stop, show or reset an embedded Neo4j (`lodestar db`), without Docker or a system Java."""
+"""Start, stop or reset an embedded Neo4j, and look after the graph of any (`lodestar db`)."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import UsageError
-from .options import embedded_server_options, json_option, settings_from
-from .terminal import echo
+from ..errors import GraphError, UsageError
+from .options import database_options, embedded_server_options, json_option, settings_from
+from .terminal import echo, printable
 
 if TYPE_CHECKING:
-    from ..neo4j.embedded import EmbeddedServer
-    from ..neo4j.instance import ServerPair
+    from ..neo4j.embedded import EmbeddedServer, ServerPair
+    from ..neo4j.gateway import Gateway
+    from ..settings import Settings
 
 
 @click.group()
 def command() -> None:
-    """Start, stop, show or reset a Neo4j of your own.
+    """Run a Neo4j of your own, and look after its graph.
 
     Neo4j Community 5.26 with Browser runs in its own process and listens on this machine only. The first start
     downloads it (140 MB). Servers with different names run side by side, each with its own graph.
@@ -82,22 +85,122 @@ def stop(name: str | None, home: str | None, as_json: bool) -> None:
 
 
 @command.command()
-@click.option("--all", "with_others", is_flag=True, help="Show every server under the same home.")
-@embedded_server_options
+@click.option("--all", "with_others", is_flag=True, help="Show every server under the same home, without its graph.")
+@click.option("--full", is_flag=True, help="Also show degrees, top relations and hubs.")
 @json_option
-def status(name: str | None, home: str | None, as_json: bool, with_others: bool) -> None:
-    """Show whether the server runs, where it answers, and where its files are.
+@database_options
+def status(as_json: bool, with_others: bool, full: bool, **flags: Any) -> None:
+    """Show whether the server runs, where it answers, where its files are, and what its graph holds.
 
     \b
     Example:
       lodestar db status
-      lodestar db status --all --json
+      lodestar db status --full --json
+      lodestar db status --all
     """
-    instance = _instance(name, home)
+    settings = settings_from(**flags)
+    if settings.uri:
+        graph = _read_graph(settings, full=full)
+        echo(json.dumps({"graph": graph}, ensure_ascii=False)) if as_json else _show_graph(graph)
+        return
+    instance = _instance(settings.name, settings.home)
     if with_others:
         _show_all([instance, *instance.others()], as_json)
-    else:
-        _show(instance, as_json)
+        return
+    graph = _read_graph(settings, full=full) if instance.status().running else None
+    if as_json:
+        echo(json.dumps(_as_json(instance) | {"graph": graph}, ensure_ascii=False))
+        return
+    _show(instance, as_json=False)
+    _show_graph(graph)
+
+
+@command.command()
+@json_option
+@database_options
+def check(as_json: bool, **flags: Any) -> None:
+    """Count the graph again and compare it with its catalogue, its signatures and the manifests of its loads.
+
+    It reads every triple and compares those of each load by a checksum. Exits with 5 if there is a fault.
+
+    \b
+    Example:
+      lodestar db check
+    """
+    from ...loaders.loads.maintaining import verify
+    from ...loaders.loads.report import number_of
+    from ..progress import progress_bar
+
+    with _loading_gateway(flags) as gateway, progress_bar("the graph", "checking") as (progress, _):
+        found = verify(gateway, progress)
+    if as_json:
+        echo(json.dumps(asdict(found)))
+    for fault in () if as_json else found.faults:
+        echo(fault)
+    counts = (
+        number_of(found.num_triples, "triple", "triples"),
+        number_of(found.num_entities, "entity", "entities"),
+        number_of(found.num_loads, "load", "loads"),
+    )
+    checked = ", ".join(counts)
+    if found.faults:
+        faults = number_of(len(found.faults), "fault", "faults")
+        raise GraphError(
+            f"{checked}: {faults}, the first: {found.faults[0]}; if Cypher changed it, run `lodestar db refresh`"
+        )
+    echo(f"{checked}: equal to the manifests", err=True)
+
+
+@command.command()
+@json_option
+@database_options
+def refresh(as_json: bool, **flags: Any) -> None:
+    """Bring names, relation signatures, counts, catalogue and manifests in line with what other programs changed.
+
+    Use it after Cypher has changed triples or names. Relationship types between entities become relations.
+
+    \b
+    Example:
+      lodestar db refresh
+    """
+    from ...loaders.loads.maintaining import refresh as bring_in_line
+    from ..progress import progress_bar
+
+    with _loading_gateway(flags) as gateway, progress_bar("the graph", "refreshing") as (progress, _):
+        report = bring_in_line(gateway, progress=progress)
+    echo(str(report), err=True)
+    if as_json:
+        echo(json.dumps(asdict(report)))
+
+
+@command.command()
+@click.option(
+    "--max-entities", type=click.IntRange(1), default=1_000_000, show_default=True, help="Refuse a larger graph."
+)
+@json_option
+@database_options
+def index(max_entities: int, as_json: bool, **flags: Any) -> None:
+    """Build the entity index: vectors of names, for words that no name matches ("peruvian" for Peru).
+
+    Only what changed since the last time is encoded; after an interruption the same command continues.
+
+    \b
+    Example:
+      lodestar db index
+    """
+    from ...models.text.encoders import SentenceEncoder
+    from ..indexes.entity_index import index_entities, index_folder
+    from ..progress import progress_bar
+
+    settings = settings_from(**flags)
+    with _loading_gateway(flags) as gateway, progress_bar("the entities of the graph", "indexing") as (progress, _):
+        folder = index_folder(settings, gateway.connection)
+        encoder = SentenceEncoder(settings.encoder)
+        report = index_entities(gateway, folder, encoder, max_entities=max_entities, progress=progress)
+    size = f"{report.num_bytes / 1e6:,.1f} MB"
+    echo(f"{report.num_entities:,} entities, {report.num_encoded:,} of them encoded now, {size}", err=True)
+    if as_json:
+        echo(json.dumps(asdict(report)))
 
 
 @command.command()
@@ -131,7 +234,7 @@ def reset(ctx: click.Context, name: str | None, home: str | None, as_json: bool,
 
 
 def _instance(name: str | None, home: str | None) -> ServerPair:
-    from ..neo4j.instance import ServerPair
+    from ..neo4j.embedded import ServerPair
 
     return ServerPair.of(settings_from(name=name, home=home))
 
@@ -175,3 +278,51 @@ def _as_json(server: EmbeddedServer) -> dict[str, Any]:
         "log": str(status.log),
         "password_file": str(status.password_file),
     }
+
+
+@contextmanager
+def _loading_gateway(flags: dict[str, Any]) -> Iterator[Gateway]:
+    from ..neo4j.embedded import loading_connection
+    from ..neo4j.gateway import Gateway
+
+    with Gateway(loading_connection(settings_from(**flags))) as gateway:
+        gateway.version()
+        yield gateway
+
+
+def _read_graph(settings: Settings, *, full: bool) -> dict[str, Any] | None:
+    """Return what a graph holds, as JSON data; None if nothing was loaded."""
+    from ..neo4j.embedded import loading_connection
+    from ..neo4j.gateway import Gateway
+    from ..neo4j.whole_graph import read_figures
+    from ..progress import show_waiting
+
+    with (
+        Gateway(loading_connection(settings)) as gateway,
+        show_waiting("reading the graph", shown=full),
+    ):
+        gateway.version()
+        return read_figures(gateway, full=full)
+
+
+def _show_graph(graph: dict[str, Any] | None) -> None:
+    if graph is None:
+        return
+    echo(
+        f"  graph     {graph['num_triples']:,} triples, {graph['num_entities']:,} entities, "
+        f"{graph['num_literals']:,} literals, {graph['num_relations']:,} relations"
+    )
+    for load in graph["loads"]:
+        echo(printable(f"  load      {load_line(load)}"))
+    if degrees := graph.get("degrees"):
+        echo(f"  unnamed   {graph['num_unnamed']:,} entities have no name")
+        echo("  degrees   " + "   ".join(f"{name} {value:,g}" for name, value in degrees.items()))
+        for relation in graph["relations"]:
+            echo(printable(f"  relation  {relation['count']:>11,}  {relation['label']}  {relation['relation']}"))
+        for hub in graph["hubs"]:
+            echo(printable(f"  hub       {hub['degree']:>11,}  {hub['name'] or hub['id']}  {hub['id']}"))
+
+
+def load_line(load: Mapping[str, Any]) -> str:
+    """Return a load in one line."""
+    return f"{load['number']:>3}  {load['source']}  {load['kind']}  {load['num_triples']:,} triples  {load['state']}"

@@ -61,7 +61,7 @@ def command(as_json: bool, **flags: Any) -> None:
 
     from ..api import Engine
     from ..evidence.evidence import answer_data
-    from ..neo4j.instance import ServerPair
+    from ..neo4j.embedded import ServerPair
     from ..show.browser import BrowserPictureWriter
     from ..values import Question
     from .render import answer_lines
@@ -96,8 +96,8 @@ def load_world(settings: Settings) -> LoadReport:
     """Load the demonstration's world into the running embedded server, unless it is there."""
     from ...loaders.formats.by_name import source_class
     from ...loaders.loads.loading import LoadOptions, load
+    from ..neo4j.embedded import loading_connection
     from ..neo4j.gateway import Gateway
-    from ..neo4j.instance import loading_connection
     from ..progress import progress_bar
 
     with Gateway(loading_connection(settings)) as gateway:

@@ -105,8 +105,8 @@ def _jvm(settings: Settings) -> tuple[str, ...]:
 def _database(settings: Settings) -> Iterator[Finding]:
     """Yield what is known of the database, its graph and its loads."""
     from ..neo4j.catalogue import read_full_state
+    from ..neo4j.embedded import make_connection
     from ..neo4j.gateway import Gateway
-    from ..neo4j.instance import make_connection
 
     try:
         with Gateway(make_connection(settings)) as gateway:
@@ -151,8 +151,8 @@ def _checkpoint(settings: Settings, folder: Path) -> tuple[str, ...]:
     from ...models.training.checkpoint import check_checkpoint
     from ...models.training.kind import find_checkpoint_kind, load_description
     from ..neo4j.catalogue import read_catalogue
+    from ..neo4j.embedded import make_connection
     from ..neo4j.gateway import Gateway
-    from ..neo4j.instance import make_connection
 
     kind = find_checkpoint_kind(folder)
     description, hashes = load_description(folder, kind.description)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     "--id-names", is_flag=True, help="N-Triples: also write a name that equals the id, if it is the only one."
 )
 @click.option(
-    "--load", type=click.IntRange(1), help="Only the triples of the load with this number (see `lodestar stats`)."
+    "--load", type=click.IntRange(1), help="Only the triples of the load with this number (see `lodestar load --list`)."
 )
 @FORCE
 @json_option
@@ -62,9 +62,9 @@ def command(
       lodestar export | head
     """
     from ...loaders.export.exporting import ExportRequest, export
-    from ...loaders.formats.freebase import FREEBASE
+    from ...loaders.formats.rdf import FREEBASE
+    from ..neo4j.embedded import make_connection
     from ..neo4j.gateway import Gateway
-    from ..neo4j.instance import make_connection
     from ..progress import progress_bar
     from ..whole_file import check_output_file
     from .terminal import printable

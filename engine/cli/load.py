@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import UsageError
+from .db import load_line
 from .load_neo4j import neo4j
-from .load_options import DATABASE_FLAGS, add_load_options, load_source, pop_load_options, split_names
+from .load_options import (
+    DATABASE_FLAGS,
+    add_common_options,
+    add_load_options,
+    load_source,
+    pop_load_options,
+    split_names,
+)
 from .options import database_options, json_option, settings_from
-from .terminal import echo
+from .terminal import echo, printable
+
+if TYPE_CHECKING:
+    from ..settings import Settings
 
 
 class FormatGroup(click.Group):
@@ -27,7 +39,7 @@ class FormatGroup(click.Group):
         """Return the index of the first word that is neither an option nor an option's value, or None."""
         values = {
             name: 0 if isinstance(param, click.Option) and (param.is_flag or param.count) else param.nargs
-            for each in self.commands.values()
+            for each in (self, *self.commands.values())
             for param in each.params
             for name in (*param.opts, *param.secondary_opts)
         }
@@ -49,8 +61,14 @@ class FormatGroup(click.Group):
         return kind, self.commands[kind], args
 
 
-@click.group(cls=FormatGroup)
-def command() -> None:
+@click.group(cls=FormatGroup, invoke_without_command=True, no_args_is_help=True)
+@click.option("--list", "lists", is_flag=True, help="List the loads of the graph by number.")
+@click.option("--delete", metavar="NUMBER|SOURCE|SHA256", help="Delete a load, except what other loads also state.")
+@click.option("--yes", is_flag=True, help="With --delete: do not ask.")
+@json_option
+@database_options
+@click.pass_context
+def command(ctx: click.Context, lists: bool, delete: str | None, yes: bool, as_json: bool, **flags: Any) -> None:
     """Load a knowledge graph into Neo4j.
 
     Give a file, and its format is detected; or name the format first. Loading the same again changes
@@ -59,9 +77,66 @@ def command() -> None:
     \b
     Example:
       lodestar load kg.tsv.gz --names names.tsv.gz
-      lodestar load freebase freebase-rdf-latest.gz --domains film,music
+      lodestar load freebase freebase-rdf-latest.gz --relations 'film.*,music.*'
       lodestar load more.tsv --append
+      lodestar load --list
+      lodestar load --delete more.tsv
     """
+    if ctx.invoked_subcommand is not None:
+        return
+    if delete is not None:
+        _delete_load(ctx, delete, settings_from(**flags), yes=yes, as_json=as_json)
+    elif lists:
+        _list_loads(settings_from(**flags), as_json=as_json)
+    else:
+        raise UsageError("expected a file, a format, --list or --delete: see `lodestar load --help`")
+
+
+def _list_loads(settings: Settings, *, as_json: bool) -> None:
+    from ..neo4j.catalogue import check_load_running, read_loads
+    from ..neo4j.embedded import make_connection
+    from ..neo4j.gateway import Gateway
+    from ..neo4j.whole_graph import describe_state
+
+    with Gateway(make_connection(settings)) as gateway:
+        loads = gateway.fetch(read_loads())
+        under_way = any(not load.finished for load in loads) and gateway.fetch(check_load_running())
+    rows = [asdict(load) | {"state": describe_state(load, under_way=under_way)} for load in loads]
+    if as_json:
+        echo(json.dumps(rows))
+        return
+    for row in rows:
+        echo(printable(load_line(row)))
+
+
+def _delete_load(ctx: click.Context, which: str, settings: Settings, *, yes: bool, as_json: bool) -> None:
+    from ...loaders.loads.maintaining import find_load, unload
+    from ...loaders.loads.report import number_of
+    from ..neo4j.catalogue import read_loads
+    from ..neo4j.embedded import loading_connection
+    from ..neo4j.gateway import Gateway
+    from ..progress import progress_bar
+
+    with Gateway(loading_connection(settings)) as gateway:
+        gateway.version()
+        manifest = find_load(gateway.fetch(read_loads()), which)
+        shown = f"load {manifest.number} ({manifest.source})"
+        if not yes:
+            if not sys.stdin.isatty():
+                raise UsageError(f"this deletes {shown}: give --yes to skip the question")
+            if not click.confirm(f"Delete {shown}?", err=True):
+                echo("nothing deleted", err=True)
+                ctx.exit(1)
+        with progress_bar(shown, "deleting") as (progress, _):
+            report = unload(gateway, str(manifest.number), progress=progress)
+    echo(
+        f"{report.source}: {number_of(report.num_triples_deleted, 'triple', 'triples')} deleted, "
+        f"{number_of(report.num_triples, 'triple', 'triples')} of "
+        f"{number_of(report.num_entities, 'entity', 'entities')} left",
+        err=True,
+    )
+    if as_json:
+        echo(json.dumps(asdict(report)))
 
 
 _names = click.option("--names", metavar="FILE", help="Names: id, name, and aliases if any, separated by tabs.")
@@ -70,12 +145,6 @@ _columns = click.option(
 )
 _header = click.option(
     "--header", type=click.Choice(["auto", "yes", "no"]), default="auto", show_default=True, help="Is there a header?"
-)
-_literals = click.option(
-    "--literals/--no-literals",
-    default=True,
-    show_default=True,
-    help='Take tails like 1983^^http://…#gYear and "text"@en as literals.',
 )
 _values = click.option(
     "--values",
@@ -99,7 +168,6 @@ _languages = click.option(
 @_columns
 @_header
 @click.option("--separator", default="\t", help="What separates the columns (default: a tab).")
-@_literals
 @_values
 @add_load_options
 def tsv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
@@ -115,7 +183,7 @@ def tsv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
       lodestar load tsv facts.txt --separator '|' --columns 2,3,4
     """
     arguments = {"path": kg, "names_path": names, "columns": split_names(columns)}
-    _load("tsv", flags, arguments, "separator", "header", "literals", "values")
+    _load("tsv", flags, arguments, "separator", "header", "values")
 
 
 @command.command()
@@ -124,7 +192,6 @@ def tsv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
 @_columns
 @_header
 @click.option("--separator", default=",", show_default=True, help="What separates the columns.")
-@_literals
 @_values
 @add_load_options
 def csv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
@@ -135,7 +202,7 @@ def csv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
       lodestar load csv kg.csv --columns subject,predicate,object
     """
     arguments = {"path": kg, "names_path": names, "columns": split_names(columns)}
-    _load("csv", flags, arguments, "separator", "header", "literals", "values")
+    _load("csv", flags, arguments, "separator", "header", "values")
 
 
 @command.command()
@@ -168,7 +235,7 @@ def freebase(kg: str, languages: str, noise: str | None, **flags: Any) -> None:
 
     \b
     Example:
-      lodestar load freebase freebase-rdf-latest.gz --domains film,music --languages en,es
+      lodestar load freebase freebase-rdf-latest.gz --relations 'film.*,music.*' --languages en,es
       lodestar load freebase freebase-rdf-latest.gz --around m.02mjmr --hops 2 --max-degree 10000
     """
     _load("freebase", flags, {"path": kg, "languages": split_names(languages), "noise_path": noise})
@@ -202,67 +269,38 @@ def ntriples(
     _load("ntriples", flags, arguments | {name: value for name, value in chosen.items() if value})
 
 
-@command.command()
-@click.argument("kg")
-@add_load_options
-def metaqa(kg: str, **flags: Any) -> None:
-    """Load MetaQA's kb.txt: head|relation|tail, where ids are names.
-
-    \b
-    Example:
-      lodestar load metaqa kb.txt
-    """
-    _load("metaqa", flags, {"path": kg})
+_PLAIN_FORMATS = {
+    "metaqa": "Load MetaQA's kb.txt: head|relation|tail, where ids are names.",
+    "pathquestion": "Load PathQuestion's kb.txt: head, relation and tail separated by tabs, where ids are names.",
+    "rog": "Load the union of the questions' subgraphs of a RoG or NSM file: JSON lines or parquet.",
+    "graphml": "Load a GraphML file, as NetworkX writes it.",
+}
+"""Formats that have no options of their own."""
 
 
-@command.command()
-@click.argument("kg")
-@add_load_options
-def pathquestion(kg: str, **flags: Any) -> None:
-    """Load PathQuestion's kb.txt: head, relation and tail separated by tabs, where ids are names.
+def _make_plain_command(kind: str, purpose: str) -> click.Command:
+    @click.command(kind, help=f"{purpose}\n\n\b\nExample:\n  lodestar load {kind} FILE")
+    @click.argument("kg")
+    @add_load_options
+    def plain(kg: str, **flags: Any) -> None:
+        _load(kind, flags, {"path": kg})
 
-    \b
-    Example:
-      lodestar load pathquestion pq-2h/kb.txt
-    """
-    _load("pathquestion", flags, {"path": kg})
+    return plain
 
 
-@command.command()
-@click.argument("kg")
-@add_load_options
-def rog(kg: str, **flags: Any) -> None:
-    """Load the union of the questions' subgraphs of a RoG or NSM file: JSON lines or parquet.
-
-    Each triple is stored once, even if several questions have it. Ids are names; Freebase MIDs stay unnamed.
-
-    \b
-    Example:
-      lodestar load rog webqsp-train.jsonl
-      lodestar load rog test-00000-of-00002.parquet --append
-    """
-    _load("rog", flags, {"path": kg})
-
-
-@command.command()
-@click.argument("kg")
-@add_load_options
-def graphml(kg: str, **flags: Any) -> None:
-    """Load a GraphML file, as NetworkX writes it.
-
-    \b
-    Example:
-      lodestar load graphml kg.graphml
-    """
-    _load("graphml", flags, {"path": kg})
+for _kind, _purpose in _PLAIN_FORMATS.items():
+    command.add_command(_make_plain_command(_kind, _purpose))
 
 
 @command.command()
 @click.argument("documents")
-@click.option("--pipeline", metavar="NAME", help="spaCy pipeline that finds concepts: en_core_web_sm, or a folder.")
-@click.option("--gliner", metavar="NAME", help="GLiNER model that finds concepts, by name or folder.")
-@click.option("--labels", metavar="TYPE,…", help="Types of entities that --gliner looks for, as drug,disease.")
-@click.option("--concepts", metavar="FILE", help="Names of concepts to look for instead, one a line.")
+@click.option(
+    "--pipeline",
+    metavar="NAME",
+    default="en_core_web_sm",
+    show_default=True,
+    help="spaCy pipeline that finds concepts, installed or in a folder.",
+)
 @click.option(
     "--snippet-length",
     type=click.IntRange(40, 8_000),
@@ -278,29 +316,24 @@ def graphml(kg: str, **flags: Any) -> None:
     help="Characters that a snippet may share with the one before.",
 )
 @click.option("--follow-links", is_flag=True, help="Follow links in the folder that lead out of it.")
-@add_load_options
-def text(
-    documents: str, pipeline: str | None, gliner: str | None, labels: str | None, concepts: str | None, **flags: Any
-) -> None:
+@add_common_options
+def text(documents: str, **flags: Any) -> None:
     """Build a graph from text: a folder (.txt, .md, .html, .jsonl), or one such file; - is standard input.
 
-    Texts are cut into snippets; concepts in the same snippet are linked to each other and to it. Concepts are what
-    --pipeline (with the extra `text`) or --gliner recognises, the names in --concepts, or else phrases that recur.
+    Texts are cut into snippets; concepts in the same snippet are linked to each other and to it. Concepts are the
+    named entities of a spaCy pipeline (pip install 'lodestar-kg[text]'), or its noun chunks.
 
     \b
     Example:
       lodestar load text notes/
       lodestar load text articles.jsonl.gz --pipeline en_core_web_sm
-      lodestar load text more.txt --concepts diseases.txt --append
+      lodestar load text more.txt --append
     """
-    given = {"path": documents, "pipeline": pipeline, "gliner": gliner, "concepts_path": concepts}
-    _load(
-        "text", flags, given | {"labels": tuple(split_names(labels) or ())}, "snippet_length", "overlap", "follow_links"
-    )
+    _load("text", flags, {"path": documents}, "pipeline", "snippet_length", "overlap", "follow_links")
 
 
 @command.command()
-@add_load_options
+@add_common_options
 def geonames(**flags: Any) -> None:
     """Load countries, capitals, cities, currencies, languages and neighbours, in Freebase's vocabulary.
 
@@ -343,9 +376,9 @@ def lines(
       lodestar load - --format ntriples --languages en,es < few.nt
     """
     from ...loaders.formats.by_name import source_class
-    from ...loaders.loads.adding_lines import add_lines, remove_lines
+    from ...loaders.loads.maintaining import add_lines, remove_lines
+    from ..neo4j.embedded import loading_connection
     from ..neo4j.gateway import Gateway
-    from ..neo4j.instance import loading_connection
 
     if names is not None and (remove or kind not in ("tsv", "csv")):
         raise UsageError("--names goes with tsv or csv, and without --remove")
@@ -368,8 +401,8 @@ def lines(
 def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str) -> None:
     """Load a source of this kind; `own` are the options of the format, which not every load has."""
     from ...loaders.formats.by_name import source_class
-    from ...loaders.loads.preview import preview
-    from ...loaders.reading.byte_file import use_spool_folder
+    from ...loaders.loads.loading import preview
+    from ...loaders.reading.files import use_spool_folder
     from ..progress import progress_bar
 
     own_arguments = {name: flags.pop(name) for name in own}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .load_options import DATABASE_FLAGS, add_load_options, load_source, pop_load_options, split_names
+from .load_options import DATABASE_FLAGS, add_common_options, load_source, pop_load_options, split_names
 from .options import settings_from
 from .terminal import echo, printable
 
@@ -56,7 +56,7 @@ PASSWORD = "LODESTAR_FROM_PASSWORD"  # noqa: S105 - its name
 @click.option(
     "--save-mapping", "saved_file", type=click.Path(dir_okay=False), help="Write the mapping to this TOML file."
 )
-@add_load_options
+@add_common_options
 def neo4j(
     from_uri: str,
     from_user: str,
@@ -85,8 +85,8 @@ def neo4j(
       lodestar load neo4j --from bolt://localhost:7687 --mapping mapping.toml --replace
     """
     from ...loaders.formats.property_graph.mapping import Choices
+    from ...loaders.formats.property_graph.survey import ElementFilter
     from ..neo4j.gateway import Gateway
-    from ..neo4j.property_graph import ElementFilter
     from ..whole_file import check_output_file, write_text_file
 
     as_json, dry_run, force = flags.pop("as_json"), flags.pop("dry_run"), flags["force"]
@@ -126,7 +126,7 @@ def _map(gateway: Gateway, mapping_file: str | None, choices: Choices) -> tuple[
 
 
 def _show(found: Survey, mapping: GraphMapping, *, as_json: bool) -> None:
-    from ...loaders.formats.property_graph.shown import describe_mapping, mapping_as_json
+    from ...loaders.formats.property_graph.mapping import describe_mapping, mapping_as_json
 
     if as_json:
         echo(json.dumps(mapping_as_json(found, mapping), ensure_ascii=False))
@@ -170,7 +170,7 @@ def _load(
 def _connection_from(settings: Settings, uri: str, user: str, database: str) -> Connection:
     """Return the connection to the database that is read, with the password that the environment has for it."""
     from ..neo4j.connection import Connection
-    from ..neo4j.instance import LOAD_TIMEOUT_S
+    from ..neo4j.embedded import LOAD_TIMEOUT_S
     from ..settings import check_address
 
     check_address(uri)
@@ -203,10 +203,10 @@ def _name_options_of_source(connection: Connection) -> Iterator[None]:
 
 def _refuse_itself(gateway: Gateway, settings: Settings) -> None:
     """Raise `UsageError` if the database that is read is the one that is loaded into."""
+    from ...loaders.formats.property_graph.survey import read_database_id
     from ..errors import DatabaseUnavailableError, UsageError
+    from ..neo4j.embedded import make_connection
     from ..neo4j.gateway import Gateway
-    from ..neo4j.instance import make_connection
-    from ..neo4j.property_graph import read_database_id
 
     try:
         with Gateway(make_connection(settings)) as other:

@@ -23,26 +23,21 @@ NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 VERBS = {
     "ask": ("ask", "Answer questions from the graph, and show the paths behind the answers."),
     "browse": ("browse", "Open retrieved paths in Neo4j Browser."),
-    "db": ("db", "Start, stop, show, copy or reset a Neo4j of your own."),
+    "db": ("db", "Run a Neo4j of your own, and look after its graph."),
     "demo": ("demo", "Load a small world, ask fifteen questions, and show the answers."),
     "describe": ("describe", "Describe relations by the phrases that people use."),
     "doctor": ("doctor", "Check what works, what is missing, and what to do about it."),
     "eval": ("eval", "Ask every question of a set, and report metrics with their intervals."),
     "explain": ("explain", "Show what decided for an answer, and which words a score came from."),
     "export": ("export", "Write the graph to files: TSV, N-Triples or parquet."),
-    "index": ("index", "Update the indexes of a graph without loading it again."),
-    "load": ("load", "Load a knowledge graph into Neo4j."),
-    "loads": ("loads", "List the loads of the graph, or delete one."),
+    "load": ("load", "Load a knowledge graph into Neo4j, list what was loaded, or delete it."),
     "mcp": ("mcp", "Serve the graph to an agent over standard input and output."),
     "mine": ("mine", "Mine training paths for a retriever."),
     "recipes": ("recipes", "List recipes and parts, with all their options."),
     "refine": ("refine", "Select training supervision from candidate pools."),
-    "refresh": ("refresh", "Put right what other programs changed in the graph."),
     "search": ("search", "Find entities by a text, and relations by their words."),
     "serve": ("serve", "Serve questions over HTTP, with a page."),
     "train": ("train", "Train a scorer on questions with answers."),
-    "stats": ("stats", "Show what the graph holds: sizes, degrees, relations, hubs, components."),
-    "verify": ("verify", "Check the graph against the manifests of its loads."),
 }
 """The module and purpose of each verb."""
 

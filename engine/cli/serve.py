@@ -82,7 +82,7 @@ def command(
     )
     options.check()
     if demo:
-        from ..neo4j.instance import ServerPair
+        from ..neo4j.embedded import ServerPair
         from .demo import load_world
 
         ServerPair.of(settings).start()

@@ -21,7 +21,7 @@ from ..evidence.evidence import Answer, Evidence, Item
 from ..gold_questions import GoldQuestion
 from ..neo4j.catalogue import read_catalogue, read_full_state
 from ..neo4j.gateway import Gateway
-from ..neo4j.statements import relation_ranks, stream_names, stream_triples
+from ..neo4j.whole_graph import relation_ranks, stream_names, stream_triples
 from ..retrieval.beam import is_return_path
 from ..values import Entity, RelationPath, RelationStep, literal_term
 from .metrics import Prediction, match_predictions, normalise_answer

@@ -189,7 +189,7 @@ def open_entity_index(folder: Path, encoder: SentenceEncoder) -> EntityIndex | N
     if meta is None or meta.encoder != encoder.revision:
         return None
     if not _is_sound(folder, meta):
-        _log.warning("the entity index in %s is damaged and not used: run `lodestar index entities`", folder)
+        _log.warning("the entity index in %s is damaged and not used: run `lodestar db index`", folder)
         return None
     try:
         index = map_index(folder / VECTORS)
@@ -198,7 +198,7 @@ def open_entity_index(folder: Path, encoder: SentenceEncoder) -> EntityIndex | N
         if set(rows.column_names) != {"id", "key"} or index.ntotal != rows.num_rows or index.d != encoder.dimension:
             raise ValueError("the files do not fit together")
     except (OSError, RuntimeError, ValueError):
-        _log.warning("the entity index in %s cannot be read and is not used: run `lodestar index entities`", folder)
+        _log.warning("the entity index in %s cannot be read and is not used: run `lodestar db index`", folder)
         return None
     if isinstance(index, faiss.IndexIVF):
         index.nprobe = min(index.nlist, max(LEAST_PROBES, index.nlist // PROBED_SHARE))

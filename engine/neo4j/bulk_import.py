@@ -10,20 +10,171 @@ With ``--verbose`` the importer counts the nodes and relationships of each stage
 from __future__ import annotations
 
 import errno
+import os
 import re
 import shutil
-import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Self
+
+import pyarrow as pa
+from pyarrow import compute, csv
 
 from .. import machine
 from ..errors import EmbeddedServerError, StorageError
 from ..progress import Progress, ignore_progress
-from . import admin_tool, graph_files, memory
-from .embedded import BOLT_PORT, HTTP_PORT, EmbeddedServer
-from .home import ServerHome
-from .import_files import DELIMITER, ImportFiles
+from . import process
+from .home import ServerHome, begin_import, default_import_heap_mb, default_off_heap_mb, delete_graph, end_import
+
+DELIMITER = "\t"
+"""Rarer in names than a comma, so fewer texts need quotes."""
+LIST_DELIMITER = "\x1f"
+"""Separates the items of a list, if no item contains it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportFile:
+    """A file and its contents.
+
+    spans_lines: whether a text has a line break. longest_row: upper bound of the bytes of a row, without quotes.
+    """
+
+    name: str
+    num_rows: int
+    spans_lines: bool = False
+    longest_row: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ImportFiles:
+    """The files of one folder: node files with their labels (``A:B`` is two), and relationship files.
+
+    `list_delimiter` separates the items of all lists: one character that is in none of them.
+    """
+
+    folder: Path
+    nodes: tuple[tuple[str, ImportFile], ...]
+    relationships: tuple[ImportFile, ...] = ()
+    list_delimiter: str = LIST_DELIMITER
+
+    @property
+    def all(self) -> tuple[ImportFile, ...]:
+        """Every file."""
+        return (*(file for _, file in self.nodes), *self.relationships)
+
+    @property
+    def num_nodes(self) -> int:
+        """Total rows of the node files."""
+        return sum(file.num_rows for _, file in self.nodes)
+
+    @property
+    def num_relationships(self) -> int:
+        """Total rows of the relationship files."""
+        return sum(file.num_rows for file in self.relationships)
+
+    @property
+    def property_bytes(self) -> int:
+        """Approximate size of the nodes' properties."""
+        return sum((self.folder / file.name).stat().st_size for _, file in self.nodes)
+
+
+_compute: Any = compute  # generates its functions at import, so type checkers do not know them
+_LINE_BREAKS = ("\n", "\r")
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+
+
+class ImportFileWriter:
+    """Write tables of one schema to a file; `written` describes the result. Use it as a context manager.
+
+    Raises `StorageError` if the file cannot be written.
+
+    File names consist of letters, digits, ``.``, ``-`` and ``_``, because the importer reads others as lists or
+    patterns. No list may be empty or hold a single empty text, because the importer reads both as absent.
+    """
+
+    def __init__(self, path: Path, list_delimiter: str = LIST_DELIMITER) -> None:
+        assert _NAME.fullmatch(path.name), path.name
+        self._path = path
+        self._list_delimiter = list_delimiter
+        self._writer: csv.CSVWriter | None = None
+        self._num_rows = 0
+        self._spans_lines = False
+        self._longest_row = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._writer:
+            with self._translate_errors():
+                self._writer.close()
+
+    @property
+    def written(self) -> ImportFile:
+        """Description of the rows written so far."""
+        return ImportFile(self._path.name, self._num_rows, self._spans_lines, self._longest_row)
+
+    def write(self, table: pa.Table) -> None:
+        """Write rows; the first call creates the file."""
+        self._note_line_breaks(table)
+        joined = self._join_lists(table)
+        with self._translate_errors():
+            writer = self._writer or csv.CSVWriter(
+                self._path, joined.schema, write_options=csv.WriteOptions(delimiter=DELIMITER)
+            )
+            self._writer = writer
+            writer.write_table(joined)
+        self._num_rows += joined.num_rows
+        self._longest_row = max(self._longest_row, sum(self._longest_text(column) for column in joined.columns))
+
+    @contextmanager
+    def _translate_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else str(error)
+            raise StorageError(
+                f"{self._path}: cannot be written ({reason}): make room or name another --home, then run the same "
+                "command again"
+            ) from error
+
+    def _note_line_breaks(self, table: pa.Table) -> None:
+        for column in table.columns:
+            for texts in _texts(column):
+                self._spans_lines |= any(
+                    _compute.any(_compute.match_substring(texts, end)).as_py() or False for end in _LINE_BREAKS
+                )
+
+    def _longest_text(self, column: pa.ChunkedArray) -> int:
+        """Return the size of a column's longest text, in bytes; for a dictionary column, of its dictionary."""
+        return max((_compute.max(_compute.binary_length(texts)).as_py() or 0 for texts in _texts(column)), default=0)
+
+    def _join_lists(self, table: pa.Table) -> pa.Table:
+        """Return the table with each list joined into one text."""
+        for at, field in enumerate(table.schema):
+            if pa.types.is_list(field.type):
+                joined = _compute.binary_join(table.column(at).cast(pa.list_(pa.string())), self._list_delimiter)
+                assert not _compute.any(_compute.equal(joined, "")).as_py(), f"{self._path.name}: a list without text"
+                table = table.set_column(at, field.name, joined)
+        return table
+
+
+def _texts(column: pa.ChunkedArray) -> Iterator[pa.StringArray]:
+    """Yield the texts of a column, including those of dictionaries and lists; none for a column of numbers."""
+    for chunk in column.chunks:
+        yield from _texts_of(chunk)
+
+
+def _texts_of(values: pa.Array) -> Iterator[pa.StringArray]:
+    if pa.types.is_dictionary(values.type):
+        yield from _texts_of(values.dictionary)
+    elif pa.types.is_list(values.type):
+        yield from _texts_of(values.flatten())
+    elif pa.types.is_string(values.type):
+        yield values
+
 
 # The stages that process all nodes (False) or all relationships (True); the others are short.
 _STAGES = {
@@ -141,13 +292,13 @@ def import_graph(
     importer's reason; after an error or Ctrl-C the home has no graph. See ``logs/import.log`` for more.
     """
     total_mb = machine.memory_mb()
-    heap_mb = heap_mb or memory.default_import_heap_mb(total_mb)
-    graph_files.delete_graph(home)
+    heap_mb = heap_mb or default_import_heap_mb(total_mb)
+    delete_graph(home)
     free_bytes = shutil.disk_usage(home.data).free
     if free_bytes < _least_bytes(files):
         raise _no_room(home, files, free_bytes)
     reader = ImportProgressReader(files.num_nodes, files.num_relationships, progress)
-    graph_files.begin_import(home)
+    begin_import(home)
     try:
         with (home.logs / LOG).open("w", encoding="utf-8") as log:
 
@@ -155,10 +306,10 @@ def import_graph(
                 log.write(f"{line}\n")
                 reader.read(line)
 
-            ended = admin_tool.run(
+            ended = process.run(
                 home,
                 class_path,
-                [*_COMMAND, f"--max-off-heap-memory={off_heap_mb or memory.default_off_heap_mb(total_mb)}m"]
+                [*_COMMAND, f"--max-off-heap-memory={off_heap_mb or default_off_heap_mb(total_mb)}m"]
                 + [f"--report-file={home.logs / REPORT}", *_read_options(files)]
                 + [f"--nodes={label}={file.name}" for label, file in files.nodes]
                 + [f"--relationships={file.name}" for file in files.relationships],
@@ -170,10 +321,10 @@ def import_graph(
         if ended.exit_code and reports_full_disk(ended.output):
             raise _no_room(home, files, free_bytes)
         counts = _check_import(ended, home, files)
-        graph_files.end_import(home)
+        end_import(home)
         return counts
     except BaseException as error:
-        graph_files.delete_graph(home)
+        delete_graph(home)
         if isinstance(error, OSError) and error.errno in _NO_ROOM:
             raise _no_room(home, files, free_bytes) from error
         raise
@@ -209,7 +360,7 @@ def _no_room(home: ServerHome, files: ImportFiles, free_bytes: int) -> StorageEr
     )
 
 
-def _check_import(ended: admin_tool.CommandResult, home: ServerHome, files: ImportFiles) -> ImportCounts:
+def _check_import(ended: process.CommandResult, home: ServerHome, files: ImportFiles) -> ImportCounts:
     log = home.logs / LOG
     if ended.exit_code < 0:
         raise EmbeddedServerError(
@@ -227,57 +378,3 @@ def _check_import(ended: admin_tool.CommandResult, home: ServerHome, files: Impo
             f"expected {files.num_nodes:,} and {files.num_relationships:,}; its log is {log}"
         )
     return counts
-
-
-class ImportServer(EmbeddedServer):
-    """The server that receives a bulk import: ``<home_dir>/incoming/servers/<name>``, with its own folder, lock and
-    ports.
-
-    On Linux its processes do not outlive their user: the importer ends with the call, and a server that the main thread
-    started ends with that thread.
-    """
-
-    usual_ports = (0, 0)
-
-    def __init__(self, target: EmbeddedServer) -> None:
-        super().__init__(target.name, target.servers_dir.parent / "incoming", target.jars.folder.parent)
-        self.target = target
-
-    def import_graph(
-        self,
-        files: ImportFiles,
-        progress: Progress = ignore_progress,
-        *,
-        heap_mb: int | None = None,
-        off_heap_mb: int | None = None,
-    ) -> ImportCounts:
-        """Stop the server and replace its graph by the one in the files.
-
-        Raises the errors of the function `import_graph`, and `DownloadError`.
-        """
-        class_path = self.jars.ensure()
-        with self._lock_server():
-            self._stop()
-            self._settle()
-            self.home.create()
-            return import_graph(self.home, class_path, files, progress, heap_mb=heap_mb, off_heap_mb=off_heap_mb)
-
-    def reset(self) -> None:
-        """Stop the server and delete its folder."""
-        self._delete()
-
-    def discard(self) -> None:
-        """Stop the server and delete its graph; the logs stay until the next load."""
-        if not self.home.folder.exists():
-            return
-        with self._lock_server():
-            self._stop()
-            admin_tool.kill_leftover_commands(self.home)
-            graph_files.delete_graph(self.home)
-
-    def _find_avoided_ports(self) -> set[int]:
-        avoided = {BOLT_PORT, HTTP_PORT, *self.target.remembered_ports}
-        return avoided | self.target._find_avoided_ports() | super()._find_avoided_ports()
-
-    def _ends_with_parent(self) -> bool:
-        return threading.current_thread() is threading.main_thread()

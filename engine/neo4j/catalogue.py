@@ -198,7 +198,7 @@ class GraphState:
         if not self.has_entity_id:
             raise GraphError("the graph has no constraint entity_id: load it again with `lodestar load … --force`")
         if not self.has_entity_names:
-            raise GraphError("the graph has no name index entity_names: make it with `lodestar index names`")
+            raise GraphError("the graph has no name index entity_names: make it with `lodestar db refresh`")
 
 
 @dataclass(frozen=True, slots=True)

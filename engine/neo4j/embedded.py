@@ -1,9 +1,10 @@
-"""Start, stop and describe an embedded Neo4j."""
+"""Start, stop and describe an embedded Neo4j, with the second server of its bulk loads, and connect to it."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,19 +15,40 @@ from ..errors import (
     AuthenticationError,
     DatabaseUnavailableError,
     EmbeddedServerError,
+    LoadInProgressError,
     LodestarError,
     PortTakenError,
     UsageError,
 )
-from ..progress import show_waiting
-from ..settings import Settings
+from ..progress import Progress, ignore_progress, show_waiting
+from ..settings import Settings, check_address
 from ..whole_file import lock_file
-from . import admin_tool, graph_files, memory, ports, process
-from .home import LOOPBACK, USER, ServerHome, ServerState, check_instance_name, make_unwritable_error
+from . import process
+from .connection import Connection
+from .home import (
+    LOOPBACK,
+    USER,
+    ServerHome,
+    ServerState,
+    begin_graph_swap,
+    check_instance_name,
+    choose_port,
+    default_heap_mb,
+    default_pagecache_mb,
+    delete_graph,
+    delete_leftovers,
+    finish_graph_swap,
+    free_port,
+    has_graph,
+    make_unwritable_error,
+    measure_store_size,
+    require_same_disk,
+    require_whole,
+)
 from .jars import NEO4J_VERSION, JarCache
 
 if TYPE_CHECKING:
-    from .connection import Connection
+    from .bulk_import import ImportCounts, ImportFiles
 
 
 Phase = Literal["stopped", "starting", "running"]
@@ -121,12 +143,12 @@ class EmbeddedServer:
     @property
     def has_graph(self) -> bool:
         """Whether the folder has a graph, even an empty one: False until the first start or load."""
-        return graph_files.has_graph(self.home)
+        return has_graph(self.home)
 
     @property
     def store_mb(self) -> int:
         """The size of the graph's files that the page cache holds, in MB."""
-        return graph_files.measure_store_size(self.home) >> 20
+        return measure_store_size(self.home) >> 20
 
     def status(self) -> Status:
         """Return the state of the server."""
@@ -190,23 +212,23 @@ class EmbeddedServer:
             self._stop()
             self.home.restore_state(last)
             raise
-        graph_files.delete_leftovers(self.home)
+        delete_leftovers(self.home)
         return started
 
     def _settle(self, *, sweep: bool = True) -> None:
         """End processes that a killed lodestar left behind, and finish its file operations; no server runs."""
         if self.home.folder.exists():
-            admin_tool.kill_leftover_commands(self.home)
-            graph_files.finish_graph_swap(self.home)
+            process.kill_leftover_commands(self.home)
+            finish_graph_swap(self.home)
             if sweep:
-                graph_files.delete_leftovers(self.home)
+                delete_leftovers(self.home)
 
     def _delete(self) -> None:
         """Stop the server and delete its folder, if there is one."""
         if self.home.folder.exists():
             with self._lock_server():
                 self._stop()
-                admin_tool.kill_leftover_commands(self.home)
+                process.kill_leftover_commands(self.home)
                 self.home.delete()
 
     def _find_avoided_ports(self) -> set[int]:
@@ -218,14 +240,14 @@ class EmbeddedServer:
         last = self.home.read_state()
         avoid = self._find_avoided_ports()
         usual_bolt_port, usual_http_port = self.usual_ports
-        bolt_port = ports.choose_port(
+        bolt_port = choose_port(
             given["bolt_port"],
             last.bolt_port if last else None,
             usual_bolt_port,
             "--bolt-port",
             avoid | {given["http_port"] or 0},
         )
-        http_port = ports.choose_port(
+        http_port = choose_port(
             given["http_port"], last.http_port if last else None, usual_http_port, "--http-port", avoid | {bolt_port}
         )
         total_mb = machine.memory_mb()
@@ -235,8 +257,8 @@ class EmbeddedServer:
             version=NEO4J_VERSION,
             bolt_port=bolt_port,
             http_port=http_port,
-            heap_mb=heap_mb or memory.default_heap_mb(total_mb),
-            pagecache_mb=pagecache_mb or memory.default_pagecache_mb(total_mb, self.store_mb),
+            heap_mb=heap_mb or default_heap_mb(total_mb),
+            pagecache_mb=pagecache_mb or default_pagecache_mb(total_mb, self.store_mb),
             given_heap_mb=heap_mb,
             given_pagecache_mb=pagecache_mb,
         )
@@ -253,7 +275,7 @@ class EmbeddedServer:
                 # Another process took a port after we checked it.
                 if given["bolt_port"] or given["http_port"]:
                     raise
-                state = replace(state, bolt_port=ports.free_port(), http_port=ports.free_port())
+                state = replace(state, bolt_port=free_port(), http_port=free_port())
         self._launch(state, class_path)
         return self._wait_until_ready(progress=progress)
 
@@ -263,7 +285,7 @@ class EmbeddedServer:
         self.home.write_configuration(state)
         password = self.home.ensure_password()
         if not self.home.has_initial_password:
-            admin_tool.run_admin(self.home, class_path, ["dbms", "set-initial-password", password])
+            process.run_admin(self.home, class_path, ["dbms", "set-initial-password", password])
         self._child = process.launch(self.home, state, class_path, for_us_alone=self._ends_with_parent())
         self.home.write_state(replace(state, pid=self._child.pid, started_s=process.start_time_s(self._child.pid)))
 
@@ -330,3 +352,160 @@ def _refuse_changes(status: Status, given: Mapping[str, int | None]) -> None:
                 f"the embedded Neo4j {status.name!r} already runs with {name} {getattr(status, name)}, not {value}: "
                 "stop it first, then start it with the new value"
             )
+
+
+class ImportServer(EmbeddedServer):
+    """The server that receives a bulk import: ``<home_dir>/incoming/servers/<name>``, with its own folder, lock and
+    ports.
+
+    On Linux its processes do not outlive their user: the importer ends with the call, and a server that the main thread
+    started ends with that thread.
+    """
+
+    usual_ports = (0, 0)
+
+    def __init__(self, target: EmbeddedServer) -> None:
+        super().__init__(target.name, target.servers_dir.parent / "incoming", target.jars.folder.parent)
+        self.target = target
+
+    def import_graph(
+        self,
+        files: ImportFiles,
+        progress: Progress = ignore_progress,
+        *,
+        heap_mb: int | None = None,
+        off_heap_mb: int | None = None,
+    ) -> ImportCounts:
+        """Stop the server and replace its graph by the one in the files.
+
+        Raises the errors of the function `import_graph`, and `DownloadError`.
+        """
+        from .bulk_import import import_graph  # what connects to a server loads nothing
+
+        class_path = self.jars.ensure()
+        with self._lock_server():
+            self._stop()
+            self._settle()
+            self.home.create()
+            return import_graph(self.home, class_path, files, progress, heap_mb=heap_mb, off_heap_mb=off_heap_mb)
+
+    def reset(self) -> None:
+        """Stop the server and delete its folder."""
+        self._delete()
+
+    def discard(self) -> None:
+        """Stop the server and delete its graph; the logs stay until the next load."""
+        if not self.home.folder.exists():
+            return
+        with self._lock_server():
+            self._stop()
+            process.kill_leftover_commands(self.home)
+            delete_graph(self.home)
+
+    def _find_avoided_ports(self) -> set[int]:
+        avoided = {BOLT_PORT, HTTP_PORT, *self.target.remembered_ports}
+        return avoided | self.target._find_avoided_ports() | super()._find_avoided_ports()
+
+    def _ends_with_parent(self) -> bool:
+        return threading.current_thread() is threading.main_thread()
+
+
+class ServerPair(EmbeddedServer):
+    """A server that answers questions, with the second server in which a bulk load builds a graph."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> ServerPair:
+        """Return the instance that the settings name."""
+        return cls(settings.name, settings.home_dir, settings.cache_dir)
+
+    def reset(self) -> None:
+        """Stop the server and delete its data, its password and the remains of bulk loads; the jars stay.
+
+        Waits for the end of a running bulk load.
+        """
+        incoming = self.incoming()
+        if self.home.folder.exists() or incoming.home.folder.exists():
+            with self._lock("load", f"another lodestar is loading into {self.name!r}"):
+                self._delete()
+                incoming.reset()
+
+    def incoming(self) -> ImportServer:
+        """Return the server in which a bulk load builds the new graph."""
+        return ImportServer(self)
+
+    @contextmanager
+    def loading(self) -> Iterator[ImportServer]:
+        """Yield a fresh incoming server; at the end stop it, and delete its graph unless it was adopted.
+
+        Raises `LoadInProgressError` if another bulk load is running, `EmbeddedServerError` if the new graph could not
+        be adopted later.
+        """
+        incoming = self.incoming()
+        refusal = LoadInProgressError(
+            f"another lodestar is loading into {self.name!r}: wait for its end, then load again"
+        )
+        with self._lock("load", "", refusal=refusal):
+            incoming.reset()
+            incoming.home.create()
+            require_same_disk(self.home, incoming.home)
+            try:
+                yield incoming
+            finally:
+                incoming.discard()
+
+    def adopt(
+        self, incoming: ImportServer, *, progress: bool = True, before_stop: Callable[[], None] = lambda: None
+    ) -> Status:
+        """Replace the graph by that of `incoming`, which is deleted; users and password stay.
+
+        A running server is stopped and then started again with the same options. After any interruption, even a kill,
+        the graph is either the complete old or the complete new one; an `EmbeddedServerError` says when it is the old
+        one.
+        """
+        from .bulk_import import keep_logs
+
+        with self._lock_server(), incoming._lock_server():
+            incoming._stop()
+            incoming._settle()
+            require_whole(incoming.home)
+            require_same_disk(self.home, incoming.home)
+            self.home.create()
+            status = self.status()
+            try:
+                before_stop()
+                self._stop()
+                self._settle()
+                begin_graph_swap(self.home, incoming.home)
+                finish_graph_swap(self.home)
+            finally:
+                if status.phase != "stopped":
+                    self._start(self.status(), dict.fromkeys(LIMITS), progress=progress)
+            delete_leftovers(self.home)
+            keep_logs(incoming.home, self.home)
+            incoming.home.delete()
+            return self.status()
+
+
+LOAD_TIMEOUT_S = 3_600.0
+
+
+def make_connection(settings: Settings) -> Connection:
+    """Return the connection of the settings.
+
+    Raises `DatabaseUnavailableError` if it is to the embedded server and that is not running.
+    """
+    if settings.uri:
+        check_address(settings.uri)
+        return Connection(
+            uri=settings.uri,
+            user=settings.user,
+            password=settings.password,
+            database=settings.database,
+            timeout_s=settings.query_timeout_s,
+        )
+    return ServerPair.of(settings).connection(settings.query_timeout_s)
+
+
+def loading_connection(settings: Settings) -> Connection:
+    """Return the connection for a load, with a longer timeout because its queries are large."""
+    return replace(make_connection(settings), timeout_s=LOAD_TIMEOUT_S)

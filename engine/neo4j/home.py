@@ -1,23 +1,35 @@
-"""Manage the folder of one embedded server: configuration, data, logs, password, and the saved state.
+"""Manage the folder of one embedded server: configuration, password, saved state, and the graph's files.
 
 <home>/servers/<name>/
     server.json     ports and memory; pid and start time of the process
     password        of user neo4j, readable by its owner only
     conf/ data/ import/ licenses/ logs/ plugins/ run/
+
+    data/databases/neo4j, data/transactions/neo4j    the graph
+    data/importing                                   exists while an import writes: the files are then no graph
+    data/arriving/                                   the data folder of the server whose graph replaces this one
+
+An exchange of graphs begins with one rename, which creates ``arriving``. The content of ``arriving`` shows which steps
+remain, so any later process can finish it. Users and passwords are in ``data/databases/system``, which stays. Call none
+of the functions on graphs, except `delete_leftovers`, while a server runs on the folder.
 """
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import secrets
 import shutil
-from collections.abc import Mapping
+import socket
+from collections.abc import Container, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from ...models.whole_file import atomic_write
-from ..errors import EmbeddedServerError, UsageError
+from ..errors import EmbeddedServerError, PortTakenError, UsageError
 
 LOOPBACK = "127.0.0.1"
 USER = "neo4j"
@@ -210,3 +222,203 @@ def initial_heap_mb(heap_mb: int) -> int:
 def make_unwritable_error(path: Path, error: OSError) -> EmbeddedServerError:
     """Return the error for a folder that cannot be written."""
     return EmbeddedServerError(f"{path} cannot be written ({error.strerror}): name another folder with --home")
+
+
+def is_free(port: int) -> bool:
+    """Return whether a server may listen at the port of the loopback address.
+
+    Raises `EmbeddedServerError` if this user may not listen at the port.
+    """
+    with socket.socket() as probe:
+        if os.name == "posix":  # on Windows the option would let two servers share the port
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError as error:
+            if error.errno in (errno.EACCES, errno.EPERM):
+                raise EmbeddedServerError(
+                    f"port {port}: this user may not listen there: give one above 1023"
+                ) from error
+            return False
+    return True
+
+
+def choose_port(given: int | None, remembered: int | None, usual: int, option: str, avoid: Container[int]) -> int:
+    """Return the port to listen at: the given one, else the remembered, the usual, or any free one.
+
+    `avoid` are reserved ports. Raises `PortTakenError` if the given port is not free.
+    """
+    if given is not None:
+        if not is_free(given):
+            raise PortTakenError(
+                f"port {given} is taken by another process: give another with {option}, or leave it out to have a "
+                "free one chosen"
+            )
+        return given
+    for port in (remembered, usual):
+        if port and port not in avoid and is_free(port):
+            return port
+    return free_port(avoid)
+
+
+def free_port(avoid: Container[int] = ()) -> int:
+    """Return a port that is free now and not among those to avoid."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind((LOOPBACK, 0))
+            port = int(probe.getsockname()[1])
+        if port not in avoid:
+            return port
+
+
+MIN_HEAP_MB = 512
+MAX_HEAP_MB = 4096
+MIN_PAGECACHE_MB = 256
+MAX_PAGECACHE_MB = 4096
+MIN_IMPORT_HEAP_MB = 1024
+MAX_IMPORT_HEAP_MB = 2048
+_SHARE = 6
+_LARGEST_SHARE = 3
+_ROOM_TO_GROW = 1.2
+
+
+def default_heap_mb(total_mb: int) -> int:
+    """Return the default Java heap: a sixth of the memory, between 512 MB and 4 GB."""
+    return min(max(total_mb // _SHARE, MIN_HEAP_MB), MAX_HEAP_MB)
+
+
+def default_pagecache_mb(total_mb: int, store_mb: int = 0) -> int:
+    """Return the default page cache for a store of this size.
+
+    It is a sixth of the memory, between 256 MB and 4 GB; for a larger store its size and a fifth, at most a third of
+    the memory.
+    """
+    usual_mb = min(max(total_mb // _SHARE, MIN_PAGECACHE_MB), MAX_PAGECACHE_MB)
+    return max(usual_mb, min(round(store_mb * _ROOM_TO_GROW), total_mb // _LARGEST_SHARE))
+
+
+def default_import_heap_mb(total_mb: int) -> int:
+    """Return the Java heap of an import: a sixth of the memory, between 1 and 2 GB; larger graphs need no more."""
+    return min(max(total_mb // _SHARE, MIN_IMPORT_HEAP_MB), MAX_IMPORT_HEAP_MB)
+
+
+def default_off_heap_mb(total_mb: int) -> int:
+    """Return the memory that an import may use outside its heap: a third."""
+    return total_mb // 3
+
+
+_GRAPH = "neo4j"
+_PARTS = ("databases", "transactions")
+_STORE = f"databases/{_GRAPH}/neostore"
+_FULL_TEXT = "fulltext-1.0"
+
+
+def has_graph(home: ServerHome) -> bool:
+    """Return whether a server started on this folder would find an existing graph, even an empty one."""
+    stores = (home.data / _STORE, _arriving(home) / _STORE)
+    return not _importing(home).exists() and any(store.is_file() for store in stores)
+
+
+def measure_store_size(home: ServerHome) -> int:
+    """Return the size of the graph's files, without the full-text indexes, which Neo4j's page cache does not hold."""
+    num_bytes = 0
+    for path in (home.data / "databases" / _GRAPH).rglob("*"):
+        if _FULL_TEXT not in path.parts and path.is_file():
+            with suppress(FileNotFoundError):  # a running server deletes files
+                num_bytes += path.stat().st_size
+    return num_bytes
+
+
+def delete_graph(home: ServerHome) -> None:
+    """Delete the graph, if there is one; users stay."""
+    if not home.data.exists():
+        return
+    begin_import(home)  # a half deleted graph is not valid either
+    for part in _PARTS:
+        _delete(home.data / part / _GRAPH)
+    end_import(home)
+
+
+def begin_import(home: ServerHome) -> None:
+    """Mark the files as no valid graph until `end_import`."""
+    _importing(home).touch()
+
+
+def end_import(home: ServerHome) -> None:
+    """Mark the graph as complete."""
+    _importing(home).unlink()
+
+
+def require_whole(home: ServerHome) -> None:
+    """Raise `EmbeddedServerError` unless the home has a complete graph of its own."""
+    if not has_graph(home) or not all((home.data / part / _GRAPH).is_dir() for part in _PARTS):
+        raise EmbeddedServerError(f"{home.folder}: expected the loaded graph, found no complete one: load it again")
+
+
+def require_same_disk(home: ServerHome, source: ServerHome) -> None:
+    """Raise `EmbeddedServerError` unless a folder can be renamed from one home to the other."""
+    here, there = _existing(home.data), _existing(source.data)
+    if here.stat().st_dev != there.stat().st_dev:
+        raise EmbeddedServerError(
+            f"{here} and {there} are on different disks: a bulk load needs both on one; name another home with --home"
+        )
+
+
+def begin_graph_swap(home: ServerHome, source: ServerHome) -> None:
+    """Begin to replace the graph by that of the source; this moves the source's data folder.
+
+    Raises `EmbeddedServerError`, with nothing changed, if that folder cannot be renamed.
+    """
+    try:
+        source.data.rename(_arriving(home))
+    except OSError as error:
+        raise EmbeddedServerError(
+            f"{source.data} cannot be renamed to {_arriving(home)}: {error.strerror}; the graph stays as it was"
+        ) from error
+
+
+def finish_graph_swap(home: ServerHome) -> None:
+    """Finish an interrupted exchange and delete a partial import; afterwards a server may start."""
+    if _importing(home).exists():
+        delete_graph(home)
+    for part in _PARTS:
+        graph, arriving = home.data / part / _GRAPH, _arriving(home) / part / _GRAPH
+        if not arriving.exists():
+            continue
+        replaced = _arriving(home) / "replaced"
+        try:
+            graph.parent.mkdir(exist_ok=True)
+            replaced.mkdir(exist_ok=True)
+            if graph.exists():
+                graph.rename(replaced / part)
+            arriving.rename(graph)
+        except OSError as error:
+            raise EmbeddedServerError(
+                f"{arriving} cannot be renamed to {graph}: {error.strerror}: the next start of the server tries again"
+            ) from error
+
+
+def delete_leftovers(home: ServerHome) -> None:
+    """Delete what a finished exchange left behind."""
+    _delete(_arriving(home))
+
+
+def _arriving(home: ServerHome) -> Path:
+    return home.data / "arriving"
+
+
+def _importing(home: ServerHome) -> Path:
+    return home.data / "importing"
+
+
+def _existing(path: Path) -> Path:
+    """Return the path, or its nearest parent that exists."""
+    return next(folder for folder in (path, *path.parents) if folder.exists())
+
+
+def _delete(folder: Path) -> None:
+    try:
+        if folder.exists():
+            shutil.rmtree(folder)
+    except OSError as error:
+        raise EmbeddedServerError(f"{error.filename or folder} cannot be deleted: {error.strerror}") from error

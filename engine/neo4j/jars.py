@@ -1,9 +1,8 @@
-"""Download Neo4j's jars once, check them against pinned hashes, and link them into a home.
+"""Download Neo4j's jars once, and check them against pinned hashes.
 
-`pooch` downloads each jar under a temporary name, retries broken connections, and renames it only after its SHA-256
-matched, so an interrupted download leaves no partial jar. ``verified.json`` records the size and modification time of
-each jar at the time of the check: a jar that still has both is trusted, any other is hashed again, and downloaded again
-if the hash is wrong.
+A download gets its name only after its SHA-256 matched, so an interrupted one leaves no partial jar. ``verified.json``
+records the size and modification time of each jar at the time of the check: a jar that still has both is trusted, any
+other is hashed again, and downloaded again if the hash is wrong.
 """
 
 from __future__ import annotations
@@ -12,64 +11,39 @@ import errno
 import json
 import os
 import shutil
-import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
-from ...models.whole_file import atomic_write
+from ...models.whole_file import atomic_write, file_sha256
 from ..errors import DownloadError
-from ..progress import say
+from ..progress import Progress, ignore_progress, progress_bar
 from ..whole_file import lock_file
 
 if TYPE_CHECKING:
     import requests
-    from rich.progress import Progress
 
 
-class ByteProgress:
-    """A progress bar on stderr that several threads may advance."""
+class _Received:
+    """Counts the bytes that several threads receive."""
 
-    def __init__(self, what: str, total_bytes: int, *, shown: bool = True) -> None:
-        self.what = what
-        self.total_bytes = total_bytes
-        self._shown = shown
-        self._started_s = time.monotonic()
-        self._bar = _bar() if shown and sys.stderr.isatty() else None
-        self._task = self._bar.add_task(f"downloading {what}", total=total_bytes) if self._bar else None
-
-    def __enter__(self) -> Self:
-        if self._bar:
-            self._bar.start()
-        elif self._shown:
-            say(f"downloading {self.what}: {self.total_bytes / 1e6:,.0f} MB …")
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._bar:
-            self._bar.stop()
-        if self._shown and kind is None:
-            elapsed_s = time.monotonic() - self._started_s
-            say(f"{self.what}: {self.total_bytes / 1e6:,.0f} MB in {elapsed_s:.1f} s")
+    def __init__(self, total_bytes: int, progress: Progress) -> None:
+        self._total_bytes, self._progress = total_bytes, progress
+        self._done_bytes = 0
+        self._counting = threading.Lock()
 
     def advance(self, size_bytes: int) -> None:
         """Add bytes; negative when a download starts over."""
-        if self._bar and self._task is not None:
-            self._bar.advance(self._task, size_bytes)
-
-
-def _bar() -> Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+        with self._counting:
+            self._done_bytes += size_bytes
+            self._progress("downloading", self._done_bytes, self._total_bytes)
 
 
 NEO4J_VERSION = "5.26.30"
@@ -116,10 +90,12 @@ def _parse_jar(line: str) -> Jar:
     return Jar(group, artifact, version, "".join(classifier), sha256, int(size_bytes))
 
 
+MAVEN_CENTRAL_URL = "https://repo.maven.apache.org/maven2"
 MIRROR_VARIABLE = "LODESTAR_MAVEN_URL"
 
 _THREADS = 16
 _RETRIES = 2
+_RETRY_S = 1.0
 _CHUNK_BYTES = 1 << 16
 _TIMEOUT_S = (10.0, 20.0)  # connecting, and waiting for the next bytes
 
@@ -130,12 +106,10 @@ def repository_url() -> str:
         if not mirror.startswith(("http://", "https://")):
             raise DownloadError(f"{MIRROR_VARIABLE}: expected an http:// or https:// address, found {mirror!r}")
         return mirror.rstrip("/")
-    from jgo.constants import MAVEN_CENTRAL_URL
-
-    return str(MAVEN_CENTRAL_URL).rstrip("/")
+    return MAVEN_CENTRAL_URL
 
 
-def fetch_all(jars: Sequence[Jar], folder: Path, bar: ByteProgress, on_done: Callable[[Jar], None]) -> None:
+def fetch_all(jars: Sequence[Jar], folder: Path, received: _Received, on_done: Callable[[Jar], None]) -> None:
     """Download the jars into the folder and call `on_done` with each.
 
     The first failure, or Ctrl-C, cancels the other downloads and is raised after they have ended: `DownloadError` for
@@ -144,9 +118,8 @@ def fetch_all(jars: Sequence[Jar], folder: Path, bar: ByteProgress, on_done: Cal
     base_url = repository_url()
     cancelled = threading.Event()
     with _session() as session, ThreadPoolExecutor(_THREADS, thread_name_prefix="lodestar-download") as pool:
-        download = _Download(session, bar, cancelled)
         try:
-            jar_of = {pool.submit(_fetch, jar, base_url, folder, download): jar for jar in jars}
+            jar_of = {pool.submit(_fetch, jar, base_url, folder, session, received, cancelled): jar for jar in jars}
             for future in as_completed(jar_of):
                 future.result()
                 on_done(jar_of[future])
@@ -155,69 +128,64 @@ def fetch_all(jars: Sequence[Jar], folder: Path, bar: ByteProgress, on_done: Cal
             pool.shutdown(cancel_futures=True)
 
 
-def _fetch(jar: Jar, base_url: str, folder: Path, download: _Download) -> None:
-    import pooch
+def _fetch(
+    jar: Jar, base_url: str, folder: Path, session: requests.Session, received: _Received, cancelled: threading.Event
+) -> None:
+    """Download one jar; a broken connection is tried again. The jar gets its name once its hash is right."""
     import requests
 
-    shown_url = _without_credentials(base_url)
-    store = pooch.create(
-        folder,
-        base_url=f"{base_url}/",
-        registry={jar.file_name: f"sha256:{jar.sha256}"},
-        urls={jar.file_name: f"{base_url}/{jar.url_path}"},
-        retry_if_failed=_RETRIES,
-    )
-    pooch.get_logger().setLevel("ERROR")
-    try:
-        store.fetch(jar.file_name, downloader=cast(Any, partial(download, jar)))
-    except requests.HTTPError as error:
-        code = error.response.status_code if error.response is not None else "no status"
-        raise DownloadError(
-            f"{shown_url}/{jar.url_path}: expected the jar, found HTTP {code}: check {MIRROR_VARIABLE}"
-        ) from None
-    except requests.RequestException as error:
-        raise DownloadError(
-            f"{jar.file_name} could not be downloaded from {shown_url} ({_reason(error)}): "
-            f"check the network, or name a mirror in {MIRROR_VARIABLE}"
-        ) from None
-    except ValueError:
-        raise DownloadError(
-            f"{shown_url}/{jar.url_path} is not the pinned file: expected SHA-256 {jar.sha256[:12]}…; the "
-            f"download was discarded; check {MIRROR_VARIABLE} or try again"
-        ) from None
+    shown_url = f"{_without_credentials(base_url)}/{jar.url_path}"
+    for last in (*[False] * _RETRIES, True):
+        try:
+            with atomic_write(folder / jar.file_name) as draft:
+                _receive(jar, f"{base_url}/{jar.url_path}", draft, session, received, cancelled)
+                if file_sha256(draft) != jar.sha256:
+                    raise _WrongFileError
+            return
+        except _WrongFileError:
+            raise DownloadError(
+                f"{shown_url} is not the pinned file: expected SHA-256 {jar.sha256[:12]}…; the download was discarded; "
+                f"check {MIRROR_VARIABLE} or try again"
+            ) from None
+        except requests.HTTPError as error:
+            code = error.response.status_code if error.response is not None else "no status"
+            raise DownloadError(f"{shown_url}: expected the jar, found HTTP {code}: check {MIRROR_VARIABLE}") from None
+        except requests.RequestException as error:
+            if last or cancelled.is_set():
+                raise DownloadError(
+                    f"{jar.file_name} could not be downloaded from {_without_credentials(base_url)} "
+                    f"({_reason(error)}): check the network, or name a mirror in {MIRROR_VARIABLE}"
+                ) from None
+            time.sleep(_RETRY_S)
 
 
 class _CancelledError(Exception):
     """Raised in a download that was cancelled."""
 
 
-class _Download:
-    """Download one jar for `pooch`, count its bytes, and stop when cancelled or when it is too large."""
+class _WrongFileError(Exception):
+    """Raised for a file that is not the pinned one."""
 
-    def __init__(self, session: requests.Session, bar: ByteProgress, cancelled: threading.Event) -> None:
-        self.session, self.bar, self.cancelled = session, bar, cancelled
 
-    def __call__(self, jar: Jar, url: str, output_file: str, _pooch: object) -> None:
-        received_bytes = 0
-        try:
-            self._check()
-            with self.session.get(url, stream=True, timeout=_TIMEOUT_S) as response:
-                response.raise_for_status()
-                with Path(output_file).open("wb") as file:
-                    for chunk in response.iter_content(_CHUNK_BYTES):
-                        self._check()
-                        file.write(chunk)
-                        received_bytes += len(chunk)
-                        self.bar.advance(len(chunk))
-                        if received_bytes > jar.size_bytes:
-                            raise ValueError("larger than the pinned file")
-        except BaseException:
-            self.bar.advance(-received_bytes)
-            raise
-
-    def _check(self) -> None:
-        if self.cancelled.is_set():
-            raise _CancelledError
+def _receive(
+    jar: Jar, url: str, file: Path, session: requests.Session, received: _Received, cancelled: threading.Event
+) -> None:
+    """Write what an address sends to a file, and count its bytes; stop when cancelled or when it is too large."""
+    received_bytes = 0
+    try:
+        with session.get(url, stream=True, timeout=_TIMEOUT_S) as response, file.open("wb") as opened:
+            response.raise_for_status()
+            for chunk in response.iter_content(_CHUNK_BYTES):
+                if cancelled.is_set():
+                    raise _CancelledError
+                opened.write(chunk)
+                received_bytes += len(chunk)
+                received.advance(len(chunk))
+                if received_bytes > jar.size_bytes:
+                    raise _WrongFileError
+    except BaseException:
+        received.advance(-received_bytes)
+        raise
 
 
 def _session() -> requests.Session:
@@ -226,8 +194,8 @@ def _session() -> requests.Session:
     from requests.adapters import HTTPAdapter
 
     session = requests.Session()
-    session.mount("https://", HTTPAdapter(pool_maxsize=_THREADS))
-    session.mount("http://", HTTPAdapter(pool_maxsize=_THREADS))
+    for scheme in ("https://", "http://"):
+        session.mount(scheme, HTTPAdapter(pool_maxsize=_THREADS))
     return session
 
 
@@ -290,8 +258,12 @@ class JarCache:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         done: list[Jar] = []
         try:
-            with ByteProgress(self.name, total_bytes, shown=progress) as bar:
-                fetch_all(wanted, self.folder, bar, done.append)
+            with ExitStack() as shown:
+                show = ignore_progress
+                if progress:
+                    bar = progress_bar(f"{self.name} ({total_bytes / 1e6:,.0f} MB)", "downloading")
+                    show, _ = shown.enter_context(bar)
+                fetch_all(wanted, self.folder, _Received(total_bytes, show), done.append)
         finally:
             self._record(done)
 
@@ -300,7 +272,7 @@ class JarCache:
         sizes = {jar.file_name: jar.size_bytes for jar in self.jars}
         for path in self.folder.iterdir():
             half = path.name in sizes and path.stat().st_size != sizes[path.name]
-            if half or path.name.startswith("tmp"):
+            if half or path.name.endswith(".part"):
                 path.unlink()
 
     def _record(self, jars: Collection[Jar]) -> None:
@@ -338,6 +310,4 @@ def _fingerprint(path: Path) -> list[int] | None:
 
 
 def _has_hash(path: Path, jar: Jar) -> bool:
-    import pooch
-
-    return path.is_file() and pooch.file_hash(str(path)) == jar.sha256
+    return path.is_file() and file_sha256(path) == jar.sha256

@@ -1,17 +1,8 @@
-"""Read query templates from `cypher/`, check their headers, and define the requests that are made of them.
+"""Read query templates from `cypher/`, and define the requests that are made of them.
 
-A template's header is the leading comment of its file::
-
-    // What the query does, in a line or more.
-    // mode:    read | write | schema
-    // params:  $ids :: LIST<STRING>, $limit :: INTEGER
-    // names:   RELATION            (optional: `{{RELATION}}` in the text is replaced by a quoted identifier)
-    // conditions: NODES            (optional: `{{NODES}}` is replaced by an expression of the user's, on its own lines)
-    // returns: id :: STRING
-    // needs:   constraint entity_id
-
-A line ``{{> name}}`` includes the text of ``cypher/parts/name.cypher``, which several queries share. A parameter that
-is undeclared, or declared but unused, is an error with file and line.
+A template's header is the leading comment of its file. Its line ``mode: read | write | schema`` says how it runs.
+``{{RELATION}}`` in the text is replaced by a quoted identifier, or by an expression of the user's, on its own lines, if
+the header's line ``conditions:`` names it. A line ``{{> name}}`` includes the text of ``cypher/parts/name.cypher``.
 """
 
 from __future__ import annotations
@@ -31,7 +22,8 @@ CYPHER_VERSION = 5
 
 Mode = Literal["read", "write", "schema"]
 
-_FIELD = re.compile(r"//\s*(mode|params|names|conditions|returns|needs):\s*(.*)")
+_MODE = re.compile(r"^// mode: *(read|write|schema)$", re.MULTILINE)
+_CONDITIONS = re.compile(r"^// conditions: *(.*)$", re.MULTILINE)
 _PARAMETER = re.compile(r"\$([A-Za-z_]\w*)")
 _NAME = re.compile(r"\{\{(\w+)\}\}")
 _PART = re.compile(r" *\{\{> (\w+)\}\}")
@@ -45,18 +37,18 @@ class TemplateError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One query of `cypher/`."""
+    """One query of `cypher/`. `names` are those of identifiers and of conditions."""
 
     name: str
-    purpose: str
     mode: Mode
-    params: tuple[str, ...]
-    names: tuple[str, ...]
-    """Of identifiers and conditions."""
-    conditions: tuple[str, ...]
-    returns: tuple[str, ...]
-    needs: str
+    names: frozenset[str]
+    conditions: frozenset[str]
     text: str
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        """The parameters in the text."""
+        return tuple(dict.fromkeys(_PARAMETER.findall(self.text)))
 
     def render(self, names: Mapping[str, str]) -> LiteralString:
         """Return the query text with its Cypher version, and `{{NAME}}` replaced by a quoted identifier or a condition.
@@ -64,8 +56,8 @@ class Template:
         Identifiers are quoted, and a condition is what the owner of the database says of it, so that the result is as
         safe as a literal.
         """
-        if set(names) != set(self.names):
-            raise TemplateError(f"{self.name}.cypher: expected names {self.names}, got {sorted(names)}")
+        if set(names) != self.names:
+            raise TemplateError(f"{self.name}.cypher: expected names {sorted(self.names)}, got {sorted(names)}")
         filled = {
             name: f"\n{given}\n" if name in self.conditions else quote_identifier(given)
             for name, given in names.items()
@@ -96,37 +88,19 @@ def all_names() -> tuple[str, ...]:
 
 
 def parse(name: str, source: str) -> Template:
-    """Parse a template. Raises `TemplateError` with file and line."""
+    """Parse a template. Raises `TemplateError` for one without a mode."""
     lines = _PART.sub(lambda match: _part(match.group(1)), source).splitlines()
     size = next((i for i, line in enumerate(lines) if not line.startswith("//")), len(lines))
-    purpose, found = _header(lines[:size])
-    for required in ("mode", "params", "returns", "needs"):
-        if required not in found:
-            raise TemplateError(f"{name}.cypher:1: the header has no {required!r} line")
-    if found["mode"] not in ("read", "write", "schema"):
-        raise TemplateError(f"{name}.cypher: mode {found['mode']!r} is none of read, write, schema")
-    declared = tuple(_PARAMETER.findall(found["params"]))
-    conditions = tuple(re.findall(r"\w+", found.get("conditions", "")))
-    names = (*re.findall(r"\w+", found.get("names", "")), *conditions)
-    for allowed, pattern in ((declared, _PARAMETER), (names, _NAME)):
-        used = set()
-        for number, line in enumerate(lines[size:], start=size + 1):
-            for item in pattern.findall(line.partition("//")[0]):
-                if item not in allowed:
-                    raise TemplateError(f"{name}.cypher:{number}: {item!r} is not declared in the header")
-                used.add(item)
-        if unused := set(allowed) - used:
-            raise TemplateError(f"{name}.cypher:1: declared but not used: {', '.join(sorted(unused))}")
+    header, text = "\n".join(lines[:size]), "\n".join(lines[size:]).strip()
+    mode, conditions = _MODE.search(header), _CONDITIONS.search(header)
+    if mode is None:
+        raise TemplateError(f"{name}.cypher: the header has no line `mode: read`, `write` or `schema`")
     return Template(
         name=name,
-        purpose=purpose,
-        mode=cast(Mode, found["mode"]),
-        params=declared,
-        names=names,
-        conditions=conditions,
-        returns=tuple(re.findall(r"(\w+) ::", found["returns"])),
-        needs=found["needs"],
-        text="\n".join(lines[size:]).strip(),
+        mode=cast(Mode, mode[1]),
+        names=frozenset(_NAME.findall(text)),
+        conditions=frozenset(re.findall(r"\w+", conditions[1]) if conditions else ()),
+        text=text,
     )
 
 
@@ -142,23 +116,6 @@ def _files() -> Mapping[str, Traversable]:
 def _part(name: str) -> str:
     text = resources.files(cypher_folder).joinpath(_PARTS, name + _ENDING).read_text(encoding="utf-8")
     return "\n".join(line for line in text.splitlines() if not line.startswith("//"))
-
-
-def _header(lines: list[str]) -> tuple[str, dict[str, str]]:
-    """Return the purpose and the fields of a header; a field continues until the next one begins."""
-    purpose: list[str] = []
-    found: dict[str, str] = {}
-    field = ""
-    for line in lines:
-        text = line.removeprefix("//").strip()
-        if match := _FIELD.match(line):
-            field = match.group(1)
-            found[field] = match.group(2).strip()
-        elif field:
-            found[field] += f" {text}"
-        else:
-            purpose.append(text)
-    return " ".join(purpose), found
 
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ import difflib
 import json
 import logging
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -74,14 +74,12 @@ def check_text(text: str, what: str = "phrase") -> str:
     return line
 
 
-def read_descriptions(
-    path: Path, catalogue: Catalogue, left_out: Counter[str] | None = None
-) -> dict[str, RelationDescription]:
+def read_descriptions(path: Path, catalogue: Catalogue) -> dict[str, RelationDescription]:
     """Return what a file says of relations: lines of a relation and phrases, separated by tabs.
 
     ``^relation`` has phrases for its heads; a column ``label=…`` or ``description=…`` is that. A line ``#origin=llm``
     says who said what follows. Empty lines and others that begin with # are skipped. Raises `InputError` with file and
-    line for what cannot be read, and for a relation that the graph does not have unless `left_out` counts it.
+    line for what cannot be read, and for a relation that the graph does not have.
     """
     known = _Names(catalogue)
     words = _Words()
@@ -99,12 +97,7 @@ def read_descriptions(
                 if total > MAX_TOTAL:
                     raise InputError(f"expected at most {MAX_TOTAL:,} phrases together")
                 checked = [_check_column(column) for column in columns if column.strip()]
-                try:
-                    words.add(*known.find(name.strip()), checked, origin)
-                except UsageError:
-                    if left_out is None:
-                        raise
-                    left_out["phrases of relations that the graph does not have"] += len(checked)
+                words.add(*known.find(name.strip()), checked, origin)
             except (InputError, UsageError) as error:
                 raise InputError(f"{path}:{number}: {error}") from error
     return words.by_name()
@@ -191,7 +184,7 @@ class _Names:
             return labelled[0], inverse
         near = difflib.get_close_matches(name, [*self.by_name, *self.by_label], n=3, cutoff=0.5)
         hint = f"; nearest: {', '.join(near)}" if near else ""
-        raise UsageError(f"the graph has no relation {name[:80]!r}{hint}: `lodestar stats` lists them")
+        raise UsageError(f"the graph has no relation {name[:80]!r}{hint}: `lodestar search --relations` lists them")
 
 
 def find_relation(catalogue: Catalogue, written: str) -> tuple[RelationInfo, bool]:
@@ -339,16 +332,6 @@ def describe_from_source(gateway: Gateway, stated: Iterable[StatedWords] = ()) -
         description = None if known[name].description else descriptions.get(name)
         words[name] = RelationDescription(None, description, tuple(new[: max(0, room)]))
     add_relation_descriptions(gateway, Catalogue(tuple(known.values())), words, cut=True)
-
-
-def describe_from_file(gateway: Gateway, path: Path) -> None:
-    """Add what a file says of relations (`read_descriptions`); what does not fit the graph is left out, with a
-    warning."""
-    catalogue = gateway.fetch(read_catalogue())
-    left_out: Counter[str] = Counter()
-    add_relation_descriptions(gateway, catalogue, read_descriptions(path, catalogue, left_out), cut=True)
-    for reason, number in left_out.items():
-        _log.warning("%s: left out %s %s", path, f"{number:,}", reason)
 
 
 def _plain_texts(texts: Iterable[str], relation: str) -> Iterator[str]:

@@ -31,10 +31,9 @@ from ..neo4j.catalogue import (
     read_loads,
 )
 from ..neo4j.connection import Connection
+from ..neo4j.embedded import make_connection
 from ..neo4j.gateway import Gateway
-from ..neo4j.graph import read_search_names
-from ..neo4j.instance import make_connection
-from ..neo4j.neighbours import read_entity_signatures, read_hub_neighbours
+from ..neo4j.graph import read_entity_signatures, read_hub_neighbours, read_search_names
 from ..neo4j.templates import Request, template
 from ..recipes.recipe import Recipe, read_recipe
 from ..resources import Resources
@@ -220,7 +219,7 @@ class Service:
 
         Beside it is the link to its nodes in the Neo4j that they were loaded from, None if there is none.
         """
-        from ..neo4j.instance import ServerPair
+        from ..neo4j.embedded import ServerPair
         from ..show.browser import BrowserPictureWriter, default_browser_url, source_link
 
         def show(engine: Engine) -> tuple[str, str | None]:

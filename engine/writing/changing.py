@@ -22,21 +22,37 @@ from ..neo4j.templates import Request, template
 from ..relations.words import refresh_end_kinds
 from ..steps import Steps, send_one
 from ..values import Entity
-from .lookup import (
+from .records import (
+    BASE_LOAD,
+    Manifest,
+    Name,
+    add_load_names,
+    check_graph_was_loaded,
+    ensure_schema,
+    labels_of,
+    make_name_properties,
+    make_write_request,
+    relation_rows,
+)
+from .stated import (
+    CHECKSUM_MODULUS,
+    LANGUAGE,
+    End,
     EntityLookup,
     KnownRelation,
+    LiteralValue,
+    Stated,
+    TripleKey,
     default_entity_name,
+    fault_of_id,
     find_literals,
+    parse_stated_triples,
     read_signatures,
     read_triple_loads,
     resolve_relations,
     send_batches,
     tail_label,
 )
-from .manifest import Manifest, check_graph_was_loaded, ensure_schema, labels_of, make_write_request
-from .names import BASE_LOAD, Name, add_load_names, make_name_properties
-from .relations import relation_rows
-from .stated import CHECKSUM_MODULUS, LANGUAGE, End, LiteralValue, Stated, TripleKey, fault_of_id, parse_stated_triples
 
 SOURCE = "changes"
 """The name of the load that added triples belong to, and its kind."""

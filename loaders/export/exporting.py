@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from heapq import merge
+from io import BufferedWriter, RawIOBase
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, cast
 
-from ...engine.errors import GraphError, UsageError
+from isal import igzip
+
+from ...engine.errors import GraphError, StorageError, UsageError
 from ...engine.neo4j.catalogue import read_catalogue, read_full_state, read_loads
 from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.statements import (
+from ...engine.neo4j.whole_graph import (
     CHUNK_SIZE,
     EntityNames,
     HeadTriples,
@@ -24,38 +31,118 @@ from ...engine.neo4j.statements import (
 )
 from ...engine.progress import Progress, ignore_progress
 from ...engine.relations.describing import format_descriptions
-from ...engine.writing.names import Name, parse_name_properties
-from ..formats.freebase import FREEBASE
+from ...engine.writing.records import parse_name_properties
+from ...models.whole_file import atomic_write
+from ..formats.rdf import FREEBASE
 from ..loads.report import number_of
-from .output import STDOUT, Output, open_atomic_outputs
-from .writers import NTriplesWriter, TsvNameWriter, TsvTripleWriter, is_absolute_iri
+from .writers import (
+    NTriplesWriter,
+    ParquetNameWriter,
+    ParquetTripleWriter,
+    TsvNameWriter,
+    TsvTripleWriter,
+    is_absolute_iri,
+)
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+STDOUT = "-"
+_PACKING_LEVEL = 2
+_BUFFER_BYTES = 1 << 18
+
+
+class Output:
+    """A file that is written, packed with gzip if asked; what was written to `stream` is counted and hashed."""
+
+    def __init__(self, file: IO[bytes], *, packed: bool) -> None:
+        self._counted = _CountingFile(file)
+        packer = (
+            igzip.IGzipFile("", "wb", compresslevel=_PACKING_LEVEL, fileobj=self._counted, mtime=0) if packed else None
+        )  # type: ignore[no-untyped-call]
+        self.stream = BufferedWriter(cast(RawIOBase, packer or self._counted), _BUFFER_BYTES)
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of the file so far in bytes, compressed."""
+        return self._counted.size_bytes
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the file so far, in hexadecimal."""
+        return self._counted.hash.hexdigest()
+
+
+@contextmanager
+def open_atomic_outputs(*paths: str) -> Iterator[list[Output]]:
+    """Open files, gzip if their names end with ``.gz``; if the block succeeds all get their names, else none.
+
+    ``-`` is standard output; a pipe, or another file that is not regular, is written directly. The same bytes give the
+    same file. Raises `StorageError` when they cannot be written, `BrokenPipeError` when their reader has gone.
+    """
+    outputs: list[Output] = []
+    try:
+        with ExitStack() as opened:
+            files = [opened.enter_context(_open(path)) for path in paths]
+            outputs += [Output(file, packed=path.endswith(".gz")) for path, file in zip(paths, files, strict=True)]
+            yield outputs
+            for output in outputs:
+                output.stream.close()
+            for file in files:
+                file.flush()
+    except BaseException as error:
+        for output in outputs:
+            with suppress(OSError, ValueError):
+                output.stream.close()
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            shown = " and ".join("standard output" if path == STDOUT else path for path in paths)
+            raise StorageError(f"{shown}: cannot be written: {error.strerror}") from error
+        raise
+
+
+@contextmanager
+def _open(path: str) -> Iterator[IO[bytes]]:
+    """Open a file; a regular one gets its name at the end of the block, when it is on the disk."""
+    target = Path(path).resolve()
+    if path == STDOUT:
+        if sys.stdout is None:
+            raise StorageError("standard output is closed: give a file to write to")
+        with open(sys.stdout.fileno(), "wb", closefd=False) as file:
+            yield file
+    elif target.exists() and not target.is_file() and not target.is_dir():
+        with target.open("wb") as file:
+            yield file
+    else:
+        with atomic_write(target) as draft, draft.open("wb") as file:
+            yield file
+            os.fsync(file.fileno())
+
+
+class _CountingFile(RawIOBase):
+    """Passes bytes on to a file; closing it leaves the file open."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.size_bytes = 0
+        self.hash = hashlib.sha256()
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self.size_bytes
+
+    def write(self, data: ReadableBuffer) -> int:
+        view = memoryview(data)
+        self._file.write(view)
+        self.hash.update(view)
+        self.size_bytes += view.nbytes
+        return view.nbytes
+
 
 FORMATS = ("tsv", "ntriples", "parquet")
 _SUFFIXES = {".tsv": "tsv", ".txt": "tsv", ".nt": "ntriples", ".parquet": "parquet"}
-
-
-class TripleWriter(Protocol):
-    """Writes triples in one format, in the order of its input."""
-
-    def add_triples(self, triples: HeadTriples) -> None:
-        """Write some triples of one head."""
-        ...
-
-    def close(self) -> None:
-        """Write the rest."""
-        ...
-
-
-class NameWriter(Protocol):
-    """Writes names in one format, in the order of its input."""
-
-    def add_names(self, id_: str, names: Sequence[Name]) -> int:
-        """Write the names of an entity; return how many it wrote."""
-        ...
-
-    def close(self) -> None:
-        """Write the rest."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,13 +292,13 @@ def _num_triples(gateway: Gateway, load: int | None) -> int:
     if load not in finished:
         known = ", ".join(map(str, finished)) or "none"
         raise UsageError(
-            f"--load: expected the number of a finished load ({known}), found {load}: see `lodestar stats`"
+            f"--load: expected the number of a finished load ({known}), found {load}: see `lodestar load --list`"
         )
     return finished[load]
 
 
-def _writers(format_: str, outputs: Sequence[Output], request: ExportRequest) -> tuple[TripleWriter, NameWriter | None]:
-    """Return a writer of triples and, if names are requested, a writer of names."""
+def _writers(format_: str, outputs: Sequence[Output], request: ExportRequest) -> tuple[Any, Any]:
+    """Return a writer of triples, and one of names or None."""
     stream, *more = (output.stream for output in outputs)
     names = more[0] if request.names_path is not None else None
     if format_ == "ntriples":
@@ -219,8 +306,6 @@ def _writers(format_: str, outputs: Sequence[Output], request: ExportRequest) ->
         return writer, writer
     if format_ == "tsv":
         return TsvTripleWriter(stream), TsvNameWriter(names) if names else None
-    from .writers import ParquetNameWriter, ParquetTripleWriter
-
     return ParquetTripleWriter(stream), ParquetNameWriter(names) if names else None
 
 

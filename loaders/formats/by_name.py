@@ -13,11 +13,11 @@ from ..source import Source
 
 FORMATS = {
     "csv": "delimited:CsvSource",
-    "freebase": "freebase:FreebaseSource",
+    "freebase": "rdf:FreebaseSource",
     "geonames": "geonames:GeonamesSource",
     "graphml": "graphml:GraphmlSource",
     "metaqa": "delimited:MetaqaSource",
-    "ntriples": "ntriples:NtriplesSource",
+    "ntriples": "rdf:NtriplesSource",
     "parquet": "triples_parquet:ParquetSource",
     "pathquestion": "delimited:PathquestionSource",
     "rog": "question_subgraphs:RogSource",
@@ -47,9 +47,7 @@ def detect_format(path: str) -> str:
 
     Raises `InputError` if that is unclear.
     """
-    from ..reading.byte_file import RereadableFile
-    from ..reading.file_lists import list_files
-    from ..reading.records import PARQUET
+    from ..reading.files import PARQUET, RereadableFile, list_files
 
     if path == "-" or (path and Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()):
         raise InputError(

@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
-from ..reading.file_lists import derive_source_name, list_files
+from ..reading.files import derive_source_name, list_files
 from ..reading.lines import LineReader
 from ..source import NO_ID, FileSource, LineFile, Part
 
@@ -187,8 +187,6 @@ class DelimitedSource(FileSource):
             raise InputError(
                 f"expected three columns, those of head, relation and tail, found {quote_line(','.join(columns))}"
             )
-        self.max_rejects = 0
-        self.languages: Sequence[str] = ()
         self.unnamed_ids = NO_ID if names_path is None else None
         self._separator = self._check_separator(self.default_separator if separator is None else separator)
         self._columns = columns

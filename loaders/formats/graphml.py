@@ -17,9 +17,20 @@ from xml.parsers import expat
 
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
-from ..reading.byte_file import RereadableFile
-from ..rows import StatementRow, alias_row, comment_row, name_row, reject_row, row_batches, triple_row
-from ..source import NO_ID, FileSource, Part, SourceRowBatches
+from ..reading.files import RereadableFile
+from ..source import (
+    NO_ID,
+    FileSource,
+    Part,
+    SourceRowBatches,
+    StatementRow,
+    alias_row,
+    comment_row,
+    name_row,
+    reject_row,
+    row_batches,
+    triple_row,
+)
 
 RELATION_KEYS = ("relation", "predicate", "type", "label")
 NAME_KEYS = ("name", "label")
@@ -38,8 +49,6 @@ class GraphmlSource(FileSource):
     unnamed_ids = NO_ID
 
     def __init__(self, path: str) -> None:
-        self.max_rejects = 0
-        self.languages: Sequence[str] = ()
         self._file = RereadableFile(path)
         super().__init__([self._file])
 

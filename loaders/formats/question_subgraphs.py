@@ -13,11 +13,17 @@ from typing import Any, cast
 
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
-from ..reading.byte_file import RereadableFile
-from ..reading.records import PARQUET, UnreadableError, format_columns, parquet_records, parse_record, record_lines
-from ..rows import StatementRow, reject_row, row_batches, triple_row
-from ..source import FileSource, Part, SourceRowBatches
-from .freebase import FREEBASE_ID
+from ..reading.files import (
+    PARQUET,
+    RereadableFile,
+    UnreadableError,
+    format_columns,
+    parquet_records,
+    parse_record,
+    record_lines,
+)
+from ..source import FileSource, Part, SourceRowBatches, StatementRow, reject_row, row_batches, triple_row
+from .rdf import FREEBASE_ID
 
 _FIELDS = ("graph", "subgraph")
 _IN_FIELD = "tuples"
@@ -31,8 +37,6 @@ class RogSource(FileSource):
     unnamed_ids = FREEBASE_ID
 
     def __init__(self, path: str) -> None:
-        self.max_rejects = 0
-        self.languages: Sequence[str] = ()
         self._file = RereadableFile(path)
         self._line = 0
         super().__init__([self._file])

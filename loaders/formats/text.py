@@ -5,32 +5,34 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html.parser import HTMLParser
 from io import BufferedReader
 from itertools import permutations, tee
 from pathlib import Path
-from typing import Any, NamedTuple, cast
-
-from langchain_text_splitters import RecursiveCharacterTextSplitter
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ...engine.errors import InputError, UsageError
+from ...engine.extras import translate_import_errors
 from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
-from ...engine.writing.relations import RelationFacts
+from ...engine.writing.records import RelationFacts
 from ...models.message_text import quote_line
-from ..reading.byte_file import RereadableFile
-from ..reading.records import MAX_RECORD_BYTES, UnreadableError, parse_record, record_lines
-from ..rows import StatementRow, name_row, reject_row, row_batches, triple_row
-from ..source import NO_ID, FileSource, Part, SourceRowBatches
-from .text_concepts import (
-    LABELS,
-    ConceptFinder,
-    GazetteerConceptFinder,
-    GlinerConcepts,
-    RecurringPhraseFinder,
-    SpacyConcepts,
-    concept_id,
+from ...models.words import fold
+from ..reading.files import MAX_RECORD_BYTES, RereadableFile, UnreadableError, parse_record, record_lines
+from ..source import (
+    NO_ID,
+    FileSource,
+    Part,
+    SourceRowBatches,
+    StatementRow,
+    name_row,
+    reject_row,
+    row_batches,
+    triple_row,
 )
+
+if TYPE_CHECKING:
+    from spacy.language import Language
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +42,7 @@ TEXT_FIELDS = ("text", "contents", "content", "body")
 _ENDINGS = {".txt", ".text", ".md", ".html", ".htm", ".jsonl"}
 _PACKED = ".gz"
 _HTML = re.compile(r"\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html)\b", re.IGNORECASE | re.DOTALL)
-_JUDGED_BYTES = 1 << 16
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _SILENT = {"script", "style", "template", "noscript", "title", "head"}
 _INLINE = {"a", "abbr", "b", "cite", "code", "em", "i", "mark", "q", "s", "small", "span", "strong", "sub", "sup", "u"}
 
@@ -136,17 +138,14 @@ def _of_record(line: int, raw: bytes) -> Document:
 
 
 def _decode_document(raw: bytes) -> str | None:
-    """Return bytes as text, in UTF-8 or the encoding that charset-normalizer guesses; None if they are not text."""
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        from charset_normalizer import from_bytes
-
-        found = from_bytes(raw[:_JUDGED_BYTES]).best()
-        if found is None:
-            return None
-        text = raw.decode(found.encoding, "replace").removeprefix("\ufeff")
-    return None if "\0" in text else text
+    """Return bytes as text, in UTF-8, UTF-16 with its mark, or Windows-1252; None if they are not text."""
+    for encoding in ("utf-16",) if raw.startswith(_UTF16) else ("utf-8-sig", "cp1252"):
+        try:
+            text = raw.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        return None if "\0" in text else text
+    return None
 
 
 def _of_html(text: str) -> str:
@@ -178,35 +177,87 @@ class _Page(HTMLParser):
             self.parts.append(data)
 
 
-_BLOCK_CHARS = 1 << 20
-"""The size of the splitter's input: its memory is a multiple of it."""
-
-
 def snippets(text: str, length: int, overlap: int) -> Iterator[str]:
-    """Yield the snippets of a document, at most `length` characters each, `overlap` of them shared with the previous
-    one.
+    """Yield the snippets of a document, at most `length` characters each, which begin with up to `overlap` characters
+    of the one before.
 
-    White space becomes single blanks, and characters that are not text are dropped. A run without blanks that is longer
-    than a snippet is cut first (ours), into pieces that are shorter than a snippet with the blank before them, as the
-    splitter would join a longer piece from its characters.
+    A snippet ends with a line where the next one does not fit, else with a word; a longer word is cut. White space
+    becomes single blanks.
     """
-    endless = re.compile(rf"\S{{{max(length - 2, 1)}}}(?=\S)")
-    splitter = RecursiveCharacterTextSplitter(chunk_size=length, chunk_overlap=overlap)
-    for block in _blocks(text):
-        for snippet in splitter.split_text(endless.sub(r"\g<0> ", block)):
-            if plain := " ".join(snippet.split()):
-                yield plain
+    snippet: list[str] = []
+    size = num_shared = 0
+    for line in text.splitlines():
+        words = [word[at : at + length] for word in line.split() for at in range(0, len(word), length)]
+        if len(snippet) > num_shared and size + sum(map(len, words)) + len(words) > length + 1:
+            yield " ".join(snippet)
+            snippet = _last_words(snippet, overlap)
+            size, num_shared = sum(map(len, snippet)) + len(snippet), len(snippet)
+        for word in words:
+            if size + len(word) > length:
+                if len(snippet) > num_shared:
+                    yield " ".join(snippet)
+                snippet = _last_words(snippet, min(overlap, length - len(word) - 1))
+                num_shared = len(snippet)
+            snippet.append(word)
+            size = sum(map(len, snippet)) + len(snippet)
+    if len(snippet) > num_shared:
+        yield " ".join(snippet)
 
 
-def _blocks(text: str) -> Iterator[str]:
-    """Yield the text in blocks that end with a line or a word, if possible."""
-    start = 0
-    while start < len(text):
-        end = start + _BLOCK_CHARS
-        if end < len(text):
-            end = next((at + 1 for mark in "\n " if (at := text.rfind(mark, start, end)) > start), end)
-        yield text[start:end]
-        start = end
+def _last_words(words: Sequence[str], max_chars: int) -> list[str]:
+    """Return the last words, with the blanks between them at most `max_chars` long."""
+    num, chars = 0, -1
+    while num < len(words) and chars + 1 + len(words[-num - 1]) <= max_chars:
+        chars += 1 + len(words[-num - 1])
+        num += 1
+    return list(words[len(words) - num :])
+
+
+PIPELINE = "en_core_web_sm"
+_SNIPPETS_AT_ONCE = 64
+
+
+def concept_id(concept: str) -> str:
+    """Return the common id of all spellings of a concept: no case, no accents, single blanks."""
+    return " ".join(fold(concept).replace("\0", " ").split())
+
+
+class ConceptFinder:
+    """Named entities of a spaCy pipeline, installed or in a folder; noun chunks if it has no entities.
+
+    The paper uses scispaCy's named entities (GRIL, appendix A) and calls the recogniser exchangeable. Raises
+    `UsageError` if spaCy or the pipeline is not installed, or the pipeline finds neither.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._pipeline = _load_pipeline(name)
+        found = set(self._pipeline.pipe_names)
+        finds_entities = any("doc.ents" in self._pipeline.get_pipe_meta(each).assigns for each in found)
+        self._by_chunks = not finds_entities and "parser" in found
+        if not finds_entities and not self._by_chunks:
+            named = ", ".join(self._pipeline.pipe_names) or "nothing"
+            raise UsageError(f"--pipeline {name}: expected one that finds entities or noun chunks, it has {named}")
+        meta = self._pipeline.meta
+        self.options: Mapping[str, str] = {"pipeline": f"{meta['lang']}_{meta['name']} {meta['version']}"}
+
+    def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the entities or noun chunks of each snippet, as they are spelled; one may occur twice."""
+        for read in self._pipeline.pipe(snippets, batch_size=_SNIPPETS_AT_ONCE):
+            spans = read.noun_chunks if self._by_chunks else read.ents
+            yield [span.text for span in spans]
+
+
+def _load_pipeline(name: str) -> Language:
+    with translate_import_errors("load text"):
+        import spacy
+    try:
+        return spacy.load(name)
+    except OSError as error:
+        if Path(name).exists():
+            raise InputError(f"{name}: expected the folder of a spaCy pipeline, found another one") from error
+        raise UsageError(
+            f"--pipeline {name}: not installed; python -m spacy download {name}, or name the folder of one"
+        ) from error
 
 
 MAX_CONCEPTS = 40
@@ -229,26 +280,17 @@ class TextSource(FileSource):
     def __init__(
         self,
         path: str,
-        pipeline: str | None = None,
-        concepts_path: str | None = None,
+        pipeline: str = PIPELINE,
         snippet_length: int = 500,
         overlap: int = 50,
-        gliner: str | None = None,
-        labels: Sequence[str] = (),
         *,
         follow_links: bool = False,
     ) -> None:
         if overlap >= snippet_length:
             raise UsageError(f"--overlap: expected less than --snippet-length ({snippet_length}), found {overlap}")
-        if sum(map(bool, (pipeline, concepts_path, gliner))) > 1:
-            raise UsageError("--pipeline, --gliner and --concepts exclude each other: give one of them")
-        if labels and not gliner:
-            raise UsageError("--labels: expected with --gliner, which looks for them")
-        self.max_rejects = 0
-        self.languages: Sequence[str] = ()
         self._files = files_of(path, follow_links=follow_links)
         self._cut = (snippet_length, overlap)
-        self._concepts = _finder(pipeline, concepts_path, gliner, labels)
+        self._concepts = ConceptFinder(pipeline)
         super().__init__(self._files)
         self.name = path.rstrip("/").rpartition("/")[2] if len(self._files) > 1 else self._files[0].name
 
@@ -262,8 +304,6 @@ class TextSource(FileSource):
 
     def parts(self) -> Iterator[Part]:
         """Yield one part per file."""
-        if self._concepts.learns:
-            self._concepts.learn(text for file in self._files for _, text in self._snippets(file, []))
         for file in self._files:
             yield SourceRowBatches(file.shown, row_batches(self._rows(file)))
 
@@ -303,17 +343,3 @@ def _rows_of(line: int, snippet: str, found: Sequence[str]) -> Iterator[Statemen
         yield triple_row(line, head, MENTIONED_WITH, tail)
     for _ in range(len(concepts) - len(kept)):
         yield StatementRow(line, f"concept beyond {MAX_CONCEPTS} of a snippet")
-
-
-def _finder(
-    pipeline: str | None, concepts_path: str | None, gliner: str | None, labels: Sequence[str]
-) -> ConceptFinder:
-    if pipeline:
-        return SpacyConcepts(pipeline)
-    if gliner:
-        return GlinerConcepts(gliner, labels or LABELS)
-    if concepts_path:
-        file = RereadableFile(concepts_path)
-        names = [line for document in documents(file) for line in document.text.splitlines()]
-        return GazetteerConceptFinder(names, file.digest())
-    return RecurringPhraseFinder()

@@ -18,17 +18,13 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from ...engine.errors import InputError
-from ..reading.byte_file import RereadableFile
-from ..reading.file_lists import derive_source_name, list_files
+from ..reading.files import RereadableFile, derive_source_name, format_columns, list_files
 from ..reading.lines import FIRST_LINES
-from ..reading.records import format_columns
-from ..reading.spans import SPAN_BYTES
-from ..rows import BATCH_ROWS, ROWS
-from ..source import NO_ID, FileSource, Part, RowSpan, SourceRowBatches
+from ..source import BATCH_ROWS, NO_ID, ROWS, FileSource, Part, SourceRowBatches
 from .delimited import Values, value_pattern
 
 RowColumns = Callable[[Mapping[str, pa.Array]], dict[str, pa.Array]]
-"""Makes the columns of `ROWS` of those that a file has; it can be pickled."""
+"""Makes the columns of `ROWS` of those that a file has."""
 
 TRIPLE_COLUMNS = ("head", "relation", "tail")
 _NAME_COLUMNS = ("id", "name")
@@ -41,8 +37,6 @@ class ParquetSource(FileSource):
     kind = "parquet"
 
     def __init__(self, path: str, names_path: str | None = None, *, values: Values = "auto") -> None:
-        self.max_rejects = 0
-        self.languages: Sequence[str] = ()
         self.unnamed_ids = NO_ID if names_path is None else None
         self._values: Values = values
         files = list_files(path)
@@ -58,9 +52,9 @@ class ParquetSource(FileSource):
         """Yield the triples, then the names; a row's line is its number."""
         triples = partial(_triples, value_pattern=self._value_pattern())
         for file in self._files:
-            yield _make_part(file, TRIPLE_COLUMNS, triples)
+            yield SourceRowBatches(file.shown, _batches(file, TRIPLE_COLUMNS, triples))
         if self._names:
-            yield _make_part(self._names, _NAME_COLUMNS, _names)
+            yield SourceRowBatches(self._names.shown, _batches(self._names, _NAME_COLUMNS, _names))
 
     def _value_pattern(self) -> str | None:
         if self._names is None:
@@ -78,40 +72,8 @@ def has_triples(path: str) -> bool:
         return False
 
 
-def _make_part(file: RereadableFile, wanted: Sequence[str], row_columns: RowColumns) -> SourceRowBatches:
-    return SourceRowBatches(file.shown, _batches(file, wanted, row_columns), _cut(file, wanted, row_columns), file)
-
-
-def _cut(file: RereadableFile, wanted: Sequence[str], row_columns: RowColumns) -> list[RowSpan]:
-    """Return spans of row groups, of about `SPAN_BYTES` each; none of a file that others cannot open."""
-    if file.path is None:
-        return []
-    try:
-        metadata = parquet.read_metadata(file.path)
-    except (pa.ArrowException, OSError):
-        return []
-    num_groups = metadata.num_row_groups
-    spans: list[RowSpan] = []
-    groups: list[int] = []
-    size = 0
-    for number in range(num_groups):
-        groups.append(number)
-        size += metadata.row_group(number).total_byte_size
-        if size >= SPAN_BYTES or number == num_groups - 1:
-            read = partial(_read_groups, str(file.path), wanted, row_columns, groups)
-            spans.append(RowSpan(read, file.size_bytes * (number + 1) // num_groups))
-            groups, size = [], 0
-    return spans or [RowSpan(partial(_read_groups, str(file.path), wanted, row_columns, []), file.size_bytes)]
-
-
-def _read_groups(
-    path: str, wanted: Sequence[str], row_columns: RowColumns, groups: Sequence[int]
-) -> Iterator[pa.RecordBatch]:
-    return _batches(RereadableFile(path), wanted, row_columns, groups)
-
-
 def _batches(
-    file: RereadableFile, wanted: Sequence[str], row_columns: RowColumns, groups: Sequence[int] | None = None
+    file: RereadableFile, wanted: Sequence[str], row_columns: RowColumns
 ) -> Generator[pa.RecordBatch, None, None]:
     with file.translate_faults(), file.open_unpacked() as stream:
         try:
@@ -121,7 +83,7 @@ def _batches(
                 raise InputError(f"{file.shown}: expected a column {missing[0]}, found {format_columns(found)}")
             columns = [*wanted, *(name for name in _OPTIONAL if name in found)]
             line = 0
-            for batch in opened.iter_batches(batch_size=BATCH_ROWS, row_groups=groups, columns=columns):
+            for batch in opened.iter_batches(batch_size=BATCH_ROWS, columns=columns):
                 given = {name: batch.column(name) for name in batch.schema.names}
                 made = {
                     "line": pa.array(range(line + 1, line + batch.num_rows + 1)),

@@ -1,4 +1,4 @@
-"""Run one load from its source to the graph."""
+"""Run one load from its source to the graph, or preview it from a sample of its source."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ...engine.errors import GraphError, StorageError, UsageError
 from ...engine.neo4j.catalogue import (
@@ -24,27 +24,22 @@ from ...engine.neo4j.catalogue import (
     read_graph_state,
     read_loads,
 )
-from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.instance import LOAD_TIMEOUT_S
-from ...engine.neo4j.load_lock import OpenTransaction, hold_load_lock
+from ...engine.neo4j.embedded import LOAD_TIMEOUT_S
+from ...engine.neo4j.gateway import Gateway, OpenTransaction, hold_load_lock
 from ...engine.progress import Progress, ignore_progress
-from ...engine.relations.describing import StatedWords, describe_from_file, describe_from_source, store_descriptions
+from ...engine.relations.describing import StatedWords, describe_from_source, store_descriptions
 from ...engine.relations.words import refresh_end_kinds
 from ...engine.settings import Settings
 from ...engine.whole_file import lock_file
-from ...engine.writing.manifest import Manifest, check_graph_was_loaded, check_schema, ensure_lock_constraint
-from ...engine.writing.names import BASE_LOAD
-from ..source import Source
-from ..stage.processes import MapInOrder
-from ..stage.rejects import check_no_overwrite, check_place
+from ...engine.writing.records import BASE_LOAD, Manifest, check_graph_was_loaded, check_schema, ensure_lock_constraint
+from ..source import Source, Subset
 from ..stage.stage import Stage, StageCounts, delete_abandoned_stages
-from ..subset import Subset
 from ..writing.bulk_writer import BulkWriter
 from ..writing.online_writer import BATCH_SIZE, OnlineWriter
 from .report import LoadReport
 
 if TYPE_CHECKING:
-    from ...engine.neo4j.instance import ServerPair
+    from ...engine.neo4j.embedded import ServerPair
 
 
 STAGE_BYTES_A_BYTE = 4
@@ -72,15 +67,10 @@ class LoadOptions:
     writer: WriterChoice = "auto"
     subset: Subset = field(default_factory=Subset)
     max_rejects: int | None = None
-    rejects_file: Path | None = None
-    phrases_file: Path | None = None
-    """What it says of relations is added (`lodestar export --phrases`)."""
     batch_size: int = BATCH_SIZE
     force: bool = False
     memory_mb: int | None = None
     """Of the conversion; what is beyond it spills to disk. None is a share of what is free."""
-    map_in_order: MapInOrder | None = None
-    """On whom pieces of large files are parsed; None is processes of this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +96,10 @@ def load(
     if options.writer == "bulk":
         raise UsageError("--writer bulk works on the files of an embedded server: leave out --uri, or load online")
     started_s = time.monotonic()
-    _check_rejects_place(source, options)
     sha256 = content_sha256(source, options.subset)
     with load_lock(gateway) as lock:
         plan = plan_load(sha256, options, *_read_graph_state(gateway))
         if plan.finished:
-            if options.phrases_file:
-                describe_from_file(gateway, options.phrases_file)
             return LoadReport.of_manifest(plan.finished, time.monotonic() - started_s)
         with _stage_source(source, sha256, options, progress) as (stage, counts):
             stated = stage.relation_words()
@@ -133,14 +120,11 @@ def load_embedded(
     The server runs afterwards, with either writer.
     """
     started_s = time.monotonic()
-    _check_rejects_place(source, options)
     sha256 = content_sha256(source, options.subset)
     with instance.loading() as incoming, ExitStack() as held:
         old = held.enter_context(_lock_graph(instance)) if instance.has_graph else None
         plan = plan_load(sha256, options, *(_read_graph_state(old.gateway) if old else _NOTHING))
         if plan.finished:
-            if old and options.phrases_file:
-                describe_from_file(old.gateway, options.phrases_file)
             return LoadReport.of_manifest(plan.finished, time.monotonic() - started_s)
         with _stage_source(source, sha256, options, progress) as (stage, counts):
             writer, reason = choose_writer(options, plan, counts)
@@ -156,7 +140,7 @@ def load_embedded(
             if writer == "bulk":
                 facts, lock = source.relation_facts(), old.lock if old else None
                 said = _read_statements(old.gateway) if old else ()
-                complete = partial(_give_meaning, said=said, stated=stated, options=options)
+                complete = partial(_give_meaning, said=said, stated=stated)
                 related = BulkWriter(progress).write(stage, manifest, facts, instance, incoming, lock, complete)
                 started = instance.start(progress=False)
                 memory = f"heap {started.heap_mb:,} MB, page cache {started.pagecache_mb:,} MB"
@@ -184,7 +168,9 @@ def plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple
     others = [load for load in loads if load.sha256 != sha256]
     replaces = options.mode == "replace" or (mine is not None and not mine.finished and _was_replacing(mine))
     if mine and mine.deleting:
-        raise GraphError(f"the load of {mine.source} is being deleted: run `lodestar loads delete {mine.number}` again")
+        raise GraphError(
+            f"the load of {mine.source} is being deleted: run `lodestar load --delete {mine.number}` again"
+        )
     is_whole = mine is not None and mine.finished and mine.graph_version == GRAPH_VERSION
     if mine and is_whole and not options.force and not (replaces and others):
         return LoadPlan(mine.number, finished=mine)
@@ -277,12 +263,10 @@ def _stage_source(
     delete_abandoned_stages(folder.parent)
     with (
         lock_file(folder.with_suffix(".lock"), f"another load of {source.name} is under way"),
-        Stage(folder, memory_mb=options.memory_mb, map_in_order=options.map_in_order) as stage,
+        Stage(folder, memory_mb=options.memory_mb) as stage,
     ):
         counts = stage.find_completed(sha256)
         if counts is None:
-            if options.rejects_file:
-                check_no_overwrite(options.rejects_file, force=options.force)
             check_room_for_stage(folder, source.size_bytes)
             limit = source.max_rejects if options.max_rejects is None else options.max_rejects
             counts = stage.fill(
@@ -310,7 +294,7 @@ def _write_online(
 ) -> int:
     writer = OnlineWriter(gateway, options.batch_size, progress)
     said = _read_statements(gateway) if plan.replaces else ()
-    complete = partial(_give_meaning, said=said, stated=stated, options=options)
+    complete = partial(_give_meaning, said=said, stated=stated)
     return writer.write(stage, manifest, source.relation_facts(), lock, replace=plan.replaces, complete=complete)
 
 
@@ -319,17 +303,10 @@ def _read_statements(gateway: Gateway) -> tuple[RelationInfo, ...]:
     return tuple(r for r in gateway.fetch(read_catalogue()).relations if r.said_label or r.description or r.phrases)
 
 
-def _give_meaning(
-    gateway: Gateway,
-    said: Sequence[RelationInfo],
-    stated: Sequence[StatedWords],
-    options: LoadOptions,
-) -> None:
+def _give_meaning(gateway: Gateway, said: Sequence[RelationInfo], stated: Sequence[StatedWords]) -> None:
     """Bring in line what is known of what relations mean: kinds at their ends, words of the source, and what was
     said."""
     store_descriptions(gateway, said)
-    if options.phrases_file:
-        describe_from_file(gateway, options.phrases_file)
     describe_from_source(gateway, stated)
     refresh_end_kinds(gateway)
 
@@ -369,13 +346,8 @@ def _report(
     return LoadReport.of(manifest, counts, num_related, time.monotonic() - started_s, rejects_file)
 
 
-def _check_rejects_place(source: Source, options: LoadOptions) -> None:
-    if options.rejects_file:
-        check_place(options.rejects_file, source.reads)
-
-
 def _rejects_file(options: LoadOptions, sha256: str) -> Path:
-    return options.rejects_file or options.staging / f"{sha256[:16]}.rejects.tsv"
+    return options.staging / f"{sha256[:16]}.rejects.tsv"
 
 
 def _was_replacing(manifest: LoadManifest) -> bool:
@@ -428,3 +400,96 @@ def _check(folder: Path, needed_bytes: int, purpose: str) -> None:
             f"{existing}: expected {needed_bytes / 1e9:,.1f} GB free {purpose}, found {free_bytes / 1e9:,.1f} GB: "
             "make room or name another --home"
         )
+
+
+SAMPLE_BATCHES = 4
+"""Batches to sample from each file, about 15 MB of text together."""
+SHOWN = 3
+
+# Triples per second on two cores; docs/loading.md has the measurements.
+CONVERTED_A_SECOND = 1_000_000
+IMPORTED_A_SECOND = 400_000
+WRITTEN_ONLINE_A_SECOND = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a sample says about the whole. `share` is the sampled share of the source, by bytes."""
+
+    source: str
+    kind: str
+    share: float
+    categories: Mapping[str, int]
+    """Statements of the sample by category."""
+    num_relations: int
+    num_entities: int
+    num_values: int
+    """Triples of the sample with a literal tail, because it looks like a value and has no name."""
+    triples: tuple[tuple[str, str, str], ...]
+    names: tuple[tuple[str, str], ...]
+    estimated_triples: int
+    writer: str
+    estimated_seconds: float
+    estimated_disk_bytes: int
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the preview as plain data for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        about = "" if self.share >= 1 else "about "
+        lines = [
+            f"{self.source}: {self.kind}, {self.share:.1%} of it read",
+            "  found      " + ", ".join(f"{number:,} {name}" for name, number in sorted(self.categories.items())),
+            f"  sample     {self.num_entities:,} entities, {self.num_relations:,} relations",
+            *([f"  values     {self.num_values:,} tails, kept as literals"] if self.num_values else []),
+            *(f"  triple     {' | '.join(triple)}" for triple in self.triples),
+            *(f"  name       {id_} | {name}" for id_, name in self.names),
+            f"  would load {about}{self.estimated_triples:,} triples by the {self.writer} writer",
+            f"  needs      about {self.estimated_seconds:,.0f} s and {self.estimated_disk_bytes / 1e9:,.2f} GB of disk",
+        ]
+        return "\n".join(lines)
+
+
+def preview(source: Source, options: LoadOptions, *, online_only: bool = False) -> Preview:
+    """Read a sample of a source and return what a full load would do.
+
+    Counts are of the sample. The estimate scales by bytes, so that duplicates far apart are counted twice. Raises
+    `InputError` as a load does.
+    """
+    folder = make_folder_within(options.staging, "preview-")
+    limit = source.max_rejects if options.max_rejects is None else options.max_rejects
+    with Stage(folder, memory_mb=options.memory_mb) as stage:
+        try:
+            counts = stage.fill(
+                source,
+                "sample",
+                subset=options.subset,
+                max_rejects=limit,
+                rejects_file=None,
+                sample_batches=SAMPLE_BATCHES,
+            )
+            share = stage.share_read
+            triples = next(stage.rows("results/sample_triples", SHOWN)).to_pylist()
+            named = next(stage.rows("results/sample_names", SHOWN), None)
+        finally:
+            stage.delete()
+    estimated = round(counts.num_triples / share)
+    bulk = not online_only and options.writer != "online" and options.mode != "append"
+    writer = "bulk" if bulk and (estimated >= BULK_FROM_TRIPLES or options.writer == "bulk") else "online"
+    rate = IMPORTED_A_SECOND if writer == "bulk" else WRITTEN_ONLINE_A_SECOND
+    return Preview(
+        source=source.name,
+        kind=source.kind,
+        share=share,
+        categories=counts.categories,
+        num_relations=counts.num_relations,
+        num_entities=counts.num_entities,
+        num_values=counts.num_values,
+        triples=tuple((row["head"], row["relation"], row["tail"]) for row in triples),
+        names=tuple((row["id"], row["name"]) for row in named.to_pylist()) if named else (),
+        estimated_triples=estimated,
+        writer=writer,
+        estimated_seconds=sum(counts.categories.values()) / share / CONVERTED_A_SECOND + estimated / rate,
+        estimated_disk_bytes=round(graph_bytes(counts) / share) + (source.size_bytes or 0) * STAGE_BYTES_A_BYTE,
+    )

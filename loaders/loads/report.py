@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 from ...engine.neo4j.catalogue import LoadManifest
-from ...engine.writing.manifest import Manifest
+from ...engine.writing.records import Manifest
 from ...models.message_text import quote_line
 from ..stage.stage import StageCounts
 

@@ -1,4 +1,8 @@
-"""Read the formats of question sets, one class per format."""
+"""Read the formats of question sets, one class per format.
+
+`shape` is the form of a question, for messages; `recognises` tells whether a file's first question is in this format;
+`question` returns the question, with an empty id if the set has none.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from ...engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
-from ..formats.freebase import FREEBASE_ID
-from ..formats.text_concepts import concept_id
-from ..reading.records import format_value
-from .lines import Line
-from .record import RecordFields, answer_from_name, distinct_answers, distinct_texts, entity_id, freebase_answers
+from ..formats.rdf import FREEBASE_ID
+from ..formats.text import concept_id
+from ..reading.files import format_value
+from .lines import Line, RecordFields, answer_from_name, distinct_answers, distinct_texts, entity_id, freebase_answers
 
 
 class LodestarQuestions:
@@ -27,7 +30,6 @@ class LodestarQuestions:
     shape = "JSON with id, question, topic_entities, answers"
 
     def recognises(self, item: RecordFields) -> bool:
-        """Return whether it has a question and answers."""
         return item.has("question", "answers")
 
     def question(self, item: RecordFields) -> GoldQuestion:
@@ -83,7 +85,6 @@ class MetaqaQuestions:
     shape = "question with its [topic], tab, answer|answer"
 
     def recognises(self, item: Line) -> bool:
-        """Return whether it has one tab, and a topic before it."""
         asked, tab, answers = item.text.partition("\t")
         return bool(tab) and "\t" not in answers and _split_brackets(asked) is not None
 
@@ -146,7 +147,6 @@ class PathquestionQuestions:
     shape = "question, tab, answer(answer/answer/), tab, topic#relation#answer"
 
     def recognises(self, item: Line) -> bool:
-        """Return whether it has two tabs, and after them a path of the right length."""
         fields = item.text.split("\t")
         return len(fields) == _FIELDS and _path(fields[2]) is not None
 
@@ -194,7 +194,6 @@ class RogQuestions:
     shape = "JSON with id, question, q_entity, answer"
 
     def recognises(self, item: RecordFields) -> bool:
-        """Return whether it has topics in the fields of RoG or NSM."""
         return item.has("question") and (item.has("q_entity", "answer") or item.has("entities", "answers"))
 
     def question(self, item: RecordFields) -> GoldQuestion:
@@ -242,7 +241,6 @@ class WebqspQuestions:
     shape = "JSON with QuestionId, RawQuestion, Parses"
 
     def recognises(self, item: RecordFields) -> bool:
-        """Return whether it has parses."""
         return item.has("Parses")
 
     def question(self, item: RecordFields) -> GoldQuestion:
@@ -279,7 +277,6 @@ class CwqQuestions:
     shape = "JSON with ID, question, answers, sparql"
 
     def recognises(self, item: RecordFields) -> bool:
-        """Return whether it has an `ID` in capitals and a question."""
         return item.has("ID", "question")
 
     def question(self, item: RecordFields) -> GoldQuestion:
@@ -311,7 +308,6 @@ class GrailqaQuestions:
     shape = "JSON with qid, question, answer, graph_query (or id, question, relations, topic_entities, answers)"
 
     def recognises(self, item: RecordFields) -> bool:
-        """Return whether it has a `qid` or relations."""
         return item.has("question") and (item.has("qid") or item.has("relations", "answers"))
 
     def question(self, item: RecordFields) -> GoldQuestion:
@@ -383,7 +379,6 @@ class MedqaQuestions:
     shape = "JSON with question, options, answer_idx"
 
     def recognises(self, item: RecordFields) -> bool:
-        """Return whether it has options and the letter of one."""
         return item.has("question", "options", "answer_idx")
 
     def question(self, item: RecordFields) -> GoldQuestion:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ...engine.errors import InputError, UsageError
 from ...engine.gold_questions import GoldQuestion, QuestionSet
 from ...engine.values import MAX_OPTIONS, MAX_QUESTION_CHARS, MAX_TOPICS_CHARS
-from ..reading.byte_file import RereadableFile
+from ..reading.files import RereadableFile
 from .formats import (
     CwqQuestions,
     GrailqaQuestions,
@@ -23,8 +23,7 @@ from .formats import (
     RogQuestions,
     WebqspQuestions,
 )
-from .lines import Line, QuestionFormat, is_json_or_parquet, lines, records
-from .record import QuestionIds, RecordFields
+from .lines import Line, QuestionIds, RecordFields, is_json_or_parquet, lines, records
 
 
 def choose_file(path: str, split: str | None) -> str:
@@ -45,7 +44,7 @@ def choose_file(path: str, split: str | None) -> str:
     return str(folder / found[0])
 
 
-_OF_RECORDS: Mapping[str, QuestionFormat[RecordFields]] = {
+_OF_RECORDS: Mapping[str, Any] = {
     "webqsp": WebqspQuestions(),
     "cwq": CwqQuestions(),
     "grailqa": GrailqaQuestions(),
@@ -53,7 +52,7 @@ _OF_RECORDS: Mapping[str, QuestionFormat[RecordFields]] = {
     "medqa": MedqaQuestions(),
     "lodestar": LodestarQuestions(),
 }
-_OF_LINES: Mapping[str, QuestionFormat[Line]] = {
+_OF_LINES: Mapping[str, Any] = {
     "metaqa": MetaqaQuestions(),
     "pathquestion": PathquestionQuestions(),
 }
@@ -91,7 +90,7 @@ def read_questions(path: str, format_name: str | None = None) -> QuestionSet:
 def _read(
     file: RereadableFile,
     items: Iterator[ItemT],
-    formats: Mapping[str, QuestionFormat[ItemT]],
+    formats: Mapping[str, Any],
     wanted: str | None,
     ids: QuestionIds,
 ) -> tuple[str, tuple[GoldQuestion, ...]]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ...engine.errors import InputError
 from ...models.message_text import SHOWN_CHARS, quote_line
-from .byte_file import RereadableFile
+from .files import RereadableFile
 
 LINES = pa.schema([("line", pa.int64()), ("text", pa.string_view())])
 
@@ -80,18 +80,13 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 class LineReader(RereadableFile):
     """A UTF-8 file of lines that end in LF or CRLF; an initial byte order mark is skipped."""
 
-    num_before = 0
-    """How many lines the numbers begin after; the first of all begins the file."""
-    num_lines = 0
-    """How many lines were read so far, unreadable ones too."""
-
     def blocks(self) -> Generator[LineBlock]:
         """Yield the lines: numbered from 1, without their ends, empty ones included.
 
         Lines longer than `MAX_LINE_BYTES`, with a zero byte or not in UTF-8 are among the rejects of their block.
         Raises `InputError` for an empty file, for UTF-16, and for a file that cannot be read to its end.
         """
-        cutter = _Cutter(self.num_before)
+        cutter = _Cutter()
         with self.open_unpacked() as stream:
             at_end = False
             while not at_end:
@@ -101,10 +96,9 @@ class LineReader(RereadableFile):
                         read = stream.readinto(block[filled:-INLINE_BYTES].data)
                     filled += read
                     at_end = not read
-                if not cutter.started and not self.num_before:
+                if not cutter.started:
                     self._check_start(block[: min(filled, 4)].tobytes())
                 cut = cutter.cut(block, filled, at_end)
-                self.num_lines = cutter.num_lines - self.num_before
                 if cut:
                     yield cut
 
@@ -135,11 +129,11 @@ class LineReader(RereadableFile):
 class _Cutter:
     """Cuts blocks at line ends; the rest of a block starts the next one."""
 
-    def __init__(self, num_before: int = 0) -> None:
+    def __init__(self) -> None:
         self.started = False
         self._block_bytes = min(FIRST_BLOCK_BYTES, BLOCK_BYTES)
         self._rejects: list[Reject] = []
-        self.num_lines = num_before
+        self.num_lines = 0
         self._rest: Bytes = np.empty(0, np.uint8)
         self._too_long: bytes | None = None
         """The start of an overlong line whose end is still to come."""

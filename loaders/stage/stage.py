@@ -13,11 +13,14 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from functools import cache, partial
+from importlib import resources
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 from weakref import WeakSet
 
 import duckdb
@@ -27,14 +30,209 @@ from ...engine import machine
 from ...engine.errors import InputError, LoadInProgressError, StorageError
 from ...engine.progress import Progress, ignore_progress
 from ...engine.whole_file import lock_file
-from ..parsers.parser import read_parser
-from ..source import LineFile, Part, Source, SourceRowBatches
-from ..subset import Subset
-from .numbering import TermNumbering
-from .pieces import MIN_PROCESSES, PIECE_MB, ParallelPieceReader, Piece, PieceReport, RowPiece, is_cuttable, rest_of
-from .processes import MapInOrder, MapOnProcesses
-from .rejects import Rejects
-from .sql import query, run_on_batches, set_variables
+from ...models.message_text import quote_line
+from ...models.whole_file import atomic_write
+from ...models.words import SMALL_WORDS
+from ..parsers import read_parser
+from ..source import LineFile, Part, Source, SourceRowBatches, Subset
+
+
+@cache
+def query(name: str) -> str:
+    """Return the text of a file of `queries`, named by folder and file: ``reading/take``."""
+    return resources.files(__name__.rpartition(".")[0]).joinpath(f"queries/{name}.sql").read_text(encoding="utf-8")
+
+
+def set_variables(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> None:
+    """Set variables of a connection, which are not those of its cursors."""
+    for name, value in values.items():
+        connection.execute(f"SET VARIABLE {name} = ?", [value])
+
+
+def run_on_batches(
+    connection: duckdb.DuckDBPyConnection, text: str, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
+) -> None:
+    """Run a statement that reads batches once, as a table.
+
+    What they raise, an interrupt too, leaves as it was raised: DuckDB would make an error of its own of it.
+    """
+    failures: list[BaseException] = []
+
+    def guard_batches() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from batches
+        except BaseException as failure:  # noqa: BLE001 - raised again below, outside of DuckDB
+            failures.append(failure)
+
+    connection.register(table, pa.RecordBatchReader.from_batches(schema, guard_batches()))
+    try:
+        connection.execute(text)
+    except Exception:
+        if not failures:
+            raise
+    finally:
+        connection.unregister(table)
+    if failures:
+        raise failures[0]
+
+
+class Rejects:
+    """The rejects of one source: written beside their file, which is there from the end on, and only if there are any.
+
+    Without a path they are counted only. Use it as a context manager.
+    """
+
+    def __init__(self, path: Path | None, limit: int) -> None:
+        self._parts: list[str] = []
+        self.next_row = 0
+        """The first row of the statements that was not looked at yet."""
+        self.num_rejects = 0
+        self._path = path
+        self._limit = limit
+        self._first = ""
+        self._open = ExitStack()
+        self._file: IO[str] | None = None
+        self._pending: list[tuple[int, str, str]] = []
+
+    def add(self, line: int, reason: str, text: str) -> None:
+        """Take a line that could not even be read as text."""
+        self._pending.append((line, reason, text))
+
+    def begin_part(self, shown: str) -> None:
+        """Take what follows as said of this file, named as messages name it."""
+        self._parts.append(shown)
+
+    def take_over(self, found: list[tuple[int, str, str]]) -> list[tuple[int, str, str]]:
+        """Write the rejects down, in the order of their lines; return those that `add` took since the last time."""
+        lines, self._pending = self._pending, []
+        for line, reason, text in sorted(found + lines):
+            self._write(self._parts[-1], line, reason, text)
+        return lines
+
+    def take_over_faults(self, found: list[tuple[int, int, str, str]]) -> None:
+        """Write rejects down that were found after all was read, by part and line."""
+        for part, line, reason, text in found:
+            self._write(self._parts[part], line, reason, text)
+
+    def check(self) -> None:
+        """Raise `InputError` when there are more rejects than allowed."""
+        if self.num_rejects <= self._limit:
+            return
+        if not self._limit:
+            raise InputError(self._first)
+        found = (
+            f"{self.num_rejects:,} lines rejected, more than --max-rejects {self._limit:,}: the first is {self._first}"
+        )
+        raise InputError(f"{found}; all are in {self._path}" if self._path else found)
+
+    def __enter__(self) -> Self:
+        if self._path:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            draft = self._open.enter_context(atomic_write(self._path))
+            self._file = self._open.enter_context(draft.open("w", encoding="utf-8"))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+        if self._path and not self.num_rejects:
+            self._path.unlink()
+
+    def _write(self, part: str, line: int, reason: str, text: str | None) -> None:
+        place = f"{part}:{line}" if line else part
+        self.num_rejects += 1
+        self._first = self._first or f"{place}: {reason}: {quote_line(text or '')}"
+        if self._file:
+            self._file.write(f"{place}\t{reason}\t{quote_line(text or '')}\n")
+
+
+MOST_PASSES = 256
+"""Passes over the statements to collect their terms, at most."""
+_BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001))))
+OUTER_BLANKS = f"^[{_BLANKS}]+|[{_BLANKS}]+$"
+"""What a searched name is trimmed of: a pattern, since DuckDB's trim of many characters takes seven times as long."""
+
+
+class TermNumbering:
+    """Numbers what the statements of a source have in them. `threads`: those of the connection."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, source: Source, threads: int) -> None:
+        self._connection = connection
+        self._source = source
+        self._threads = threads
+        self._num_passes = 1
+
+    def number(self, rejects: Rejects, progress: Progress, *, side_by_side: bool) -> None:
+        """Number everything. side_by_side: whether the names may be made while the triples are numbered.
+
+        Triples with ids or relations that no graph can have become rejects. Raises `duckdb.OutOfMemoryException`.
+        """
+        self._connection.execute("SET force_compression = 'uncompressed'")  # what is made here is read once or twice
+        progress("sorting", 0, 3)
+        self._number_terms()
+        if self._connection.execute(query("numbering/faults")).fetchall()[0][0]:
+            rejects.take_over_faults(self._connection.execute(query("numbering/reject_faults")).fetchall())
+            rejects.check()
+            self._number_terms()
+        progress("sorting", 1, 3)
+        if not side_by_side or not self._number_beside_naming(progress):
+            self.run_with_fewer_threads(partial(self._connection.execute, query("numbering/number_triples")))
+            progress("sorting", 2, 3)
+            self.run_with_fewer_threads(partial(_name_entities, self._connection, self._source))
+        progress("sorting", 3, 3)
+
+    def _number_terms(self) -> None:
+        """Number each term once: DuckDB cannot spill what it deduplicates texts by, so many terms need many passes."""
+        while True:
+            self._connection.execute(query("numbering/no_terms"))
+            try:
+                for number in range(self._num_passes):
+                    set_variables(self._connection, {"num_passes": self._num_passes, "pass": number})
+                    self._connection.execute(query("numbering/collect_terms"))
+                break
+            except duckdb.OutOfMemoryException:
+                if self._num_passes == MOST_PASSES:
+                    raise
+                self._num_passes *= 2
+        self.run_with_fewer_threads(partial(self._connection.execute, query("numbering/number_terms")))
+
+    def run_with_fewer_threads(self, work: Callable[[], object]) -> None:
+        """Do what can be done again; where the memory is too little for all threads, with half as many."""
+        while True:
+            try:
+                work()
+            except duckdb.OutOfMemoryException:
+                if self._threads == 1:
+                    raise
+                self._threads = max(1, self._threads // 2)
+                self._connection.execute(f"SET threads = {self._threads}")
+            else:
+                return
+
+    def _number_beside_naming(self, progress: Progress) -> bool:
+        """Number the triples and name the entities at the same time: naming leaves a core idle for most of it.
+
+        Returns whether there was memory for both.
+        """
+        with self._connection.cursor() as cursor, ThreadPoolExecutor(1) as beside:
+            named = beside.submit(_name_entities, cursor, self._source)
+            try:
+                self._connection.execute(query("numbering/number_triples"))
+                progress("sorting", 2, 3)
+                named.result()
+            except duckdb.OutOfMemoryException:
+                cursor.interrupt()
+                return False
+            except BaseException:
+                cursor.interrupt()  # an interrupt of ours need not wait for the names
+                raise
+        return True
+
+
+def _name_entities(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
+    variables = {"languages": list(source.languages), "unnamed_ids": source.unnamed_ids}
+    set_variables(connection, {**variables, "outer_blanks": OUTER_BLANKS, "small_words": "|".join(sorted(SMALL_WORDS))})
+    connection.execute(query("numbering/name"))
+
 
 ABANDONED_S = 7 * 24 * 3_600
 """A load that was interrupted is expected to be repeated within a week; later it converts its source again."""
@@ -117,14 +315,10 @@ class Stage:
         *,
         memory_mb: int | None = None,
         threads: int | None = None,
-        map_in_order: MapInOrder | None = None,
     ) -> None:
         self.folder = folder
         self._memory_mb = memory_mb or default_memory_mb()
         self._threads = threads or min(machine.num_cpus(), MOST_THREADS, max(1, self._memory_mb // MB_A_THREAD))
-        num_processes = min(self._threads, self._memory_mb // PIECE_MB)
-        self._is_asked = map_in_order is not None
-        self._map_in_order = map_in_order or (MapOnProcesses(num_processes) if num_processes >= MIN_PROCESSES else None)
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._readers: WeakSet[pa.RecordBatchReader] = WeakSet()
         self.share_read = 1.0
@@ -248,15 +442,13 @@ class Stage:
     def _create(self, subset: Subset) -> None:
         connection = self._open_database()
         connection.execute(query("reading/statements"))
-        for table, names in (("wanted_domain", subset.domains), ("wanted_relation", subset.exact_relations)):
-            if names:
-                connection.register("wanted", pa.table({"name": list(names)}))
-                connection.table("wanted").insert_into(table)
-                connection.unregister("wanted")
+        if subset.exact_relations:
+            connection.register("wanted", pa.table({"name": list(subset.exact_relations)}))
+            connection.table("wanted").insert_into("wanted_relation")
+            connection.unregister("wanted")
         set_variables(
             connection,
             {
-                "by_domain": bool(subset.domains),
                 "by_relation": bool(subset.relations),
                 "wanted_pattern": subset.relation_pattern,
             },
@@ -265,28 +457,10 @@ class Stage:
     def _read(self, source: Source, rejects: Rejects, progress: Progress, sample_batches: int | None) -> None:
         total = source.size_bytes or 0
         report = _reporter(source, total, progress)
-        parts = iter(source.parts())
-        ready = list(islice(parts, 1))
-        if ready and is_cuttable(ready[0]):
-            ready += parts  # such files are opened in any order
-        with ExitStack() as opened:
-            apart = None
-            if sample_batches is None and self._map_in_order:
-                if self._is_asked and not all(map(is_cuttable, ready)):
-                    _log.warning(
-                        "%s is read in sequence: workers can read pieces of files of lines and of parquet alone",
-                        source.name,
-                    )
-                if apart := ParallelPieceReader.of(ready, self.folder, self._map_in_order):
-                    opened.enter_context(apart)
-            for number, part in enumerate(chain(ready, parts)):
-                set_variables(self._open_database(), {"part": number})
-                rejects.begin_part(part.shown)
-                rest: Part | None = part
-                if apart:
-                    rest = self._take_apart(part, apart.take(number), rejects, report)
-                if rest:
-                    self._take(rest, rejects, report, sample_batches)
+        for number, part in enumerate(source.parts()):
+            set_variables(self._open_database(), {"part": number})
+            rejects.begin_part(part.shown)
+            self._take(part, rejects, report, sample_batches)
         if sample_batches is not None and total:
             self.share_read = min(max(source.position_bytes / total, 1e-9), 1.0)
         progress("reading", total, total)
@@ -307,34 +481,6 @@ class Stage:
             run_on_batches(self._open_database(), text, "lines", first.schema, chain((first,), segment))
             self._put_aside(rejects)
         self._put_aside(rejects)
-
-    def _take_apart(
-        self,
-        part: Part,
-        pieces: Iterable[tuple[Piece | RowPiece, PieceReport | None]],
-        rejects: Rejects,
-        report: Callable[[], None],
-    ) -> LineFile | None:
-        """Take over what was parsed apart, in the order of the pieces; return what is left of the part to read."""
-        rest: LineFile | None = None
-        text = query("reading/take").replace("{{parser}}", query("reading/piece_rows"))
-        num_lines = 0
-        for piece, parsed in pieces:
-            if parsed is None and isinstance(piece, Piece):
-                rest = rest or rest_of(piece, num_lines)
-            if parsed and not rest:
-                before = num_lines - piece.num_before
-                set_variables(self._open_database(), {"rows": str(piece.rows), "lines_before": before})
-                self._open_database().execute(text)
-                for line, reason, shown in parsed.rejects:
-                    rejects.add(line + before, reason, shown)
-                self._put_aside(rejects)
-                num_lines += parsed.num_lines
-                if part.file:
-                    part.file.skip_to(piece.span.end)
-                report()
-            piece.rows.unlink(missing_ok=True)
-        return rest
 
     def _put_aside(self, rejects: Rejects) -> None:
         """Count the rejects since the last look; those that the line reader found become statements too."""
@@ -400,7 +546,7 @@ class Stage:
             if isinstance(error, duckdb.OutOfMemoryException):
                 raise StorageError(
                     f"{self.folder}: the {self._memory_mb:,} MB of memory for converting a source are too little for "
-                    "this one: give it more by --memory, or load a part of it, by --domains, --relations or --around"
+                    "this one: free some, or load a part of it, by --relations or --around"
                 ) from error
             if isinstance(error, duckdb.IOException):
                 raise StorageError(f"{self.folder}: cannot be used: {str(error).splitlines()[0]}") from error

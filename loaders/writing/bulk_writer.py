@@ -16,20 +16,27 @@ import numpy as np
 import pyarrow as pa
 
 from ...engine.errors import EmbeddedServerError
+from ...engine.neo4j.bulk_import import LIST_DELIMITER, ImportFile, ImportFiles, ImportFileWriter
 from ...engine.neo4j.catalogue import read_graph_state
-from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.import_files import LIST_DELIMITER, ImportFile, ImportFiles, ImportFileWriter
-from ...engine.neo4j.instance import LOAD_TIMEOUT_S
-from ...engine.neo4j.load_lock import OpenTransaction
+from ...engine.neo4j.embedded import LOAD_TIMEOUT_S
+from ...engine.neo4j.gateway import Gateway, OpenTransaction
 from ...engine.progress import Progress, ignore_progress
-from ...engine.writing.manifest import Manifest, begin_load, finish_load, make_write_request, write_relations
-from ...engine.writing.relations import RelationFacts, RelationRow, count_untyped_relations, relation_rows
-from ..rows import RowStream
+from ...engine.writing.records import (
+    Manifest,
+    RelationFacts,
+    RelationRow,
+    begin_load,
+    count_untyped_relations,
+    finish_load,
+    make_write_request,
+    relation_rows,
+    write_relations,
+)
+from ..source import RowStream
 from ..stage.stage import Stage
 
 if TYPE_CHECKING:
-    from ...engine.neo4j.bulk_import import ImportServer
-    from ...engine.neo4j.instance import ServerPair
+    from ...engine.neo4j.embedded import ImportServer, ServerPair
 
 
 def build_signature_tables(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -9,21 +9,29 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...engine.neo4j.catalogue import RelationInfo
-from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.load_lock import OpenTransaction
+from ...engine.neo4j.gateway import Gateway, OpenTransaction
 from ...engine.neo4j.templates import Request, split_into_requests, template
 from ...engine.progress import Progress, ignore_progress
-from ...engine.writing.manifest import Manifest, begin_load, finish_load, labels_of, make_write_request, write_relations
-from ...engine.writing.names import BASE_LOAD, Name, add_load_names, make_name_properties, parse_name_properties
-from ...engine.writing.relations import (
+from ...engine.writing.records import (
+    BASE_LOAD,
+    Manifest,
+    Name,
     RelationFacts,
     RelationRow,
+    add_load_names,
+    begin_load,
     count_in_graph,
     count_untyped_relations,
+    finish_load,
+    labels_of,
+    make_name_properties,
+    make_write_request,
+    parse_name_properties,
     refresh_counts,
     relation_rows,
+    write_relations,
 )
-from ..rows import split_by_bytes
+from ..source import split_by_bytes
 from ..stage.stage import Stage
 
 BATCH_SIZE = 10_000

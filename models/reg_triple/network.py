@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from cachetools import LRUCache
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from ..subgraphs import UNNAMED, Floats, Ints, QuestionGraphs, distance_encoding, encoding_width, supervision_of
-from ..text.vectors import TextVectors, encode_each_once
+from ..text.vectors import LRUCache, TextVectors, encode_each_once
 from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..training.kind import Figures, Inputs, NothingToLearnError, Outcome, Phase, Training, TrainingOptions
 from ..training.trainer import ShuffledObjective, TrainingResult, fit_calibration

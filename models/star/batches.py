@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from cachetools import LRUCache
 from torch import Tensor
 
+from ..text.vectors import LRUCache
 from ..text.verbalise import Hop, verbalise_hop
 from .config import SPECIAL_TOKENS
 from .examples import Candidates, Ints, PathLevel, PathTable, QuestionExample

@@ -19,11 +19,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from cachetools import LRUCache
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from ..splitting import BatchSplitter
+from ..text.vectors import LRUCache
 from ..text.verbalise import Hop, verbalise_hop
 from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
 from .backbone import Backbone, attend, device_of, hidden_states, open_stored_backbone, write_backbone_description

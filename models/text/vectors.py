@@ -13,12 +13,13 @@ import os
 import sqlite3
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
-from cachetools import LRUCache
 
 from .encoders import FloatArray, SentenceEncoder
 
@@ -35,6 +36,27 @@ _FORMAT = 2
 """Format 1 had no checksums: its vectors are encoded anew."""
 
 _log = logging.getLogger(__name__)
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class LRUCache(OrderedDict[K, V]):
+    """The `max_size` entries that were read or written last."""
+
+    def __init__(self, max_size: int) -> None:
+        super().__init__()
+        self._max_size = max_size
+
+    def __getitem__(self, key: K) -> V:
+        self.move_to_end(key)
+        return super().__getitem__(key)
+
+    def __setitem__(self, key: K, value: V) -> None:
+        super().__setitem__(key, value)
+        self.move_to_end(key)
+        if len(self) > self._max_size:
+            self.popitem(last=False)
 
 
 class VectorStore:

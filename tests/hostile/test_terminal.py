@@ -51,10 +51,9 @@ def test_what_verbs_print(lodestar: Lodestar, gateway: Gateway, folder: Path) ->
     checkpoint = str(write_tiny_checkpoint(folder / "star", graph=gateway.fetch(read_catalogue()).vocabulary))
     topic = ("--topic", "http://x.example/evil")
     for arguments in (
-        ("loads", "list"),
-        ("loads",),
-        ("stats",),
-        ("verify",),
+        ("load", "--list"),
+        ("db", "status", "--full"),
+        ("db", "check"),
         ("search", EVIL),
         ("search", "--relations", EVIL),
         ("ask", QUESTION, *topic),

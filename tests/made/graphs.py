@@ -11,12 +11,11 @@ from typing import Any
 
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.progress import Progress, ignore_progress
-from lodestar.engine.writing.relations import RelationFacts
+from lodestar.engine.writing.records import RelationFacts
 from lodestar.loaders.loads.loading import LoadOptions
 from lodestar.loaders.loads.loading import load as load_source
 from lodestar.loaders.loads.report import LoadReport
-from lodestar.loaders.rows import StatementRow, name_row, row_batches, triple_row
-from lodestar.loaders.source import Part, Source, SourceRowBatches
+from lodestar.loaders.source import Part, Source, SourceRowBatches, StatementRow, name_row, row_batches, triple_row
 
 COUNTRIES: tuple[tuple[str, str, str], ...] = (
     ("m.peru", "location.country.capital", "m.lima"),
@@ -60,9 +59,6 @@ class TripleSource:
     unnamed_ids: str | None = None
     size_bytes: int | None = None
     position_bytes: int = 0
-
-    def reads(self, path: Path) -> bool:
-        return False
 
     def digest(self) -> str:
         return hashlib.sha256(repr((list(self.all_triples), dict(self.all_names))).encode()).hexdigest()

@@ -13,13 +13,13 @@ import pyarrow as pa
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
-from lodestar.engine.neo4j.statements import HeadTriples, StatedTail
-from lodestar.engine.writing.names import Name
+from lodestar.engine.neo4j.whole_graph import HeadTriples, StatedTail
+from lodestar.engine.writing.records import Name
 from lodestar.engine.writing.stated import fault_of_id, fault_of_relation
-from lodestar.loaders.export.output import open_atomic_outputs
+from lodestar.loaders.export.exporting import open_atomic_outputs
 from lodestar.loaders.export.writers import NTriplesWriter, TsvNameWriter, TsvTripleWriter
 from lodestar.loaders.formats.by_name import source_class
-from lodestar.loaders.parsers.parser import read_parser
+from lodestar.loaders.parsers import read_parser
 from lodestar.loaders.source import LineFile, Source
 
 from tests.conftest import examples

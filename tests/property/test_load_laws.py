@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from lodestar.engine.writing.names import normalise_search_name
+from lodestar.engine.writing.records import normalise_search_name
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
 from lodestar.loaders.reading import lines as lines_module
 from lodestar.loaders.reading.lines import LineReader

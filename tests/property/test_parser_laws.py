@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.loaders.formats.delimited import value_pattern
-from lodestar.loaders.formats.freebase import NoiseRule
+from lodestar.loaders.formats.rdf import NoiseRule
 
 from tests.conftest import examples
 from tests.made import line_strategies as lines

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lodestar.loaders.formats.freebase import NoiseRule
+from lodestar.loaders.formats.rdf import NoiseRule
 
 PREFIX = "<http://rdf.freebase.com/ns/"
 XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-from lodestar.loaders.parsers.parser import read_parser
+from lodestar.loaders.parsers import read_parser
 from lodestar.loaders.reading.lines import LINES
-from lodestar.loaders.rows import ROWS
-from lodestar.loaders.source import LineFile, Part, Source
+from lodestar.loaders.source import ROWS, LineFile, Part, Source
 
 from tests.references.parsed import connection
 

@@ -57,8 +57,8 @@ def test_questions_are_answered_and_explained(lodestar) -> None:  # type: ignore
         lodestar("ask", "--paths-only", QUESTION, "--json", "--recipe", "similarity + path-pooling").stdout
     )
     assert found["items"]
-    for verb in ("stats", "verify", "doctor", "recipes"):
-        ran = lodestar(verb)
+    for words in (("db", "status"), ("db", "check"), ("doctor",), ("recipes",)):
+        ran = lodestar(*words)
         assert ran.stdout + ran.stderr
 
 
@@ -97,8 +97,8 @@ def test_what_needs_an_extra_says_which(lodestar, settings: Settings, tmp_path: 
     assert ran.stderr.splitlines()[-1].startswith("lodestar: lodestar train needs torch, which is not installed; ")
     assert ran.stderr.endswith(f"{train}\n")
     (tmp_path / "a.txt").write_text("Ada met Bob in Lima.\n")
-    ran = lodestar("load", "text", str(tmp_path / "a.txt"), "--pipeline", "en_core_web_sm", "--append", code=11)
-    assert "--pipeline needs spacy, which is not installed; the extra `text` brings it" in ran.stderr
+    ran = lodestar("load", "text", str(tmp_path / "a.txt"), "--append", code=11)
+    assert "load text needs spacy, which is not installed; the extra `text` brings it" in ran.stderr
     local = {"LODESTAR_LLM_BASE_URL": "local", "LODESTAR_LLM_MODEL": "some/model"}
     ran = lodestar("ask", QUESTION, "--llm", code=11, **local)
     assert (

@@ -28,8 +28,8 @@ from ....models.text.vectors import TextVectors
 from ....models.text.verbalise import DirectedRelation, Hop, RelationWords, find_end_type, verbalise_hop
 from ...evidence.bridges import expand_ranges
 from ...neo4j.catalogue import look_up_relation_name
-from ...neo4j.graph import HUB_DEGREE
-from ...neo4j.neighbours import (
+from ...neo4j.graph import (
+    HUB_DEGREE,
     EntityReadLimits,
     NeighbourTriples,
     NodeTable,

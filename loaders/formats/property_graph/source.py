@@ -9,23 +9,225 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+import shutil
+import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
+from neo4j.spatial import Point
+from neo4j.time import Date, DateTime, Duration, Time
 
 from ....engine.errors import DatabaseUnavailableError
 from ....engine.neo4j.gateway import Gateway
-from ....engine.neo4j.property_graph import Node, Page, Relationship, read_nodes, read_relationships
 from ....engine.progress import Progress, ignore_progress
-from ....engine.writing.relations import RelationFacts
-from ...rows import StatementRow, alias_row, name_row, triple_row
-from ...source import Part, SourceRowBatches, digest_of
+from ....engine.whole_file import translate_storage_errors
+from ....engine.writing.records import RelationFacts
+from ....models.whole_file import atomic_write
+from ...source import (
+    BATCH_ROWS,
+    ROWS,
+    Part,
+    Source,
+    SourceRowBatches,
+    StatementRow,
+    alias_row,
+    digest_of,
+    name_row,
+    triple_row,
+)
 from .mapping import GraphMapping, LabelMapping
-from .spool import Spool
-from .survey import NO_LABEL, ElementIdRange, Survey
-from .values import literals_of
+from .survey import (
+    MAX_NUMBERS,
+    NO_LABEL,
+    ElementIdRange,
+    Node,
+    Page,
+    Relationship,
+    Survey,
+    read_nodes,
+    read_relationships,
+)
+
+MAX_AGE_S = 24 * 3_600
+"""What was read longer ago is read again: the database may have changed."""
+MAX_BATCH_CHARS = 16_000_000
+FORMAT = 1
+
+
+@dataclass(slots=True)
+class SpoolState:
+    """How far the reading is: for each part its pages, and the number in the element ids that is read next."""
+
+    started_s: float = field(default_factory=time.time)
+    pages: dict[str, int] = field(default_factory=dict)
+    next: dict[str, int] = field(default_factory=dict)
+    digest: str = ""
+    num_rows: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
+    format: int = FORMAT
+
+
+class Spool:
+    """The rows of a database in a folder of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.state = self._read_state()
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether pages are there from an earlier reading."""
+        return bool(self.state.pages)
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of all pages."""
+        return sum(path.stat().st_size for path in self.folder.glob("*.arrow"))
+
+    def add(self, part: str, rows: Iterable[StatementRow], next_number: int, left_out: Counter[str]) -> None:
+        """Write a page of a part, after which the reading goes on at `next_number`; `left_out` fills as it is read.
+
+        Raises `StorageError` if there is no room.
+        """
+        digest = hashlib.sha256(self.state.digest.encode())
+        number = self.state.pages.get(part, 0)
+        num_rows = 0
+        with translate_storage_errors(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with atomic_write(self._page(part, number)) as draft, pa.OSFile(str(draft), "wb") as sink:
+                options = pa.ipc.IpcWriteOptions(compression="zstd")
+                with pa.ipc.new_file(sink, ROWS, options=options) as writer:
+                    for batch in _batches(rows):
+                        num_rows += batch.num_rows
+                        _hash_batch(digest, batch)
+                        writer.write_batch(batch)
+            self.state = SpoolState(
+                started_s=self.state.started_s,
+                pages=self.state.pages | {part: number + 1},
+                next=self.state.next | {part: next_number},
+                digest=digest.hexdigest(),
+                num_rows=self.state.num_rows + num_rows,
+                left_out=dict(Counter(self.state.left_out) + left_out),
+            )
+            with atomic_write(self.folder / _STATE) as draft:
+                draft.write_text(json.dumps(asdict(self.state)), encoding="utf-8")
+
+    def batches(self, part: str) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Yield the batches of a part, each with the size of the pages that are read with it."""
+        done_bytes = 0
+        for number in range(self.state.pages.get(part, 0)):
+            path = self._page(part, number)
+            done_bytes += path.stat().st_size
+            with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as reader:
+                for place in range(reader.num_record_batches):
+                    yield reader.get_batch(place), done_bytes
+
+    def delete(self) -> None:
+        """Delete everything; the next reading begins anew."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.state = SpoolState()
+
+    def _page(self, part: str, number: int) -> Path:
+        return self.folder / f"{part}-{number:07}.arrow"
+
+    def _read_state(self) -> SpoolState:
+        try:
+            state = SpoolState(**json.loads((self.folder / _STATE).read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            state = None
+        if state is None or state.format != FORMAT or time.time() - state.started_s > MAX_AGE_S:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            return SpoolState()
+        return state
+
+
+_STATE = "state.json"
+
+
+def _batches(rows: Iterable[StatementRow]) -> Iterator[pa.RecordBatch]:
+    """Yield rows as batches that are bounded in rows and in characters."""
+    batch: list[StatementRow] = []
+    chars = 0
+    for row in rows:
+        batch.append(row)
+        chars += len(row.head or "") + len(row.tail or "")
+        if len(batch) == BATCH_ROWS or chars > MAX_BATCH_CHARS:
+            yield _batch(batch)
+            batch, chars = [], 0
+    if batch:
+        yield _batch(batch)
+
+
+def _batch(rows: list[StatementRow]) -> pa.RecordBatch:
+    columns = zip(zip(*rows, strict=True), ROWS, strict=True)
+    return pa.record_batch([pa.array(column, of.type) for column, of in columns], schema=ROWS)
+
+
+def _hash_batch(digest: hashlib._Hash, batch: pa.RecordBatch) -> None:
+    """Update a hash by what a batch says, whatever its rows' numbers are."""
+    for column in batch.columns[1:]:
+        for buffer in column.buffers():
+            digest.update(buffer if buffer is not None else b"-")
+
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+WKT = "http://www.opengis.net/ont/geosparql#wktLiteral"
+
+
+class LiteralText(NamedTuple):
+    """A literal: its text and its datatype, None for plain text."""
+
+    text: str
+    datatype: str | None = None
+
+
+def literals_of(value: object) -> Iterator[LiteralText]:
+    """Yield the literals of a property's value: one of a scalar, one of each distinct item of a list.
+
+    Bytes, vectors and blank texts have none. Times are in ISO 8601, points in well-known text: longitude or x first.
+    """
+    if isinstance(value, list):
+        if len(value) > MAX_NUMBERS and isinstance(value[0], int | float):
+            return
+        yield from dict.fromkeys(found for item in value for found in literals_of(item))
+    elif (found := _literal_of(value)) is not None:
+        yield found
+
+
+def _literal_of(value: object) -> LiteralText | None:  # noqa: PLR0911 - a line a type
+    match value:
+        case str():
+            return LiteralText(value) if value.strip() else None
+        case bool():
+            return LiteralText(str(value).lower(), f"{XSD}boolean")
+        case int():
+            return LiteralText(str(value), f"{XSD}integer")
+        case float():
+            special = {"inf": "INF", "-inf": "-INF", "nan": "NaN"}
+            return LiteralText(special.get(repr(value), repr(value)), f"{XSD}double")
+        case Point():
+            parts = " ".join(repr(part).removesuffix(".0") for part in value)
+            return LiteralText(f"POINT{' Z' if len(value) > 2 else ''}({parts})", WKT)
+        case DateTime():
+            return LiteralText(_without_zeros(value.iso_format()), f"{XSD}dateTime")
+        case Date():
+            return LiteralText(value.iso_format(), f"{XSD}date")
+        case Time():
+            return LiteralText(_without_zeros(value.iso_format()), f"{XSD}time")
+        case Duration():
+            return LiteralText(value.iso_format(), f"{XSD}duration")
+    return None
+
+
+def _without_zeros(text: str) -> str:
+    """Return a time without the zeros that end the fraction of its seconds."""
+    return re.sub(r"\.?0*(?=$|[Z+-]\d*:?\d*$)", "", text, count=1) if "." in text else text
+
 
 PAGE_SIZE = 20_000
 """Element ids that are read by one query, in a transaction of their own."""
@@ -34,16 +236,13 @@ TYPE = "type"
 """The relation between a node and its labels."""
 
 
-class Neo4jSource:
+class Neo4jSource(Source):
     """The nodes and relationships of a database, as a mapping says.
 
     `fetch` reads them; everything else is from what it read. `staging` is the folder for that.
     """
 
     kind = "neo4j"
-    max_rejects = 0
-    languages: Sequence[str] = ()
-    unnamed_ids: str | None = None
 
     def __init__(self, gateway: Gateway, survey: Survey, mapping: GraphMapping, staging: Path) -> None:
         connection = gateway.connection
@@ -84,10 +283,6 @@ class Neo4jSource:
     def position_bytes(self) -> int:
         """How much of it is read again."""
         return self._position_bytes
-
-    def reads(self, path: Path) -> bool:  # noqa: ARG002
-        """Return False: it reads no file of the user's."""
-        return False
 
     def fetch(self, progress: Progress = ignore_progress, page_size: int = PAGE_SIZE) -> None:
         """Read the database to its end, from where an interrupted reading stopped.

@@ -6,7 +6,7 @@ import json
 
 import neo4j
 import pytest
-from lodestar.engine.neo4j.instance import ServerPair
+from lodestar.engine.neo4j.embedded import ServerPair
 
 from tests.e2e.conftest import Lodestar
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from lodestar.engine.neo4j.instance import ServerPair
+from lodestar.engine.neo4j.embedded import ServerPair
 
 from tests.e2e.conftest import Lodestar
 
@@ -101,24 +101,12 @@ def test_reset_asks_first(server: ServerPair, home_dir: Path, alone: dict[str, s
     assert server.status().running
 
 
-def test_a_home_that_cannot_be_written(tmp_path: Path, alone: dict[str, str]) -> None:
-    (tmp_path / "file").write_text("")
-    line = refused(lodestar_db("start", "--home", str(tmp_path / "file"), environment=alone), 6)
-    assert "cannot be written" in line
-    assert "--home" in line
-
-
 def test_no_network_and_no_jars(tmp_path: Path, alone: dict[str, str]) -> None:
     environment = alone | {"LODESTAR_CACHE": str(tmp_path / "cache"), "LODESTAR_MAVEN_URL": "http://127.0.0.1:9/m2"}
     line = refused(lodestar_db("start", environment=environment), 7)
     assert "check the network" in line
     assert list(tmp_path.rglob("*.jar")) == []
     assert list(tmp_path.rglob("server.json")) == []
-
-
-def test_a_given_port_that_is_taken(server: ServerPair, alone: dict[str, str]) -> None:
-    port = str(server.status().bolt_port)
-    assert f"port {port} is taken" in refused(lodestar_db("start", "--bolt-port", port, environment=alone), 6)
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ import neo4j
 import pytest
 from lodestar.engine.neo4j import home
 from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.neo4j.instance import ServerPair
-from lodestar.loaders.formats.property_graph.spool import Spool
+from lodestar.engine.neo4j.embedded import ServerPair
+from lodestar.loaders.formats.property_graph.source import Spool
 
 from tests.e2e.conftest import Lodestar
 from tests.made.certificates import write_certificate
@@ -117,7 +117,7 @@ def test_a_server_that_refuses_every_write_is_read_over_tls(
             assert ran.code == 0, ran.err
             assert state(driver) == before
         assert "45 triples, 18 entities" in ran.err
-        assert lodestar("verify").code == 0
+        assert lodestar("db", "check").code == 0
     finally:
         source_server.stop()
         source_server.start(progress=False)
@@ -158,7 +158,7 @@ def test_a_source_that_is_killed_in_the_middle_is_read_on_when_it_is_back(
     assert ran.code == 0, ran.err
     assert "going on with what was read" in ran.err
     assert "135,000 triples, 90,002 entities" in ran.err
-    assert lodestar("verify").code == 0
+    assert lodestar("db", "check").code == 0
 
 
 def test_a_mapping_is_written_changed_and_read(lodestar: Lodestar, source: Connection, theirs: neo4j.Driver) -> None:

@@ -19,9 +19,9 @@ import neo4j
 import pytest
 from lodestar.engine.errors import DatabaseUnavailableError, GraphError
 from lodestar.engine.neo4j.catalogue import read_graph_state
+from lodestar.engine.neo4j.embedded import ServerPair
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.instance import ServerPair
-from lodestar.loaders.loads.verifying import verify
+from lodestar.loaders.loads.maintaining import verify
 
 from tests.conftest import HEAP_MB, PAGECACHE_MB, clear_database
 from tests.references.snapshot import Snapshot, snapshot

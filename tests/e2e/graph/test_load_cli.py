@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import LiteralString
 
@@ -91,21 +91,17 @@ def test_a_file_says_what_it_is(lodestar: Run, driver: neo4j.Driver, tmp_path: P
 
 
 def test_rejects_are_written_down_up_to_a_limit(lodestar: Run, driver: neo4j.Driver, tmp_path: Path) -> None:
-    kg, rejects = tmp_path / "kg.tsv", tmp_path / "rejects.tsv"
+    kg = tmp_path / "kg.tsv"
     kg.write_bytes(b"a\tr\tb\nx\nc\tr\td\ne\t\xff\tf\n" + b"g" * 8_001 + b"\tr\tb\n")
-    few = lodestar("tsv", str(kg), "--max-rejects", "2", "--rejects", str(rejects))
+    few = lodestar("tsv", str(kg), "--max-rejects", "2")
     assert few.returncode == 3
     assert "3 lines rejected, more than --max-rejects 2" in few.stderr
     assert num_triples(driver) == 0
-    again = lodestar("tsv", str(kg), "--max-rejects", "3", "--rejects", str(rejects))
-    assert again.returncode == 2
-    assert again.stderr.splitlines()[-1] == (
-        f"lodestar: --rejects {rejects}: there is a file already: name another one, or give --force to overwrite it"
-    )
-    ran = lodestar("tsv", str(kg), "--max-rejects", "3", "--rejects", str(rejects), "--force", "--json")
+    ran = lodestar("tsv", str(kg), "--max-rejects", "3", "--json")
     assert ran.returncode == 0, ran.stderr
-    assert (json.loads(ran.stdout)["num_rejects"], num_triples(driver)) == (3, 2)
-    assert [line.split("\t")[:2] for line in rejects.read_text().splitlines()] == [
+    report = json.loads(ran.stdout)
+    assert (report["num_rejects"], num_triples(driver)) == (3, 2)
+    assert [line.split("\t")[:2] for line in Path(report["rejects_file"]).read_text().splitlines()] == [
         [f"{kg}:2", "expected head, relation and tail parted by tabs, found 1 column"],
         [f"{kg}:4", "expected UTF-8, found byte 0xff"],
         [f"{kg}:5", "an id is longer than 8,000 bytes"],
@@ -116,56 +112,19 @@ def test_loads_are_listed_checked_and_deleted(lodestar: Run, driver: neo4j.Drive
     for name, content in (("one.tsv", "a\tr\tb\n"), ("two.tsv", "a\tr\tb\nb\ts\tc\n")):
         (tmp_path / name).write_text(content)
         assert lodestar("tsv", str(tmp_path / name), *(["--append"] if name == "two.tsv" else [])).returncode == 0
-    listed = lodestar("list", verb="loads")
+    listed = lodestar("--list")
     assert [line.split()[:4] for line in listed.stdout.splitlines()] == [
         ["1", "one.tsv", "tsv", "1"],
         ["2", "two.tsv", "tsv", "2"],
     ]
-    assert lodestar(verb="verify").returncode == 0
-    assert lodestar("delete", "two.tsv", verb="loads").returncode == 2
-    gone = lodestar("delete", "two.tsv", "--yes", verb="loads")
+    assert lodestar("check", verb="db").returncode == 0
+    assert lodestar("--delete", "two.tsv").returncode == 2
+    gone = lodestar("--delete", "two.tsv", "--yes")
     assert gone.stderr.splitlines()[-1] == "two.tsv: 1 triple deleted, 1 triple of 2 entities left"
     driver.execute_query("MATCH (:Entity)-[r]->() DELETE r")
-    broken = lodestar(verb="verify")
+    broken = lodestar("check", verb="db")
     assert broken.returncode == 5
     assert "load 1 (one.tsv) has 0 triples in the graph, its manifest says 1" in broken.stdout
-
-
-def test_stdin(lodestar: Run, driver: neo4j.Driver) -> None:
-    assert lodestar("tsv", "-", stdin="a\tr\tb\na\tr\tc\n").returncode == 0
-    assert num_triples(driver) == 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "content", "fault"),
-    [
-        (["missing.tsv"], None, "missing.tsv: no such file"),
-        (["."], None, ".: expected files, found none there"),
-        (
-            ["kg.tsv"],
-            "a\tr\tb\na b\n",
-            "kg.tsv:2: expected head, relation and tail parted by tabs, found 1 column: 'a b'",
-        ),
-        (["kg.tsv"], "", "kg.tsv: the file is empty"),
-        (["-"], None, "stdin: the file is empty"),
-    ],
-)
-def test_a_fault_is_one_line_and_exit_code_3(
-    lodestar: Run,
-    driver: neo4j.Driver,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: Sequence[str],
-    content: str | None,
-    fault: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    if content is not None:
-        (tmp_path / "kg.tsv").write_text(content)
-    ran = lodestar("tsv", *arguments)
-    assert ran.returncode == 3
-    assert [line for line in ran.stderr.splitlines() if not line.startswith("loading ")] == [f"lodestar: {fault}"]
-    assert driver.execute_query("MATCH (n) RETURN count(n)").records[0][0] == 0
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`lodestar load -` and `lodestar refresh`: single triples on the command line, and what other programs changed."""
+"""`lodestar load -` and `lodestar db refresh`: single triples on the command line, and what other programs changed."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def graph(driver: neo4j.Driver, connection: Connection, gateway: Gateway) -> Non
 def test_lines_are_added_and_removed(lodestar: Lodestar, kind: str, lines: str) -> None:
     added = lodestar("load", "-", "--format", kind, "--json", stdin=lines)
     assert (added.code, json.loads(added.out)["num_added"]) == (0, 2), added.err
-    assert lodestar("verify").code == 0
+    assert lodestar("db", "check").code == 0
     again = lodestar("load", "-", "--format", kind, stdin=lines)
     assert again.err == "2 there already\n"
     removed = lodestar("load", "-", "--format", kind, "--remove", "--json", stdin=lines)
     assert (removed.code, json.loads(removed.out)["num_removed"]) == (0, 2), removed.err
-    assert lodestar("verify").code == 0
+    assert lodestar("db", "check").code == 0
     missing = lodestar("load", "-", "--format", kind, "--remove", stdin=lines)
     assert (missing.code, "nothing was removed" in missing.err) == (5, True)
     assert lodestar("load", "-", "--format", kind, "--remove", "--missing-ok", stdin=lines).err == "2 not there\n"
@@ -65,4 +65,4 @@ def test_bad_lines_change_nothing(
 ) -> None:
     ran = lodestar("load", "-", *arguments, stdin=stdin)
     assert (ran.code, message in ran.err, ran.err.count("\n")) == (code, True, 1), ran.err
-    assert json.loads(lodestar("stats", "--json").out)["num_triples"] == len(COUNTRIES)
+    assert json.loads(lodestar("db", "status", "--json").out)["graph"]["num_triples"] == len(COUNTRIES)

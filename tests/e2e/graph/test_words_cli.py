@@ -1,4 +1,4 @@
-"""`lodestar search --relations`, `export --phrases` and `load --phrases`: what is said of relations is shown, kept and undone."""
+"""`lodestar search --relations`, `export --phrases` and `describe --file`: relations are shown, kept and undone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ SAID = (
 def described(empty_graph: None, lodestar: Lodestar) -> Lodestar:
     Path("kg.tsv").write_text(TRIPLES)
     Path("said.tsv").write_text(f"# mine\n{SAID}#origin=llm\nowned_by\tin whose hands\n")
-    assert lodestar("load", "tsv", "kg.tsv", "--header", "no", "--phrases", "said.tsv").code == 0
+    assert lodestar("load", "tsv", "kg.tsv", "--header", "no").code == 0
+    assert lodestar("describe", "--file", "said.tsv").code == 0
     return lodestar
 
 
@@ -55,22 +56,10 @@ def test_an_export_has_what_is_said_and_its_load_gets_it_back(described: Lodesta
     assert (report["num_phrases"], report["phrases_path"]) == (5, "out-phrases.tsv")
     assert described("describe", "--undo").code == 0
     assert words(described) != before
-    loaded = described(
-        "load", file, "--replace", "--force", "--writer", "online", "--phrases", "out-phrases.tsv", *base
-    )
+    loaded = described("load", file, "--replace", "--force", "--writer", "online", *base)
     assert loaded.code == 0, loaded.err
+    assert described("describe", "--file", "out-phrases.tsv").code == 0
     assert words(described) == before
-
-
-def test_a_file_of_phrases_that_cannot_be_read_stops_a_load_before_anything_is_written(
-    empty_graph: None, lodestar: Lodestar
-) -> None:
-    Path("kg.tsv").write_text(TRIPLES)
-    Path("bad.tsv").write_text("owned_by\twho\nowned_by\t<b>who</b>\n")
-    ran = lodestar("load", "tsv", "kg.tsv", "--header", "no", "--phrases", "bad.tsv")
-    assert ran.code == 3
-    assert ran.err.splitlines()[-1].startswith("lodestar: bad.tsv:2: expected a phrase without markup")
-    assert lodestar("stats").code == 5
 
 
 def test_a_language_model_is_asked_for_as_many_relations_as_the_budget_has(

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import filelock
 import pytest
 import torch.distributed
 from lodestar.engine.errors import UsageError
+from lodestar.engine.whole_file import lock_file
 from lodestar.models.star.networks import read_checkpoint
 from safetensors.torch import load_file
 
@@ -143,7 +143,7 @@ def one_line(said: str) -> str:
 
 
 def test_two_trainings_in_one_folder_are_refused(data: Path, lodestar: Lodestar, tmp_path: Path) -> None:
-    with filelock.FileLock(tmp_path / ".lock"):
+    with lock_file(tmp_path / ".lock", ""):
         said = lodestar(*command(data, tmp_path))
     assert said.code == UsageError.exit_code
     assert "another training writes to it" in one_line(said.err)

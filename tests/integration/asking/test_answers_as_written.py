@@ -17,7 +17,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.mining import MiningOptions, mine_to_file
-from lodestar.loaders.formats.ntriples import NtriplesSource
+from lodestar.loaders.formats.rdf import NtriplesSource
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.star.mined import read_mined_file
 

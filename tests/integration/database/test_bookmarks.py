@@ -9,8 +9,7 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.load_lock import hold_load_lock
+from lodestar.engine.neo4j.gateway import Gateway, hold_load_lock
 from lodestar.engine.neo4j.templates import Request, template
 from neo4j.exceptions import SessionExpired
 

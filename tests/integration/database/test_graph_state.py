@@ -8,7 +8,7 @@ from lodestar.engine.errors import GraphError
 from lodestar.engine.neo4j.catalogue import LoadManifest, read_full_state, read_graph_state, read_loads
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.loaders.loads.loading import load_lock
-from lodestar.loaders.loads.verifying import verify
+from lodestar.loaders.loads.maintaining import verify
 
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES
 from tests.made.plain_graph import write_graph, write_load

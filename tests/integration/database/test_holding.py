@@ -14,15 +14,14 @@ import neo4j
 import pytest
 from lodestar.engine.errors import DatabaseError, LoadInProgressError
 from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.load_lock import OpenTransaction, hold_load_lock
+from lodestar.engine.neo4j.gateway import Gateway, OpenTransaction, hold_load_lock
 from lodestar.engine.neo4j.templates import Request, template
 
 HOLDER = """
 import sys, time
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.load_lock import OpenTransaction, hold_load_lock
+from lodestar.engine.neo4j.gateway import OpenTransaction, hold_load_lock
 
 connection = Connection(sys.argv[1], sys.argv[2], sys.stdin.readline().strip(), sys.argv[3])
 with Gateway(connection) as gateway, gateway.hold_transaction(hold_load_lock()):
@@ -94,7 +93,7 @@ def test_who_waits_gets_the_lock_when_it_is_free(gateway: Gateway, other: Gatewa
 def test_a_hold_keeps_its_connection_from_being_idle(
     gateway: Gateway, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lodestar.engine.neo4j.load_lock.KEEP_ALIVE_S", 0.1)
+    monkeypatch.setattr("lodestar.engine.neo4j.gateway.KEEP_ALIVE_S", 0.1)
     asked: list[bool] = []
     alive = OpenTransaction.alive
 

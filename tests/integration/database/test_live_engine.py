@@ -110,14 +110,6 @@ def test_a_graph_in_the_place_of_another_is_read_by_its_own_numbers(
     assert ends(live, capital) == {"Lima"}
 
 
-def test_the_look_at_the_edition_goes_with_the_first_requests(live: Engine) -> None:
-    for question in ("What is the capital of Peru?", Question("What is the capital?", ("m.peru",))):
-        live.retrieve(question)
-        trips = live.gateway().round_trips
-        found = live.retrieve(question)
-        assert live.gateway().round_trips - trips == found.round_trips + 1
-
-
 def test_the_edition_tells_loads_apart(graph: None, gateway: Gateway, driver: neo4j.Driver) -> None:
     editions = [gateway.fetch(read_graph_revision())]
     write_load(driver, "b" * 64, source="more.tsv", started=LATER_BEGUN)

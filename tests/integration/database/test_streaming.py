@@ -26,12 +26,6 @@ def open_transactions(driver: neo4j.Driver) -> int:
     return int(driver.execute_query(text).records[0][0])
 
 
-@pytest.mark.parametrize("fetch_size", [1, 7, 1_000])
-def test_all_rows_come_in_order(gateway: Gateway, fetch_size: int) -> None:
-    assert list(gateway.stream(numbers(1_000), fetch_size)) == list(range(1, 1_001))
-    assert list(gateway.stream(numbers(0), fetch_size)) == []
-
-
 def test_memory_does_not_grow_with_the_rows(gateway: Gateway) -> None:
     def peak(last: int) -> int:
         tracemalloc.start()

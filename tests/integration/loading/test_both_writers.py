@@ -13,14 +13,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError, LoadInProgressError, UsageError
 from lodestar.engine.neo4j.catalogue import count_signature_mismatches
-from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.instance import ServerPair
-from lodestar.engine.neo4j.load_lock import hold_load_lock
-from lodestar.engine.writing import relations as relation_types
+from lodestar.engine.neo4j.embedded import ServerPair
+from lodestar.engine.neo4j.gateway import Gateway, hold_load_lock
+from lodestar.engine.writing import records as relation_types
 from lodestar.loaders.loads.loading import LoadOptions, Mode, WriterChoice, load_embedded
-from lodestar.loaders.loads.verifying import verify
-from lodestar.loaders.rows import StatementRow, name_row, triple_row
-from lodestar.loaders.source import NO_ID, Source
+from lodestar.loaders.loads.maintaining import verify
+from lodestar.loaders.source import NO_ID, Source, StatementRow, name_row, triple_row
 
 from tests.conftest import HEAP_MB, PAGECACHE_MB, clear_database
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, RowSource, TripleSource, load

@@ -20,10 +20,8 @@ from lodestar import Engine, LiteralValue
 from lodestar.engine.neo4j.catalogue import read_loads
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.settings import Settings
-from lodestar.loaders.loads.refreshing import refresh
-from lodestar.loaders.loads.unloading import unload
-from lodestar.loaders.loads.verifying import verify
-from lodestar.loaders.rows import StatementRow
+from lodestar.loaders.loads.maintaining import refresh, unload, verify
+from lodestar.loaders.source import StatementRow
 
 from tests.conftest import clear_database, examples
 from tests.made.graphs import RowSource, load

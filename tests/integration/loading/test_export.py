@@ -8,11 +8,11 @@ from pathlib import Path
 
 import neo4j
 import pytest
-from lodestar.engine.errors import GraphError, InputError, UsageError
+from lodestar.engine.errors import GraphError, UsageError
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.loaders.export.exporting import ExportReport, ExportRequest, export
-from lodestar.loaders.formats.freebase import FREEBASE
+from lodestar.loaders.formats.rdf import FREEBASE
 from pyarrow import parquet
 
 from tests.made.written_graphs import Literal, Load, Names, Triple, WrittenGraph, of_base_load, stored_id
@@ -150,28 +150,6 @@ def test_hostile_characters_survive_where_the_format_can_say_them(
     assert parquet_triples(tmp_path / "kg.parquet") == expected
 
 
-@pytest.mark.parametrize(
-    ("triple", "shown"),
-    [
-        (("a\tb", "r", "c"), r"tab or line end in 'a\\tb'"),
-        (("a", "r\n", "c"), r"tab or line end in 'r\\n'"),
-        (("a", "r", "c\r"), r"tab or line end in 'c\\r'"),
-        (("a", "r", '"c"@en'), "would make a literal of the entity '\"c\"@en'"),
-        (("c^^https://e.x/", "r", "a"), "would make a literal of the entity 'c"),
-    ],
-)
-def test_what_tsv_cannot_say_is_refused_and_nothing_is_left(
-    gateway: Gateway, driver: neo4j.Driver, tmp_path: Path, triple: Triple, shown: str
-) -> None:
-    WrittenGraph(of_base_load([("A", "r", "B"), triple])).write(driver)
-    path = tmp_path / "kg.tsv"
-    path.write_text("what was there\n")
-    with pytest.raises(InputError, match=f"{shown}.*: use --format ntriples or parquet"):
-        exported(gateway, path, names_path=str(tmp_path / "names.tsv"))
-    assert [file.name for file in tmp_path.iterdir()] == ["kg.tsv"]
-    assert path.read_text() == "what was there\n"
-
-
 def test_one_load_is_exported_by_its_number(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
     triples: dict[Triple, tuple[int, ...]] = {
         ("m.1", "r", "m.2"): (),
@@ -216,16 +194,6 @@ def test_the_same_graph_gives_the_same_file_and_its_hash_is_told(
         assert report.sha256 == hashlib.sha256(data).hexdigest()
         assert report.size_bytes == len(data)
     assert reports[0].sha256 == reports[1].sha256
-
-
-def test_a_link_keeps_pointing_to_its_file(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
-    WrittenGraph(PLAIN, NAMES, RARE).write(driver)
-    link, file = tmp_path / "kg.tsv", tmp_path / "there.tsv"
-    file.touch()
-    link.symlink_to(file)
-    exported(gateway, link)
-    assert link.is_symlink()
-    assert len(tsv_triples(file)) == len(PLAIN)
 
 
 def test_neo4js_order_of_ids_is_that_of_code_points(driver: neo4j.Driver, connection: Connection) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import neo4j
 import pytest
 from lodestar.engine.errors import UsageError
-from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state, read_loads
+from lodestar.engine.neo4j.catalogue import read_catalogue, read_loads
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.writing import relations as relation_counts
-from lodestar.engine.writing.relations import count_in_graph
+from lodestar.engine.writing import records as relation_counts
+from lodestar.engine.writing.records import count_in_graph
 from lodestar.loaders.loads.loading import LoadOptions, LoadPlan, Mode, choose_writer
-from lodestar.loaders.loads.unloading import unload
-from lodestar.loaders.loads.verifying import verify
+from lodestar.loaders.loads.maintaining import unload, verify
 from lodestar.loaders.stage.stage import StageCounts
 
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
@@ -32,20 +31,6 @@ def test_nodes_that_no_load_wrote_are_not_taken_over(
     (record,) = driver.execute_query("MATCH (n)-[r:MINE]->() RETURN n.name, keys(n)").records
     assert (record[0], set(record[1])) == ("Mine", {"id", "name"})
     assert gateway.fetch(read_loads()) == ()
-
-
-def test_others_nodes_called_load_or_relation_are_neither(gateway: Gateway, driver: neo4j.Driver) -> None:
-    driver.execute_query("CREATE (:Load {kg: 20}), (:Load {kg: 30}), (:Relation {of: 'mine', count: 0}), (:Person)")
-    assert gateway.fetch(read_loads()) == ()
-    assert gateway.fetch(read_catalogue()).relations == ()
-    report = load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
-    assert gateway.fetch(read_graph_state()).num_other_nodes == 4
-    assert [manifest.sha256 for manifest in gateway.fetch(read_loads())] == [report.sha256]
-    load(TripleSource([("a", "r", "b")]), gateway, mode="replace")
-    assert (
-        driver.execute_query("MATCH (n) WHERE n.kg > 0 OR n.of = 'mine' OR n:Person RETURN count(n)").records[0][0] == 4
-    )
-    assert verify(gateway).faults == ()
 
 
 def test_a_database_with_other_nodes_is_not_exchanged() -> None:

@@ -26,8 +26,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import Request
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.loads.loading import Mode
-from lodestar.loaders.loads.unloading import unload
-from lodestar.loaders.loads.verifying import verify
+from lodestar.loaders.loads.maintaining import unload, verify
 
 from tests.conftest import examples
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
@@ -122,25 +121,6 @@ def test_two_loads_are_the_union_and_either_can_go(
     unload(gateway, "1")
     assert triples_of(driver) == sorted(set(second))
     assert verify(gateway).faults == ()
-
-
-def test_the_signature_is_as_defined(gateway: Gateway, driver: neo4j.Driver) -> None:
-    load(TripleSource([("a", "p", "b"), ("a", "p", "c"), ("c", "q", "a"), ("a", "q", "a")]), gateway)
-    (record,) = driver.execute_query(
-        "MATCH (e:Entity {id: 'a'}) RETURN e.signature_relations, e.signature_counts, e.degree"
-    ).records
-    assert tuple(record) == ([-2, 1, 2], [2, 2, 1], 5)
-
-
-def test_a_wrong_signature_is_noticed(gateway: Gateway, driver: neo4j.Driver) -> None:
-    load(TripleSource(COUNTRIES), gateway)
-    assert gateway.fetch(count_signature_mismatches()) == 0
-    driver.execute_query("MATCH (e:Entity {id: 'm.peru'}) SET e.degree = e.degree + 1")
-    driver.execute_query("MATCH (e:Entity {id: 'm.lima'}) REMOVE e.signature_counts")
-    driver.execute_query(
-        "MATCH (a:Entity {id: 'm.sol'}), (b:Entity {id: 'm.peso'}) CREATE (a)-[:`not catalogued`]->(b)"
-    )
-    assert gateway.fetch(count_signature_mismatches()) == 2
 
 
 def test_the_same_load_again_does_nothing(gateway: Gateway, driver: neo4j.Driver) -> None:

@@ -8,22 +8,25 @@ from typing import Any
 
 import neo4j
 import pytest
-from lodestar import Engine
 from lodestar.engine.errors import DatabaseUnavailableError
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_loads
 from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.embedded import ServerPair
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.instance import ServerPair
-from lodestar.engine.neo4j.property_graph import ElementFilter, Page, element_prefix, read_nodes, read_relationships
 from lodestar.engine.neo4j.templates import Request
-from lodestar.engine.settings import Settings
 from lodestar.loaders.formats.property_graph.mapping import Choices, choose, guess_mapping
-from lodestar.loaders.formats.property_graph.shown import describe_mapping
 from lodestar.loaders.formats.property_graph.source import Neo4jSource
-from lodestar.loaders.formats.property_graph.survey import MAX_SAMPLED, survey
+from lodestar.loaders.formats.property_graph.survey import (
+    ElementFilter,
+    Page,
+    element_prefix,
+    read_nodes,
+    read_relationships,
+    survey,
+)
 from lodestar.loaders.loads.loading import LoadOptions, Mode, load
+from lodestar.loaders.loads.maintaining import verify
 from lodestar.loaders.loads.report import LoadReport
-from lodestar.loaders.loads.verifying import verify
 
 from tests.conftest import clear_database
 from tests.made.property_graphs import MOVIES, TRADE, write_graph
@@ -139,20 +142,6 @@ def test_trade(
     } <= {tuple(record) for record in datatypes.records}
 
 
-def test_a_trader_s_graph_is_asked_by_the_kinds_of_its_things(
-    source_gateway: Gateway, theirs: neo4j.Driver, gateway: Gateway, settings: Settings, tmp_path: Path
-) -> None:
-    write_graph(theirs, TRADE)
-    load_from(source_gateway, gateway, tmp_path)
-    with Engine(settings) as engine:
-        category, products, supplier = engine.ask_batch(
-            ["Which category is Chang in?", "Which products are beverages?", "Who supplies Chai?"]
-        )
-    assert category.names == ("Beverages",)
-    assert set(products.names) == {"Chai", "Chang"}
-    assert supplier.names == ("Exotic Liquids",)
-
-
 @pytest.mark.parametrize(
     "nodes",
     [
@@ -232,18 +221,6 @@ def test_a_server_that_goes_away_is_read_on_where_it_was(
     assert again.goes_on
     again.fetch(page_size=3)
     assert again.digest() == whole.digest()
-
-
-@pytest.mark.long
-def test_many_labels_are_surveyed_by_a_bounded_number_of_queries(theirs: neo4j.Driver, source_gateway: Gateway) -> None:
-    theirs.execute_query("UNWIND range(1, 250) AS i CREATE (:$('Label ' + i) {name: 'Thing ' + i})")
-    before = source_gateway.round_trips
-    found = survey(source_gateway)
-    assert source_gateway.round_trips - before == 2 + MAX_SAMPLED
-    assert len(found.labels) == 250
-    lines = list(describe_mapping(found, guess_mapping(found)))
-    assert "  and 225 more with 225: --save-mapping FILE has all" in lines
-    assert len(lines) < 40
 
 
 def test_pages_are_read_by_seeks(theirs: neo4j.Driver, source_gateway: Gateway) -> None:

@@ -16,14 +16,14 @@ from typing import Any
 
 import neo4j
 import pytest
+from lodestar.engine.neo4j.embedded import ServerPair
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.instance import ServerPair
 from lodestar.loaders.export.exporting import ExportRequest, export
 from lodestar.loaders.export.writers import tsv_literal
 from lodestar.loaders.formats.by_name import source_class
-from lodestar.loaders.formats.freebase import read_noise_rules
+from lodestar.loaders.formats.rdf import read_noise_rules
 from lodestar.loaders.loads.loading import LoadOptions, load_embedded
-from lodestar.loaders.loads.verifying import verify
+from lodestar.loaders.loads.maintaining import verify
 from lodestar.loaders.source import Source
 
 from tests.conftest import HEAP_MB, PAGECACHE_MB, clear_database

@@ -22,14 +22,12 @@ from lodestar.engine.errors import (
 )
 from lodestar.engine.neo4j.catalogue import read_loads
 from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.load_lock import OpenTransaction
+from lodestar.engine.neo4j.gateway import Gateway, OpenTransaction
 from lodestar.engine.settings import Settings
 from lodestar.engine.writing import changing
 from lodestar.loaders.loads.loading import load_lock
-from lodestar.loaders.loads.unloading import unload
-from lodestar.loaders.loads.verifying import verify
-from lodestar.loaders.rows import StatementRow, name_row, triple_row
+from lodestar.loaders.loads.maintaining import unload, verify
+from lodestar.loaders.source import StatementRow, name_row, triple_row
 
 from tests.conftest import clear_database
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, RowSource, TripleSource, load
@@ -49,12 +47,6 @@ def graph(driver: neo4j.Driver, connection: Connection, gateway: Gateway) -> Non
 
 @pytest.fixture
 def engine(graph: None, settings: Settings) -> Iterator[Engine]:
-    with Engine(settings) as engine:
-        yield engine
-
-
-@pytest.fixture
-def other(graph: None, settings: Settings) -> Iterator[Engine]:
     with Engine(settings) as engine:
         yield engine
 
@@ -107,16 +99,6 @@ def test_a_triple_of_a_load_is_removed_from_it(engine: Engine, gateway: Gateway)
     assert faults(engine) == ()
     base, _ = gateway.fetch(read_loads())
     assert (base.num_triples, base.num_removed) == (len(COUNTRIES), 0)
-
-
-def test_the_next_question_of_every_engine_sees_it(engine: Engine, other: Engine) -> None:
-    question = "Who is the mayor of Lima?"
-    assert "Ana" not in other.ask(question).text
-    engine.add([("Lima", "mayor", "Ana")])
-    assert other.ask(question).text == engine.ask(question).text == "Ana"
-    engine.add([("Lima", "mayor", "Berta")])
-    engine.remove([("Lima", "mayor", "Ana")])
-    assert other.ask(question).text == engine.ask(question).text == "Berta"
 
 
 def test_a_graph_can_begin_with_a_change(new_database: None, settings: Settings, driver: neo4j.Driver) -> None:

@@ -12,10 +12,10 @@ from lodestar.engine.neo4j.graph import MENTIONED_WITH, read_snippets
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Question
 from lodestar.loaders.formats.text import TextSource
-from lodestar.loaders.loads.unloading import unload
-from lodestar.loaders.loads.verifying import verify
+from lodestar.loaders.loads.maintaining import unload, verify
 
 from tests.made.graphs import load
+from tests.made.pipelines import save_pipeline
 from tests.references.snapshot import snapshot
 
 HEADACHE = "Aspirin helps against headache."
@@ -24,10 +24,8 @@ FLU = "Children with the flu must not be given Aspirin: Reye syndrome is feared.
 
 
 @pytest.fixture
-def listed(tmp_path: Path) -> str:
-    path = tmp_path / "concepts.txt"
-    path.write_text("Aspirin\nheadache\nReye syndrome\nflu\n", encoding="utf-8")
-    return str(path)
+def pipeline(tmp_path: Path) -> str:
+    return save_pipeline(tmp_path, "Aspirin", "headache", "Reye syndrome", "flu")
 
 
 def written(path: Path, *texts: str) -> str:
@@ -37,15 +35,15 @@ def written(path: Path, *texts: str) -> str:
 
 @pytest.mark.usefixtures("empty_graph")
 def test_texts_are_asked_added_and_taken_back(
-    gateway: Gateway, driver: neo4j.Driver, settings: Settings, tmp_path: Path, listed: str
+    gateway: Gateway, driver: neo4j.Driver, settings: Settings, tmp_path: Path, pipeline: str
 ) -> None:
-    first = TextSource(written(tmp_path / "a.txt", HEADACHE, REYE), concepts_path=listed, snippet_length=60, overlap=0)
+    first = TextSource(written(tmp_path / "a.txt", HEADACHE, REYE), pipeline=pipeline, snippet_length=60, overlap=0)
     load(first, gateway)
     alone = snapshot(driver)
     load(first, gateway)
     assert snapshot(driver) == alone
 
-    second = TextSource(written(tmp_path / "b.txt", REYE, FLU), concepts_path=listed, snippet_length=80, overlap=0)
+    second = TextSource(written(tmp_path / "b.txt", REYE, FLU), pipeline=pipeline, snippet_length=80, overlap=0)
     report = load(second, gateway, mode="append")
     assert verify(gateway).faults == ()
     pairs = [("aspirin", "reye syndrome"), ("reye syndrome", "aspirin"), ("headache", "flu"), ("aspirin", "gout")]

@@ -15,10 +15,8 @@ import psutil
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import EmbeddedServerError
-from lodestar.engine.neo4j.bulk_import import ImportServer
-from lodestar.engine.neo4j.embedded import EmbeddedServer
-from lodestar.engine.neo4j.import_files import ImportFile, ImportFiles, ImportFileWriter
-from lodestar.engine.neo4j.instance import ServerPair
+from lodestar.engine.neo4j.bulk_import import ImportFile, ImportFiles, ImportFileWriter
+from lodestar.engine.neo4j.embedded import EmbeddedServer, ImportServer, ServerPair
 from lodestar.engine.neo4j.process import wait_for_end
 
 pytestmark = [
@@ -211,8 +209,8 @@ def run(code: str, real: ServerPair, *arguments: object) -> subprocess.Popen[str
         import os, sys
         from pathlib import Path
         from lodestar.engine.neo4j import admin_tool
-        from lodestar.engine.neo4j.instance import ServerPair
-        from lodestar.engine.neo4j.import_files import ImportFile, ImportFiles
+        from lodestar.engine.neo4j.embedded import ServerPair
+        from lodestar.engine.neo4j.bulk_import import ImportFile, ImportFiles
         real = ServerPair("bulk", Path(sys.argv[1]), Path(sys.argv[2]))
         num_rows = sum(1 for _ in open(Path(sys.argv[3]) / "Entity.csv", "rb")) - 1
         files = ImportFiles(Path(sys.argv[3]), (("Entity", ImportFile("Entity.csv", num_rows)),))

@@ -73,7 +73,7 @@ def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
     thread.start()
     behaviour.url = f"http://127.0.0.1:{server.server_port}/maven2"
     monkeypatch.setenv(MIRROR_VARIABLE, behaviour.url)
-    monkeypatch.setattr("time.sleep", lambda _s: None)  # pooch waits before it tries again
+    monkeypatch.setattr("lodestar.engine.neo4j.jars._RETRY_S", 0)
     yield behaviour
     server.shutdown()
     server.server_close()
@@ -103,7 +103,7 @@ def test_a_half_jar_is_fetched_again_and_nothing_else(repository: Repository, tm
     cache.ensure(progress=False)
     repository.requests.clear()
     (cache.folder / "part3-1.0.jar").write_bytes(CONTENTS["part3"][:777])
-    (cache.folder / "tmpabc").write_bytes(b"left by a killed download")
+    (cache.folder / ".part3-1.0.jar.1-1.part").write_bytes(b"left by a killed download")
     cache.ensure(progress=False)
     assert repository.requests == ["part3"]
     assert whole(cache)
@@ -152,7 +152,7 @@ def test_a_mirror_s_password_is_in_no_message(
 
 def test_no_network_and_an_empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MIRROR_VARIABLE, "http://127.0.0.1:9/maven2")
-    monkeypatch.setattr("time.sleep", lambda _s: None)
+    monkeypatch.setattr("lodestar.engine.neo4j.jars._RETRY_S", 0)
     with pytest.raises(DownloadError, match=r"Connection refused.*LODESTAR_MAVEN_URL"):
         JarCache(tmp_path, JARS).ensure(progress=False)
 

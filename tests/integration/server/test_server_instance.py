@@ -19,11 +19,9 @@ from lodestar.engine.errors import (
 )
 from lodestar.engine.neo4j import home
 from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.neo4j.embedded import Status
+from lodestar.engine.neo4j.embedded import ServerPair, Status
 from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
 from lodestar.engine.neo4j.home import configuration
-from lodestar.engine.neo4j.instance import ServerPair, make_connection
-from lodestar.engine.settings import Settings
 
 from tests.made.certificates import write_certificate
 
@@ -40,11 +38,6 @@ def test_it_runs_and_says_where(server: ServerPair, status: Status) -> None:
     assert status.version == "5.26.30"
     with Gateway(server.connection()) as gateway:
         assert gateway.version() == status.version
-
-
-def test_starting_again_changes_nothing(server: ServerPair, status: Status) -> None:
-    assert server.start(progress=False) == status
-    assert server.start(bolt_port=status.bolt_port, heap_mb=status.heap_mb, progress=False) == status
 
 
 def test_a_running_server_is_not_made_another(server: ServerPair, status: Status) -> None:
@@ -82,16 +75,6 @@ def test_the_password_is_in_its_file_alone(server: ServerPair, status: Status) -
     files = [path for path in status.home.rglob("*") if path.is_file() and path != status.password_file]
     assert any(path.name == "debug.log" for path in files)
     assert [path for path in files if password.encode() in content(path)] == []
-
-
-def test_an_address_given_wins_over_the_embedded_server() -> None:
-    connection = make_connection(Settings(uri="neo4j://db.example", user="u", password="p", database="d"))
-    assert (connection.uri, connection.user, connection.password, connection.database) == (
-        "neo4j://db.example",
-        "u",
-        "p",
-        "d",
-    )
 
 
 def test_a_server_that_never_ran(home_dir: Path, cache_dir: Path) -> None:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from lodestar.engine.neo4j.instance import ServerPair
+from lodestar.engine.neo4j.embedded import ServerPair
 from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Settings
 

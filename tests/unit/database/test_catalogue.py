@@ -8,10 +8,8 @@ from lodestar.engine.neo4j.catalogue import (
     GRAPH_VERSION,
     Catalogue,
     GraphState,
-    LoadManifest,
     RelationInfo,
     read_graph_state,
-    read_loads,
 )
 
 WHOLE = GraphState(num_entities=3, num_relations=1, num_triples=2, num_finished_loads=1)
@@ -51,26 +49,11 @@ def test_a_finished_load_beside_an_unfinished_one_answers_with_a_warning() -> No
     )
 
 
-def test_a_graph_of_version_1_is_read() -> None:
-    replace(WHOLE, graph_version=1).check()
-    rows = [(["entity_id", "entity_names"], 3, 0, [2], [["kg.tsv", True, False, 1]], 5, 0)]
-    assert read_graph_state().decode(rows) == replace(WHOLE, graph_version=1)
-
-
 def test_loads_are_told_apart_by_how_far_they_came() -> None:
     loads = [["a", True, False, 2], ["b", False, False, 2], ["c", False, True, 2]]
     state = read_graph_state().decode([(["entity_id", "entity_names"], 3, 4, [2, 5], loads, 20, 1)])
     assert (state.num_finished_loads, state.unfinished_loads, state.deleting_loads) == (1, ("b",), ("c",))
     assert (state.num_literals, state.num_triples, state.num_other_nodes) == (4, 7, 7)
-
-
-def test_a_manifest_of_any_version_is_read() -> None:
-    old = {"sha256": "a", "source": "kg.tsv", "kind": "tsv", "num_triples": 3, "started": "2026", "finished": None}
-    new = {"sha256": "b", "number": 7, "deleting": True, "written by a later version": 1}
-    assert read_loads().decode([(old,), (new,)]) == (
-        LoadManifest("a", source="kg.tsv", kind="tsv", num_triples=3, started="2026"),
-        LoadManifest("b", number=7, deleting=True),
-    )
 
 
 def test_the_fingerprint_changes_only_for_relations_without_a_type_of_their_own() -> None:

@@ -7,8 +7,6 @@ from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.answering.llm import Claim, cite_claims
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.evidence.text import chain_text
-from lodestar.engine.integrations.finding import items_of
 from lodestar.engine.retrieval.beam import BeamSearch, FrontierBounds
 from lodestar.engine.values import Entity, Question, Scored
 
@@ -22,7 +20,6 @@ MOTTO = '"Firme_y\nfeliz"@es'
 PERU = Entity("p", "Peru")
 INDEPENDENCE = Entity(DATE, "1821-07-28", is_literal=True)
 WORDS = Entity(MOTTO, "Firme_y\nfeliz", is_literal=True)
-EMPTY = Entity('""', "", is_literal=True)
 
 WORLD = MemoryGraph(
     [
@@ -84,11 +81,3 @@ def test_what_a_model_says_is_found_among_the_literals() -> None:
     assert (date.id, date.origin, date.evidence) == (DATE, "graph", (0,))
     (words,) = cite_claims((Claim("firme y feliz"),), retrieved(INDEPENDENCE, WORDS))
     assert words.id == MOTTO
-
-
-def test_evidence_has_values_on_one_line() -> None:
-    (path,) = retrieved(INDEPENDENCE, WORDS, EMPTY).items
-    assert chain_text(path.value) == 'Peru —[motto]→ 1821-07-28; Firme_y feliz; ""'
-    (document,) = items_of(retrieved(WORDS))
-    assert document.text == "Peru —[motto]→ Firme_y feliz"
-    assert document.metadata["ends"] == [{"id": MOTTO, "name": "Firme_y\nfeliz", "literal": True}]

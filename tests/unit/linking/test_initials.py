@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from lodestar.engine.linking.names import derive_forms, find_initials, find_places
-from lodestar.engine.writing.names import build_search_terms
+from lodestar.engine.writing.records import build_search_terms
 
 
 @pytest.mark.parametrize(

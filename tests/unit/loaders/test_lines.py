@@ -8,7 +8,6 @@ import os
 import sys
 import threading
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,28 +29,6 @@ def read(path: str) -> tuple[list[tuple[int, str]], list[tuple[int, str, str]]]:
         batch.validate(full=True)
         lines.extend(zip(batch["line"].to_pylist(), batch["text"].to_pylist(), strict=True))
     return lines, rejects
-
-
-@pytest.mark.parametrize(
-    ("content", "lines"),
-    [
-        (b"a\nb\n", ["a", "b"]),
-        (b"a\nb", ["a", "b"]),
-        (b"a\r\nb\r\n", ["a", "b"]),
-        (b"a\r\nb\r", ["a", "b"]),
-        (b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n", ["a", "\ufeffb"]),
-        (b"\n\na\n\n", ["", "", "a", ""]),
-        (b"\n", [""]),
-        (b"\r\r\na\rb\n", ["\r", "a\rb"]),
-        ("tab\t, é漢😀 and \u2028\x0b\x0c\x85\n".encode(), ["tab\t, é漢😀 and \u2028\x0b\x0c\x85"]),
-        (b"exactly twelve"[:12] + b"\nthirteen long\n", ["exactly twel", "thirteen long"]),
-        (b"x" * MAX_LINE_BYTES + b"\r\n", ["x" * MAX_LINE_BYTES]),
-        (b"x" * MAX_LINE_BYTES, ["x" * MAX_LINE_BYTES]),
-    ],
-)
-@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
-def test_lines(tmp_path: Path, content: bytes, lines: list[str], pack: Callable[[bytes], bytes]) -> None:
-    assert read(written(tmp_path, pack(content))) == (list(enumerate(lines, start=1)), [])
 
 
 def test_members_of_gzip_follow_each_other(tmp_path: Path) -> None:

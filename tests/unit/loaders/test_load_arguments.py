@@ -14,7 +14,6 @@ from lodestar.engine.cli.load import command
         (["--name", "x", "tsv", "kg.tsv"], "tsv"),
         (["--append", "--name=x", "tsv", "kg.tsv"], "tsv"),
         (["--names", "n.tsv", "--dry-run", "tsv", "kg.tsv"], "tsv"),
-        (["--no-literals", "tsv", "-"], "tsv"),
     ],
 )
 def test_options_may_stand_before_the_format_and_the_file(given: list[str], first: str) -> None:

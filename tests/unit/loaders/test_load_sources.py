@@ -12,19 +12,18 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.engine.writing.names import domain_of, label_of
+from lodestar.engine.writing.records import domain_of, label_of
 from lodestar.loaders.formats.by_name import FORMATS, detect_format, source_class
-from lodestar.loaders.formats.delimited import CsvSource, DelimitedSource, MetaqaSource, PathquestionSource, TsvSource
-from lodestar.loaders.formats.freebase import FREEBASE_ID, FreebaseSource, read_noise_rules
+from lodestar.loaders.formats.delimited import CsvSource, MetaqaSource, PathquestionSource, TsvSource
 from lodestar.loaders.formats.graphml import GraphmlSource
-from lodestar.loaders.formats.ntriples import NtriplesSource
 from lodestar.loaders.formats.question_subgraphs import RogSource
+from lodestar.loaders.formats.rdf import FREEBASE_ID, FreebaseSource, NtriplesSource
 from lodestar.loaders.formats.text import TextSource
 from lodestar.loaders.formats.triples_parquet import ParquetSource
-from lodestar.loaders.reading.byte_file import RereadableFile
 from lodestar.loaders.source import Source
 from pyarrow import parquet
 
+from tests.made.pipelines import save_pipeline
 from tests.references.read_source import read_source
 
 KG = "m.1\tp.q.capital\tm.2\nm.1\tp.q.capital\tm.2\nm.2\tinside\tm.1\n"
@@ -57,7 +56,9 @@ SAMPLES: dict[str, Callable[[Path], Source]] = {
     "parquet": lambda folder: ParquetSource(str(triples_parquet(folder / "kg.parquet"))),
     "pathquestion": lambda folder: PathquestionSource(written(folder, KG, "kb.txt")),
     "rog": lambda folder: RogSource(written(folder, json_lines(RECORDS), "q.jsonl")),
-    "text": lambda folder: TextSource(written(folder, "Ada met Bob in Lima. Ada met Bob in Rome.\n", "notes.txt")),
+    "text": lambda folder: TextSource(
+        written(folder, "Ada met Bob in Lima. Ada met Bob in Rome.\n", "notes.txt"), save_pipeline(folder, "Ada", "Bob")
+    ),
     "tsv": lambda folder: TsvSource(written(folder, KG), written(folder, NAMES, "names.tsv")),
 }
 
@@ -162,57 +163,6 @@ def test_columns(tmp_path: Path, content: str, options: dict[str, Any], triples:
     assert read.rejects == []
 
 
-@pytest.mark.parametrize(
-    ("make", "content", "options", "fault"),
-    [
-        (
-            TsvSource,
-            "a\tr\tb\tc\n",
-            {},
-            ":1: expected head, relation and tail parted by tabs, found 4 columns: "
-            "say which with --columns 1,2,3: 'a\\tr\\tb\\tc'",
-        ),
-        (
-            CsvSource,
-            '\na,r,"b,c",d\n',
-            {"header": "yes"},
-            ":2: expected head, relation and tail parted by commas, found 4 columns: "
-            "say which with --columns 1,2,3: 'a,r,\"b,c\",d'",
-        ),
-        (TsvSource, "a\tr\tb\n", {"columns": ("1", "2", "4")}, ":1: expected columns 1,2,4, found only 3: 'a\\tr\\tb'"),
-        (TsvSource, "a\tr\tb\n", {"columns": ("0", "2", "3")}, ":1: expected columns 0,2,3, found only 3: 'a\\tr\\tb'"),
-        (TsvSource, "a\tr\tb\n", {"columns": ("a", "r", "x")}, ":1: expected one column called 'x', found 'a, r, b'"),
-        (TsvSource, "a\ta\tb\n", {"columns": ("a", "a", "b")}, ":1: expected one column called 'a', found 'a, a, b'"),
-    ],
-)
-def test_columns_that_are_not_there(
-    tmp_path: Path, make: Callable[..., DelimitedSource], content: str, options: dict[str, Any], fault: str
-) -> None:
-    path = written(tmp_path, content)
-    with pytest.raises(InputError) as caught:
-        list(make(path, **options).parts())
-    assert str(caught.value) == path + fault
-
-
-@pytest.mark.parametrize(
-    ("options", "fault"),
-    [
-        ({"columns": ("1", "2")}, "expected three columns, those of head, relation and tail, found '1,2'"),
-        (
-            {"columns": ("a", "b", "c"), "header": "no"},
-            "expected three numbers of columns, as there is no header, found a,b,c",
-        ),
-        ({"separator": ""}, "expected a separator of one character, no quote and no line end, found ''"),
-        ({"separator": '"'}, "expected a separator of one character, no quote and no line end, found '\"'"),
-        ({"separator": ", "}, "expected a separator of one character, no quote and no line end, found ', '"),
-    ],
-)
-def test_options_that_cannot_be(tmp_path: Path, options: dict[str, Any], fault: str) -> None:
-    with pytest.raises(InputError) as caught:
-        list(CsvSource(written(tmp_path, "a,b,c\n"), **options).parts())
-    assert str(caught.value) == fault
-
-
 def test_csv(tmp_path: Path) -> None:
     content = 'Subject,Predicate,Object\r\n"Lima, Perú",in,"""Mine""@en"\r\nx,"y""z",w\r\nx,"y\r\nz",w\r\n'
     read = read_source(CsvSource(written(tmp_path, content, "kg.csv")))
@@ -220,22 +170,6 @@ def test_csv(tmp_path: Path) -> None:
     assert read.literals == [("Mine", None, "en")]
     assert read.rejects == [(number, "a quote is out of place, or does not end on its line") for number in (4, 5)]
     assert read.counts == {"header": 1, "triple": 2, "reject": 2}
-
-
-@pytest.mark.parametrize(
-    ("source", "content", "hint"),
-    [
-        (CsvSource, "a;b;c\n", "found 1 column: it looks parted by semicolons: give --separator ';': 'a;b;c'"),
-        (CsvSource, "a\tb\tc\n", r"found 1 column: it looks parted by tabs: give --separator $'\t'"),
-        (TsvSource, "a|b|c\n", "found 1 column: it looks parted by bars: give --separator '|'"),
-    ],
-)
-def test_another_separator_is_guessed_at(
-    tmp_path: Path, source: type[DelimitedSource], content: str, hint: str
-) -> None:
-    with pytest.raises(InputError) as caught:
-        read_source(source(written(tmp_path, content, "kg")))
-    assert hint in str(caught.value)
 
 
 # Freebase and N-Triples
@@ -286,21 +220,6 @@ def test_a_rule_file_decides_what_is_noise(tmp_path: Path) -> None:
     kept = [relation for relation, category in lines.items() if category == "triple"] + ["a.b.c"]
     assert [relation for _, relation, _ in read_source(source).triples] == kept
     assert read_source(source).counts["noise"] == len(lines) + 2 - len(kept)
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        (b"a\nb c d\n", ":2: expected a pattern of relations and at most one of tails, found 'b c d'"),
-        (b"!\n", ":1: expected a pattern of relations and at most one of tails, found '!'"),
-        (b"\xff", ": expected UTF-8, found byte 0xff"),
-    ],
-)
-def test_a_rule_that_is_none_is_said(tmp_path: Path, text: bytes, fault: str) -> None:
-    path = written(tmp_path, text, "noise.txt")
-    with pytest.raises(InputError) as caught:
-        read_noise_rules(RereadableFile(path))
-    assert str(caught.value) == path + fault
 
 
 # Subgraphs of questions
@@ -456,17 +375,6 @@ def test_xml_that_is_no_graph_is_said(tmp_path: Path, content: str, fault: str) 
 )
 def test_a_file_tells_its_format(tmp_path: Path, name: str, content: bytes | str, found: str) -> None:
     assert detect_format(written(tmp_path, content, name)) == found
-
-
-@pytest.mark.parametrize("content", [b"a b c\n", b"\x89PNG\r\n\x1a\n", b"\n\n", b"# only this\n", b"a\tb\tc\nd,e,f\n"])
-def test_a_file_that_does_not_tell_its_format(tmp_path: Path, content: bytes) -> None:
-    path = written(tmp_path, content, "kg")
-    with pytest.raises(InputError) as caught:
-        detect_format(path)
-    assert str(caught.value) == (
-        f"{path}: the format cannot be told from the file: "
-        "name one of csv, freebase, graphml, metaqa, ntriples, parquet, pathquestion, rog, tsv"
-    )
 
 
 # Names, relations and ids

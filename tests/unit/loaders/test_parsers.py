@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.loaders.formats.freebase import read_noise_rules
+from lodestar.loaders.formats.rdf import read_noise_rules
 
 from tests.references.parsed import delimited_parameters, freebase_parameters, parsed
 from tests.references.parsers import Parsed
@@ -63,46 +63,6 @@ def test_freebase(line: str, expected: Parsed) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ("</a> </b> </c> .", "expected subject, predicate, object and a full stop parted by tabs, found 1 column"),
-        ("</a>\t</b>\t</c>", "expected subject, predicate, object and a full stop parted by tabs, found 3 columns"),
-        (
-            '</a>\t</b>\t"x\ty"\t.',
-            "expected subject, predicate, object and a full stop parted by tabs, found 5 columns",
-        ),
-        ("</a>\t</b>\t</c>\t", "expected a full stop in column 4, found nothing"),
-        ("</a>\t</b>\t</c>\t. ", "expected a full stop in column 4, found other text"),
-        ('"a"\t</b>\t</c>\t.', "expected an IRI in column 1, found a literal"),
-        ("\t</b>\t</c>\t.", "expected an IRI in column 1, found nothing"),
-        ("m.1\t</b>\t</c>\t.", "expected an IRI in column 1, found other text"),
-        ("_:a\t</b>\t</c>\t.", "expected an IRI in column 1, found a blank node"),
-        ("</a>\t</b\t</c>\t.", "expected an IRI in column 2, found an IRI that does not end"),
-        ("</a>\t<>\t</c>\t.", "expected an IRI in column 2, found an empty IRI"),
-        ("</a>\t</b> </d>\t</c>\t.", "expected an IRI in column 2, found an IRI and more"),
-        ("</a>\t</b>\tc\t.", "expected an IRI or a literal in column 3, found other text"),
-        ('</a>\t</b>\t"x\t.', "the literal in column 3 does not end"),
-        ('</a>\t</b>\t"x\\"\t.', "the literal in column 3 does not end"),
-        ('</a>\t</b>\t"\\q"\t.', "the literal in column 3 has an escape that is none"),
-        ('</a>\t</b>\t"\\ud83d\\ude00"\t.', "the literal in column 3 has an escape that is none"),
-        ('</a>\t</b>\t"\\u0000"\t.', "the literal in column 3 has an escape that is none"),
-        ('</a>\t</b>\t"\\U00110000"\t.', "the literal in column 3 has an escape that is none"),
-        ('</a>\t</b>\t"x"en\t.', "expected @language or ^^<datatype> after the literal in column 3"),
-        ('</a>\t</b>\t"x"^^xsd:date\t.', "expected @language or ^^<datatype> after the literal in column 3"),
-        ('</a>\t</b>\t"x" \t.', "expected @language or ^^<datatype> after the literal in column 3"),
-        ("</>\t</b>\t</c>\t.", "expected an identifier after the prefix in column 1, found nothing"),
-        (
-            "</a>\t<http://rdf.freebase.com/ns/>\t</c>\t.",
-            "expected an identifier after the prefix in column 2, found nothing",
-        ),
-        ("</a>\t</type.object.name>\t</b>\t.", "expected a literal as a name in column 3, found an IRI"),
-    ],
-)
-def test_faults_of_freebase(line: str, reason: str) -> None:
-    assert freebase(line) == Parsed("reject", reason=reason)
-
-
-@pytest.mark.parametrize(
     ("line", "expected"),
     [
         ("<a> <b> <c> .", Parsed("triple", "a", "b", "c")),
@@ -121,33 +81,6 @@ def test_faults_of_freebase(line: str, reason: str) -> None:
 )
 def test_ntriples(line: str, expected: Parsed) -> None:
     assert ntriples(line) == expected
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ("a b c .", "expected an IRI or a blank node as the subject, found other text"),
-        ('"a" <b> <c> .', "expected an IRI or a blank node as the subject, found a literal"),
-        (
-            "<a b> <b> <c> .",
-            "expected an IRI or a blank node as the subject, found an IRI with a space, a quote or a bracket in it",
-        ),
-        ("<a", "expected an IRI or a blank node as the subject, found an IRI that does not end"),
-        ("<a> _:b <c> .", "expected an IRI as the predicate, found a blank node"),
-        ("<a>", "expected an IRI as the predicate, found nothing"),
-        ("<a> <b> .", "expected an IRI, a blank node or a literal as the object, found other text"),
-        ("<a> <b> <> .", "expected an IRI, a blank node or a literal as the object, found an empty IRI"),
-        ('<a> <b> "c .', "the literal as the object does not end"),
-        ('<a> <b> "\\x" .', "the literal as the object has an escape that is none"),
-        ('<a> <b> "c"@ .', "expected @language or ^^<datatype> after the literal as the object"),
-        ('<a> <b> "c"^^x .', "expected @language or ^^<datatype> after the literal as the object"),
-        ("<a> <b> <c>", "expected a full stop after the object, found nothing"),
-        ("<a> <b> <c> <d> .", "expected a full stop after the object, found an IRI"),
-        ("<a> <b> <c> . <d>", "expected nothing after the full stop, found an IRI"),
-    ],
-)
-def test_faults_of_ntriples(line: str, reason: str) -> None:
-    assert ntriples(line) == Parsed("reject", reason=reason)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lodestar.engine.errors import InputError, UsageError
-from lodestar.engine.neo4j.property_graph import ElementFilter, Node, PropertySample, Relationship
+from lodestar.engine.errors import InputError
 from lodestar.loaders.formats.property_graph.mapping import (
     Choices,
     GraphMapping,
@@ -18,12 +17,19 @@ from lodestar.loaders.formats.property_graph.mapping import (
     guess_mapping,
     read_mapping,
 )
-from lodestar.loaders.formats.property_graph.naming import guess_names
-from lodestar.loaders.formats.property_graph.source import _Rows
-from lodestar.loaders.formats.property_graph.spool import Spool
-from lodestar.loaders.formats.property_graph.survey import ElementIdRange, LabelFacts, Survey, TypeFacts
-from lodestar.loaders.formats.property_graph.values import XSD, literals_of
-from lodestar.loaders.rows import StatementRow, name_row, triple_row
+from lodestar.loaders.formats.property_graph.source import XSD, Spool, _Rows, literals_of
+from lodestar.loaders.formats.property_graph.survey import (
+    ElementFilter,
+    ElementIdRange,
+    LabelFacts,
+    Node,
+    PropertySample,
+    Relationship,
+    Survey,
+    TypeFacts,
+    guess_names,
+)
+from lodestar.loaders.source import StatementRow, name_row, triple_row
 from neo4j.time import Date, DateTime, Duration, Time
 
 
@@ -143,24 +149,6 @@ def test_options_change_a_mapping(films: Survey, choices: Choices, expected: Map
 
 
 @pytest.mark.parametrize(
-    ("choices", "message"),
-    [
-        (Choices(labels=["Persn"]), "--labels: the database has no label 'Persn': it has Person"),
-        (Choices(relationships=["X"]), "--relationships: the database has no relationship type 'X': it has ACTED_IN, FOLLOWS"),
-        (Choices(names=["Movie=titel"]), "--name-property: the database has no property 'titel': it has title"),
-        (Choices(names=["Film=title"]), "--name-property: the database has no label 'Film'"),
-        (Choices(names=["name+title"]), "--name-property name+title: no label has all of these properties"),
-        (Choices(leave_out=["="]), "--leave-out =: expected PROPERTY or LABEL=PROPERTY"),
-        (Choices(leave_out=["salary"]), "--leave-out: the database has no property 'salary'"),
-    ],
-)  # fmt: skip
-def test_options_that_name_what_is_not_there_are_refused(films: Survey, choices: Choices, message: str) -> None:
-    with pytest.raises(UsageError) as raised:
-        choose(FILMS, films, choices)
-    assert str(raised.value).startswith(message)
-
-
-@pytest.mark.parametrize(
     ("value", "expected"),
     [
         ("text", [("text", None)]),
@@ -264,7 +252,7 @@ def test_a_spool_that_was_interrupted_goes_on_and_has_the_same_digest(tmp_path: 
 def test_an_old_or_damaged_spool_is_read_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Spool(tmp_path / "s").add("nodes", [triple_row(1, "a", "r", "b")], 1, Counter())
     with monkeypatch.context() as patch:
-        patch.setattr("lodestar.loaders.formats.property_graph.spool.MAX_AGE_S", -1)
+        patch.setattr("lodestar.loaders.formats.property_graph.source.MAX_AGE_S", -1)
         assert not Spool(tmp_path / "s").is_begun
     Spool(tmp_path / "s").add("nodes", [triple_row(1, "a", "r", "b")], 1, Counter())
     (tmp_path / "s" / "state.json").write_text("{", encoding="utf-8")

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from lodestar.loaders.reading.byte_file import spool_stream, use_spool_folder
+from lodestar.loaders.reading.files import spool_stream, use_spool_folder
 
 
 def test_it_goes_where_it_is_told_and_leaves_nothing(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_a_full_disk_is_said_and_not_taken_for_a_fault_of_the_input(tmp_path: Pa
         "import resource, sys; from pathlib import Path\n"
         "from lodestar.engine.errors import StorageError\n"
         "from lodestar.loaders.formats.delimited import TsvSource\n"
-        "from lodestar.loaders.reading.byte_file import use_spool_folder\n"
+        "from lodestar.loaders.reading.files import use_spool_folder\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))\n"
         "try:\n"
         "    with use_spool_folder(Path(sys.argv[1])):\n"

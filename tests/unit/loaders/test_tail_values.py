@@ -7,17 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
-from lodestar.loaders.formats.triples_parquet import ParquetSource
-from lodestar.loaders.loads.loading import LoadOptions
-from lodestar.loaders.loads.preview import preview
+from lodestar.loaders.loads.loading import LoadOptions, preview
 from lodestar.loaders.loads.report import LoadReport
-from lodestar.loaders.source import Source
+from lodestar.loaders.source import Source, Subset
 from lodestar.loaders.stage.stage import Stage, StageCounts
-from lodestar.loaders.subset import Subset
-from pyarrow import parquet
 
 TRIPLES = [
     ("e1", "born", "1983-02-01"),
@@ -52,14 +47,6 @@ def csv(folder: Path, **options: Any) -> Source:
     return CsvSource(str(folder / "kg.csv"), str(folder / "names.tsv"), **options)
 
 
-def in_parquet(folder: Path, **options: Any) -> Source:
-    for name, rows, columns in (("kg", TRIPLES, ("head", "relation", "tail")), ("names", NAMES, ("id", "name"))):
-        parquet.write_table(
-            pa.table(dict(zip(columns, zip(*rows, strict=True), strict=True))), folder / f"{name}.parquet"
-        )
-    return ParquetSource(str(folder / "kg.parquet"), str(folder / "names.parquet"), **options)
-
-
 def staged(source: Source, folder: Path, **options: Any) -> tuple[StageCounts, dict[str, str | None], set[str]]:
     """Return the counts, the literals with their datatypes, and the entities."""
     with Stage(folder / "stage") as stage:
@@ -85,17 +72,6 @@ def test_values_are_literals_beside_names(tmp_path: Path, make: Any) -> None:
     assert entities == {"e1", "c1", "m1", "2001", "42", "female"}, "a head, or what has a name, is no value"
     assert (counts.num_values, counts.num_triples) == (len(VALUES), len(TRIPLES))
     assert (counts.num_unnamed, counts.num_unnamed_tails, list(counts.unnamed_tails)) == (3, 1, ["female"])
-
-
-@pytest.mark.parametrize("make", [tsv, in_parquet])
-def test_all_tails_or_none_may_be_values(tmp_path: Path, make: Any) -> None:
-    every, _, entities = staged(make(tmp_path, values="all"), tmp_path)
-    assert {"female"} & entities == set()
-    assert {"m1", "2001", "42", "c1"} <= entities
-    assert every.num_unnamed_tails == 0
-    none, literals, _ = staged(make(tmp_path, values="none"), tmp_path)
-    assert not VALUES & set(literals)
-    assert none.num_values == 0
 
 
 def test_ids_that_are_written_like_values_stay_ids(tmp_path: Path) -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import errno
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lodestar.engine.errors import InputError
 from lodestar.loaders.formats.text import files_of
-from lodestar.loaders.reading.byte_file import RereadableFile
+from lodestar.loaders.reading.files import RereadableFile
 
 
 @pytest.fixture
@@ -42,22 +38,3 @@ def test_links_to_themselves_and_to_nothing_are_no_documents(notes: Path, follow
     for name, target in (("self.txt", "self.txt"), ("loop", "loop"), ("gone.txt", "/nowhere/gone.txt")):
         (notes / name).symlink_to(target)
     assert names(files_of(str(notes), follow_links=follow_links)) == before
-
-
-def test_a_folder_that_two_links_lead_to_is_read_once(notes: Path) -> None:
-    (notes / "zout").symlink_to(notes.parent / "outside")
-    found = names(files_of(str(notes), follow_links=True))
-    assert [each.rpartition("/")[2] for each in found].count("deep.txt") == 1
-
-
-def test_a_folder_that_cannot_be_read_is_said(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scandir = os.scandir
-
-    def refused(path: str) -> Iterator[os.DirEntry[str]]:
-        if str(path).endswith("sub"):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
-        return scandir(path)
-
-    monkeypatch.setattr(os, "scandir", refused)
-    with pytest.raises(InputError, match="sub: cannot be read: Permission denied"):
-        files_of(str(notes))

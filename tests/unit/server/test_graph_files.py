@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from lodestar.engine.errors import EmbeddedServerError
-from lodestar.engine.neo4j import graph_files
+from lodestar.engine.neo4j import home as graph_files
 from lodestar.engine.neo4j.home import ServerHome
 
 PARTS = ("databases", "transactions")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import StorageError
-from lodestar.engine.neo4j.import_files import ImportFile, ImportFileWriter
+from lodestar.engine.neo4j.bulk_import import ImportFile, ImportFileWriter
 
 
 def test_absent_and_empty_are_told_apart(tmp_path: Path) -> None:

@@ -6,16 +6,14 @@ import shutil
 from collections import namedtuple
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
 
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import EmbeddedServerError, LoadInProgressError, StorageError
-from lodestar.engine.neo4j import graph_files, ports
-from lodestar.engine.neo4j.bulk_import import import_graph
+from lodestar.engine.neo4j import home as home_of_server
+from lodestar.engine.neo4j.bulk_import import ImportFiles, ImportFileWriter, import_graph
+from lodestar.engine.neo4j.embedded import ServerPair
 from lodestar.engine.neo4j.home import ServerHome, ServerState
-from lodestar.engine.neo4j.import_files import ImportFiles, ImportFileWriter
-from lodestar.engine.neo4j.instance import ServerPair
 
 STATE = ServerState("5.26.30", 9000, 9001, 512, 256)
 
@@ -39,27 +37,13 @@ def test_its_ports_are_never_another_servers(instance: ServerPair, monkeypatch: 
         asked.append(avoid)
         return 50_010 + len(asked)
 
-    monkeypatch.setattr(ports, "is_free", lambda _port: True)
-    monkeypatch.setattr(ports, "free_port", free_port)
+    monkeypatch.setattr(home_of_server, "is_free", lambda _port: True)
+    monkeypatch.setattr(home_of_server, "free_port", free_port)
     given: dict[str, int | None] = dict.fromkeys(("bolt_port", "http_port", "heap_mb", "pagecache_mb"))
     state = instance.incoming()._plan(given)
     assert (state.bolt_port, state.http_port) == (50_011, 50_012)
     assert all(avoid >= {7687, 7474, 50_001, 50_002, 50_003, 50_004} for avoid in asked)
     assert 50_011 in asked[1]
-
-
-def test_a_free_port_avoids_what_is_spoken_for() -> None:
-    class FirstTwo:
-        """Contains the first two numbers that are asked for, whatever they are."""
-
-        asked: ClassVar[list[object]] = []
-
-        def __contains__(self, port: object) -> bool:
-            self.asked.append(port)
-            return len(self.asked) < 3
-
-    assert ports.free_port(FirstTwo()) == FirstTwo.asked[-1]
-    assert len(FirstTwo.asked) == 3
 
 
 def test_one_load_at_a_time(instance: ServerPair) -> None:
@@ -120,4 +104,4 @@ def test_no_room_is_found_out_before_importing(
         StorageError, match=r"no room left on the disk of .*data: the graph needs about 0\.3 GB, 0\.1 GB"
     ):
         import_graph(home, [], files)
-    assert not graph_files.has_graph(home)
+    assert not home_of_server.has_graph(home)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import DownloadError
-from lodestar.engine.neo4j import jars as download
 from lodestar.engine.neo4j.jars import Jar, JarCache
 
 
@@ -56,9 +55,3 @@ def test_no_room_is_found_out_before_downloading(tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match=r"no room .* MB more"):
         JarCache(tmp_path, (huge,)).ensure(progress=False)
     assert not list(tmp_path.rglob("*.jar"))
-
-
-def test_a_mirror_that_is_no_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(download.MIRROR_VARIABLE, "mirror.example")
-    with pytest.raises(DownloadError, match="expected an http"):
-        download.repository_url()

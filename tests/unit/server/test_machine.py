@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine import machine
-from lodestar.engine.errors import UsageError
-from lodestar.engine.neo4j import memory, ports
-from lodestar.engine.neo4j.embedded import LIMITS
+from lodestar.engine.neo4j import home
+from lodestar.engine.neo4j.embedded import LIMITS, ServerPair
 from lodestar.engine.neo4j.home import ServerState
-from lodestar.engine.neo4j.instance import ServerPair
 
 
 @pytest.mark.parametrize(
@@ -19,15 +17,15 @@ from lodestar.engine.neo4j.instance import ServerPair
     [(1024, 512, 256), (6000, 1000, 1000), (12_288, 2048, 2048), (1 << 20, 4096, 4096)],
 )
 def test_memory_is_a_sixth_within_bounds(total_mb: int, heap_mb: int, pagecache_mb: int) -> None:
-    assert memory.default_heap_mb(total_mb) == heap_mb
-    assert memory.default_pagecache_mb(total_mb) == pagecache_mb
+    assert home.default_heap_mb(total_mb) == heap_mb
+    assert home.default_pagecache_mb(total_mb) == pagecache_mb
 
 
 @pytest.mark.parametrize(
     ("store_mb", "pagecache_mb"), [(0, 2048), (1_000, 2048), (2_500, 3000), (10_000, 4096), (1 << 20, 4096)]
 )
 def test_a_larger_store_has_a_larger_page_cache_up_to_a_third_of_the_memory(store_mb: int, pagecache_mb: int) -> None:
-    assert memory.default_pagecache_mb(12_288, store_mb) == pagecache_mb
+    assert home.default_pagecache_mb(12_288, store_mb) == pagecache_mb
 
 
 @pytest.mark.parametrize(
@@ -58,15 +56,15 @@ def test_a_quota_of_processors_is_kept_to(
 def taken(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     """Ports that count as taken; any other is free, and 50000 is the one the system gives."""
     taken: set[int] = set()
-    monkeypatch.setattr(ports, "is_free", lambda port: port not in taken)
-    monkeypatch.setattr(ports, "free_port", lambda _avoid: 50_000)
+    monkeypatch.setattr(home, "is_free", lambda port: port not in taken)
+    monkeypatch.setattr(home, "free_port", lambda _avoid: 50_000)
     return taken
 
 
 def test_a_free_port_is_chosen_when_the_usual_is_taken_or_spoken_for(taken: set[int]) -> None:
-    assert ports.choose_port(None, None, 7687, "--bolt-port", {7687}) == 50_000
+    assert home.choose_port(None, None, 7687, "--bolt-port", {7687}) == 50_000
     taken.add(7687)
-    assert ports.choose_port(None, None, 7687, "--bolt-port", ()) == 50_000
+    assert home.choose_port(None, None, 7687, "--bolt-port", ()) == 50_000
 
 
 def test_memory_that_nobody_gave_is_chosen_anew_by_the_size_of_the_store(
@@ -85,15 +83,3 @@ def test_memory_that_nobody_gave_is_chosen_anew_by_the_size_of_the_store(
     assert (state.heap_mb, state.pagecache_mb) == (700, 3_600)
     state = instance._plan(dict.fromkeys(LIMITS) | {"pagecache_mb": 900})
     assert (state.heap_mb, state.pagecache_mb, state.given_pagecache_mb) == (700, 900, 900)
-
-
-@pytest.mark.parametrize(
-    "given", [{"bolt_port": 0}, {"http_port": 65_536}, {"heap_mb": 8}, {"pagecache_mb": -1}, {"heap_mb": 1 << 30}]
-)
-def test_values_out_of_range_change_nothing(tmp_path: object, given: dict[str, int]) -> None:
-    from pathlib import Path
-
-    home = Path(str(tmp_path)) / "home"
-    with pytest.raises(UsageError, match="expected"):
-        ServerPair("default", home, home).start(**given, progress=False)
-    assert not home.exists()

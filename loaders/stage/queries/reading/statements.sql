@@ -16,12 +16,10 @@ SELECT place, rowid AS ordinal, head AS id, tail AS text, detail[3] AS language,
 FROM statement
 WHERE detail[1] = 'name';
 
-CREATE TABLE wanted_domain (name VARCHAR);
 CREATE TABLE wanted_relation (name VARCHAR);
 
 -- Whether a relation passes the restrictions of a subset.
 CREATE OR REPLACE MACRO is_wanted(relation) AS
-  (NOT getvariable('by_domain') OR split_part(relation, '.', 1) IN (SELECT name FROM wanted_domain))
-  AND (NOT getvariable('by_relation')
-       OR relation IN (SELECT name FROM wanted_relation)
-       OR regexp_full_match(relation, getvariable('wanted_pattern')));
+  (NOT getvariable('by_relation')
+   OR relation IN (SELECT name FROM wanted_relation)
+   OR regexp_full_match(relation, getvariable('wanted_pattern')));

@@ -1,8 +1,4 @@
-"""Read Freebase's RDF dump.
-
-One regular expression decides every relation that no doubtful rule touches; only the others go through the rules one by
-one. A rule is doubtful if it re-includes relations, or also looks at the tail.
-"""
+"""Read N-Triples, and the raw Freebase RDF dump, in which a triple is a line with tabs."""
 
 from __future__ import annotations
 
@@ -14,11 +10,87 @@ from pathlib import Path
 
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
-from ..reading.byte_file import RereadableFile
-from ..reading.file_lists import derive_source_name, list_files
+from ..reading.files import RereadableFile, derive_source_name, list_files
 from ..reading.lines import LineReader
 from ..source import FileSource, LineFile, Part
-from .ntriples import DEFAULT_LANGUAGES, Languages
+
+DEFAULT_LANGUAGES = ("en",)
+ALL = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Languages:
+    """Languages in order of preference, lower case, and whether to keep all others."""
+
+    preferred: tuple[str, ...]
+    all_others: bool
+
+    @classmethod
+    def of(cls, languages: Sequence[str]) -> Languages:
+        """Return the languages with these tags; `*` stands for all others."""
+        tags = [tag.strip().lower() for tag in languages]
+        for tag in tags:
+            if tag != ALL and not tag.replace("-", "").isalnum():
+                raise InputError(f"expected a language such as en or pt-br, or * for all, found {quote_line(tag)}")
+        return cls(tuple(dict.fromkeys(tag for tag in tags if tag != ALL)), ALL in tags)
+
+    def parameters(self) -> dict[str, object]:
+        """Return the parsers' parameters `languages` and `all_languages`."""
+        return {"languages": list(self.preferred), "all_languages": self.all_others}
+
+    def as_options(self) -> list[str]:
+        """Return the languages as given."""
+        return [*self.preferred, *([ALL] if self.all_others else [])]
+
+
+NAMES = ("http://www.w3.org/2000/01/rdf-schema#label", "http://rdf.freebase.com/ns/type.object.name")
+ALIASES = ("http://www.w3.org/2004/02/skos/core#altLabel", "http://rdf.freebase.com/ns/common.topic.alias")
+
+
+class NtriplesSource(FileSource):
+    """A file of N-Triples (``-`` is standard input), a folder or a pattern of such files, gzip or plain.
+
+    An IRI's part after a base is the id or the relation. The literals of the relations `names` and `aliases` (whole
+    IRIs) are names in the given languages, `*` being every other.
+    """
+
+    kind = "ntriples"
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        bases: Sequence[str] = (),
+        names: Sequence[str] = NAMES,
+        aliases: Sequence[str] = ALIASES,
+        languages: Sequence[str] = DEFAULT_LANGUAGES,
+    ) -> None:
+        self._bases = sorted(set(bases) - {""}, key=lambda base: (-len(base), base))
+        self._names = list(names)
+        self._aliases = list(aliases)
+        self._chosen = Languages.of(languages)
+        self.languages = self._chosen.preferred
+        files = list_files(path)
+        self._files = [LineReader(each) for each in files]
+        super().__init__(self._files, derive_source_name(path, files))
+
+    def options(self) -> Mapping[str, object]:
+        """Return bases, name relations and languages."""
+        return {
+            "bases": self._bases,
+            "names": self._names,
+            "aliases": self._aliases,
+            "languages": self._chosen.as_options(),
+        }
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the files."""
+        any_base = "|".join(map(re.escape, self._bases))
+        bases = f"^(?:{any_base})((?s:.+))$" if any_base else None
+        parameters = {"bases": bases, "names": self._names, "aliases": self._aliases, **self._chosen.parameters()}
+        for file in self._files:
+            yield LineFile(file, "ntriples", parameters)
+
 
 FREEBASE = "http://rdf.freebase.com/ns/"
 FREEBASE_ID = r"[mg]\.[0-9a-z_]+"
@@ -120,7 +192,6 @@ class FreebaseSource(FileSource):
     """
 
     kind = "freebase"
-    unnamed_ids = None
 
     def __init__(
         self, path: str, *, languages: Sequence[str] = DEFAULT_LANGUAGES, noise_path: str | None = None
@@ -128,15 +199,10 @@ class FreebaseSource(FileSource):
         self.max_rejects = MAX_REJECTS
         self._chosen = Languages.of(languages)
         self.languages = self._chosen.preferred
-        self._noise = None if noise_path is None else RereadableFile(noise_path)
-        self._rules = read_noise_rules(self._noise)
+        self._rules = read_noise_rules(None if noise_path is None else RereadableFile(noise_path))
         files = list_files(path)
         self._files = [LineReader(each) for each in files]
         super().__init__(self._files, derive_source_name(path, files))
-
-    def reads(self, path: Path) -> bool:
-        """Return whether this is the dump or the file of rules."""
-        return super().reads(path) or (self._noise is not None and self._noise.is_at(path))
 
     def options(self) -> Mapping[str, object]:
         """Return the languages and the noise rules."""

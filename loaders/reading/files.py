@@ -1,20 +1,22 @@
-"""Read the bytes of a file, compressed or not, directly or from a spool."""
+"""Find and read files: their bytes, compressed or not, and records of JSON lines or parquet."""
 
 from __future__ import annotations
 
 import errno
 import gzip
 import hashlib
+import json
 import logging
 import os
 import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from io import FileIO, RawIOBase
+from glob import glob, has_magic
+from io import BufferedReader, FileIO, RawIOBase
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -123,19 +125,6 @@ class RereadableFile:
             self._position_bytes = self._raw.tell()
         return self._position_bytes
 
-    def skip_to(self, position_bytes: int) -> None:
-        """Take the file as read up to here, by others."""
-        self._position_bytes = position_bytes
-
-    @property
-    def path(self) -> Path | None:
-        """Where others can read it, too; None for what was spooled."""
-        return None if self._spooled else self._path
-
-    def is_at(self, path: Path) -> bool:
-        """Return whether the path leads to this file, under any name."""
-        return path.exists() and self._path.exists() and self._path.samefile(path)
-
     def digest(self) -> str:
         """Return the SHA-256 of the file's bytes, in hexadecimal."""
         with self.translate_faults(), self._open() as file:
@@ -188,3 +177,111 @@ def _stdin() -> IO[bytes]:
     if sys.stdin is None or sys.stdin.closed:
         raise InputError("stdin: expected a file, found standard input closed")
     return sys.stdin.buffer
+
+
+_NOT_READ = (".", "_")
+"""How names begin that Hadoop, Spark and Lodestar leave beside the files of a folder."""
+
+
+def list_files(path: str) -> list[str]:
+    """Return the files of a folder or of a pattern (``*``, ``?``, ``[…]``, ``**``) by name; any other path itself.
+
+    Files whose names begin with a dot or an underscore are left out. Raises `InputError` where none is left.
+    """
+    if path and Path(path).is_dir():
+        found = [str(each) for each in Path(path).iterdir()]
+    elif has_magic(path) and not Path(path).exists():
+        found = glob(path, recursive=True)  # noqa: PTH207 - a pattern may begin at the root
+    else:
+        return [path]
+    files = sorted(each for each in found if Path(each).is_file() and not Path(each).name.startswith(_NOT_READ))
+    if not files:
+        reason = (
+            "expected files, found none there"
+            if Path(path).is_dir()
+            else "no such file, nor any that fits it as a pattern"
+        )
+        raise InputError(f"{path}: {reason}")
+    return files
+
+
+def derive_source_name(path: str, files: list[str]) -> str | None:
+    """Return how the source of these files is called: as the folder or the pattern; None for one file."""
+    return Path(path).name if files != [path] else None
+
+
+MAX_RECORD_BYTES = 256_000_000
+PARQUET = b"PAR1"
+UTF8_MARK = b"\xef\xbb\xbf"
+
+_RECORDS_AT_ONCE = 16
+
+
+class UnreadableError(ValueError):
+    """Why bytes are not readable as text or JSON, on which of their lines, and whether they only end too early."""
+
+    def __init__(self, reason: str, line: int = 1, ends_early: bool = False) -> None:
+        super().__init__(reason)
+        self.line = line
+        self.ends_early = ends_early
+
+
+def record_lines(reader: BufferedReader[Any], place: str) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines with their ends and their numbers from 1; raise `InputError` for one above `MAX_RECORD_BYTES`."""
+    line = 0
+    while raw := reader.readline(MAX_RECORD_BYTES + 1):
+        line += 1
+        if len(raw) > MAX_RECORD_BYTES:
+            raise InputError(f"{place}:{line}: the record is longer than {MAX_RECORD_BYTES:,} bytes")
+        yield line, raw
+
+
+def decode_line(raw: bytes) -> str:
+    """Return the text without byte order mark and line end; raise `UnreadableError` if it is not UTF-8."""
+    try:
+        return raw.removeprefix(UTF8_MARK).decode().rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        found = error.object
+        line = found.count(b"\n", 0, error.start) + 1
+        raise UnreadableError(f"expected UTF-8, found byte 0x{found[error.start]:02x}", line) from error
+
+
+def parse_record(raw: bytes) -> Any:
+    """Return the value of JSON bytes; raise `UnreadableError`."""
+    text = decode_line(raw)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        reason = f"expected JSON, found a fault at character {error.colno}"
+        raise UnreadableError(reason, error.lineno, error.pos >= len(text.rstrip())) from error
+    except RecursionError as error:
+        raise UnreadableError("expected JSON, found too many brackets") from error
+    except ValueError as error:
+        raise UnreadableError("expected JSON, found a number with too many digits") from error
+
+
+def parquet_records(
+    reader: BufferedReader[Any], place: str, wanted: Callable[[Sequence[str]], Sequence[str]]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows with the file's wanted columns; raise `InputError` for a damaged file."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        file = parquet.ParquetFile(reader)
+        columns = list(wanted(file.schema_arrow.names))
+        for batch in file.iter_batches(batch_size=_RECORDS_AT_ONCE, columns=columns):
+            yield from batch.to_pylist()
+    except pa.ArrowException as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"{place}: the parquet file is damaged ({reason}): fetch it again") from error
+
+
+def format_columns(names: Sequence[str]) -> str:
+    """Return the names of columns or fields for a message."""
+    return quote_line(", ".join(names))
+
+
+def format_value(value: object) -> str:
+    """Return a value for a message, as JSON unless it is text."""
+    return quote_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))

@@ -1,0 +1,458 @@
+"""Write what all writers share: names of entities, relations of the catalogue, schema, and manifests of loads.
+
+The names of an entity, with the language of each and the load that stated it, are stored as ``name``, ``aliases`` and
+``name_tags``: one tag per text, in order, separated by spaces, or no tags if all are default. A tag is
+``<language>[/alias|/name][#<load>[+<load>…]]``, or ``-``. By default the first text is a name and all others are
+aliases, without language, stated by the base load.
+
+Neo4j's counts per relationship type are a relation's counts, unless some relationships of that type are not triples:
+those between nodes that are not Lodestar's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
+
+from ..errors import DatabaseError, GraphError, UsageError
+from ..linking.names import find_initials
+from ..neo4j.catalogue import (
+    GRAPH_VERSION,
+    LABEL_SEPARATOR,
+    GraphState,
+    LoadManifest,
+    RelationInfo,
+    read_catalogue,
+    read_relation_counts,
+)
+from ..neo4j.gateway import Gateway
+from ..neo4j.templates import Request, Row, split_into_requests, template
+
+BASE_LOAD = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name that loads state for an entity."""
+
+    text: str
+    language: str = ""
+    is_alias: bool = False
+    loads: tuple[int, ...] = (BASE_LOAD,)
+
+
+@dataclass(frozen=True, slots=True)
+class NameProperties:
+    """The name properties of an entity; None for each it lacks."""
+
+    name: str | None
+    aliases: list[str] | None
+    search_names: list[str] | None
+    name_tags: str | None
+
+    def as_row(self, id_: str) -> dict[str, object]:
+        """Return the entity's row for write_entities.cypher."""
+        return {
+            "id": id_,
+            "name": self.name,
+            "aliases": self.aliases,
+            "search_names": self.search_names,
+            "name_tags": self.name_tags,
+        }
+
+
+def parse_name_properties(name: str | None, aliases: Sequence[str] | None, tags: str | None) -> tuple[Name, ...]:
+    """Return the names in an entity's properties."""
+    if name is None:
+        return ()
+    texts = [name, *(aliases or ())]
+    tag_list = tags.split(" ") if tags else ["-"] * len(texts)
+    return tuple(_read(text, tag, position) for position, (text, tag) in enumerate(zip(texts, tag_list, strict=True)))
+
+
+def make_name_properties(names: Sequence[Name]) -> NameProperties:
+    """Return the properties of these names; `parse_name_properties` inverts it."""
+    if not names:
+        return NameProperties(None, None, None, None)
+    tags = [_tag(name, position) for position, name in enumerate(names)]
+    texts = [name.text for name in names]
+    return NameProperties(
+        name=texts[0],
+        aliases=texts[1:] or None,
+        search_names=build_search_terms(texts),
+        name_tags=" ".join(tags) if set(tags) != {"-"} else None,
+    )
+
+
+def build_search_terms(texts: Iterable[str]) -> list[str] | None:
+    """Return the search terms of an entity with these names: their search forms, then their initials."""
+    whole = list(filter(None, map(normalise_search_name, texts)))
+    return list(dict.fromkeys([*whole, *(short for name in whole for short in find_initials(name))])) or None
+
+
+def add_load_names(known: Sequence[Name], stated: Iterable[Name], load: int) -> tuple[Name, ...]:
+    """Return the names after a load has stated some: known ones keep their place, new ones follow."""
+    merged = {(name.text, name.language): name for name in known}
+    for name in stated:
+        key = name.text, name.language
+        if old := merged.get(key):
+            merged[key] = replace(old, loads=tuple(sorted({*old.loads, load})))
+        else:
+            merged[key] = replace(name, loads=(load,))
+    return tuple(merged.values())
+
+
+def remove_load_names(known: Sequence[Name], load: int) -> tuple[Name, ...]:
+    """Return the names that remain without this load."""
+    rest = (replace(name, loads=tuple(number for number in name.loads if number != load)) for name in known)
+    return tuple(name for name in rest if name.loads)
+
+
+def _read(text: str, tag: str, position: int) -> Name:
+    form, _, loads = tag.partition("#")
+    language, _, kind = ("" if form == "-" else form).partition("/")
+    return Name(
+        text,
+        language,
+        is_alias=kind == "alias" or (position > 0 and kind != "name"),
+        loads=tuple(map(int, loads.split("+"))) if loads else (BASE_LOAD,),
+    )
+
+
+def _tag(name: Name, position: int) -> str:
+    kind = ""
+    if name.is_alias != (position > 0):
+        kind = "/alias" if name.is_alias else "/name"
+    loads = "#" + "+".join(map(str, name.loads)) if name.loads != (BASE_LOAD,) else ""
+    return f"{name.language}{kind}{loads}" or "-"
+
+
+def normalise_search_name(name: str) -> str:
+    """Return the search form of a name: composed (NFC), underscores as blanks, trimmed."""
+    return unicodedata.normalize("NFC", name).replace("_", " ").strip()
+
+
+def domain_of(relation: str) -> str | None:
+    """Return the type of the heads by a Freebase-like name (``domain.type`` of ``domain.type.property``)."""
+    if "://" in relation:
+        return None  # the host of an IRI is not a type
+    type_, _, property_ = relation.partition("|")[0].rpartition(".")
+    return type_ if property_ and "." in type_ else None
+
+
+_WORD_BREAK = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
+
+
+def label_of(relation: str) -> str:
+    """Return the readable words of a relation's name: its last part, or both last parts of a compound name."""
+    parts = []
+    for step in relation.split("|"):
+        last = re.split(r"[./#:]", step.rstrip("./#:"))[-1]
+        if words := " ".join(filter(None, _WORD_BREAK.split(last))).lower():
+            parts.append(words)
+    return LABEL_SEPARATOR.join(dict.fromkeys(parts)) or relation
+
+
+MAX_TYPES = 65_000
+"""Neo4j Community allows 65,536 relationship types; the rest is for pictures and foreign data."""
+
+RELATED = "RELATED"
+"""The type of relationships whose relation has no type of its own; their property ``relation`` names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelationFacts:
+    """What a source knows about a relation beyond its name."""
+
+    range: str | None = None
+    inverse: str | None = None
+    label: str | None = None
+    """A readable label, if the name is not readable."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelationRow:
+    """A relation of a stage for the catalogue; `staged` is its number in the stage."""
+
+    staged: int
+    name: str
+    number: int
+    label: str
+    domain: str | None
+    range: str | None
+    inverse: str | None
+    stored_as: str | None
+
+    @property
+    def type(self) -> str:
+        """The relationship type."""
+        return self.stored_as or self.name
+
+    def as_parameters(self) -> Mapping[str, object]:
+        """Return the row for write_relations.cypher."""
+        return asdict(self)
+
+
+def count_untyped_relations(rows: Iterable[RelationRow]) -> int:
+    """Return how many relations have no type of their own."""
+    return sum(row.stored_as is not None for row in rows)
+
+
+def relation_rows(
+    staged: Sequence[tuple[int, str, int]],
+    known: Sequence[RelationInfo],
+    facts: Mapping[str, RelationFacts],
+    max_types: int | None = None,
+) -> list[RelationRow]:
+    """Return the rows for staged relations (number, name, number of triples), given the graph's.
+
+    New relations continue the numbering in the order of their names. If there would be too many types, the new
+    relations with the fewest triples get none of their own; `max_types` None is `MAX_TYPES`.
+    """
+    old = {relation.name: relation for relation in known}
+    next_number = max((relation.number for relation in known), default=0) + 1
+    new = sorted(name for _, name, _ in staged if name not in old)
+    numbers = {name: number for number, name in enumerate(new, next_number)}
+    has_related = any(relation.stored_as for relation in known)
+    num_types = sum(relation.stored_as is None for relation in known) + has_related
+    counts = {name: count for _, name, count in staged}
+    ranked = sorted(filter(_can_be_type, new), key=lambda name: (-counts[name], name))
+    room = max((MAX_TYPES if max_types is None else max_types) - num_types, 0)
+    if len(ranked) > room and not has_related:
+        room = max(room - 1, 0)  # for RELATED itself
+    typed = set(ranked[:room])
+    unknown = RelationFacts()
+    rows = []
+    for number, name, _ in staged:
+        fact = facts.get(name, unknown)
+        stored_as = old[name].stored_as if name in old else None if name in typed else RELATED
+        rows.append(
+            RelationRow(
+                staged=number,
+                name=name,
+                number=old[name].number if name in old else numbers[name],
+                label=fact.label or label_of(name),
+                domain=domain_of(name),
+                range=fact.range,
+                inverse=fact.inverse,
+                stored_as=stored_as,
+            )
+        )
+    return rows
+
+
+def _can_be_type(name: str) -> bool:
+    """Whether this can name a relationship type: the importer drops blank ones."""
+    return name != RELATED and bool(name.strip())
+
+
+ASKED_ONE_BY_ONE = 1
+"""Up to this many relations are counted with one query each. The database plans each anew, which takes longer than
+running it, so that beyond this number one fixed query counts all.
+"""
+
+
+class _StoredCounts(NamedTuple):
+    """Counts of one type: all relationships, those that leave an entity, those that enter an entity or a literal."""
+
+    all: int
+    leaving: int
+    entering: int
+
+    @property
+    def are_exact(self) -> bool:
+        """Whether all of them are triples."""
+        return self.all == self.leaving == self.entering
+
+
+def count_in_graph(gateway: Gateway, relations: Sequence[RelationRow | RelationInfo]) -> dict[str, int]:
+    """Return the number of triples of each of these relations."""
+    typed = [relation.name for relation in relations if relation.stored_as is None]
+    related = [relation.name for relation in relations if relation.stored_as]
+    if len(typed) > ASKED_ONE_BY_ONE:
+        try:
+            kept = gateway.fetch(_count_relations())
+        except DatabaseError:  # some servers reserve these counts for administrators
+            return dict.fromkeys((relation.name for relation in relations), 0) | gateway.execute(read_relation_counts())
+    else:
+        kept = {name: gateway.fetch(_count_relation(name)) for name in typed}
+    none = _StoredCounts(0, 0, 0)
+    found = {name: kept.get(name, none) for name in typed}
+    counts = {
+        name: count.all if count.are_exact else gateway.execute(_count_triples_of(name))
+        for name, count in found.items()
+    }
+    if related:
+        counts |= dict.fromkeys(related, 0) | gateway.execute(Request(template("count_related"), {}, dict))
+    return counts
+
+
+def refresh_counts(gateway: Gateway, relations: Sequence[RelationRow | RelationInfo]) -> None:
+    """Bring the catalogue's counts of these relations in line with the graph."""
+    counts = count_in_graph(gateway, relations)
+    gateway.fetch(Request(template("set_relation_counts"), {"counts": counts}, lambda _: None))
+
+
+def _count_relation(name: str) -> Request[_StoredCounts]:
+    return Request(template("count_relation"), {}, lambda rows: _StoredCounts(*rows[0]), {"RELATION": name})
+
+
+def _count_relations() -> Request[dict[str, _StoredCounts]]:
+    return Request(template("count_relations"), {}, lambda rows: {name: _StoredCounts(*kept) for name, *kept in rows})
+
+
+def _count_triples_of(name: str) -> Request[int]:
+    return Request(template("count_triples_of"), {}, lambda rows: int(rows[0][0]), {"RELATION": name})
+
+
+INDEX_TIMEOUT_S = 24 * 3_600
+
+_PLACES = {
+    "entity_id": ("Entity", "id"),
+    "literal_id": ("Literal", "id"),
+    "relation_name": ("Relation", "name"),
+    "relation_number": ("Relation", "number"),
+    "load_sha256": ("Load", "sha256"),
+    "load_lock": ("LoadLock", "name"),
+    "entity_names": ("Entity", "search_names"),
+}
+"""Label and property of each index, by name."""
+_OF_A_LOAD = ("entity_id", "literal_id", "relation_name", "relation_number", "load_sha256")
+
+
+def check_schema(gateway: Gateway) -> set[str]:
+    """Return the names of the indexes; raise `GraphError` if another has one of our names, which would block
+    ours."""
+    indexes = gateway.fetch(_read_indexes())
+    for name, labels, properties in indexes:
+        if name in _PLACES and (labels, properties) != tuple([part] for part in _PLACES[name]):
+            label, property_ = _PLACES[name]
+            raise GraphError(
+                f"the database has an index {name} on {'|'.join(labels)}({', '.join(properties)}), expected it on "
+                f"{label}({property_}): drop it, or name another database with --database"
+            )
+    return {name for name, _, _ in indexes}
+
+
+def ensure_schema(gateway: Gateway) -> None:
+    """Create the constraints and the index that a graph needs, where one is missing."""
+    missing = set(_PLACES) - check_schema(gateway)
+    if "load_lock" in missing:
+        ensure_lock_constraint(gateway)
+    if missing - {"load_lock"}:
+        ensure_constraints(gateway)
+        ensure_name_index(gateway)
+
+
+def check_graph_was_loaded(state: GraphState, loads: Sequence[LoadManifest]) -> None:
+    """Raise `UsageError` for a graph that no load wrote."""
+    if not loads and (num_foreign := state.num_entities + state.num_literals):
+        raise UsageError(
+            f"the database has {num_foreign:,} nodes called Entity or Literal that no load of Lodestar's wrote, and "
+            "which it leaves alone: name another database with --database, or another server with --name"
+        )
+
+
+def ensure_lock_constraint(gateway: Gateway) -> None:
+    """Create the constraint behind the load lock."""
+    gateway.execute(_request("ensure_load_lock"))
+
+
+def ensure_constraints(gateway: Gateway) -> None:
+    """Create the constraints that a load needs."""
+    for name in _OF_A_LOAD:
+        gateway.execute(_request(f"ensure_{name}"))
+
+
+def ensure_name_index(gateway: Gateway) -> None:
+    """Create the name index, and wait until all indexes are filled."""
+    gateway.execute(_request("ensure_entity_names"))
+    gateway.execute(Request(template("await_indexes"), {"timeout_s": INDEX_TIMEOUT_S}, _no_rows))
+
+
+def _read_indexes() -> Request[list[tuple[str, list[str], list[str]]]]:
+    return Request(template("read_indexes"), {}, lambda rows: [(row[0], row[1] or [], row[2] or []) for row in rows])
+
+
+def _request(name: str) -> Request[None]:
+    return Request(template(name), {}, _no_rows)
+
+
+def _no_rows(rows: Sequence[Row]) -> None:
+    """Decode the rows of a command that returns none."""
+
+
+_RELATIONS_A_BATCH = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The graph's record of a load; counts are the source's, without duplicates."""
+
+    sha256: str
+    number: int
+    source: str
+    kind: str
+    writer: str
+    options: Mapping[str, object]
+    num_triples: int
+    num_entities: int
+    num_literals: int
+    num_relations: int
+    num_names: int
+    num_duplicates: int
+    checksum: str
+    replaces: bool = False
+    """Whether it replaces the graph's content; stored among the options until the load finishes."""
+    stated_words: str | None = None
+    """What the source says of relations beside its triples (`StatedWords`), as JSON; None for nothing."""
+
+    def as_properties(self) -> Mapping[str, object]:
+        """Return the properties of the ``:Load`` node of a running load, without its times."""
+        properties = asdict(self)
+        replaces = {"replaces": True} if properties.pop("replaces") else {}
+        return properties | {
+            "options": json.dumps({**self.options, **replaces}, sort_keys=True),
+            "graph_version": GRAPH_VERSION,
+            "num_removed": None,
+        }
+
+
+def labels_of(load: int) -> list[str]:
+    """Return the labels that mark what a load states; none for the base load."""
+    return [] if load == BASE_LOAD else [f"Load{load}"]
+
+
+def make_write_request(name: str, names: Mapping[str, str] | None = None, **params: Any) -> Request[None]:
+    """Return the request of a template that returns no rows."""
+    return Request(template(name), params, _nothing, names or {})
+
+
+def begin_load(gateway: Gateway, manifest: Manifest) -> Sequence[RelationInfo]:
+    """Create the constraints, write the manifest as unfinished, and return the graph's relations."""
+    ensure_constraints(gateway)
+    gateway.fetch(make_write_request("begin_load", sha256=manifest.sha256, properties=manifest.as_properties()))
+    return gateway.fetch(read_catalogue()).relations
+
+
+def write_relations(gateway: Gateway, rows: Sequence[RelationRow]) -> None:
+    """Put relations into the catalogue."""
+    for batch in split_into_requests(
+        (row.as_parameters() for row in rows), _RELATIONS_A_BATCH, lambda row: len(str(row))
+    ):
+        gateway.fetch(make_write_request("write_relations", relations=batch))
+
+
+def finish_load(gateway: Gateway, manifest: Manifest) -> None:
+    """Create the name index, wait until all indexes are filled, and mark the load as finished."""
+    ensure_name_index(gateway)
+    options = json.dumps(manifest.options, sort_keys=True)
+    gateway.fetch(make_write_request("finish_load", sha256=manifest.sha256, options=options))
+
+
+def _nothing(rows: Sequence[Row]) -> None:
+    """Decode the rows of a query that returns none."""
