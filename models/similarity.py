@@ -63,31 +63,23 @@ SAME_KIND = 0.6
 
 @dataclass(frozen=True, slots=True)
 class SimilarityWeights:
-    """The constants of S. All zero: the cosine alone."""
+    """The constants of S, fitted together (docs/retrieval.md). All zero: the cosine alone."""
 
-    support: float = 0.5
-    type: float = 0.4
-    hop: float = 0.14
-    kind: float = 0.0
-    cover: float = 0.0
-    order: float = 0.0
-    between: float = 0.0
-    noun: float = 0.0
-    back: float = 0.0
-    phrases: bool = False
+    support: float = 0.7
+    type: float = 0.75
+    hop: float = 0.22
+    kind: float = 0.36
+    cover: float = 0.86
+    order: float = 0.5
+    between: float = 0.5
+    noun: float = 0.35
+    back: float = -0.27
+    phrases: bool = True
     """Whether a hop may be read in phrases that people ask for it by."""
 
-    @property
-    def reads_places(self) -> bool:
-        """Whether it matters where words stand in the question."""
-        return bool(self.order or self.between or self.noun or self.back)
 
-
-PEOPLE = SimilarityWeights(
-    support=0.7, type=0.75, hop=0.22, kind=0.36, cover=0.86, order=0.5, between=0.5, noun=0.35, back=-0.27, phrases=True
-)
-"""The constants with phrases, kinds and coverage, fitted together (docs/retrieval.md)."""
-
+COSINE = SimilarityWeights(0, 0, 0, 0, 0, 0, 0, 0, 0, phrases=False)
+"""The cosine alone."""
 
 _ASKED_FOR = {"who": "person", "whom": "person", "whose": "person", "where": "location", "when": "date"}
 
@@ -158,8 +150,8 @@ def score_paths(
     log_branching: Floats,
     num_tokens: int,
     weights: SimilarityWeights,
-    hop_kind: Floats | None = None,
-    hop_cover: Floats | None = None,
+    hop_kind: Floats,
+    hop_cover: Floats,
 ) -> Floats:
     """S for each path, from its cosine.
 
@@ -178,10 +170,8 @@ def score_paths(
         + weights.type * hop_type[last]
         + weights.hop * np.where(length > 1, room, 0.0)
     ).astype(np.float32)
-    if hop_kind is not None and weights.kind:
-        scores += np.float32(weights.kind) * hop_kind[last]
-    if hop_cover is not None and weights.cover:
-        scores += np.float32(weights.cover) * compute_coverage(hop_cover, paths)
+    scores += np.float32(weights.kind) * hop_kind[last]
+    scores += np.float32(weights.cover) * compute_coverage(hop_cover, paths)
     return scores
 
 
@@ -286,12 +276,9 @@ class PathSimilarity:
         phrases = {phrase for hop in hops for phrase in hop_phrases(hop)} if self.weights.phrases else set()
         self.vectors.encode(sorted(reached | phrases), lasting=True)
         masked = {paths.masked for paths in all_paths}
-        texts = masked | set(map(self._asked_for, masked))
-        if self.weights.cover:
-            texts |= set(map(content_words_or_question, masked))
-        if self.weights.reads_places:
-            read = [paths.asked for paths in all_paths if paths.asked]
-            texts |= {word for each in read for word in (*each.words, *each.asked, *each.between)}
+        texts = {*masked, *map(self._asked_for, masked), *map(content_words_or_question, masked)}
+        read = [paths.asked for paths in all_paths if paths.asked]
+        texts |= {word for each in read for word in (*each.words, *each.asked, *each.between)}
         self.vectors.encode_tokens(sorted(texts))
 
     def _asked_for(self, masked: str) -> str:
@@ -405,7 +392,7 @@ class _Prepared:
     hop_support: Floats
     hop_type: Floats
     hop_kind: Floats
-    hop_cover: Floats | None
+    hop_cover: Floats
     log_branching: Floats
     num_tokens: int
     places: WordPlaces | None
@@ -424,13 +411,7 @@ class _Prepared:
         starts = np.cumsum([0, *(len(t) for t in tokens[:-1])]).astype(np.int64)
         question_tokens = vectors.tokens(paths.masked)
         hop_tokens = np.concatenate(tokens)
-        weights = similarity.weights
-        cover = None
-        if weights.cover:
-            cosines = np.maximum.reduceat(
-                hop_tokens @ vectors.tokens(content_words_or_question(paths.masked)).T, starts, axis=0
-            )
-            cover = word_match(cosines)
+        content_tokens = vectors.tokens(content_words_or_question(paths.masked))
         asked = find_wanted_kind(paths.masked)
         return cls(
             paths=paths,
@@ -439,12 +420,10 @@ class _Prepared:
             hop_support=compute_support(hop_tokens, starts, question_tokens),
             hop_type=similarity.types(hops, paths.masked),
             hop_kind=np.array([agreement(asked, find_end_kind(hop)) for hop in hops], dtype=np.float32),
-            hop_cover=cover,
+            hop_cover=word_match(np.maximum.reduceat(hop_tokens @ content_tokens.T, starts, axis=0)),
             log_branching=np.array(paths.log_branching, dtype=np.float32),
             num_tokens=len(question_tokens),
-            places=similarity.find_places(paths.asked, hops, hop_tokens, starts)
-            if paths.asked and weights.reads_places
-            else None,
+            places=similarity.find_places(paths.asked, hops, hop_tokens, starts) if paths.asked else None,
         )
 
     def composed_cosine(self, vectors: TextVectors) -> Floats:

@@ -43,51 +43,22 @@ class Calibration:
         return difference / slope
 
 
-SIMILARITY = Calibration("similarity", 3.36, -3.04)
-"""Of `models.similarity`, fitted on training questions of FB15k-237, MetaQA and PathQuestion, a fifth of them by weight
-without an answer (``benchmarks.accuracy.calibration``, docs/retrieval.md)."""
+SIMILARITY = Calibration("similarity", 1.93, -3.52)
+"""Of `models.similarity`, fitted on training questions of FB15k-237 and MetaQA and on the development graphs of
+``tests/people``, each of the three with the same weight, about a third of them without their answers
+(docs/retrieval.md)."""
 
-
-PEOPLE = Calibration("similarity", 1.93, -3.52)
-"""Of `models.similarity` with phrases, kinds and coverage, fitted on training questions of FB15k-237 and MetaQA and on
-the development graphs of ``tests/people`` (with the lexicon and without), each of the three with the same weight,
-about a
-third of them without their answers (docs/retrieval.md)."""
-
-
-@dataclass(frozen=True, slots=True)
-class CertaintyWeights:
-    """P(the first answer is right) = σ(score · S + margin · m + lacking · g + intercept), by logistic regression."""
-
-    score: float
-    margin: float
-    lacking: float
-    intercept: float
-
-    def probability(self, score: float, margin: float, lacking: float) -> float:
-        """Return P."""
-        return sigmoid(self.score * score + self.margin * margin + self.lacking * lacking + self.intercept)
-
-
-FIRST_ANSWER = CertaintyWeights(1.60, 2.83, -2.16, -3.92)
-"""Of the similarity score `PEOPLE` (``benchmarks.accuracy.certainty``,
-docs/decisions/0033-how-sure-the-first-answer-is.md)."""
-
-MOST_MARGIN = 0.5
-MOST_LACKING = 0.5
-USUAL_RELATIONS = 25
-"""Of a graph with more relations, the best of those that are not there fits well by chance: it counts for less."""
+LEAST_PROBABILITY = 0.2
+"""Below it a chain is taken to be about something else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
-    """How sure it is that the first answer is right, and by what: an `EvidenceExtra` of evidence about one path with
-    one score.
+    """How sure it is that the first answer is right: an `EvidenceExtra` of evidence about one path with one score.
 
-    margin: how far the score is above that of the best path that leads elsewhere, at most `MOST_MARGIN`. lacking: how
-    far the relation that fits best of those that the topic does not have is above (or below) the score, within
-    ± `MOST_LACKING`, times `USUAL_RELATIONS` over the number of relations of a graph that has more.
-    absent: a relation that the graph does not have and the question asks for, empty where there is none.
+    margin: how far the score is above that of the best path that leads elsewhere. lacking: how far the relation that
+    fits best of those that the topic does not have is above the score, or 0. The probability is the calibration's of
+    the score, raised and lowered by these (`NoAnswerExplainer`).
     """
 
     topic: str
@@ -96,17 +67,11 @@ class Certainty:
     margin: float
     lacking: float
     probability: float
-    absent: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return the probability and what it was computed from, as plain data."""
         of = ("probability", "score", "margin", "lacking")
-        numbers = {name: round(getattr(self, name), 6) for name in of}
-        return {"certainty": {**numbers, **({"absent": self.absent} if self.absent else {})}}
-
-
-LEAST_PROBABILITY = 0.2
-"""Below it a chain is taken to be about something else (docs/decisions/0021-some-questions-have-no-answer.md)."""
+        return {"certainty": {name: round(getattr(self, name), 6) for name in of}}
 
 
 def sigmoid(x: float) -> float:

@@ -3,7 +3,7 @@
 p = 1 / (1 + exp(−w · x)), where x holds the log-odds by names alone and how well the candidate's relations fit the
 question. For that the question without its mention, q', is held against the hops h that its relation signature offers:
 cos(q', h), P(q', h) of late interaction, and cos(type(q'), reached(h)), as `models.similarity` scores paths of one hop
-(S there, its weights): S is of the best of them. Texts are encoded once, those of a batch together, and are those that
+(S there): S is of the best of them. Texts are encoded once, those of a batch together, and are those that
 a search by similarity needs afterwards. The formula is our own.
 
 The weights were fitted on the training questions of FB15k-237 (`python -m benchmarks.accuracy.linking --fit`;
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ...models.similarity import UNKNOWN_TYPE, SimilarityWeights, compute_support, find_asked_type, mask_topic
+from ...models.similarity import UNKNOWN_TYPE, compute_support, find_asked_type, mask_topic
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, find_end_type, hop_phrases, verbalise_hop
 from ...models.wording.kinds import find_which_noun
@@ -35,6 +35,8 @@ RELATION_FEATURES = (
     "its kind beside the mention",
     "its kind in the question",
 )
+SUPPORT, TYPE = 0.5, 0.4
+"""Of S here; the weights below were fitted with them."""
 MAX_HOPS = 200
 """Of a candidate's relations those that are looked at, by their catalogue numbers."""
 BESIDE = 2
@@ -51,7 +53,6 @@ class RelationFeatureExtractor:
         self._kinds = kinds
         self._vectors = vectors
         self._hops: dict[int, tuple[tuple[str, ...], str]] = {}
-        self._weights = SimilarityWeights()
 
     def features(self, texts: Sequence[str], found: Sequence[Sequence[Topic]]) -> list[Floats]:
         """Return the `RELATION_FEATURES` of each question's candidates, (num_candidates, num_features)."""
@@ -110,7 +111,7 @@ class RelationFeatureExtractor:
         cosine = np.stack([vectors.sentence(text) for text in read]) @ vectors.sentence(question)
         supported = compute_support(np.concatenate(tokens), starts, vectors.tokens(question))
         reached = np.array([vectors.sentence(kind) @ asked_for if kind else UNKNOWN_TYPE for _, kind in hops])
-        scores: Floats = cosine + self._weights.support * supported + self._weights.type * reached
+        scores: Floats = cosine + SUPPORT * supported + TYPE * reached
         return scores
 
     def _match_kind(self, text: str, topic: Topic) -> tuple[float, float]:

@@ -6,18 +6,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from ...models.ranges import Hops, Positive, Range, Share, Weight
-from ...models.similarity import PEOPLE as PEOPLE_WEIGHTS
-from ...models.similarity import SimilarityWeights
+from ...models.similarity import COSINE
 from ..errors import UsageError
-from ..evidence.calibration import FIRST_ANSWER, PEOPLE, SIMILARITY, Calibration, CertaintyWeights
+from ..evidence.calibration import SIMILARITY, Calibration
 from ..evidence.evidence import Kind
 from ..pipeline import ReorganisedRetriever, TracedReorganiser
-from ..reorganising.absent_relations import AbsentRelations
 from ..reorganising.chaining import ChainMerger
 from ..reorganising.no_answer import NoAnswerExplainer
 from ..resources import GraphResources
 from ..retrieval.beam import BeamSearch
-from ..retrieval.scoring import Guide, PathScorer, RelationShortlist, SimilarityScorer
+from ..retrieval.scoring import Guide, PathScorer, SimilarityScorer, mask_mention
 from ..stages import Answerer, Reorganiser, Retriever
 from ..values import Topic
 from .part import AnswererPart, ReorganiserPart, RetrieverPart, describe_field, option
@@ -51,7 +49,7 @@ class BeamSearchPart(RetrieverPart):
         scorer: PathScorer,
         calibration: Calibration | None,
         *second_look: Reorganiser,
-        certainty: CertaintyWeights | None = None,
+        doubts: bool = False,
     ) -> Retriever:
         """Return the beam search, followed by the second look, the merging of paths that meet, how sure the first
         answer is, and the reason if nothing fits.
@@ -70,18 +68,17 @@ class BeamSearchPart(RetrieverPart):
         )
         rereads = [TracedReorganiser("rerank", look) for look in second_look]
         merged = TracedReorganiser("merge", ChainMerger(self.bonus))
-        explained = [self._explainer(graph, scorer, calibration, certainty)] if calibration else []
+        explained = [self._explainer(graph, scorer, calibration, doubts=doubts)] if calibration else []
         return ReorganisedRetriever(search, *rereads, merged, *explained)
 
     def _explainer(
-        self, graph: GraphResources, scorer: PathScorer, calibration: Calibration, certainty: CertaintyWeights | None
+        self, graph: GraphResources, scorer: PathScorer, calibration: Calibration, *, doubts: bool
     ) -> NoAnswerExplainer:
         def nearest(text: str, topic: Topic, num_relations: int) -> frozenset[str]:
-            shortlist = RelationShortlist(graph.index, graph.shared.vectors, num_relations=num_relations)
-            return shortlist.relations([(text, topic)])[text, topic]
+            masked = graph.shared.vectors.stack([mask_mention(text, topic)])
+            return graph.index.nearest(masked, num_relations)[0]
 
-        absent = AbsentRelations(graph.words, graph.shared.vectors) if certainty else None
-        return NoAnswerExplainer(scorer, calibration, graph.relations, nearest, certainty, absent)
+        return NoAnswerExplainer(scorer, calibration, graph.relations, nearest, doubts=doubts)
 
 
 @dataclass(frozen=True)
@@ -93,25 +90,17 @@ class Similarity(BeamSearchPart):
     link_weight: ClassVar[float] = 1.68
 
     meeting_bonus: Weight = option(0.672, "log-odds that a path gains for meeting another topic's path")
-    weights: SimilarityWeights = field(
-        default_factory=lambda: PEOPLE_WEIGHTS,
-        metadata=describe_field("what hops cost and are worth (docs/retrieval.md)"),
-    )
+    cosine: bool = option(False, "score by the cosine alone, without probabilities", source="STAR's baseline")
 
     def retriever(self, graph: GraphResources) -> Retriever:
         """Return the search."""
-        if self.weights != PEOPLE_WEIGHTS:
-            return self._search(graph, self.scorer(graph), PEOPLE if self.weights.phrases else SIMILARITY)
-        return self._search(graph, self.scorer(graph), PEOPLE, certainty=FIRST_ANSWER)
-
-    def explainer(self, graph: GraphResources) -> NoAnswerExplainer:
-        """Return the stage that says how sure the first answer of the search is."""
-        return self._explainer(graph, self.scorer(graph), PEOPLE, FIRST_ANSWER)
+        return self._search(graph, self.scorer(graph), None if self.cosine else SIMILARITY, doubts=True)
 
     def scorer(self, graph: GraphResources) -> SimilarityScorer:
         """Return the scorer over the graph's relations."""
         shared = graph.shared
-        return SimilarityScorer(graph.words, shared.encoder, weights=self.weights, vectors=shared.vectors)
+        weights = COSINE if self.cosine else None
+        return SimilarityScorer(graph.words, shared.encoder, weights=weights, vectors=shared.vectors)
 
     @property
     def bonus(self) -> float:

@@ -7,35 +7,24 @@ from dataclasses import replace
 from typing import Any
 
 from ..evidence.bridges import to_chains
-from ..evidence.calibration import (
-    LEAST_PROBABILITY,
-    MOST_LACKING,
-    MOST_MARGIN,
-    USUAL_RELATIONS,
-    Calibration,
-    Certainty,
-    CertaintyWeights,
-)
+from ..evidence.calibration import LEAST_PROBABILITY, Calibration, Certainty
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Kind
 from ..evidence.text import shorten_iris
 from ..retrieval.scoring import PathQuery, PathScorer
 from ..steps import Steps
 from ..values import RelationPath, RelationStep, Scored, Topic
-from .absent_relations import AbsentRelations
 
 FITS = 0.5
 """A relation whose path of one hop would be an answer that is not unsure. Our own choice."""
 MAX_RELATIONS = 40
 """Relations that are scored, of a graph with more the nearest to the question."""
-
-FITS_MORE = 0.75
-"""By how much more than the first path a relation fits that the graph does not have, for the question to ask for it."""
-ABSENT_SHARE = 0.2
-"""What is left of the certainty then (docs/decisions/0043-what-no-relation-of-the-graph-says.md)."""
-
-Lacking = Scored[str]
-"""A relation that the topic does not have, with the score of its path of one hop."""
+USUAL_MARGIN = 0.25
+"""How far a first path usually is above the next one. Our own choice, by the development graphs of ``tests/people``."""
+MOST = 0.5
+"""By how much margin and lack change a score."""
+USUAL_RELATIONS = 25
+"""Of a graph with more relations, the best of those that are not there fits well by chance: it counts for less."""
 
 
 class NoAnswerExplainer:
@@ -43,10 +32,8 @@ class NoAnswerExplainer:
 
     The relations of the graph that no topic has, and that no path found leads over, are scored as paths are, as if the
     best path's topic had them. The best of them is said to lack a triple if it fits, and fits better than the best
-    path. With `weights` it also counts against the first answer (`Certainty`). `nearest` names the relations nearest to
-    a question about a topic, for a graph with many. `absent` finds relations that the graph does not have at all: one
-    that fits far better than a first path whose meaning is known makes that path unlikely to answer. No request is
-    sent.
+    path. `nearest` names the relations nearest to a question about a topic, for a graph with many. With `doubts` the
+    first answer has a `Certainty`: P of its score + margin − lacking − `USUAL_MARGIN`. No request is sent.
     """
 
     takes: Kind | None = None
@@ -58,78 +45,43 @@ class NoAnswerExplainer:
         calibration: Calibration,
         relations: Mapping[int, str],
         nearest: Callable[[str, Topic, int], Collection[str]],
-        weights: CertaintyWeights | None = None,
-        absent: AbsentRelations | None = None,
+        *,
+        doubts: bool = False,
     ) -> None:
         self._scorer = scorer
         self._calibration = calibration
         self._relations = relations
         self._nearest = nearest
-        self._weights = weights
-        self._absent = absent
+        self._doubts = doubts
 
     def reorganise(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Evidence[Any]]]:
         """Return the evidence with the certainty of its first answer, and with a reason where there is no answer."""
         yield from ()
-        places = [at for at, each in enumerate(evidence) if each.topics and (self._weights or _fails(each))]
         found = list(evidence)
+        places = [at for at, each in enumerate(evidence) if each.topics and (self._doubts or _fails(each))]
         chains = [to_chains(evidence[at]) for at in places]
-        all_lacking = self._find_lacking(chains)
-        if self._weights:
-            for at, each, lacking in zip(places, chains, all_lacking, strict=True):
-                found[at] = self._judge(evidence[at], each.items, lacking)
-            if self._absent:
-                self._count_absent(found, places, chains, self._absent)
-        for at, each, lacking in zip(places, chains, all_lacking, strict=True):
-            if _fails(found[at]):
-                found[at] = self._explain(found[at], _find_start(each), lacking)
+        for at, each, lacking in zip(places, chains, self._find_lacking(chains), strict=True):
+            judged = self._judge(evidence[at], each.items, lacking) if self._doubts else evidence[at]
+            found[at] = self._explain(judged, _find_start(each), lacking) if _fails(judged) else judged
         return found
 
     def _judge(
-        self, evidence: Evidence[Any], chains: Sequence[Scored[Chain]], lacking: Lacking | None
+        self, evidence: Evidence[Any], chains: Sequence[Scored[Chain]], lacking: Scored[str] | None
     ) -> Evidence[Any]:
         """Return the evidence with the certainty of its first answer."""
-        assert self._weights is not None
         if not chains:
             return evidence
         first = chains[0]
         ends = {end.id for end in first.value.answers}
         others = (each.score for each in chains[1:] if {end.id for end in each.value.answers} != ends)
-        margin = min(first.score - next(others, float("-inf")), MOST_MARGIN)
-        above = lacking.score - first.score if lacking else 0.0
-        share = min(1.0, USUAL_RELATIONS / max(len(self._relations), 1))
-        gap = share * min(max(above, -MOST_LACKING), MOST_LACKING)
-        certainty = Certainty(
-            first.value.topic.id,
-            str(first.value.relation_path),
-            first.score,
-            margin,
-            gap,
-            self._weights.probability(first.score, margin, gap),
-        )
-        return _with_certainty(evidence, certainty)
+        margin = min(first.score - next(others, float("-inf")), MOST)
+        above = min(max(lacking.score - first.score, 0.0), MOST) if lacking else 0.0
+        above *= min(1.0, USUAL_RELATIONS / max(len(self._relations), 1))
+        probability = self._calibration.probability(first.score + margin - above - USUAL_MARGIN)
+        said = Certainty(first.value.topic.id, str(first.value.relation_path), first.score, margin, above, probability)
+        return replace(evidence, extras=(*(e for e in evidence.extras if not isinstance(e, Certainty)), said))
 
-    @staticmethod
-    def _count_absent(
-        found: list[Evidence[Any]],
-        places: Sequence[int],
-        chains: Sequence[Evidence[Chain]],
-        absent: AbsentRelations,
-    ) -> None:
-        """Lower, in place, the certainty of first answers to questions that ask for what no relation says."""
-        sure = [
-            (at, each)
-            for at, each in zip(places, chains, strict=True)
-            if not _fails(found[at]) and absent.is_common(each.items[0].value.steps[-1].step)
-        ]
-        fits_best = absent.find_best([(each.question.text, _find_start(each)) for _, each in sure])
-        for (at, _), best in zip(sure, fits_best, strict=True):
-            said = found[at].extra_of(Certainty)
-            if best and said and best.score - said.score > FITS_MORE:
-                probability = ABSENT_SHARE * said.probability
-                found[at] = _with_certainty(found[at], replace(said, probability=probability, absent=best.value))
-
-    def _find_lacking(self, evidence: Sequence[Evidence[Chain]]) -> list[Lacking | None]:
+    def _find_lacking(self, evidence: Sequence[Evidence[Chain]]) -> list[Scored[str] | None]:
         """Return for each question the relation that fits best of those that its topics lack."""
         starts = [_find_start(each) for each in evidence]
         offered = [self._offer(each, start) for each, start in zip(evidence, starts, strict=True)]
@@ -158,26 +110,19 @@ class NoAnswerExplainer:
             names = [name for name in names if name in near]
         return [RelationStep(name, inverse) for name in names for inverse in (False, True)]
 
-    def _explain(self, evidence: Evidence[Any], start: Topic, lacking: Lacking | None) -> Evidence[Any]:
+    def _explain(self, evidence: Evidence[Any], start: Topic, lacking: Scored[str] | None) -> Evidence[Any]:
         """Return the evidence with the reason why there is no answer."""
         best = max((each.score for each in evidence.items), default=float("-inf"))
         if lacking and lacking.score > best and self._calibration.probability(lacking.score) >= FITS:
             where = start.entity.label
             note = f"{shorten_iris(lacking.value)} fits the question, and the graph has no triple of it at {where}"
             return replace(evidence, reason="no triple", note=note)
-        if (said := evidence.extra_of(Certainty)) and said.absent:
-            note = f"it asks for {said.absent}, and no relation of the graph says that"
-            return replace(evidence, reason="no relation fits", note=note)
         leads_on = any(topic.relations for topic in evidence.topics)
         note = "no path from its entities ends at an answer" if leads_on else "no path leads on from its entities"
         if evidence.items:
             fits = (evidence.probability(0) or 0.0) >= FITS
             note = "no path fits the question clearly enough" if fits else "no relation fits the question"
         return replace(evidence, reason="no relation fits", note=note)
-
-
-def _with_certainty(evidence: Evidence[Any], certainty: Certainty) -> Evidence[Any]:
-    return replace(evidence, extras=(*(e for e in evidence.extras if not isinstance(e, Certainty)), certainty))
 
 
 def _fails(evidence: Evidence[Any]) -> bool:
@@ -191,6 +136,6 @@ def _find_start(evidence: Evidence[Chain]) -> Topic:
     return next(of_first, evidence.topics[0])
 
 
-def _find_best(steps: Sequence[RelationStep], scores: Sequence[float]) -> Lacking:
+def _find_best(steps: Sequence[RelationStep], scores: Sequence[float]) -> Scored[str]:
     best = max(range(len(steps)), key=lambda at: (scores[at], -at))
     return Scored(steps[best].relation, scores[best])

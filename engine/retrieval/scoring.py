@@ -94,33 +94,6 @@ def merge_mediator_hops(path: RelationPath, words: Mapping[str, RelationWords]) 
     return (*hops, open_hop) if open_hop else tuple(hops)
 
 
-class RelationSearch(Protocol):
-    """An index of relations: `RelationIndex`."""
-
-    def nearest(self, vectors: npt.NDArray[np.float32], top_k: int) -> list[frozenset[str]]:
-        """Return for each vector, (num_queries, dimension), the names of the `top_k` nearest relations."""
-        ...
-
-
-class RelationShortlist:
-    """The `num_relations` nearest relations of a question without the mention of its topic."""
-
-    def __init__(self, index: RelationSearch, vectors: TextVectors, *, num_relations: int) -> None:
-        self._index = index
-        self._vectors = vectors
-        self._num_relations = num_relations
-
-    def relations(self, questions: Sequence[tuple[str, Topic]]) -> dict[tuple[str, Topic], frozenset[str]]:
-        """Return the names of the relations kept for each question and topic."""
-        asked = list(dict.fromkeys(questions))
-        masked = [mask_mention(text, topic) for text, topic in asked]
-        self._vectors.encode(masked)
-        if not asked:
-            return {}
-        found = self._index.nearest(np.stack([self._vectors.sentence(text) for text in masked]), self._num_relations)
-        return dict(zip(asked, found, strict=True))
-
-
 class SimilarityScorer:
     """A `PathScorer` by sentence similarity, see `PathSimilarity`; `words` has the words of every relation.
 

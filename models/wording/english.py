@@ -148,14 +148,6 @@ def read_lexicon() -> Lexicon:
 
 
 @cache
-def list_common_relations() -> tuple[str, ...]:
-    """Return the names of relations that knowledge graphs commonly have: the lexicon's, and further ones."""
-    first_names = {entry: name for name, entry in reversed(list(read_lexicon().relations.items()))}
-    lines = files(wording).joinpath("common_relations.txt").read_text(encoding="utf-8").splitlines()
-    return tuple(dict.fromkeys((*first_names.values(), *(line for line in lines if not line.startswith("#")))))
-
-
-@cache
 def lexicon_phrases(label: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return phrases for what a relation of this label leads to, and for what leads to it by the relation.
 

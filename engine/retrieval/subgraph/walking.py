@@ -16,16 +16,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ....models.similarity import (
-    UNKNOWN_TYPE,
-    SimilarityWeights,
-    compute_support,
-    find_asked_type,
-    mask_topic,
-    score_paths,
-)
+from ....models.similarity import PathSimilarity, PathsOfTopic, mask_topic
 from ....models.text.vectors import TextVectors
-from ....models.text.verbalise import DirectedRelation, Hop, RelationWords, find_end_type, verbalise_hop
+from ....models.text.verbalise import DirectedRelation, RelationWords
+from ....models.word_places import read_asked_words
 from ...evidence.bridges import expand_ranges
 from ...neo4j.catalogue import look_up_relation_name
 from ...neo4j.graph import (
@@ -293,59 +287,24 @@ class SimilarityProposer:
     every catalogue number. What was encoded once is kept.
     """
 
-    def __init__(
-        self, words: Mapping[int, RelationWords], vectors: TextVectors, *, weights: SimilarityWeights | None = None
-    ) -> None:
+    def __init__(self, words: Mapping[int, RelationWords], vectors: TextVectors) -> None:
         self.words = words
-        self.vectors = vectors
-        self.weights = weights or SimilarityWeights()
-        self._hops: dict[int, _Hop] = {}
+        self._similarity = PathSimilarity(vectors)
 
     def score(self, queries: Sequence[RelationQuery]) -> list[FloatArray]:
         """Return S of each candidate, as of a path of one hop; the texts of all queries are encoded together."""
-        masked = [_masked(query) for query in queries]
-        self._learn({int(number) for query in queries for number in query.relations} - self._hops.keys())
-        self.vectors.encode_tokens(sorted(set(masked)))
-        self.vectors.encode(sorted(set(map(find_asked_type, masked))))
-        return [self._scores(text, query.relations) for text, query in zip(masked, queries, strict=True)]
-
-    def _learn(self, numbers: set[int]) -> None:
-        hops: dict[int, Hop] = {n: (DirectedRelation(self.words[abs(n)], n < 0),) for n in sorted(numbers)}
-        self.vectors.encode_tokens(map(verbalise_hop, hops.values()), lasting=True)
-        self.vectors.encode(filter(None, map(find_end_type, hops.values())), lasting=True)
-        for number, hop in hops.items():
-            text, kind = verbalise_hop(hop), find_end_type(hop)
-            self._hops[number] = _Hop(
-                self.vectors.sentence(text), self.vectors.tokens(text), self.vectors.sentence(kind) if kind else None
+        paths = [
+            PathsOfTopic(
+                _masked(query),
+                [((DirectedRelation(self.words[abs(n)], n < 0),),) for n in query.relations.tolist()],
+                [0.0] * len(query.relations),
+                read_asked_words(query.question, query.topics[0]) if query.topics else None,
             )
-
-    def _scores(self, masked: str, relations: Ints) -> FloatArray:
-        if not len(relations):
-            return np.zeros(0, dtype=np.float32)
-        hops = [self._hops[int(number)] for number in relations]
-        asked_for = self.vectors.sentence(find_asked_type(masked))
-        tokens = self.vectors.tokens(masked)
-        starts = np.cumsum([0, *(len(hop.tokens) for hop in hops[:-1])], dtype=np.int64)
-        return score_paths(
-            cosine=np.stack([hop.sentence for hop in hops]) @ self.vectors.sentence(masked),
-            paths=np.arange(len(hops)).reshape(-1, 1),
-            hop_support=compute_support(np.concatenate([hop.tokens for hop in hops]), starts, tokens),
-            hop_type=np.array(
-                [UNKNOWN_TYPE if hop.kind is None else hop.kind @ asked_for for hop in hops], dtype=np.float32
-            ),
-            log_branching=np.zeros(len(hops), dtype=np.float32),
-            num_tokens=len(tokens),
-            weights=self.weights,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Hop:
-    """The vectors of a relation in one direction: of its words, of their tokens, and of what it reaches."""
-
-    sentence: FloatArray
-    tokens: FloatArray
-    kind: FloatArray | None
+            for query in queries
+        ]
+        found = self._similarity.score_composed([[each] for each in paths if each.hops])
+        scores = (score for ((score, _),) in found)
+        return [next(scores) if each.hops else np.zeros(0, dtype=np.float32) for each in paths]
 
 
 def _masked(query: RelationQuery) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from lodestar import Engine
 from lodestar.engine.errors import CheckpointError
-from lodestar.engine.evidence.calibration import PEOPLE, Calibration
+from lodestar.engine.evidence.calibration import SIMILARITY, Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.text import item_text
 from lodestar.engine.neo4j.catalogue import read_catalogue
@@ -133,7 +133,7 @@ def test_answers_take_their_probability_from_the_checkpoint(trained: Engine, eng
     weights = [math.exp(item.score) for item in evidence.items]
     share = sum(weights[i] for i in answer.entities[0].evidence) / sum(weights)
     assert answer.entities[0].confidence == pytest.approx((evidence.probability(0) or 0.0) * share)
-    assert engine.ask(CURRENCY).evidence.calibration == PEOPLE
+    assert engine.ask(CURRENCY).evidence.calibration == SIMILARITY
 
 
 def test_the_cross_attentive_scorer_may_guide_the_search(checkpoint: str, settings: Settings) -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.evidence.bridges import to_chains, to_triples
-from lodestar.engine.evidence.calibration import PEOPLE, Calibration, Certainty
+from lodestar.engine.evidence.calibration import SIMILARITY, Calibration, Certainty
 from lodestar.engine.evidence.evidence import Evidence, Kind, answer_data
 from lodestar.engine.pipeline import ReorganisedRetriever, unite_evidence
 from lodestar.engine.reorganising.chaining import ChainExpander, ChainMerger, ExpansionBounds
@@ -31,7 +31,7 @@ GRAPH = MemoryGraph([("Peru", "city", "Lima")])
 FIRST = leads("mayor", ANA, topic=PERU, via=LIMA)
 SAID = Certainty("Peru", str(FIRST.relation_path), 2.0, 0.4, -0.2, 0.77)
 CHAINS = evidence_of(
-    Scored(FIRST, 2.0), Scored(leads("city", CUSCO, topic=PERU), 1.6), calibration=PEOPLE, extras=(SAID,)
+    Scored(FIRST, 2.0), Scored(leads("city", CUSCO, topic=PERU), 1.6), calibration=SIMILARITY, extras=(SAID,)
 )
 TRIPLES = replace(to_triples(CHAINS), calibration=Calibration("logit", 5.0, 5.0, of="triple"), retrieved=(), extras=())
 
@@ -107,7 +107,7 @@ def test_a_union_has_no_confidence(other: Evidence[Any]) -> None:
 def test_a_chain_that_triples_make_beside_the_retrieved_has_no_probability() -> None:
     found = ask(CHAINS, REORGANISE)
     known = {str(item.value.relation_path): found.probability(place) for place, item in enumerate(found.items)}
-    assert known[SAID.path] == PEOPLE.probability(2.0)
+    assert known[SAID.path] == SIMILARITY.probability(2.0)
     assert known["on"] is None  # half of the path
     alone = replace(found, items=tuple(i for i in found.items if str(i.value.relation_path) == "on"))
     assert ExtractiveAnswerer().answer_of(alone).confidence is None

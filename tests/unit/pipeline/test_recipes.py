@@ -27,13 +27,13 @@ def test_defaults_are_those_of_the_parts() -> None:
     assert read_recipe("similarity", options={"forms": False}).parts == {"similarity": Similarity()}
     cosine = read_recipe("cosine").parts["similarity"]
     assert isinstance(cosine, Similarity)
-    assert (cosine.weights.support, cosine.meeting_bonus) == (0.0, 0.0)
+    assert (cosine.cosine, cosine.meeting_bonus) == (True, 0.0)
 
 
 def test_a_file_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(
-        'stages = "similarity | wide + merge"\nseed = 3\ntop_k = 4\n[similarity]\nweights = { hop = 1 }\n'
+        'stages = "similarity | wide + merge"\nseed = 3\ntop_k = 4\n[similarity]\nmeeting_bonus = 0.5\n'
         '[wide]\nbeam_width = 30\n[parts]\nwide = "similarity"\n[answerer]\nkind = "llm"\n'
     )
     recipe = read_recipe(str(path), ["wide.max_hop=3"])
@@ -41,7 +41,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     narrow, wide = recipe.parts["similarity"], recipe.parts["wide"]
     assert isinstance(narrow, Similarity)
     assert isinstance(wide, Similarity)
-    assert (narrow.weights.hop, narrow.beam_width, wide.beam_width, wide.max_hop) == (1.0, 10, 30, 3)
+    assert (narrow.meeting_bonus, narrow.beam_width, wide.beam_width, wide.max_hop) == (0.5, 10, 30, 3)
     assert recipe.answerer.name == "llm"
 
 
@@ -115,7 +115,6 @@ def test_a_wrong_line_is_said(line: str, fault: str) -> None:
         ("similarity.max_hop=9", "similarity: expected 1 to 4 for max_hop, found 9"),
         ("similarity.meeting_bonus=nan", "expected a finite number for meeting_bonus, found nan"),
         ("similarity.meeting_bonus=-1", "similarity: expected at least 0 for meeting_bonus, found -1"),
-        ("similarity.weights.support=nan", "expected a finite number for support, found nan"),
         ("similarity=1", "expected options of similarity, found 1"),
         ("top_k=0", "top_k: expected 1 to 1000, found 0"),
         ("top_k=many", "expected a whole number for top_k, found 'many'"),

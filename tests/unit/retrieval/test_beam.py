@@ -1,24 +1,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.linking.topics import look_up_topics
 from lodestar.engine.pipeline import ReorganisedRetriever
 from lodestar.engine.retrieval.beam import BeamSearch, FrontierBounds, is_return_path
 from lodestar.engine.retrieval.dual_encoder import ShortlistRescorer
-from lodestar.engine.retrieval.scoring import FloatArray, PathQuery, PathScores
-from lodestar.engine.steps import run_steps
-from lodestar.engine.values import Entity, Question, RelationPath, RelationStep, Topic
+from lodestar.engine.retrieval.scoring import FloatArray
+from lodestar.engine.values import Question, RelationPath, RelationStep, Topic
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer
-from tests.made.evidence import evidence_of, leads, note_costs, ranked, retrieved
+from tests.made.evidence import retrieved
 
 WORLD = MemoryGraph(
     [
@@ -120,55 +117,6 @@ def test_the_best_of_what_was_found_are_read_again_all_questions_together() -> N
         assert all(item.score < each.items[2].score for item in each.items[3:])
 
 
-def test_of_the_first_chains_score_and_reading_are_mixed_and_groups_go_with_them() -> None:
-    """Scores 1, .9 and .8, of which 4 and 5 are read for the first two; a quarter of it counts."""
-    peru = Entity("Peru", "Peru")
-    chains = ranked(*(leads(name, Entity(name, name), topic=peru) for name in "abc"))
-    evidence = replace(evidence_of(*chains), groups=(0, 1, 2))
-    stage = ShortlistRescorer(SecondThoughts(), shortlist=2, mix=0.25, link_weight=0.0)
-    found, nothing = run_steps(stage.reorganise([evidence, evidence_of()]), lambda _: [])
-    assert [str(item.value.relation_path) for item in found.items] == ["b", "a", "c"]
-    assert [item.score for item in found.items[:2]] == pytest.approx([0.75 * 0.9 + 5 / 4, 0.75 + 1])
-    assert found.items[2].score < 1.75
-    assert (found.groups, nothing.items) == ((1, 0, 2), ())
-
-
-class Listed:
-    """Scores paths by a list; the others are not walked. Two seconds of each call are those of an encoder."""
-
-    def __init__(self, **scores: float) -> None:
-        self.encoding_s = 5.0
-        self._scores = {" → ".join(steps): score for steps, score in scores.items()}
-
-    def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
-        self.encoding_s += 2.0
-        each = [[self._scores.get(str(path), -np.inf) for path in query.paths] for query in queries]
-        return [PathScores(*[np.array(scores, dtype=np.float32)] * 2) for scores in each]
-
-
-def test_the_last_step_is_walked_where_its_path_is_among_the_best_results() -> None:
-    """After two hops the two best results are r and r → t: −1 and −1.5. Of the last steps u is better, and v is not."""
-    scorer = Listed(r=-1, s=-2, rt=-1.5, rw=-1.6, rtu=-1.2, rtv=-1.55)
-    graph = MemoryGraph(
-        [("a", "r", "b"), ("a", "s", "g"), ("b", "t", "c"), ("b", "w", "f"), ("c", "u", "d"), ("c", "v", "e")]
-    )
-    beam = BeamSearch(graph.numbered, scorer, beam_width=2, max_hop=3)
-    (found,) = retrieved(graph, beam, [Question("?", ("a",))], 2)
-    assert [str(path) for _, path in found.walked] == ["r", "s", "r → t", "r → w", "r → t → u"]
-    assert [(str(item.value.relation_path), round(item.score, 3)) for item in found.items] == [
-        ("r", -1.0),
-        ("r → t → u", -1.2),
-    ]
-
-
-def test_what_a_search_takes_is_charged_hop_by_hop_and_what_its_encoder_takes_to_that() -> None:
-    graph = MemoryGraph([("a", "r", "b")])
-    linked = graph.run(look_up_topics([Question("?", ("a",))], [()]))
-    said: list[tuple[str, float | None]] = []
-    graph.run(note_costs(BeamSearch(graph.numbered, Listed(r=-1), max_hop=1).retrieve(linked, 1), said))
-    assert said == [("score 1", None), ("encode", 2.0), ("hop 1", None), ("ground", None)]
-
-
 def test_an_unknown_id_gives_no_topics_and_no_paths() -> None:
     (found,) = search(WORLD, [("capital?", "Atlantis")])
     assert (found.topics, found.items) == ((), ())
@@ -178,12 +126,6 @@ def test_round_trips_are_hops_plus_one_for_the_whole_batch() -> None:
     plain = MemoryGraph(t for t in WORLD.triples if "cvt1" not in t)
     search(plain, [("capital?", "Peru"), ("currency?", "Chile"), ("borders", "Brazil")] * 5)
     assert plain.requests == ["read_signatures", "expand_steps", "expand_steps"]
-
-
-def test_crossing_a_mediator_is_a_round_trip_of_its_own() -> None:
-    WORLD.requests.clear()
-    search(WORLD, [("population number", "Peru")], max_hop=1)
-    assert WORLD.requests == ["read_signatures", "expand_steps", "expand_steps"]
 
 
 @pytest.mark.parametrize("hub_degree", [1, 3, 100])
@@ -219,14 +161,6 @@ def test_a_bound_that_cuts_is_reported() -> None:
     assert found.cuts == ("hub: part",)
     (whole,) = search(star, [("part", "hub")], fan_out=50)
     assert (len(whole.items[0].value.ends), whole.cuts) == (50, ())
-
-
-@pytest.mark.parametrize(("max_tails", "cut"), [(4, True), (5, False)])
-def test_a_bound_on_the_ends_of_a_step_that_cuts_is_reported_at_a_hub_too(max_tails: int, cut: bool) -> None:
-    star = MemoryGraph([("hub", "part", f"n{i}") for i in range(5)])
-    (found,) = search(star, [("part", "hub")], hub_degree=1, max_tails=max_tails)
-    assert len(found.items[0].value.ends) == max_tails
-    assert found.items[0].value.cut is cut
 
 
 def test_every_topic_the_asker_names_is_started_from() -> None:

@@ -1,16 +1,14 @@
-"""What every `RelationProposer` keeps to."""
+"""What every `RelationProposer` keeps to; the meta-test finds one that is not held to it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import cache
-from typing import Any, cast
 
 import numpy as np
 import pytest
 from lodestar.engine.retrieval.scoring import PathQuery, SimilarityScorer
 from lodestar.engine.retrieval.subgraph.walking import (
-    FloatArray,
     RelationProposer,
     RelationQuery,
     SimilarityProposer,
@@ -18,11 +16,10 @@ from lodestar.engine.retrieval.subgraph.walking import (
 )
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.text.encoders import SentenceEncoder
-from lodestar.models.text.vectors import TextVectors, VectorStore
+from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import RelationWords
 
 from tests.fakes.number_proposer import NumberProposer
-from tests.fakes.word_encoder import WordEncoder
 
 NAMES = {1: "capital", 2: "currency_used", 3: "adjoin_s"}
 WORDS = {
@@ -86,48 +83,3 @@ def test_equal_scores_come_by_number_leaving_before_entering() -> None:
     assert best_relations(SIGNED, np.zeros(6, dtype=np.float32), 4).tolist() == [1, -1, 2, -2]
     assert best_relations(SIGNED, np.arange(6, dtype=np.float32), 2).tolist() == [3, 2]
     assert best_relations(SIGNED, np.arange(6, dtype=np.float32), 9).tolist() == [3, 2, 1, -1, -2, -3]
-
-
-class Batches(WordEncoder):
-    """Keeps which texts were encoded together; the words of a text are its tokens. And a store that keeps nothing."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.batches: list[list[str]] = []
-        self.stored: list[str] = []
-
-    def encode(self, texts: Sequence[str]) -> FloatArray:
-        self.batches.append(list(texts))
-        return super().encode(texts)
-
-    def encode_tokens(self, texts: Sequence[str]) -> list[Any]:
-        self.batches.append(list(texts))
-        words = super().encode
-        return [(words([text])[0], words(text.split())) for text in texts]
-
-    def get(self, _texts: Sequence[str], _dimension: int) -> dict[str, Any]:
-        return {}
-
-    def put(self, entries: Mapping[str, Any]) -> None:
-        self.stored += entries
-
-
-def test_texts_are_encoded_together_those_of_relations_once_and_for_good() -> None:
-    encoder = Batches()
-    proposer = SimilarityProposer(WORDS, TextVectors(encoder, store=cast(VectorStore, encoder)))
-    proposer.score(QUERIES)
-    _, of_relations, of_ends, questions, asked_for = encoder.batches  # the first is for the dimension
-    assert encoder.stored == of_relations + of_ends
-    assert set(of_relations) == {
-        "country capital",
-        "capital country",
-        "country currency used",
-        "currency used country",
-        "borders",
-    }
-    assert set(of_ends) == {"country", "capital", "currency used"}
-    assert questions == ["What is the capital of ?", "What money do they use in ?", "Which countries border it?"]
-    assert asked_for == ["countries border", "money they"]
-    encoder.batches.clear()
-    proposer.score([RelationQuery("Where is the mayor of Lima?", ("Lima",), SIGNED)])
-    assert encoder.batches == [["Where is the mayor of ?"], ["location"]]
