@@ -15,7 +15,7 @@ from .evidence.chain import Chain
 from .evidence.evidence import Answer, Evidence, Item, Kind, item_sort_key
 from .evidence.extras import DidYouMean
 from .linking.topics import find_nearest_names, look_up_topics
-from .stages import Answerer, Linker, ReadingAnswerer, Reorganiser, RerankingLinker, Retriever
+from .stages import Answerer, Linker, Reorganiser, RerankingLinker, Retriever
 from .steps import Steps, gather_steps, measure_costs, run_stage
 from .values import Entity, LinkedQuestion, Question, Scored
 
@@ -159,7 +159,8 @@ class Pipeline:
     @property
     def reads(self) -> int:
         """The most items of a question that the answerer reads, where it was trained with a number; else 0."""
-        return self.answerer.reads if isinstance(self.answerer, ReadingAnswerer) else 0
+        reads: int = getattr(self.answerer, "reads", 0)
+        return reads
 
     def retrieve(self, questions: Sequence[Question], top_k: int) -> Steps[list[Evidence[Any]]]:
         """Return evidence of at most `top_k` items for each question; one without a known entity has a note."""

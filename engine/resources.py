@@ -208,7 +208,6 @@ class GraphResources:
         self.shared = resources
         self.catalogue = catalogue
         self.edition = edition
-        self._turn = threading.Lock()
 
     @cached_property
     def relations(self) -> Mapping[int, str]:
@@ -247,11 +246,12 @@ class GraphResources:
             )
         return index
 
-    @property
+    @cached_property
     def index(self) -> RelationIndex:
         """The relation index."""
-        with self._turn:
-            return self._index
+        from .indexes.relation_index import RelationIndex
+
+        return RelationIndex(self.catalogue.relations, self.shared.vectors)
 
     def model(self, folder: str, *kinds: str | AnyKind, any_graph: bool = False, language_model: str = "") -> Any:
         """Return the scorer of a checkpoint, see `Resources.model`.
@@ -271,9 +271,3 @@ class GraphResources:
             f"{len(self.catalogue.relations):,} here): load that graph, train on this one, or allow it with "
             "--set any_graph=true"
         )
-
-    @cached_property
-    def _index(self) -> RelationIndex:
-        from .indexes.relation_index import RelationIndex
-
-        return RelationIndex(self.catalogue.relations, self.shared.vectors)

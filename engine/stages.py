@@ -75,13 +75,3 @@ class Answerer(Protocol):
         If it fails for a question, that answer has a `failure`; the others are kept.
         """
         ...
-
-
-@runtime_checkable
-class ReadingAnswerer(Protocol):
-    """An answerer that was trained to read a fixed number of items, which is the default for `top_k`."""
-
-    @property
-    def reads(self) -> int:
-        """The most items of a question that it reads."""
-        ...

@@ -214,8 +214,6 @@ class Topic:
     """Start and end of the mention in the question, in characters; the end is exclusive."""
     kind: str = ""
     """What it is, in a word or two (country); empty where nothing tells."""
-    features: tuple[float, ...] = field(default=(), compare=False, repr=False)
-    """What the linker weighed, for one that weighs again."""
 
     @property
     def is_given(self) -> bool:

@@ -16,7 +16,7 @@ from .llm.prompts import Prompt
 from .pipeline import Pipeline
 from .recipes.recipe import Recipe
 from .resources import GraphResources
-from .stages import Answerer, ReadingAnswerer, Retriever
+from .stages import Answerer, Retriever
 from .steps import CostAttribution, ParallelSteps, Steps, gather_steps
 from .values import LinkedQuestion, Question, Topic
 
@@ -73,12 +73,10 @@ class WatchedRecipe(Recipe):
     def pipeline(self, graph: GraphResources, **own: Any) -> Pipeline:
         """Return the pipeline with watchable stages."""
         pipeline = super().pipeline(graph, **own)
-        answerer = pipeline.answerer
-        watched = _ReadingWatched if isinstance(answerer, ReadingAnswerer) else _WatchedAnswerer
         return replace(
             pipeline,
             retriever=_WatchedRetriever(pipeline.retriever, self.watches),
-            answerer=watched(answerer, self.watches),
+            answerer=_WatchedAnswerer(pipeline.answerer, self.watches),
         )
 
 
@@ -99,6 +97,7 @@ class _WatchedAnswerer:
     def __init__(self, answerer: Answerer, watches: Watchers) -> None:
         self._answerer = answerer
         self._watches = watches
+        self.reads: int = getattr(answerer, "reads", 0)
 
     def answer(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Answer]]:
         watched = [self._watches.on(each.question) for each in evidence]
@@ -112,13 +111,6 @@ class _WatchedAnswerer:
         order = [*alone, *rest]
         found: dict[int, Answer] = dict(zip(order, [answer for some in results for answer in some], strict=True))
         return [found[at] for at in range(len(evidence))]
-
-
-class _ReadingWatched(_WatchedAnswerer):
-    @property
-    def reads(self) -> int:
-        assert isinstance(self._answerer, ReadingAnswerer)
-        return self._answerer.reads
 
 
 def _listen(steps: Steps[T], watches: Sequence[Watch]) -> Steps[T]:

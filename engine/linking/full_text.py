@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ...models.words import FUNCTION_WORDS
@@ -32,7 +32,7 @@ from .names import (
     mark_question_content,
     tokenise,
 )
-from .reranking import Floats, LogisticReranker, RelationFeatureExtractor
+from .reranking import Floats, RelationFeatureExtractor, weigh_candidates
 
 _NUMBERED = re.compile(rf"([a-z]{{2,5}}?)([1-9]|1\d|20|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})")
 MAX_CLAUSES = 400
@@ -128,7 +128,6 @@ class FullTextLinker:
     min_similarity: float = 0.8
     type_words: Collection[str] = frozenset()
     evidence: RelationFeatureExtractor | None = None
-    reranker: LogisticReranker = field(default_factory=LogisticReranker)
     considered: int = 20
     nearest: NearestEntitySearch | None = None
     nearest_below: float = 0.3
@@ -178,15 +177,10 @@ class FullTextLinker:
         return float(max(compute_probabilities(compute_features(words, found, self.type_words)), default=0.0))
 
     def _rank_mentions(self, words: QuestionWords, found: Sequence[Mention]) -> tuple[Topic, ...]:
-        x = compute_features(words, found, self.type_words)
-        likely = sorted(
-            zip(compute_probabilities(x).tolist(), found, x.tolist(), strict=True),
-            key=lambda each: (-each[0], each[1].named.entity.id),
-        )
-        return tuple(
-            make_candidate(words, m, probability, row)
-            for probability, m, row in likely[: self.considered if self.evidence else self.top_k]
-        )
+        probabilities = compute_probabilities(compute_features(words, found, self.type_words)).tolist()
+        likely = sorted(zip(probabilities, found, strict=True), key=lambda each: (-each[0], each[1].named.entity.id))
+        kept = likely[: self.considered if self.evidence else self.top_k]
+        return tuple(make_candidate(words, mention, probability) for probability, mention in kept)
 
     def rerank(self, questions: Sequence[Question], found: Sequence[Sequence[Topic]]) -> list[list[Topic]]:
         """Return the candidates of each question with their probabilities by words and relations, best first."""
@@ -201,7 +195,7 @@ class FullTextLinker:
         assert self.evidence is not None
         if not some:
             return []
-        likely = self.reranker.compute_probabilities(some, relations).tolist()
+        likely = weigh_candidates(some, relations).tolist()
         weighed = [
             replace(each, score=p, probability=p, kind=self.evidence.kind(each))
             for p, each in zip(likely, some, strict=True)
@@ -209,10 +203,8 @@ class FullTextLinker:
         return sorted(weighed, key=lambda each: (-each.score, each.entity.id))[: self.top_k]
 
 
-def make_candidate(
-    words: QuestionWords, found: Mention, probability: float | None = None, row: Sequence[float] = ()
-) -> Topic:
-    """Return the candidate for a mention; `row` holds its features."""
+def make_candidate(words: QuestionWords, found: Mention, probability: float | None = None) -> Topic:
+    """Return the candidate for a mention."""
     return Topic(
         found.named.entity,
         found.named.degree,
@@ -221,7 +213,6 @@ def make_candidate(
         matched_name=found.name,
         probability=probability,
         span=words.span(found.start, found.end),
-        features=tuple(row),
     )
 
 

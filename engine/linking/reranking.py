@@ -150,16 +150,10 @@ WEIGHTS = (-0.63, 0.98, 1.33, 3.01, 0.49, 0.27, -0.45)
 _LEAST = 1e-6
 
 
-class LogisticReranker:
-    """Reranks candidates by logistic regression with fixed weights."""
-
-    def __init__(self, weights: Sequence[float] = WEIGHTS) -> None:
-        self._weights = np.asarray(weights)
-
-    def compute_probabilities(self, found: Sequence[Topic], relations: Floats) -> Floats:
-        """Return 1 / (1 + exp(−w · x))."""
-        probability: Floats = 1 / (1 + np.exp(-(compute_features(found, relations) @ self._weights)))
-        return probability
+def weigh_candidates(found: Sequence[Topic], relations: Floats) -> Floats:
+    """Return p of each candidate, (num_candidates,), by names and by the `RELATION_FEATURES`."""
+    probability: Floats = 1 / (1 + np.exp(-(compute_features(found, relations) @ np.asarray(WEIGHTS))))
+    return probability
 
 
 def compute_features(found: Sequence[Topic], relations: Floats) -> Floats:

@@ -227,7 +227,7 @@ def phrases_by_llm(
 ) -> tuple[dict[str, RelationDescription], Counter[str]]:
     """Return phrases for the relations that have none of a language model yet, and why others were left out.
 
-    `filtering` says what is left out. The budget is the settings' (`llm_max_calls`, `llm_max_tokens`). Raises
+    The budget is the settings' (`llm_max_calls`, `llm_max_tokens`). Raises
     `LLMError` if no model is configured or nothing at all was answered.
     """
     wanted = [r for r in catalogue.relations if not any(p.origin == "llm" for p in r.phrases)]

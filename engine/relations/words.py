@@ -17,7 +17,6 @@ from ...models.text.verbalise import (
     RelationMeaning,
     RelationWords,
     join_without_repeats,
-    split_name,
 )
 from ...models.wording.english import lexicon_phrases, translate_label
 from ...models.wording.kinds import NO_KIND, EndKind, EndSample, end_kinds
@@ -74,18 +73,7 @@ def phrases_of(relation: RelationInfo) -> tuple[Phrase, ...]:
 
 def type_words(type_: str | None) -> str:
     """Return the words of a type's last part (`location.country` is "country"); empty for None."""
-    if type_ and "://" in type_:
-        return ""  # older graphs have IRIs as types
     return (type_ or "").rpartition(".")[2].replace("_", " ").lower()
-
-
-def split_relation_name(name: str) -> RelationWords:
-    """Return the words of a relation from its name alone, as in Freebase: ``domain.type.property``.
-
-    A name without dots has no type; a compound one (``a.b.c|d.e.f``) has the type of its first part.
-    """
-    parts = split_name(name)
-    return RelationWords(" ".join(parts[0][-2:-1]).lower(), tuple(part[-1].lower() for part in parts))
 
 
 def relation_embedding_text(relation: RelationInfo) -> str:

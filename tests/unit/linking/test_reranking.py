@@ -16,6 +16,7 @@ from lodestar.engine.linking.reranking import (
     TYPE,
     RelationFeatureExtractor,
     compute_features,
+    weigh_candidates,
 )
 from lodestar.engine.neo4j.catalogue import Catalogue
 from lodestar.engine.values import Entity, Topic
@@ -26,7 +27,7 @@ NOTHING = np.zeros((1, len(RELATION_FEATURES)))
 
 
 def topic(probability: float) -> Topic:
-    return Topic(Entity("a", "A"), score=probability, features=tuple(float(n) for n in range(21)))
+    return Topic(Entity("a", "A"), score=probability)
 
 
 def test_features_by_hand() -> None:
@@ -130,3 +131,9 @@ def test_the_type_that_is_asked_for_is_no_topic_beside_another(
         for text, relations in mentions.items()
     ]
     assert [topic.entity.id for topic in evidence.leave_out_asked_type(question, topics)] == kept
+
+
+def test_the_second_probability_by_hand() -> None:
+    """−.63 + .98 · 0 + 1.33 · .5 − 3.01 · .1 + .49 · .4 + .27 − .45 = −.25"""
+    found = weigh_candidates([topic(0.5)], np.array([[0.5, -0.1, 0.4, 1.0, 1.0]]))
+    assert found == pytest.approx([1 / (1 + math.exp(0.25))])

@@ -21,7 +21,6 @@ from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.evidence.extras import FormResult
-from lodestar.engine.relations.words import split_relation_name
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.reader.fitting import (
     FOLDS,
@@ -42,6 +41,7 @@ from lodestar.models.reader.model import (
     way_features,
 )
 from lodestar.models.text.vectors import TextVectors
+from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training.kind import BadCheckpointError
 from lodestar.models.whole_file import file_sha256
 
@@ -51,7 +51,7 @@ from tests.made.trainings import train_sets
 
 FILM, BY, OTHER, YEAR = (Entity(name, name) for name in ("film", "director", "other film", "1999"))
 WORDS_OF = {
-    name: split_relation_name(name)
+    name: RelationWords("", (name.replace("_", " "),))
     for name in ("directed_by", "year", "seen_by", "cast", "actor", "on", "made", "kind")
 }
 UNIT = Calibration("logit", of="triple")
@@ -282,7 +282,7 @@ def test_an_answer_from_chains_rests_on_all_that_lead_to_it() -> None:
     chains = (leads("directed_by", BY, topic=FILM), leads("year", YEAR, topic=FILM), leads("seen_by", BY, topic=FILM))
     evidence = evidence_of(*ranked(*chains), text="who directed film", calibration=Calibration("logit"))
     weights = np.where([name == "chain" for name in NAMES], 1.0, 0.0)
-    words = WORDS_OF | {"seen_by": split_relation_name("seen_by")}
+    words = WORDS_OF | {"seen_by": RelationWords("", ("seen by",))}
     reader = Reader({"chain": SourceWeights(weights, 0.0)}, trained=True)
     reading = ReaderAnswerer(reader, words, vectors(), min_probability=0.0, sure_from=0.5)
     (answer,) = reading.answer_batch([evidence])

@@ -11,13 +11,13 @@ from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.evidence.extras import graph_token
 from lodestar.engine.linking.topics import look_up_topics
-from lodestar.engine.relations.words import split_relation_name
 from lodestar.engine.retrieval.triples import NOTHING, GraphRelations, GrowingRetriever, SubgraphScorer, TripleRetriever
 from lodestar.engine.steps import Steps
 from lodestar.engine.values import Question, Triple
 from lodestar.models.reg_triple.kind import SubgraphOptions
 from lodestar.models.reg_triple.network import TripleColumns
 from lodestar.models.text.vectors import TextVectors
+from lodestar.models.text.verbalise import RelationWords
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_encoder import WordEncoder
@@ -60,7 +60,7 @@ class KnownScores:
 
 def scorer(**options: Any) -> tuple[SubgraphScorer, KnownScores]:
     model = KnownScores(SubgraphOptions(**options))
-    words = {number: split_relation_name(name) for number, name in GRAPH.numbered.items()}
+    words = {number: RelationWords("", (name,)) for number, name in GRAPH.numbered.items()}
     relations = GraphRelations(GRAPH.numbered, words, {})
     vectors = TextVectors(WordsAndTokens())
     return SubgraphScorer(relations, vectors, cast(Any, model)), model
@@ -109,7 +109,7 @@ class KnownGrowth(KnownScores):
 
 def test_what_grows_and_is_not_pruned_is_found_the_best_first() -> None:
     model = KnownGrowth(SubgraphOptions())
-    words = {number: split_relation_name(name) for number, name in GRAPH.numbered.items()}
+    words = {number: RelationWords("", (name,)) for number, name in GRAPH.numbered.items()}
     vectors = TextVectors(WordsAndTokens())
     growing = GrowingRetriever(GraphRelations(GRAPH.numbered, words, {}), vectors, cast(Any, model), keep=2)
     linked = GRAPH.run(look_up_topics([asked("film"), asked("nowhere"), asked("town")], [(), (), ()]))
