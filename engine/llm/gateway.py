@@ -20,10 +20,11 @@ from ..errors import InputError, LLMError, LodestarError, StorageError
 from ..settings import Settings, sends_openai_env
 from ..values import TokenUsage
 from .endpoint import ChatEndpoint
-from .local import GGUF, LOCAL, Endpoint, GgufEndpoint, LocalEndpoint
+from .local import GGUF, LOCAL, GgufEndpoint, LocalEndpoint
 from .prompts import ChatUsage, Completed, Completion, Prompt, usage_of
 
 T = TypeVar("T")
+Endpoint = ChatEndpoint | GgufEndpoint | LocalEndpoint
 
 
 class BackgroundLoop:

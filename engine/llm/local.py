@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -35,29 +35,6 @@ ANSWER_START = '{"answers": ["'
 """The beginning of a reply, which each choice continues."""
 SHARE_OF_BEST = 0.5
 """The least probability of an answer, as a share of the best one's (our own)."""
-
-
-class Endpoint(Protocol):
-    """The interface of an endpoint: `ChatEndpoint` or `LocalEndpoint`."""
-
-    model: str
-    where: str
-
-    async def complete(self, prompt: Prompt, /) -> Completion:
-        """Return the model's reply. Raises `LLMError`."""
-        ...
-
-    async def models(self, timeout_s: float, /) -> list[str] | None:
-        """Return the ids of the available models, None if unknown."""
-        ...
-
-    async def close(self) -> None:
-        """Release what was opened."""
-        ...
-
-    def key_of(self, prompt: Prompt, /) -> str:
-        """Return the cache key of a call."""
-        ...
 
 
 class LocalEndpoint:

@@ -100,14 +100,6 @@ class MicroBatcher(Generic[Item, Result]):
         """Items in the queue."""
         return self._num_waiting
 
-    async def submit(self, key: Hashable, item: Item, *, client: Hashable, deadline_s: float) -> Result:
-        """Return the item's result. Cancelling the call takes the item out of the queue.
-
-        Raises `OverloadedError` if the queue is full, `DeadlineExceededError` after `deadline_s` seconds (the
-        database's own error if that was away), and what `ask` raises for the item.
-        """
-        return await self.put(key, item, client=client, deadline_s=deadline_s)
-
     def check_room(self, client: Hashable, num_items: int) -> None:
         """Raise `OverloadedError` if the queue has no room for so many more items of a client."""
         limit, own = self.limits.max_queue, len(self._queues.get(client, ()))
@@ -130,7 +122,11 @@ class MicroBatcher(Generic[Item, Result]):
             )
 
     def put(self, key: Hashable, item: Item, *, client: Hashable, deadline_s: float) -> asyncio.Future[Result]:
-        """Put an item into the queue and return the future that `submit` waits for."""
+        """Put an item into the queue and return the future of its result; cancelling that takes it out again.
+
+        Raises `OverloadedError` if the queue is full. The future raises `DeadlineExceededError` after `deadline_s`
+        seconds (the database's own error if that was away), and what `ask` raises for the item.
+        """
         self.check_room(client, 1)
         loop = asyncio.get_running_loop()
         waiting: _Waiting[Item, Result] = _Waiting(key, item, client, loop.create_future(), loop.time())

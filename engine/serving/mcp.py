@@ -6,6 +6,7 @@ not fit the token budget are left out whole, and the reply says so. No tool acce
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -78,20 +79,6 @@ class LinkedOut(EntityOut):
     num_triples: int
 
 
-class AskOut(BaseModel):
-    """An answer and the best paths that it rests on; left_out says in words what did not fit."""
-
-    status: Status
-    answer: str
-    result: ResultReply
-    answers: list[EntityOut]
-    confidence: float | None
-    topics: list[EntityOut]
-    paths: list[PathOut]
-    note: str
-    left_out: list[str]
-
-
 class PathsOut(BaseModel):
     """Ranked paths; left_out says in words what did not fit, or what a bound cut."""
 
@@ -100,6 +87,15 @@ class PathsOut(BaseModel):
     paths: list[PathOut]
     note: str
     left_out: list[str]
+
+
+class AskOut(PathsOut):
+    """An answer and the best paths that it rests on; left_out says in words what did not fit."""
+
+    answer: str
+    result: ResultReply
+    answers: list[EntityOut]
+    confidence: float | None
 
 
 class EntitiesOut(BaseModel):
@@ -348,10 +344,10 @@ class McpTools:
             page = await self._require_service.neighbours(
                 entity, relation=relation, direction=direction, limit=fitting, cursor=cursor
             )
-        except EntityNotFoundError as error:
-            return _say_missing(NeighboursOut, "nothing linked", str(error))
-        except StaleCatalogueError as error:
-            return _say_missing(NeighboursOut, "no relation fits", str(error))
+        except (EntityNotFoundError, StaleCatalogueError) as error:
+            status: Status = "nothing linked" if isinstance(error, EntityNotFoundError) else "no relation fits"
+            out = NeighboursOut(status=status, entity=None, triples=[], total=0, cursor=None, left_out=[])
+            return _make_result(out, f"{status}: {error}")
         rows = [
             TripleOut(
                 head=one_line(each.head.label),
@@ -435,7 +431,6 @@ class _MountedApp:
 
 def _shorten_errors(tool: Callable[..., Any]) -> Callable[..., Any]:
     """Return the tool with Lodestar's errors as one line for the client."""
-    import functools
 
     @functools.wraps(tool)
     async def call(*args: Any, **kwargs: Any) -> Any:
@@ -451,11 +446,6 @@ def _make_result(out: BaseModel, *lines: str) -> CallToolResult:
     left = getattr(out, "left_out", [])
     text = "\n".join((*lines, *(f"({each})" for each in left)))
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=out.model_dump(mode="json"))
-
-
-def _say_missing(kind: type[NeighboursOut], status: Status, note: str) -> CallToolResult:
-    out = kind(status=status, entity=None, triples=[], total=0, cursor=None, left_out=[])
-    return _make_result(out, f"{status}: {note}")
 
 
 def _choose_status(evidence: Evidence[Item], *, found: bool, failed: bool = False) -> Status:

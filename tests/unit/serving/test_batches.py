@@ -50,8 +50,8 @@ def put(
 async def test_one_that_comes_alone_is_asked_at_once() -> None:
     asker = Asker()
     batches = made(asker, max_wait_s=30.0)
-    assert await batches.submit("k", 1, client="a", deadline_s=1.0) == 2
-    assert await batches.submit("k", 2, client="a", deadline_s=1.0) == 4
+    assert await batches.put("k", 1, client="a", deadline_s=1.0) == 2
+    assert await batches.put("k", 2, client="a", deadline_s=1.0) == 4
     assert asker.batches == [("k", [1]), ("k", [2])]
     await batches.close(1)
 
@@ -183,7 +183,7 @@ async def test_what_is_cancelled_is_not_asked() -> None:
     batches = made(asker)
     first = put(batches, 0)
     await asyncio.sleep(0)
-    task = asyncio.create_task(batches.submit("k", 1, client="a", deadline_s=5))
+    task = batches.put("k", 1, client="a", deadline_s=5)
     await asyncio.sleep(0)
     task.cancel()
     await asyncio.sleep(0.01)
