@@ -21,25 +21,25 @@ MAX_MESSAGE_CHARS = 1_500
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 VERBS = {
-    "ask": ("ask", "Answer questions from the graph, and show the paths behind the answers."),
-    "browse": ("browse", "Open retrieved paths in Neo4j Browser."),
-    "db": ("db", "Run a Neo4j of your own, and look after its graph."),
-    "demo": ("demo", "Load a small world, ask fifteen questions, and show the answers."),
-    "describe": ("describe", "Describe relations by the phrases that people use."),
-    "doctor": ("doctor", "Check what works, what is missing, and what to do about it."),
-    "eval": ("eval", "Ask every question of a set, and report metrics with their intervals."),
-    "explain": ("explain", "Show what decided for an answer, and which words a score came from."),
-    "export": ("export", "Write the graph to files: TSV, N-Triples or parquet."),
-    "load": ("load", "Load a knowledge graph into Neo4j, list what was loaded, or delete it."),
-    "mcp": ("mcp", "Serve the graph to an agent over standard input and output."),
-    "mine": ("mine", "Mine training paths for a retriever."),
-    "recipes": ("recipes", "List recipes and parts, with all their options."),
-    "refine": ("refine", "Select training supervision from candidate pools."),
-    "search": ("search", "Find entities by a text, and relations by their words."),
-    "serve": ("serve", "Serve questions over HTTP, with a page."),
-    "train": ("train", "Train a scorer on questions with answers."),
+    "ask": "Answer questions from the graph, and show the paths behind the answers.",
+    "browse": "Open retrieved paths in Neo4j Browser.",
+    "db": "Run a Neo4j of your own, and look after its graph.",
+    "demo": "Load a small world, ask fifteen questions, and show the answers.",
+    "describe": "Describe relations by the phrases that people use.",
+    "doctor": "Check what works, what is missing, and what to do about it.",
+    "eval": "Ask every question of a set, and report metrics with their intervals.",
+    "explain": "Show what decided for an answer, and which words a score came from.",
+    "export": "Write the graph to files: TSV, N-Triples or parquet.",
+    "load": "Load a knowledge graph into Neo4j, list what was loaded, or delete it.",
+    "mcp": "Serve the graph to an agent over standard input and output.",
+    "mine": "Mine training paths for a retriever.",
+    "recipes": "List recipes and parts, with all their options.",
+    "refine": "Select training supervision from candidate pools.",
+    "search": "Find entities by a text, and relations by their words.",
+    "serve": "Serve questions over HTTP, with a page.",
+    "train": "Train a scorer on questions with answers.",
 }
-"""The module and purpose of each verb."""
+"""The purpose of each verb, whose module has its name."""
 
 GROUPS = {
     "Start here": ("demo", "db", "load", "ask", "doctor"),
@@ -60,7 +60,7 @@ class LazyGroup(click.Group):
         """Import the verb's file and return its command."""
         if cmd_name not in VERBS:
             return None
-        command = import_module(f"..{VERBS[cmd_name][0]}", __name__).command
+        command = import_module(f"..{cmd_name}", __name__).command
         assert isinstance(command, click.Command)
         return command
 
@@ -69,7 +69,7 @@ class LazyGroup(click.Group):
         grouped = {verb for verbs in GROUPS.values() for verb in verbs}
         for title, verbs in (*GROUPS.items(), ("Maintain", sorted(VERBS.keys() - grouped))):
             with formatter.section(title):
-                formatter.write_dl([(verb, VERBS[verb][1]) for verb in verbs if verb in VERBS])
+                formatter.write_dl([(verb, VERBS[verb]) for verb in verbs if verb in VERBS])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
