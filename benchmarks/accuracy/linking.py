@@ -37,7 +37,7 @@ from lodestar.engine.neo4j.embedded import make_connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import NamedEntity, find_entity_candidates, read_signatures
 from lodestar.engine.neo4j.mining import find_entities_by_name
-from lodestar.engine.recipes.linking import open_entity_search, relation_evidence
+from lodestar.engine.recipes.retrieving import open_entity_search, relation_evidence
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import resolve
 from lodestar.engine.values import Topic

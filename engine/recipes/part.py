@@ -76,14 +76,9 @@ def rename_parts(node: Node, names: Mapping[str, str]) -> Node:
 Role = Literal["retriever", "reorganiser", "wrapper", "linker", "answerer"]
 
 
-def describe_field(help_: str, *, source: str = "our own") -> Mapping[str, Any]:
-    """Return the metadata of a part's field: help, and source of the default."""
-    return {"help": help_, "source": source}
-
-
 def option(default: Any, help_: str, *, source: str = "our own") -> Any:
-    """Return a field of a part with its default and metadata; a number's range is in its type, see `models.ranges`."""
-    return field(default=default, metadata=describe_field(help_, source=source))
+    """Return a field of a part: its default, help, and source of the default; a number's range is in its type."""
+    return field(default=default, metadata={"help": help_, "source": source})
 
 
 @dataclass(frozen=True)
@@ -154,7 +149,7 @@ class RetrieverPart(Part):
 
     @abstractmethod
     def retriever(self, graph: GraphResources, /) -> Retriever:
-        """Return the retriever."""
+        """Return the retriever; raise `CheckpointError` for a checkpoint that is damaged or of another graph."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +165,7 @@ class ReorganiserPart(Part):
 
     @abstractmethod
     def reorganiser(self, graph: GraphResources, /) -> Reorganiser:
-        """Return the reorganiser."""
+        """Return the reorganiser; raise `CheckpointError` for a checkpoint that is damaged or of another graph."""
 
     def answerer(self, _graph: GraphResources, answerer: Answerer, /) -> Answerer:
         """Return the answerer to use instead of the recipe's, for a part that `answers`."""
@@ -366,7 +361,7 @@ PARTS = {
 }
 """Retrievers and reorganisers, which stand in a recipe's expression."""
 
-LINKERS = {"full-text": "lodestar.engine.recipes.linking:FullText"}
+LINKERS = {"full-text": "lodestar.engine.recipes.retrieving:FullText"}
 
 ANSWERERS = {
     "extractive": "lodestar.engine.recipes.reorganising:Extractive",

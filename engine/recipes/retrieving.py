@@ -1,8 +1,8 @@
-"""Define the parts that retrieve: path search, triple and entity scorers, path decoders, GRIL."""
+"""Define the parts that link and retrieve: full-text linking, path search, scorers of triples and entities, GRIL."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from ...models.ranges import Hops, Positive, Range, Share, Weight
@@ -10,19 +10,59 @@ from ...models.similarity import COSINE
 from ..errors import UsageError
 from ..evidence.calibration import SIMILARITY, Calibration
 from ..evidence.evidence import Kind
+from ..indexes.entity_index import EntityTypes, NearestEntitySearch
+from ..linking.full_text import FullTextLinker, ValueLinker
+from ..linking.reranking import RelationFeatureExtractor
 from ..pipeline import ReorganisedRetriever, TracedReorganiser
+from ..relations.words import words_of_relation
 from ..reorganising.chaining import ChainMerger
 from ..reorganising.no_answer import NoAnswerExplainer
 from ..resources import GraphResources
 from ..retrieval.beam import BeamSearch
 from ..retrieval.scoring import Guide, PathScorer, SimilarityScorer, mask_mention
-from ..stages import Answerer, Reorganiser, Retriever
+from ..stages import Answerer, Linker, Reorganiser, Retriever
 from ..values import Topic
-from .part import AnswererPart, ReorganiserPart, RetrieverPart, describe_field, option
+from .part import AnswererPart, LinkerPart, ReorganiserPart, RetrieverPart, option
 
 if TYPE_CHECKING:
     from ..retrieval.dual_encoder import StarScorer
     from ..retrieval.triples import GraphRelations, GrowingRetriever, SubgraphScorer, TrainedTripleScorer
+
+
+@dataclass(frozen=True)
+class FullText(LinkerPart):
+    """Links by names and aliases in the full-text index, and by the relations of the candidates."""
+
+    name: ClassVar[str] = "full-text"
+
+    top_k: Annotated[int, Range(1, 100)] = option(10, "candidates kept")
+    values: bool = option(True, "allow a date, a number or a quoted text as a literal topic")
+
+    def linker(self, graph: GraphResources) -> Linker:
+        linker = FullTextLinker(
+            top_k=self.top_k,
+            type_words=graph.type_words,
+            evidence=relation_evidence(graph),
+            nearest=open_entity_search(graph),
+        )
+        return ValueLinker(linker) if self.values else linker
+
+
+def relation_evidence(graph: GraphResources) -> RelationFeatureExtractor:
+    """Return the evidence on whether the property that a question asks for exists at an entity of this graph.
+
+    Relations are also read in what was said of them, but not in the lexicon's phrases, with which the weights of the
+    evidence were not fitted.
+    """
+    relations = graph.catalogue.relations
+    words = {r.number: words_of_relation(r, lambda p: p.origin != "lexicon") for r in relations}
+    return RelationFeatureExtractor(words, EntityTypes(graph.catalogue), graph.shared.vectors)
+
+
+def open_entity_search(graph: GraphResources) -> NearestEntitySearch | None:
+    """Return the search in the entity index of this graph; None if there is no usable index."""
+    index = graph.entity_index
+    return None if index is None else NearestEntitySearch(index, graph.shared.vectors)
 
 
 @dataclass(frozen=True)
@@ -93,7 +133,6 @@ class Similarity(BeamSearchPart):
     cosine: bool = option(False, "score by the cosine alone, without probabilities", source="STAR's baseline")
 
     def retriever(self, graph: GraphResources) -> Retriever:
-        """Return the search."""
         return self._search(graph, self.scorer(graph), None if self.cosine else SIMILARITY, doubts=True)
 
     def scorer(self, graph: GraphResources) -> SimilarityScorer:
@@ -121,17 +160,14 @@ class Star(BeamSearchPart):
         None, "paths that the cross-attentive scorer reads", source="the checkpoint"
     )
     mix: Share | None = option(None, "weight of the cross-attentive scorer", source="the checkpoint")
-    guide: Guide = field(
-        default="dual",
-        metadata=describe_field(
-            "network that scores each hop: dual, or cross (the paper's: slow, without probabilities)",
-            source="STAR, algorithm 3",
-        ),
+    guide: Guide = option(
+        "dual",
+        "network that scores each hop: dual, or cross (the paper's: slow, without probabilities)",
+        source="STAR, algorithm 3",
     )
     any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
 
     def retriever(self, graph: GraphResources) -> Retriever:
-        """Return the search. Raises `CheckpointError` if the checkpoint cannot be read or is of another graph."""
         from ..retrieval.dual_encoder import ShortlistRescorer
 
         scorer = self.scorer(graph)
@@ -175,7 +211,6 @@ class Merge(ReorganiserPart):
     bonus: Weight = option(0.0, "log-odds that a chain gains for meeting another topic's chain")
 
     def reorganiser(self, _graph: GraphResources) -> Reorganiser:
-        """Return the merging."""
         return ChainMerger(self.bonus)
 
 
@@ -191,7 +226,6 @@ class RegPath(BeamSearchPart):
     any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
 
     def retriever(self, graph: GraphResources) -> Retriever:
-        """Return the search. Raises `CheckpointError` if the checkpoint is damaged or of another graph."""
         from ..retrieval.path_decoder import GenerativePathScorer
 
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph, language_model=self.model)
@@ -220,7 +254,6 @@ class RegTriple(SubgraphPart):
     checkpoint: str = option("", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-triple")
 
     def retriever(self, graph: GraphResources) -> Retriever:
-        """Return the retriever. Raises `CheckpointError` if the checkpoint is damaged or of another graph."""
         from ..retrieval.triples import TripleRetriever
 
         return TripleRetriever(subgraph_scorer(self, graph), keep=self.keep)
@@ -237,7 +270,6 @@ class RegEntity(SubgraphPart):
     keep: Positive = option(300, "pairs of entities whose triples are kept", source="ReG, appendices D.3 and E")
 
     def retriever(self, graph: GraphResources) -> Retriever:
-        """Return the retriever. Raises `CheckpointError` if the checkpoint is damaged or of another graph."""
         from ..retrieval.triples import TripleRetriever
 
         return TripleRetriever(subgraph_scorer(self, graph), keep=self.keep, merge_parallel=True)
@@ -270,16 +302,11 @@ class Gril(SubgraphPart):
     checkpoint: str = option("", "folder of the trained retriever (docs/gril.md)", source="lodestar train gril")
 
     def retriever(self, graph: GraphResources) -> GrowingRetriever:
-        """Return the retriever. Raises `CheckpointError` if the checkpoint is damaged or of another graph."""
         from ..retrieval.triples import GrowingRetriever
 
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph).retriever
-        return GrowingRetriever(
-            relations_of(graph),
-            graph.shared.vectors_for(model.description),
-            model,
-            keep=self.keep,
-        )
+        vectors = graph.shared.vectors_for(model.description)
+        return GrowingRetriever(relations_of(graph), vectors, model, keep=self.keep)
 
 
 @dataclass(frozen=True)
@@ -295,10 +322,9 @@ class AdaptiveK(ReorganiserPart):
     per_hop: Positive = option(5, "triples kept for each hop", source="GRIL, appendix C.2")
 
     def reorganiser(self, graph: GraphResources) -> Reorganiser:
-        """Return the stage. Raises `CheckpointError` if the checkpoint is damaged."""
-        from ..reorganising.filtering import AdaptiveKFilter as Stage
+        from ..reorganising.filtering import AdaptiveKFilter
 
-        return Stage(graph.shared.model(self.checkpoint, *self.kinds).hops, per_hop=self.per_hop)
+        return AdaptiveKFilter(graph.shared.model(self.checkpoint, *self.kinds).hops, per_hop=self.per_hop)
 
 
 @dataclass(frozen=True)
@@ -313,7 +339,6 @@ class GrilReader(AnswererPart):
     )
 
     def answerer(self, graph: GraphResources) -> Answerer:
-        """Return the answerer. Raises `CheckpointError` if the checkpoint is damaged or has no reader."""
         from ...models.text.verbalise import DirectedRelation, verbalise_hop
         from ..answering.gril_answers import GenerativeAnswerer, PassageWriter, PointerAnswerer
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..evidence.bridges import to_chains
@@ -27,6 +27,7 @@ USUAL_RELATIONS = 25
 """Of a graph with more relations, the best of those that are not there fits well by chance: it counts for less."""
 
 
+@dataclass(frozen=True)
 class NoAnswerExplainer:
     """Says how sure the first answer is, and where it is no answer, why; a `Reorganiser` that changes no items.
 
@@ -36,32 +37,22 @@ class NoAnswerExplainer:
     first answer has a `Certainty`: P of its score + margin − lacking − `USUAL_MARGIN`. No request is sent.
     """
 
+    scorer: PathScorer
+    calibration: Calibration
+    relations: Mapping[int, str]
+    nearest: Callable[[str, Topic, int], Collection[str]]
+    doubts: bool = False
     takes: Kind | None = None
     gives: Kind | None = None
-
-    def __init__(
-        self,
-        scorer: PathScorer,
-        calibration: Calibration,
-        relations: Mapping[int, str],
-        nearest: Callable[[str, Topic, int], Collection[str]],
-        *,
-        doubts: bool = False,
-    ) -> None:
-        self._scorer = scorer
-        self._calibration = calibration
-        self._relations = relations
-        self._nearest = nearest
-        self._doubts = doubts
 
     def reorganise(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Evidence[Any]]]:
         """Return the evidence with the certainty of its first answer, and with a reason where there is no answer."""
         yield from ()
         found = list(evidence)
-        places = [at for at, each in enumerate(evidence) if each.topics and (self._doubts or _fails(each))]
+        places = [at for at, each in enumerate(evidence) if each.topics and (self.doubts or _fails(each))]
         chains = [to_chains(evidence[at]) for at in places]
         for at, each, lacking in zip(places, chains, self._find_lacking(chains), strict=True):
-            judged = self._judge(evidence[at], each.items, lacking) if self._doubts else evidence[at]
+            judged = self._judge(evidence[at], each.items, lacking) if self.doubts else evidence[at]
             found[at] = self._explain(judged, _find_start(each), lacking) if _fails(judged) else judged
         return found
 
@@ -76,8 +67,8 @@ class NoAnswerExplainer:
         others = (each.score for each in chains[1:] if {end.id for end in each.value.answers} != ends)
         margin = min(first.score - next(others, float("-inf")), MOST)
         above = min(max(lacking.score - first.score, 0.0), MOST) if lacking else 0.0
-        above *= min(1.0, USUAL_RELATIONS / max(len(self._relations), 1))
-        probability = self._calibration.probability(first.score + margin - above - USUAL_MARGIN)
+        above *= min(1.0, USUAL_RELATIONS / max(len(self.relations), 1))
+        probability = self.calibration.probability(first.score + margin - above - USUAL_MARGIN)
         said = Certainty(first.value.topic.id, str(first.value.relation_path), first.score, margin, above, probability)
         return replace(evidence, extras=(*(e for e in evidence.extras if not isinstance(e, Certainty)), said))
 
@@ -95,7 +86,7 @@ class NoAnswerExplainer:
             for each, start, steps in zip(evidence, starts, offered, strict=True)
             if steps
         ]
-        scores = iter(self._scorer.score(queries) if queries else [])
+        scores = iter(self.scorer.score(queries) if queries else [])
         return [_find_best(steps, next(scores).stop.tolist()) if steps else None for steps in offered]
 
     def _offer(self, evidence: Evidence[Chain], start: Topic) -> list[RelationStep]:
@@ -104,16 +95,16 @@ class NoAnswerExplainer:
         used = evidence.question.excluded_relations.union(
             step.step.relation for each in evidence.items for step in each.value.steps
         )
-        names = [name for number, name in self._relations.items() if number not in there and name not in used]
+        names = [name for number, name in self.relations.items() if number not in there and name not in used]
         if len(names) > MAX_RELATIONS:
-            near = self._nearest(evidence.question.text, start, MAX_RELATIONS)
+            near = self.nearest(evidence.question.text, start, MAX_RELATIONS)
             names = [name for name in names if name in near]
         return [RelationStep(name, inverse) for name in names for inverse in (False, True)]
 
     def _explain(self, evidence: Evidence[Any], start: Topic, lacking: Scored[str] | None) -> Evidence[Any]:
         """Return the evidence with the reason why there is no answer."""
         best = max((each.score for each in evidence.items), default=float("-inf"))
-        if lacking and lacking.score > best and self._calibration.probability(lacking.score) >= FITS:
+        if lacking and lacking.score > best and self.calibration.probability(lacking.score) >= FITS:
             where = start.entity.label
             note = f"{shorten_iris(lacking.value)} fits the question, and the graph has no triple of it at {where}"
             return replace(evidence, reason="no triple", note=note)
