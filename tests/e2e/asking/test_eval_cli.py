@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Lodestar, Ran
+from tests.e2e.conftest import Lodestar
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, says, status
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -157,18 +157,6 @@ def test_a_fault_is_one_line(
     assert ran.code == code
     assert fault in ran.err.splitlines()[-1]
     assert not list(Path().glob("runs/*"))
-
-
-def test_a_folder_keeps_one_run(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
-    def run(*options: str) -> Ran:
-        return lodestar("eval", str(questions), "--out", str(tmp_path / "run"), *options)
-
-    assert run("--limit", "3").code == 0
-    other = run("--limit", "4")
-    assert other.code == 2
-    assert "holds another run (dataset differs): name another --out, or give --fresh to start again" in other.err
-    assert run("--limit", "4", "--fresh").code == 0
-    assert len((tmp_path / "run" / "records.jsonl").read_text().splitlines()) == 4
 
 
 def test_tokens_are_counted_and_a_model_that_fails_costs_a_question(

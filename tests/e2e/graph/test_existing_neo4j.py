@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import shlex
 import signal
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import neo4j
 import pytest
@@ -22,9 +19,6 @@ from lodestar.loaders.formats.property_graph.source import Spool
 from tests.e2e.conftest import Lodestar
 from tests.made.certificates import write_certificate
 from tests.made.property_graphs import MOVIES, write_graph
-from tests.places import ROOT
-
-PAGE = ROOT / "docs" / "existing-neo4j.md"
 
 pytestmark = pytest.mark.usefixtures("empty_graph")
 
@@ -51,34 +45,6 @@ def state(driver: neo4j.Driver) -> list[Any]:
         "SHOW DATABASE neo4j YIELD lastCommittedTxn",
     )
     return [driver.execute_query(text).records for text in asked]
-
-
-def blocks(kind: str) -> list[str]:
-    return re.findall(rf"^```{kind}\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
-
-
-def test_the_page(lodestar: Lodestar, source: Connection, theirs: neo4j.Driver) -> None:
-    write_graph(theirs, *blocks("cypher"))
-    before = state(theirs)
-    said: dict[str, str] = {}
-    for line in "".join(blocks("console")).splitlines():
-        program, *arguments = shlex.split(line.removeprefix("$ ").replace("bolt://localhost:7687", source.uri))
-        assert program == "lodestar"
-        ran = lodestar(*arguments)
-        assert ran.code == 0, (line, ran.err)
-        said[" ".join(arguments)] = ran.out
-    (shown,) = blocks("text")
-    assert said[f"load neo4j --from {source.uri} --dry-run"] == shown
-    assert "Lana Wachowski" in said["ask Who directed Cloud Atlas?"].splitlines()[1]
-    assert said["ask Which persons directed a movie?"].splitlines()[1].strip() == "Lana Wachowski"
-    assert said["ask What role did Keanu Reeves play in The Matrix?"].splitlines()[1].strip() == "Neo"
-    link = said["browse --source --no-open Who directed Cloud Atlas?"]
-    given = parse_qs(urlsplit(link).query)
-    assert (given["dbms"], given["db"]) == ([source.uri.replace("://", "://neo4j@")], ["neo4j"])
-    query: Any = given["arg"][0]
-    names = {record[0]["name"] or record[0]["title"] for record in theirs.execute_query(query).records}
-    assert {"Cloud Atlas", "Lana Wachowski"} <= names
-    assert state(theirs) == before, "nothing is written to the database that is read"
 
 
 def test_a_server_that_refuses_every_write_is_read_over_tls(

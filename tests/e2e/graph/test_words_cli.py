@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import Lodestar
-from tests.fakes.scripted_llm import ScriptedLLM, says
 
 TRIPLES = "Ann Alder\towned_by\tSales\nBob Birch\towned_by\tSales\nAnn Alder\t#1\tMill\nSales\tcity\tPorto\n"
 SAID = (
@@ -60,18 +59,3 @@ def test_an_export_has_what_is_said_and_its_load_gets_it_back(described: Lodesta
     assert loaded.code == 0, loaded.err
     assert described("describe", "--file", "out-phrases.tsv").code == 0
     assert words(described) == before
-
-
-def test_a_language_model_is_asked_for_as_many_relations_as_the_budget_has(
-    described: Lodestar, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-    with ScriptedLLM([says({"tail": ["who holds it"], "head": []})] * 9) as llm:
-        for name, value in (("BASE_URL", llm.base_url), ("MODEL", "scripted"), ("API_KEY", "k")):
-            monkeypatch.setenv(f"LODESTAR_LLM_{name}", value)
-        described("describe", "--llm", "--max-calls", "1")
-        assert len(llm.requests) == 1
-        described("describe", "--llm")
-    assert len(llm.requests) == 2, "owned_by has a phrase of a language model already"

@@ -55,21 +55,6 @@ def checkpoint(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder / "gril")
 
 
-def test_answers_and_literals_of_subgraphs_are_known(engine: Engine, tmp_path: Path) -> None:
-    graphs = graphs_of(engine, tmp_path, "train", LEARNED)
-    answers = [
-        [
-            graphs.texts.entities[graphs.text_of[node]]
-            for node in np.flatnonzero(graphs.is_answer[graphs.nodes_of(each)])
-        ]
-        if not each
-        else int(graphs.is_answer[graphs.nodes_of(each)].sum())
-        for each in range(len(graphs))
-    ]
-    assert answers == [["Lima"], 1, 1, 1]
-    assert not (graphs.is_literal & graphs.is_topic).any()
-
-
 def test_what_is_asked_is_what_was_trained_on(
     settings: Settings, engine: Engine, checkpoint: str, tmp_path: Path
 ) -> None:

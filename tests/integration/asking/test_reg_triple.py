@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from lodestar import Engine
-from lodestar.engine.cli.main import main
-from lodestar.engine.errors import CheckpointError, GraphError, UsageError
+from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.recipes.reorganising import Reorganise
@@ -92,48 +88,6 @@ def test_chains_of_the_triples_answer(settings: Settings, engine: Engine, checkp
     assert answer.evidence.kind == "chain"
     chains = [item.value for item in answer.evidence.items if isinstance(item.value, Chain)]
     assert any(end.id == "m.santiago" for chain in chains for end in chain.ends)
-
-
-def test_explain_has_the_ranked_evidence_and_what_decided(
-    engine: Engine, environment: dict[str, str], checkpoint: str
-) -> None:
-    asked = ["explain", "What is the capital of Chile?", "--set", f"reg-triple.checkpoint={checkpoint}", "--top-k", "2"]
-    asked += ["--set", "answerer.min_probability=0"]
-    plain = [*asked, "--recipe", "reg-triple + reorganise"]
-    shown = CliRunner().invoke(main, plain, env=environment)
-    assert shown.exit_code == 0, shown.output
-    lines = shown.stdout.splitlines()
-    assert lines[0] == "What is the capital of Chile?"
-    assert [line.split()[0] for line in lines if re.match(r" +\d\. ", line)] == ["1.", "2."]
-    assert re.search(r"after each stage: reg-triple 1?\d triples?, reorganise \d+ chains?, answer", lines[-1])
-    assert "m.chile" not in shown.stdout
-
-    union = [*asked, "--recipe", "reg-triple | similarity", "--set", "answerer.kind=reader", "--json"]
-    said = json.loads(CliRunner().invoke(main, union, env=environment).stdout)
-    assert said["why"]
-    assert {"reg-triple", "similarity"} <= {stage["stage"] for stage in said["stages"]}
-    found_by = {ranking["source"] for row in said["reasons"] for ranking in row["rankings"]}
-    assert found_by == {"reg-triple", "similarity"}
-    assert any("capital" in row["reading"] for row in said["reasons"])
-
-
-def test_what_does_not_fit_is_one_line(settings: Settings, engine: Engine, checkpoint: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--set reg-triple\.checkpoint=FOLDER"):
-        RegTriple().check()
-    with pytest.raises(GraphError, match="expected questions about this graph, found none"):
-        graphs_of(engine, tmp_path, "other", (("Who is it?", "m.nobody", "m.nothing"),))
-    path = Path(checkpoint) / "reg-triple.json"
-    said = json.loads(path.read_text(encoding="utf-8"))
-    other = tmp_path / "other-graph"
-    (other / "mlp").mkdir(parents=True)
-    (other / "mlp" / "model.safetensors").write_bytes((Path(checkpoint) / "mlp" / "model.safetensors").read_bytes())
-    said["train"][0]["graph"] = "0" * 64
-    (other / "reg-triple.json").write_text(json.dumps(said), encoding="utf-8")
-    with (
-        Engine(settings, recipe=RegTriple(checkpoint=str(other))) as asked,
-        pytest.raises(CheckpointError, match="was trained on another graph"),
-    ):
-        asked.retrieve("What is the capital of Chile?")
 
 
 def test_entities_are_scored_by_a_network_of_their_own(settings: Settings, engine: Engine, tmp_path: Path) -> None:

@@ -126,19 +126,6 @@ def test_the_search_for_answers_is_bounded_at_hubs(gateway: Gateway) -> None:
     assert [path.hops for path in mined.paths] == [hops("nationality", "capital")]
 
 
-def test_more_paths_than_the_bound_are_cut_and_reported(gateway: Gateway) -> None:
-    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
-    pairs = [AnswerPair("m.peru", ("m.spanish", "m.lima", "m.peso")), AnswerPair("m.peru", ("m.lima",))]
-    whole = gateway.fetch(find_answer_paths(pairs, 20_000, 3))
-    assert set(whole[0].paths) == {
-        (RelationStep("location.country.official_language"),),
-        (RelationStep("location.country.capital"),),
-    }
-    assert [(len(found.paths), found.cut) for found in whole] == [(2, False), (1, False)]
-    cut = gateway.fetch(find_answer_paths(pairs, 20_000, 1))
-    assert [(len(found.paths), found.cut) for found in cut] == [(1, True), (1, False)]
-
-
 QUESTIONS = QuestionSet(
     "countries",
     "lodestar",

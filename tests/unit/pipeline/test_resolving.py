@@ -25,14 +25,6 @@ class Outer:
     inner: Inner = field(default_factory=Inner)
 
 
-def test_options_are_filled_from_plain_data() -> None:
-    assert fill_dataclass(Outer, {}, "here") == Outer()
-    found = fill_dataclass(Outer, {"kind": "b", "weight": 2, "flag": True, "inner": {"rate": 1}}, "here")
-    assert found == Outer(kind="b", weight=2.0, flag=True, inner=Inner(rate=1.0))
-    assert type(found.weight) is type(found.inner.rate) is float
-    assert fill_dataclass(Outer, {"weight": None}, "here").weight is None
-
-
 @pytest.mark.parametrize(
     ("data", "message"),
     [

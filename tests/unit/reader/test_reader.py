@@ -331,51 +331,8 @@ def test_what_a_plan_says_of_a_question_it_has_not_learned_from_it() -> None:
     assert ways.plan[of_fold].tolist() == without.score(learnable().vectors, ways)[of_fold].tolist()
 
 
-def only(*names: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Weights of 1 for these features."""
-    return np.array([float(name in names) for name in NAMES])
-
-
 def choose_answers(reader: Reader, *evidence: Evidence[Any], least: float = 0.0) -> list[Answer]:
     return answerer(reader, least).answer_batch(evidence)
-
-
-def says(*ends: tuple[Entity, float]) -> Evidence[Chain]:
-    """What a language model answers: a chain without steps for each name."""
-    items = tuple(Scored(Chain(FILM, (), (end,)), sure) for end, sure in ends)
-    return Evidence(Question("?"), (Topic(FILM),), "chain", items, Calibration("probability"))
-
-
-def three_ends(text: str, *scores: float) -> Evidence[Triple]:
-    facts = (Triple(FILM, "directed_by", BY), Triple(FILM, "year", YEAR), Triple(FILM, "seen_by", OTHER))
-    return asked(text, *zip(facts, scores, strict=False))
-
-
-@pytest.mark.parametrize(("source", "more", "less"), [("llm", 1.0, 0.0), ("closed-book", 3.0, -1.0)])
-@pytest.mark.parametrize("own", [True, False])
-def test_a_reader_that_did_not_learn_a_models_names_takes_them_as_a_hint(
-    source: str, more: float, less: float, own: bool
-) -> None:
-    """The evidence alone decides where the model names nothing that is there, and how sure the rest is stays."""
-    reader = Reader({"triple": SourceWeights(only("chain"), 0.0)}, trained=True) if own else shipped_reader()
-    found = three_ends("what is the film", 3.0, 1.0)
-    silent, named = (
-        replace(found, sources=(("triple", found), (source, says(*ends)))) for ends in ((), ((YEAR, 0.2),))
-    )
-
-    def logits(evidence: Evidence[Any]) -> dict[str, float]:
-        candidates = find_candidates([evidence])
-        columns = make_reader_columns(candidates, [evidence], WORDS_OF, vectors())
-        return dict(
-            zip([each.label for each in candidates.entities], reader.read(columns).logits.tolist(), strict=True)
-        )
-
-    alone, as_before, hinted = map(logits, (found, silent, named))
-    assert as_before == alone
-    assert hinted["1999"] == pytest.approx(alone["1999"] + more)
-    assert hinted["director"] == pytest.approx(alone["director"] + less)
-    (answer,) = choose_answers(reader, silent)
-    assert answer.confidence == choose_answers(reader, found)[0].confidence
 
 
 def test_a_question_that_a_form_answered_keeps_its_answer() -> None:

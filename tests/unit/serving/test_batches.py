@@ -6,13 +6,12 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from lodestar.engine.errors import DatabaseError, DatabaseUnavailableError, UsageError
+from lodestar.engine.errors import DatabaseUnavailableError, UsageError
 from lodestar.engine.serving.batches import (
     BatchLimits,
     DeadlineExceededError,
     MicroBatcher,
     OverloadedError,
-    is_database_away,
 )
 
 
@@ -108,19 +107,6 @@ async def test_a_batch_is_sent_beside_another_when_it_is_full_or_has_waited() ->
     await batches.close(1)
 
 
-async def test_items_of_different_keys_are_asked_apart() -> None:
-    asker = Asker()
-    asker.gate.clear()
-    batches = made(asker)
-    first = put(batches, 0)
-    await asyncio.sleep(0)
-    some = [*put(batches, 1, key="x"), *put(batches, 2, key="y", client="b"), *put(batches, 3, key="x", client="c")]
-    asker.gate.set()
-    assert await asyncio.gather(*first, *some) == [0, 2, 4, 6]
-    assert sorted(asker.batches[1:], key=str) == [("x", [1, 3]), ("y", [2])]
-    await batches.close(1)
-
-
 async def test_one_bad_item_fails_alone() -> None:
     asker = Asker()
     asker.failing = {5}
@@ -212,16 +198,3 @@ async def test_closing_answers_what_waits_and_takes_no_more() -> None:
     assert await asyncio.gather(*waiting) == [2, 4]
     with pytest.raises(OverloadedError, match="shutting down"):
         put(batches, 3)
-
-
-def test_which_errors_say_that_the_database_is_away() -> None:
-    def caused(code: str) -> DatabaseError:
-        error = DatabaseError("x")
-        error.__cause__ = type("Cause", (Exception,), {"code": code})()
-        return error
-
-    assert is_database_away(DatabaseUnavailableError("x"))
-    assert is_database_away(caused("Neo.TransientError.General.DatabaseUnavailable"))
-    assert not is_database_away(caused("Neo.ClientError.Statement.SyntaxError"))
-    assert not is_database_away(caused("Neo.TransientError.Transaction.TransactionTimedOut"))
-    assert not is_database_away(UsageError("x"))

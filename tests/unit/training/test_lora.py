@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from lodestar.engine.errors import MissingExtraError
-from lodestar.engine.extras import translate_import_errors
 from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.language.lora import (
     ModelAndTokenizer,
@@ -97,23 +94,6 @@ def test_factors_are_kept_as_safetensors_and_come_back(folder: Path, tmp_path: P
     larger = add_lora(load_language_model(str(folder)), LoraOptions(rank=3))
     with pytest.raises(ValueError, match="belongs to another language model or another rank"):
         restore_adapter(larger, read_weights(tmp_path))
-
-
-def test_what_is_missing_is_one_line(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(CausalLMError, match=r"cannot be loaded .*give a folder, or a name") as caught:
-        load_language_model(str(tmp_path))
-    assert "\n" not in str(caught.value)
-    model = load_language_model(str(folder))
-    with pytest.raises(CausalLMError, match="cannot have a LoRA on 'nothing_like_it'"):
-        add_lora(model, LoraOptions(targets="nothing_like_it"))
-    with pytest.raises(ValueError, match="expected 1 to 4096 for rank, found 0"):
-        LoraOptions(rank=0)
-    monkeypatch.setitem(sys.modules, "peft", None)
-    with (
-        pytest.raises(MissingExtraError, match=r"needs peft, .*: pip install 'lodestar-kg\[lora\]'"),
-        translate_import_errors("a training"),
-    ):
-        add_lora(model, LoraOptions())
 
 
 def test_weights_in_a_pickle_are_refused(folder: Path, tmp_path: Path) -> None:

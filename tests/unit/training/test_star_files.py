@@ -45,15 +45,6 @@ def test_examples_are_what_can_be_walked_with_what_each_path_is_worth(tmp_path: 
     assert len(examples_of(read_mined_file(plain)).examples) == 24
 
 
-def test_a_mined_file_is_told_from_others(tmp_path: Path) -> None:
-    for content in (b"", b"{}\n", b"[1]\n", b'{"id": "1", "question": "?"}\n', b"\x1f\x8bnothing"):
-        (tmp_path / "other.jsonl.gz").write_bytes(content)
-        (tmp_path / "other.jsonl").write_bytes(content)
-        assert not is_mined(tmp_path / "other.jsonl")
-        assert not is_mined(tmp_path / "other.jsonl.gz")
-    assert not is_mined(tmp_path / "missing.jsonl")
-
-
 def changed(record: dict[str, Any], **values: Any) -> str:
     return json.dumps(record | values)
 
@@ -97,24 +88,6 @@ def test_what_is_wrong_with_a_mined_file_is_told_with_its_line(tmp_path: Path) -
         assert said.endswith(": mine the paths again")
         assert message in said
         assert "\n" not in said
-
-
-def test_a_mined_file_cut_between_two_lines_is_refused(tmp_path: Path) -> None:
-    lines = mined_file(tmp_path / "mined.jsonl", 0, 2).read_text(encoding="utf-8").splitlines()
-    lines[0] = changed(json.loads(lines[0]), counts={"questions": 4})
-    (tmp_path / "mined.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert len(read_mined_file(tmp_path / "mined.jsonl").questions) == 4
-    (tmp_path / "mined.jsonl").write_text("\n".join(lines[:-1]) + "\n", encoding="utf-8")
-    with pytest.raises(MinedFileError, match=r"mined.jsonl:4: expected 4 questions, found 3: the file is truncated"):
-        read_mined_file(tmp_path / "mined.jsonl")
-
-
-def test_a_missing_or_empty_mined_file(tmp_path: Path) -> None:
-    with pytest.raises(MinedFileError, match="cannot be read: No such file"):
-        read_mined_file(tmp_path / "missing.jsonl")
-    (tmp_path / "empty.jsonl").touch()
-    with pytest.raises(MinedFileError, match="found an empty file"):
-        read_mined_file(tmp_path / "empty.jsonl")
 
 
 def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:

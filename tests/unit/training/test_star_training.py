@@ -220,18 +220,6 @@ def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
         assert json.loads(file.metadata()["training"])["format"] == 1
 
 
-def test_a_state_of_another_configuration_is_refused_with_what_differs(tmp_path: Path) -> None:
-    path = tmp_path / "state.safetensors"
-    write_state(path, state(), {"network": "dual", "encoder": "a"})
-    with pytest.raises(
-        TrainingStateError,
-        match=r"belongs to another training \(encoder differs\): name another --out, or give --fresh",
-    ):
-        read_state(path, {"network": "dual", "encoder": "b"})
-    with pytest.raises(TrainingStateError, match="belongs to another training"):
-        read_state(path, {"network": "dual"})
-
-
 @pytest.mark.parametrize("damage", ["cut", "empty", "no safetensors", "no description"])
 def test_a_damaged_state_is_refused_in_one_line(damage: str, tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
