@@ -128,8 +128,6 @@ class EntityIndexMeta:
     encoder: str
     edition: Edition
     num_entities: int
-    vectors_bytes: int
-    rows_bytes: int
     vectors_sha256: str
     rows_sha256: str
 
@@ -172,11 +170,6 @@ def read_meta(folder: Path) -> EntityIndexMeta | None:
         return None
 
 
-def format_index_metadata(meta: EntityIndexMeta) -> str:
-    """Return the text of ``entities.json``."""
-    return json.dumps({"format": FORMAT, **asdict(meta)}, indent=2) + "\n"
-
-
 def open_entity_index(folder: Path, encoder: SentenceEncoder) -> EntityIndex | None:
     """Return the index of a folder; None if there is none, if it is of another encoder, or if it is damaged.
 
@@ -216,12 +209,9 @@ def map_index(path: Path) -> faiss.Index:
 
 
 def _is_sound(folder: Path, meta: EntityIndexMeta) -> bool:
-    content = {VECTORS: (meta.vectors_bytes, meta.vectors_sha256), ROWS: (meta.rows_bytes, meta.rows_sha256)}
+    hashes = {VECTORS: meta.vectors_sha256, ROWS: meta.rows_sha256}
     try:
-        return all(
-            (folder / name).stat().st_size == size and file_sha256(folder / name) == sha256
-            for name, (size, sha256) in content.items()
-        )
+        return all(file_sha256(folder / name) == sha256 for name, sha256 in hashes.items())
     except OSError:
         return False
 
@@ -284,9 +274,10 @@ def build_entity_index(
         progress("encoding", done, max(num_expected, done))
     rows = np.concatenate(keys) if keys else np.zeros(0, dtype=np.uint64)
     index = _make_index(draft, rows, encoder.dimension, progress)
-    meta = _write_index(folder, index, pa.chunked_array(ids, pa.large_string()), rows, edition, encoder.revision)
+    _write_index(folder, index, pa.chunked_array(ids, pa.large_string()), rows, edition, encoder.revision)
     draft.forget()
-    return EntityIndexReport(len(rows), num_encoded, meta.vectors_bytes + meta.rows_bytes)
+    num_bytes = sum((folder / name).stat().st_size for name in (VECTORS, ROWS))
+    return EntityIndexReport(len(rows), num_encoded, num_bytes)
 
 
 def key_of(text: str) -> int:
@@ -399,8 +390,8 @@ def _make_index(draft: _VectorDraft, keys: Keys, dimension: int, progress: Progr
 
 def _write_index(
     folder: Path, index: faiss.Index, ids: pa.ChunkedArray, keys: Keys, edition: Edition, revision: str
-) -> EntityIndexMeta:
-    """Write the three files, the description last: until then the old description does not match the sizes."""
+) -> None:
+    """Write the three files, the description last: until then the old description does not match the others."""
     import faiss
     import pyarrow as pa
 
@@ -413,17 +404,9 @@ def _write_index(
         table = pa.table({"id": ids, "key": pa.array(keys, pa.uint64())})
         with pa.OSFile(str(rows), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
-        meta = EntityIndexMeta(
-            encoder=revision,
-            edition=edition,
-            num_entities=len(keys),
-            vectors_bytes=vectors.stat().st_size,
-            rows_bytes=rows.stat().st_size,
-            vectors_sha256=file_sha256(vectors),
-            rows_sha256=file_sha256(rows),
-        )
-        description.write_text(format_index_metadata(meta), encoding="utf-8")
-    return meta
+        meta = EntityIndexMeta(revision, edition, len(keys), file_sha256(vectors), file_sha256(rows))
+        content = json.dumps({"format": FORMAT, **asdict(meta)}, indent=2) + "\n"
+        description.write_text(content, encoding="utf-8")
 
 
 PAGE = 10_000

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -227,18 +227,7 @@ def _derive_shorter_forms(name: str, words: tuple[str, ...], type_words: Collect
         yield NameForm(base[-1:], "last")
 
 
-KINDS: tuple[FormKind, ...] = (
-    "whole",
-    "unbracketed",
-    "untyped",
-    "outer",
-    "leading",
-    "inverted",
-    "initials",
-    "last",
-    "adjective",
-    "near",
-)
+KINDS: tuple[FormKind, ...] = get_args(FormKind)
 """What is taken before what, where runs of as many words agree."""
 _SHORTEST_TYPO, _LONGEST_TYPO = 4, 100
 """Characters of a name that may have typos."""

@@ -321,18 +321,10 @@ class SentenceEncoder:
             return self.name
         return str(Path(spec.origin).parent / "model")
 
-    @cached_property
+    @property
     def revision(self) -> str:
-        """A digest of configuration and weights' size, which tells models of the same name apart."""
-        folder = Path(self.location)
-        if not folder.is_dir():
-            return self.name
-        digest = hashlib.sha256()
-        for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-            digest.update(f"{path.relative_to(folder)}:{path.stat().st_size}\n".encode())
-            if path.suffix == ".json" and path.stat().st_size < 100_000:
-                digest.update(path.read_bytes())
-        return f"{self.name}@{digest.hexdigest()[:16]}"
+        """The name with a digest of the files, which tells models of the same name apart."""
+        return f"{self.name}@{self.weights_digest[:16]}" if self.weights_digest else self.name
 
     @cached_property
     def weights_digest(self) -> str | None:

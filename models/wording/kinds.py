@@ -1,10 +1,8 @@
 """Tell what kind of thing stands at each end of a relation, and what kind a question asks for. Rules, no training.
 
 Kinds of values are told by parsing them; kinds of entities by the words of the relations that meet at them, by the
-types
-that a source gave, and by the shape of names. A question's kind comes from its words. Our own, no paper's; the words
-are in
-``wording/kinds.toml``.
+types that a source gave, and by the shape of names. A question's kind comes from its words. Our own, no paper's; the
+words are in ``wording/kinds.toml``.
 """
 
 from __future__ import annotations
