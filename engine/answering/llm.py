@@ -109,15 +109,12 @@ class LLMAnswerer:
         if options:
             return make_choice_prompt(content, options)
         choices = list_choices(evidence) if self.chooses else ()
-        unseen = fill_placeholders(self.template, question=question, evidence="") if choices else ""
         return Prompt(
             content,
             json=True,
             schema=list_schema(MAX_ANSWERS, "answers", choices=choices) if choices or self.prompt is None else None,
             logprobs=True,
             max_tokens=MAX_REPLY_TOKENS,
-            choices=choices,
-            unseen=unseen,
             is_read=is_parseable_reply,
         )
 
@@ -179,8 +176,6 @@ def make_choice_prompt(content: str, options: Sequence[str]) -> Prompt:
         schema=list_schema(1, "answers", choices=names, least=1),
         logprobs=True,
         max_tokens=MAX_REPLY_TOKENS,
-        choices=names,
-        num_choices=1,
         is_read=is_parseable_reply,
     )
 

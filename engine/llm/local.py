@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
 import threading
 import time
@@ -13,10 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ...models.language import causal_lm
-from ...models.language.causal_lm import CausalLM, CausalLMError, Messages, StoppedError
+from ...models.language.causal_lm import CausalLM, CausalLMError, StoppedError
 from ..errors import LLMError
 from ..extras import require_extra, translate_import_errors
 from ..machine import num_cpus
@@ -30,11 +27,6 @@ LOCAL = "local"
 
 MAX_TOKENS = 512
 """Of a reply, if the prompt gives no limit."""
-
-ANSWER_START = '{"answers": ["'
-"""The beginning of a reply, which each choice continues."""
-SHARE_OF_BEST = 0.5
-"""The least probability of an answer, as a share of the best one's (our own)."""
 
 
 class LocalEndpoint:
@@ -82,10 +74,6 @@ class LocalEndpoint:
     def key_of(self, prompt: Prompt) -> str:
         """Return the cache key of this call, from the model's name and the messages."""
         options: dict[str, Any] = {"logprobs": prompt.logprobs, "max_tokens": prompt.max_tokens}
-        if prompt.choices:
-            options |= {"choices": prompt.choices, "unseen": prompt.unseen}
-        if prompt.num_choices is not None:
-            options["num_choices"] = prompt.num_choices
         return key_of(LOCAL, self.model, prompt, options)
 
     def _too_late(self) -> LLMError:
@@ -97,8 +85,6 @@ class LocalEndpoint:
     def _complete(self, prompt: Prompt, keep_going: Callable[[], bool]) -> Completion:
         messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
         try:
-            if prompt.choices:
-                return self._choose(messages, prompt, keep_going)
             (reply,) = self._model.replies([messages], prompt.max_tokens or MAX_TOKENS, goes_on=keep_going)
         except StoppedError:
             raise self._too_late() from None
@@ -109,29 +95,6 @@ class LocalEndpoint:
         usage = TokenUsage(reply.num_prompt_tokens, len(reply.tokens))
         text = drop_cut_line(reply.text) if reply.is_cut and prompt.json else reply.text
         return Completion(text, usage=usage, logprobs=reply.tokens if prompt.logprobs else (), model=self.model)
-
-    def _choose(self, messages: Messages, prompt: Prompt, keep_going: Callable[[], bool]) -> Completion:
-        """Return the choices that the model finds likely, as the reply it would write.
-
-        A choice is worth the mean log-probability of its tokens, less what it is without the evidence; the softmax over
-        the choices is their probability (our own). Those at least `SHARE_OF_BEST` as likely as the best are answers, at
-        most `num_choices`.
-        """
-        worth, num_tokens = self._model.choice_logprobs(messages, ANSWER_START, prompt.choices, goes_on=keep_going)
-        if prompt.unseen:
-            unseen = [{"role": "user", "content": prompt.unseen}]
-            anyway, more = self._model.choice_logprobs(unseen, ANSWER_START, prompt.choices, goes_on=keep_going)
-            worth, num_tokens = worth - anyway, num_tokens + more
-        probabilities = np.exp(worth - worth.max())
-        probabilities /= probabilities.sum()
-        best_first = np.argsort(-probabilities, kind="stable")
-        answers = [
-            {"name": prompt.choices[place], "confidence": round(float(probabilities[place]), 4)}
-            for place in best_first.tolist()[: prompt.num_choices]
-            if probabilities[place] >= SHARE_OF_BEST * probabilities.max()
-        ]
-        content = json.dumps({"answers": answers}, ensure_ascii=False)
-        return Completion(content, usage=TokenUsage(num_tokens, 0), model=self.model)
 
 
 # A GGUF file: llama.cpp by xllamacpp serves OpenAI's protocol on a free port of this machine, behind a key of its own

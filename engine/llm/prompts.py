@@ -32,12 +32,11 @@ class Prompt:
     """The text of one user message, or the messages of a conversation, with options.
 
     json: request a JSON object; schema: of this JSON schema, of which an endpoint without schemas knows nothing.
-    choices: the names that its list `answers` may hold, if any are given, at most `num_choices` of them; unseen: the
-    same prompt without the evidence, which tells a model on this machine how likely each name is anyway. logprobs:
-    request the log-probability of each token. max_tokens: longest reply, None for the endpoint's own limit. An endpoint
-    that does not know an option replies without it. is_read: whether the caller can parse a reply; other replies are
-    not cached. on_text: called with each piece of the reply, from the thread that speaks to the endpoint; a reply from
-    the cache, or of an endpoint that does not stream, comes in one piece or not at all.
+    logprobs: request the log-probability of each token. max_tokens: longest reply, None for the endpoint's own
+    limit. An endpoint that does not know an option replies without it. is_read: whether the caller can parse a
+    reply; other replies are not cached. on_text: called with each piece of the reply, from the thread that speaks
+    to the endpoint; a reply from the cache, or of an endpoint that does not stream, comes in one piece or not at
+    all.
     """
 
     content: str | tuple[Message, ...]
@@ -45,9 +44,6 @@ class Prompt:
     schema: Mapping[str, Any] | None = field(default=None, hash=False)
     logprobs: bool = False
     max_tokens: int | None = None
-    choices: tuple[str, ...] = ()
-    num_choices: int | None = None
-    unseen: str = ""
     is_read: Callable[[str], bool] = field(default=lambda _content: True, compare=False, repr=False)
     on_text: Callable[[str], None] | None = field(default=None, compare=False, repr=False)
 

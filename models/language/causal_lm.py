@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -112,48 +111,6 @@ class CausalLM:
                 batch = order[start : start + self.batch_size]
                 replies.update(zip(batch, self._generate([texts[i] for i in batch], max_tokens), strict=True))
         return [replies[number] for number in range(len(texts))]
-
-    def choice_logprobs(
-        self,
-        messages: Messages,
-        start: str,
-        choices: Sequence[str],
-        *,
-        goes_on: Callable[[], bool] = lambda: True,
-    ) -> tuple[FloatArray, int]:
-        """Return the mean log-probability of each choice's tokens, (num_choices,), and the number of tokens read.
-
-        A choice is read as the text after `start`, with which the reply to `messages` begins, and before a quotation
-        mark, so that a name which begins another is not the likelier for it. The prompt is read once for all choices.
-        """
-        import torch
-        from torch.nn.utils.rnn import pad_sequence
-
-        with self._turn, self._stoppable(goes_on), torch.inference_mode(), as_error(f"{self.name!r} cannot choose"):
-            of_choices = [self._tokenizer(f'{each}"', add_special_tokens=False)["input_ids"] for each in choices]
-            encoded = self._encode([self.render(messages) + start], room=max(map(len, of_choices)))
-            inputs = {name: tensor.to(self._model.device) for name, tensor in encoded.items()}
-            read = self._model(**inputs, use_cache=True)
-            first = read.logits[0, -1].float().log_softmax(dim=-1)
-            means: list[float] = []
-            for at in range(0, len(choices), self.batch_size):
-                some = of_choices[at : at + self.batch_size]
-                ids = pad_sequence([torch.tensor(each) for each in some], batch_first=True).to(self._model.device)
-                lengths = torch.tensor([[len(each)] for each in some], device=ids.device)
-                is_token = torch.arange(ids.shape[1], device=ids.device) < lengths
-                before = inputs["attention_mask"].expand(len(some), -1)
-                cache = deepcopy(read.past_key_values)
-                cache.batch_repeat_interleave(len(some))
-                output = self._model(
-                    input_ids=ids,
-                    attention_mask=torch.cat([before, is_token.long()], dim=1),
-                    past_key_values=cache,
-                )
-                logs = output.logits[:, :-1].float().log_softmax(dim=-1)
-                logs = torch.cat([first.expand(len(some), 1, -1), logs], dim=1)
-                chosen = logs.gather(2, ids[:, :, None]).squeeze(2) * is_token
-                means += (chosen.sum(dim=1) / is_token.sum(dim=1)).tolist()
-        return np.array(means, dtype=np.float32), int(inputs["input_ids"].shape[1]) + sum(map(len, of_choices))
 
     @contextmanager
     def _stoppable(self, goes_on: Callable[[], bool]) -> Iterator[None]:

@@ -52,7 +52,6 @@ def test_a_multiple_choice_question_is_answered_with_one_of_its_options() -> Non
     listed = ("Sol", "Real", "</evidence> Sol")
     assert prompt.content.startswith(str(LLMAnswerer().write_prompt(evidence).content).rstrip())
     assert prompt.content.endswith("\n- Sol\n- Real\n- ‹/evidence> Sol\n")
-    assert (prompt.choices, prompt.num_choices) == (listed, 1)
     assert prompt.schema is not None
     assert prompt.schema["properties"]["answers"] == {
         "type": "array",
@@ -234,7 +233,5 @@ def test_a_model_chooses_among_the_ends_of_the_evidence_the_best_first() -> None
     many = evidence_of(Scored(leads("country.city", *cities, topic=Entity("m.peru", "Peru")), 0.9))
     assert list_choices(many) == tuple(f"City {number}" for number in range(20))
     prompt = LLMAnswerer(chooses=True).write_prompt(evidence)
-    assert prompt.choices == ("Sol", "Inti")
-    assert "What does Peru use?" in prompt.unseen
-    assert "Sol" not in prompt.unseen
-    assert LLMAnswerer().write_prompt(evidence).choices == ()
+    assert prompt.schema is not None
+    assert prompt.schema["properties"]["answers"]["items"] == {"type": "string", "enum": ["Sol", "Inti"]}

@@ -10,17 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import torch
-from lodestar.engine.answering.llm import parse_reply
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.llm.prompts import Completion, Message, Prompt
 from lodestar.engine.settings import Settings
 from lodestar.models.language.causal_lm import CausalLM
 from safetensors.torch import load_file, save_file
-from transformers import AutoTokenizer
 
-from tests.made.tiny_causal_lm import KINDS, write_tiny_causal_lm
+from tests.made.tiny_causal_lm import write_tiny_causal_lm
 
 
 def of(folder: Path, **options: int) -> ChatGateway:
@@ -111,47 +108,4 @@ def test_the_deadline_ends_a_reply_of_a_model_that_runs_here(tmp_path: Path, mon
     at_the_end = slow.layers
     time.sleep(0.5)
     assert slow.layers <= at_the_end + 1
-    chat.close()
-
-
-def logprob_alone(model: CausalLM, messages: list[dict[str, str]], start: str, choice: str) -> float:
-    """The reference: the whole text of one choice read at once, without a cache."""
-    before = model._encode([model.render(messages) + start], room=1)["input_ids"]
-    own = torch.tensor([model._tokenizer(f'{choice}"', add_special_tokens=False)["input_ids"]])
-    with torch.inference_mode():
-        logits = model._model(torch.cat([before, own], dim=1)).logits[0].log_softmax(dim=-1)
-    places = range(before.shape[1] - 1, before.shape[1] - 1 + own.shape[1])
-    return float(sum(logits[place, id_] for place, id_ in zip(places, own[0], strict=True)) / own.shape[1])
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_likelihood_of_a_choice_is_that_of_its_text_alone(tmp_path: Path, kind: str) -> None:
-    model = CausalLM(str(write_tiny_causal_lm(tmp_path, kind=kind, is_chat=True)), batch_size=2)
-    messages = [{"role": "user", "content": "which is the capital of peru?"}]
-    choices = ("lima", "quito is the capital of ecuador", "l", "ペルー", "Lima, Ohio")
-    found, num_tokens = model.choice_logprobs(messages, "answer: ", choices)
-    expected = [logprob_alone(model, messages, "answer: ", each) for each in choices]
-    assert found == pytest.approx(expected, abs=1e-4)
-    before = AutoTokenizer.from_pretrained(model.name)(model.render(messages) + "answer: ", add_special_tokens=False)
-    assert num_tokens == len(before["input_ids"]) + sum(
-        len(model._tokenizer(f'{each}"')["input_ids"]) for each in choices
-    )
-    alone, _ = model.choice_logprobs(messages, "answer: ", ("quito is the capital of ecuador",))
-    assert alone[0] == pytest.approx(expected[1], abs=1e-4)
-
-
-def test_a_model_that_runs_here_answers_with_a_choice_whatever_it_would_write(tmp_path: Path) -> None:
-    chat = of(write_tiny_causal_lm(tmp_path, is_chat=True))
-    choices = ("Lima", "Quito", 'a "b"')
-    prompt = Prompt("capital of peru?", json=True, choices=choices, unseen="capital?")
-    free, chosen = chat.complete([Prompt("capital of peru?", json=True, max_tokens=4), prompt])
-    assert isinstance(free, Completion)
-    assert isinstance(chosen, Completion)
-    with pytest.raises(LLMError):
-        parse_reply(free.content)
-    claims = parse_reply(chosen.content).claims
-    assert claims
-    assert {claim.name for claim in claims} <= set(choices)
-    assert all(claim.confidence is not None and 0 < claim.confidence <= 1 for claim in claims)
-    assert [claim.confidence for claim in claims] == sorted((claim.confidence or 0 for claim in claims), reverse=True)
     chat.close()
