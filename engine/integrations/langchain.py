@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import ConfigDict, Field
 
@@ -75,59 +75,21 @@ def make_document(item: EvidenceItem) -> Document:
     return Document(id=item.id, page_content=item.text, metadata=item.metadata)
 
 
-class LodestarAnswerer(Runnable[str, dict[str, Any]]):
+class LodestarAnswerer(RunnableLambda[str, dict[str, Any]]):
     """Answers a question with plain data, as ``ask --json`` prints it: `answer`, `result`, `answers`, `items`, ….
 
-    A question without a known entity has a result of the kind `none`, and `answer` says why. `batch` asks all questions
-    together. Keyword arguments are options of the call (`Engine.ask`): ``invoke(question, top_k=5)``.
+    A question without a known entity has a result of the kind `none`, and `answer` says why. Keyword arguments are
+    options of the call (`Engine.ask`): ``invoke(question, top_k=5)``.
     """
 
     def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+        def ask(question: str, **options: Any) -> dict[str, Any]:
+            return engine.ask_batch([question], **options)[0].as_dict()
 
-    def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:  # noqa: A002
-        """Answer a question."""
-        return self._call_with_config(self._answer, input, config, **kwargs)
+        async def aask(question: str, **options: Any) -> dict[str, Any]:
+            return (await engine.aask_batch([question], **options))[0].as_dict()
 
-    async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:  # noqa: A002
-        """Answer a question."""
-        return await self._acall_with_config(self._aanswer, input, config, **kwargs)
-
-    def batch(
-        self,
-        inputs: list[str],
-        config: RunnableConfig | list[RunnableConfig] | None = None,
-        *,
-        return_exceptions: bool = False,
-        **kwargs: Any | None,
-    ) -> list[dict[str, Any]]:
-        """Answer questions together."""
-        return self._batch_with_config(self._answer_all, inputs, config, return_exceptions=return_exceptions, **kwargs)
-
-    async def abatch(
-        self,
-        inputs: list[str],
-        config: RunnableConfig | list[RunnableConfig] | None = None,
-        *,
-        return_exceptions: bool = False,
-        **kwargs: Any | None,
-    ) -> list[dict[str, Any]]:
-        """Answer questions together."""
-        return await self._abatch_with_config(
-            self._aanswer_all, inputs, config, return_exceptions=return_exceptions, **kwargs
-        )
-
-    def _answer(self, question: str, **options: Any) -> Any:
-        return self._answer_all([question], **options)[0]
-
-    async def _aanswer(self, question: str, **options: Any) -> Any:
-        return (await self._aanswer_all([question], **options))[0]
-
-    def _answer_all(self, questions: list[str], **options: Any) -> list[Any]:
-        return [each.as_dict() for each in self.engine.ask_batch(questions, **options)]
-
-    async def _aanswer_all(self, questions: list[str], **options: Any) -> list[Any]:
-        return [each.as_dict() for each in await self.engine.aask_batch(questions, **options)]
+        super().__init__(ask, aask)
 
 
 DESCRIPTION = (
