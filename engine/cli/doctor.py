@@ -6,6 +6,7 @@ import json
 import platform
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -74,7 +75,7 @@ def examine(settings: Settings, checkpoint: str | None = None) -> Iterator[Findi
     yield _attempt("encoder", lambda: _encoder(settings), "set LODESTAR_ENCODER to a folder with a model")
     if checkpoint:
         yield _attempt("checkpoint", lambda: _checkpoint(settings, Path(checkpoint)), _TRAIN_AGAIN)
-    yield check_llm(settings)
+    yield _attempt("LLM", lambda: _llm(settings), "answers from the graph alone need none")
     for extra in EXTRAS:
         level: Literal["ok", "optional"] = "optional" if extra.missing else "ok"
         found = f"{'not ' if extra.missing else ''}installed: {extra.purpose}"
@@ -120,10 +121,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
     except LodestarError as error:
         yield Finding("graph", "missing", str(error), "lodestar load geonames, or lodestar load tsv FILE")
         return
-    literals = f", {state.num_literals:,} literals" if state.num_literals else ""
-    counts = (
-        f"{state.num_triples:,} triples, {state.num_entities:,} entities{literals}, {state.num_relations:,} relations"
-    )
+    counts = f"{state.num_triples:,} triples, {state.num_entities:,} entities, {state.num_relations:,} relations"
     yield Finding("graph", "ok", counts)
     for sources, what, again in (
         (state.unfinished_loads, "load", "run the same `lodestar load` again"),
@@ -155,43 +153,27 @@ def _checkpoint(settings: Settings, folder: Path) -> tuple[str, ...]:
     from ..neo4j.gateway import Gateway
 
     kind = find_checkpoint_kind(folder)
-    description, hashes = load_description(folder, kind.description)
+    description, _ = load_description(folder, kind.description)
     check_checkpoint(folder, kind.description, lambda _: ())
     sets = ", ".join(dict.fromkeys(each.questions for each in description.train))
-    num_graphs = len(description.graphs)
-    graphs = f"{num_graphs:,} graph{'' if num_graphs == 1 else 's'}"
-    found = f"{kind.name}, {len(hashes):,} files as written, trained on {graphs} ({sets})"
+    found = f"{kind.name}, files as written, trained on {sets}"
     with Gateway(make_connection(settings)) as gateway:
         if gateway.fetch(read_catalogue()).vocabulary in description.graphs:
-            return "ok", f"{found}, this one among them"
+            return "ok", f"{found}, on this graph"
     if description.any_graph:
-        advice = "measure it with questions about this graph: lodestar eval"
-        return "ok", f"{found}, meant for any graph, but not trained on this one", advice
-    return "missing", f"{found}, but not on this one", "train on this graph, or give --set any_graph=true"
-
-
-def check_llm(settings: Settings) -> Finding:
-    """Ask the language model's endpoint which models it has; this call costs nothing."""
-    if not (settings.llm_model or settings.llm_base_url):
-        advice = "not needed: answers come from the graph alone; set LODESTAR_LLM_MODEL to use one"
-        return Finding("LLM", "optional", "not configured", advice)
-    return _attempt("LLM", lambda: _llm(settings), "answers from the graph alone need none")
+        return "ok", f"{found}, for any graph", "measure it with questions about this graph: lodestar eval"
+    return "missing", f"{found}, but not on this graph", "train on this graph, or give --set any_graph=true"
 
 
 def _llm(settings: Settings) -> tuple[str, ...]:
-    from ..answering.llm import load_prompt
+    """Ask the language model's endpoint which models it has; this call costs nothing."""
     from ..llm.gateway import ChatGateway
 
-    if settings.llm_prompt:
-        load_prompt(Path(settings.llm_prompt))
-    chat = ChatGateway.of(replace(settings, llm_cache=""))  # do not create the cache
-    try:
+    if not (settings.llm_model or settings.llm_base_url):
+        return "optional", "not configured", "answers come from the graph alone; set LODESTAR_LLM_MODEL to use one"
+    with closing(ChatGateway.of(replace(settings, llm_cache=""))) as chat:  # do not create the cache
         listed = chat.models(min(settings.llm_timeout_s, LLM_TIMEOUT_S))
-    finally:
-        chat.close()
     where, model = chat.endpoint.where, chat.endpoint.model
-    if listed is None:
-        return "ok", f"{where} is reachable and does not list its models"
-    if model not in listed:
+    if listed is not None and model not in listed:
         return "optional", f"{where} is reachable but does not list {model!r}", "check LODESTAR_LLM_MODEL"
-    return "ok", f"{where} is reachable and lists {model!r}"
+    return "ok", f"{where} is reachable{f' and lists {model!r}' if listed is not None else ''}"

@@ -24,8 +24,7 @@ def test_a_checkpoint_is_examined(name: str, lodestar: Lodestar, gateway: Gatewa
     (line,) = [line for line in examined.splitlines() if "checkpoint" in line]
     assert line.startswith("✓"), line
     assert f"{name}, " in line
-    assert "as written, trained on 1 graph" in line
-    assert "this one among them" in line
+    assert line.endswith(", on this graph")
     teach(lesson(name), elsewhere, few)
     assert f"✗ checkpoint      {name}, " in lodestar("doctor", "--checkpoint", str(elsewhere)).out
     damaged = next(path for path in sorted(folder.rglob("*")) if path.suffix == ".safetensors")
