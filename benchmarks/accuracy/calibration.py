@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from lodestar.engine.evaluation.report import read_records, read_report
 from lodestar.engine.evaluation.runs import Record
-from lodestar.engine.evaluation.statistics import expected_calibration_error, false_answers, risk_coverage
+from lodestar.engine.evaluation.statistics import expected_calibration_error, false_answers
 from lodestar.engine.evidence.calibration import SIMILARITY, Calibration, sigmoid
 from sklearn.linear_model import LogisticRegression
 
@@ -95,7 +95,6 @@ def rows(graphs: Mapping[str, Scored], calibration: Calibration, share: float) -
                 weighted_ece(sure, each.right, weights),
                 expected_calibration_error(sure[answerable], each.right[answerable]),
                 log_loss(sure, each.right, weights),
-                risk_coverage(sure.tolist(), each.right.tolist()).area,
                 false.share if false else float("nan"),
             )
         )
@@ -130,8 +129,8 @@ def main() -> None:
     print(f"fitted: slope {new.slope:.2f}, intercept {new.intercept:.2f}")
     print(f"in use: slope {SIMILARITY.slope:.2f}, intercept {SIMILARITY.intercept:.2f}")
     for name, calibration in (("in use", SIMILARITY), ("fitted", new)):
-        print(f"\n| dev, {name} | n | ECE | ECE, answerable | log loss | AURC | false answers@80% |")
-        print("|---|---|---|---|---|---|---|")
+        print(f"\n| dev, {name} | n | ECE | ECE, answerable | log loss | false answers@80% |")
+        print("|---|---|---|---|---|---|")
         for row in rows(dev, calibration, arguments.share):
             print(f"| {' | '.join(row)} |")
     scores, right = (np.concatenate([getattr(each, name) for each in train.values()]) for name in ("scores", "right"))

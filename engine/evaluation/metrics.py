@@ -171,15 +171,7 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 
 
-@dataclass(frozen=True, slots=True)
-class RogScores:
-    """The scores, each clipped to 1; `exceeded` tells whether precision (and so perhaps F1) was above 1."""
-
-    scores: AnswerScores
-    exceeded: bool
-
-
-def rog_scores(predictions: Sequence[Prediction], gold: Sequence[GoldAnswer]) -> RogScores:
+def rog_scores(predictions: Sequence[Prediction], gold: Sequence[GoldAnswer]) -> AnswerScores:
     """Return the scores of ranked predictions by the substring rule; ids are ignored.
 
     Texts are lower-cased; ASCII punctuation, articles and extra white space are removed. A gold answer is matched if
@@ -188,20 +180,20 @@ def rog_scores(predictions: Sequence[Prediction], gold: Sequence[GoldAnswer]) ->
     prediction may match several gold answers, so m / p and F1 can exceed 1.
 
     Ours, not in the script: Hits@1 [a gold answer is matched in the first prediction], exact match [precision ≥ 1 and
-    recall = 1]. Deviations: underscores are spaces, as systems show names; values above 1 are clipped and reported by
-    `exceeded`; any name of a gold answer matches (its id if it has no name); a question without gold answers is scored
-    as above, where the script fails. As in the script, duplicate gold answers count each, and a gold answer whose text
+    recall = 1]. Deviations: underscores are spaces, as systems show names; values above 1 are clipped; any name of
+    a gold answer matches (its id if it has no name); a question without gold answers is scored as above, where the
+    script fails. As in the script, duplicate gold answers count each, and a gold answer whose text
     becomes empty ("The The") is matched by any prediction.
     """
     if not gold:
-        return RogScores(ALL_WRONG if predictions else ALL_RIGHT, exceeded=False)
+        return ALL_WRONG if predictions else ALL_RIGHT
     if not predictions:
-        return RogScores(ALL_WRONG, exceeded=False)
+        return ALL_WRONG
     texts = [tuple(_text(name) for name in answer.names or (answer.id or "",)) for answer in gold]
     num_matched = _num_matched(predictions, texts)
     precision, recall = num_matched / len(predictions), num_matched / len(gold)
     f1 = f1_of(precision, recall)
-    scores = AnswerScores(
+    return AnswerScores(
         hits_at_1=float(_num_matched(predictions[:1], texts) > 0),
         hit=float(num_matched > 0),
         precision=min(precision, 1.0),
@@ -209,7 +201,6 @@ def rog_scores(predictions: Sequence[Prediction], gold: Sequence[GoldAnswer]) ->
         f1=min(f1, 1.0),
         exact_match=float(num_matched == len(gold) >= len(predictions)),
     )
-    return RogScores(scores, exceeded=precision > 1)
 
 
 def _text(name: str) -> str:

@@ -34,7 +34,6 @@ from .statistics import (
     compare_pairs,
     expected_calibration_error,
     false_answers,
-    risk_coverage,
 )
 
 FORMAT = 2
@@ -71,10 +70,9 @@ def make_report(run: Run) -> dict[str, Any]:
         ],
         "misses": _misses(wrong),
         "figures": _figures(records, seed),
-        "num_rog_exceeded": sum(record.rog_exceeded for record in records),
         "calibration": _calibration(run.records),
         "abstention": _abstention(run.records, unanswerable, seed),
-        "selective": _selective(run.records, unanswerable, seed),
+        "false_answers": _false_answers(run.records, unanswerable, seed),
         "by_hops": _by_hops(records, questions, seed),
         "failures": [{"id": record.id, "failure": record.failure} for record in run.records if record.failure],
         "empty": [record.id for record in records if record.abstained],
@@ -135,29 +133,17 @@ def _calibration(records: Sequence[Record]) -> Figure | None:
     return {"ece": expected_calibration_error([c for _, c in answered], right), "n": len(answered)}
 
 
-def _selective(records: Sequence[Record], unanswerable: Sequence[bool], seed: int) -> Figure | None:
-    """Return risk and false answers over all questions; None without any.
-
-    Answers without a confidence cannot be ordered and are left out with their questions.
-    """
+def _false_answers(records: Sequence[Record], unanswerable: Sequence[bool], seed: int) -> Figure | None:
+    """Return the false answers; None without any. Answers without a confidence are left out with their questions."""
     placed = [not record.answers or record.shown_confidence is not None for record in records]
     records, unanswerable = list(compress(records, placed)), list(compress(unanswerable, placed))
-    if not records or (not all(placed) and not any(record.answers for record in records)):
-        return None
     confidences = [record.shown_confidence for record in records]
     right = [record.scores["strict/hits_at_1"] == 1 for record in records]
-    found: Figure = {
-        "aurc": risk_coverage(confidences, right).area,
-        "n": len(records),
-        "num_unanswerable": sum(unanswerable),
-        "false_answers": None,
-    }
-    if kept := false_answers(confidences, right, unanswerable):
-        values = [
-            float(c is not None and c >= kept.threshold) for c, u in zip(confidences, unanswerable, strict=True) if u
-        ]
-        found["false_answers"] = {**asdict(kept), **_mean(values, seed)}
-    return found
+    kept = false_answers(confidences, right, unanswerable)
+    if kept is None:
+        return None
+    values = [float(c is not None and c >= kept.threshold) for c in compress(confidences, unanswerable)]
+    return {**asdict(kept), **_mean(values, seed)}
 
 
 def _by_hops(records: Sequence[Record], questions: Sequence[GoldQuestion], seed: int) -> dict[str, Figure]:
@@ -314,10 +300,8 @@ def figure_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]
             yield _row(f"{metric}, hops {hops}", figure)
     if calibration := report["calibration"]:
         yield _row("ece", {**calibration, "mean": calibration["ece"]})
-    if selective := report["selective"]:
-        yield _row("aurc", {**selective, "mean": selective["aurc"]})
-        if kept := selective["false_answers"]:
-            yield _row(f"false answers@{kept['kept']:.0%} of right ones", kept)
+    if kept := report["false_answers"]:
+        yield _row(f"false answers@{kept['kept']:.0%} of right ones", kept)
     abstention = report["abstention"]
     for name, of in (("precision", "num_abstained"), ("recall", "num_unanswerable")):
         figure = {"mean": abstention[name], "n": abstention[of], **abstention.get(f"{name}_interval", {})}

@@ -93,7 +93,7 @@ class AnswerRecord:
 class Record:
     """One question of a run. `failure` is an error in one line; a failed question counts as wrong.
 
-    `scores` are the question's metrics, `rog_exceeded` tells whether the substring rule gave more than 1.
+    `scores` are the question's metrics.
     """
 
     id: str
@@ -104,7 +104,6 @@ class Record:
     text: str = ""
     failure: str | None = None
     scores: Scores = field(default_factory=dict)
-    rog_exceeded: bool = False
     miss: Miss | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
     round_trips: Mapping[str, int] = field(default_factory=dict)
@@ -203,7 +202,6 @@ def judge_answer(question: GoldQuestion, answer: Answer) -> Record:
     chains = to_chains(evidence).items
     predictions = [Prediction(each.name, each.id) for each in answer.answers]
     paths = [_path_of_chain(each.value) for each in chains]
-    rog = rog_scores(predictions, question.answers)
     return Record(
         id=question.id,
         question=question.text,
@@ -215,11 +213,10 @@ def judge_answer(question: GoldQuestion, answer: Answer) -> Record:
         excluded_relations=tuple(sorted(question.excluded_relations)),
         scores={
             **_prefix_scores("strict", strict_scores(predictions, question.answers)),
-            **_prefix_scores("rog", rog.scores),
+            **_prefix_scores("rog", rog_scores(predictions, question.answers)),
             **_ranking(predictions, question),
             **_paths(paths, question),
         },
-        rog_exceeded=rog.exceeded,
         seconds={cost.stage: cost.seconds for cost in evidence.trace},
         round_trips={cost.stage: cost.round_trips for cost in evidence.trace if cost.round_trips},
         num_prompt_tokens=answer.usage.prompt if answer.usage else None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from math import comb, sqrt
 
 import pytest
@@ -15,30 +14,15 @@ from lodestar.engine.evaluation.statistics import (
     compare_pairs,
     expected_calibration_error,
     false_answers,
-    reliability,
-    risk_coverage,
 )
 
 CONFIDENCES = [0.0, 0.1, 0.5, 0.75, 1.0]
 RIGHT = [False, True, True, False, True]
 
 
-def test_reliability_by_hand() -> None:
-    # The confidences are those of the bins [0, ¼), [½, ¾) and [¾, 1]; none is in [¼, ½).
-    assert [astuple(b) for b in reliability(CONFIDENCES, RIGHT, num_bins=4)] == [
-        (0.0, 0.25, 2, 0.05, 0.5),
-        (0.5, 0.75, 1, 0.5, 1.0),
-        (0.75, 1.0, 2, 0.875, 0.5),
-    ]
-
-
 def test_ece_by_hand() -> None:
     # 2/5 · |.5 − .05| + 1/5 · |1 − .5| + 2/5 · |.5 − .875|
     assert expected_calibration_error(CONFIDENCES, RIGHT, num_bins=4) == pytest.approx(0.18 + 0.1 + 0.15)
-
-
-def test_a_confidence_at_an_edge_is_in_the_bin_above_whatever_its_rounding() -> None:
-    assert [(b.low, b.high) for b in reliability([0.29], [True], num_bins=100)] == [(0.29, 0.3)]
 
 
 @pytest.mark.parametrize(
@@ -62,20 +46,6 @@ def test_abstention_where_there_is_none() -> None:
     assert abstention_scores([True], [False]) == AbstentionScores(0.0, 0.0, 0, 1, 0)
     with pytest.raises(ValueError, match="found 1 and 0"):
         abstention_scores([True], [])
-
-
-def test_risk_and_coverage_by_hand() -> None:
-    # Five questions, one not answered; two answers are as sure as each other.
-    curve = risk_coverage([0.9, 0.5, None, 0.5, 0.2], [True, False, False, True, False])
-    assert curve.confidence.tolist() == [0.9, 0.5, 0.2]
-    assert curve.coverage.tolist() == pytest.approx([0.2, 0.6, 0.8])
-    assert curve.risk.tolist() == pytest.approx([0, 1 / 3, 1 / 2])
-    assert curve.area == pytest.approx((1 * 0 + 2 * 1 / 3 + 1 * 1 / 2) / 4)
-
-
-def test_nothing_answered_risks_nothing() -> None:
-    curve = risk_coverage([None, None], [False, False])
-    assert (curve.area, len(curve.risk)) == (0.0, 0)
 
 
 def test_false_answers_by_hand() -> None:
