@@ -5,8 +5,9 @@ Expanding and merging are ReG's structure-aware reorganisation (section 4.2); co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import cast
 
 from ..evidence.bridges import chain_of, compute_weakest_score, triples_of
@@ -24,18 +25,6 @@ Levels = tuple[tuple[ChainSteps, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionTriples:
-    """The triples of a question, best first. heads and tails are numbers of entities, of which the first `topics` are
-    the topics; `literals` marks those that are literals.
-    """
-
-    topics: int
-    literals: tuple[bool, ...]
-    heads: tuple[int, ...]
-    tails: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ExpansionBounds:
     """max_length: most triples of a chain (ReG's L). max_chains: most chains per topic and length that are extended.
     turning: whether a chain may change direction.
@@ -50,61 +39,34 @@ KEPT = 1_000
 """Best chains of a question that are kept."""
 
 
-def columns_of(triples: Sequence[Triple], topics: Sequence[Entity]) -> QuestionTriples:
-    """Return triples as columns; `topics` are the first nodes, in order."""
-    numbers = {entity: number for number, entity in enumerate(dict.fromkeys(topics))}
-    num_topics = len(numbers)
-    ends = [
-        (numbers.setdefault(triple.head, len(numbers)), numbers.setdefault(triple.tail, len(numbers)))
-        for triple in triples
-    ]
-    return QuestionTriples(
-        num_topics,
-        literals=tuple(entity.is_literal for entity in numbers),
-        heads=tuple(head for head, _ in ends),
-        tails=tuple(tail for _, tail in ends),
-    )
+def chain_triples(triples: Sequence[Triple], topics: Iterable[Entity], bounds: ExpansionBounds) -> list[Levels]:
+    """Return the chains from each topic, by length; a level has `max_chains` + 1 chains if the bound cut it.
 
+    triples: best first, each once.
+    """
+    leaving: dict[Entity, list[int]] = {}
+    for place, triple in enumerate(triples):
+        leaving.setdefault(triple.head, []).append(2 * place)
+        if triple.head != triple.tail and not triple.tail.is_literal:
+            leaving.setdefault(triple.tail, []).append(2 * place + 1)
 
-def chain_triples(columns: QuestionTriples, bounds: ExpansionBounds) -> list[Levels]:
-    """Return the chains from each topic, by length; a level has `max_chains` + 1 chains if the bound cut it."""
-    leaving = _leaving(columns)
-    return [tuple(_levels(topic, columns, leaving, bounds)) for topic in range(columns.topics)]
+    onward = [leaving.get(end, []) for triple in triples for end in (triple.tail, triple.head)]
 
-
-def _leaving(columns: QuestionTriples) -> Mapping[int, list[int]]:
-    leaving: dict[int, list[int]] = {}
-    for place, (head, tail) in enumerate(zip(columns.heads, columns.tails, strict=True)):
-        leaving.setdefault(head, []).append(2 * place)
-        if head != tail and not columns.literals[tail]:
-            leaving.setdefault(tail, []).append(2 * place + 1)
-    return leaving
-
-
-def _levels(
-    topic: int, columns: QuestionTriples, leaving: Mapping[int, list[int]], bounds: ExpansionBounds
-) -> Iterator[tuple[ChainSteps, ...]]:
-    level: tuple[ChainSteps, ...] = tuple((step,) for step in leaving.get(topic, [])[: bounds.max_chains + 1])
-    yield level
-    for _ in range(1, bounds.max_length):
-        level = _longer(level[: bounds.max_chains], columns, leaving, bounds)
-        yield level
-
-
-def _longer(
-    level: Sequence[ChainSteps], columns: QuestionTriples, leaving: Mapping[int, list[int]], bounds: ExpansionBounds
-) -> tuple[ChainSteps, ...]:
-    longer: list[ChainSteps] = []
-    for chain in level:
-        last = chain[-1]
-        walked = {step >> 1 for step in chain}
-        end = (columns.heads if last & 1 else columns.tails)[last >> 1]
-        for step in leaving.get(end, ()):
+    def longer(steps: ChainSteps) -> Iterator[ChainSteps]:
+        last = steps[-1]
+        walked = {step >> 1 for step in steps}
+        for step in onward[last]:
             if (bounds.turning or (step ^ last) & 1 == 0) and step >> 1 not in walked:
-                longer.append((*chain, step))
-                if len(longer) > bounds.max_chains:
-                    return tuple(longer)
-    return tuple(longer)
+                yield (*steps, step)
+
+    found = []
+    for topic in dict.fromkeys(topics):
+        levels = [tuple((step,) for step in leaving.get(topic, [])[: bounds.max_chains + 1])]
+        for _ in range(1, bounds.max_length):
+            grown = (more for steps in levels[-1][: bounds.max_chains] for more in longer(steps))
+            levels.append(tuple(islice(grown, bounds.max_chains + 1)))
+        found.append(tuple(levels))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,18 +85,14 @@ class ChainExpander:
     gives: Kind = "chain"
 
     def reorganise(self, evidence: Sequence[Evidence[Triple]]) -> Steps[list[Evidence[Chain]]]:
-        columns = [
-            columns_of([scored.value for scored in each.items], [topic.entity for topic in each.topics])
-            for each in evidence
-        ]
         yield from ()
-        grown = [chain_triples(each, self.bounds) for each in columns]
-        return [self._chained(*each) for each in zip(evidence, grown, strict=True)]
+        return [self._chained(each) for each in evidence]
 
-    def _chained(self, evidence: Evidence[Triple], grown: Sequence[Levels]) -> Evidence[Chain]:
+    def _chained(self, evidence: Evidence[Triple]) -> Evidence[Chain]:
         scores = {each.value: each.score for each in evidence.items}
         topics = tuple(dict.fromkeys(topic.entity for topic in evidence.topics))
         triples = [each.value for each in evidence.items]
+        grown = chain_triples(triples, topics, self.bounds)
         chains = [
             Scored(chain, compute_weakest_score(chain, scores))
             for topic, levels in zip(topics, grown, strict=True)

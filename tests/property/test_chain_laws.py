@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lodestar.engine.evidence.bridges import triples_of
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.reorganising.chaining import ChainExpander, ExpansionBounds, chain_triples, columns_of
+from lodestar.engine.reorganising.chaining import ChainExpander, ExpansionBounds, chain_triples
 from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
@@ -49,7 +49,7 @@ def written_out(facts: list[Triple], topic: Entity, bounds: ExpansionBounds) -> 
 def test_every_chain_is_there_once_and_shorter_ones_come_first(
     facts: list[Triple], start: list[Entity], bounds: ExpansionBounds
 ) -> None:
-    for topic, levels in zip(start, chain_triples(columns_of(facts, start), bounds), strict=True):
+    for topic, levels in zip(start, chain_triples(facts, start, bounds), strict=True):
         chains = [chain for level in levels for chain in level]
         assert len(set(chains)) == len(chains)
         assert set(chains) == written_out(facts, topic, bounds)
@@ -60,9 +60,8 @@ def test_every_chain_is_there_once_and_shorter_ones_come_first(
 def test_a_bound_keeps_the_first(
     facts: list[Triple], start: list[Entity], length: int, most: int, turning: bool
 ) -> None:
-    columns = columns_of(facts, start)
-    whole = chain_triples(columns, ExpansionBounds(length, 10_000, turning))
-    cut = chain_triples(columns, ExpansionBounds(length, most, turning))
+    whole = chain_triples(facts, start, ExpansionBounds(length, 10_000, turning))
+    cut = chain_triples(facts, start, ExpansionBounds(length, most, turning))
     for levels, some in zip(whole, cut, strict=True):
         assert some[0] == levels[0][: most + 1]
         assert all(set(few) <= set(level) and len(few) <= most + 1 for few, level in zip(some, levels, strict=True))
