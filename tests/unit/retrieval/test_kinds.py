@@ -106,28 +106,6 @@ def test_a_noun_tells_its_kind_by_its_head(words: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("noun", "kind"),
-    [
-        ("singer", "person"),
-        ("city", "place"),
-        ("company", "organisation"),
-        ("film", "work"),
-        ("festival", "event"),
-        ("device", "product"),
-        ("dog", "animal"),
-        ("language", "language"),
-        ("frobnication", "unknown"),
-    ],
-)
-def test_each_kind_of_entity_at_an_end(noun: str, kind: str) -> None:
-    """By the relation that leads there, by the type that the source says, and not by names that say nothing."""
-    sample = EndSample(("Xq", "Yq"), 0, {-1: 2})
-    assert end_kinds({-1: sample}, {1: noun}, {})[-1].kind == kind
-    assert end_kinds({-1: sample}, {1: "qq7"}, {-1: noun})[-1].kind == kind
-    assert end_kinds({-1: sample}, {1: "qq7"}, {})[-1].kind == "unknown"
-
-
-@pytest.mark.parametrize(
     ("question", "end", "fits"),
     [
         ("When?", EndKind("year", 1.0), 1.0),

@@ -117,19 +117,6 @@ def test_batched_equals_single_and_again_gives_the_same(scorer: PathScorer) -> N
     assert all((a.stop == b.stop).all() for a, b in zip(scorer.score(QUERIES), scorer.score(QUERIES), strict=True))
 
 
-def test_the_order_of_candidates_does_not_matter(scorer: PathScorer) -> None:
-    asked = QUERIES[1]
-    order = [6, 2, 0, 4, 1, 5, 3]
-    shuffled = PathQuery(
-        asked.question,
-        tuple(asked.topics[i] for i in order),
-        tuple(asked.paths[i] for i in order),
-        tuple(asked.log_branching[i] for i in order),
-    )
-    (straight,), (other,) = scorer.score([asked]), scorer.score([shuffled])
-    close(PathScores(straight.stop[order], straight.extend[order]), other)
-
-
 def test_no_candidates_no_scores(scorer: PathScorer) -> None:
     (scores,) = scorer.score([query("What?", [], [])])
     assert scores.stop.shape == (0,)

@@ -22,9 +22,3 @@ def test_others_come_after_in_their_order(values: list[float], data: st.DataObje
         assert np.diff(after[others]) == pytest.approx(np.diff(before[others]), abs=1e-4)
     else:
         assert (after == before).all()
-
-
-def test_others_that_are_below_already_stay() -> None:
-    scores = np.array([3.0, 1.0, 2.0], dtype=np.float32)
-    lower_other_scores(scores, np.array([0, 2]))
-    assert scores.tolist() == [3.0, 1.0, 2.0]

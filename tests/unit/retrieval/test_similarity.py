@@ -16,7 +16,6 @@ from lodestar.models.similarity import (
     PathsOfTopic,
     SimilarityWeights,
     compute_support,
-    find_asked_type,
     mask_topic,
     score_paths,
 )
@@ -78,23 +77,6 @@ def test_hops_in_words(hop: tuple[DirectedRelation, ...], text: str, reached: st
 )
 def test_the_topic_is_masked_and_something_is_left(question: str, topic: str, masked: str) -> None:
     assert mask_topic(question, topic) == masked
-
-
-@pytest.mark.parametrize(
-    ("question", "phrase"),
-    [
-        ("Who painted it?", "person"),
-        ("where was he born", "location"),
-        ("when did it end", "date"),
-        ("Which currency is used in Peru?", "currency used"),
-        ("in what year of the war", "year war"),
-        ("Which town knows who did it?", "town knows"),
-        ("is it?", "it"),
-        ("?", "thing"),
-    ],
-)
-def test_what_is_asked_for(question: str, phrase: str) -> None:
-    assert find_asked_type(question) == phrase
 
 
 def test_support_is_the_mean_of_the_best_agreements() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sqlite3
 import stat
-import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -148,18 +147,6 @@ def test_a_damaged_row_is_encoded_and_written_again(damage: str, store: VectorSt
         found = TextVectors(encoder, store=store).stack(["Peru", "Lima is"], lasting=True)
         assert found.tolist() == [[4, 1, 2], [7, 1, 2]]
         assert encoder.given == expected
-
-
-def test_threads_share_a_store(store: VectorStore) -> None:
-    vectors = TextVectors(CountingEncoder(), store=store)
-    threads = [
-        threading.Thread(target=lambda: vectors.stack([f"text {n}" for n in range(50)], lasting=True)) for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(store.get([f"text {n}" for n in range(50)], 3)) == 50
 
 
 def test_encoders_have_their_own_digests(tmp_path: Path) -> None:
