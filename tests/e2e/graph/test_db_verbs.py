@@ -101,14 +101,6 @@ def test_reset_asks_first(server: ServerPair, home_dir: Path, alone: dict[str, s
     assert server.status().running
 
 
-def test_no_network_and_no_jars(tmp_path: Path, alone: dict[str, str]) -> None:
-    environment = alone | {"LODESTAR_CACHE": str(tmp_path / "cache"), "LODESTAR_MAVEN_URL": "http://127.0.0.1:9/m2"}
-    line = refused(lodestar_db("start", environment=environment), 7)
-    assert "check the network" in line
-    assert list(tmp_path.rglob("*.jar")) == []
-    assert list(tmp_path.rglob("server.json")) == []
-
-
 @pytest.fixture
 def starting(alone: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
     """A start that has got as far as launching the server's process."""

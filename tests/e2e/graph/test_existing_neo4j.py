@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Iterator, Mapping
@@ -125,35 +124,6 @@ def test_a_source_that_is_killed_in_the_middle_is_read_on_when_it_is_back(
     assert "going on with what was read" in ran.err
     assert "135,000 triples, 90,002 entities" in ran.err
     assert lodestar("db", "check").code == 0
-
-
-def test_a_mapping_is_written_changed_and_read(lodestar: Lodestar, source: Connection, theirs: neo4j.Driver) -> None:
-    write_graph(theirs, MOVIES)
-    load = ("load", "neo4j", "--from", source.uri, "--from-user", "neo4j", "--from-database", "neo4j")
-    where = ("--where", "n.site IS NULL", "--where-relationship", "t.released < 2010")
-    chosen = ("--labels", "Movie,Person", "--relationships", "DIRECTED", "--leave-out", "tagline", *where)
-    ran = lodestar(*load, *chosen, "--no-types", "--save-mapping", "m.toml", "--dry-run", "--json")
-    assert ran.code == 0, ran.err
-    shown = json.loads(ran.out)
-    assert shown["mapping"]["labels"]["Movie"] == {"name": ["title"], "aliases": [], "literals": ["released"]}
-    assert shown["mapping"]["relationships"] == {"DIRECTED": []}
-    assert shown["counts"]["nodes"] == 9
-    assert shown["counts"]["relationship_types"]["DIRECTED"] == 2
-    assert shown["mapping"]["where"] == {"nodes": "n.site IS NULL", "relationships": "t.released < 2010"}
-    assert "only nodes where n.site IS NULL\n" in lodestar(*load, *chosen, "--dry-run").out
-    assert lodestar(*load, "--save-mapping", "m.toml", "--dry-run").code == 2, "a file is not overwritten"
-    text = Path("m.toml").read_text(encoding="utf-8")
-    Path("m.toml").write_text(text.replace('literals = ["released"]', "literals = []"), encoding="utf-8")
-    ran = lodestar(*load, "--mapping", "m.toml", "--types", "--name-property", "Person=name", "--json")
-    assert ran.code == 0, ran.err
-    report = json.loads(ran.out)
-    assert (report["num_entities"], report["num_literals"], report["num_unnamed"]) == (11, 5, 0)
-    assert report["left_out"] == {"nodes": 1, "properties": 8, "relationships": 8}
-    assert "left out: 1 nodes, 8 properties, 8 relationships" in ran.err
-    assert lodestar(*load, "--mapping", "m.toml", "--types", "--name-property", "Person=name").code == 0
-    refused = lodestar(*load)
-    assert refused.code == 2
-    assert "give --append to add to them or --replace" in refused.err
 
 
 def test_bad_input_is_one_line_each(

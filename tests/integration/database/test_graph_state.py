@@ -5,10 +5,8 @@ from __future__ import annotations
 import neo4j
 import pytest
 from lodestar.engine.errors import GraphError
-from lodestar.engine.neo4j.catalogue import LoadManifest, read_full_state, read_graph_state, read_loads
+from lodestar.engine.neo4j.catalogue import LoadManifest, read_graph_state, read_loads
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.loaders.loads.loading import load_lock
-from lodestar.loaders.loads.maintaining import verify
 
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES
 from tests.made.plain_graph import write_graph, write_load
@@ -61,21 +59,3 @@ def test_a_graph_is_whole_when_one_load_is_finished(gateway: Gateway, driver: ne
     write_load(driver, "b" * 64, deleting=True, finished=None)
     state = gateway.fetch(read_graph_state())
     assert (state.num_finished_loads, state.deleting_loads) == (0, ("b.tsv",))
-
-
-def test_a_load_under_way_is_told_from_one_that_did_not_finish(gateway: Gateway, driver: neo4j.Driver) -> None:
-    write_graph(driver, gateway, COUNTRIES, COUNTRY_NAMES)
-    write_load(driver, "a" * 64, source="a.tsv", started=BEGUN, num_triples=3)
-    with load_lock(gateway):
-        state = gateway.run(read_full_state())
-        assert state.under_way
-        with pytest.raises(GraphError, match=r"the load of a\.tsv is under way: wait until it is done"):
-            state.check()
-        assert "load 1 (a.tsv), or its deletion, is under way" in verify(gateway).faults[-1]
-    assert not gateway.run(read_full_state()).under_way
-    write_load(driver, "b" * 64, number=2, source="b.tsv", started=BEGUN, finished=DONE, graph_version=2)
-    with load_lock(gateway):
-        write_load(driver, "a" * 64, deleting=True)
-        state = gateway.run(read_full_state())
-        state.check()
-        assert state.warnings == ("the load of a.tsv is being deleted: answers may rest on it",)

@@ -16,9 +16,8 @@ from lodestar.engine.neo4j.catalogue import (
     read_relation_counts,
 )
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.graph import Expansion, expand_hub_step, expand_steps
 from lodestar.engine.retrieval.beam import BeamSearch, FrontierBounds
-from lodestar.engine.values import Question, RelationStep
+from lodestar.engine.values import Question
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer
@@ -99,20 +98,6 @@ def test_a_literal_counts_for_its_head_and_has_no_signature(gateway: Gateway, dr
     assert gateway.fetch(read_graph_state()).num_literals == len(VALUES)
     driver.execute_query("MATCH (:Entity {id: 'b'})-[r:RELATED]->(:Literal) DELETE r")
     assert gateway.fetch(count_signature_mismatches()) == 1
-
-
-@pytest.mark.parametrize("inverse", [False, True])
-def test_a_relation_called_related_is_told_from_those_stored_so(
-    gateway: Gateway, driver: neo4j.Driver, inverse: bool
-) -> None:
-    triples = [("a", "RELATED", "b"), ("a", "rare", "c"), ("b", "RELATED", "a"), ("c", "rare", "a")]
-    write_graph(driver, gateway, triples, {i: i for i in "abc"}, related=["rare"])
-    for relation, stored_as, expected in (("RELATED", None, "b"), ("rare", "RELATED", "c")):
-        expansion = Expansion(0, RelationStep(relation, inverse), ("a",), 1, last=False, stored_as=stored_as)
-        for request in (expand_steps([expansion], 10, 10), expand_hub_step(expansion, 10)):
-            (found,) = gateway.fetch(request)
-            assert [tail.entity.id for tail in found.tails] == [expected]
-            assert found.tails[0].signature
 
 
 @pytest.mark.long

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -11,7 +10,6 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar import Engine
-from lodestar.engine.errors import GraphError
 from lodestar.engine.neo4j.catalogue import read_graph_revision
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
@@ -123,25 +121,3 @@ def test_the_edition_tells_loads_apart(graph: None, gateway: Gateway, driver: ne
     driver.execute_query("CREATE (:Relation {name: 'x', number: 99})")
     editions.append(gateway.fetch(read_graph_revision()))
     assert all(one != next_one for one, next_one in pairwise(editions))
-
-
-def test_a_load_that_is_half_there_is_warned_of_once(
-    live: Engine, driver: neo4j.Driver, caplog: pytest.LogCaptureFixture
-) -> None:
-    def warnings() -> list[str]:
-        return [
-            r.getMessage() for r in caplog.records if r.name.startswith("lodestar") and r.levelno == logging.WARNING
-        ]
-
-    live.retrieve("What is the capital of Peru?")
-    assert warnings() == []
-    write_load(driver, "b" * 64, source="more.tsv", started=LATER_BEGUN)
-    for _ in range(2):
-        assert ends(live, "What is the capital of Peru?") == {"Lima"}
-        live.relations("capital")
-    assert warnings() == [
-        "the load of more.tsv did not finish: answers are incomplete until the same `lodestar load` runs again"
-    ]
-    driver.execute_query("MATCH (l:Load {source: 'first.tsv'}) DELETE l")
-    with pytest.raises(GraphError, match=r"the load of more\.tsv did not finish: run the same `lodestar load` again"):
-        live.retrieve("What is the capital of Peru?")

@@ -11,7 +11,7 @@ import neo4j
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from lodestar.engine.errors import InputError, LoadInProgressError, UsageError
+from lodestar.engine.errors import LoadInProgressError
 from lodestar.engine.neo4j.catalogue import count_signature_mismatches
 from lodestar.engine.neo4j.embedded import ServerPair
 from lodestar.engine.neo4j.gateway import Gateway, hold_load_lock
@@ -160,24 +160,3 @@ def test_relations_beyond_the_budget_of_types(
     assert verify(gateway).faults == ()
     (number,) = driver.execute_query("MATCH ()-[r {relation: 'a.new.one'}]->() RETURN count(r)").records[0]
     assert number == 1
-
-
-def test_a_bulk_load_refuses_what_it_cannot_do(instance: ServerPair, tmp_path: Path) -> None:
-    load_embedded(
-        TripleSource(COUNTRIES, COUNTRY_NAMES),
-        instance,
-        LoadOptions(staging=tmp_path, mode="replace", writer="online"),
-    )
-    connection = instance.connection()
-    with neo4j.GraphDatabase.driver(connection.uri, **connection.driver_options) as driver:
-        first = snapshot(driver)
-    with pytest.raises(UsageError, match="--writer bulk writes a graph of its own and cannot add to one"):
-        load_embedded(
-            TripleSource([("a", "r", "b")]), instance, LoadOptions(staging=tmp_path, mode="append", writer="bulk")
-        )
-    with pytest.raises(InputError, match="an id is longer than 8,000 bytes"):
-        load_embedded(TripleSource([("a" * 8_001, "r", "b")]), instance, LoadOptions(staging=tmp_path, mode="replace"))
-    with neo4j.GraphDatabase.driver(connection.uri, **connection.driver_options) as driver:
-        assert snapshot(driver) == first
-    again = load_embedded(TripleSource(COUNTRIES, COUNTRY_NAMES), instance, LoadOptions(staging=tmp_path))
-    assert again.already_loaded

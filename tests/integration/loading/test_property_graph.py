@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import neo4j
 import pytest
-from lodestar.engine.errors import DatabaseUnavailableError
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_loads
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.embedded import ServerPair
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.templates import Request
 from lodestar.loaders.formats.property_graph.mapping import Choices, choose, guess_mapping
 from lodestar.loaders.formats.property_graph.source import Neo4jSource
 from lodestar.loaders.formats.property_graph.survey import (
@@ -190,37 +187,6 @@ def test_changes_and_deletions_are_followed(
     assert not any("Tom Tykwer" in triple for triple in found)
     assert [manifest.number for manifest in gateway.fetch(read_loads())] == [1]
     assert verify(gateway).faults == ()
-
-
-class _Breaking(Gateway):
-    """Goes away after some pages."""
-
-    pages_left = 2
-
-    def stream(self, request: Request[Any], fetch_size: int = 1_000) -> Any:
-        if request.template.name.startswith("read_"):
-            self.pages_left -= 1
-            if self.pages_left < 0:
-                raise DatabaseUnavailableError("gone")
-        return super().stream(request, fetch_size)
-
-
-def test_a_server_that_goes_away_is_read_on_where_it_was(
-    source_connection: Connection, source_gateway: Gateway, theirs: neo4j.Driver, tmp_path: Path
-) -> None:
-    write_graph(theirs, MOVIES)
-    whole = make_source(source_gateway, tmp_path / "whole")
-    whole.fetch(page_size=3)
-    with _Breaking(source_connection) as breaking:
-        source = make_source(breaking, tmp_path / "cut")
-        with pytest.raises(
-            DatabaseUnavailableError, match=r"went away when 6 of \d+ element ids were read: run the same"
-        ):
-            source.fetch(page_size=3)
-    again = make_source(source_gateway, tmp_path / "cut")
-    assert again.goes_on
-    again.fetch(page_size=3)
-    assert again.digest() == whole.digest()
 
 
 def test_pages_are_read_by_seeks(theirs: neo4j.Driver, source_gateway: Gateway) -> None:

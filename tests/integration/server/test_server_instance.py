@@ -77,18 +77,6 @@ def test_the_password_is_in_its_file_alone(server: ServerPair, status: Status) -
     assert [path for path in files if password.encode() in content(path)] == []
 
 
-def test_a_server_that_never_ran(home_dir: Path, cache_dir: Path) -> None:
-    absent = ServerPair("absent", home_dir, cache_dir)
-    assert absent.status().phase == "stopped"
-    assert absent.stop() is False
-    absent.reset()
-    with pytest.raises(
-        DatabaseUnavailableError, match="'absent' is not running: start it with `lodestar db start --name"
-    ):
-        absent.connection()
-    assert not absent.home.folder.exists()
-
-
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_certificate(tmp_path_factory.mktemp("tls"), "localhost")

@@ -18,7 +18,6 @@ from lodestar.engine.linking.names import (
     compute_probabilities,
     find_mention,
 )
-from lodestar.engine.linking.topics import find_nearest_names
 from lodestar.engine.neo4j.graph import NamedEntity, NameQuery
 from lodestar.engine.neo4j.templates import Row
 from lodestar.engine.values import Entity, Question
@@ -117,25 +116,6 @@ def test_shorter_forms(text: str, id_: str, mention: str) -> None:
     assert best.probability == best.score
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("who plays in Them ?", ["them"]),
-        ("Who is the singer of The Who?", ["who"]),
-        ("who told them?", []),
-        ("WHO TOLD THEM?", []),
-        ("What Did Them Say To Them?", []),
-        ("Who Told Them tales?", []),
-        ("who plays in It ?", ["it"]),
-        ("which films did I like", []),
-        ("I like films. Who is in it? Them!", []),
-    ],
-)
-def test_a_function_word_with_a_capital_within_a_sentence_may_be_a_name(text: str, found: list[str]) -> None:
-    pool = [named(name.split()[-1].lower(), name) for name in ("Them", "The Who", "What", "It", "I")]
-    assert [each.entity.id for each in FullTextLinker().rank(text, pool)] == found
-
-
 class Near:
     """Finds two entities near the last word of every question, one of which has gone from the graph."""
 
@@ -180,23 +160,6 @@ def test_where_no_name_is_likely_entities_near_the_words_are_candidates_too() ->
     assert (found.mention, found.matched_name, found.degree) == ("incas", "Inca land", 7)
     assert "gone" not in {each.entity.id for each in unsure}
     assert graph.requests == ["find_entity_candidates", "read_search_names"]
-
-
-@pytest.mark.parametrize(
-    ("words", "name", "offered"),
-    [
-        ("limabc", "Limxyz", True),
-        ("limas", "Lixyz", False),
-        ("montevideo limabc", "Limxyz", True),
-        ("newyrok", "New York", True),
-        ("northumberland york", "New York", False),
-    ],
-)
-def test_a_name_is_offered_that_agrees_in_half_of_its_letters_with_as_many_words(
-    words: str, name: str, offered: bool
-) -> None:
-    (found,) = PoolGraph(named("a", name)).run(find_nearest_names([f"where is {words}"]))
-    assert bool(found) is offered
 
 
 def test_every_topic_of_a_question_has_its_span_and_a_type_word_comes_last() -> None:

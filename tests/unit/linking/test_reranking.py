@@ -12,8 +12,6 @@ import pytest
 from lodestar.engine.indexes.entity_index import EntityTypes
 from lodestar.engine.linking.reranking import (
     RELATION_FEATURES,
-    SUPPORT,
-    TYPE,
     RelationFeatureExtractor,
     compute_features,
     weigh_candidates,
@@ -56,20 +54,6 @@ VECTORS = cast(
 )
 
 
-def test_a_candidate_whose_best_hop_fits_less_is_below_the_best_of_all() -> None:
-    """Cosine, support and kind reached are .8 and .6 each: below by .2 (1 + the weights of support and kind)."""
-    words = {number: RelationWords("", (name,)) for number, name in enumerate(DIRECTIONS, 1)}
-    kinds = cast(EntityTypes, SimpleNamespace(of=lambda *_: ()))
-    some = [
-        Topic(Entity(id_, id_), mention="Lima", span=(8, 12), relations=numbers)
-        for id_, numbers in (("b", (2,)), ("a", (2, 1)))
-    ]
-    found, nothing = RelationFeatureExtractor(words, kinds, VECTORS).features(["what is Lima", "what?"], [some, ()])
-    assert nothing.shape == (0, 5)
-    assert found[:, 1] == pytest.approx([-0.2 * (1 + SUPPORT + TYPE), 0])
-    assert found[:, 2] == pytest.approx([math.log(2) / 5, math.log(3) / 5])
-
-
 @pytest.mark.parametrize(
     ("words", "number", "read", "reached"),
     [
@@ -87,27 +71,6 @@ def test_a_hop_is_read_in_the_phrase_that_fits_best_and_reaches_a_kind_or_nobody
     some = [Topic(Entity("a", "a"), mention="Lima", span=(8, 12), relations=(number,))]
     (found,) = RelationFeatureExtractor({1: words}, kinds, VECTORS).features(["what is Lima"], [some])
     assert found[0, 0] == pytest.approx(read + 0.5 * read + 0.4 * reached)
-
-
-@pytest.mark.parametrize(
-    ("text", "span", "beside", "within"),
-    [
-        ("which city is Lima", (14, 18), 1, 1),
-        ("which city there is Lima", (20, 24), 0, 1),
-        ("is Lima a big city", (3, 7), 0, 1),
-        ("is Lima one city", (3, 7), 1, 1),
-        ("cities and Lima", (11, 15), 0, 0),
-        ("which citys are Lima", (16, 20), 1, 1),
-        ("is City Hall Lima", (3, 12), 0, 0),
-        ("city Lima", None, 1, 1),
-    ],
-)
-def test_what_a_candidate_is_stands_two_words_from_its_mention_or_anywhere(
-    text: str, span: tuple[int, int] | None, beside: int, within: int
-) -> None:
-    kinds = cast(EntityTypes, SimpleNamespace(of=lambda *_: ("city", "capital city")))
-    (found,) = RelationFeatureExtractor({}, kinds, VECTORS).features([text], [[Topic(Entity("a"), span=span)]])
-    assert found[0].tolist() == [0, 0, 0, beside, within]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from lodestar.loaders.formats.property_graph.mapping import (
     guess_mapping,
     read_mapping,
 )
-from lodestar.loaders.formats.property_graph.source import XSD, Spool, _Rows, literals_of
+from lodestar.loaders.formats.property_graph.source import XSD, _Rows, literals_of
 from lodestar.loaders.formats.property_graph.survey import (
     ElementFilter,
     ElementIdRange,
@@ -29,7 +29,6 @@ from lodestar.loaders.formats.property_graph.survey import (
     TypeFacts,
     guess_names,
 )
-from lodestar.loaders.source import StatementRow, name_row, triple_row
 from neo4j.time import Date, DateTime, Duration, Time
 
 
@@ -214,47 +213,3 @@ def test_a_relationship_with_properties_is_a_record() -> None:
         ("triple", "4:x:1", "ACTED_IN", "4:x:1"),
     ]
     assert left_out == {"properties": 1, "values that are no literals": 1, "relationships": 2}
-
-
-def read(spool: Spool) -> list[tuple[object, ...]]:
-    return [tuple(row.values())[1:5] for batch, _ in spool.batches("nodes") for row in batch.to_pylist()]
-
-
-def test_a_spool_that_was_interrupted_goes_on_and_has_the_same_digest(tmp_path: Path) -> None:
-    pages = [[name_row(1, "a", "A"), triple_row(2, "a", "r", "b")], [], [triple_row(3, "b", "r", "a")]]
-    whole = Spool(tmp_path / "whole")
-    for number, page in enumerate(pages):
-        whole.add("nodes", page, number + 1, Counter(nodes=1))
-    first = Spool(tmp_path / "cut")
-    first.add("nodes", pages[0], 1, Counter(nodes=1))
-
-    def fail() -> Iterator[StatementRow]:
-        yield from pages[1]
-        raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        first.add("nodes", fail(), 2, Counter())
-    again = Spool(tmp_path / "cut")
-    assert (again.is_begun, again.state.next) == (True, {"nodes": 1})
-    for number, page in enumerate(pages[1:], 1):
-        again.add("nodes", page, number + 1, Counter(nodes=1))
-    assert again.state.digest == whole.state.digest
-    assert read(again) == read(whole)
-    assert len(read(whole)) == 3
-    assert again.state.left_out == {"nodes": 3}
-    other = Spool(tmp_path / "other")
-    other.add("nodes", [triple_row(1, "a", "r", "c")], 3, Counter())
-    assert other.state.digest != whole.state.digest
-    again.delete()
-    assert not Spool(tmp_path / "cut").is_begun
-
-
-def test_an_old_or_damaged_spool_is_read_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Spool(tmp_path / "s").add("nodes", [triple_row(1, "a", "r", "b")], 1, Counter())
-    with monkeypatch.context() as patch:
-        patch.setattr("lodestar.loaders.formats.property_graph.source.MAX_AGE_S", -1)
-        assert not Spool(tmp_path / "s").is_begun
-    Spool(tmp_path / "s").add("nodes", [triple_row(1, "a", "r", "b")], 1, Counter())
-    (tmp_path / "s" / "state.json").write_text("{", encoding="utf-8")
-    assert not Spool(tmp_path / "s").is_begun
-    assert not (tmp_path / "s").exists()

@@ -205,19 +205,6 @@ def test_then_the_best_way_to_each_candidate_counts_alone() -> None:
     assert sigmoid(np.array(best)).sum() == pytest.approx(2, abs=1e-3)
 
 
-def test_weights_without_a_fold_do_not_know_what_its_candidates_look_like() -> None:
-    def readings(factor: float) -> ReaderTrainingSet:
-        first, *others = [Asked([[1.0, 0.2 * n], [0.5, n - 2.0]], [n % 2 > 0, n % 3 > 0]) for n in range(FOLDS)]
-        first = replace(first, scores=[[factor * score for score in each] for each in first.scores])
-        return make_readings(first, *others, beside=(first, *others))
-
-    one, two = (_fit_weights([readings(factor)], 1.0, leave_out=0) for factor in (1.0, 10.0))
-    for name in ("a", "b"):
-        assert one.sources[name].weights.tolist() == two.sources[name].weights.tolist()
-        assert one.sources[name].share == two.sources[name].share
-    assert one.bias == two.bias
-
-
 def test_confidence_is_calibrated_on_questions_left_out() -> None:
     rng = np.random.default_rng(3)
     questions = []

@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lodestar.engine.errors import GraphError, StorageError
+from lodestar.engine.errors import GraphError
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.neo4j.templates import Row
-from lodestar.engine.supervision import mining, pools
+from lodestar.engine.supervision import mining
 from lodestar.engine.supervision.mining import MiningOptions, mine_to_file
-from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_pools, compute_pool_sizes, mine_pool
+from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_pools
 from lodestar.engine.supervision.subgraphs import write_question_graphs
-from lodestar.models.mined import PooledQuestion, read_pool
+from lodestar.models.mined import PooledQuestion
 from lodestar.models.reg_triple.kind import SubgraphOptions
 from lodestar.models.star.mined import read_mined_file
 from lodestar.models.subgraphs import UNNAMED, QuestionGraphs, read_graphs
 
-from tests.fakes.memory_engine import HalfLoadedGraph, WholeGraph, open_engine
+from tests.fakes.memory_engine import WholeGraph, open_engine
 
 WORLD = WholeGraph(
     [
@@ -85,26 +85,6 @@ def test_a_mined_file_has_the_questions_in_their_order_however_they_are_batched(
     assert [each for each in progress if each[0] == "labelling"] == [("labelling", 3, 3)]
 
 
-def test_without_a_question_about_the_graph_nothing_is_mined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(GraphError, match=r"world: .* found 1 with no topic in the graph: load their graph"):
-        mine(tmp_path, monkeypatch, ASKED[1])
-    with pytest.raises(GraphError, match="found none: load their graph"):
-        mine(tmp_path, monkeypatch)
-
-
-def test_of_a_graph_whose_load_did_not_finish_nothing_is_read(tmp_path: Path) -> None:
-    graph, asked, out = HalfLoadedGraph([("peru", "capital", "lima")]), question_set(ASKED[3]), tmp_path / "out"
-    with open_engine(tmp_path, "similarity", graph=graph) as engine:
-        for read in (
-            lambda: mine_to_file(asked, engine, out, MiningOptions()),
-            lambda: mine_pool(asked, engine, out, PoolBounds()),
-            lambda: write_question_graphs(asked, engine, engine.resources.vectors, out, SubgraphOptions()),
-        ):
-            with pytest.raises(GraphError, match="the load of memory did not finish"):
-                read()
-    assert not out.exists()
-
-
 Chains = list[tuple[tuple[str, ...], tuple[str, ...], int, bool]]
 
 
@@ -149,39 +129,6 @@ def test_a_pool_says_which_bound_cut_it() -> None:
     assert pool_of(cut, "t", answers=("a",)).cut == ("paths", "neighbours")
     assert set(CUTS) == {"answers", "paths", "neighbours", "chains"}
     assert pool_of(graph, "t", answers=("a", "t"), max_answers=1).cut == (), "a topic is no answer"
-
-
-def test_a_file_of_pools_has_them_in_order_and_counts_what_is_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    graph = PoolGraph(
-        {("t", "a"): [chain("r", count=3)], ("u", "a"): [chain("r", cut=True)]}, {"t": [chain("g"), chain("h")]}
-    )
-    monkeypatch.setattr(pools, "Gateway", lambda _connection: graph)
-    asked = question_set(question("one", "t", "a"), question("lost", "z", "a"), question("two", "u", "a"))
-    out, progress = tmp_path / "pool.jsonl", list[tuple[str, int, int]]()
-    with open_engine(tmp_path, "similarity", graph=graph) as engine:
-        pool = mine_pool(asked, engine, out, PoolBounds(), batch_size=2, progress=lambda *each: progress.append(each))
-        with pytest.raises(GraphError, match=r"world: .*found 1 with no topic in the graph"):
-            mine_pool(question_set(asked.questions[1]), engine, out, PoolBounds())
-        with pytest.raises(StorageError):
-            mine_pool(asked, engine, Path("/dev/null/pool.jsonl"), PoolBounds())
-    assert read_pool(out).questions == pool.questions
-    assert [each.id for each in pool.questions] == ["one", "two"]
-    assert {name: number for name, number in pool.header.counts.items() if number} == {
-        "questions": 2,
-        "left out: no topic in the graph": 1,
-        "path chains": 2,
-        "query chains": 2,
-        "cut paths": 1,
-    }
-    assert progress == [("walking", done, 3) for done in (0, 2, 3)]
-    assert compute_pool_sizes(pool.questions) == {
-        "mean before": 3.0,
-        "max before": 5,
-        "mean after": 2.0,
-        "max after": 3,
-    }
 
 
 def named_triples(graphs: QuestionGraphs, number: int) -> list[tuple[tuple[str, str, str], bool]]:
