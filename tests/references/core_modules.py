@@ -18,8 +18,8 @@ _TRAINED = re.compile(
     r"|engine\.training\."
     r"|engine\.answering\.gril_answers$"
     r"|engine\.serving\."
-    r"|engine\.faces\.(dspy|haystack|llama_index|neo4j_graphrag)$"
-    r"|engine\.retrieval\.(dual_encoder|growing|path_decoder|triples)$"
+    r"|engine\.integrations\.(dspy|haystack|llama_index|neo4j_graphrag)$"
+    r"|engine\.retrieval\.(dual_encoder|path_decoder|triples)$"
     r"|engine\.supervision\.subgraphs$"
 )
 

@@ -78,7 +78,7 @@ def test_evaluation_and_export(lodestar, tmp_path: Path) -> None:  # type: ignor
     lodestar("eval", str(tmp_path / "dev.jsonl"), "--out", str(tmp_path / "run"))
     report = json.loads((tmp_path / "run" / "report.json").read_text())
     assert report["figures"]["strict/hits_at_1"]["mean"] == 1
-    assert (tmp_path / "run" / "report.html").read_text().count("<svg") >= 3
+    assert "<table" in (tmp_path / "run" / "report.html").read_text()
     lodestar("export", str(tmp_path / "kg.tsv"))
     lodestar("export", str(tmp_path / "kg.parquet"))
     assert len((tmp_path / "kg.tsv").read_text().splitlines()) > 60_000
