@@ -21,7 +21,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from ..f1 import choose_answer_count
-from ..ranges import Range, Ranged, Share
+from ..ranges import Range, Ranged
 from ..training.kind import (
     READINGS,
     CheckpointOpenOptions,
@@ -123,19 +123,19 @@ class ReaderTrainingSet:
         return found
 
 
-def fit_reader(sets: Sequence[ReaderTrainingSet], *, power: float = 1.0, learn_paths: bool = True) -> Reader:
+def fit_reader(sets: Sequence[ReaderTrainingSet], *, learn_paths: bool = True) -> Reader:
     """Return the reader that is fitted on question sets with the same sources.
 
-    power: candidates of a question weigh 1 / n^power of n, so that with 1 each question weighs the same. The plan that
-    weights are fitted with, and the answers that confidence is calibrated on, are of questions left out (`FOLDS`).
+    Each question weighs the same, however many candidates it has. The plan that weights are fitted with, and the
+    answers that confidence is calibrated on, are of questions left out (`FOLDS`).
     """
     plan = None
     if learn_paths:
         plan, sets = _fit_plan(sets)
-    fitted = _fit_weights(sets, power)
+    fitted = _fit_weights(sets)
     held_out = []
     for fold in range(FOLDS):
-        part = _fit_weights(sets, power, leave_out=fold, start=fitted)
+        part = _fit_weights(sets, leave_out=fold, start=fitted)
         held_out += [_firsts(each, part, np.arange(len(each)) % FOLDS == fold) for each in sets]
     answers, right = (np.concatenate(each) for each in zip(*held_out, strict=True))
     calibration = fit_logistic_regression(answers, right, np.full(len(right), 1 / len(right)), PENALTY)
@@ -202,16 +202,14 @@ def fit_logistic_regression(
     return np.append(slopes, beta[-1] - slopes @ mean)
 
 
-def _fit_weights(
-    sets: Sequence[ReaderTrainingSet], power: float, leave_out: int = -1, start: Reader | None = None
-) -> Reader:
+def _fit_weights(sets: Sequence[ReaderTrainingSet], leave_out: int = -1, start: Reader | None = None) -> Reader:
     """Fit w and b of each source, then v over all; without one question in `FOLDS` where one is left out, which is
     fitted in a single round from `start`."""
     candidate_weights = []
     for each in sets:
         of = np.repeat(np.arange(len(each)), np.diff(each.starts))
         sizes = np.maximum(np.diff(each.starts), 1)[of].astype(np.float64)
-        weight = np.where(of % FOLDS != leave_out, sizes**-power, 0.0)
+        weight = np.where(of % FOLDS != leave_out, 1 / sizes, 0.0)
         candidate_weights.append(weight / max(weight.sum(), 1e-12) * len(each))
     right = np.concatenate([each.is_right for each in sets]).astype(np.float64)
     weights = np.concatenate(candidate_weights)
@@ -348,12 +346,10 @@ PLAN = ("last", "steps", "length")
 
 @dataclass(frozen=True, slots=True)
 class ReaderConfig(Ranged):
-    """encoder: of questions and relations, by name or path; it stays as it is. power: of n candidates of a question
-    each weighs 1 / n^power. learn_paths: learn which relation paths questions ask for. reads: items of a question's
-    evidence that are read, in training and later."""
+    """encoder: of questions and relations, by name or path; it stays as it is. learn_paths: learn which relation paths
+    questions ask for. reads: items of a question's evidence that are read, in training and later."""
 
     encoder: str = "all-MiniLM-L6-v2"
-    power: Share = 1.0
     learn_paths: bool = True
     reads: Reads = READS
 
@@ -375,7 +371,7 @@ def _train(config: ReaderConfig, inputs: Inputs[ReaderTrainingSet]) -> Training:
     def outcome(_: Mapping[str, Any]) -> Outcome:
         if not any(each.is_right.any() for each in inputs.train):
             raise NothingToLearnError("no question to learn from has a right answer among its candidates")
-        reader = fit_reader(inputs.train, power=config.power, learn_paths=config.learn_paths)
+        reader = fit_reader(inputs.train, learn_paths=config.learn_paths)
         dev = {each.name: figures(each, reader) for each in inputs.dev}
         said: dict[str, Any] = {"encoder": config.encoder, "features": tuple(NAMES), "reads": config.reads}
         said["sources"] = tuple(reader.sources)

@@ -196,7 +196,7 @@ def test_probabilities_of_a_reader_of_several_sources_add_up_to_what_is_right() 
     some = np.arange(len(ways.candidate)) % 3 > 0
     fewer = {name: getattr(ways, name)[some] for name in ("candidate", "chain", "last", "way", "on")}
     made = replace(made, sources=(("whole", "triple", ways), ("part", "triple", replace(ways, **fewer))))
-    logits = _fit_weights([made], 1.0).read(made.sources).logits
+    logits = _fit_weights([made]).read(made.sources).logits
     each = 1 / np.repeat(np.diff(made.starts), np.diff(made.starts))
     assert float(each @ (1 / (1 + np.exp(-logits)))) == pytest.approx(float(each @ made.is_right), abs=1e-3)
 
