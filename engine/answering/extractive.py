@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..evidence.bridges import to_chains
 from ..evidence.calibration import LEAST_PROBABILITY
-from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item
+from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, name_entities
 from ..evidence.extras import FormResult
 from ..steps import Steps
 from ..values import AnswerEntity
@@ -29,7 +29,6 @@ class ExtractiveAnswerer:
 
     min_probability: float = LEAST_PROBABILITY
     sure_from: float = 0.5
-    max_named: int = 10
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
         yield from ()
@@ -70,7 +69,7 @@ class ExtractiveAnswerer:
             for end in answers
         ]
         unsure = right is not None and right < self.sure_from
-        text = f"unsure: perhaps {self._text(entities)}" if unsure else self._text(entities)
+        text = f"unsure: perhaps {name_entities(entities)}" if unsure else name_entities(entities)
         return Answer(chains, tuple(entities), text, "extractive", confidence=right, unsure=unsure)
 
     def _answer_of_form(self, evidence: Evidence[Item], form: FormResult) -> Answer:
@@ -86,13 +85,8 @@ class ExtractiveAnswerer:
         found = form.found if yes is None and number is None else ()
         entities = tuple(AnswerEntity(e.entity.label, e.entity.id, right, "graph", rests_on) for e in found)
         unsure = right is not None and right < self.sure_from
-        said = form.says or (self._text(list(entities)) if number is None else f"{number:,}")
+        said = form.says or (name_entities(entities) if number is None else f"{number:,}")
         if entities and form.total > len(entities):
-            said = f"{self._text(list(entities)[: self.max_named])} and {form.total - self.max_named:,} more"
+            said = name_entities(entities, form.total)
         text = f"{'unsure: perhaps ' if unsure else ''}{said} ({form.text})"
         return Answer(evidence, entities, text, "extractive", confidence=right, unsure=unsure, number=number, yes=yes)
-
-    def _text(self, entities: list[AnswerEntity]) -> str:
-        named = ", ".join(entity.name for entity in entities[: self.max_named])
-        more = len(entities) - self.max_named
-        return f"{named} and {more:,} more" if more > 0 else named

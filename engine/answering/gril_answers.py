@@ -12,7 +12,7 @@ from ...models.gril.network import TRIPLES_PER_HOP, HopModel
 from ...models.gril.readers import Passage, ReaderModel
 from ..errors import UsageError
 from ..evidence.bridges import to_triples
-from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item
+from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, name_entities
 from ..evidence.extras import graph_token
 from ..reorganising.filtering import predict_hops
 from ..steps import Steps
@@ -100,9 +100,6 @@ def _check_scores(scores: npt.ArrayLike) -> None:
     check_finite(np.asarray(scores), "the reader of a checkpoint of kind gril")
 
 
-MAX_NAMED = 10
-
-
 class PointerAnswerer(GrilAnswerer):
     """Answers with the entities that the reader points at, each with the triples that name it.
 
@@ -139,10 +136,7 @@ def _point(evidence: Evidence[Triple], named: Sequence[tuple[float, Entity]]) ->
     if not entities:
         reason = evidence.note or "nothing in it can be pointed at"
         return Answer(evidence, (), f"{NO_ANSWER}: {reason}", "gril", confidence=0.0)
-    text = ", ".join(entity.name for entity in entities[:MAX_NAMED])
-    more = len(entities) - MAX_NAMED
-    text += f" and {more:,} more" if more > 0 else ""
-    return Answer(evidence, entities, text, "gril", confidence=entities[0].confidence)
+    return Answer(evidence, entities, name_entities(entities), "gril", confidence=entities[0].confidence)
 
 
 class GenerativeAnswerer(GrilAnswerer):

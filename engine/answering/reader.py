@@ -26,7 +26,7 @@ from ...models.text.verbalise import Hop, RelationWords, verbalise_hop
 from ..errors import UsageError
 from ..evidence.bridges import chain_of, make_last_step, to_chains
 from ..evidence.chain import Chain, ChainStep
-from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item
+from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, name_entities
 from ..evidence.extras import FormResult
 from ..retrieval.scoring import mask_mention, merge_mediator_hops
 from ..steps import Steps
@@ -143,9 +143,7 @@ class ReaderAnswerer:
             for row, p in zip(chosen.tolist(), probabilities.tolist(), strict=False)
         )
         unsure = sure < self.sure_from
-        named = ", ".join(each.name for each in entities[: self.plain.max_named])
-        more = len(entities) - self.plain.max_named
-        text = f"{'unsure: perhaps ' if unsure else ''}{named}{f' and {more:,} more' if more > 0 else ''}"
+        text = f"{'unsure: perhaps ' if unsure else ''}{name_entities(entities)}"
         other = order[len(chosen)] if len(chosen) < len(order) else None
         why = self._explain_choice(int(chosen[0]), None if other is None else int(other), candidates, read)
         return Answer(shown, entities, text, "reader", confidence=sure, unsure=unsure, why=why)

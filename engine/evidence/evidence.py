@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
@@ -253,6 +253,17 @@ class Answer:
 def format_count(number: int, noun: str) -> str:
     """Return a number of things in words: 1 chain, 2 chains."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+MAX_NAMED = 10
+"""Entities that the text of an answer names."""
+
+
+def name_entities(entities: Sequence[AnswerEntity], total: int | None = None) -> str:
+    """Return the names of the first entities, and how many more there are."""
+    named = entities[:MAX_NAMED]
+    more = (len(entities) if total is None else total) - len(named)
+    return ", ".join(each.name for each in named) + (f" and {more:,} more" if more > 0 else "")
 
 
 def make_failed_answer(evidence: Evidence[Item], error: LodestarError) -> Answer:
