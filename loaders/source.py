@@ -86,32 +86,26 @@ class StatementRow(NamedTuple):
 
 
 def triple_row(line: int, head: str, relation: str, tail: str) -> StatementRow:
-    """Return the row of a triple whose tail is an entity."""
     return StatementRow(line, "triple", head, relation, tail, False)
 
 
 def name_row(line: int, id_: str, name: str) -> StatementRow:
-    """Return the row of a name."""
     return StatementRow(line, "name", head=id_, tail=name)
 
 
 def alias_row(line: int, id_: str, name: str) -> StatementRow:
-    """Return the row of an alias."""
     return StatementRow(line, "name", head=id_, tail=name, tag="alias")
 
 
 def comment_row(line: int, relation: str, text: str) -> StatementRow:
-    """Return the row of what explains a relation."""
     return StatementRow(line, "comment", head=relation, tail=text)
 
 
 def reject_row(line: int, reason: str, text: str) -> StatementRow:
-    """Return the row of unreadable text."""
     return StatementRow(line, "reject", tail=text, reason=reason)
 
 
 def row_batches(rows: Iterable[StatementRow]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows as record batches of `ROWS`."""
     return record_batches(rows, ROWS)
 
 
@@ -274,7 +268,6 @@ class Subset:
         return f"(?s:{'|'.join(patterns)})" if patterns else _NOTHING
 
     def as_json(self) -> Mapping[str, object]:
-        """Return the options that differ from the default, for a manifest."""
         default = asdict(Subset())
         return {name: value for name, value in asdict(self).items() if value != default[name]}
 

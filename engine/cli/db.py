@@ -324,5 +324,4 @@ def _show_graph(graph: dict[str, Any] | None) -> None:
 
 
 def load_line(load: Mapping[str, Any]) -> str:
-    """Return a load in one line."""
     return f"{load['number']:>3}  {load['source']}  {load['kind']}  {load['num_triples']:,} triples  {load['state']}"

@@ -241,7 +241,6 @@ class ImportProgressReader:
 
 
 def read_import_counts(output: str) -> ImportCounts:
-    """Return the counts of a successful import."""
     counts = {what: int(number) for number, what in _SUMMARY.findall(output.rpartition("IMPORT DONE")[2])}
     return ImportCounts(counts["nodes"], counts["relationships"], counts["properties"])
 
@@ -338,7 +337,6 @@ def keep_logs(home: ServerHome, keeper: ServerHome) -> None:
 
 
 def _read_options(files: ImportFiles) -> list[str]:
-    """Return the options for reading the files."""
     longest = max((file.longest_row for file in files.all), default=0)
     buffer_bytes = max(_LEAST_BUFFER_BYTES, 2 * longest + (64 << 10))
     options = [f"--array-delimiter=U+{ord(files.list_delimiter):04X}", f"--read-buffer-size={buffer_bytes}"]

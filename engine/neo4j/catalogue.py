@@ -233,7 +233,6 @@ class LoadManifest:
 
 
 def read_catalogue() -> Request[Catalogue]:
-    """Read the relation catalogue."""
     return Request(template("read_catalogue"), {}, lambda rows: Catalogue(tuple(map(RelationInfo.of_row, rows))))
 
 

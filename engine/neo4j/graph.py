@@ -59,7 +59,6 @@ class Expansion:
 
     @property
     def type(self) -> str:
-        """The relationship type under which the relation is stored."""
         return self.stored_as or self.step.relation
 
 

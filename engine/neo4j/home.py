@@ -73,27 +73,22 @@ class ServerHome:
 
     @property
     def conf(self) -> Path:
-        """The folder of ``neo4j.conf``."""
         return self.folder / "conf"
 
     @property
     def data(self) -> Path:
-        """The folder of Neo4j's databases."""
         return self.folder / "data"
 
     @property
     def logs(self) -> Path:
-        """The folder of Neo4j's logs."""
         return self.folder / "logs"
 
     @property
     def console_log(self) -> Path:
-        """The server's standard output and error of its last run."""
         return self.logs / "console.log"
 
     @property
     def password_file(self) -> Path:
-        """The file with the password of user neo4j."""
         return self.folder / "password"
 
     @property
@@ -121,7 +116,6 @@ class ServerHome:
             return None
 
     def write_state(self, state: ServerState) -> None:
-        """Save the state."""
         self.private_file("server.json", json.dumps(asdict(state), indent=2) + "\n")
 
     def restore_state(self, state: ServerState | None) -> None:
@@ -262,7 +256,6 @@ def choose_port(given: int | None, remembered: int | None, usual: int, option: s
 
 
 def free_port(avoid: Container[int] = ()) -> int:
-    """Return a port that is free now and not among those to avoid."""
     while True:
         with socket.socket() as probe:
             probe.bind((LOOPBACK, 0))
@@ -412,7 +405,6 @@ def _importing(home: ServerHome) -> Path:
 
 
 def _existing(path: Path) -> Path:
-    """Return the path, or its nearest parent that exists."""
     return next(folder for folder in (path, *path.parents) if folder.exists())
 
 

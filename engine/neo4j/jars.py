@@ -62,7 +62,6 @@ class Jar:
 
     @property
     def file_name(self) -> str:
-        """The file name, in the repository and in the cache."""
         suffix = f"-{self.classifier}" if self.classifier else ""
         return f"{self.artifact}-{self.version}{suffix}.jar"
 
@@ -74,12 +73,10 @@ class Jar:
 
 @cache
 def read_pinned_jars() -> tuple[Jar, ...]:
-    """Read the jars of ``jars.tsv``."""
     return read_pins(Path(__file__).with_name("jars.tsv"))
 
 
 def read_pins(path: Path) -> tuple[Jar, ...]:
-    """Read the jars that a file pins."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return tuple(_parse_jar(line) for line in lines if line and not line.startswith("#"))
 

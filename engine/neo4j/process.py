@@ -273,7 +273,6 @@ def _home_argument(home: ServerHome) -> str:
 
 
 def environment(home: ServerHome, class_path: Iterable[Path]) -> Mapping[str, str]:
-    """Return the environment of a Java process on this home."""
     inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     if sys.platform == "linux":
         inherited["LC_ALL"] = "C.UTF-8"  # with an unknown locale Java opens no non-ASCII path

@@ -47,7 +47,6 @@ class Template:
 
     @property
     def params(self) -> tuple[str, ...]:
-        """The parameters in the text."""
         return tuple(dict.fromkeys(_PARAMETER.findall(self.text)))
 
     def render(self, names: Mapping[str, str]) -> LiteralString:

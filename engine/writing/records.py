@@ -189,7 +189,6 @@ class RelationRow:
 
     @property
     def type(self) -> str:
-        """The relationship type."""
         return self.stored_as or self.name
 
     def as_parameters(self) -> Mapping[str, object]:

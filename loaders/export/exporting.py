@@ -65,7 +65,6 @@ class Output:
 
     @property
     def size_bytes(self) -> int:
-        """The size of the file so far in bytes, compressed."""
         return self._counted.size_bytes
 
     @property
@@ -165,7 +164,6 @@ class ExportReport:
     seconds: float
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as plain data for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:

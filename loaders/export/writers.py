@@ -153,7 +153,6 @@ class NTriplesWriter:
         return self._iris.base if self._iris.is_base_used else None
 
     def add_names(self, id_: str, names: Sequence[Name]) -> int:
-        """Write the names of an entity; return how many."""
         if not self._id_names and _is_id_again(id_, names):
             return 0
         node = self._iris.node(id_)
@@ -219,7 +218,6 @@ class TsvNameWriter:
         self._lines = _Lines(stream)
 
     def add_names(self, id_: str, names: Sequence[Name]) -> int:
-        """Write the names of an entity, each text once; raise `InputError` for one that TSV cannot express."""
         texts = dict.fromkeys(name.text for name in names)
         self._lines.write(["\t".join(map(check_tsv_text, (id_, *texts))) + "\n"])
         return len(texts)
@@ -276,7 +274,6 @@ class ParquetTripleWriter:
         self._rows.add([(triples.head, *tail) for tail in triples.tails])
 
     def close(self) -> None:
-        """Write the rest and the footer."""
         self._rows.close()
 
 
@@ -287,12 +284,10 @@ class ParquetNameWriter:
         self._rows = _Rows(stream, NAMES)
 
     def add_names(self, id_: str, names: Sequence[Name]) -> int:
-        """Write the names of an entity; return how many."""
         self._rows.add([(id_, name.text, name.language or None, name.is_alias) for name in names])
         return len(names)
 
     def close(self) -> None:
-        """Write the rest and the footer."""
         self._rows.close()
 
 

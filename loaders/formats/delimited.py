@@ -199,7 +199,6 @@ class DelimitedSource(FileSource):
         super().__init__([*self._files, *([self._names] if self._names else [])], derive_source_name(path, files))
 
     def options(self) -> Mapping[str, object]:
-        """Return the separator, which columns, whether there are a header, literals and names, and what are values."""
         return {
             **({"values": self._values} if self._names else {}),
             "separator": self._separator,
@@ -210,7 +209,6 @@ class DelimitedSource(FileSource):
         }
 
     def parts(self) -> Iterator[Part]:
-        """Yield the triples, each file by its own first line, then the names."""
         pattern = self._value_pattern()
         for file in self._files:
             number, first = next(((number, text) for number, text in file.first_lines() if text), (1, ""))

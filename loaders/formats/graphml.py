@@ -53,7 +53,6 @@ class GraphmlSource(FileSource):
         super().__init__([self._file])
 
     def parts(self) -> Iterator[Part]:
-        """Yield nodes and edges as they come."""
         yield SourceRowBatches(self._file.shown, row_batches(self._rows()))
 
     def _rows(self) -> Iterator[StatementRow]:
@@ -132,7 +131,6 @@ class _Reading:
         """The other nodes so far, and their lines."""
 
     def line(self) -> int:
-        """Return the current line."""
         return self.parser.CurrentLineNumber
 
     def _start(self, qualified: str, attributes: dict[str, str]) -> None:

@@ -42,7 +42,6 @@ class RogSource(FileSource):
         super().__init__([self._file])
 
     def parts(self) -> Iterator[Part]:
-        """Yield the triples of all records; a record's line is its number."""
         yield SourceRowBatches(self._file.shown, row_batches(self._rows()))
 
     def _rows(self) -> Iterator[StatementRow]:

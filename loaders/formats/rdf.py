@@ -35,11 +35,9 @@ class Languages:
         return cls(tuple(dict.fromkeys(tag for tag in tags if tag != ALL)), ALL in tags)
 
     def parameters(self) -> dict[str, object]:
-        """Return the parsers' parameters `languages` and `all_languages`."""
         return {"languages": list(self.preferred), "all_languages": self.all_others}
 
     def as_options(self) -> list[str]:
-        """Return the languages as given."""
         return [*self.preferred, *([ALL] if self.all_others else [])]
 
 
@@ -75,7 +73,6 @@ class NtriplesSource(FileSource):
         super().__init__(self._files, derive_source_name(path, files))
 
     def options(self) -> Mapping[str, object]:
-        """Return bases, name relations and languages."""
         return {
             "bases": self._bases,
             "names": self._names,
@@ -84,7 +81,6 @@ class NtriplesSource(FileSource):
         }
 
     def parts(self) -> Iterator[Part]:
-        """Yield the files."""
         any_base = "|".join(map(re.escape, self._bases))
         bases = f"^(?:{any_base})((?s:.+))$" if any_base else None
         parameters = {"bases": bases, "names": self._names, "aliases": self._aliases, **self._chosen.parameters()}
@@ -142,7 +138,6 @@ def read_noise_rules(file: RereadableFile | None = None) -> list[NoiseRule]:
 
 
 def noise_parameters(rules: Sequence[NoiseRule]) -> dict[str, object]:
-    """Return the parameters `noise_…` of the parser `freebase`."""
     in_doubt = [rule for rule in rules if rule.in_doubt]
     concerned = [rule for rule in rules if any(_may_overlap(rule, other) for other in in_doubt)]
     return {
@@ -205,11 +200,9 @@ class FreebaseSource(FileSource):
         super().__init__(self._files, derive_source_name(path, files))
 
     def options(self) -> Mapping[str, object]:
-        """Return the languages and the noise rules."""
         return {"languages": self._chosen.as_options(), "noise": [asdict(rule) for rule in self._rules]}
 
     def parts(self) -> Iterator[Part]:
-        """Yield the files of the dump."""
         noise = noise_parameters(self._rules)
         for file in self._files:
             yield LineFile(file, "freebase", {**self._chosen.parameters(), **noise})

@@ -295,15 +295,12 @@ class TextSource(FileSource):
         self.name = path.rstrip("/").rpartition("/")[2] if len(self._files) > 1 else self._files[0].name
 
     def options(self) -> Mapping[str, object]:
-        """Return how text is split, and what finds its concepts."""
         return {"snippet_length": self._cut[0], "overlap": self._cut[1], **self._concepts.options}
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
-        """Return that `mentioned with` is symmetric."""
         return {MENTIONED_WITH: RelationFacts(inverse=MENTIONED_WITH)}
 
     def parts(self) -> Iterator[Part]:
-        """Yield one part per file."""
         for file in self._files:
             yield SourceRowBatches(file.shown, row_batches(self._rows(file)))
 

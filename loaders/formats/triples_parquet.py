@@ -45,11 +45,9 @@ class ParquetSource(FileSource):
         super().__init__([*self._files, *([self._names] if self._names else [])], derive_source_name(path, files))
 
     def options(self) -> Mapping[str, object]:
-        """Return whether there are names, and which tails are values."""
         return {"names": self._names is not None, **({"values": self._values} if self._names else {})}
 
     def parts(self) -> Iterator[Part]:
-        """Yield the triples, then the names; a row's line is its number."""
         triples = partial(_triples, value_pattern=self._value_pattern())
         for file in self._files:
             yield SourceRowBatches(file.shown, _batches(file, TRIPLE_COLUMNS, triples))

@@ -54,7 +54,6 @@ WriterChoice = Literal["auto", "bulk", "online"]
 
 
 def default_staging() -> Path:
-    """Return the default staging folder."""
     return Settings().home_dir / "staging"
 
 
@@ -433,7 +432,6 @@ class Preview:
     estimated_disk_bytes: int
 
     def as_json(self) -> dict[str, Any]:
-        """Return the preview as plain data for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:

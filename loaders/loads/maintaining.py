@@ -410,7 +410,6 @@ def add_lines(source: Source, gateway: Gateway) -> ChangeReport:
 
 
 def remove_lines(source: Source, gateway: Gateway, *, missing_ok: bool = False) -> ChangeReport:
-    """Remove the triples of a source of lines as one change."""
     return remove_triples(gateway, read_lines(source)[0], missing_ok=missing_ok)
 
 
@@ -447,7 +446,6 @@ def _order_names(rows: list[dict[str, Any]], languages: Sequence[str]) -> list[N
 
 
 def _rows(part: Any) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a part, in the order of the lines."""
     if not isinstance(part, LineFile):
         raise InputError(f"{part.shown}: expected lines of a format that has a triple each")
     rejects: list[dict[str, Any]] = []

@@ -65,7 +65,6 @@ class LoadReport:
         return cls(**_same_fields(manifest), seconds=seconds, already_loaded=True)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as plain data for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -126,5 +125,4 @@ def value_notes(counts: LoadReport) -> Iterator[str]:
 
 
 def number_of(number: int, one: str, several: str) -> str:
-    """Return a number with its noun."""
     return f"{number:,} {one if number == 1 else several}"

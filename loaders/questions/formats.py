@@ -33,7 +33,6 @@ class LodestarQuestions:
         return item.has("question", "answers")
 
     def question(self, item: RecordFields) -> GoldQuestion:
-        """Return the question; raise `InputError` for an answer without id and name."""
         item.demand("answers")
         num_hops = item.whole_number("num_hops")
         return GoldQuestion(
@@ -89,7 +88,6 @@ class MetaqaQuestions:
         return bool(tab) and "\t" not in answers and _split_brackets(asked) is not None
 
     def question(self, item: Line) -> GoldQuestion:
-        """Return the question; one with nothing after the tab has no answers."""
         asked, tab, answers = item.text.partition("\t")
         found = _split_brackets(asked)
         if not tab or "\t" in answers or found is None:
@@ -151,7 +149,6 @@ class PathquestionQuestions:
         return len(fields) == _FIELDS and _path(fields[2]) is not None
 
     def question(self, item: Line) -> GoldQuestion:
-        """Return the question; raise `InputError` if the path does not lead to the answer."""
         fields = item.text.split("\t")
         path = _path(fields[2]) if len(fields) == _FIELDS else None
         answers = () if path is None else _pathquestion_answers(fields[1].strip(), path.entities[-1])
@@ -197,7 +194,6 @@ class RogQuestions:
         return item.has("question") and (item.has("q_entity", "answer") or item.has("entities", "answers"))
 
     def question(self, item: RecordFields) -> GoldQuestion:
-        """Return the question; raise `InputError` without answers, or with ids for only some of them."""
         topics = _topics(item)
         ids = [entity_id(topic) for topic in topics]
         return GoldQuestion(
@@ -244,7 +240,6 @@ class WebqspQuestions:
         return item.has("Parses")
 
     def question(self, item: RecordFields) -> GoldQuestion:
-        """Return the question as asked (`RawQuestion`), else as processed."""
         item.demand("Parses")
         parses = item.records("Parses")
         chains = (parse.texts("InferentialChain") for parse in parses)
@@ -280,7 +275,6 @@ class CwqQuestions:
         return item.has("ID", "question")
 
     def question(self, item: RecordFields) -> GoldQuestion:
-        """Return the question; raise `InputError` without a list of answers, as in sets that withhold them."""
         item.demand("answers")
         return GoldQuestion(
             item.text("ID"),
@@ -311,7 +305,6 @@ class GrailqaQuestions:
         return item.has("question") and (item.has("qid") or item.has("relations", "answers"))
 
     def question(self, item: RecordFields) -> GoldQuestion:
-        """Return the question; `InputError` without a list of answers, as where they are held back."""
         return _flat(item) if item.has("relations") else _read_published(item)
 
 
@@ -382,7 +375,6 @@ class MedqaQuestions:
         return item.has("question", "options", "answer_idx")
 
     def question(self, item: RecordFields) -> GoldQuestion:
-        """Return the question; raise `InputError` if the letter belongs to no option."""
         options = item.record("options")
         letter = item.text("answer_idx")
         right = options.text(letter)

@@ -114,19 +114,16 @@ class RereadableFile:
 
     @property
     def size_bytes(self) -> int:
-        """The size on disk, compressed."""
         with self.translate_faults():
             return os.fstat(self._spooled.fileno()).st_size if self._spooled else self._path.stat().st_size
 
     @property
     def position_bytes(self) -> int:
-        """How many bytes on disk, compressed, the current read has consumed."""
         if self._raw is not None and not self._raw.closed:
             self._position_bytes = self._raw.tell()
         return self._position_bytes
 
     def digest(self) -> str:
-        """Return the SHA-256 of the file's bytes, in hexadecimal."""
         with self.translate_faults(), self._open() as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 

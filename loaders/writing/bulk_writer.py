@@ -151,7 +151,6 @@ class BulkWriter:
         return count_untyped_relations(rows)
 
     def write_files(self, stage: Stage, relations: pa.Table, *, has_literals: bool) -> ImportFiles:
-        """Write the import files."""
         folder = stage.folder / "import"
         folder.mkdir(exist_ok=True)
         self._progress("converting", 0, 2)

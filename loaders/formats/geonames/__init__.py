@@ -28,11 +28,9 @@ class GeonamesSource(TsvSource):
         self.name = "GeoNames"
 
     def options(self) -> Mapping[str, object]:
-        """Return the hash of what is said about the relations."""
         return {"relations": hashlib.sha256(_RELATIONS.read_bytes()).hexdigest()}
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
-        """Return range, inverse and label of every relation."""
         with _RELATIONS.open(encoding="utf-8", newline="") as file:
             rows = csv.DictReader(file, delimiter="\t")
             return {

@@ -63,7 +63,6 @@ class GraphMapping:
     where: ElementFilter = EVERYWHERE
 
     def as_json(self) -> dict[str, Any]:
-        """Return the mapping as plain data for JSON; conditions are in it where there are some."""
         where = {name: condition for name, condition in self.where._asdict().items() if condition}
         return {
             **({"where": where} if where else {}),

@@ -86,7 +86,6 @@ class Spool:
 
     @property
     def size_bytes(self) -> int:
-        """The size of all pages."""
         return sum(path.stat().st_size for path in self.folder.glob("*.arrow"))
 
     def add(self, part: str, rows: Iterable[StatementRow], next_number: int, left_out: Counter[str]) -> None:
@@ -150,7 +149,6 @@ _STATE = "state.json"
 
 
 def _batches(rows: Iterable[StatementRow]) -> Iterator[pa.RecordBatch]:
-    """Yield rows as batches that are bounded in rows and in characters."""
     batch: list[StatementRow] = []
     chars = 0
     for row in rows:
@@ -264,24 +262,20 @@ class Neo4jSource(Source):
 
     @property
     def folder(self) -> Path:
-        """The folder of what is read."""
         return self._spool.folder
 
     @property
     def left_out(self) -> Mapping[str, int]:
-        """What was left out, by kind."""
         unread = sum(self._survey.keys[key] for key in self._without)
         counts = Counter({"properties": unread}) + Counter(self._spool.state.left_out)
         return {name: num for name, num in sorted(counts.items()) if num}
 
     @property
     def size_bytes(self) -> int:
-        """The size of what was read, on disk."""
         return self._spool.size_bytes
 
     @property
     def position_bytes(self) -> int:
-        """How much of it is read again."""
         return self._position_bytes
 
     def fetch(self, progress: Progress = ignore_progress, page_size: int = PAGE_SIZE) -> None:
@@ -315,21 +309,17 @@ class Neo4jSource(Source):
         self._spool.delete()
 
     def digest(self) -> str:
-        """Return the hash of what was read, under whatever address, and of the mapping."""
         return digest_of(self.kind, self._mapping.as_json(), [self._spool.state.digest])
 
     def options(self) -> Mapping[str, object]:
-        """Return the address and what element ids begin with, by which answers lead back to their nodes."""
         return {**self._from, "elements": self._survey.nodes.prefix}
 
     def parts(self) -> Iterator[Part]:
-        """Yield the nodes, then the relationships."""
         self._position_bytes = 0
         for part in (_NODES, _RELATIONSHIPS):
             yield SourceRowBatches(f"{self.name} {part}", self._batches(part))
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
-        """Return the label that most ends of each relationship type have."""
         return {
             type_: RelationFacts(range=facts.ends or None)
             for type_, facts in self._survey.relationships.items()

@@ -172,7 +172,6 @@ def sample_ends(type_: str, limit: int) -> Request[list[EndsSample]]:
 
 
 def read_nodes(page: Page, where: ElementFilter = EVERYWHERE) -> Request[Node]:
-    """Stream the nodes of a page."""
     return Request(template("read_nodes"), page._asdict(), lambda rows: Node(*rows[0]), where.fill("NODES"))
 
 
