@@ -61,7 +61,9 @@ def chain_triples(triples: Sequence[Triple], topics: Iterable[Entity], bounds: E
 
     found = []
     for topic in dict.fromkeys(topics):
-        levels = [tuple((step,) for step in leaving.get(topic, [])[: bounds.max_chains + 1])]
+        levels: list[tuple[ChainSteps, ...]] = [
+            tuple((step,) for step in leaving.get(topic, [])[: bounds.max_chains + 1])
+        ]
         for _ in range(1, bounds.max_length):
             grown = (more for steps in levels[-1][: bounds.max_chains] for more in longer(steps))
             levels.append(tuple(islice(grown, bounds.max_chains + 1)))
