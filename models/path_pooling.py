@@ -50,7 +50,6 @@ class ScoredTriples:
 
     @property
     def num_triples(self) -> int:
-        """The number of triples of all questions."""
         return len(self.heads)
 
     @property
@@ -146,7 +145,6 @@ def pool_triple_scores(triples: ScoredTriples, pooling: PoolingOptions) -> Float
 
 
 def least_scores(triples: ScoredTriples) -> Floats:
-    """Return, for each triple, the lowest score in its question, (num_triples,)."""
     counts = np.diff(triples.triple_starts)
     some = counts > 0
     return np.repeat(np.minimum.reduceat(triples.scores, triples.triple_starts[:-1][some]), counts[some])

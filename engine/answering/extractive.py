@@ -35,7 +35,6 @@ class ExtractiveAnswerer:
         return [self.answer_of(each) for each in evidence]
 
     def answer_of(self, evidence: Evidence[Item]) -> Answer:
-        """Return the answer to one question from its evidence."""
         if (form := evidence.extra_of(FormResult)) is not None:
             return self._answer_of_form(evidence, form)
         chains = to_chains(evidence)

@@ -31,7 +31,6 @@ class PassageWriter:
 
     @property
     def most(self) -> int:
-        """The most triples of a question that are read."""
         return self.reader.description.num_triples or TRIPLES_PER_HOP * self._hops.max_hops
 
     def select_triples(self, evidence: Sequence[Evidence[Item]]) -> list[Evidence[Triple]]:
@@ -75,7 +74,6 @@ class GrilAnswerer(ABC):
 
     @property
     def reads(self) -> int:
-        """The most triples of a question that it reads."""
         return self._passages.most
 
     def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:

@@ -95,11 +95,9 @@ class LLMAnswerer:
         return [done[number] for number in range(len(evidence))]
 
     def _lacks_choices(self, evidence: Evidence[Item]) -> bool:
-        """Return whether the model, which may only choose, has nothing to choose from."""
         return self.chooses and not evidence.question.options and not list_choices(evidence)
 
     def write_prompt(self, evidence: Evidence[Item]) -> Prompt:
-        """Return the prompt for this evidence."""
         text, _ = self._write_evidence(evidence, self.max_tokens)
         return self._make_prompt(evidence, text)
 
@@ -205,7 +203,6 @@ def read_default_prompt() -> str:
 
 
 def read_own_prompt(name: str) -> str:
-    """Return a prompt that comes with Lodestar."""
     return files(answering).joinpath(name).read_text(encoding="utf-8")
 
 
@@ -307,7 +304,6 @@ def parse_reply(content: str) -> ParsedReply:
 
 
 def is_parseable_reply(content: str) -> bool:
-    """Return whether `parse_reply` can read it."""
     try:
         parse_reply(content)
     except LLMError:

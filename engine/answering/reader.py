@@ -102,7 +102,6 @@ class ReaderAnswerer:
         return self.answer_batch(evidence)
 
     def answer_batch(self, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
-        """Return the answer to each question from its evidence."""
         candidates = find_candidates(evidence)
         columns = make_reader_columns(candidates, evidence, self.words, self.vectors)
         if self.reader.plan is not None:
@@ -302,7 +301,6 @@ def _select_shown_chains(
 
 
 def _compute_score(source: CandidateSource, number: int, evidence: Evidence[Item]) -> float:
-    """Return the score of a chain in the unit of the evidence."""
     found = evidence.calibration
     value = float(source.chains.score[number])
     if found is None or found.unit == "probability":
@@ -311,7 +309,6 @@ def _compute_score(source: CandidateSource, number: int, evidence: Evidence[Item
 
 
 def _make_chain(source: CandidateSource, number: int, evidence: Evidence[Item]) -> Chain | None:
-    """Return a chain made of triples, with all of them."""
     if source.grown is None or source.chains.level[number] < 0:
         return None
     columns, levels = source.grown

@@ -28,7 +28,6 @@ MAX_CHAINS = 1_000
 
 
 def convert_item_kind(evidence: Evidence[Item], kind: Kind) -> Evidence[Item]:
-    """Return the evidence as items of a kind."""
     return to_triples(evidence) if kind == "triple" else to_chains(evidence)
 
 
@@ -80,7 +79,6 @@ def to_chains(evidence: Evidence[Item]) -> Evidence[Chain]:
 
 
 def make_last_step(columns: BatchTriples, level: PathsOfLength, path: int) -> ChainStep:
-    """Return the last step of a relation path, with all of its triples."""
     first, after = np.searchsorted(level.link_path, [path, path + 1])
     links = tuple(
         (columns.entities[source], columns.entities[target])
@@ -209,7 +207,6 @@ class PathsOfLength:
 
     @property
     def num_paths(self) -> int:
-        """Relation paths of this length."""
         return len(self.code)
 
 

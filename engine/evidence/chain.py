@@ -22,12 +22,10 @@ class ChainStep:
     links: tuple[Link, ...]
 
     def head_and_tail(self, link: Link) -> Link:
-        """Return the head and the tail of the triple behind a link."""
         source, target = link
         return (target, source) if self.step.inverse else link
 
     def triple(self, link: Link) -> Triple:
-        """Return the triple behind a link."""
         head, tail = self.head_and_tail(link)
         return Triple(head, self.step.relation, tail)
 
@@ -100,7 +98,6 @@ class Chain:
 
 
 def _first_links(links: Iterable[Link]) -> dict[str, Link]:
-    """Return the first link to each entity, by its id."""
     first: dict[str, Link] = {}
     for link in links:
         first.setdefault(link[1].id, link)

@@ -71,7 +71,6 @@ class Evidence(Generic[ItemT_co]):
 
     @property
     def seconds(self) -> float:
-        """Seconds of all stages."""
         return sum(cost.seconds for cost in self.trace)
 
     @property
@@ -91,7 +90,6 @@ class Evidence(Generic[ItemT_co]):
         return (*self.cut_paths, *self.left_out)
 
     def extra_of(self, kind: type[ExtraT]) -> ExtraT | None:
-        """Return what a feature added, by its class; None where it added nothing."""
         return next((each for each in self.extras if isinstance(each, kind)), None)
 
     def sources_or_self(self, name: str) -> tuple[tuple[str, Evidence[Item]], ...]:
@@ -99,7 +97,6 @@ class Evidence(Generic[ItemT_co]):
         return self.sources or ((name, self),)
 
     def group(self, index: int) -> int:
-        """Return the priority group of an item."""
         return self.groups[index] if self.groups else 0
 
     def probability(self, index: int) -> float | None:
@@ -136,7 +133,6 @@ class Evidence(Generic[ItemT_co]):
         return said.probability if about == (said.topic, said.path, said.score) else known
 
     def cut_to(self, top_k: int) -> Evidence[ItemT_co]:
-        """Return the evidence with its first `top_k` items."""
         return replace(self, items=self.items[:top_k], groups=self.groups[:top_k])
 
     def chain_order(self, scored: Scored[Chain]) -> tuple[float, int, int, str, str]:
@@ -207,7 +203,6 @@ class Answer:
 
     @property
     def kind(self) -> AnswerKind:
-        """What the answer is."""
         if self.yes is not None:
             return "yes-no"
         if self.number is not None:
@@ -216,7 +211,6 @@ class Answer:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the entities, best first."""
         return tuple(entity.name for entity in self.entities)
 
     @property
@@ -235,7 +229,6 @@ class Answer:
 
     @property
     def found(self) -> bool:
-        """Whether there is an answer."""
         return self.kind != "none"
 
     def __bool__(self) -> bool:
@@ -267,7 +260,6 @@ def name_entities(entities: Sequence[AnswerEntity], total: int | None = None) ->
 
 
 def make_failed_answer(evidence: Evidence[Item], error: LodestarError) -> Answer:
-    """Return the answer to a question whose answerer failed: its text says why."""
     return Answer(evidence, (), f"failed: {error}", "failed", failure=error)
 
 
@@ -310,7 +302,6 @@ def topic_data(topic: Topic) -> dict[str, Any]:
 
 
 def triple_data(triple: Triple) -> dict[str, Any]:
-    """Return a triple with its entities."""
     return {"head": entity_data(triple.head), "relation": triple.relation, "tail": entity_data(triple.tail)}
 
 
@@ -349,7 +340,6 @@ def chain_data(chain: Chain) -> dict[str, Any]:
 
 
 def _instances_data(chain: Chain, entities: Mapping[str, dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Return the triples of the chain's instances, each in walking order."""
     written: dict[tuple[int, str], dict[str, Any]] = {}
     instances = []
     for links in chain.instance_links():

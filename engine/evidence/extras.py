@@ -45,7 +45,6 @@ class FormResult:
 
     @property
     def text(self) -> str:
-        """How it was found, on one line."""
         asked = "; ".join(f"{text} {shorten_iris(path) or '(nothing)'}" for text, path in self.parts)
         return f"{', '.join(self.forms)}: {self.rule}. Rests on: {asked}"
 
@@ -92,7 +91,6 @@ class GraphToken:
 
 
 def graph_token(evidence: Evidence[Item]) -> tuple[float, ...]:
-    """Return the graph token of evidence; empty where it has none."""
     token = evidence.extra_of(GraphToken)
     return () if token is None else token.values
 

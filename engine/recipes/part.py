@@ -67,7 +67,6 @@ def names_in(node: Node) -> list[str]:
 
 
 def rename_parts(node: Node, names: Mapping[str, str]) -> Node:
-    """Return the expression with other names."""
     if isinstance(node, NamedPart):
         return NamedPart(names[node.name])
     return JoinExpression(node.sign, rename_parts(node.left, names), rename_parts(node.right, names))
@@ -136,7 +135,6 @@ class Expression:
 
 
 def expression_of(given: Part | Expression) -> Expression:
-    """Return a single part as an expression."""
     return given if isinstance(given, Expression) else Expression(NamedPart(given.name), {given.name: given})
 
 
@@ -214,7 +212,6 @@ MAX_TOKENS = 100
 
 
 def parse_expression(line: str) -> Node:
-    """Parse an expression to a tree. Raises `UsageError` with the position of an error."""
     if len(line) > MAX_LINE_CHARS:
         raise UsageError(f"expected a line of parts of at most {MAX_LINE_CHARS:,} characters, found {len(line):,}")
     tokens = list(_tokens(line))
@@ -235,7 +232,6 @@ def resolve_stages(node: Node, parts: Mapping[str, Part]) -> list[str]:
 
 
 def build_retriever(node: Node, parts: Mapping[str, Part], graph: GraphResources, linker: Linker) -> Retriever:
-    """Return the retriever of a line that was checked."""
     if isinstance(node, NamedPart):
         return TracedRetriever(node.name, cast(RetrieverPart, parts[node.name]).retriever(graph))
     if node.sign == "|":

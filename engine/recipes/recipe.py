@@ -73,7 +73,6 @@ class Recipe:
         resolve_stages(self.stages, self.parts)
 
     def check(self) -> None:
-        """Raise `UsageError` if a part lacks a required option, such as a checkpoint."""
         for part in (*self.parts.values(), self.linker, self.answerer):
             part.check()
 
@@ -100,7 +99,6 @@ class Recipe:
         return answerer
 
     def part_with(self, option: str) -> str | None:
-        """Return the name of the first part with this option."""
         return next((name for name, part in self.parts.items() if option in {f.name for f in fields(part)}), None)
 
     def find_option(self, option: str) -> str:
@@ -183,7 +181,6 @@ class Recipe:
 
 
 def recipe_names() -> list[str]:
-    """Return the names of the recipes that come with Lodestar."""
     return sorted(
         entry.name.removesuffix(".toml") for entry in resources.files(recipes).iterdir() if entry.name.endswith(".toml")
     )
@@ -246,7 +243,6 @@ def read_recipe_data(given: str) -> dict[str, Any]:
 
 
 def _name_of(line: str) -> str:
-    """Return an expression as a name for files: similarity+merge."""
     return re.sub(r"[^\w+-]", "", line.replace("|", "-or-"))
 
 
@@ -319,7 +315,6 @@ def list_parts() -> list[dict[str, Any]]:
 
 
 def list_recipes() -> list[dict[str, Any]]:
-    """Return the recipes that come with Lodestar, resolved, as plain data."""
     return [read_recipe(name).as_json() for name in recipe_names()]
 
 

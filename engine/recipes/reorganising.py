@@ -65,7 +65,6 @@ class Forms(WrapperPart):
     where_sure: bool = option(False, "keep the plain answer unless the parts of the question are surer")
 
     def wrap(self, retriever: Retriever, linker: Linker, graph: GraphResources) -> Retriever:
-        """Return the retriever that asks another one part by part."""
         from ..forms.form_retriever import FormRetriever
 
         return FormRetriever(retriever, linker, graph.catalogue.stored_as, least=self.least, where_sure=self.where_sure)

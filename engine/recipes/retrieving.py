@@ -136,7 +136,6 @@ class Similarity(BeamSearchPart):
         return self._search(graph, self.scorer(graph), None if self.cosine else SIMILARITY, doubts=True)
 
     def scorer(self, graph: GraphResources) -> SimilarityScorer:
-        """Return the scorer over the graph's relations."""
         shared = graph.shared
         weights = COSINE if self.cosine else None
         return SimilarityScorer(graph.words, shared.encoder, weights=weights, vectors=shared.vectors)
@@ -193,7 +192,6 @@ class Star(BeamSearchPart):
         return self._search(graph, scorer, calibration, rescoring)
 
     def scorer(self, graph: GraphResources) -> StarScorer:
-        """Return the trained scorer over the graph's relations."""
         from ..retrieval.dual_encoder import StarScorer  # PyTorch is slow to import
 
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)

@@ -114,7 +114,6 @@ class SimilarityRelevance:
 
 
 def list_item_texts(items: Sequence[Scored[Item]]) -> list[str]:
-    """Return each item on one line, as filters read them."""
     return [one_line(item_text(item.value, max_names=MAX_NAMES), MAX_ITEM_CHARS) for item in items]
 
 
@@ -247,7 +246,6 @@ class AdaptiveKFilter:
 
 
 def predict_hops(model: HopModel, questions: Sequence[str]) -> list[int]:
-    """Return the number of hops that each question seems to take."""
     logits = model.logits(questions)
     check_finite(logits, "the hop predictor of a checkpoint of kind gril")
     return [place + 1 for place in logits.argmax(axis=1).tolist()]

@@ -46,7 +46,6 @@ class NoAnswerExplainer:
     gives: Kind | None = None
 
     def reorganise(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Evidence[Any]]]:
-        """Return the evidence with the certainty of its first answer, and with a reason where there is no answer."""
         yield from ()
         found = list(evidence)
         places = [at for at, each in enumerate(evidence) if each.topics and (self.doubts or _fails(each))]
@@ -59,7 +58,6 @@ class NoAnswerExplainer:
     def _judge(
         self, evidence: Evidence[Any], chains: Sequence[Scored[Chain]], lacking: Scored[str] | None
     ) -> Evidence[Any]:
-        """Return the evidence with the certainty of its first answer."""
         if not chains:
             return evidence
         first = chains[0]
@@ -102,7 +100,6 @@ class NoAnswerExplainer:
         return [RelationStep(name, inverse) for name in names for inverse in (False, True)]
 
     def _explain(self, evidence: Evidence[Any], start: Topic, lacking: Scored[str] | None) -> Evidence[Any]:
-        """Return the evidence with the reason why there is no answer."""
         best = max((each.score for each in evidence.items), default=float("-inf"))
         if lacking and lacking.score > best and self.calibration.probability(lacking.score) >= FITS:
             where = start.entity.label

@@ -90,7 +90,6 @@ class ReaderTrainingSet:
 
     @property
     def sha256(self) -> str:
-        """The hash of the data."""
         digest = hashlib.sha256(self.is_right.tobytes())
         for _, _, ways in self.sources:
             digest.update(np.ascontiguousarray(way_features(ways).round(4)).tobytes())

@@ -406,7 +406,6 @@ class Reader:
 
 
 def shipped_reader() -> Reader:
-    """Return the reader whose weights come with Lodestar."""
     text = Path(__file__).with_name(SHIPPED).read_text(encoding="utf-8")
     return Reader.from_json(json.loads(text))
 
@@ -416,7 +415,6 @@ def add_plan_scores(
     plan: PathPlan,
     vectors: npt.NDArray[np.floating[Any]],
 ) -> list[tuple[str, str, SourceChainColumns]]:
-    """Return the columns with what a plan says of each chain. vectors: (num_questions, dimension)."""
     return [(name, kind, replace(ways, plan=plan.score(vectors, ways))) for name, kind, ways in sources]
 
 
@@ -434,7 +432,6 @@ def answer_features(read: ReaderScores, order: Ints) -> Floats:
 
 
 def _find_questions(sources: Sequence[tuple[str, str, SourceChainColumns]]) -> Ints:
-    """Return the question of each candidate, (num_candidates,)."""
     found = np.zeros(sources[0][2].num_candidates, dtype=np.int64)
     for _, _, ways in sources:
         found[ways.candidate] = ways.question[ways.chain]
@@ -453,6 +450,5 @@ def best_ways(scores: Floats, candidate: Ints, num_candidates: int) -> tuple[Flo
 
 
 def sigmoid(z: Floats) -> Floats:
-    """Return 1 / (1 + e^−z)."""
     found: Floats = 1 / (1 + np.exp(-np.clip(z, -500, None)))
     return found
