@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from ...engine.neo4j.embedded import ServerPair
 
 
-STAGE_BYTES_A_BYTE = 4
-"""Bytes of the stage per byte of the source on disk (gzip); measured 2.0 to 3.6 on FB15k-237 and copies of it."""
 # Bytes of the graph with its indexes, logs and import files; see docs/loading.md.
 BYTES_A_TRIPLE = 180
 BYTES_A_NODE = 1_100
@@ -266,7 +264,6 @@ def _stage_source(
     ):
         counts = stage.find_completed(sha256)
         if counts is None:
-            check_room_for_stage(folder, source.size_bytes)
             limit = source.max_rejects if options.max_rejects is None else options.max_rejects
             counts = stage.fill(
                 source,
@@ -376,39 +373,21 @@ def _report_full_disk(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def check_room_for_stage(folder: Path, size_bytes: int | None) -> None:
-    """Raise `StorageError` if the disk of `folder` has no room to convert a source of this size."""
-    _check(folder, (size_bytes or 0) * STAGE_BYTES_A_BYTE, "to convert the source")
-
-
 def check_room_for_graph(folder: Path, counts: StageCounts) -> None:
     """Raise `StorageError` if the disk of `folder` has no room for a graph of this size."""
-    _check(folder, graph_bytes(counts), f"for {counts.num_triples:,} triples")
-
-
-def graph_bytes(counts: StageCounts) -> int:
-    """Return roughly how many bytes a graph takes on disk during a load."""
-    return counts.num_triples * BYTES_A_TRIPLE + (counts.num_entities + counts.num_literals) * BYTES_A_NODE
-
-
-def _check(folder: Path, needed_bytes: int, purpose: str) -> None:
     existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
+    needed_bytes = counts.num_triples * BYTES_A_TRIPLE + (counts.num_entities + counts.num_literals) * BYTES_A_NODE
     free_bytes = shutil.disk_usage(existing).free
     if free_bytes < needed_bytes:
         raise StorageError(
-            f"{existing}: expected {needed_bytes / 1e9:,.1f} GB free {purpose}, found {free_bytes / 1e9:,.1f} GB: "
-            "make room or name another --home"
+            f"{existing}: expected {needed_bytes / 1e9:,.1f} GB free for {counts.num_triples:,} triples, found "
+            f"{free_bytes / 1e9:,.1f} GB: make room or name another --home"
         )
 
 
 SAMPLE_BATCHES = 4
 """Batches to sample from each file, about 15 MB of text together."""
 SHOWN = 3
-
-# Triples per second on two cores; docs/loading.md has the measurements.
-CONVERTED_A_SECOND = 1_000_000
-IMPORTED_A_SECOND = 400_000
-WRITTEN_ONLINE_A_SECOND = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,8 +407,6 @@ class Preview:
     names: tuple[tuple[str, str], ...]
     estimated_triples: int
     writer: str
-    estimated_seconds: float
-    estimated_disk_bytes: int
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -444,7 +421,6 @@ class Preview:
             *(f"  triple     {' | '.join(triple)}" for triple in self.triples),
             *(f"  name       {id_} | {name}" for id_, name in self.names),
             f"  would load {about}{self.estimated_triples:,} triples by the {self.writer} writer",
-            f"  needs      about {self.estimated_seconds:,.0f} s and {self.estimated_disk_bytes / 1e9:,.2f} GB of disk",
         ]
         return "\n".join(lines)
 
@@ -475,7 +451,6 @@ def preview(source: Source, options: LoadOptions, *, online_only: bool = False) 
     estimated = round(counts.num_triples / share)
     bulk = not online_only and options.writer != "online" and options.mode != "append"
     writer = "bulk" if bulk and (estimated >= BULK_FROM_TRIPLES or options.writer == "bulk") else "online"
-    rate = IMPORTED_A_SECOND if writer == "bulk" else WRITTEN_ONLINE_A_SECOND
     return Preview(
         source=source.name,
         kind=source.kind,
@@ -488,6 +463,4 @@ def preview(source: Source, options: LoadOptions, *, online_only: bool = False) 
         names=tuple((row["id"], row["name"]) for row in named.to_pylist()) if named else (),
         estimated_triples=estimated,
         writer=writer,
-        estimated_seconds=sum(counts.categories.values()) / share / CONVERTED_A_SECOND + estimated / rate,
-        estimated_disk_bytes=round(graph_bytes(counts) / share) + (source.size_bytes or 0) * STAGE_BYTES_A_BYTE,
     )
