@@ -84,8 +84,6 @@ def test_a_question_whose_words_name_nothing_is_given_near_names(
 ) -> None:
     text = "Which continent is Andean Latin America on?"
     folder = index_folder(settings, gateway.connection)
-    with Engine(settings) as without:
-        assert "m.south_america" not in {each.entity.id for each in without.link(text)}
     try:
         index_entities(gateway, folder, SentenceEncoder(ENCODER, device="cpu"))
         with Engine(settings) as asked:
