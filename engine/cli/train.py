@@ -23,11 +23,7 @@ from ...models.training.kind import (
     list_installed_kinds,
     load_kind,
 )
-from .options import (
-    RETURN_TO_TOPIC,
-    json_option,
-    settings_from,
-)
+from .options import RETURN_TO_TOPIC, json_option, settings_from
 from .terminal import echo, say
 
 if TYPE_CHECKING:
@@ -54,11 +50,7 @@ _OF_SOURCE: Mapping[LearnsFrom, Options] = {
             help="For question sets: longest path.",
         ),
         RETURN_TO_TOPIC,
-        click.option(
-            "--any-graph",
-            is_flag=True,
-            help="Train for other graphs too.",
-        ),
+        click.option("--any-graph", is_flag=True, help="Train for other graphs too."),
     ),
     SUBGRAPHS: (_SUPERVISION,),
     POOLS: (_SUPERVISION,),
@@ -106,13 +98,7 @@ def _common(kind: AnyKind) -> Options:
         *([presets] if kind.presets else []),
         *map(_option_of_kind, kind.options),
         *([epochs] if kind.trainings else []),
-        click.option(
-            "--seed",
-            type=click.IntRange(0, 2**32 - 1),
-            default=0,
-            show_default=True,
-            help="Random seed.",
-        ),
+        click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Random seed."),
         click.option(
             "--set", "changes", multiple=True, help="KEY=VALUE of the configuration, such as training.patience=3."
         ),
@@ -254,19 +240,17 @@ class _Kinds(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of all installed kinds."""
-        return sorted([*list_installed_kinds(), *self.commands])
+        return sorted(list_installed_kinds())
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Return the command of a kind."""
-        return super().get_command(ctx, cmd_name) or (
-            train_command(cmd_name) if cmd_name in list_installed_kinds() or ":" in cmd_name else None
-        )
+        is_kind = cmd_name in list_installed_kinds() or ":" in cmd_name
+        return train_command(cmd_name) if is_kind else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the kinds without importing them."""
         with formatter.section("Commands"):
             rows = {name: KINDS[name][1] if name in KINDS else place for name, place in list_installed_kinds().items()}
-            rows |= {name: command.get_short_help_str(100) for name, command in self.commands.items()}
             formatter.write_dl(sorted(rows.items()))
 
 

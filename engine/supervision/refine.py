@@ -420,8 +420,7 @@ def refine_by_scorer(
 
 
 def _refine_by_scorer(opened: PerProcess[Scoring], questions: Sequence[PooledQuestion]) -> list[PooledQuestion]:
-    scorer, _, margin = opened.value
-    return choose_by_score(scorer, margin, questions)
+    return choose_by_score(opened.value[0], opened.value[2], questions)
 
 
 def compute_supervision_sizes(pool: PoolFile) -> dict[str, float]:
