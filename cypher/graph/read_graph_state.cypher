@@ -22,7 +22,7 @@ RETURN collect(CASE
        COLLECT {
          MATCH (l:Load)
          WHERE l.sha256 IS NOT NULL
-         RETURN [l.source, l.finished IS NOT NULL, coalesce(l.deleting, false), coalesce(l.graph_version, 1)]
+         RETURN [l.source, l.finished IS NOT NULL, coalesce(l.deleting, false), l.graph_version]
        } AS loads,
        COUNT { MATCH () } AS num_nodes,
        COUNT {

@@ -16,7 +16,7 @@ from .templates import Request, Row, template
 LABEL_SEPARATOR = " – "
 
 GRAPH_VERSION = 2
-"""Version of the graph model: labels, properties, constraints and indexes. Earlier versions can be read too."""
+"""Version of the graph model: labels, properties, constraints and indexes."""
 
 Edition = tuple[int, str | None, str | None, int, str | None, int]
 """What differs after a load began, finished or was deleted, single triples were changed, or relations were described:
@@ -174,10 +174,10 @@ class GraphState:
 
     def check(self) -> None:
         """Raise `GraphError` if no question can be answered from this graph."""
-        if self.graph_version > GRAPH_VERSION:
+        if self.graph_version != GRAPH_VERSION:
             raise GraphError(
-                f"the graph is of model version {self.graph_version}, this Lodestar reads up to {GRAPH_VERSION}: "
-                "update Lodestar"
+                f"the graph is of model version {self.graph_version}, this Lodestar reads {GRAPH_VERSION}: "
+                "load it again with --replace"
             )
         is_whole = not self.is_empty and self.has_entity_id and self.has_entity_names
         if self.unfinished_loads and not (self.num_finished_loads and is_whole) and self.under_way:
@@ -196,17 +196,14 @@ class GraphState:
         if self.is_empty:
             raise GraphError("the graph is empty: load one with `lodestar load geonames` or `lodestar load tsv FILE`")
         if not self.has_entity_id:
-            raise GraphError("the graph has no constraint entity_id: load it again with `lodestar load … --force`")
+            raise GraphError("the graph has no constraint entity_id: run `lodestar db refresh`")
         if not self.has_entity_names:
             raise GraphError("the graph has no name index entity_names: make it with `lodestar db refresh`")
 
 
 @dataclass(frozen=True, slots=True)
 class LoadManifest:
-    """The record of a load in the graph; counts are those of its source, without duplicates.
-
-    A load of graph version 1 has no number: it is load 1, the base load.
-    """
+    """The record of a load in the graph; counts are those of its source, without duplicates."""
 
     sha256: str
     number: int = 1
@@ -226,7 +223,7 @@ class LoadManifest:
     """ISO 8601, with the time zone."""
     finished: str | None = None
     """ISO 8601; None until the load is complete, and again once its deletion has begun."""
-    graph_version: int = 1
+    graph_version: int = GRAPH_VERSION
     deleting: bool = False
     num_removed: int = 0
     """Triples of its source that were removed one by one since, and are not among `num_triples`."""
@@ -252,7 +249,7 @@ def read_graph_state() -> Request[GraphState]:
             num_finished_loads=sum(finished for _, finished, _, _ in loads),
             unfinished_loads=tuple(source for source, finished, deleting, _ in loads if not finished and not deleting),
             deleting_loads=tuple(source for source, _, deleting, _ in loads if deleting),
-            graph_version=max((version for *_, version in loads), default=GRAPH_VERSION),
+            graph_version=max((version for *_, version in loads if version), default=GRAPH_VERSION),
             has_entity_id="entity_id" in indexes,
             has_entity_names="entity_names" in indexes,
             num_other_nodes=max(num_nodes - num_own_nodes, 0),
@@ -277,7 +274,7 @@ def read_loads() -> Request[tuple[LoadManifest, ...]]:
 
 
 def _manifest(properties: dict[str, Any]) -> LoadManifest:
-    """Return a manifest from the properties in the graph, without those that another version added."""
+    """Return a manifest from the properties in the graph, of which it needs some."""
     known = {field.name for field in fields(LoadManifest)}
     return LoadManifest(**{name: value for name, value in properties.items() if name in known})
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from ...models.message_text import quote_line
 from ..errors import EntityNotFoundError, GraphError, InputError, UsageError
-from ..neo4j.catalogue import GRAPH_VERSION, LoadManifest, read_catalogue, read_graph_state, read_loads
+from ..neo4j.catalogue import LoadManifest, read_catalogue, read_graph_state, read_loads
 from ..neo4j.gateway import Gateway
 from ..neo4j.templates import Request, template
 from ..relations.words import refresh_end_kinds
@@ -167,13 +167,11 @@ def _check_names(id_: str, given: str | Name | Sequence[str | Name]) -> tuple[Na
 
 
 def check_loads_complete(loads: Sequence[LoadManifest]) -> None:
-    """Raise `GraphError` unless all loads are finished and of this version."""
+    """Raise `GraphError` unless all loads are finished."""
     for load in loads:
         if not load.finished:
             what = "the deletion of the load" if load.deleting else "the load"
             raise GraphError(f"{what} of {load.source} did not finish: finish it by the same command, then change more")
-        if load.graph_version != GRAPH_VERSION:
-            raise GraphError("the graph was written by an older Lodestar: load it again with --replace")
 
 
 def _add(stated: Sequence[_Read], said: Mapping[str, Sequence[Name]]) -> Steps[ChangeReport]:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ...engine.errors import GraphError, StorageError, UsageError
 from ...engine.neo4j.catalogue import (
-    GRAPH_VERSION,
     GraphState,
     LoadManifest,
     RelationInfo,
@@ -168,15 +167,10 @@ def plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple
         raise GraphError(
             f"the load of {mine.source} is being deleted: run `lodestar load --delete {mine.number}` again"
         )
-    is_whole = mine is not None and mine.finished and mine.graph_version == GRAPH_VERSION
-    if mine and is_whole and not options.force and not (replaces and others):
+    if mine and mine.finished and not options.force and not (replaces and others):
         return LoadPlan(mine.number, finished=mine)
     if replaces:
         return LoadPlan(BASE_LOAD, replaces=bool(loads), num_other_nodes=state.num_other_nodes)
-    if others and any(load.graph_version != GRAPH_VERSION for load in others):
-        raise UsageError(
-            "the graph was written by an older Lodestar: load it again with --replace, which puts this in its place"
-        )
     if mine:
         return LoadPlan(mine.number, num_other_nodes=state.num_other_nodes)
     if unfinished := [load for load in others if not load.finished]:

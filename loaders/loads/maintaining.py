@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from ...engine.errors import GraphError, InputError
 from ...engine.neo4j.catalogue import (
-    GRAPH_VERSION,
     LoadManifest,
     RelationInfo,
     count_signature_mismatches,
@@ -103,8 +102,6 @@ def _faults_of_load(load: LoadManifest, num_triples: int, checksum: int) -> Iter
     name = f"load {load.number} ({load.source})"
     if not load.finished:
         yield f"{name} did not finish: run the same `lodestar load` again"
-    elif load.graph_version != GRAPH_VERSION:
-        yield f"{name} was written by another version of lodestar: load it again with --replace"
     elif num_triples != load.num_triples:
         yield f"{name} has {num_triples:,} triples in the graph, its manifest says {load.num_triples:,}"
     elif str(checksum) != load.checksum:

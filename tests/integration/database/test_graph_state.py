@@ -39,7 +39,7 @@ def test_manifests_come_whole_and_by_number(gateway: Gateway, driver: neo4j.Driv
     )
     properties = {name: getattr(second, name) for name in second.__slots__ if name != "sha256"}
     write_load(driver, second.sha256, **properties)
-    write_load(driver, "a" * 64, source="old.tsv", num_triples=9, graph_version=1, started=BEGUN)
+    write_load(driver, "a" * 64, source="old.tsv", num_triples=9, started=BEGUN)
     first = LoadManifest("a" * 64, source="old.tsv", num_triples=9, started=BEGUN)
     assert gateway.fetch(read_loads()) == (first, second)
 

@@ -19,7 +19,7 @@ WHOLE = GraphState(num_entities=3, num_relations=1, num_triples=2, num_finished_
     ("change", "message"),
     [
         ({"num_triples": 0}, r"the graph is empty: load one with"),
-        ({"has_entity_id": False}, r"no constraint entity_id: load it again"),
+        ({"has_entity_id": False}, r"no constraint entity_id: run `lodestar db refresh`"),
         ({"has_entity_names": False}, r"no name index entity_names: make it with"),
         (
             {"unfinished_loads": ("kg.tsv",), "num_finished_loads": 0},
@@ -30,7 +30,7 @@ WHOLE = GraphState(num_entities=3, num_relations=1, num_triples=2, num_finished_
             {"deleting_loads": ("kg.tsv",), "num_finished_loads": 0},
             r"the deletion of the load of kg\.tsv did not finish, and the graph has no other: delete it again, or run",
         ),
-        ({"graph_version": GRAPH_VERSION + 1}, r"of model version 3, this Lodestar reads up to 2: update Lodestar"),
+        ({"graph_version": GRAPH_VERSION + 1}, r"of model version 3, this Lodestar reads 2: load it again"),
     ],
 )
 def test_a_graph_that_cannot_answer_says_why(change: dict[str, object], message: str) -> None:
