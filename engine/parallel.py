@@ -121,7 +121,6 @@ class PerProcess(Generic[T]):
 
     @property
     def value(self) -> T:
-        """What was opened."""
         with self._opening:
             if not self._opened:
                 self._opened.append(self._stack.enter_context(self._open_it()))

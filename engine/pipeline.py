@@ -64,7 +64,6 @@ class UnionRetriever:
         self.gives: Kind = left.gives
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
-        """Return the union for each question."""
         left, right = yield from gather_steps(*(side.retrieve(questions, top_k) for side in self._sides))
         found = []
         for one, two in zip(left, right, strict=True):
@@ -82,7 +81,6 @@ class TracedRetriever:
         self.gives: Kind = retriever.gives
 
     def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
-        """Return what the retriever returns."""
         found = yield from run_stage(self._name, self._retriever.retrieve(questions, top_k))
         return [each.add_stage(self._name) for each in found]
 
@@ -97,7 +95,6 @@ class TracedReorganiser:
         self.gives: Kind | None = reorganiser.gives
 
     def reorganise(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Evidence[Any]]]:
-        """Return what the reorganiser returns."""
         found = yield from run_stage(self._name, self._reorganiser.reorganise(evidence))
         return [
             replace(after.add_stage(self._name), changes=(*after.changes, (self._name, before, after)))
@@ -132,7 +129,6 @@ def unite_evidence(left: Evidence[Item], right: Evidence[Item]) -> Evidence[Item
 
 
 def _number_names(sources: Sequence[tuple[str, Evidence[Item]]]) -> tuple[tuple[str, Evidence[Item]], ...]:
-    """Return the sources with a number after a name that stands there twice."""
     found: dict[str, Evidence[Item]] = {}
     for name, each in sources:
         number = 2
@@ -173,7 +169,6 @@ class Pipeline:
         return [replace(answer, evidence=answer.evidence.add_costs(costs)) for answer in answers]
 
     def ask(self, questions: Sequence[Question], top_k: int) -> Steps[list[Answer]]:
-        """Return an answer to each question."""
         found = yield from self.retrieve(questions, top_k)
         return (yield from self.answer(found))
 
@@ -195,7 +190,6 @@ class Pipeline:
         ]
 
     def _link(self, questions: Sequence[Question]) -> Steps[list[LinkedQuestion]]:
-        """Link the questions that name no entities, then look all topics up."""
         free = [question for question in questions if not question.topic_entities]
         found = iter((yield from run_stage("link", self.linker.link(free))) if free else [])
         linked = [() if question.topic_entities else next(found) for question in questions]
@@ -204,7 +198,6 @@ class Pipeline:
 
 
 def _nothing_linked(question: Question, offered: tuple[Entity, ...]) -> dict[str, Any]:
-    """Return what is said where a question has no topic."""
     named = ", ".join(map(repr, question.topic_entities))
     reason = f"no entity has the id or name {named}" if named else "no known entity in the question"
     offer = f"; did you mean {' or '.join(entity.label for entity in offered)}?" if offered else ""

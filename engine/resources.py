@@ -49,7 +49,6 @@ class Resources:
         self._stores: list[VectorStore] = []
 
     def __reduce__(self) -> tuple[type[Resources], tuple[Settings, Connection]]:
-        """A copy in another process opens everything for itself."""
         return type(self), (self.settings, self.connection)
 
     def get_or_make(self, key: object, make: Callable[[], T]) -> T:
@@ -67,7 +66,6 @@ class Resources:
 
     @property
     def vectors(self) -> TextVectors:
-        """The vectors of all texts encoded so far."""
         return self.get_or_make("vectors", lambda: self._open_vectors(self.encoder))
 
     @property
@@ -211,12 +209,10 @@ class GraphResources:
 
     @cached_property
     def relations(self) -> Mapping[int, str]:
-        """Names by catalogue number."""
         return {relation.number: relation.name for relation in self.catalogue.relations}
 
     @cached_property
     def words(self) -> Mapping[str, RelationWords]:
-        """The words of each relation, by name."""
         return words_of_relations(self.catalogue.relations)
 
     @cached_property
@@ -248,7 +244,6 @@ class GraphResources:
 
     @cached_property
     def index(self) -> RelationIndex:
-        """The relation index."""
         from .indexes.relation_index import RelationIndex
 
         return RelationIndex(self.catalogue.relations, self.shared.vectors)

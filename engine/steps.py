@@ -314,7 +314,6 @@ class _Run(Generic[T]):
             self._ready.appendleft((parent, found, None))
 
     def _drop_within(self, parent: _Task) -> None:
-        """Give up what runs within a task: one of it failed."""
         tasks = [*(task for task, _, _ in self._ready), *(task for task, _ in self._waiting)]
         dropped = [task for task in tasks if task.is_within(parent)]
         self._ready = deque(each for each in self._ready if each[0] not in dropped)
@@ -330,17 +329,13 @@ Chat: TypeAlias = "ChatGateway | Callable[[], ChatGateway | None] | None"
 class Database(Protocol):
     """What sends database requests: `Gateway`."""
 
-    def send(self, requests: Sequence[Request[Any]]) -> list[Any]:
-        """Return the decoded answers, in order."""
-        ...
+    def send(self, requests: Sequence[Request[Any]]) -> list[Any]: ...
 
 
 class AsyncDatabase(Protocol):
     """The same for asyncio: `AsyncGateway`."""
 
-    def send(self, requests: Sequence[Request[Any]]) -> Awaitable[list[Any]]:
-        """Return the decoded answers, in order."""
-        ...
+    def send(self, requests: Sequence[Request[Any]]) -> Awaitable[list[Any]]: ...
 
 
 class StepRunner:
@@ -410,7 +405,6 @@ def _by_kind(group: Sequence[Call]) -> tuple[list[Request[Any]], list[Prompt]]:
 
 
 def _in_order(group: Sequence[Call], answers: Sequence[Any], completed: Sequence[Completed]) -> list[Any]:
-    """Return what came of each call of the group, in its order."""
     answered, said = iter(answers), iter(completed)
     return [next(said) if isinstance(call, Prompt) else next(answered) for call in group]
 

@@ -55,7 +55,6 @@ class Watchers:
                         del self._of[question]
 
     def on(self, question: Question) -> tuple[Watch, ...]:
-        """Return the watchers of a question."""
         return tuple(self._of.get(question, ()))
 
 

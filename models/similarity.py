@@ -285,7 +285,6 @@ class PathSimilarity:
         return find_asked_noun(masked) if self.weights.phrases else find_asked_type(masked)
 
     def _reached(self, hop: Hop) -> tuple[str, ...]:
-        """Return words for what a hop reaches."""
         own = find_end_type(hop)
         more = find_end_kind(hop).words if self.weights.phrases else ()
         return tuple(dict.fromkeys((own, *more) if own else more))
@@ -338,7 +337,6 @@ class PathSimilarity:
         )
 
     def _stems_of(self, hop: Hop) -> frozenset[str]:
-        """Return the stems of a hop's words and phrases."""
         if hop not in self._stems:
             self._stems[hop] = find_stems((verbalise_hop(hop), *hop_phrases(hop)))
         return self._stems[hop]
@@ -438,7 +436,6 @@ class _Prepared:
         return types
 
     def score_composed(self, vectors: TextVectors, weights: SimilarityWeights) -> Floats:
-        """S of all paths with the composed cosine."""
         cosine = self.composed_cosine(vectors)
         return self.scores(cosine, np.arange(len(self.numbers)), weights)
 

@@ -289,7 +289,6 @@ _ROW = np.dtype([("key", "<u8"), ("checksum", "<u8")])
 
 
 def _checksum(key: int, vector: bytes) -> int:
-    """Return the checksum of a vector of the draft (float16, little-endian)."""
     return int.from_bytes(hashlib.blake2b(key.to_bytes(8, "little") + vector, digest_size=8).digest(), "little")
 
 
@@ -323,7 +322,6 @@ class _VectorDraft:
             vectors_file.truncate(2 * self._dimension * self._num_drafted)
 
     def missing(self, keys: dict[int, str]) -> list[int]:
-        """Return the keys without a vector."""
         return [key for key in keys if key not in self._places]
 
     def add(self, keys: list[int], vectors: FloatArray) -> None:
@@ -361,7 +359,6 @@ class _VectorDraft:
             self._old.index.make_direct_map()
 
     def forget(self) -> None:
-        """Delete the draft."""
         self._rows_file.unlink(missing_ok=True)
         self._vectors_file.unlink(missing_ok=True)
 

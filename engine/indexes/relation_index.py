@@ -55,6 +55,5 @@ class RelationIndex:
 
 
 def _texts_of(relation: RelationInfo) -> list[str]:
-    """Return the relation's own words, then its phrases."""
     meaning = words_of_relation(relation).meaning
     return [relation_embedding_text(relation), *dict.fromkeys((*meaning.forward, *meaning.inverse))]

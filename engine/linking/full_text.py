@@ -204,7 +204,6 @@ class FullTextLinker:
 
 
 def make_candidate(words: QuestionWords, found: Mention, probability: float | None = None) -> Topic:
-    """Return the candidate for a mention."""
     return Topic(
         found.named.entity,
         found.named.degree,

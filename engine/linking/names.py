@@ -275,7 +275,6 @@ class QuestionWords:
         return self.tokens[start].start, self.tokens[end - 1].end
 
     def slice_text(self, start: int, end: int) -> str:
-        """Return the text of a run of words."""
         first, after = self.span(start, end)
         return self.text[first:after]
 
@@ -300,7 +299,6 @@ class QuestionWords:
         return self._runs[size]
 
     def has_content(self, start: int, end: int) -> bool:
-        """Whether a run has a word of content."""
         return any(self.is_content[start:end])
 
 

@@ -101,7 +101,6 @@ class RelationFeatureExtractor:
         )
 
     def _scores(self, numbers: Sequence[int], question: str) -> Floats:
-        """Return S of the hops, (num_hops,)."""
         hops = [self._hop(number) for number in numbers]
         vectors = self._vectors
         read = [self._choose_reading(texts, question) for texts, _ in hops]

@@ -64,7 +64,6 @@ def _select_same_name(name: str, pool: Iterable[NamedEntity]) -> Entity | None:
 
 
 def _select_search_words(text: str) -> list[Token]:
-    """Return the words of a text to search names by."""
     words = [token for token in tokenise(text) if token.folded not in FUNCTION_WORDS and len(token.folded) >= _SHORTEST]
     return words[:_MAX_WORDS]
 
@@ -164,7 +163,6 @@ def compute_link_penalties(topics: Sequence[Topic], link_weight: float) -> Mappi
 
 
 def _read_named_signatures(names: Sequence[str]) -> Steps[dict[str, EntitySignature]]:
-    """Read the signatures of the entities with these names, by name."""
     entities = yield from resolve_names(names)
     if not entities:
         return {}

@@ -191,7 +191,6 @@ def _sum_vectors(
 
 
 def _norms(rows: FloatArray) -> FloatArray:
-    """Return the length of each row, (…, 1)."""
     lengths: FloatArray = np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9)
     return lengths
 

@@ -150,7 +150,6 @@ class _Words:
         self._phrases: defaultdict[str, list[Phrase]] = defaultdict(list)
 
     def add(self, relation: RelationInfo, inverse: bool, columns: Iterable[tuple[str, str]], origin: Origin) -> None:
-        """Take checked columns of a relation."""
         for key, text in columns:
             if key:
                 self._fields[relation.name][key] = text
@@ -158,7 +157,6 @@ class _Words:
                 self._phrases[relation.name].append(Phrase(text, origin, inverse))
 
     def by_name(self) -> dict[str, RelationDescription]:
-        """Return what was said."""
         names = dict.fromkeys((*self._fields, *self._phrases))
         return {name: RelationDescription(**self._fields[name], phrases=tuple(self._phrases[name])) for name in names}
 

@@ -103,7 +103,6 @@ class _End:
     others: Counter[int] = field(default_factory=Counter)
 
     def add(self, name: str, signature: Sequence[int], *, is_value: bool = False) -> None:
-        """Take one thing that stands here."""
         if len(self.names) < PER_END:
             self.names.append(name)
             self.num_values += is_value

@@ -90,7 +90,6 @@ class Frontier:
 
     @property
     def relation_path(self) -> RelationPath:
-        """The relations walked from the topic."""
         return RelationPath(self.steps)
 
     @property
@@ -396,7 +395,6 @@ class BeamSearch:
         return select_answer_ends(frontier.steps, frontier.ends, search.topics, return_to_topic=self.return_to_topic)
 
     def _candidates(self, search: _Search) -> list[_Candidate]:
-        """Every step that the search's beams may take next, in catalogue order."""
         excluded = search.linked.question.excluded_relations
         return [
             _Candidate(topic, frontier, step)

@@ -111,7 +111,6 @@ class VectorStore:
                 raise
 
     def close(self) -> None:
-        """Close the file."""
         with self._turn:
             if self._connection is not None:
                 self._connection.close()
@@ -171,7 +170,6 @@ def _key(text: str) -> str:
 
 
 def _row(text: str, vector: FloatArray, tokens: FloatArray | None) -> tuple[str, int, bytes, bytes]:
-    """Return the row of a text: key, dimension, data, checksum."""
     key, dimension = _key(text), len(vector)
     rows = vector[None] if tokens is None else np.concatenate([vector[None], tokens])
     data = np.ascontiguousarray(rows, dtype="<f4").tobytes()
@@ -183,7 +181,6 @@ def _checksum(key: str, dimension: int, data: bytes) -> bytes:
 
 
 def _is_whole(key: str, dimension: int, data: bytes, checksum: bytes) -> bool:
-    """Return whether a row is intact, by its checksum."""
     return bool(data) and checksum == _checksum(key, dimension, data)
 
 
@@ -209,7 +206,6 @@ class TextVectors:
         self._entries: LRUCache[str, Entry] = LRUCache(max_texts)
 
     def encode(self, texts: Iterable[str], *, lasting: bool = False) -> None:
-        """Encode the texts that are not cached."""
         with self._turn:
             missing = [text for text in dict.fromkeys(texts) if text not in self._entries]
             self._fill(missing, lambda some: [(vector, None) for vector in self.encoder.encode(some)], lasting=lasting)

@@ -136,7 +136,6 @@ class Lexicon:
 
 @cache
 def read_lexicon() -> Lexicon:
-    """Return the lexicon."""
     data: dict[str, Any] = tomllib.loads(files(wording).joinpath("lexicon.toml").read_text(encoding="utf-8"))
     relations = {
         name: Entry(*(tuple(entry.get(field, ())) for field in ("nouns", "asks", "inverse", "back")))

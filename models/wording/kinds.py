@@ -173,7 +173,6 @@ def end_kinds(
 
 
 def _find_own_evidence(end: int, labels: Mapping[int, str], types: Mapping[int, str]) -> dict[str, float]:
-    """Return how much the type and the words of an end tell for each kind."""
     _, tells, _ = _tables()
     votes: Counter[str] = Counter()
     if kind := noun_kind(types.get(end, "")):
@@ -196,7 +195,6 @@ def _find_own_evidence(end: int, labels: Mapping[int, str], types: Mapping[int, 
 
 
 def _find_shapes(sample: EndSample) -> dict[str, float]:
-    """Return how much the form of the names at an end tells for each kind."""
     affixes = _tables()[2]
     shapes = Counter(_shape(name, affixes) for name in sample.names)
     size = len(sample.names)
