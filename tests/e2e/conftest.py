@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import pty
 import shutil
@@ -11,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from lodestar.engine.cli.main import run
@@ -100,3 +102,13 @@ def lodestar(
         return Ran(code, output.out, output.err)
 
     return call
+
+
+def question_file(path: Path, *asked: tuple[str, str, str]) -> str:
+    """Write questions, each with its topic and answer, and return where they are."""
+    rows = [
+        {"id": f"{path.stem}-{place}", "question": text, "topic_entities": [topic], "answers": [answer]}
+        for place, (text, topic, answer) in enumerate(asked)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)

@@ -69,17 +69,6 @@ class WholeGraph(MemoryGraph):
         """It has no connections."""
 
 
-class HalfLoadedGraph(WholeGraph):
-    """Its load did not finish."""
-
-    def _read_graph_state(self, params: Mapping[str, Any], names: Mapping[str, str]) -> list[Row]:
-        ((*before, _loads, num_nodes, num_deleted),) = super()._read_graph_state(params, names)
-        return [(*before, [("memory", False, False, 1)], num_nodes, num_deleted)]
-
-    def _count_lock_holders(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
-        return [(0,)]
-
-
 def open_engine(
     tmp_path: Path, recipe: str, options: Mapping[str, Any] | None = None, graph: WholeGraph | None = None
 ) -> Engine:

@@ -10,7 +10,7 @@ from lodestar.engine.evidence.chain import Chain, ChainStep
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.linking.topics import Candidates, look_up_topics
 from lodestar.engine.stages import Retriever
-from lodestar.engine.steps import CostAttribution, Steps
+from lodestar.engine.steps import Steps
 from lodestar.engine.values import Entity, Path, Question, RelationStep, Scored, Topic, Triple
 
 from tests.fakes.memory_graph import MemoryGraph
@@ -67,17 +67,3 @@ def retrieved(
         return (yield from retriever.retrieve(topics, top_k))
 
     return [each.cut_to(top_k) for each in graph.run(steps())]
-
-
-def note_costs(steps: Steps[T], said: list[tuple[str, float | None]]) -> Steps[T]:
-    """Run steps and write down what they charge to which stage."""
-    answer: Any = None
-    while True:
-        try:
-            asked = steps.send(answer)
-        except StopIteration as stop:
-            result: T = stop.value
-            return result
-        if isinstance(asked, CostAttribution):
-            said.append((asked.stage, asked.seconds))
-        answer = yield asked

@@ -46,24 +46,6 @@ def read_source(source: Source) -> ReadSource:
     return read
 
 
-def counts_of(source: Source) -> Counter[str]:
-    """Return the number of rows by category, of literals among the triples, and of rejects of lines."""
-    counts: Counter[str] = Counter()
-    for part in source.parts():
-        con = connection()
-        if isinstance(part, LineFile):
-            found = read_parser(part.parser)
-            found.prepare(con, part.parameters)
-            lines, text = list(part.file.batches(lambda *_: counts.update(["reject"]))), found.text
-        else:
-            lines, text = list(part.batches), "FROM lines"
-        con.register("lines", pa.Table.from_batches(lines))
-        for category, is_literal in (("category", "true"), ("'literal'", "is_literal AND category = 'triple'")):
-            sql = f"SELECT {category}, count(*) FROM ({text}) WHERE {is_literal} GROUP BY 1"
-            counts.update(dict(con.execute(sql).fetchall()))
-    return counts
-
-
 def part_rows(part: Part, read: ReadSource) -> list[dict[str, Any]]:
     if not isinstance(part, LineFile):
         return [row for batch in part.batches for row in batch.to_pylist()]

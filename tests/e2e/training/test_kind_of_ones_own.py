@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Lodestar
-from tests.e2e.training.test_train_reg_triple import question_file
+from tests.e2e.conftest import Lodestar, question_file
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Lodestar
-from tests.e2e.training.test_train_reg_triple import question_file
+from tests.e2e.conftest import Lodestar, question_file
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
 
 pytestmark = pytest.mark.usefixtures("engine")
