@@ -308,9 +308,8 @@ class BeamSearch:
 
     `relations` maps catalogue numbers to names, `stored_as` names to relationship types where the two differ.
     `calibration` says what the scorer's scores mean. `beam_width` paths per question are carried on, `max_hop` is the
-    longest path in hops between named entities, a search starts from at most `max_topics` linked entities, each linked
-    with at least `min_link` of the best one's score, and what a link lacks to the best one costs `link_weight` times as
-    much, in score. `slack` is how far below the worst kept result a path may score and still be expanded, because a
+    longest path in hops between named entities, and what a topic's link lacks to the best one costs `link_weight` times
+    as much, in score. `slack` is how far below the worst kept result a path may score and still be expanded, because a
     later stage may raise it. Whether a topic may be an answer is `return_to_topic` (see `ends`).
     Round trips per batch: one a hop, and one more for each relation chosen at a hub.
     """
@@ -325,8 +324,6 @@ class BeamSearch:
         calibration: Calibration | None = None,
         beam_width: int = 10,
         max_hop: int = 2,
-        max_topics: int = 3,
-        min_link: float = 0.1,
         link_weight: float = 0.5,
         slack: float = 0.0,
         return_to_topic: bool = False,
@@ -339,8 +336,6 @@ class BeamSearch:
         self.calibration = calibration
         self.beam_width = beam_width
         self.max_hop = max_hop
-        self.max_topics = max_topics
-        self.min_link = min_link
         self.link_weight = link_weight
         self.slack = slack
         self.return_to_topic = return_to_topic
@@ -385,7 +380,7 @@ class BeamSearch:
 
     def _begun(self, linked: LinkedQuestion, tree: FrontierTree) -> _Search:
         search = _Search(linked, compute_link_penalties(linked.topics, self.link_weight))
-        for topic in select_start_topics(linked.topics, self.max_topics, self.min_link):
+        for topic in select_start_topics(linked.topics):
             if root := tree.root(topic.entity):
                 search.beams.append((topic, root))
         search.topics = frozenset(topic.entity.id for topic, _ in search.beams)
