@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from lodestar import Engine
+from lodestar.engine.neo4j.catalogue import GRAPH_VERSION
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.templates import Request, Row
 from lodestar.engine.resources import Resources
@@ -57,7 +58,7 @@ class WholeGraph(MemoryGraph):
 
     def _read_graph_state(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         num_nodes = len(self.names) + len(self.relations) + 1
-        loads = [("memory", True, False, 1)]
+        loads = [("memory", True, False, GRAPH_VERSION)]
         return [(["entity_id", "entity_names"], len(self.names), 0, [1] * len(self.relations), loads, num_nodes, 0)]
 
     def _read_catalogue(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
