@@ -30,7 +30,6 @@ from ..machine import code_sha256, commit, describe_machine
 from ..neo4j.catalogue import read_graph_state, read_loads
 from ..parallel import HERE, PerProcess, Workers
 from ..recipes.recipe import Recipe
-from ..resources import Resources
 from ..settings import Settings
 from ..values import Entity, Scored
 from ..whole_file import lock_file, parse_json, translate_storage_errors, write_text_file
@@ -328,21 +327,19 @@ def set_up_evaluation(
     *,
     diagnose: bool,
     unanswerable: bool = False,
-    resources: Resources | None = None,
 ) -> Iterator[EvaluationSetup]:
     """Open the engine of a recipe, and the whole graph if the diagnosis of misses needs it.
 
     With `unanswerable` each question is repeated with its relations excluded, which needs the whole graph too.
-    resources: shared by runs over the same graph.
     """
-    with Engine(settings, recipe=recipe, resources=resources) as engine:
+    with Engine(settings, recipe=recipe) as engine:
         gateway = engine.gateway()
         known = look_up_answers(asked, gateway)
         questions = look_up_topic_ids(known.questions, gateway)
         fits = gateway.fetch(read_graph_state()).num_triples <= MAX_TRIPLES
         diagnosis = None
         if unanswerable or (diagnose and fits):
-            gold = engine.resources.get_or_make("whole graph", lambda: GoldIdResolver(WholeGraph.read(gateway)))
+            gold = GoldIdResolver(WholeGraph.read(gateway))
             if unanswerable:
                 questions += exclude_relations(questions, gold, _max_hop(recipe), return_to_topic=_returns(recipe))
             diagnosis = MissDiagnoser(gold, _max_hop(recipe), return_to_topic=_returns(recipe))
@@ -427,12 +424,10 @@ def ask_remaining_questions(
     settings: Settings,
     options: RunOptions,
     progress: Progress = lambda _done, _total: None,
-    resources: Resources | None = None,
 ) -> Run:
     """Ask the questions that have no record yet, and return all records.
 
-    resources: shared by runs over the same graph. Raises `UsageError` if the folder has another run, `LodestarError` if
-    no question can be asked.
+    Raises `UsageError` if the folder has another run, `LodestarError` if no question can be asked.
     """
     opening = partial(
         set_up_evaluation,
@@ -441,7 +436,6 @@ def ask_remaining_questions(
         settings,
         diagnose=options.diagnose,
         unanswerable=options.unanswerable,
-        resources=resources,
     )
     with _hold_folder(options.folder), PerProcess(opening) as setup:
         run = setup.value
