@@ -19,6 +19,7 @@ class Linker(Protocol):
 
     def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Topic, ...]]]:
         """Return candidates per question, best first; one round trip for the batch."""
+        ...
 
 
 @runtime_checkable
@@ -27,6 +28,7 @@ class RerankingLinker(Linker, Protocol):
 
     def rerank(self, questions: Sequence[Question], found: Sequence[Sequence[Topic]], /) -> list[list[Topic]]:
         """Return the candidates of each question, best first, by their names and relations."""
+        ...
 
 
 class Retriever(Protocol):
@@ -41,6 +43,7 @@ class Retriever(Protocol):
         top_k: how many items are wanted in the end. More may be returned, for the stages that
         follow: the pipeline cuts.
         """
+        ...
 
 
 class Reorganiser(Protocol):
@@ -49,13 +52,16 @@ class Reorganiser(Protocol):
     @property
     def takes(self) -> Kind | None:
         """The kind of the items that it reads; None for either."""
+        ...
 
     @property
     def gives(self) -> Kind | None:
         """The kind of the items that it returns; None for the kind that it reads."""
+        ...
 
     def reorganise(self, evidence: Sequence[Evidence[Any]], /) -> Steps[list[Evidence[Any]]]:
         """Return the evidence of each question, in order."""
+        ...
 
 
 class Answerer(Protocol):
@@ -66,3 +72,4 @@ class Answerer(Protocol):
 
         If it fails for a question, that answer has a `failure`; the others are kept.
         """
+        ...

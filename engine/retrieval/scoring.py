@@ -75,9 +75,11 @@ class PathScorer(Protocol):
     @property
     def encoding_s(self) -> float:
         """Seconds spent in an encoder since the scorer was made, so that a search can tell them from scoring."""
+        ...
 
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
         """Return the scores for each query, in order. Deterministic."""
+        ...
 
 
 def merge_mediator_hops(path: RelationPath, words: Mapping[str, RelationWords]) -> tuple[Hop, ...]:
