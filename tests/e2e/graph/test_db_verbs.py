@@ -136,6 +136,7 @@ def test_ctrl_c_while_starting_leaves_no_process(
     assert javas(tmp_path / "home") == []
 
 
+@pytest.mark.long
 def test_two_starts_at_once_make_one_server(
     starting: subprocess.Popen[str], alone: dict[str, str], tmp_path: Path
 ) -> None:
@@ -147,6 +148,7 @@ def test_two_starts_at_once_make_one_server(
     assert starting.returncode == 0
 
 
+@pytest.mark.long
 def test_a_start_whose_starter_was_killed_is_finished_by_the_next(
     starting: subprocess.Popen[str], alone: dict[str, str], tmp_path: Path
 ) -> None:

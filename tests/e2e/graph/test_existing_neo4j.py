@@ -46,6 +46,7 @@ def state(driver: neo4j.Driver) -> list[Any]:
     return [driver.execute_query(text).records for text in asked]
 
 
+@pytest.mark.long
 def test_a_server_that_refuses_every_write_is_read_over_tls(
     lodestar: Lodestar, source_server: ServerPair, source: Connection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

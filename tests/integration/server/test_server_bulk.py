@@ -220,9 +220,8 @@ def run(code: str, real: ServerPair, *arguments: object) -> subprocess.Popen[str
     return subprocess.Popen([sys.executable, "-c", text, *map(str, folders)], stdout=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize(
-    "way", ["tied", *(pytest.param(way, marks=pytest.mark.long) for way in ("untied", "interrupted"))]
-)
+@pytest.mark.parametrize("way", ["tied", "untied", "interrupted"])
+@pytest.mark.long
 def test_no_importer_outlives_its_lodestar(real: ServerPair, slow: Path, way: str) -> None:
     """Tied, the kernel ends it; untied, the next use of the home does; interrupted, the call itself."""
     code = f"""
@@ -258,6 +257,7 @@ def test_no_importer_outlives_its_lodestar(real: ServerPair, slow: Path, way: st
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of a file")
+@pytest.mark.long
 def test_a_full_disk_says_so(real: ServerPair, slow: Path) -> None:
     code = """
         import resource
@@ -276,9 +276,8 @@ def test_a_full_disk_says_so(real: ServerPair, slow: Path) -> None:
     real.incoming().reset()
 
 
-@pytest.mark.parametrize(
-    "moment", [pytest.param("brings nothing yet", marks=pytest.mark.long), "databases moved, transactions not"]
-)
+@pytest.mark.parametrize("moment", ["brings nothing yet", "databases moved, transactions not"])
+@pytest.mark.long
 def test_a_kill_within_the_exchange_leaves_the_old_or_the_new_graph(
     real: ServerPair, tmp_path: Path, moment: str
 ) -> None:

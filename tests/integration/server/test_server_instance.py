@@ -165,6 +165,7 @@ def test_a_server_that_speaks_no_tls_is_one_clear_line(server: ServerPair) -> No
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.long
 def test_a_second_server_lives_through_kill_stale_pid_and_taken_port(films: ServerPair, server: ServerPair) -> None:
     first = films.status()
     assert first.running
