@@ -68,7 +68,7 @@ class ExtractiveAnswerer:
             for end in answers
         ]
         unsure = right is not None and right < self.sure_from
-        text = f"unsure: perhaps {name_entities(entities)}" if unsure else name_entities(entities)
+        text = f"{'unsure: perhaps ' if unsure else ''}{name_entities(entities, unsure=unsure)}"
         return Answer(chains, tuple(entities), text, "extractive", confidence=right, unsure=unsure)
 
     def _answer_of_form(self, evidence: Evidence[Item], form: FormResult) -> Answer:
@@ -77,15 +77,18 @@ class ExtractiveAnswerer:
         if form.reason or (right is not None and right < self.min_probability):
             reason = form.reason or "no path fits the question"
             sure = None if form.reason else right  # that the paths are right is not that there is an answer
-            return Answer(evidence, (), f"{NO_ANSWER}: {reason} ({form.text})", "extractive", confidence=sure)
+            return Answer(evidence, (), f"{NO_ANSWER}: {reason}", "extractive", confidence=sure, why=(form.text,))
         rests_on = tuple(range(len(evidence.items)))
         yes = bool(form.total) if form.says else None
         number = form.total if form.counted and yes is None else None
         found = form.found if yes is None and number is None else ()
         entities = tuple(AnswerEntity(e.entity.label, e.entity.id, right, "graph", rests_on) for e in found)
         unsure = right is not None and right < self.sure_from
-        said = form.says or (name_entities(entities) if number is None else f"{number:,}")
-        if entities and form.total > len(entities):
-            said = name_entities(entities, form.total)
-        text = f"{'unsure: perhaps ' if unsure else ''}{said} ({form.text})"
-        return Answer(evidence, entities, text, "extractive", confidence=right, unsure=unsure, number=number, yes=yes)
+        said = form.says or (
+            f"{number:,}" if number is not None else name_entities(entities, form.total, unsure=unsure)
+        )
+        text = f"{'unsure: perhaps ' if unsure else ''}{said}"
+        why = (form.text,)
+        return Answer(
+            evidence, entities, text, "extractive", confidence=right, unsure=unsure, why=why, number=number, yes=yes
+        )

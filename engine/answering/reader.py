@@ -142,7 +142,7 @@ class ReaderAnswerer:
             for row, p in zip(chosen.tolist(), probabilities.tolist(), strict=False)
         )
         unsure = sure < self.sure_from
-        text = f"{'unsure: perhaps ' if unsure else ''}{name_entities(entities)}"
+        text = f"{'unsure: perhaps ' if unsure else ''}{name_entities(entities, unsure=unsure)}"
         other = order[len(chosen)] if len(chosen) < len(order) else None
         why = self._explain_choice(int(chosen[0]), None if other is None else int(other), candidates, read)
         return Answer(shown, entities, text, "reader", confidence=sure, unsure=unsure, why=why)

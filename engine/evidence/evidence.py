@@ -16,9 +16,9 @@ from .text import item_text, shorten_iris
 
 ItemT_co = TypeVar("ItemT_co", bound=Item, covariant=True)
 Kind = Literal["triple", "chain"]
-Reason = Literal["nothing linked", "no relation fits", "no triple"]
+Reason = Literal["nothing linked", "no relation fits", "no triple", "not understood"]
 """Why there is no answer: no entity of the question is known; nothing that can be walked fits it; a relation fits, and
-the graph has no triple of it there."""
+the graph has no triple of it there; the answer found leaves words of the question unused."""
 
 
 class EvidenceExtra(Protocol):
@@ -200,6 +200,10 @@ class Answer:
     """How many, where that was asked."""
     yes: bool | None = None
     """Whether it is so, where that was asked."""
+    not_understood: tuple[str, ...] = ()
+    """Words of the question that no reading of it used; then there is no answer."""
+    nearest: Answer | None = field(default=None, compare=False, repr=False)
+    """The answer to the question without the words that were not understood."""
 
     @property
     def kind(self) -> AnswerKind:
@@ -208,6 +212,11 @@ class Answer:
         if self.number is not None:
             return "number"
         return "entities" if self.entities else "none"
+
+    def withhold(self, words: tuple[str, ...]) -> Answer:
+        """Return no answer, because these words of the question were not understood, with this one as its `nearest`."""
+        text = f"not understood: {', '.join(f'“{word}”' for word in words)}"
+        return Answer(self.evidence, (), text, self.answerer, not_understood=words, nearest=self)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -225,6 +234,8 @@ class Answer:
     @property
     def reason(self) -> Reason | None:
         """Why there is no answer, where there is none and somebody knows; in words in `text`."""
+        if self.not_understood:
+            return "not understood"
         return None if self.found or self.failure else self.evidence.reason
 
     @property
@@ -248,13 +259,13 @@ def format_count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-MAX_NAMED = 10
+MAX_NAMED, MAX_UNSURE = 10, 3
 """Entities that the text of an answer names."""
 
 
-def name_entities(entities: Sequence[AnswerEntity], total: int | None = None) -> str:
-    """Return the names of the first entities, and how many more there are."""
-    named = entities[:MAX_NAMED]
+def name_entities(entities: Sequence[AnswerEntity], total: int | None = None, *, unsure: bool = False) -> str:
+    """Return the names of the first entities, of an unsure answer fewer, and how many more there are."""
+    named = entities[: MAX_UNSURE if unsure else MAX_NAMED]
     more = (len(entities) if total is None else total) - len(named)
     return ", ".join(each.name for each in named) + (f" and {more:,} more" if more > 0 else "")
 
@@ -271,7 +282,7 @@ def answer_text(answer: Answer) -> str:
     """Return an answer as text for a chat, with the first lines of its evidence."""
     best = answer.evidence.items[:MAX_ANSWER_LINES]
     lines = [line for each in best for line in item_text(each.value, max_names=5).splitlines()]
-    because = "\n".join(f"- {line}" for line in lines[:MAX_ANSWER_LINES])
+    because = "\n".join(f"- {line}" for line in (*answer.why, *lines[:MAX_ANSWER_LINES]))
     if not answer.found:
         note = answer.evidence.note
         return f"{answer.text} ({note})" if note and note not in answer.text else answer.text
@@ -418,6 +429,8 @@ def answer_data(answer: Answer) -> dict[str, Any]:
         "found": answer.found,
         "unsure": answer.unsure,
         "reason": answer.reason,
+        "not_understood": list(answer.not_understood),
+        "nearest": None if answer.nearest is None else {"answer": answer.nearest.text, **result_data(answer.nearest)},
         "confidence": None if answer.confidence is None else round_score(answer.confidence),
         "failed": answer.failure is not None,
         "answerer": answer.answerer,

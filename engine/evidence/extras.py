@@ -11,7 +11,7 @@ from ..steps import Steps, send_one
 from ..values import Entity, Triple
 from .chain import Chain
 from .evidence import Evidence, Item, entity_data, round_score
-from .text import shorten_iris
+from .text import relation_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,9 @@ class FormResult:
 
     @property
     def text(self) -> str:
-        asked = "; ".join(f"{text} {shorten_iris(path) or '(nothing)'}" for text, path in self.parts)
-        return f"{', '.join(self.forms)}: {self.rule}. Rests on: {asked}"
+        """How it was found, on one line, in the graph's words."""
+        asked = "; ".join(f"{text} {_say_path(path) or '(nothing)'}" for text, path in self.parts)
+        return f"{self.rule}; {asked}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the rule, the paths it rests on and what was found, as plain data."""
@@ -64,6 +65,13 @@ class FormResult:
             "reason": self.reason,
         }
         return {"form": data}
+
+
+def _say_path(path: str) -> str:
+    """Return a relation path, with its topic before it or without, in words."""
+    topic, colon, steps = path.rpartition(": ")
+    words = (f"{'← ' * step.startswith('^')}{relation_words(step.removeprefix('^'))}" for step in steps.split(" → "))
+    return f"{topic}{colon}{' → '.join(words)}" if path else ""
 
 
 @dataclass(frozen=True, slots=True)

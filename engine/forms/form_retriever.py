@@ -9,8 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ...models.forms.operators import find_operators
 from ...models.forms.parsing import parse_question
 from ...models.forms.plan import FormPlan
+from ...models.text.verbalise import RelationWords
+from ...models.wording.english import singular
+from ...models.words import fold
 from ..evidence.bridges import to_chains
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.chain import Chain
@@ -20,7 +24,8 @@ from ..evidence.text import shorten_iris
 from ..linking.topics import look_up_topics
 from ..stages import Linker, RerankingLinker, Retriever
 from ..steps import Steps, send_all
-from ..values import LinkedQuestion, Question, Scored
+from ..values import LinkedQuestion, Question, Scored, Topic
+from .accounting import find_step_words
 from .ends import MAX_STEPS, Combination, CombinationResult, EndSet, ValueBounds, combine_ends
 from .part_chains import (
     SAMPLED,
@@ -45,6 +50,8 @@ class _FormState:
 
     linked: LinkedQuestion
     plan: FormPlan
+    names: tuple[str, ...] = ()
+    """Of its topics, as the question or the graph spells them."""
     parts: list[Evidence[Chain]] = field(default_factory=list)
     whole: Evidence[Chain] | None = None
     """What was found for the question as it stands, where it says more of a part than the part's own words."""
@@ -78,6 +85,7 @@ class FormRetriever:
         retriever: Retriever,
         linker: Linker,
         stored_as: Mapping[str, str],
+        words: Mapping[str, RelationWords],
         *,
         least: float = LEAST_PROBABILITY,
         where_sure: bool = False,
@@ -85,6 +93,7 @@ class FormRetriever:
         self._retriever = retriever
         self._linker = linker
         self._stored_as = stored_as
+        self._words = words
         self._least = least
         self._where_sure = where_sure
 
@@ -98,9 +107,9 @@ class FormRetriever:
         return [next(rest) if each is None else next(done) for each in states]
 
     def _start(self, linked: LinkedQuestion) -> _FormState | None:
-        names = [name for topic in linked.topics for name in (topic.mention, topic.entity.label) if name]
+        names = tuple(name for topic in linked.topics for name in _list_names(topic) if name)
         plan = parse_question(linked.question.text, names)
-        return None if plan is None or not linked.topics else _FormState(linked, plan)
+        return None if plan is None or not linked.topics else _FormState(linked, plan, names)
 
     def _retrieve_parts(
         self, states: Sequence[_FormState], plain: Sequence[LinkedQuestion], top_k: int
@@ -135,9 +144,17 @@ class FormRetriever:
 
     def _choose_evidence(self, state: _FormState, formed: FormResult, top_k: int) -> Evidence[Any]:
         """Return the evidence of the form, or the plain evidence if that is more certain."""
-        if self._where_sure and state.whole is not None and not _is_sure(state, formed, self._least):
+        is_plain = not _is_sure(state, formed, self._least) or self._is_named_so(state)
+        if self._where_sure and state.whole is not None and is_plain:
             return state.whole.cut_to(top_k)
         return self._make_evidence(state, formed)
+
+    def _is_named_so(self, state: _FormState) -> bool:
+        """Whether the operator words of a question are words of its best path: "highest" of "highest point"."""
+        best = self._find_best(state.whole) if state.whole is not None else None
+        operators = find_operators(state.linked.question.text, state.names)
+        covered = frozenset().union(*find_step_words([best] if best is not None else [], self._words))
+        return bool(operators) and all(fold(each.said) in covered for each in operators)
 
     def _link_parts(self, texts: Sequence[tuple[LinkedQuestion, str]]) -> Steps[list[LinkedQuestion]]:
         """Link each part by its own words. If the user gave ids, use those whose names are in the part, or else all."""
@@ -231,6 +248,13 @@ class FormRetriever:
             why = f": {evidence.note}" if evidence.note else ""
             state.reason = state.reason or f"nothing was found for “{text}”{why}"
             state.kind = evidence.reason
+        excluded = tuple(
+            topic.entity.id
+            for topic in state.linked.topics
+            if plan.excluded and plan.excluded.lower() in {topic.mention.lower(), topic.entity.label.lower()}
+        )
+        if plan.excluded and not excluded:
+            state.reason = state.reason or f"nothing in the graph is called {plan.excluded!r}"
         if state.reason:
             return None
         sets = [
@@ -247,11 +271,6 @@ class FormRetriever:
         if within is not None:
             span = dates or replace(within, least=None, most=None)
             bound = ValueBounds(within.least, within.most, span.least, span.most, within.with_least, within.with_most)
-        excluded = tuple(
-            topic.entity.id
-            for topic in state.linked.topics
-            if plan.excluded and plan.excluded.lower() in {topic.mention.lower(), topic.entity.label.lower()}
-        )
         return Combination(tuple(sets), plan.any_of, excluded, value, state.by_count, plan.order, bound)
 
     def _choose_chains(self, state: _FormState) -> list[Scored[Chain] | None]:
@@ -441,6 +460,13 @@ def _select_topics(whole: LinkedQuestion, text: str) -> tuple[str, ...]:
         return ()
     named = tuple(t.entity.id for t in whole.topics if t.entity.label.lower() in text.lower())
     return named or whole.question.topic_entities
+
+
+def _list_names(topic: Topic) -> tuple[str, str]:
+    """Return a topic's label, and its mention unless that is a part of it in lower case: "products"."""
+    label, mention = topic.entity.label, topic.mention
+    is_part = mention == mention.lower() and singular(fold(mention)) != singular(fold(label)) and mention in fold(label)
+    return label, "" if is_part else mention
 
 
 def _is_plural(words: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import EntityNotFoundError, UsageError
 from ..evidence.chain import Chain
-from ..evidence.evidence import FORMAT, Evidence, Item, item_data
+from ..evidence.evidence import FORMAT, Answer, Evidence, Item, item_data
 from ..evidence.extras import FormResult
 from ..evidence.text import item_text
 
@@ -56,7 +56,7 @@ class EvidenceFinder:
         except EntityNotFoundError:
             return []
         answers = self.engine.answer_evidence([evidence]) if self._answers_alone else None
-        return self._items(evidence, None if answers is None else not answers[0].found)
+        return self._items(evidence, None if answers is None else answers[0])
 
     async def afind(self, question: str) -> list[EvidenceItem]:
         """Like `find`."""
@@ -65,7 +65,7 @@ class EvidenceFinder:
         except EntityNotFoundError:
             return []
         answers = await self.engine.aanswer_evidence([evidence]) if self._answers_alone else None
-        return self._items(evidence, None if answers is None else not answers[0].found)
+        return self._items(evidence, None if answers is None else answers[0])
 
     @property
     def _answers_alone(self) -> bool:
@@ -73,13 +73,15 @@ class EvidenceFinder:
         answerer = getattr(getattr(self.engine, "recipe", None), "answerer", None)
         return getattr(answerer, "name", "") == "extractive"
 
-    def _items(self, evidence: Evidence[Item], abstained: bool | None) -> list[EvidenceItem]:
+    def _items(self, evidence: Evidence[Item], answer: Answer | None) -> list[EvidenceItem]:
+        abstained = None if answer is None else not answer.found
         if abstained and self.leave_out_abstained:
             return []
-        found = items_of(evidence)[: self.top_k]
-        for item in found:
+        found = [item for item in items_of(evidence) if not (abstained and item.metadata["kind"] == "form")]
+        for item in found[: self.top_k]:
             item.metadata["abstained"] = abstained
-        return found
+            item.metadata["not_understood"] = [] if answer is None else list(answer.not_understood)
+        return found[: self.top_k]
 
 
 def items_of(evidence: Evidence[Item]) -> list[EvidenceItem]:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from ...models.forms.operators import is_compared
 from ...models.words import FUNCTION_WORDS
 from ..indexes.entity_index import NearestEntitySearch
 from ..neo4j.graph import NamedEntity, NameQuery, find_entity_candidates, find_literals_by_prefix, read_search_names
@@ -244,9 +245,10 @@ class ValueMention:
 
 
 def parse_values(text: str) -> list[ValueMention]:
-    """Return the values in a text: dates, quoted texts, and other numbers of at least two digits. A number comes with
-    and without the next word, which may be a unit; of values with the same start the longer comes first."""
-    found = list(_parse_all(text))
+    """Return the values in a text: dates, quoted texts, and other numbers of at least two digits; none that stands in a
+    comparison. A number comes with and without the next word, which may be a unit; of values with the same start the
+    longer comes first."""
+    found = [value for value in _parse_all(text) if not is_compared(text, value.start)]
     sure = [value for value in found if value.sure]
     kept = sure + [value for value in found if not value.sure and not any(value.overlaps(other) for other in sure)]
     return sorted(kept, key=lambda each: (each.start, -each.end))[:MAX_VALUES]
@@ -277,15 +279,20 @@ def _parse_all(text: str) -> Iterator[ValueMention]:
 SURE, UNSURE = 0.9, 0.5
 """The probability that a question is about a literal that matches a date or quoted text, and one that matches a number.
 Our own choice."""
+SURE_TOPIC = 0.5
 OF_A_VALUE = 5
 """The most literals that are read for a value; they differ in type or language."""
 
 
 class ValueLinker:
-    """A `RerankingLinker` that also finds literals. It needs one more round trip if questions contain values."""
+    """A `RerankingLinker` that also finds literals. It needs one more round trip if questions contain values.
 
-    def __init__(self, linker: RerankingLinker) -> None:
+    types: catalogue numbers of the relations from things to their kinds. A kind is no topic beside another one.
+    """
+
+    def __init__(self, linker: RerankingLinker, types: Iterable[int] = ()) -> None:
         self._linker = linker
+        self._types = frozenset(types)
 
     def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Topic, ...]]]:
         """Return the candidates of the inner linker, and the literals that match values in each question."""
@@ -308,10 +315,15 @@ class ValueLinker:
         """Return the candidates as the inner linker reranks them, together with the literals, best first."""
         entities = [[each for each in some if not each.entity.is_literal] for some in found]
         literals = [[each for each in some if each.entity.is_literal and each.relations] for some in found]
-        decided = self._linker.rerank(questions, entities)
+        decided = [self._drop_kinds(some) for some in self._linker.rerank(questions, entities)]
         return [
             sorted((*one_, *two), key=lambda each: -each.score) for one_, two in zip(decided, literals, strict=True)
         ]
+
+    def _drop_kinds(self, topics: Sequence[Topic]) -> Sequence[Topic]:
+        """Return the topics without kinds of things, unless there is nothing else that a question is surely about."""
+        others = [topic for topic in topics if not any(-number in self._types for number in topic.relations)]
+        return others if any((topic.probability or 0.0) >= SURE_TOPIC for topic in others) else topics
 
 
 def _write_terms(form: ValueMention) -> list[str]:

@@ -85,8 +85,10 @@ class Recipe:
         answerer: Answerer | None = None,
     ) -> Pipeline:
         """Return the stages of a recipe that was checked, joined; one that is given takes the place of its own."""
+        from ..forms.accounting import AccountingAnswerer
+
         linker = linker or self.linker.linker(graph)
-        answerer = answerer or self._answerer(graph)
+        answerer = answerer or AccountingAnswerer(self._answerer(graph), graph.catalogue, graph.words)
         if retriever is None:
             retriever = build_retriever(self.stages, self.parts, graph, linker)
         return Pipeline(linker, retriever, answerer)

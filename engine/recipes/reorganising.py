@@ -67,7 +67,8 @@ class Forms(WrapperPart):
     def wrap(self, retriever: Retriever, linker: Linker, graph: GraphResources) -> Retriever:
         from ..forms.form_retriever import FormRetriever
 
-        return FormRetriever(retriever, linker, graph.catalogue.stored_as, least=self.least, where_sure=self.where_sure)
+        stored_as = graph.catalogue.stored_as
+        return FormRetriever(retriever, linker, stored_as, graph.words, least=self.least, where_sure=self.where_sure)
 
 
 _POOLING_SOURCE = "Path Pooling, section "

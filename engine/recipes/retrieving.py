@@ -45,7 +45,8 @@ class FullText(LinkerPart):
             evidence=relation_evidence(graph),
             nearest=open_entity_search(graph),
         )
-        return ValueLinker(linker) if self.values else linker
+        types = (relation.number for relation in graph.catalogue.relations if graph.words[relation.name].is_type)
+        return ValueLinker(linker, types) if self.values else linker
 
 
 def relation_evidence(graph: GraphResources) -> RelationFeatureExtractor:

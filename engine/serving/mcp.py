@@ -33,14 +33,14 @@ CHARS_PER_TOKEN = 4
 """An estimate: four characters of English count as a token."""
 MIN_TOKENS, DEFAULT_TOKENS, MAX_TOKENS = 200, 2_000, 20_000
 
-Status = Literal["found", "nothing linked", "no relation fits", "not in the graph", "not answered"]
+Status = Literal["found", "nothing linked", "no relation fits", "not in the graph", "not understood", "not answered"]
 
 INSTRUCTIONS = (
     "A knowledge graph in Neo4j. Call `ask` for a question in plain words; its answer rests on paths of the graph "
     "alone, with a confidence. Call `retrieve_paths` to read evidence and answer yourself. `status` tells apart: "
     "nothing linked (no entity of the question is known: try `find_entities`), no relation fits (the graph has no such "
-    "kind of fact: try `list_relations`), not in the graph (it has the kind of fact, not for this entity). Check what "
-    "you conclude with `verify_path`."
+    "kind of fact: try `list_relations`), not in the graph (it has the kind of fact, not for this entity), not "
+    "understood (no path used these words: ask without them). Check what you conclude with `verify_path`."
 )
 
 QuestionText = Annotated[str, Field(min_length=1, max_length=10_000, description="A question in plain words.")]
@@ -250,7 +250,9 @@ class McpTools:
         topics_out = _make_topics(evidence)
         paths = budget.fit(_make_paths(evidence), lambda path: path.text, "paths")
         out = AskOut(
-            status=_choose_status(evidence, found=answer.found, failed=answer.failure is not None),
+            status="not understood"
+            if answer.not_understood
+            else _choose_status(evidence, found=answer.found, failed=answer.failure is not None),
             answer=answer.text,
             result=ResultReply(**result),
             answers=names,

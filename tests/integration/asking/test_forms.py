@@ -70,14 +70,14 @@ def test_what_is_found(company: Engine, text: str, right: set[str]) -> None:
     answer = company.ask(text)
     assert names(answer) == right, answer.text
     assert (form := answer.evidence.extra_of(FormResult)) is not None
-    assert form.rule in answer.text
+    assert any(form.rule in line for line in answer.why)
     assert all(path for _, path in form.parts)
 
 
 def test_a_count_is_said_with_its_path(company: Engine) -> None:
     answer = company.ask("How many people work in the department Sales?")
-    assert answer.text.startswith("3 (how many: "), answer.text
-    assert "works_in_department" in answer.text
+    assert answer.text == "3"
+    assert "works in department" in answer.why[0]
     data = answer_data(answer)["form"]
     assert (data["forms"], data["total"], data["counted"]) == (["how many"], 3, True)
     assert len(data["found"]) == 3
@@ -93,14 +93,14 @@ def test_not_in_the_graph_is_not_no(company: Engine) -> None:
     there = company.ask("Does Ann Alder work in the department Sales?")
     assert there.text.startswith("yes"), there.text
     other = company.ask("Does Ann Alder work in the department Laboratory?")
-    assert other.text.startswith(f"{'unsure: perhaps ' if other.unsure else ''}not in the graph ("), other.text
+    assert other.text.startswith(f"{'unsure: perhaps ' if other.unsure else ''}not in the graph"), other.text
     assert [each.name for each in other.answers] == ["not in the graph"]
 
 
 def test_between_two_names_alone_any_path_will_do(company: Engine) -> None:
     there = company.ask("Is Ann Alder in Sales?")
     assert (names(there), there.confidence) == ({"yes"}, None), there.text
-    assert "works_in_department" in there.text
+    assert "works in department" in there.why[0]
     other = company.ask("Is Ann Alder in the Laboratory?")
     assert (names(other), other.confidence) == ({"not in the graph"}, None), other.text
 

@@ -128,13 +128,13 @@ FOUND = tuple(FormAnswer(Entity(f"e{n}", f"End {n}"), key=1 / 3) for n in range(
 def test_a_form_that_counts_is_answered_by_a_number() -> None:
     found = form(counted=True, total=12_000, found=FOUND)
     assert (found.number, found.entities, found.yes) == (12_000, (), None)
-    assert found.text.startswith("12,000 (how many: count. Rests on: rivers river)")
+    assert (found.text, found.why) == ("12,000", ("count; rivers river",))
 
 
 @pytest.mark.parametrize(
     ("probability", "begins", "unsure"),
     [
-        (0.19, "no answer found: no path fits the question (", False),
+        (0.19, "no answer found: no path fits the question", False),
         (0.2, "unsure: perhaps End 0", True),
         (0.5, "End 0", False),
     ],

@@ -67,7 +67,7 @@ def ask(
 ) -> FormResult:
     """Ask a question with a form about a topic; ends: further entities that are looked up."""
     graph = CombiningGraph([(topic.id, "any", end.id) for end in ends] or [(topic.id, "any", "other")])
-    retriever = FormRetriever(FoundByHand(find), NoLinker(), {}, least=least)
+    retriever = FormRetriever(FoundByHand(find), NoLinker(), {}, {}, least=least)
     (found,) = retrieved(graph, retriever, [Question(text, (topic.id,))])
     formed = found.extra_of(FormResult)
     assert formed is not None

@@ -1,0 +1,108 @@
+"""Words of a question that no path uses: the answer is not given, on graphs of three kinds, and says which words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import neo4j
+import pytest
+from lodestar import Engine
+from lodestar.engine.evidence.evidence import answer_data
+from lodestar.engine.integrations.finding import EvidenceFinder
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.settings import Settings
+
+from tests.conftest import clear_database
+from tests.made.plain_graph import write_graph
+
+NAMES = {
+    "k.state": "state", "k.city": "city", "k.peak": "peak", "k.film": "film", "k.person": "person", "k.supplier": "supplier",
+    "s.a": "Arvonia", "s.b": "Brelland", "s.c": "Cormark", "c.a": "Asterby", "c.b": "Bellford", "p.a": "Mount Agate",
+    "f.x": "Xanadu Road", "f.y": "Yellow Door", "f.z": "Zinc", "m.ann": "Ann Alder", "m.bob": "Bob Birch",
+    "u.one": "Norrick Foods", "u.two": "Delmar Trading", "g.tea": "Green Tea", "g.jam": "Plum Jam",
+}  # fmt: skip
+LITERALS = {'"1979"': "1979", '"1990"': "1990", '"18"': "18", '"90"': "90", '"80"': "80", '"812"': "812"}
+TRIPLES = [
+    *((each, "type", "k.state") for each in ("s.a", "s.b", "s.c")),
+    *((each, "type", "k.city") for each in ("c.a", "c.b")),
+    *((each, "type", "k.film") for each in ("f.x", "f.y", "f.z")),
+    *((each, "type", "k.person") for each in ("m.ann", "m.bob")),
+    *((each, "type", "k.supplier") for each in ("u.one", "u.two")),
+    ("s.a", "borders", "s.b"), ("s.b", "borders", "s.a"), ("s.b", "borders", "s.c"), ("s.c", "borders", "s.b"),
+    ("s.a", "capital", "c.a"), ("s.b", "capital", "c.b"), ("s.a", "highest_point", "p.a"), ("p.a", "elevation", '"812"'),
+    ("f.x", "directed_by", "m.ann"), ("f.y", "directed_by", "m.ann"), ("f.z", "directed_by", "m.bob"),
+    ("f.x", "release_year", '"1979"'), ("f.y", "release_year", '"1990"'),
+    ("g.tea", "supplied_by", "u.one"), ("g.jam", "supplied_by", "u.two"),
+    ("g.tea", "unit_price", '"18"'), ("g.jam", "unit_price", '"90"'), ("g.tea", "units_on_order", '"80"'),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def engine(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings) -> Iterator[Engine]:
+    clear_database(driver, connection.database)
+    write_graph(driver, gateway, TRIPLES, NAMES, literals=LITERALS)
+    with Engine(settings, recipe="similarity", options={"forms": "auto"}) as engine:
+        yield engine
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Which states does not border Brelland?", {"not"}),
+        ("Which films did Ann Alder never direct?", {"never"}),
+        ("What is not supplied by Norrick Foods?", {"not"}),
+        ("Which states border Brelland before the war?", {"before"}),
+        ("Who directed Zinc before Ann Alder?", {"before"}),
+        ("What was supplied by Norrick Foods until the strike?", {"until"}),
+        ("What is the average elevation of Mount Agate?", {"average"}),
+        ("What is the total unit price of Plum Jam?", {"total"}),
+        ("What is the average release year of Zinc by Bob Birch?", {"average"}),
+        ("Which city borders Arvonia?", {"city"}),
+        ("Which supplier directed Zinc?", {"supplier"}),
+        ("Which film is supplied by Norrick Foods?", {"film"}),
+    ],
+)
+def test_words_that_no_path_uses(engine: Engine, text: str, words: set[str]) -> None:
+    (answer,) = engine.ask_batch([text])
+    if not answer.found and not answer.not_understood:
+        assert answer.evidence.reason or "probability" in answer.text  # too unlikely to be stated anyway
+        return
+    assert not answer.found, answer.text
+    assert words <= set(answer.not_understood), answer.not_understood
+    assert all(word in answer.text for word in words)
+    assert answer.reason == "not understood"
+    assert answer.nearest is not None
+    assert answer.nearest.found
+    data = answer_data(answer)
+    assert (data["found"], data["reason"], data["answers"]) == (False, "not understood", [])
+    assert data["nearest"]["names"]
+
+
+def test_some_are_withheld(engine: Engine) -> None:
+    """The path of the plain question is sure here, so that its words alone are why there is no answer."""
+    texts = ["Which states border Brelland?", "Which states does not border Brelland?"]
+    plain, negated = engine.ask_batch(texts)
+    assert set(plain.names) == {"Arvonia", "Cormark"}, plain.text
+    assert negated.not_understood == ("not",), negated.text
+
+
+def test_a_word_of_a_relation_is_understood(engine: Engine) -> None:
+    (answer,) = engine.ask_batch(["What is the highest point of Arvonia?"])
+    assert answer.names == ("Mount Agate",), answer.text
+
+
+def test_a_number_in_a_comparison_is_no_topic(engine: Engine) -> None:
+    answers = engine.ask_batch(
+        ["What has a unit price above 80?", "Which films were released after 1979?", "Which peaks are over 812 high?"]
+    )
+    for answer in answers:
+        assert all(not topic.entity.is_literal for topic in answer.evidence.topics), answer.evidence.topics
+
+
+def test_frameworks_say_that_it_was_not_understood(engine: Engine) -> None:
+    items = EvidenceFinder(engine).find("Which states does not border Brelland?")
+    assert items
+    assert all(item.metadata["abstained"] for item in items)
+    assert [item.metadata["not_understood"] for item in items] == [["not"]] * len(items)
+    assert EvidenceFinder(engine, leave_out_abstained=True).find("Which states does not border Brelland?") == []

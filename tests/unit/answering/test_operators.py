@@ -1,0 +1,64 @@
+"""Operator words: which words of a question change what is asked, and what a question asks for."""
+
+from __future__ import annotations
+
+import pytest
+from lodestar.models.forms.operators import find_operators, find_placed_names, is_compared, read_noun
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Which states do not border Texas?", ["not"]),
+        ("Who wasn't born in Rome?", ["n't"]),
+        ("Which drug has never been prescribed?", ["never"]),
+        ("Everyone except Ann", ["except"]),
+        ("Which films other than Heat did he direct?", ["other than"]),
+        ("Which products cost more than 80?", ["more", "than"]),
+        ("products with a unit price above 80", ["above"]),
+        ("Which bridges are over 90 m long?", ["over"]),
+        ("Which bridge is over the Danube?", []),
+        ("Which film was released before 1984?", ["before"]),
+        ("Who was named after Ann?", []),
+        ("What is his last name?", []),
+        ("What is the cheapest hotel in the forest?", ["cheapest"]),
+        ("Which guest has the most interest in the west?", ["most"]),
+        ("How many ships are there?", ["How many"]),
+        ("What is the average salary per department?", ["average", "per"]),
+        ("What is the second largest lake?", ["second", "largest"]),
+        ("Which film won Ann Alder of Bonn her second prize at home?", []),
+        ("Who wrote The Last Resort?", []),
+    ],
+)
+def test_operator_words(text: str, said: list[str]) -> None:
+    assert [operator.said for operator in find_operators(text)] == said
+
+
+def test_words_of_names_are_no_operators() -> None:
+    assert find_operators("who wrote never let me go", ["Never Let Me Go"]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "noun"),
+    [
+        ("Which capital cities are in Peru?", "capital cities"),
+        ("what are the names of the major rivers in ohio", "major rivers"),
+        ("Could you tell me what is the tallest ship in Bonn?", "tallest ship"),
+        ("How many of our suppliers are there?", "suppliers"),
+        ("Who is Ann?", ""),
+    ],
+)
+def test_what_is_asked_for(text: str, noun: str) -> None:
+    assert " ".join(read_noun(text)) == noun
+
+
+def test_names_after_a_preposition() -> None:
+    assert find_placed_names("How many suppliers are in France?", []) == ["in France"]
+    assert find_placed_names("who lives in the lower town", ["lower town"]) == ["in the lower town"]
+    assert find_placed_names("HOW MANY SUPPLIERS ARE IN FRANCE", []) == []
+
+
+@pytest.mark.parametrize(("text", "compared"), [("before 1984", True), ("over € 80", True), ("in 1984", False)])
+def test_numbers_in_a_comparison(text: str, *, compared: bool) -> None:
+    number = "1984" if "1984" in text else "80"
+    assert is_compared(text, text.index(number)) == compared
