@@ -49,7 +49,7 @@ TOGETHER = 64
     "--forms/--no-forms",
     default=None,
     help="Handle forms (how many, yes/no, most, more than, both, or, not) always, or never. Default: where that is "
-    "sure (docs/forms.md).",
+    "sure (docs/questions.md).",
 )
 @click.option("--paths-only", is_flag=True, help="Find and rank the evidence, without an answer.")
 @search_options

@@ -40,7 +40,7 @@ FORMS = (
     "Which countries border France but not Germany?",
     "How big is Bolivia?",
 )
-"""One question of each form (docs/forms.md)."""
+"""One question of each form (docs/questions.md)."""
 
 
 @click.command()

@@ -57,7 +57,7 @@ class CompleteChains(ReorganiserPart):
 
 @dataclass(frozen=True)
 class Forms(WrapperPart):
-    """Takes questions of a form (how many, both, not, the most, …) apart, and combines their parts (docs/forms.md)."""
+    """Takes questions of a form (how many, both, not, …) apart, and combines their parts (docs/questions.md)."""
 
     name: ClassVar[str] = "forms"
 
