@@ -1,10 +1,9 @@
-"""Import a graph with `neo4j-admin database import` into a stopped server, and read its output.
+"""Write the files of an offline import, and import a graph with `neo4j-admin database import` into a stopped server.
 
-With ``--verbose`` the importer counts the nodes and relationships of each stage, and prints the exception of a failure:
-
-    Relationships, started 2026-01-01 12:00:00.000+0000
-    [*Relationships:12.1MB/s 63.75MiB-------------------------------]2.58M ∆2.58M
-    Done in 6s 595ms
+Node files have ``:ID(n)``, the number of the node's record: 0 … nodes-1, each once, over all node files. Relationship
+files have ``:START_ID(n)``, ``:END_ID(n)`` of existing nodes, and ``:TYPE``. A property is ``name`` for text,
+``name:string[]``, ``name:int`` …; NULL is an absent one, and empty text is kept. The importer detects a missing node
+only beyond the last one, and never a duplicate number.
 """
 
 from __future__ import annotations
@@ -176,22 +175,6 @@ def _texts_of(values: pa.Array) -> Iterator[pa.StringArray]:
         yield values
 
 
-# The stages that process all nodes (False) or all relationships (True); the others are short.
-_STAGES = {
-    "Nodes": ("nodes", False),
-    "Relationships": ("relationships", True),
-    "Node Degrees": ("degrees", True),
-    "Relationship --> Relationship": ("outgoing links", True),
-    "Node --> Relationship": ("first links", False),
-    "Relationship <-- Relationship": ("incoming links", True),
-    "Node counts and label index build": ("label index", False),
-    "Relationship counts and relationship type index build": ("type index", True),
-}
-_STARTED = re.compile(rf"({'|'.join(map(re.escape, sorted(_STAGES, key=len, reverse=True)))})(?: [\d/-]+)?, started ")
-_COUNT = re.compile(r"\]\s*(\d+(?:\.\d+)?)([KMGB]?) ")
-_DONE = "Done in "
-_UNIT = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "B": 10**9}
-
 _SUMMARY = re.compile(r"^\s+(\d+) (nodes|relationships|properties)$", re.MULTILINE)
 _CLASS = r"(?:\w+\.)+[\w$]*(?:Exception|Error)"
 _EXCEPTION = re.compile(rf"^(?:Caused by: )?({_CLASS})(?:: (.+))?$", re.MULTILINE)
@@ -216,28 +199,6 @@ class ImportCounts:
     num_nodes: int
     num_relationships: int
     num_properties: int
-
-
-class ImportProgressReader:
-    """Read the output line by line and call `progress`; each stage ends at its total of nodes or relationships."""
-
-    def __init__(self, num_nodes: int, num_relationships: int, progress: Progress) -> None:
-        self.num_nodes, self.num_relationships, self.progress = num_nodes, num_relationships, progress
-        self._stage: tuple[str, int] | None = None
-
-    def read(self, line: str) -> None:
-        """Read the next line."""
-        if started := _STARTED.search(line):
-            name, over_relationships = _STAGES[started[1]]
-            self._stage = (name, self.num_relationships if over_relationships else self.num_nodes)
-            self.progress(name, 0, self._stage[1])
-        elif self._stage and line.startswith(_DONE):
-            name, total = self._stage
-            self._stage = None
-            self.progress(name, total, total)
-        elif self._stage and (counted := _COUNT.search(line)):
-            name, total = self._stage
-            self.progress(name, min(int(float(counted[1]) * _UNIT[counted[2]]), total), total)
 
 
 def read_import_counts(output: str) -> ImportCounts:
@@ -296,15 +257,10 @@ def import_graph(
     free_bytes = shutil.disk_usage(home.data).free
     if free_bytes < _least_bytes(files):
         raise _no_room(home, files, free_bytes)
-    reader = ImportProgressReader(files.num_nodes, files.num_relationships, progress)
     begin_import(home)
+    progress("importing", 0, 0)
     try:
         with (home.logs / LOG).open("w", encoding="utf-8") as log:
-
-            def on_line(line: str) -> None:
-                log.write(f"{line}\n")
-                reader.read(line)
-
             ended = process.run(
                 home,
                 class_path,
@@ -315,7 +271,7 @@ def import_graph(
                 heap_mb=heap_mb,
                 collector=_COLLECTOR,
                 folder=files.folder,
-                on_line=on_line,
+                on_line=lambda line: log.write(f"{line}\n"),
             )
         if ended.exit_code and reports_full_disk(ended.output):
             raise _no_room(home, files, free_bytes)

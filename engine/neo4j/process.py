@@ -325,7 +325,7 @@ def run(
     heap_mb: int = 256,
     collector: str = COLLECTOR,
     folder: Path | None = None,
-    on_line: Callable[[str], None] = lambda _line: None,
+    on_line: Callable[[str], object] = lambda _line: None,
 ) -> CommandResult:
     """Run a command in the folder (default: the home), pass each output line to `on_line`, and wait for the end.
 

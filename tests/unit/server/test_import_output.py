@@ -1,4 +1,4 @@
-"""What the importer's output says: how far it is, what it made, why it failed."""
+"""What the importer's output says: why it failed."""
 
 from __future__ import annotations
 
