@@ -180,6 +180,7 @@ def train(
     return train_sets(KIND, chosen, *sets, folder, encode=encode, beside=labels_of(wanted or {}), watcher=watcher)
 
 
+@pytest.mark.long
 def test_in_bf16_with_accumulation_it_is_taken_up_and_at_work(llama: str, tmp_path: Path) -> None:
     class StoppedError(Exception):
         pass

@@ -44,6 +44,7 @@ def test_a_full_disk_is_said_and_what_was_written_goes(tmp_path: Path) -> None:
     assert not [file.path for file in psutil.Process().open_files() if str(tmp_path) in file.path]
 
 
+@pytest.mark.long
 def test_a_source_that_exceeds_the_memory_many_times_is_converted(tmp_path: Path) -> None:
     """What is beyond the memory spills. All joins of a triple's terms in one statement needed more for this one."""
     path, num_entities = tmp_path / "kg.tsv", 200_000

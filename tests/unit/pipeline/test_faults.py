@@ -14,25 +14,22 @@ from tests.fakes.memory_engine import open_engine
 GOOD = "What is the capital of Peru?"
 
 
-@pytest.mark.parametrize(
-    ("bad", "error"),
-    [
-        ("", UsageError),
-        ("x" * 10_001, UsageError),
-        ("xyzzy?", EntityNotFoundError),
-        (Question("What is it?", ("Atlantis",)), EntityNotFoundError),
-    ],
-)
-def test_a_question_alone_raises_what_one_of_a_batch_has(
-    tmp_path: Path, bad: str | Question, error: type[LodestarError]
-) -> None:
+BAD: dict[str | Question, type[LodestarError]] = {
+    "": UsageError,
+    "x" * 10_001: UsageError,
+    "xyzzy?": EntityNotFoundError,
+    Question("What is it?", ("Atlantis",)): EntityNotFoundError,
+}
+
+
+def test_a_question_alone_raises_what_one_of_a_batch_has(tmp_path: Path) -> None:
     with open_engine(tmp_path, "similarity") as engine:
-        first, second, third = engine.ask_batch([GOOD, bad, GOOD])
-        fault = find_fault(second.evidence)
-        with pytest.raises(error) as raised:
-            engine.ask(bad)
-    assert fault is not None
-    assert type(fault) is error
-    assert (str(fault), fault.exit_code) == (str(raised.value), raised.value.exit_code)
+        first, *others, last = engine.ask_batch([GOOD, *BAD, GOOD])
+        for (bad, error), other in zip(BAD.items(), others, strict=True):
+            fault = find_fault(other.evidence)
+            with pytest.raises(error) as raised:
+                engine.ask(bad)
+            assert type(fault) is error
+            assert (str(fault), fault.exit_code) == (str(raised.value), raised.value.exit_code)
     assert find_fault(first.evidence) is None
-    assert (first.text, third.text) == ("Lima", "Lima")
+    assert (first.text, last.text) == ("Lima", "Lima")

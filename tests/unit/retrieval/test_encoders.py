@@ -53,6 +53,7 @@ def ours() -> PlainEncoder:
     return found
 
 
+@pytest.mark.long
 def test_vectors_are_those_of_sentence_transformers(reference: SentenceTransformerEncoder, ours: PlainEncoder) -> None:
     texts = odd_texts()
     vectors = ours.encode(texts)
