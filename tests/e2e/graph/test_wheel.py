@@ -47,13 +47,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert not any(name.startswith(("lodestar/tests", "lodestar/benchmarks", "lodestar/.")) for name in names)
     there = [path.relative_to(ROOT) for top in TOPS for path in (ROOT / top).rglob("*") if path.is_file()]
     needed = {f"lodestar/{path.as_posix()}" for path in there if path.suffix != ".pyc"}
-    assert len(needed) > 500
     assert {"lodestar/py.typed", "lodestar/__init__.py", "lodestar/__main__.py"} | needed <= set(names)
-
-
-def test_every_folder_of_code_is_a_package() -> None:
-    folders = {path.parent for top in TOPS for path in (ROOT / top).rglob("*.py")}
-    assert [str(folder) for folder in folders if not (folder / "__init__.py").exists()] == []
 
 
 def test_it_works_beside_a_users_own_names(wheel: Path, tmp_path: Path) -> None:
