@@ -49,7 +49,7 @@ def measure(engine: Engine, ids: list[str], hub: str, times: Times) -> None:
 
     def call(what: str, change: object, triple: tuple[str, str, str]) -> None:
         started_s = time.perf_counter()
-        change([triple])  # type: ignore[operator]
+        change([triple])
         times.setdefault(what, []).append(1_000 * (time.perf_counter() - started_s))
 
     for place, id_ in enumerate(ids):
@@ -96,7 +96,7 @@ def main() -> None:
         "empty": run(given.empty, given.changes, given.seed, empty=True),
     }
     ratios = {
-        what: round(graphs["large"][what]["median_ms"] / graphs["empty"][what]["median_ms"], 2)  # type: ignore[index]
+        what: round(graphs["large"][what]["median_ms"] / graphs["empty"][what]["median_ms"], 2)
         for what in ("add", "add_at_hub", "remove_at_hub", "remove")
     }
     report = {"seed": given.seed, **graphs, "ratios_of_medians": ratios, "load_average": os.getloadavg()}

@@ -48,7 +48,7 @@ def stalling(uri: str, after_bytes: int) -> Iterator[str]:
 
     def quietly(*pair: object) -> None:
         with suppress(OSError):
-            hand_on(*pair)  # type: ignore[arg-type]
+            hand_on(*pair)
 
     threading.Thread(target=serve, daemon=True).start()
     try:

@@ -94,10 +94,10 @@ def tiny_encoder(folder: Path, words: Sequence[str] = WORDS) -> Path:
     backbone = tiny_backbone(words=words)
     without_dropout(backbone.model)
     write_backbone_description(backbone, folder)
-    backbone.model.save_pretrained(folder)  # type: ignore[operator]
+    backbone.model.save_pretrained(folder)
     return folder
 
 
 def without_dropout(model: object) -> None:
-    config = model.config  # type: ignore[attr-defined]
+    config = model.config
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0

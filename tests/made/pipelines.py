@@ -11,7 +11,7 @@ def save_pipeline(folder: Path, *names: str) -> str:
 
     made = spacy.blank("xx")
     ruler = made.add_pipe("entity_ruler", config={"phrase_matcher_attr": "LOWER"})
-    ruler.add_patterns([{"label": "NAME", "pattern": name} for name in names])  # type: ignore[attr-defined]
+    ruler.add_patterns([{"label": "NAME", "pattern": name} for name in names])
     path = folder / "pipeline"
     made.to_disk(path)
     return str(path)

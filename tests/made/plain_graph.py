@@ -55,7 +55,7 @@ def write_graph(
             text = f"UNWIND $rows AS row MATCH (h:Entity {{id: row.h}}) MATCH (t:{label} {{id: row.t}}) {create}"
             chosen = [row for row in rows if (row["literal"], row["related"]) == (literal, shared)]
             for start in range(0, len(chosen), 10_000):
-                driver.execute_query(text, rows=chosen[start : start + 10_000])  # pyright: ignore[reportCallIssue, reportArgumentType]
+                driver.execute_query(text, rows=chosen[start : start + 10_000])
     refresh(driver, gateway, related)
 
 

@@ -49,7 +49,7 @@ def write_tiny_causal_lm(
     )
     if begins:
         tokenizer.post_processor = processors.TemplateProcessing(single="<user> $A", special_tokens=[("<user>", 1)])
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>")  # type: ignore[no-untyped-call]
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>")
     if is_chat:
         fast.chat_template = TEMPLATE
     fast.save_pretrained(folder)
@@ -67,9 +67,9 @@ def write_tiny_causal_lm(
     }
     grouped: dict[str, Any] = {"num_key_value_heads": 2, "intermediate_size": 64}
     networks: dict[str, Callable[[], Any]] = {
-        "llama": lambda: LlamaForCausalLM(LlamaConfig(**shape, **grouped)),  # type: ignore[no-untyped-call]
-        "gpt2": lambda: GPT2LMHeadModel(GPT2Config(**shape)),  # type: ignore[no-untyped-call]
-        "mistral": lambda: MistralForCausalLM(MistralConfig(**shape, **grouped, sliding_window=16)),  # type: ignore[no-untyped-call]
+        "llama": lambda: LlamaForCausalLM(LlamaConfig(**shape, **grouped)),
+        "gpt2": lambda: GPT2LMHeadModel(GPT2Config(**shape)),
+        "mistral": lambda: MistralForCausalLM(MistralConfig(**shape, **grouped, sliding_window=16)),
     }
     networks[kind]().save_pretrained(folder)
     return folder

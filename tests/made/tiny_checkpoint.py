@@ -41,7 +41,7 @@ def tiny_backbone(seed: int = 0, words: Sequence[str] = WORDS) -> Backbone:
         max_position_embeddings=256,
         initializer_range=0.5,
     )
-    model = BertModel(config).eval()  # type: ignore[no-untyped-call]
+    model = BertModel(config).eval()
     return Backbone("tiny", model, tokenizer)
 
 

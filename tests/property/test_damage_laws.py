@@ -85,7 +85,7 @@ def test_a_file_of_a_graph(tmp_path: Path, how: Damage) -> None:
     path = tmp_path / "kg"
     for good, source in ((GRAPHML, GraphmlSource), (b"a\tr\tb\n" * 9, TsvSource), (b'"a","r","b"\n' * 9, CsvSource)):
         path.write_bytes(damaged(good, how))
-        in_one_line(lambda source=source: read_source(source(str(path))), InputError)  # type: ignore[misc]
+        in_one_line(lambda source=source: read_source(source(str(path))), InputError)
         in_one_line(lambda: detect_format(str(path)), InputError)
 
 

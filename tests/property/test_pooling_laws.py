@@ -58,8 +58,8 @@ def test_neither_the_order_of_triples_nor_the_numbers_of_nodes_matter(
 ) -> None:
     triples, topics = asked
     order, names = np.arange(len(triples)), np.arange(NUM_NODES)
-    random.shuffle(order)  # type: ignore[attr-defined]
-    random.shuffle(names)  # type: ignore[attr-defined]
+    random.shuffle(order)
+    random.shuffle(names)
     renamed = [(int(names[triples[i][0]]), int(names[triples[i][1]]), triples[i][2]) for i in order]
     shuffled = pool_triple_scores(batch_of([(renamed, [int(names[t]) for t in topics])]), pooling)
     np.testing.assert_array_equal(shuffled, pool_triple_scores(batch_of([asked]), pooling)[order])
@@ -73,8 +73,8 @@ def test_random_walks_neither_where_scores_differ(
     given_triples, topics = asked
     triples = [(h, t, (s / 2 + place) / 20) for place, (h, t, s) in enumerate(given_triples)]
     order, names = np.arange(len(triples)), np.arange(NUM_NODES)
-    random.shuffle(order)  # type: ignore[attr-defined]
-    random.shuffle(names)  # type: ignore[attr-defined]
+    random.shuffle(order)
+    random.shuffle(names)
     renamed = [(int(names[triples[i][0]]), int(names[triples[i][1]]), triples[i][2]) for i in order]
     walks = replace(pooling, kernel="random-walk")
     shuffled = pool_triple_scores(batch_of([(renamed, [int(names[t]) for t in reversed(topics)])]), walks)
@@ -127,8 +127,8 @@ def test_what_a_stage_keeps_depends_on_neither_order_nor_ids(
     """Equal pooled and given scores are in the order that came, by the stated rule: there scores alone are the same."""
     numbers, names = list(range(len(asked[0]))), [f"m.{n}" for n in range(NUM_NODES)]
     plain = stage_of(asked, pooling, numbers, names, keep)
-    random.shuffle(numbers)  # type: ignore[attr-defined]
-    random.shuffle(names)  # type: ignore[attr-defined]
+    random.shuffle(numbers)
+    random.shuffle(names)
     shuffled = stage_of(asked, pooling, numbers, names, keep)
     assert [score for _, score in shuffled] == [score for _, score in plain]
     everything = dict(stage_of(asked, pooling, numbers, names, max(1, len(numbers))))

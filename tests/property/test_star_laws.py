@@ -37,7 +37,7 @@ SHARE = st.floats(0, 1)
 
 
 def trie(paths: list[tuple[str, ...]]) -> PathTrie:
-    root: dict[str, dict] = {}  # type: ignore[type-arg]
+    root: dict[str, dict] = {}
     for path in paths:
         node = root
         for hop in path:

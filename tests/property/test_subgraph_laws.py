@@ -161,11 +161,11 @@ def test_no_hub_is_walked_over(
     walked: list[tuple[str, int]] = []
     read_neighbours = graph._read_neighbours
 
-    def noted(params, names):  # type: ignore[no-untyped-def]
+    def noted(params, names):
         walked.extend((part["id"], len(part["leaving"]) + len(part["entering"])) for part in params["parts"])
         return read_neighbours(params, names)
 
-    graph._read_neighbours = noted  # type: ignore[method-assign]
+    graph._read_neighbours = noted
     extract(graph, asked, hub_degree, NumberProposer())
     assert all(graph.degree(id_) < hub_degree * num_relations for id_, num_relations in walked)
 

@@ -38,7 +38,7 @@ class FormQuestion:
 
     def expected(self, session: neo4j.Session) -> set[str]:
         """What is right: names, a number, "yes", or that it is not in the graph."""
-        found = {str(value) for value in session.run(self.query).value()}  # pyright: ignore[reportArgumentType]
+        found = {str(value) for value in session.run(self.query).value()}
         if self.form == "yes-no":
             return {"yes"} if found else {NOT_THERE}
         return found

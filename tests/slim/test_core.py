@@ -28,7 +28,7 @@ LEAST_RIGHT = 114
 
 
 @pytest.fixture(scope="module")
-def lodestar(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
+def lodestar(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory):
     """Run the command line over the world."""
     folder = tmp_path_factory.mktemp("slim")
 
@@ -49,7 +49,7 @@ def test_every_module_of_the_core_is_imported() -> None:
     assert num_core > 3 * len(needed) > 0
 
 
-def test_questions_are_answered_and_explained(lodestar) -> None:  # type: ignore[no-untyped-def]
+def test_questions_are_answered_and_explained(lodestar) -> None:
     answer = json.loads(lodestar("ask", QUESTION, "--json").stdout)
     assert answer["answers"][0]["name"] == "Peruvian Sol"
     assert "Peruvian Sol" in lodestar("explain", QUESTION).stdout
@@ -62,7 +62,7 @@ def test_questions_are_answered_and_explained(lodestar) -> None:  # type: ignore
         assert ran.stdout + ran.stderr
 
 
-def test_forms(lodestar, settings: Settings, gateway: Gateway) -> None:  # type: ignore[no-untyped-def]
+def test_forms(lodestar, settings: Settings, gateway: Gateway) -> None:
     questions = list(form_questions())
     with Engine(replace(settings, query_timeout_s=300.0), recipe="similarity", options={"forms": True}) as engine:
         answers = engine.ask_batch([question.text for question in questions])
@@ -72,7 +72,7 @@ def test_forms(lodestar, settings: Settings, gateway: Gateway) -> None:  # type:
     assert sum(right) >= LEAST_RIGHT
 
 
-def test_evaluation_and_export(lodestar, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_evaluation_and_export(lodestar, tmp_path: Path) -> None:
     line = {"id": "1", "question": "What is the capital of Peru?", "topic_entities": ["geo.country.PE"]}
     (tmp_path / "dev.jsonl").write_text(json.dumps({**line, "answers": ["geo.city.3936456"]}) + "\n")
     lodestar("eval", str(tmp_path / "dev.jsonl"), "--out", str(tmp_path / "run"))
@@ -84,14 +84,14 @@ def test_evaluation_and_export(lodestar, tmp_path: Path) -> None:  # type: ignor
     assert len((tmp_path / "kg.tsv").read_text().splitlines()) > 60_000
 
 
-def test_langchain_blocking_and_asyncio(lodestar, settings: Settings) -> None:  # type: ignore[no-untyped-def]
+def test_langchain_blocking_and_asyncio(lodestar, settings: Settings) -> None:
     with Engine(settings) as engine:
         documents = LodestarRetriever(engine=engine, k=3).invoke(QUESTION)
         assert asyncio.run(LodestarRetriever(engine=engine, k=3).ainvoke(QUESTION)) == documents
     assert "Peruvian Sol" in documents[0].page_content
 
 
-def test_what_needs_an_extra_says_which(lodestar, settings: Settings, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_what_needs_an_extra_says_which(lodestar, settings: Settings, tmp_path: Path) -> None:
     train = "the extra `train` brings it: pip install 'lodestar-kg[train]'"
     ran = lodestar("train", "star", "--dataset", "a", "--dev", "b", "--out", str(tmp_path / "star"), code=11)
     assert ran.stderr.splitlines()[-1].startswith("lodestar: lodestar train needs torch, which is not installed; ")

@@ -35,7 +35,7 @@ def ray_address() -> Iterator[str]:
         assert cluster.address
         yield cluster.address
     finally:
-        cluster.shutdown()  # type: ignore[no-untyped-call]
+        cluster.shutdown()
 
 
 def workers(title: str) -> list[psutil.Process]:

@@ -207,7 +207,7 @@ def test_where_nothing_is_known_it_says_so_and_offers_names(page: Page) -> None:
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_a_phone_in_light_and_dark(browser: Browser, url: str, scheme: str) -> None:
-    page = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme=scheme)  # type: ignore[arg-type]
+    page = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme=scheme)
     page.goto(url)
     ask(page, QUESTION)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360

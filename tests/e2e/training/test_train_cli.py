@@ -99,7 +99,7 @@ def test_killed_and_run_again_it_comes_to_the_same_checkpoint(
     out = tmp_path / "star"
     arguments = [sys.executable, "-m", "lodestar", *command(data, out)]
     for name, moment in MOMENTS.items():
-        assert killed(arguments, environment, lambda moment=moment: moment(out)), name  # type: ignore[misc]
+        assert killed(arguments, environment, lambda moment=moment: moment(out)), name
     done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert contents(out) == contents(undisturbed)

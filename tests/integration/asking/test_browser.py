@@ -62,7 +62,7 @@ def state(session: neo4j.Session) -> dict[str, Any]:
         "RETURN labels(n) AS labels, properties(n) AS node, type(r) AS type, properties(r) AS facts, m.id AS other "
         "ORDER BY elementId(n), elementId(r)",
     }
-    return {name: session.run(text).data() for name, text in asked.items()}  # pyright: ignore[reportArgumentType]
+    return {name: session.run(text).data() for name, text in asked.items()}
 
 
 def num_nodes(session: neo4j.Session) -> int:
@@ -71,7 +71,7 @@ def num_nodes(session: neo4j.Session) -> int:
 
 def shown(session: neo4j.Session, evidence: Evidence[Chain]) -> tuple[list[str], set[tuple[str, str, str]]]:
     """The names and the arrows that the link's query gives, as Browser runs it and completes it."""
-    result = session.run(picture_query(question_picture_id(evidence.question)))  # pyright: ignore[reportArgumentType]
+    result = session.run(picture_query(question_picture_id(evidence.question)))
     graph = result.graph()
     ids = [node.element_id for node in graph.nodes]
     completed = session.run(

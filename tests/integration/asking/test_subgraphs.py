@@ -35,7 +35,7 @@ def store_of(driver: neo4j.Driver, catalogue: Catalogue, names: Mapping[str, str
             (1, "MATCH (:Entity {id: $id})-[r]->(t) RETURN coalesce(r.relation, type(r)), t.id"),
             (-1, "MATCH (:Entity {id: $id})<-[r]-(t) RETURN coalesce(r.relation, type(r)), t.id"),
         ):
-            for relation, end in driver.execute_query(text, id=id_).records:  # pyright: ignore[reportCallIssue, reportArgumentType]
+            for relation, end in driver.execute_query(text, id=id_).records:
                 ends.setdefault((id_, sign * numbers[relation]), []).append(end)
     known = frozenset(id_ for (id_,) in entities)
     return Store(ends, known - names.keys(), frozenset(literals), known)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped, unused-ignore]
+from jsonschema import Draft202012Validator
 from lodestar.engine.answering.llm import is_parseable_reply
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import MAX_CONCURRENT, ChatGateway, ReplyCache

@@ -78,6 +78,6 @@ def test_without_a_server_that_takes_writes_reads_go_on(gateway: Gateway, connec
                 raise SessionExpired("no server takes writes")
             return query(request)
 
-        other._query = refuse  # type: ignore[method-assign]
+        other._query = refuse
         assert other.version()
         assert other.fetch(nothing("read_catalogue")) is None

@@ -84,7 +84,7 @@ def in_order(triples: list[Triple]) -> list[Triple]:
 
 
 def exported(gateway: Gateway, path: Path, **options: object) -> ExportReport:
-    return export(ExportRequest(str(path), **options), gateway)  # type: ignore[arg-type]
+    return export(ExportRequest(str(path), **options), gateway)
 
 
 def content(path: Path) -> str:

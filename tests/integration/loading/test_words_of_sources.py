@@ -77,7 +77,7 @@ def graphml(folder: Path) -> Source:
 
 
 def load(source: Source, gateway: Gateway, folder: Path, **options: str | bool) -> RelationInfo:
-    load_source(source, gateway, LoadOptions(staging=folder / "staging", **options))  # type: ignore[arg-type]
+    load_source(source, gateway, LoadOptions(staging=folder / "staging", **options))
     return next(r for r in gateway.fetch(read_catalogue()).relations if r.name.endswith("P36"))
 
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped, unused-ignore]
+from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -34,7 +34,7 @@ async def called(client: Client, tool: str, **arguments: Any) -> tuple[dict[str,
     schema = next(each.output_schema for each in (await client.list_tools()).tools if each.name == tool)
     assert schema is not None
     Draft202012Validator(schema).validate(result.structured_content)
-    return dict(result.structured_content or {}), result.content[0].text  # type: ignore[union-attr]
+    return dict(result.structured_content or {}), result.content[0].text
 
 
 @pytest.mark.parametrize("transport", ["http", "stdio"])

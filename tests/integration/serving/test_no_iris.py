@@ -103,7 +103,7 @@ async def test_mcp(formed: str) -> None:
     async with Client(f"{formed}/mcp") as agent:
         for tool, arguments in calls:
             called = await agent.call_tool(tool, arguments)
-            text = called.content[0].text  # type: ignore[union-attr]
+            text = called.content[0].text
             assert not called.is_error, text
             assert IRI not in text, (tool, arguments)
     assert text == "found\nin the graph: Peru —[capital]→ Lima"

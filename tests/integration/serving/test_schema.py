@@ -46,7 +46,7 @@ def test_nothing_makes_it_fail(method: str, path: str, schema: BaseSchema, url: 
     @settings(
         max_examples=examples(8),
         phases=[Phase.explicit, Phase.generate],
-        suppress_health_check=list(HealthCheck),  # pyright: ignore[reportArgumentType]
+        suppress_health_check=list(HealthCheck),
     )
     @given(case=operation.as_strategy())
     def one(case: Any) -> None:

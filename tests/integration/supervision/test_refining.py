@@ -40,7 +40,7 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def asking(llm: ScriptedLLM, **changes: object) -> Settings:
     settings = Settings(llm_base_url=llm.base_url, llm_model="scripted", llm_api_key="k")
-    return replace(settings, **changes)  # type: ignore[arg-type]
+    return replace(settings, **changes)
 
 
 def first(asked: Request) -> Reply:
@@ -133,7 +133,7 @@ def sure(**log_odds: float) -> Callable[[Request], Reply]:
 
 
 def ask_each(pool: PoolFile, llm: ScriptedLLM, cache: Path, **options: float) -> PoolFile:
-    return refine_by_llm(pool, asking(llm), cache, EachChainRefiner(WordEncoder(), **options))  # type: ignore[arg-type]
+    return refine_by_llm(pool, asking(llm), cache, EachChainRefiner(WordEncoder(), **options))
 
 
 @pytest.mark.parametrize(

@@ -59,8 +59,8 @@ def test_only_its_owner_reads_the_file(path: Path) -> None:
 def test_keys_differ_by_all_that_may_change_a_reply() -> None:
     def key(text: str = "q", **options: object) -> str:
         base: dict[str, object] = {"base_url": "http://h:1/v1", "model": "m", "temperature": 0.0}
-        endpoint = ChatEndpoint(**{**base, **{k: v for k, v in options.items() if k in base}})  # type: ignore[arg-type]
-        return endpoint.key_of(Prompt(text, **{k: v for k, v in options.items() if k not in base}))  # type: ignore[arg-type]
+        endpoint = ChatEndpoint(**{**base, **{k: v for k, v in options.items() if k in base}})
+        return endpoint.key_of(Prompt(text, **{k: v for k, v in options.items() if k not in base}))
 
     different = [
         key(),

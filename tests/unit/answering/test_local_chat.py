@@ -21,7 +21,7 @@ from tests.made.tiny_causal_lm import write_tiny_causal_lm
 
 
 def of(folder: Path, **options: int) -> ChatGateway:
-    return ChatGateway.of(Settings(llm_base_url="local", llm_model=str(folder), **options))  # type: ignore[arg-type]
+    return ChatGateway.of(Settings(llm_base_url="local", llm_model=str(folder), **options))
 
 
 def test_replies_come_with_the_probabilities_of_its_own_logits(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_each_answerer_is_a_source_with_the_entities_that_it_names() -> None:
     (own, read, known) = found.sources
     assert own == ("triple", EVIDENCE)
     assert [name for name, _ in (read, known)] == ["llm", "closed-book"]
-    chains = [(item.score, item.value.steps, item.value.ends) for item in read[1].items]  # type: ignore[union-attr]
+    chains = [(item.score, item.value.steps, item.value.ends) for item in read[1].items]
     assert chains == [(0.8, (), (LIMA, OTHER_LIMA)), (0.5, (), (SOL,))]
     assert read[1].probability(0) == 0.8
     assert known[1].items == ()
@@ -68,7 +68,7 @@ def test_it_reads_the_first_items_and_no_question_that_is_answered() -> None:
     found = add([counted, EVIDENCE], {"llm": said}, reads=2)
     assert [each.items for each in said.asked] == [ITEMS[:2]]
     assert found[0] == counted and not found[0].sources
-    assert [item.value.ends for item in found[1].sources[1][1].items] == [(SOL,)]  # type: ignore[union-attr]
+    assert [item.value.ends for item in found[1].sources[1][1].items] == [(SOL,)]
 
 
 def test_a_model_that_fails_leaves_the_rest() -> None:
@@ -81,4 +81,4 @@ def test_a_source_s_chains_begin_at_the_first_topic_or_where_there_is_none_at_wh
     said = FixedAnswers((("Lima", 0.9),))
     for topics, start in (((Topic(PERU), Topic(SOL)), PERU), ((), LIMA)):
         (found,) = add([replace(EVIDENCE, topics=topics)], {"llm": said})
-        assert [item.value.topic for item in found.sources[1][1].items] == [start]  # type: ignore[union-attr]
+        assert [item.value.topic for item in found.sources[1][1].items] == [start]

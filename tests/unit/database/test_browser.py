@@ -139,7 +139,7 @@ class Refusing(Gateway):
         self.connection = CONNECTION
         self._error = error
 
-    def fetch(self, request: Request[object]) -> object:  # type: ignore[override]
+    def fetch(self, request: Request[object]) -> object:
         raise self._error
 
 

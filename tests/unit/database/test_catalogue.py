@@ -36,7 +36,7 @@ WHOLE = GraphState(num_entities=3, num_relations=1, num_triples=2, num_finished_
 def test_a_graph_that_cannot_answer_says_why(change: dict[str, object], message: str) -> None:
     WHOLE.check()
     with pytest.raises(GraphError, match=message):
-        replace(WHOLE, **change).check()  # type: ignore[arg-type]
+        replace(WHOLE, **change).check()
 
 
 def test_a_finished_load_beside_an_unfinished_one_answers_with_a_warning() -> None:

@@ -33,7 +33,7 @@ from tests.made.reg_graphs import question_graphs
 
 def retriever(**options: object) -> GraphRetriever:
     torch.manual_seed(0)
-    return GraphRetriever(4, 3, "mlp", GrowOptions(**options)).eval()  # type: ignore[arg-type]
+    return GraphRetriever(4, 3, "mlp", GrowOptions(**options)).eval()
 
 
 class TestGroups:
@@ -79,7 +79,7 @@ class TestAttention:
     @pytest.mark.parametrize(("score", "changes"), [("linear", False), ("mlp", True)])
     def test_to_the_letter_no_question_changes_what_is_found(self, score: str, changes: bool) -> None:
         torch.manual_seed(0)
-        network = GraphRetriever(4, 3, score, GrowOptions(pruning="none")).eval()  # type: ignore[arg-type]
+        network = GraphRetriever(4, 3, score, GrowOptions(pruning="none")).eval()
         inputs = inputs_of([(0, 0, 1), (0, 1, 2), (1, 1, 3), (1, 0, 4)], topics=[0])
         other = replace(inputs, questions=-inputs.questions)
         with torch.no_grad():

@@ -50,7 +50,7 @@ JOINT = JointOptions(reader="tiny", inner=12, prior_weight=0.0, max_tokens=120, 
 
 def network_of(joint: JointOptions = JOINT, **grow: object) -> JointNetwork:
     torch.manual_seed(0)
-    options = GrowOptions(num_layers=2, **grow)  # type: ignore[arg-type]
+    options = GrowOptions(num_layers=2, **grow)
     reader = PointingReader(tiny_backbone(), joint.max_tokens, has_text=joint.text)
     return JointNetwork(GraphRetriever(26, 8, "mlp", options), Bridge(8, joint.inner, DIMENSION), reader, joint).eval()
 
@@ -254,12 +254,12 @@ def reader_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("tiny")
     backbone = tiny_backbone()
     write_backbone_description(backbone, folder)
-    backbone.model.save_pretrained(folder)  # type: ignore[operator]
+    backbone.model.save_pretrained(folder)
     yield str(folder)
 
 
 def config(reader: str, **joint: object) -> GrilConfig:
-    options = replace(JOINT, reader=reader, **joint)  # type: ignore[arg-type]
+    options = replace(JOINT, reader=reader, **joint)
     few = TrainingOptions(epochs=2, learning_rate=1e-3, head_learning_rate=0.01, patience=99)
     return GrilConfig(
         hidden=8,

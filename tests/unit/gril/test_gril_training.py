@@ -124,8 +124,8 @@ def test_hops_are_predicted_from_the_question(trained: Path) -> None:
     optimizer = torch.optim.Adam(objective.network.parameters(), 0.05)
     for _ in range(80):
         optimizer.zero_grad()
-        objective.loss(objective.network, 0, (0, 1)).backward()  # type: ignore[no-untyped-call]
-        objective.loss(objective.network, 1, (0, 1)).backward()  # type: ignore[no-untyped-call]
+        objective.loss(objective.network, 0, (0, 1)).backward()
+        objective.loss(objective.network, 1, (0, 1)).backward()
         optimizer.step()
     figures = objective.evaluate()
     assert figures["accuracy"] > 0.9 > figures["majority"] == 0.5

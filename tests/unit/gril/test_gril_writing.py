@@ -58,7 +58,7 @@ def options(language_model: str, **changes: object) -> JointOptions:
     given = JointOptions(
         reader=language_model, reads="writing", inner=12, prior_weight=0.0, max_tokens=160, num_triples=4, lora=LORA
     )
-    return replace(given, **changes)  # type: ignore[arg-type]
+    return replace(given, **changes)
 
 
 def network_of(joint: JointOptions, wanted: dict[str, ReaderTarget] | None = None) -> JointNetwork:

@@ -79,7 +79,7 @@ def json_lines(records: list[dict[str, Any]]) -> str:
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_is_a_source(tmp_path: Path, name: str) -> None:
     source = SAMPLES[name](tmp_path)
-    assert isinstance(source, source_class(name))  # type: ignore[arg-type]
+    assert isinstance(source, source_class(name))
     assert source.kind == name
     assert source.name
     assert source.max_rejects >= 0

@@ -78,7 +78,7 @@ def test_a_graph_or_a_database_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 def test_what_cannot_be_said_is_one_line_without_secrets() -> None:
     with pytest.raises(UsageError, match=r"expected Settings, found str: name a graph as Engine\(name=…\)"):
-        Engine("bolt://ann:hush@example.org")  # type: ignore[arg-type]
+        Engine("bolt://ann:hush@example.org")
     with pytest.raises(UsageError, match="expected either settings or name, password, user"):
         Engine(Settings(), name="geo", auth=("ann", "hush"))
     with pytest.raises(UsageError) as raised:

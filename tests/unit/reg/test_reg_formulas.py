@@ -107,5 +107,5 @@ class TestNetwork:
         hidden = torch.relu(torch.cat(parts, dim=1) @ weight.T + network.of_question.bias)
         expected = network.out(hidden).squeeze(1)
         torch.testing.assert_close(network(given), expected, rtol=1e-5, atol=1e-5)
-        monkeypatch.setattr(reg_network, "BLOCK", 7)  # type: ignore[attr-defined]
+        monkeypatch.setattr(reg_network, "BLOCK", 7)
         torch.testing.assert_close(network(given), expected, rtol=1e-5, atol=1e-5)

@@ -39,7 +39,7 @@ def chat(tmp_path_factory: pytest.TempPathFactory) -> CausalLM:
 
 def eager(lm: CausalLM, text: str) -> Any:
     """Return what the model gives with all attention kept."""
-    model = AutoModelForCausalLM.from_pretrained(lm.name, attn_implementation="eager").eval()  # type: ignore[no-untyped-call]
+    model = AutoModelForCausalLM.from_pretrained(lm.name, attn_implementation="eager").eval()
     encoded = AutoTokenizer.from_pretrained(lm.name)(text, return_tensors="pt", return_token_type_ids=False)
     with torch.inference_mode():
         return model(**encoded, output_attentions=True)
@@ -130,11 +130,11 @@ class TestAttention:
         assert 0 < largest.num_elements < length * length
 
 
-class Largest(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class Largest(TorchDispatchMode):
     """Notes the size of the largest tensor that any operation gives."""
 
     def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.num_elements = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None) -> Any:

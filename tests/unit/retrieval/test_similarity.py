@@ -135,7 +135,7 @@ class Axes(SentenceEncoder):
 
 def hop(name: str, *phrases: str, inverse: bool = False, domain: str = "", **ends: EndKind) -> Hop:
     asked = {"inverse" if inverse else "forward": phrases}
-    return (DirectedRelation(RelationWords(domain, (name,), RelationMeaning(**asked, **ends)), inverse),)  # type: ignore[arg-type]
+    return (DirectedRelation(RelationWords(domain, (name,), RelationMeaning(**asked, **ends)), inverse),)
 
 
 CAPITAL, BORDERS, OTHER = hop("capital"), hop("borders"), hop("zzz")

@@ -37,7 +37,7 @@ class Asker:
 
 
 def made(asker: Asker, **limits: float) -> MicroBatcher[int, int]:
-    return MicroBatcher(asker, BatchLimits(**{"workers": 1, **limits}))  # type: ignore[arg-type]
+    return MicroBatcher(asker, BatchLimits(**{"workers": 1, **limits}))
 
 
 def put(

@@ -49,7 +49,7 @@ def test_an_answer_is_drawn_as_one() -> None:
 
 
 def test_nothing_is_drawn_of_nothing() -> None:
-    empty: Evidence = Evidence(Question("?"), (), "chain", note="no known entity in the question")  # type: ignore[type-arg]
+    empty: Evidence = Evidence(Question("?"), (), "chain", note="no known entity in the question")
     nothing = drawing_of(empty)
     assert (nothing["nodes"], nothing["columns"], nothing["rows"]) == ([], 1, 1.0)
 

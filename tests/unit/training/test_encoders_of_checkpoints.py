@@ -28,7 +28,7 @@ SAID = StarDescription(
 
 
 def resources(**settings: str) -> Resources:
-    return Resources(Settings(**settings), Connection("bolt://127.0.0.1:1"))  # type: ignore[arg-type]
+    return Resources(Settings(**settings), Connection("bolt://127.0.0.1:1"))
 
 
 @pytest.fixture

@@ -148,7 +148,7 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(tmp_path: Pat
     folder = write_tiny_checkpoint(tmp_path / "star")
     before = read_checkpoint(folder)
     backbone = tiny_backbone()
-    bad = replace(before.description, figures={"x": object()})  # type: ignore[dict-item]
+    bad = replace(before.description, figures={"x": object()})
     with pytest.raises(TypeError):
         write_checkpoint(folder, bad, {"dual": Network(backbone, DualEncoder(backbone)).write}, "")
     assert read_checkpoint(folder).description == before.description

@@ -86,7 +86,7 @@ def test_path_weighted_contrastive() -> None:
 def test_a_contrast_with_nothing_is_no_loss_and_no_gradient(is_positive: list[bool], weights: list[float]) -> None:
     scores = torch.tensor([0.3, 0.6], requires_grad=True)
     loss = path_weighted_contrastive_loss(scores, torch.tensor(is_positive), torch.tensor(weights), 0.05)
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     assert loss.item() == pytest.approx(0.0, abs=1e-6)
     assert scores.grad is not None
     assert scores.grad.tolist() == pytest.approx([0.0, 0.0])

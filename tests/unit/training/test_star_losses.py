@@ -30,7 +30,7 @@ def dual_objective(**options: float) -> DualObjective:
     network = DualEncoder(backbone).eval()
     learned(network)
     train = [example_set(0, 2)]
-    settings = replace(DualOptions(batch_size=4), **options)  # type: ignore[arg-type]
+    settings = replace(DualOptions(batch_size=4), **options)
     return DualObjective(network, CachedTokenizer(backbone.tokenizer), train, [], settings, TrainingOptions())
 
 

@@ -102,7 +102,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
 
 def test_the_encoder_that_scores_is_the_one_that_was_trained(tmp_path: Path) -> None:
     trained = tiny_backbone(3)
-    trained.model.save_pretrained(tmp_path)  # type: ignore[operator]
+    trained.model.save_pretrained(tmp_path)
     write_backbone_description(trained, tmp_path)
     scoring = open_stored_backbone("tiny", tmp_path).model
     assert isinstance(scoring, Bert)
@@ -200,22 +200,22 @@ def test_long_texts_are_cut_and_keep_the_layout(texts: CachedTokenizer) -> None:
 def test_the_special_tokens_begin_as_the_mean_of_all_others(tmp_path: Path) -> None:
     plain = tiny_backbone()
     size = len(plain.tokenizer) - 3
-    plain.model.resize_token_embeddings(size)  # type: ignore[operator]
-    plain.model.save_pretrained(tmp_path)  # type: ignore[operator]
+    plain.model.resize_token_embeddings(size)
+    plain.model.save_pretrained(tmp_path)
     vocabulary = sorted(plain.tokenizer.get_vocab(), key=plain.tokenizer.get_vocab().__getitem__)[:size]
     (tmp_path / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
     BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
     found = open_pretrained(str(tmp_path))
-    embeddings = found.model.get_input_embeddings().weight  # type: ignore[operator]
+    embeddings = found.model.get_input_embeddings().weight
     assert len(embeddings) == len(found.tokenizer) == size + 3
     assert found.tokenizer.convert_tokens_to_ids([QUESTION, PATH, END]) == [size, size + 1, size + 2]
     assert torch.allclose(embeddings[size:], embeddings[:size].mean(dim=0).expand(3, -1), atol=1e-6)
     knows = tiny_encoder(tmp_path / "knows them")
     again = open_pretrained(str(knows))
     assert len(again.tokenizer) == len(tiny_backbone().tokenizer)
-    again.model.resize_token_embeddings(len(again.tokenizer) + 5, mean_resizing=False)  # type: ignore[operator]
-    again.model.save_pretrained(knows)  # type: ignore[operator]
-    wide = open_pretrained(str(knows)).model.get_input_embeddings()  # type: ignore[operator]
+    again.model.resize_token_embeddings(len(again.tokenizer) + 5, mean_resizing=False)
+    again.model.save_pretrained(knows)
+    wide = open_pretrained(str(knows)).model.get_input_embeddings()
     assert len(wide.weight) == len(again.tokenizer) + 5
 
 
@@ -225,7 +225,7 @@ def test_the_dual_encoder_against_its_formula(dual: DualEncoder, texts: CachedTo
         return normalize(hidden.mean(dim=0), dim=0)
 
     def mlp(network: nn.Module, inputs: Tensor) -> Tensor:
-        first, last = network[0], network[2]  # type: ignore[index]
+        first, last = network[0], network[2]
         hidden: Tensor = torch.nn.functional.gelu(inputs @ first.weight.T + first.bias)
         outputs: Tensor = hidden @ last.weight.T + last.bias
         return outputs
@@ -343,7 +343,7 @@ def test_gradients_reach_every_parameter(name: str) -> None:
     objective: Objective = OBJECTIVES[name]()
     learned(objective.network)
     objective.begin(0)
-    objective.loss(objective.network, 0, (0, 1)).backward()  # type: ignore[no-untyped-call]
+    objective.loss(objective.network, 0, (0, 1)).backward()
     without = {
         parameter_name
         for parameter_name, parameter in objective.network.named_parameters()

@@ -201,7 +201,7 @@ def state(**changes: object) -> TrainingState:
     plain = TrainingState(
         1, 2, {"w": torch.ones(2)}, {"0/step": torch.tensor(3.0)}, {}, {}, [{"selection_metric": 0.5}], 9.5, {}
     )
-    return replace(plain, **changes)  # type: ignore[arg-type]
+    return replace(plain, **changes)
 
 
 def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
