@@ -15,7 +15,7 @@ import pytest
 from lodestar.engine.neo4j.connection import Connection
 
 from tests.e2e.conftest import Lodestar, show_on_terminal
-from tests.fakes.scripted_llm import ScriptedLLM, says, streamed
+from tests.fakes.scripted_llm import ScriptedLLM, streamed
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -79,28 +79,6 @@ def test_a_batch_from_a_file_keeps_order_and_ids_and_loses_no_question(lodestar:
     assert records[1]["answers"][0]["name"] == "Chilean peso"
     assert records[2]["note"] == "no known entity in the question"
     assert "m.atlantis" in records[3]["note"]
-
-
-def test_a_line_with_options_is_answered_with_one_of_them(
-    lodestar: Lodestar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "questions.jsonl"
-    path.write_text(json.dumps({"question": CAPITAL, "options": ["Cusco", "Lima"]}))
-    with ScriptedLLM([says({"answers": ["Lima"]})]) as llm:
-        monkeypatch.setenv("LODESTAR_LLM_BASE_URL", llm.base_url)
-        monkeypatch.setenv("LODESTAR_LLM_MODEL", "scripted")
-        ran = lodestar("ask", "--llm", "--json", "--file", str(path))
-    assert ran.code == 0, ran.err
-    assert [answer["id"] for answer in lines_of(ran.out)[0]["answers"]] == ["m.lima"]
-    (request,) = llm.requests
-    assert "\n- Cusco\n- Lima\n" in request.prompt
-    schema = request.body["response_format"]["json_schema"]["schema"]
-    assert schema["properties"]["answers"]["items"]["enum"] == ["Cusco", "Lima"]
-
-    path.write_text(json.dumps({"question": CAPITAL, "options": "Lima"}))
-    refused = lodestar("ask", "--file", str(path))
-    assert refused.code == 3
-    assert 'questions.jsonl:1: expected {"question": text' in refused.err
 
 
 def test_entities_and_relations(lodestar: Lodestar) -> None:

@@ -199,21 +199,6 @@ def test_the_link_is_data_and_the_rest_goes_to_standard_error(
     assert f"log in as {connection.user}" in ran.stderr
 
 
-def test_clear_leaves_the_graph_as_it_was(loaded: dict[str, str], driver: neo4j.Driver, connection: Connection) -> None:
-    def counts() -> list[int]:
-        text = "RETURN COUNT { MATCH (n) } AS nodes, COUNT { MATCH ()-[r]->() } AS relationships"
-        return list(driver.execute_query(text, database_=connection.database).records[0].values())
-
-    lodestar(loaded, "browse", "--clear")
-    before = counts()
-    assert lodestar(loaded, "browse", "--no-open", "--topic", "m.lima", QUESTION).returncode == 0
-    assert counts() != before
-    cleared = lodestar(loaded, "browse", "--clear", "--json")
-    assert cleared.returncode == 0, cleared.stderr
-    assert json.loads(cleared.stdout)["questions"] == 1
-    assert counts() == before
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +15,9 @@ from lodestar.engine.settings import Settings
 from lodestar.engine.show.explanation import explain_answer
 from lodestar.engine.supervision.pools import PoolBounds, mine_pool
 from lodestar.engine.training.running import training_config
-from lodestar.engine.training.sources import match_refined_pools, read_relation_tokens
+from lodestar.engine.training.sources import read_relation_tokens
 from lodestar.engine.values import Question
-from lodestar.models.mined import PoolFile, write_pool
+from lodestar.models.mined import PoolFile
 from lodestar.models.reg_path.kind import KIND
 
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
@@ -71,14 +70,3 @@ def test_paths_are_written_and_walked(settings: Settings, engine: Engine, tmp_pa
         RegPath().check()
     with pytest.raises(UsageError, match="of its questions are in --dataset as well"):
         train_in(KIND, config, [train], [train], folder, vectors=engine.resources.vectors, beside=vocabulary)
-
-
-def test_refined_pools_take_the_place_of_their_own(engine: Engine, tmp_path: Path) -> None:
-    train, dev = pool_of(engine, tmp_path, "train", LEARNED), pool_of(engine, tmp_path, "dev", CHOSEN)
-    chosen = [replace(each, chosen=each.weak[:1], how="refined") for each in train.questions]
-    refined = train.apply_refinement(chosen, "somebody", {"refined": len(chosen)})
-    write_pool(tmp_path / "refined.jsonl", refined)
-    found = match_refined_pools([train, dev], ["weak", str(tmp_path / "refined.jsonl")])
-    assert [pool.header.refiner for pool in found] == ["somebody", ""]
-    with pytest.raises(UsageError, match="expected candidate pools of the question sets of this training"):
-        match_refined_pools([dev], [str(tmp_path / "refined.jsonl")])

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 from lodestar.engine.answering.llm import is_parseable_reply
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import MAX_CONCURRENT, ChatGateway, ReplyCache
@@ -24,7 +23,6 @@ from lodestar.engine.llm.prompts import (
     Message,
     Prompt,
     PromptTooLongError,
-    list_schema,
 )
 from lodestar.engine.neo4j.templates import Request as DatabaseRequest
 from lodestar.engine.steps import AsyncStepRunner, StepRunner, Steps
@@ -153,32 +151,6 @@ def test_what_a_prompt_asks_for_is_sent_and_nothing_else(complete: Complete) -> 
         "logprobs": True,
         "max_tokens": 5,
     }
-
-
-@pytest.mark.parametrize("number", [400, 422, 500])
-def test_a_schema_is_sent_until_the_endpoint_refuses_schemas(complete: Complete, number: int) -> None:
-    schema = list_schema(2, "answers", choices=("Sol", 'a "b"'))
-    asked = Prompt("q", json=True, schema=schema)
-    script = [
-        says("yes"),
-        status(number, message="'response_format.type' must be 'json_object'"),
-        says("yes"),
-        says("yes"),
-    ]
-    with ScriptedLLM(script) as llm:
-        chat = gateway(llm)
-        key = chat.endpoint.key_of(asked)
-        assert contents(complete(chat, [asked])) == ["yes"]
-        assert contents(complete(chat, [asked])) == ["yes"]
-        assert contents(complete(chat, [asked])) == ["yes"]
-        assert chat.endpoint.key_of(asked) == key, "what was learned of the endpoint is not part of a cache key"
-    formats = [request.body["response_format"] for request in llm.requests]
-    assert [each["type"] for each in formats] == ["json_schema", "json_schema", "json_object", "json_object"]
-    assert formats[0]["json_schema"]["schema"] == schema
-    for names, is_valid in ((["Sol"], True), ([], True), (["Euro"], False), (["Sol"] * 3, False)):
-        assert Draft202012Validator(schema).is_valid({"answers": names}) is is_valid
-    for name, is_valid in (("S" * 200, True), ("S" * 201, False)):
-        assert Draft202012Validator(list_schema(2, "answers")).is_valid({"answers": [name]}) is is_valid
 
 
 def test_calls_beyond_the_budget_are_not_sent_and_say_how_to_raise_it(complete: Complete) -> None:

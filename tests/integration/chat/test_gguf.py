@@ -10,7 +10,7 @@ import pytest
 from lodestar.engine.answering.llm import LLMAnswerer, parse_reply
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.gateway import ChatGateway
-from lodestar.engine.llm.prompts import Completion, Message, Prompt, PromptTooLongError, list_schema
+from lodestar.engine.llm.prompts import Completion, Prompt, PromptTooLongError, list_schema
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Entity, Scored
 
@@ -34,17 +34,6 @@ def chat(single_thread: None) -> Iterator[ChatGateway]:
 def expect_completion(outcome: object) -> Completion:
     assert isinstance(outcome, Completion), outcome
     return outcome
-
-
-def test_it_replies_with_the_log_probability_of_each_token(chat: ChatGateway) -> None:
-    asked = Prompt((Message("user", "Which city is the capital of France? One word."),), logprobs=True, max_tokens=10)
-    first, again = map(expect_completion, chat.complete([asked, asked]))
-    assert "Paris" in first.content
-    assert first.content == again.content
-    assert "".join(token for token, _ in first.logprobs) == first.content
-    assert all(logprob <= 0 for _, logprob in first.logprobs)
-    assert first.usage is not None
-    assert first.usage.completion <= 10
 
 
 def test_names_to_choose_from_hold_even_a_model_that_writes_no_json(chat: ChatGateway) -> None:

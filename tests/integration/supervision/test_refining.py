@@ -22,7 +22,6 @@ from lodestar.engine.supervision.refine import (
     choose_by_score,
     compute_supervision_sizes,
     refine_by_llm,
-    write_chain,
 )
 from lodestar.models.mined import PoolFile
 
@@ -48,18 +47,6 @@ def first(asked: Request) -> Reply:
     text = asked.body["messages"][0]["content"]
     number = int(text.rpartition("number ")[2].partition("?")[0])
     return says({"chains": [number % 4 + 1]})
-
-
-def test_a_chain_is_written_in_the_direction_of_its_facts() -> None:
-    assert list(map(write_chain, CHAINS)) == [
-        "Peru -> capital -> Lima",
-        "Peru <- born in <- Ana -> lives in -> Lima (1 of 12)",
-        "Peru -> marriage -> … (1 of 2)",
-        "Lima -> population -> 10000000",
-    ]
-    prompt = LLMRefiner().prompt_for(pooled_question())
-    assert "\n2. Peru <- born in <- Ana -> lives in -> Lima (1 of 12)\n" in prompt
-    assert "What is the capital of Peru, number 0?" in prompt
 
 
 def test_what_a_question_says_cannot_end_its_section() -> None:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.evidence.evidence import Answer, Evidence, answer_text
-from lodestar.engine.evidence.extras import collect_snippets
 from lodestar.engine.evidence.text import (
     MAX_NAME_CHARS,
     Order,
@@ -19,8 +18,6 @@ from lodestar.engine.evidence.text import (
     order_for_prompt,
     relation_words,
 )
-from lodestar.engine.neo4j.graph import MENTIONED_WITH
-from lodestar.engine.steps import run_steps
 from lodestar.engine.values import AnswerEntity, Entity, Path, Question, Scored, Triple
 
 from tests.made.evidence import chain_of, ranked
@@ -195,23 +192,3 @@ def test_an_answer_is_said_with_the_first_lines_of_its_evidence() -> None:
     assert (first, blank) == ("Lima", "")
     assert because == [f"- Peru —[r{n}]→ Lima" for n in range(3)]
     assert answer_text(replace(found, evidence=replace(evidence, items=()))) == "Lima"
-
-
-def test_snippets_are_those_of_what_is_mentioned_together_best_first_and_once() -> None:
-    one, two = Triple(PERU, MENTIONED_WITH, LIMA), Triple(LIMA, MENTIONED_WITH, BIEBER)
-    chain = chain_of(Path((one, two), (False, False)))
-    triples = tuple(Scored(triple, 1.0) for triple in (one, Triple(PERU, "capital", LIMA), two))
-    evidence: list[Evidence[Any]] = [
-        Evidence(Question("?"), (), "chain", (Scored(chain, 1.0),)),
-        Evidence(Question("?"), (), "triple", triples),
-    ]
-    asked: list[Any] = []
-
-    def send(group: Sequence[Any]) -> list[Any]:
-        (request,) = group
-        asked.append(request.params)
-        return [[("a", "b"), ("b", "c")]]
-
-    assert run_steps(collect_snippets(evidence, 2), send) == [(("a", "b", "c"),), (("a", "b"), ())]
-    assert len(asked) == 1
-    assert run_steps(collect_snippets(evidence[1:], 0), send) == [()]

@@ -85,21 +85,6 @@ def test_what_is_shown_is_what_is_held_against_the_bounds(probability: float, te
     assert (found.text, found.unsure, found.confidence) == (text, unsure, probability)
 
 
-def test_triples_are_read_as_the_chains_that_they_make() -> None:
-    triples = tuple(
-        Scored(triple, score)
-        for triple, score in ((Triple(PERU, "city", CUSCO), 0.9), (Triple(CUSCO, "by", LIMA), 0.8))
-    )
-    evidence = Evidence(Question("?"), (Topic(PERU),), "triple", triples, Calibration("probability"))
-    found = answer(evidence)
-    assert [e.name for e in found.entities] == ["Cusco"]
-    assert found.evidence.kind == "chain"
-    assert [str(i.value.relation_path) for i in found.evidence.items if isinstance(i.value, Chain)] == [
-        "city",
-        "city → by",
-    ]
-
-
 def chains_of(*facts: str, scores: tuple[float, ...] = (), **options: Any) -> Evidence[Chain]:
     """The chains that triples make from a, each written as head, relation, tail in a word."""
     a, items = Entity("a", "a"), []

@@ -14,7 +14,6 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import Request
 from lodestar.engine.show.browser import (
     BrowserPictureWriter,
-    Picture,
     browser_link,
     check_url,
     open_link,
@@ -23,69 +22,10 @@ from lodestar.engine.show.browser import (
 )
 from lodestar.engine.show.style import style_command
 
-from tests.made.pictures import CAPITAL, country_retrieval, neighbours
+from tests.made.pictures import country_retrieval, neighbours
 
 SECRET = "not-for-any-link"
 CONNECTION = Connection("bolt://127.0.0.1:7687", "neo4j", SECRET)
-
-
-def names(picture: Picture, label: str) -> list[str]:
-    return [node["properties"]["name"] for node in picture.nodes if node["label"] == label]
-
-
-def arrows(picture: Picture) -> set[tuple[str, str, str]]:
-    called = [node["properties"]["name"] for node in picture.nodes]
-    return {(called[a["start"]], a["type"], called[a["end"]]) for a in picture.arrows}
-
-
-def test_a_picture_has_the_question_the_ranked_paths_and_each_entity_once() -> None:
-    picture = picture_of(country_retrieval())
-    asked = country_retrieval().question.text
-    assert picture.nodes[0] == {"label": "LodestarQuestion", "properties": {"name": asked}}
-    assert names(picture, "LodestarPath") == ["1 · 0.871", "2 · 0.550", "3 · 0.410"]
-    assert names(picture, "LodestarTopic") == ["Lima"]
-    assert sorted(names(picture, "LodestarEnd")) == ["Brazil", "Chile", "Peru", "Peruvian sol"]
-    assert names(picture, "LodestarInner") == ["…"]
-    assert names(picture, "LodestarRest") == []
-    assert arrows(picture) == {
-        (asked, "LODESTAR_ABOUT", "Lima"),
-        (asked, "LODESTAR_PATH", "1 · 0.871"),
-        (asked, "LODESTAR_PATH", "2 · 0.550"),
-        (asked, "LODESTAR_PATH", "3 · 0.410"),
-        ("1 · 0.871", "LODESTAR_LEADS_TO", "Peruvian sol"),
-        ("2 · 0.550", "LODESTAR_LEADS_TO", "Peru"),
-        ("3 · 0.410", "LODESTAR_LEADS_TO", "Chile"),
-        ("3 · 0.410", "LODESTAR_LEADS_TO", "Brazil"),
-        ("Peru", "location.country.capital", "Lima"),
-        ("Peru", "location.country.currency_used", "Peruvian sol"),
-        ("Peru", "location.location.adjoin_s", "…"),
-        ("…", "location.adjoining_relationship.adjoins", "Chile"),
-        ("…", "location.adjoining_relationship.adjoins", "Brazil"),
-    }
-
-
-def test_arrows_say_which_paths_they_are_on_and_scores_are_kept_whole() -> None:
-    picture = picture_of(country_retrieval())
-    (capital,) = [a for a in picture.arrows if a["type"] == CAPITAL]
-    assert capital["properties"] == {"paths": [1, 2, 3]}
-    (path,) = [node["properties"] for node in picture.nodes if node["properties"]["name"] == "1 · 0.871"]
-    assert path == {
-        "name": "1 · 0.871",
-        "rank": 1,
-        "score": 0.8712,
-        "relation_path": "^location.country.capital → location.country.currency_used",
-    }
-
-
-def test_what_is_left_out_is_said() -> None:
-    retrieval = neighbours(118, extra_paths=9)
-    picture = picture_of(retrieval, max_paths=1)
-    assert names(picture, "LodestarRest") == ["and 113 more", "and 9 more paths"]
-    assert len(names(picture, "LodestarEnd")) == 5
-    assert names(picture_of(neighbours(1_500, cut=True)), "LodestarRest") == ["and 1,495+ more"]
-    assert names(picture_of(neighbours(5, cut=True)), "LodestarRest") == ["and more"]
-    assert names(picture_of(neighbours(5, extra_paths=1), max_paths=1), "LodestarRest") == ["and 1 more path"]
-    assert names(picture_of(neighbours(5)), "LodestarRest") == []
 
 
 @pytest.mark.parametrize(("max_paths", "max_instances"), [(1, 1), (2, 3), (5, 5)])

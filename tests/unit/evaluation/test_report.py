@@ -11,7 +11,6 @@ import pytest
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.evaluation.diagnosis import Miss
 from lodestar.engine.evaluation.report import (
-    because,
     compare_runs,
     format_summary,
     make_report,
@@ -108,13 +107,6 @@ def test_it_opens_with_what_is_right_and_why_the_others_are_wrong() -> None:
     assert "<set>" not in text
     rows = list(results_table([report, {**report, "what": {**report["what"], "topics": "linked"}}]))
     assert [", linked |" in row for row in rows] == [False, False, False, True]
-
-
-def test_a_right_first_answer_beside_wrong_ones_is_right_in_part() -> None:
-    asked = question("a", "x", "y")
-    record = answered(asked, ["x"], ["x", "z", "w"])
-    assert not record.right
-    assert because(record) == "the first answer is right, but of all given 33% are, and 50% are missing"
 
 
 def test_gold_paths_are_over_those_that_have_some() -> None:

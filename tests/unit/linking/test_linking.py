@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.indexes.entity_index import NearEntity, NearestEntitySearch
+from lodestar.engine.indexes.entity_index import NearEntity
 from lodestar.engine.linking.full_text import FullTextLinker, write_full_text_queries
 from lodestar.engine.linking.names import (
     MENTION_FEATURES,
@@ -18,11 +17,8 @@ from lodestar.engine.linking.names import (
     compute_probabilities,
     find_mention,
 )
-from lodestar.engine.neo4j.graph import NamedEntity, NameQuery
-from lodestar.engine.neo4j.templates import Row
-from lodestar.engine.values import Entity, Question
-
-from tests.fakes.memory_graph import MemoryGraph
+from lodestar.engine.neo4j.graph import NamedEntity
+from lodestar.engine.values import Entity
 
 
 def named(id_: str, *names: str, degree: int = 10) -> NamedEntity:
@@ -128,55 +124,9 @@ class Near:
         return [NearEntity(id_, last, last + 1, 0.8) for id_ in ("peru", "land", "gone")]
 
 
-class PoolGraph(MemoryGraph):
-    """Finds the same names by any words."""
-
-    def __init__(self, *pool: NamedEntity) -> None:
-        super().__init__([("a", "r", "b")])
-        self.pool = pool
-
-    def _find_entity_candidates(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
-        every = [(at, each) for at in {query["question"] for query in params["queries"]} for each in self.pool]
-        return [(at, n.entity.id, n.entity.name, list(n.search_names), n.degree) for at, n in every]
-
-
-class NamedGraph(PoolGraph):
-    """Has the names of one entity more, which no word finds."""
-
-    def _read_search_names(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
-        known = {"peru": ("Peru", 300), "land": ("Inca land", 7)}
-        return [(id_, known[id_][0], [known[id_][0]], known[id_][1]) for id_ in params["ids"] if id_ in known]
-
-
-def test_where_no_name_is_likely_entities_near_the_words_are_candidates_too() -> None:
-    near = Near()
-    linker = FullTextLinker(nearest=cast(NearestEntitySearch, near), nearest_below=0.3)
-    graph = NamedGraph(*POOL)
-    sure, unsure = graph.run(linker.link([Question("Where is Peru?"), Question("what of the incas")]))
-    assert near.asked == [["what", "of", "the", "incas"]]
-    assert sure[0].entity.id == "peru"
-    assert "land" not in {each.entity.id for each in sure}
-    (found,) = [each for each in unsure if each.entity.id == "land"]
-    assert (found.mention, found.matched_name, found.degree) == ("incas", "Inca land", 7)
-    assert "gone" not in {each.entity.id for each in unsure}
-    assert graph.requests == ["find_entity_candidates", "read_search_names"]
-
-
 def test_every_topic_of_a_question_has_its_span_and_a_type_word_comes_last() -> None:
     found = FullTextLinker(type_words={"film"}).rank("Which film has Adolf Hitler and John F. Kennedy in it?", PEOPLE)
     assert [each.mention for each in found] == ["John F. Kennedy", "Adolf Hitler", "film"]
-
-
-def test_a_question_is_asked_for_whole_by_its_words_and_by_its_neighbouring_words() -> None:
-    whole, *others = write_full_text_queries("who led France's 2 armies and the fleet in Waterloo", 100, 10)
-    assert whole == NameQuery(
-        '"led"^2 "france"^2 "france\'s"^2 "2"^2 "ii"^2 "armies"^2 "fleet"^2 "waterloo"^2 "who led"^3 "led france"^3 '
-        '"led france\'s"^3 "france 2"^3 "france\'s 2"^3 "france ii"^3 "2 armies"^3 "ii armies"^3 "armies and"^3 '
-        '"the fleet"^3 "fleet in"^3 "in waterloo"^3 france~1 armies~1 fleet~1 waterloo~2',
-        100,
-    )
-    alone = ['"led"', '"france" "france\'s"', '"2" "ii"', '"armies"', '"fleet"', '"waterloo"']
-    assert others == [NameQuery(text, 10, 200) for text in (*alone, '"led france"', '"france 2"', '"2 armies"')]
 
 
 def test_a_query_has_bounded_clauses_and_there_are_boundedly_many() -> None:

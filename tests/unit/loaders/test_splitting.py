@@ -42,15 +42,6 @@ def test_what_does_not_fit_is_halved_until_it_does(rows: int, most: int) -> None
     assert max(device.asked) <= most  # what did not fit is not tried again
 
 
-def test_what_a_device_keeps_for_later_is_given_back_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    emptied: list[int] = []
-    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: emptied.append(1))
-    for is_there in (True, False):
-        monkeypatch.setattr(torch.cuda, "is_available", lambda is_there=is_there: is_there)
-        assert BatchSplitter()(torch.arange(4), Device(2)).tolist() == [0, 2, 4, 6]
-        assert emptied == [1]
-
-
 def test_a_row_that_does_not_fit_and_other_errors_are_raised() -> None:
     with pytest.raises(torch.OutOfMemoryError):
         BatchSplitter()(torch.arange(4), Device(0))

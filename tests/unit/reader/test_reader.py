@@ -25,7 +25,6 @@ from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.reader.fitting import (
     FOLDS,
     ReaderTrainingSet,
-    _fit_plan,
     _fit_weights,
     figures,
     fit_reader,
@@ -316,19 +315,6 @@ def learnable(flipped: int = -1) -> ReaderTrainingSet:
     found = readings([one_hop(), two_hops()] * 5, [BY, OTHER] * 5)
     question = np.repeat(np.arange(len(found)), np.diff(found.starts))
     return replace(found, is_right=found.is_right ^ (question % FOLDS == flipped))
-
-
-def test_what_a_plan_says_of_a_question_it_has_not_learned_from_it() -> None:
-    whole, sets = _fit_plan([learnable()])
-    flipped, others = _fit_plan([learnable(0)])
-    ((_, _, ways),), ((_, _, changed),) = sets[0].sources, others[0].sources
-    of_fold = ways.question % FOLDS == 0
-    assert ways.plan[of_fold].tolist() == changed.plan[of_fold].tolist()
-    assert ways.plan[~of_fold].tolist() != changed.plan[~of_fold].tolist()
-    assert not np.array_equal(whole.steps, flipped.steps)
-    question = np.repeat(np.arange(10), np.diff(learnable().starts))
-    without, _ = _fit_plan([replace(learnable(), is_right=learnable().is_right & (question % FOLDS != 0))])
-    assert ways.plan[of_fold].tolist() == without.score(learnable().vectors, ways)[of_fold].tolist()
 
 
 def choose_answers(reader: Reader, *evidence: Evidence[Any], least: float = 0.0) -> list[Answer]:

@@ -12,7 +12,6 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.evidence.extras import graph_token
 from lodestar.engine.linking.topics import look_up_topics
 from lodestar.engine.retrieval.triples import NOTHING, GraphRelations, GrowingRetriever, SubgraphScorer, TripleRetriever
-from lodestar.engine.steps import Steps
 from lodestar.engine.values import Question, Triple
 from lodestar.models.reg_triple.kind import SubgraphOptions
 from lodestar.models.reg_triple.network import TripleColumns
@@ -120,19 +119,6 @@ def test_what_grows_and_is_not_pruned_is_found_the_best_first() -> None:
         assert [triples(each) for each in found[1:]] == [[], near[: max(top_k, 2)]]
         assert [graph_token(each) for each in found] == [(0.0,), (1.0,), (2.0,)]
         assert {each.calibration for each in found} == {Calibration("logit", 2.0, -1.0, of="triple")}
-
-
-def test_parallel_triples_count_as_one_where_they_are_merged() -> None:
-    """film – ann is first and fourth: with the first two other pairs there are four triples."""
-    by, _ = scorer()
-    (found,) = retrieved(GRAPH, TripleRetriever(by, keep=3, merge_parallel=True), [asked("film")], 1)
-    assert triples(found) == best("film")[:1]
-
-    def steps() -> Steps[list[Evidence[Triple]]]:
-        linked = yield from look_up_topics([asked("film")], [()])
-        return (yield from TripleRetriever(by, keep=3, merge_parallel=True).retrieve(linked, 1))
-
-    assert triples(GRAPH.run(steps())[0]) == best("film")[:4]
 
 
 def test_a_subgraph_that_a_bound_cuts_says_so() -> None:

@@ -13,7 +13,7 @@ from lodestar.models.star.mined import is_mined
 from lodestar.models.star.mined import read_mined_file as read_mined
 
 from tests.made.mined_examples import mined_file
-from tests.made.pool_examples import CHAINS, candidate_pool
+from tests.made.pool_examples import candidate_pool
 
 
 @pytest.mark.parametrize("name", ["pool.jsonl", "pool.jsonl.gz"])
@@ -24,12 +24,6 @@ def test_what_is_written_is_read(tmp_path: Path, name: str) -> None:
     assert (read.header, read.questions) == (pool.header, pool.questions)
     assert len(read.sha256) == 64
     assert not is_mined(tmp_path / name)
-
-
-def test_weak_supervision_is_the_shortest_paths(tmp_path: Path) -> None:
-    question = candidate_pool(1).questions[0]
-    assert question.weak == (0, 1)
-    assert question.supervision == CHAINS[:2]
 
 
 def test_what_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:

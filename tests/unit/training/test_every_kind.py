@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 from click.testing import CliRunner
 from lodestar.engine.cli.train import train_command
-from lodestar.engine.training import running, sources
 from lodestar.models.language.lora import ModelAndTokenizer, load_language_model
 from lodestar.models.reg_path import writing as path_writing
-from lodestar.models.training.kind import KINDS, Inputs, Precision, TrainingOptions, load_kind
+from lodestar.models.training.kind import KINDS, Precision, TrainingOptions, load_kind
 from lodestar.models.training.trainer import TrainingCallbacks
 from torch import nn
 
@@ -108,50 +106,6 @@ def test_every_network_is_on_the_device(name: str, tmp_path: Path, monkeypatch: 
     for phase in [phase for phase in training.phases if phase.part not in ("cross", "reader")]:  # these need the first
         objective = phase.objective()
         assert {parameter.device.type for parameter in objective.network.parameters()} == {"meta"}, phase.name
-
-
-@pytest.mark.parametrize("name", sorted(KINDS))
-@pytest.mark.parametrize(
-    ("environment", "device", "precision"),
-    [
-        ({"LODESTAR_DEVICE": "cuda", "LODESTAR_PRECISION": "bfloat16"}, "cuda", "bf16"),
-        ({"LODESTAR_DEVICE": "mps", "LODESTAR_PRECISION": "float16"}, "mps", "fp16"),
-        ({"LODESTAR_DEVICE": "cpu", "LODESTAR_PRECISION": "float32"}, "cpu", "fp32"),
-    ],
-)
-def test_the_settings_reach_the_training(
-    name: str,
-    environment: dict[str, str],
-    device: str,
-    precision: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    kind = load_kind(name)
-    seen: list[tuple[Any, Inputs[Any]]] = []
-
-    def train(_kind: Any, config: Any, inputs: Inputs[Any], *_: Any, **__: Any) -> Any:
-        seen.append((config, inputs))
-        return SimpleNamespace(figures={}, seconds={})
-
-    read: Callable[..., Any] = lambda _config, _request, inputs: inputs  # noqa: E731
-    monkeypatch.setattr(running, "train_in_folder", train)
-    monkeypatch.setitem(sources._READERS, kind.learns_from, read)
-    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
-    monkeypatch.setattr("torch.backends.mps.is_available", lambda: True)
-    arguments = ["--dataset", "t", "--dev", "d", "--out", str(tmp_path / "out")]
-    if name == "reg-path":
-        arguments += ["--set", "model=tiny"]
-    environment = {**environment, "LODESTAR_HOME": str(tmp_path), "LODESTAR_CONFIG": "/dev/null"}
-    ran = CliRunner().invoke(train_command(name), arguments, env=environment, catch_exceptions=False)
-    assert ran.exit_code == 0, ran.output
-    ((config, inputs),) = seen
-    assert inputs.device == device
-    assert inputs.vectors_of("all-MiniLM-L6-v2").encoder.device == device
-    assert {getattr(config, training).precision for training in kind.trainings} == (
-        {precision} if kind.trainings else set()
-    )
 
 
 def test_a_device_that_is_not_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
