@@ -53,6 +53,7 @@ def figures(folder: Path) -> dict[str, Any]:
     return report
 
 
+@pytest.mark.long
 def test_a_run_that_was_killed_is_finished_as_an_undisturbed_one(
     lodestar: Lodestar, environment: dict[str, str], questions: Path, tmp_path: Path
 ) -> None:

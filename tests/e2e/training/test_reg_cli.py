@@ -70,6 +70,7 @@ def test_paths_are_chosen_that_score_less_than_the_best_by_so_much(lodestar: Lod
     assert best["chosen"] == 1 < all_["chosen"] == all_["shortest paths"]
 
 
+@pytest.mark.long
 def test_a_language_model_learns_to_write_paths(lodestar: Lodestar, sets: dict[str, str], tmp_path: Path) -> None:
     model = str(write_tiny_causal_lm(tmp_path / "lm", num_layers=2))
     out = str(tmp_path / "reg-path")

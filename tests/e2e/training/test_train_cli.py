@@ -93,6 +93,7 @@ def killed(arguments: list[str], environment: dict[str, str], moment: Callable[[
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.long
 def test_killed_and_run_again_it_comes_to_the_same_checkpoint(
     data: Path, undisturbed: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:

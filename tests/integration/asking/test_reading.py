@@ -93,6 +93,7 @@ def reply_by_parity(request: Request) -> Reply:
     return says({"answers": [NAMES[place][int(number) % 2]]})
 
 
+@pytest.mark.long
 def test_a_reader_learns_what_a_language_model_is_worth(
     settings: Settings, connection: Connection, environment: dict[str, str], tmp_path: Path
 ) -> None:
