@@ -15,7 +15,7 @@ TWO_AT_A_TIME := -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 .PHONY: help wheel demo test test-long long laws lint types unit integration e2e hostile slim lock platforms bench clean
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 22
 
 demo: $(VENV)/.core ## Set up, start Neo4j, load a small world, ask fifteen questions
 	$(BIN)/lodestar demo
