@@ -20,7 +20,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -146,37 +146,6 @@ class ReaderOutput:
     scores: Floats
     is_right: Bools
     num_answers: int
-
-
-class JointReader(Protocol):
-    """A reader φ that is trained with a retriever, an `nn.Module`. tokens: the graph token of each question,
-    (num_questions, width); None for a reader without. precision: autocast type; None for the type of its weights.
-    """
-
-    @property
-    def width(self) -> int:
-        """Width of its embeddings."""
-        ...
-
-    def loss(
-        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
-    ) -> Tensor:
-        """Return the mean of −log P(a | G_s, q) over the answerable questions, a scalar."""
-        ...
-
-    def outputs(
-        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
-    ) -> list[ReaderOutput]:
-        """Return its output for each question."""
-        ...
-
-    def pretrained_parameters(self) -> Sequence[Tensor]:
-        """Return the pretrained parameters, and those of a LoRA: they get the lower learning rate."""
-        ...
-
-    def trained_weights(self) -> Mapping[str, Tensor]:
-        """Return the weights that training changes."""
-        ...
 
 
 MAX_KEPT = 100_000
@@ -547,6 +516,13 @@ class GenerativeReader(nn.Module):
 
 def _answer_of(wanted: ReaderTarget) -> str:
     return wanted.options[wanted.right] if wanted.options else BETWEEN.join(wanted.answers[:MAX_ANSWERS])
+
+
+JointReader = PointingReader | GenerativeReader
+"""A reader φ that is trained with a retriever. Its `tokens` are the graph token of each question, (num_questions,
+width); None for a reader without. precision: autocast type; None for the type of its weights. Its pretrained
+parameters, and those of a LoRA, get the lower learning rate.
+"""
 
 
 def new_reader(options: JointOptions, device: str = "cpu") -> JointReader:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -29,6 +29,7 @@ from .network import Bridge, GraphRetriever, GrilModel, HopModel, HopPredictor
 from .objective import EncodedSubgraphs, HopObjective, JointNetwork, JointObjective, RetrieverObjective, score_triples
 from .readers import JointReader, ReaderModel, ReaderTarget, new_reader, open_reader, write_reader
 
+NetworkT = TypeVar("NetworkT", bound=torch.nn.Module)
 PHASE, HOP_PHASE, JOINT_PHASE = "graph retriever", "hops", "reader"
 OF_PHASES = {"training", "hop_training", "joint", "joint_training"}
 """Options that only some of the networks depend on."""
@@ -188,27 +189,26 @@ class GrilCheckpoint:
 def read_graph_retriever(folder: Path, device: str = "cpu") -> tuple[GrilDescription, GraphRetriever]:
     """Return a checkpoint's retriever after checking its hashes; raise `BadCheckpointError` for a damaged one."""
     description = check_checkpoint(folder, GrilDescription, _parts)
-    with translate_read_errors(folder):
-        network = GraphRetriever(description.dimension, description.hidden, description.score, description.grow)
-        network.load_state_dict(read_weights(folder / RETRIEVER))
-    return description, network.eval().to(torch.device(device))
+    network = GraphRetriever(description.dimension, description.hidden, description.score, description.grow)
+    return description, _read_weights(network, folder, RETRIEVER, device)
 
 
 def read_hop_predictor(folder: Path, device: str = "cpu") -> tuple[GrilDescription, HopPredictor]:
     """Return a checkpoint's hop predictor; raise `BadCheckpointError` if it is damaged."""
     description = check_checkpoint(folder, GrilDescription, _parts)
-    with translate_read_errors(folder):
-        network = HopPredictor(description.dimension, description.hidden, description.max_hops)
-        network.load_state_dict(read_weights(folder / HOPS))
-    return description, network.eval().to(torch.device(device))
+    network = HopPredictor(description.dimension, description.hidden, description.max_hops)
+    return description, _read_weights(network, folder, HOPS, device)
 
 
 def read_bridge(folder: Path, device: str = "cpu") -> Bridge:
     """Return a checkpoint's bridge; raise `BadCheckpointError` if it has no reader or is damaged."""
     description, reader = _with_reader(folder)
+    return _read_weights(Bridge(description.hidden, reader.inner, reader.width), folder, BRIDGE, device)
+
+
+def _read_weights(network: NetworkT, folder: Path, part: str, device: str) -> NetworkT:
     with translate_read_errors(folder):
-        network = Bridge(description.hidden, reader.inner, reader.width)
-        network.load_state_dict(read_weights(folder / BRIDGE))
+        network.load_state_dict(read_weights(folder / part))
     return network.eval().to(torch.device(device))
 
 
@@ -219,11 +219,10 @@ def read_reader(folder: Path, device: str = "cpu") -> tuple[GrilDescription, Joi
     description, reader_description = _with_reader(folder)
     try:
         with translate_read_errors(folder):
-            reader: Any = open_reader(reader_description, folder / READER, device)
+            reader = open_reader(reader_description, folder / READER, device)
     except CausalLMError as error:
         raise BadCheckpointError(f"{folder}: {error}") from error
-    moved: JointReader = reader.to(torch.device(device))
-    return description, moved
+    return description, reader.to(torch.device(device))
 
 
 def _with_reader(folder: Path) -> tuple[GrilDescription, GrilReaderDescription]:
