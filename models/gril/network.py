@@ -62,18 +62,6 @@ class GrowInputs:
 
 
 @dataclass(frozen=True, slots=True)
-class SubgraphLayer:
-    """The edges of one layer, (num_edges,) each: the triple, whether it is an inverse step, its attention, and whether
-    pruning kept it.
-    """
-
-    triples: Tensor
-    is_inverse: Tensor
-    attention: Tensor
-    is_kept: Tensor
-
-
-@dataclass(frozen=True, slots=True)
 class GrownSubgraph:
     """The grown subgraph. path_probability: P, (num_triples,), 0 for unseen triples. is_seen, is_kept:
     (num_triples,). entity_probability: (num_nodes,). is_grown: (num_nodes,) topics and kept entities.
@@ -86,7 +74,6 @@ class GrownSubgraph:
     entity_probability: Tensor
     is_grown: Tensor
     entities: Tensor
-    layers: tuple[SubgraphLayer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +118,6 @@ class GraphRetriever(nn.Module):
         path_probability = entities.new_zeros(num_triples)
         is_seen = torch.zeros_like(inputs.heads, dtype=torch.bool)
         is_kept = torch.zeros_like(is_seen)
-        layers: list[SubgraphLayer] = []
         for _ in range(self.options.num_layers):
             edges = self._neighbours(inputs, is_grown)
             scores = self._scores(inputs, edges, entities)
@@ -150,8 +136,7 @@ class GraphRetriever(nn.Module):
             if inputs.grown_anyway is not None:
                 seen = torch.zeros_like(is_grown).index_fill(0, edges.targets, True)
                 is_grown = is_grown | (seen & inputs.grown_anyway)
-            layers.append(SubgraphLayer(edges.triples, edges.is_inverse, attention, kept))
-        return GrownSubgraph(path_probability, is_seen, is_kept, entity_probability, is_grown, entities, tuple(layers))
+        return GrownSubgraph(path_probability, is_seen, is_kept, entity_probability, is_grown, entities)
 
     def _neighbours(self, inputs: GrowInputs, is_grown: Tensor) -> _Edges:
         """Return every triple that leaves or enters the grown nodes; a self-loop counts once."""
