@@ -45,7 +45,7 @@ def test_paths_are_written_and_walked(settings: Settings, engine: Engine, tmp_pa
     train, dev = pool_of(engine, tmp_path, "train", LEARNED), pool_of(engine, tmp_path, "dev", CHOSEN)
     model = str(write_tiny_causal_lm(tmp_path / "lm", num_layers=2))
     changes = [f"model={model}", "batch_size=2", "training.learning_rate=0.02", "training.patience=99"]
-    config = training_config(KIND, changes, epochs=6)
+    config = training_config(KIND, changes, epochs=10)
     folder = tmp_path / "reg"
     vocabulary = read_relation_tokens(settings)
     description = train_in(KIND, config, [train], [dev], folder, vectors=engine.resources.vectors, beside=vocabulary)
