@@ -88,7 +88,7 @@ def test_an_endless_body_is_left(complete: Callable[..., Completed]) -> None:
 def test_a_small_body_that_unpacks_to_a_large_one_is_left(complete: Callable[..., Completed], encoding: str) -> None:
     packing = zlib.compressobj(9, wbits=31 if encoding == "gzip" else 15)
     zeros = bytes(1_000_000)
-    bomb = b"".join([*(packing.compress(zeros) for _ in range(400)), packing.flush()])
+    bomb = b"".join([*(packing.compress(zeros) for _ in range(100)), packing.flush()])
     assert len(bomb) < 1_000_000
     with ScriptedLLM([Reply(200, bomb, {"Content-Encoding": encoding})]) as llm:
         complete_once = complete(llm, model="warm-up")  # what is imported and opened once is not the body's
