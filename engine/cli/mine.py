@@ -48,8 +48,8 @@ from .terminal import echo
 @click.option(
     "--pool",
     is_flag=True,
-    help="Write ReG's candidate pools instead: shortest paths and neighbourhoods (docs/reg.md); uses only the options "
-    "--split, --format, --limit and --seed.",
+    help="Write ReG's candidate pools instead: shortest paths and neighbourhoods (docs/papers.md); uses only the "
+    "options --split, --format, --limit and --seed.",
 )
 @click.option(
     "--batch-size",

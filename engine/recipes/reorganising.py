@@ -23,7 +23,7 @@ Length = Annotated[int, Range(1, 8)]
 @dataclass(frozen=True)
 class Reorganise(ReorganiserPart):
     """Expands triples to chains from the topics, and merges chains with several answers and chains that meet
-    (docs/reg.md).
+    (docs/papers.md).
     """
 
     name: ClassVar[str] = "reorganise"
@@ -76,7 +76,7 @@ _POOLING_SOURCE = "Path Pooling, section "
 
 @dataclass(frozen=True)
 class PathPooling(ReorganiserPart):
-    """Smooths triple scores along the paths from and to the topics, and keeps the best (docs/path-pooling.md)."""
+    """Smooths triple scores along the paths from and to the topics, and keeps the best (docs/papers.md)."""
 
     name: ClassVar[str] = "path-pooling"
     takes: ClassVar[Kind] = "triple"
@@ -104,7 +104,7 @@ _FI_SOURCE = "GraphRAG-FI, section "
 
 @dataclass(frozen=True)
 class FI(ReorganiserPart):
-    """Filters evidence into two groups, and adds answers that a language model is sure of (docs/graphrag-fi.md)."""
+    """Filters evidence into two groups, and adds answers that a language model is sure of (docs/papers.md)."""
 
     name: ClassVar[str] = "fi"
     takes: ClassVar[Kind | None] = None

@@ -215,12 +215,12 @@ class Merge(ReorganiserPart):
 
 @dataclass(frozen=True)
 class RegPath(BeamSearchPart):
-    """Beam search over relation paths from a language model with a LoRA (ReG@Path, docs/reg.md)."""
+    """Beam search over relation paths from a language model with a LoRA (ReG@Path, docs/papers.md)."""
 
     name: ClassVar[str] = "reg-path"
     kinds: ClassVar[tuple[str, ...]] = ("reg-path",)
 
-    checkpoint: str = option("", "folder of the trained LoRA (docs/reg.md)", source="lodestar train reg-path")
+    checkpoint: str = option("", "folder of the trained LoRA (docs/papers.md)", source="lodestar train reg-path")
     model: str = option("", "language model of the LoRA, by name or folder", source="the checkpoint")
     any_graph: bool = option(False, "allow a checkpoint that was trained on another graph")
 
@@ -245,12 +245,12 @@ class SubgraphPart(RetrieverPart):
 
 @dataclass(frozen=True)
 class RegTriple(SubgraphPart):
-    """The triples around the topics, scored by a trained network (ReG@Triple, docs/reg.md)."""
+    """The triples around the topics, scored by a trained network (ReG@Triple, docs/papers.md)."""
 
     name: ClassVar[str] = "reg-triple"
     kinds: ClassVar[tuple[str, ...]] = ("reg-triple",)
 
-    checkpoint: str = option("", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-triple")
+    checkpoint: str = option("", "folder of the trained scorer (docs/papers.md)", source="lodestar train reg-triple")
 
     def retriever(self, graph: GraphResources) -> Retriever:
         from ..retrieval.triples import TripleRetriever
@@ -265,7 +265,7 @@ class RegEntity(SubgraphPart):
     name: ClassVar[str] = "reg-entity"
     kinds: ClassVar[tuple[str, ...]] = ("reg-entity",)
 
-    checkpoint: str = option("", "folder of the trained scorer (docs/reg.md)", source="lodestar train reg-entity")
+    checkpoint: str = option("", "folder of the trained scorer (docs/papers.md)", source="lodestar train reg-entity")
     keep: Positive = option(300, "pairs of entities whose triples are kept", source="ReG, appendices D.3 and E")
 
     def retriever(self, graph: GraphResources) -> Retriever:
@@ -293,12 +293,12 @@ def relations_of(graph: GraphResources) -> GraphRelations:
 
 @dataclass(frozen=True)
 class Gril(SubgraphPart):
-    """The triples with the most attention as a trained network grows and prunes a subgraph (GRIL, docs/gril.md)."""
+    """The triples with the most attention as a trained network grows and prunes a subgraph (GRIL, docs/papers.md)."""
 
     name: ClassVar[str] = "gril"
     kinds: ClassVar[tuple[str, ...]] = ("gril",)
 
-    checkpoint: str = option("", "folder of the trained retriever (docs/gril.md)", source="lodestar train gril")
+    checkpoint: str = option("", "folder of the trained retriever (docs/papers.md)", source="lodestar train gril")
 
     def retriever(self, graph: GraphResources) -> GrowingRetriever:
         from ..retrieval.triples import GrowingRetriever
@@ -310,7 +310,7 @@ class Gril(SubgraphPart):
 
 @dataclass(frozen=True)
 class AdaptiveK(ReorganiserPart):
-    """Keeps a number of triples for each hop that is predicted from the question's text (docs/gril.md)."""
+    """Keeps a number of triples for each hop that is predicted from the question's text (docs/papers.md)."""
 
     name: ClassVar[str] = "adaptive-k"
     kinds: ClassVar[tuple[str, ...]] = ("gril",)
@@ -328,7 +328,7 @@ class AdaptiveK(ReorganiserPart):
 
 @dataclass(frozen=True)
 class GrilReader(AnswererPart):
-    """Answers from gril's evidence with the reader that was trained jointly with it (docs/gril.md)."""
+    """Answers from gril's evidence with the reader that was trained jointly with it (docs/papers.md)."""
 
     name: ClassVar[str] = "gril"
     kinds: ClassVar[tuple[str, ...]] = ("gril",)

@@ -19,7 +19,7 @@ class PathPoolingReorganiser:
     """A `Reorganiser`: of each question's `coarse` best triples the `keep` of the best pooled score (None: all).
 
     What is pooled are probabilities: those of the evidence's calibration; without one the scores as they are, or, where
-    one is negative, their sigmoid, for the position bonus would prefer the far triples (docs/path-pooling.md). A pooled
+    one is negative, their sigmoid, for the position bonus would prefer the far triples (docs/papers.md). A pooled
     score is no probability, so that the calibration is dropped. All questions of a batch are one disjoint graph.
     """
 
