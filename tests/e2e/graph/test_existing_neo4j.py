@@ -1,4 +1,4 @@
-"""`lodestar load neo4j` by the command line, from a second server; docs/existing-neo4j.md is run as it stands."""
+"""`lodestar load neo4j` by the command line, from a second server."""
 
 from __future__ import annotations
 
