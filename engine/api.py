@@ -223,7 +223,7 @@ class Engine:
         return add_relation_descriptions(self.gateway(), catalogue, words_of(catalogue, words.items()))
 
     def describe_file(self, path: str | Path) -> DescriptionReport:
-        """Say it by a file: lines of a relation and phrases, parted by tabs; see `relations.describing.read_words`."""
+        """Describe relations by a file: lines of a relation and phrases, separated by tabs."""
         from .relations.describing import add_relation_descriptions, read_descriptions
 
         catalogue = self.gateway().fetch(read_catalogue())

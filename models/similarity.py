@@ -20,7 +20,7 @@ token of q' (late interaction); t are the tokens of the content words of q'. The
 singling out one of the n_l ways on at each hop takes evidence, and a question of T tokens has room for more of it.
 `word_places` says what order, nouns between and the noun that is asked for are. A hop is read in the words of its
 relation or in one of the phrases by which people ask for it, whichever fits best. S can be compared between lengths and
-between topics. The constants were fitted on training questions (docs/retrieval.md).
+between topics. The constants were fitted on training questions (docs/how-it-works.md).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ SAME_KIND = 0.6
 
 @dataclass(frozen=True, slots=True)
 class SimilarityWeights:
-    """The constants of S, fitted together (docs/retrieval.md). All zero: the cosine alone."""
+    """The constants of S, fitted together (docs/how-it-works.md). All zero: the cosine alone."""
 
     support: float = 0.7
     type: float = 0.75

@@ -61,7 +61,7 @@ def page(
     )
     yield "with the cross-attentive scorer."
     if is_linked:
-        yield "*linked*: the engine finds the topics, MetaQA's without brackets ([linking.md](linking.md))."
+        yield "*linked*: the engine finds the topics, MetaQA's without brackets ([how it works](how-it-works.md))."
     elif split == "dev":
         yield "The same with topics that the engine finds: [results-linked.md](results-linked.md)."
         yield (

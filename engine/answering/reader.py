@@ -78,7 +78,7 @@ NAMED_BY: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class ReaderAnswerer:
-    """An `Answerer` that scores every candidate of the evidence (docs/reading.md).
+    """An `Answerer` that scores every candidate of the evidence (docs/how-it-works.md).
 
     words: the words of each relation, by name. reads: items of a question that it reads. The answer's confidence is the
     calibrated probability that its first entity is right. Below `min_probability` there is no answer; below `sure_from`

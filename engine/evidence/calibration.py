@@ -46,7 +46,7 @@ class Calibration:
 SIMILARITY = Calibration("similarity", 1.93, -3.52)
 """Of `models.similarity`, fitted on training questions of FB15k-237 and MetaQA and on the development graphs of
 ``tests/people``, each of the three with the same weight, about a third of them without their answers
-(docs/retrieval.md)."""
+(docs/how-it-works.md)."""
 
 LEAST_PROBABILITY = 0.2
 """Below it a chain is taken to be about something else."""

@@ -151,7 +151,7 @@ class Evidence(Generic[ItemT_co]):
         return replace(self, trace=merge_costs((*self.trace, *costs)))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain data for JSON (docs/evidence.md)."""
+        """Return everything as plain data for JSON (docs/how-it-works.md)."""
         return evidence_data(self)
 
     def __repr__(self) -> str:
@@ -246,7 +246,7 @@ class Answer:
         return self.found
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain data for JSON, as ``ask --json`` prints it (docs/evidence.md)."""
+        """Return everything as plain data for JSON, as ``ask --json`` prints it (docs/how-it-works.md)."""
         return answer_data(self)
 
     def __repr__(self) -> str:
@@ -290,7 +290,7 @@ def answer_text(answer: Answer) -> str:
 
 
 FORMAT = 1
-"""Of evidence and answers as plain data (docs/evidence.md): changes where a reader of an earlier one would go wrong."""
+"""Of evidence and answers as plain data (docs/how-it-works.md): changes where an older reader would go wrong."""
 
 
 def entity_data(entity: Entity) -> dict[str, Any]:

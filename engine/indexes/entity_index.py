@@ -408,7 +408,7 @@ def _write_index(
 
 PAGE = 10_000
 MAX_ENTITIES = 1_000_000
-"""Larger graphs need --max-entities; docs/linking.md gives time and size."""
+"""Larger graphs need --max-entities; docs/how-it-works.md gives time and size."""
 
 
 def index_entities(
@@ -431,7 +431,7 @@ def index_entities(
     if state.num_entities > max_entities:
         raise UsageError(
             f"the graph has {state.num_entities:,} entities, and their index takes much time and disk space "
-            f"(docs/linking.md): expected at most {max_entities:,}; raise it with --max-entities"
+            f"(docs/how-it-works.md): expected at most {max_entities:,}; raise it with --max-entities"
         )
     edition = gateway.fetch(read_graph_revision())
     kinds = EntityTypes(gateway.fetch(read_catalogue()))

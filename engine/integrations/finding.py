@@ -19,7 +19,7 @@ class EvidenceItem:
     """An item of evidence for a framework.
 
     id: the same for every question. text: the chain, or the triple, in words. score: None for the result of a form.
-    metadata: plain data for JSON: `source`, `format`, `kind`, the item as in docs/evidence.md, and `abstained`.
+    metadata: plain data for JSON: `source`, `format`, `kind`, the item as in docs/how-it-works.md, and `abstained`.
     """
 
     id: str

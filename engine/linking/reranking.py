@@ -7,7 +7,7 @@ cos(q', h), P(q', h) of late interaction, and cos(type(q'), reached(h)), as `mod
 a search by similarity needs afterwards. The formula is our own.
 
 The weights were fitted on the training questions of FB15k-237 (`python -m benchmarks.accuracy.linking --fit`;
-docs/linking.md).
+docs/how-it-works.md).
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Reorganise(ReorganiserPart):
 
 @dataclass(frozen=True)
 class CompleteChains(ReorganiserPart):
-    """Reads the triples that are missing on the best chains' relation paths from the graph (docs/reading.md)."""
+    """Reads the triples that are missing on the best chains' relation paths from the graph (docs/how-it-works.md)."""
 
     name: ClassVar[str] = "complete-chains"
     takes: ClassVar[Kind] = "chain"
@@ -161,7 +161,7 @@ class FI(ReorganiserPart):
 
 @dataclass(frozen=True)
 class ModelAnswers(ReorganiserPart):
-    """Adds what a language model answers, for a reader that was trained with it to weigh (docs/reading.md)."""
+    """Adds what a language model answers, for a reader that was trained with it to weigh (docs/how-it-works.md)."""
 
     name: ClassVar[str] = "model-answers"
     takes: ClassVar[Kind | None] = None
@@ -193,7 +193,7 @@ class Extractive(AnswererPart):
 @dataclass(frozen=True)
 class ReaderPart(AnswererPart):
     """Scores every candidate of the evidence by features, and chooses the set, without a language model
-    (docs/reading.md)."""
+    (docs/how-it-works.md)."""
 
     name: ClassVar[str] = "reader"
 

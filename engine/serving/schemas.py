@@ -118,7 +118,7 @@ class ChatForm(BaseModel):
 
 
 class EvidenceReply(BaseModel):
-    """Evidence of format 1, as docs/evidence.md describes it."""
+    """Evidence of format 1, as docs/how-it-works.md describes it."""
 
     model_config = ConfigDict(extra="allow")
     format: int

@@ -5,7 +5,7 @@ file tell of it is a pattern; the stage then knows the names and the heads.
 
 The names file has an id and a name a line, parted by tabs. Further columns are aliases, and so are the names of further
 lines for the same id. Without a names file the ids are the names, as in graphs that have no other; with one, a tail
-that it does not name may be a value (`tail_values.py`), and any other id that it does not name is an unnamed mediator.
+that it does not name may be a value, and any other id that it does not name is an unnamed mediator.
 """
 
 from __future__ import annotations

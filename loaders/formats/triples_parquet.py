@@ -2,7 +2,7 @@
 
 Triples have the columns head, relation and tail, and, if tails may be literals, is_literal, datatype and language.
 Names have id and name, and may have language and is_alias. Without a names file the ids are the names. With one, and
-without a column is_literal, an unnamed tail may be a value (`tail_values.py`).
+without a column is_literal, an unnamed tail may be a value.
 """
 
 from __future__ import annotations

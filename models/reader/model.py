@@ -291,7 +291,7 @@ class NameWeights:
 NAME_WEIGHTS: Mapping[str, NameWeights] = {"llm": NameWeights(1.0, 0.0), "closed-book": NameWeights(3.0, -1.0)}
 """By the source of the names (`engine.answering.integrating`): a model that reads the evidence mostly repeats it.
 
-Chosen on training questions of two graphs (docs/reading.md)."""
+Chosen on training questions of two graphs (docs/how-it-works.md)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

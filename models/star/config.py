@@ -41,7 +41,7 @@ class DualOptions(Ranged):
 @dataclass(frozen=True, slots=True)
 class PoolTrainingOptions(Ranged):
     """How a network is trained on pools: as in the paper, by hard path mining and the path-weighted contrastive loss.
-    The numbers were chosen on dev questions of FB15k-237 (decisions 11 and 13).
+    The numbers were chosen on dev questions of FB15k-237.
 
     pool_size: negatives per question. num_negatives: the hardest of them by the network's own scores, chosen anew each
     epoch (of random walks the first), which are trained on. num_positives: the first mined positives. w_min, w_max:

@@ -18,7 +18,7 @@ from .networks import CrossAttentiveScorer, DualEncoder, Network
 from .objectives import DualObjective, PoolObjective, mix_shortlist_scores
 
 UNANSWERABLE = 0.2
-"""The weight of the questions taken as unanswerable (docs/decisions/0021-some-questions-have-no-answer.md)."""
+"""The weight of the questions taken as unanswerable. Our own choice."""
 DUAL, CROSS = "dual encoder", "cross-attentive scorer"
 """The phases, by their display names."""
 

@@ -9,7 +9,7 @@ from lodestar import Engine
 
 from tests.places import ROOT
 
-PAGES = ("evidence.md", "frameworks.md", "langchain.md", "python.md")
+PAGES = ("how-it-works.md", "frameworks.md", "langchain.md", "python.md")
 BLOCKS = [
     (page, number, block)
     for page in PAGES
