@@ -111,7 +111,7 @@ def test_too_little_memory_is_not_taken_for_a_full_disk(tmp_path: Path) -> None:
         Stage(tmp_path / "stage", memory_mb=4) as stage,
         pytest.raises(
             StorageError,
-            match="the 4 MB of memory for converting a source are too little for this one: give it more by",
+            match="the 4 MB of memory for converting a source are too little for this one: free some",
         ),
     ):
         stage.fill(TsvSource(str(path)), "x", subset=Subset(), max_rejects=0, rejects_file=None)
