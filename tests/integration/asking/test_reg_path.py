@@ -50,9 +50,7 @@ def test_paths_are_written_and_walked(settings: Settings, engine: Engine, tmp_pa
     vocabulary = read_relation_tokens(settings)
     description = train_in(KIND, config, [train], [dev], folder, vectors=engine.resources.vectors, beside=vocabulary)
     assert description.supervision == "weak"
-    with Engine(
-        settings, recipe=RegPath(checkpoint=str(folder), beam_width=3), options={"answerer.min_probability": 0.0}
-    ) as asked:
+    with Engine(settings, recipe=RegPath(checkpoint=str(folder)), options={"answerer.min_probability": 0.0}) as asked:
         answer = asked.ask(Question("What is the capital of Chile?", ("m.chile",)))
         questions = [Question(text, (topic,)) for text, topic, _ in (*LEARNED, *CHOSEN)]
         together = asked.retrieve_batch(questions)
