@@ -39,8 +39,8 @@ async def connections_of_this_loop(engine: Engine) -> AsyncIterator[None]:
 
 
 def names_on_the_page(name: str) -> Any:
-    """Return what docs/frameworks.md defines by a name."""
-    page = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
+    """Return what docs/python.md defines by a name."""
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     (block,) = [each for each in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL) if f" {name}(" in each]
     names: dict[str, Any] = {"__name__": "page"}
     exec(block.partition("\nwith Engine()")[0], names)

@@ -1,4 +1,4 @@
-"""The Python on the pages for Python and frameworks runs against a real graph."""
+"""The Python of the pages runs against a real graph."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lodestar import Engine
 
 from tests.places import ROOT
 
-PAGES = ("how-it-works.md", "frameworks.md", "langchain.md", "python.md")
+PAGES = ("how-it-works.md", "python.md")
 BLOCKS = [
     (page, number, block)
     for page in PAGES
