@@ -17,7 +17,7 @@ def command(**flags: Any) -> None:
     """Serve the Model Context Protocol over standard input and output, for an agent that starts this command.
 
     Six tools, all read-only: ask, retrieve_paths, find_entities, list_relations, get_neighbours, verify_path. See
-    docs/mcp.md for what to write into a client's configuration.
+    docs/serving.md for what to write into a client's configuration.
 
     \b
     Example:
