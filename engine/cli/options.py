@@ -90,7 +90,7 @@ RAY = click.option(
     flag_value="local",
     metavar="[ADDRESS]",
     callback=_ray_address,
-    help="Work on a Ray cluster: HOST:PORT, ray://HOST:PORT, auto, or one of this machine's own (docs/large-graphs.md).",
+    help="Work on a Ray cluster: HOST:PORT, ray://HOST:PORT, auto, or one of this machine's (docs/large-graphs.md).",
 )
 _WORKERS = (
     click.option(
