@@ -55,7 +55,7 @@ e2e: $(VENV)/.dev ## The tests through the command line
 hostile: $(VENV)/.dev ## The hostile cases alone
 	$(BIN)/python -m pytest tests/hostile
 
-bench: $(VENV)/.dev ## Latency and round trips, for docs/benchmarks.md; DATA=FOLDER has questions-dev.jsonl.gz
+bench: $(VENV)/.dev ## Latency and round trips, for docs/results.md; DATA=FOLDER has questions-dev.jsonl.gz
 	$(BIN)/python -m benchmarks.speed.retrieval --data $(or $(DATA),$(error name the folder of questions-dev.jsonl.gz: make bench DATA=FOLDER))
 
 slim: $(SLIM)/.core ## The core without the extras: every module imported, and the whole way from load to LangChain

@@ -1,7 +1,7 @@
-"""The figures of docs/results-llm.md: what a language model makes of the evidence that each recipe finds.
+"""The section of docs/results.md on what a language model makes of the evidence that each recipe finds.
 
     python -m benchmarks.accuracy.language_model --data FOLDER --work FOLDER --checkpoint star=FOLDER \\
-        --checkpoint reg-triple=FOLDER --limit 100 --weights model.gguf > docs/results-llm.md
+        --checkpoint reg-triple=FOLDER --limit 100 --weights model.gguf > language-model.md
 
 The language model is that of the settings (docs/llm.md). The data folder has fb237/, metaqa/, rog-webqsp-sample/ and
 medqa/; each graph is loaded into an embedded server of its own under the work folder, where the runs stay: the same
@@ -9,7 +9,7 @@ command goes on after a stop, and asks only what was not asked yet. Questions ar
 0, and the questions of the WebQSP sample, topics given, one at a time. Rows whose checkpoint is not given are left out.
 MedQA's questions have options, and are those with a phrase that the graph knows. That graph is made of text: a sentence
 for each triple of a medical graph, so that it holds none of the questions.
-``--print-only`` prints the page of the runs that are there.
+``--print-only`` prints the section of the runs that are there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import fmean, median
 
 import spacy
-from lodestar.engine.evaluation.report import make_report, read_records, read_report, write_report
+from lodestar.engine.evaluation.report import make_report, read_records, write_report
 from lodestar.engine.evaluation.runs import Record, RunOptions, ask_remaining_questions
 from lodestar.engine.evaluation.statistics import bootstrap_interval
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
@@ -172,30 +172,27 @@ def folder_of(work: Path, path: Path, row: Row) -> Path:
     return work / "runs" / f"{path.name.partition('.')[0]} {row.name}"
 
 
-def write_page(asked: Sequence[AskedGraph], work: Path, about: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of the page: for each file a row for each run that is there."""
+def write_section(asked: Sequence[AskedGraph], work: Path, about: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of the section: a row for each run that is there."""
     yield from about
-    for rows, path in ((rows_of(each, None), path) for each in asked for path, _ in each.files):
+    yield (
+        "\n| questions | n | evidence, reader | Hits@1 | F1 | difference in F1, over | tokens read, written "
+        "| seconds p50 |"
+    )
+    yield "|" + " --- |" * 8
+    for graph, path in [(each, path) for each in asked for path, _ in each.files]:
+        rows = rows_of(graph, None)
         runs = {
             row.name: read_records(str(folder_of(work, path, row)))
             for row in rows
             if (folder_of(work, path, row) / "report.json").exists()
         }
-        if not runs:
-            continue
-        what = read_report(str(folder_of(work, path, next(row for row in rows if row.name in runs))))["what"]
-        yield f"\n## {path.name.partition('.')[0]}, sha256 `{what['dataset']['sha256'][:12]}`\n"
-        yield (
-            "| evidence, reader | n | Hits@1 | F1 | precision, recall | over | difference in F1, p "
-            "| tokens read, written | seconds p50 | failed |"
-        )
-        yield "|" + " --- |" * 10
         for row in rows:
             if row.name in runs:
-                yield write_row(row, runs)
+                yield write_row(f"{graph.name} {path.name.partition('.')[0]}", row, runs)
 
 
-def write_row(row: Row, runs: dict[str, list[Record]]) -> str:
+def write_row(questions: str, row: Row, runs: dict[str, list[Record]]) -> str:
     """Return a row of the table."""
     records = runs[row.name]
     f1 = {record.id: record.scores["strict/f1"] for record in records}
@@ -203,20 +200,18 @@ def write_row(row: Row, runs: dict[str, list[Record]]) -> str:
     if row.over in runs:
         other = {record.id: record.scores["strict/f1"] for record in runs[row.over]}
         both = [id_ for id_ in f1 if id_ in other]
-        difference = compare([f1[id_] for id_ in both], [other[id_] for id_ in both], seed=0)
+        difference = f"{compare([f1[id_] for id_ in both], [other[id_] for id_ in both], seed=0)}, {row.over}"
     read = [record.num_prompt_tokens for record in records if record.num_prompt_tokens is not None]
     written = [record.num_completion_tokens for record in records if record.num_completion_tokens is not None]
     cells = [
-        row.name,
+        questions,
         str(len(records)),
-        with_interval([record.scores["strict/hits_at_1"] for record in records]),
+        row.name,
+        f"{fmean(record.scores['strict/hits_at_1'] for record in records):.3f}",
         with_interval(list(f1.values())),
-        f"{mean_of(records, 'strict/precision')}, {mean_of(records, 'strict/recall')}",
-        row.over if difference else "",
         difference,
         f"{fmean(read):,.0f}, {fmean(written):,.0f}" if read and written else "",
         f"{median(record.seconds['total'] for record in records if 'total' in record.seconds):.1f}",
-        str(sum(record.failure is not None for record in records)),
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -227,30 +222,20 @@ def with_interval(values: Sequence[float]) -> str:
     return f"{fmean(values):.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
-def mean_of(records: Sequence[Record], metric: str) -> str:
-    """Return the mean of a metric."""
-    return f"{fmean(record.scores[metric] for record in records):.3f}"
-
-
 def describe_run(given: argparse.Namespace, settings: Settings) -> Iterator[str]:
-    """Yield the head of the page."""
-    yield "# Answers read by a language model\n"
-    yield "Tables of `python -m benchmarks.accuracy.language_model --data FOLDER …`, one for each set of checkpoints."
-    yield f"The model is `{given.model or settings.llm_model}`" + (
-        f" ({given.weights.name}, sha256 `{file_sha256(given.weights)}`)." if given.weights else "."
+    """Yield the head of the section."""
+    yield "## Answers read by a language model\n"
+    yield f"By `python -m benchmarks.accuracy.language_model`, with `{given.model or settings.llm_model}`" + (
+        f" (sha256 `{file_sha256(given.weights)[:12]}`)." if given.weights else "."
     )
     yield (
-        f"Dev questions, {given.limit} of each file by the seed 0 (or n), those of the WebQSP sample, and of MedQA "
-        "those that name something in a graph made of text (a sentence for each triple of a medical graph, none of the "
-        "questions), topics given, asked one at a time; strict matching, so that MedQA's Hits@1 is its accuracy; 95 % "
-        "bootstrap intervals. *over* is the row that the paired difference is over. Seconds are those of a whole "
-        "question, without the model where another row had asked the same; tokens are means. What it means: "
-        "[llm.md](llm.md#figures)."
+        f"Dev questions, at most {given.limit} of each file by the seed 0, one at a time. The MedQA questions are "
+        "those that name something in a graph made of text; their Hits@1 is the accuracy. Tokens are means."
     )
 
 
 def main() -> None:
-    """Ask, and print the page."""
+    """Ask, and print the section."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with fb237/, metaqa/ and rog-webqsp-sample/")
     parser.add_argument("--work", type=Path, required=True, help="folder of servers and runs, kept")
@@ -264,9 +249,9 @@ def main() -> None:
         metavar="NAME=FOLDER",
         help="of the part NAME, or of a reader (union, union-llm)",
     )
-    parser.add_argument("--weights", type=Path, help="file of the model, whose hash the page names")
-    parser.add_argument("--model", help="the model's name on the page (default: that of the settings)")
-    parser.add_argument("--print-only", action="store_true", help="the page of the runs that are there")
+    parser.add_argument("--weights", type=Path, help="file of the model, whose hash the section names")
+    parser.add_argument("--model", help="the model's name in the section (default: that of the settings)")
+    parser.add_argument("--print-only", action="store_true", help="the section of the runs that are there")
     given = parser.parse_args()
     settings = replace(resolve(), home=str(given.work / "home"), llm_cache=str(given.work / "replies.sqlite"))
     named = (each.partition("=") for each in given.checkpoint)
@@ -275,7 +260,7 @@ def main() -> None:
     if not given.print_only:
         for each in some:
             ask(each, settings, given.work, rows_of(each, given.rows), checkpoints, given.limit)
-    print("\n".join(write_page(some, given.work, list(describe_run(given, settings)))))
+    print("\n".join(write_section(some, given.work, list(describe_run(given, settings)))))
 
 
 if __name__ == "__main__":

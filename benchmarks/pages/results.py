@@ -1,14 +1,13 @@
-"""The figures of docs/results.md: every recipe over every question set that is at hand.
+"""The figures of docs/results.md: `similarity` and `star` over every question set that is at hand.
 
     python -m benchmarks.pages.results --data FOLDER --work FOLDER --checkpoints FOLDER > docs/results.md
-    python -m benchmarks.pages.results … --split test --recipes similarity star > docs/results-test.md
-    python -m benchmarks.pages.results … --link --sample 200 --recipes similarity star > docs/results-linked.md
 
 The data folder has fb237/, metaqa/ and pathquestion/. Each graph is loaded into an embedded server of its own under the
-work folder, where the runs stay; run again, it asks only what was not asked yet, and prints the page anew. With
+work folder, where the runs stay; run again, it asks only what was not asked yet, and prints the page. With
 ``--print-only`` it asks nothing, and prints the page of the runs that are there. The folder of checkpoints has one for
-each graph, by the graph's name; where there is none, the recipe `star` is left out. With ``--link`` every question is
-asked twice: with its topics given, and with those that the engine finds.
+each graph, by the graph's name; where there is none, the recipe `star` is left out. Dev questions are asked with their
+topics given and with those that the engine finds, test questions with their topics given. ``--add`` names files of
+Markdown, what `benchmarks.accuracy.language_model` and `benchmarks.speed` printed, which are added as they are.
 """
 
 from __future__ import annotations
@@ -29,15 +28,28 @@ from lodestar.loaders.formats.delimited import MetaqaSource, PathquestionSource,
 from lodestar.loaders.loads.loading import LoadOptions, load_embedded
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.loaders.source import Source
-from lodestar.models.star.config import StarDescription
-from lodestar.models.training.kind import load_description
 
 from ..accuracy.ablation import table
-from .results_page import LINKED, page
+from .results_page import LINKED, Runs, page
 
-RECIPES = ("similarity", "star", "cosine")
-SPLITS = ("dev", "test")
+RECIPES = ("similarity", "star")
 SAMPLE = 1_000
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A split that is asked; `link`: with the topics that the engine finds."""
+
+    split: str
+    link: bool = False
+
+    @property
+    def ending(self) -> str:
+        """What the names of its runs end in."""
+        return LINKED if self.link else ""
+
+
+DEV, TEST, LINK = Asking("dev"), Asking("test"), Asking("dev", link=True)
 
 
 @dataclass(frozen=True)
@@ -70,30 +82,27 @@ def graphs(data: Path, split: str) -> Iterator[AskedGraph]:
 
 def ask(
     asked: AskedGraph,
+    asking: Asking,
     settings: Settings,
     work: Path,
-    recipes: Sequence[str],
     checkpoint: Path | None,
     changes_of_star: Sequence[str],
     sample: int,
-    *,
-    link: bool,
 ) -> Iterator[Path]:
     """Load a graph unless it is loaded, ask its questions by every recipe, and yield the folders of the runs."""
     with serve_graph(asked, settings, work) as own:
         for path, max_hop in asked.files:
             questions = read_questions(str(path))
             questions = replace(questions, name=f"{asked.name} {questions.name.partition('.')[0]}")
-            for name in recipes:
+            for name in RECIPES:
                 if name == "star" and checkpoint is None:
                     continue
                 recipe = recipe_of(asked, name, max_hop, checkpoint, changes_of_star)
-                for kind in kinds(link=link):
-                    folder = folder_of(asked, path, f"{name}{kind}", work)
-                    options = RunOptions(folder, limit=sample, link=bool(kind))
-                    made = ask_remaining_questions(questions, recipe, own, options)
-                    write_report(folder, make_report(made))
-                    yield folder
+                folder = folder_of(asked, path, f"{name}{asking.ending}", work)
+                options = RunOptions(folder, limit=sample, link=asking.link)
+                made = ask_remaining_questions(questions, recipe, own, options)
+                write_report(folder, make_report(made))
+                yield folder
 
 
 @contextmanager
@@ -124,11 +133,6 @@ def set_reach(asked: AskedGraph, recipe: Recipe, max_hop: int) -> Recipe:
     return read_recipe(recipe, options={f"{part}.{option}": options[option] for option, part in parts.items() if part})
 
 
-def kinds(*, link: bool) -> tuple[str, ...]:
-    """Return what the names of a recipe's runs end in."""
-    return ("", LINKED) if link else ("",)
-
-
 def folder_of(asked: AskedGraph, path: Path, recipe: str, work: Path) -> Path:
     """Return where a run is kept."""
     return work / "runs" / f"{asked.name}-{path.name.partition('.')[0]}-{recipe}"
@@ -147,67 +151,65 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder of servers and runs, kept")
     parser.add_argument("--only", nargs="+", help="names of graphs (default: all)")
     parser.add_argument("--print-only", action="store_true", help="the page of the runs that are there")
-    parser.add_argument("--recipes", nargs="+", default=RECIPES, help="recipes (default: all)")
     parser.add_argument("--checkpoints", type=Path, help="folder of a checkpoint for each graph, by its name")
     parser.add_argument("--set", dest="changes", action="append", default=[], help="KEY=VALUE of the recipe star")
+    parser.add_argument("--sample", type=int, default=SAMPLE, help="questions of a set at most (default: %(default)s)")
     parser.add_argument(
         "--ablation", type=Path, help="the work folder of `benchmarks.accuracy.ablation`, for its table"
     )
-    parser.add_argument("--trained", type=Path, nargs="+", default=[], help="checkpoints to set side by side")
     parser.add_argument("--paper", type=Path, nargs="+", default=[], help="runs of STAR in the paper's own setting")
-    parser.add_argument("--link", action="store_true", help="ask each question with linked topics, too")
-    parser.add_argument("--sample", type=int, default=SAMPLE, help="questions of a set at most (default: %(default)s)")
-    parser.add_argument("--split", choices=SPLITS, default="dev", help="the questions that are asked (default: dev)")
+    parser.add_argument("--add", type=Path, nargs="+", default=[], help="sections that other benchmarks printed")
     arguments = parser.parse_args()
     settings = replace(resolve(), home=str(arguments.work / "home"), cache=str(resolve().cache_dir))
-    chosen = [
-        asked for asked in graphs(arguments.data, arguments.split) if not arguments.only or asked.name in arguments.only
-    ]
-    if arguments.print_only:
-        asked_for = [(a, path, name) for a in chosen for path, _ in a.files for name in arguments.recipes]
-        ends = kinds(link=arguments.link)
-        every = [folder_of(a, path, f"{name}{end}", arguments.work) for a, path, name in asked_for for end in ends]
-        folders = [folder for folder in every if (folder / "report.json").exists()]
-    else:
-        folders = [
-            folder
-            for asked in chosen
-            for folder in ask(
-                asked,
-                settings,
-                arguments.work,
-                arguments.recipes,
-                checkpoint_of(asked, arguments.checkpoints),
-                arguments.changes,
-                arguments.sample,
-                link=arguments.link,
-            )
-        ]
-    if not folders:
+    dev, test, linked = (find_runs(asking, arguments, settings) for asking in (DEV, TEST, LINK))
+    if not dev:
         parser.error(f"{arguments.work / 'runs'}: expected runs, found none of these graphs and recipes")
     ablation = list(table(arguments.ablation)) if arguments.ablation else ()
-    trained = [load_description(folder, StarDescription)[0] for folder in arguments.trained]
+    added = (f"\n{file.read_text(encoding='utf-8').strip()}" for file in arguments.add)
     print(
-        "\n".join(
-            page(folders, arguments.split, arguments.sample, command(arguments), ablation, trained, arguments.paper)
-        )
+        "\n".join(page(Runs(dev, test, linked, arguments.paper), command(arguments), arguments.sample, ablation, added))
     )
+
+
+def find_runs(asking: Asking, arguments: argparse.Namespace, settings: Settings) -> list[Path]:
+    """Return the folders of the runs of a split; those that are not there are asked first, unless only to print."""
+    work: Path = arguments.work
+    graphs_asked = [
+        each for each in graphs(arguments.data, asking.split) if not arguments.only or each.name in arguments.only
+    ]
+    if arguments.print_only:
+        folders = (
+            folder_of(each, path, f"{name}{asking.ending}", work)
+            for each in graphs_asked
+            for path, _ in each.files
+            for name in RECIPES
+        )
+        return [folder for folder in folders if (folder / "report.json").exists()]
+    return [
+        folder
+        for each in graphs_asked
+        for folder in ask(
+            each,
+            asking,
+            settings,
+            work,
+            checkpoint_of(each, arguments.checkpoints),
+            arguments.changes,
+            arguments.sample,
+        )
+    ]
 
 
 def command(arguments: argparse.Namespace) -> str:
     """Return what writes the page, without the names of folders."""
-    is_dev = arguments.split == "dev"
     parts = [
         "python -m benchmarks.pages.results --data FOLDER --work FOLDER --checkpoints FOLDER",
-        *(f"--set {said}" for said in arguments.changes),
-        *(["--ablation FOLDER"] if arguments.ablation else []),
-        *(["--trained CHECKPOINT …"] if arguments.trained else []),
-        *(["--paper RUN …"] if arguments.paper else []),
-        *([] if is_dev else [f"--split {arguments.split}"]),
         *([f"--sample {arguments.sample}"] if arguments.sample != SAMPLE else []),
-        *(["--link"] if arguments.link else []),
-        *([] if is_dev and not arguments.link else [f"--recipes {' '.join(arguments.recipes)}"]),
-        f"> docs/results{'-linked' if arguments.link else ''}{'' if is_dev else f'-{arguments.split}'}.md",
+        *(f"--set {change}" for change in arguments.changes),
+        *(["--ablation FOLDER"] if arguments.ablation else []),
+        *(["--paper RUN …"] if arguments.paper else []),
+        *(["--add FILE …"] if arguments.add else []),
+        "> docs/results.md",
     ]
     return " ".join(parts)
 

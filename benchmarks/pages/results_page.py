@@ -3,221 +3,170 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
-from lodestar.engine.evaluation.diagnosis import KINDS
-from lodestar.engine.evaluation.report import compare_runs, read_records, read_report, results_table
-from lodestar.models.star.config import StarDescription
-from lodestar.models.star.training import CROSS, DUAL
+from lodestar.engine.evaluation.report import compare_runs, read_records, read_report
+from lodestar.engine.evaluation.statistics import compare_pairs
 
 Report = dict[str, Any]
 
 LINKED = "-linked"
 """What the folder of a run ends in whose topics the engine found."""
-PAIRED = (
-    ("similarity", "cosine"),
-    ("star", "similarity"),
-    ("similarity-linked", "similarity"),
-    ("star-linked", "star"),
-)
-BY_SCORER = ("similarity", "similarity-linked", "star", "star-linked")
+SHOWN_KINDS = ("out of reach", "pruned", "not the first", "lost by the answerer", "in part")
+RUN_COLUMNS = ("questions", "n", "recipe", "Hits@1", "F1", "path any", "recall@10")
+LINKED_COLUMNS = ("questions", "n", "recipe", "F1, topics given", "F1, topics found", "difference, p")
+PAIRED_COLUMNS = ("questions", "difference in F1", "better", "worse")
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Folders of runs: over dev and test questions with their topics given, and over dev questions with linked topics
+    (whose runs with given topics are among `dev`); `paper` are runs of STAR in the paper's own setting.
+    """
+
+    dev: Sequence[Path]
+    test: Sequence[Path] = ()
+    linked: Sequence[Path] = ()
+    paper: Sequence[Path] = ()
 
 
 def page(
-    folders: Sequence[Path],
-    split: str,
-    sample: int,
-    command: str,
-    ablation: Iterable[str] = (),
-    trained: Sequence[StarDescription] = (),
-    paper: Sequence[Path] = (),
+    runs: Runs, command: str, sample: int, ablation: Iterable[str] = (), added: Iterable[str] = ()
 ) -> Iterator[str]:
-    """Yield the lines of the page; `command` is what writes it, `sample` the most questions asked of a set, `ablation`
-    the lines of that part, `trained` the checkpoints to set side by side, `paper` runs in the paper's own setting.
+    """Yield the lines of the page; `command` is what writes it, `sample` the most questions of a set, `ablation` the
+    lines of that part, `added` the lines of sections that other benchmarks wrote.
     """
-    reports = {folder: read_report(str(folder)) for folder in folders}
-    machine = next(iter(reports.values()))["where"]["machine"]
-    is_linked = any(_recipe(report).endswith(LINKED) for report in reports.values())
-    title = "# Results, topics found by the engine" if is_linked else "# Results"
-    yield title if split == "dev" else f"{title}, {split} split"
-    yield ""
-    yield f"Written by `{command}`, nothing by hand."
+    dev, test = read_reports(runs.dev), read_reports(runs.test)
+    yield from introduction(command, sample, next(iter(dev.values()))["where"]["machine"])
+    yield from section("Dev questions", RUN_COLUMNS, map(run_row, dev.values()))
+    yield from section("Test questions", RUN_COLUMNS, map(run_row, test.values()))
+    rows = (linked_row(folder) for folder in runs.linked)
+    about = "The same questions with their topics given, and with those that the engine finds in the text."
+    yield from section("Topics found by the engine", LINKED_COLUMNS, rows, about)
+    rows = (row for reports in (dev, test) for row in paired_rows(reports, "star", "similarity"))
+    yield from section("`star` over `similarity`, question by question", PAIRED_COLUMNS, rows)
+    rows = (row for report in dev.values() for row in misses_rows(report))
+    about = (
+        "Share of the wrong answers. *Pruned*: the search dropped the right paths. *Not the first*: a right "
+        "path was found, but another was ranked above it. *Lost by the answerer*: the first path was right, the first "
+        "answer was not, or none was given. *In part*: the first answer is right, but others are wrong or missing."
+    )
+    yield from section("Why answers are wrong", ("questions", "recipe", "wrong", *SHOWN_KINDS), rows, about)
+    about = (
+        "A checkpoint of `lodestar train star --preset paper`: the cross-attentive scorer alone orders paths. "
+        "*star-cross*: it scores every candidate of each hop, too (`star.guide=cross`). *star-dual*: the dual encoder "
+        "does."
+    )
+    yield from section(
+        "STAR in the paper's own setting", RUN_COLUMNS, map(run_row, read_reports(runs.paper).values()), about
+    )
+    if lines := list(ablation):
+        yield "\n## STAR's ablation: errors of the first path\n"
+        yield from lines
+        yield "\n*HPM*: hard path mining. *Shortcut*: the words are as near to the question as those of the right path."
+        yield "*Long-tail*: the right path is of the rarest fifth of training paths. *Union*: either."
+    yield from added
+    datasets = (report for report in (*dev.values(), *test.values()) if recipe_of(report) == "similarity")
+    yield from section("Data", ("questions", "sha256", "asked of", "triples"), map(data_row, datasets))
+
+
+def introduction(command: str, sample: int, machine: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the title, and what holds for all tables."""
+    yield "# Results\n"
+    yield f"Written by `{command}`."
     yield (
-        f"Only {split} splits, topic entities given{' or linked' if is_linked else ''}, seed 0, at most {sample:,} "
-        "questions a set. Figures are means over all questions asked, with 95 % bootstrap intervals; "
-        "for the columns see [evaluation.md](evaluation.md)."
+        f"Topics are given unless a table has others, seed 0, at most {sample:,} questions a set. Figures are means "
+        "over all questions, with 95 % bootstrap intervals; [Evaluation](evaluation.md) defines them. *path any*: an "
+        "end of the first path is an answer. PathQuestion (pq, pql) is asked with `return_to_topic`. `star` is a "
+        "checkpoint for each graph ([Train your own scorer](training.md)): on PathQuestion the dual encoder alone, "
+        "elsewhere with the cross-attentive scorer."
     )
-    if returning := _returning(reports.values()):
-        yield f"With return_to_topic, since what a question is about may be its answer: {', '.join(returning)}."
-    yield f"{machine['num_cores']} cores ({machine['processor']}), GPU: {machine['gpu'] or 'none'}."
-    yield ""
-    yield from results_table(list(reports.values()))
-    yield ""
-    yield "*oracle* is the ceiling: the path in reach whose ends agree best with the answers; *random* is the floor."
-    yield (
-        "*star* is a trained scorer, a checkpoint for each graph ([training.md](training.md)): on PathQuestion (pq, "
-        "pql) the dual encoder alone, elsewhere"
-    )
-    yield "with the cross-attentive scorer."
-    if is_linked:
-        yield "*linked*: the engine finds the topics, MetaQA's without brackets ([how it works](how-it-works.md))."
-    elif split == "dev":
-        yield "The same with topics that the engine finds: [results-linked.md](results-linked.md)."
-        yield (
-            "Other parts have their figures where they are described: [ReG](reg.md#figures), [GRIL](gril.md#figures), "
-            "[Path Pooling](path-pooling.md), [GraphRAG-FI](graphrag-fi.md)."
-        )
-    yield from _section(
-        "A right answer among the ends of the first k paths",
-        ("questions", "recipe", "n", "k = 1", "3", "5", "7"),
-        (_by_paths(report) for report in _of(reports, BY_SCORER)),
-    )
-    yield from _section(
-        "The first path is the annotator's, or reaches exactly the answers",
-        ("questions", "recipe", "n", "first path right"),
-        (row for report in reports.values() for row in _first_path_right(report)),
-    )
-    yield from _section(
-        "By hops to the nearest answer",
-        ("questions", "recipe", "hops", "n", "path any"),
-        (row for report in _of(reports, BY_SCORER) for row in _by_hops(report)),
-    )
-    for recipe in BY_SCORER:
-        yield from _section(
-            f"Where wrong first answers of `{recipe}` were lost",
-            ("questions", "wrong", *KINDS),
-            (_misses(report) for report in reports.values() if _recipe(report) == recipe),
-        )
-    yield from _section(
-        "Paired comparisons",
-        ("questions", "recipes", "figure", "difference", "p", "better", "worse", "same"),
-        (row for better, worse in PAIRED for row in _paired(reports, better, worse)),
-    )
-    yield from _section(
-        "Training: by encoder and seed, on the dev questions that chose the epoch",
-        ("learned from", "n", "encoder", "scorer", "seed", "path any", "path expected", "path F1"),
-        (_training(each) for each in trained),
-    )
-    yield from _in_the_papers_setting(paper)
-    if ablation:
-        yield ""
-        yield "## STAR's ablation: errors of the first path"
-        yield ""
-        yield from ablation
-        yield ""
-        yield "*shortcut*: the words are as near to the question as the right path's, or nearer. *long-tail*: the right"
-        yield "path is of the rarest fifth of training paths, as rare as these, or new. *union*: either. All order the"
-        yield "same shortlist."
-    yield from _section(
-        "Data",
-        ("questions", "sha256", "asked of", "triples"),
-        (_data(report) for report in reports.values() if _recipe(report) == "similarity"),
-    )
+    yield f"Machine: {machine['num_cores']} cores ({machine['processor']}), GPU: {machine['gpu'] or 'none'}."
 
 
-def _in_the_papers_setting(runs: Sequence[Path]) -> Iterator[str]:
-    if runs:
-        yield ""
-        yield "## STAR in the paper's own setting"
-        yield ""
-        yield "A checkpoint of `lodestar train star --preset paper`: the cross-attentive scorer alone orders paths."
-        yield "*star-cross*: it scores every candidate of each hop, too (`star.guide=cross`, algorithm 3); *star-dual*:"
-        yield "the dual encoder does."
-        yield ""
-        yield from results_table([read_report(str(run)) for run in runs])
+def read_reports(folders: Sequence[Path]) -> dict[Path, Report]:
+    """Return the reports of runs, by folder."""
+    return {folder: read_report(str(folder)) for folder in folders}
 
 
-def _section(title: str, columns: Sequence[str], rows: Iterator[str]) -> Iterator[str]:
+def section(title: str, columns: Sequence[str], rows: Iterable[str], about: str = "") -> Iterator[str]:
     """Yield a heading with its table; nothing where there are no rows."""
     found = list(rows)
     if found:
-        yield ""
-        yield f"## {title}"
-        yield ""
+        yield f"\n## {title}\n"
+        if about:
+            yield f"{about}\n"
         yield f"| {' | '.join(columns)} |"
         yield "|" + " --- |" * len(columns)
         yield from found
 
 
-def _recipe(report: Report) -> str:
-    return str(report["what"]["recipe"]["name"]) + (LINKED if report["what"]["topics"] == "linked" else "")
+def recipe_of(report: Report) -> str:
+    """Return the name of a run's recipe."""
+    return str(report["what"]["recipe"]["name"])
 
 
-def _training(trained: StarDescription) -> str:
-    figures = trained.figures.get(CROSS, trained.figures[DUAL])  # of what ranks in the end
+def run_row(report: Report) -> str:
+    """Return the row of a run."""
+    figures = report["figures"]
+    f1 = figures["strict/f1"]
     cells = (
-        ", ".join(each.questions for each in trained.train),
-        f"{sum(each.num_questions for each in trained.dev):,}",
-        Path(trained.encoder).name,
-        trained.scorer,
-        trained.config["dual_training"]["seed"],
-        *(f"{figures[name]:.3f}" for name in ("hits_at_1_any", "hits_at_1_expected", "f1")),
+        report["what"]["dataset"]["name"],
+        f"{report['num_questions']:,}",
+        recipe_of(report),
+        f"{figures['strict/hits_at_1']['mean']:.3f}",
+        f"{f1['mean']:.3f} [{f1['low']:.3f}, {f1['high']:.3f}]",
+        f"{figures['path/hits_at_1_any']['mean']:.3f}",
+        f"{figures['path/answer_recall@10']['mean']:.3f}",
     )
-    return f"| {' | '.join(map(str, cells))} |"
+    return f"| {' | '.join(cells)} |"
 
 
-def _returning(reports: Iterable[Report]) -> list[str]:
-    """Return the question sets whose runs could answer with a topic."""
-    returning = (report["what"]["dataset"]["name"] for report in reports if _returns(report["what"]["recipe"]))
-    return list(dict.fromkeys(returning))
+def linked_row(folder: Path) -> str:
+    """Return the row of a run with linked topics beside the same questions with their topics given."""
+    report = read_report(str(folder))
+    given_folder = folder.with_name(folder.name.removesuffix(LINKED))
+    given = {record.id: record.scores["strict/f1"] for record in read_records(str(given_folder))}
+    linked = {record.id: record.scores["strict/f1"] for record in read_records(str(folder)) if record.id in given}
+    test = compare_pairs(list(linked.values()), [given[id_] for id_ in linked], seed=0)
+    cells = (
+        report["what"]["dataset"]["name"],
+        f"{len(linked):,}",
+        recipe_of(report),
+        f"{fmean(given[id_] for id_ in linked):.3f}",
+        f"{fmean(linked.values()):.3f}",
+        f"{test.difference:+.3f} [{test.interval.low:+.3f}, {test.interval.high:+.3f}], {test.p_value:.3f}",
+    )
+    return f"| {' | '.join(cells)} |"
 
 
-def _returns(recipe: Mapping[str, Any]) -> bool:
-    """Whether any part of a recipe could answer with a topic."""
-    return any(isinstance(table, dict) and table.get("return_to_topic") for table in recipe.values())
-
-
-def _of(reports: Mapping[Path, Report], recipes: Sequence[str]) -> list[Report]:
-    """Return the reports of some recipes that say how many paths lead to an answer."""
-    chosen = [report for report in reports.values() if _recipe(report) in recipes]
-    return [report for report in chosen if "path/hits_any@3" in report["figures"]]
-
-
-def _shown(figure: Mapping[str, float]) -> str:
-    return f"{figure['mean']:.3f} [{figure['low']:.3f}, {figure['high']:.3f}]"
-
-
-def _by_paths(report: Report) -> str:
-    metrics = ("path/hits_at_1_any", "path/hits_any@3", "path/hits_any@5", "path/hits_any@7")
-    cells = " | ".join(f"{report['figures'][metric]['mean']:.3f}" for metric in metrics)
-    return f"| {report['what']['dataset']['name']} | {_recipe(report)} | {report['num_questions']:,} | {cells} |"
-
-
-def _first_path_right(report: Report) -> Iterator[str]:
-    if figure := report["figures"].get("path/first_path_right"):
-        yield f"| {report['what']['dataset']['name']} | {_recipe(report)} | {figure['n']:,} | {_shown(figure)} |"
-
-
-def _by_hops(report: Report) -> Iterator[str]:
-    for hops, figures in report["by_hops"].items():
-        figure = figures["path/hits_at_1_any"]
-        name = report["what"]["dataset"]["name"]
-        yield f"| {name} | {_recipe(report)} | {hops} | {figure['n']:,} | {_shown(figure)} |"
-
-
-def _misses(report: Report) -> str:
-    kinds = report["misses"]["kinds"]
-    cells = [f"{kinds[kind]['share']:.3f}" if kind in kinds else "" for kind in KINDS]
-    return f"| {report['what']['dataset']['name']} | {report['misses']['num']:,} | {' | '.join(cells)} |"
-
-
-def _paired(reports: Mapping[Path, Report], better: str, worse: str) -> Iterator[str]:
+def paired_rows(reports: Mapping[Path, Report], better: str, worse: str) -> Iterator[str]:
+    """Yield a row for each question set that both recipes were asked."""
     for folder, report in reports.items():
         other = folder.with_name(folder.name.removesuffix(better) + worse)
-        if _recipe(report) != better or other not in reports:
+        if recipe_of(report) != better or other not in reports:
             continue
-        found = compare_runs(read_records(str(folder)), read_records(str(other)))
-        for metric in ("strict/f1", "path/hits_at_1_any"):
-            test = found.tests[metric]
-            yield (
-                f"| {report['what']['dataset']['name']} | {better} − {worse} | {metric} | {test.difference:+.3f} "
-                f"[{test.interval.low:+.3f}, {test.interval.high:+.3f}] | {test.p_value:.4f} "
-                f"| {test.num_won:,} | {test.num_lost:,} | {test.num_tied:,} |"
-            )
+        test = compare_runs(read_records(str(folder)), read_records(str(other))).tests["strict/f1"]
+        yield (
+            f"| {report['what']['dataset']['name']} | {test.difference:+.3f} [{test.interval.low:+.3f}, "
+            f"{test.interval.high:+.3f}] | {test.num_won:,} | {test.num_lost:,} |"
+        )
 
 
-def _data(report: Report) -> str:
+def misses_rows(report: Report) -> Iterator[str]:
+    """Yield the row of a run with wrong answers."""
+    misses = report["misses"]
+    if misses["num"]:
+        cells = [f"{misses['kinds'].get(kind, {'share': 0})['share']:.3f}" for kind in SHOWN_KINDS]
+        name = report["what"]["dataset"]["name"]
+        yield f"| {name} | {recipe_of(report)} | {misses['num']:,} | {' | '.join(cells)} |"
+
+
+def data_row(report: Report) -> str:
+    """Return the row of a question set."""
     dataset, graph = report["what"]["dataset"], report["what"]["graph"]
     return (
         f"| {dataset['name']} | `{dataset['sha256'][:12]}` | {report['num_questions']:,} of "

@@ -39,7 +39,7 @@ MAX_SHOWN = 3
 SHOWN_CHARS = 60
 """Of a reply that is being written: the end of it, in a line of a terminal."""
 TOGETHER = 64
-"""Questions of a file that are asked together; more together are not faster (docs/benchmarks.md)."""
+"""Questions of a file that are asked together; more together are not faster (docs/results.md)."""
 
 
 @click.command()
