@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 )
 @click.option("--names", "names_path", metavar="FILE", help="Also write names, to this file (TSV, parquet).")
 @click.option(
-    "--phrases", "phrases_path", metavar="FILE", help="Also write the phrases of relations, for `load --phrases`."
+    "--phrases", "phrases_path", metavar="FILE", help="Also write the phrases of relations, for `describe --file`."
 )
 @click.option("--base", metavar="IRI", help="N-Triples: prefix for ids that are no IRIs (default: Freebase's).")
 @click.option(
