@@ -88,8 +88,8 @@ class WholeGraph:
         state.check()
         if state.num_triples > MAX_TRIPLES:
             raise GraphError(
-                f"expected at most {MAX_TRIPLES:,} triples for a baseline or an oracle, found {state.num_triples:,}: "
-                "use a recipe that searches in the database, and leave out --oracle"
+                f"expected at most {MAX_TRIPLES:,} triples to read a whole graph, found {state.num_triples:,}: "
+                "ask with --no-diagnosis"
             )
         names = {row.id: row.name for row in gateway.stream(stream_names())}
         ranks = relation_ranks(relation.name for relation in gateway.fetch(read_catalogue()).relations)
