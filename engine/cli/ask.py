@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from ..recipes.recipe import Recipe
     from ..values import Question, Topic
 
-    Told = tuple[Answer, Quotes, str]
-    """An answer, the snippets of its first items, and how the question was understood."""
+    Told = tuple[Answer, Quotes]
+    """An answer, and the snippets of its first items."""
 
 MAX_SHOWN = 3
 """Items of evidence that are printed below an answer."""
@@ -106,14 +106,12 @@ def command(
             parts = []
         ask = partial(_ask, opened, alone=alone)
         for part, told in zip(parts, workers.map(ask, parts), strict=True):
-            for answer, quotes, reading in told:
+            for answer, quotes in told:
                 if as_json:
-                    more = ({"reading": reading} if reading else {}) | ({"snippets": quotes} if any(quotes) else {})
+                    more = {"snippets": quotes} if any(quotes) else {}
                     echo(json.dumps(answer_data(answer) | more, ensure_ascii=False))
                 else:
                     echo("\n".join(answer_lines(answer, MAX_SHOWN, len(part), quotes)))
-                    if reading:
-                        echo(click.style(f"  {printable(reading)}", dim=True))
                 failed = failed or answer.failure or find_fault(answer.evidence)
     if failed:
         raise failed
@@ -133,8 +131,7 @@ def _ask(opened: PerProcess[Engine], questions: Sequence[Question], *, alone: bo
     else:
         answers = engine.ask_batch(questions)
     quotes = engine.quote([answer.evidence for answer in answers], max_items=MAX_SHOWN)
-    readings = [engine.describe_interpretation(answer.evidence) for answer in answers]
-    return list(zip(answers, quotes, readings, strict=True))
+    return list(zip(answers, quotes, strict=True))
 
 
 @contextmanager

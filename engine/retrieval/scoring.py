@@ -159,8 +159,6 @@ def describe_wanted_kind(evidence: Evidence[Item], words: Mapping[str, RelationW
     if asked.kinds and end.kind != UNKNOWN:
         but = "" if agreement(asked, end) >= 0 else ", which is another kind"
         parts.append(f"wants {asked.said}: {name} leads to {end}{but}")
-    elif asked.kinds:
-        parts.append(f"wants {asked.said}: of what {name} leads to no kind is known")
     texts = (verbalise_hop(hops[-1]), *hop_phrases(hops[-1]))
     best = int(np.argmax(vectors.stack(texts, lasting=True) @ vectors.sentence(asked_for)))
     if best:
