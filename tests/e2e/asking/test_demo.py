@@ -35,8 +35,8 @@ def test_questions_of_each_form_twice(lodestar: Lodestar, server: ServerPair, dr
     assert first.code == 0, first.err
     records = [json.loads(line) for line in first.out.splitlines()]
     assert [{entity["name"] for entity in record["answers"]} for record in records] == ANSWERS
-    assert records[5]["answer"].startswith("3 (how many: ")
-    assert records[6]["answer"].startswith("yes (")
+    assert records[5]["answer"] == "3"
+    assert records[6]["answer"] == "yes"
     assert server.status().browser_url in first.err
     loaded = lodestar("load", "geonames", "--json")
     assert "already loaded" in loaded.err
