@@ -144,16 +144,7 @@ def test_a_graph_takes_the_place_of_another_with_every_value_as_it_was(real: Ser
         files = written(tmp_path, Entity=entities, Literal=literals, triples=triples)
         made = incoming.import_graph(files, lambda *step: steps.append(step))
         assert (made.num_nodes, made.num_relationships) == (num_entities + 2, len(TYPES))
-        assert {stage: (done, total) for stage, done, total in steps} == {
-            "nodes": (num_entities + 2, num_entities + 2),
-            "relationships": (len(TYPES), len(TYPES)),
-            "degrees": (len(TYPES), len(TYPES)),
-            "outgoing links": (len(TYPES), len(TYPES)),
-            "first links": (num_entities + 2, num_entities + 2),
-            "incoming links": (len(TYPES), len(TYPES)),
-            "label index": (num_entities + 2, num_entities + 2),
-            "type index": (len(TYPES), len(TYPES)),
-        }
+        assert {stage for stage, _, _ in steps} == {"importing"}
         assert incoming.has_graph
         status = incoming.start(**MEMORY, progress=False)
         assert {status.bolt_port, status.http_port}.isdisjoint({before.bolt_port, before.http_port, 7687, 7474})

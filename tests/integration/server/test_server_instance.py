@@ -201,6 +201,7 @@ def test_a_second_server_lives_through_kill_stale_pid_and_taken_port(films: Serv
 
 
 def test_a_failed_start_says_why_and_is_forgotten(films: ServerPair) -> None:
+    films.stop()
     before = films.home.read_state()
     with pytest.raises(EmbeddedServerError, match=r"Neo4j did not start: .*memory.* its log is .*console\.log"):
         films.start(heap_mb=1 << 20, progress=False)
