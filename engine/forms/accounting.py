@@ -18,6 +18,7 @@ from ..evidence.chain import Chain
 from ..evidence.evidence import Answer, Evidence, Item
 from ..evidence.extras import FormResult
 from ..evidence.text import relation_words
+from ..linking.topics import write_phrase_query
 from ..neo4j.catalogue import Catalogue
 from ..neo4j.templates import Request, Row, template
 from ..stages import Answerer
@@ -119,7 +120,7 @@ class AccountingAnswerer:
             {
                 "ends": [end.id for end in each.ends],
                 "nouns": each.nouns,
-                "query": " ".join(f'"{form}"' for noun in each.nouns for form in {noun, plural(noun)}),
+                "query": " ".join(write_phrase_query(form) for noun in each.nouns for form in (noun, plural(noun))),
             }
             for each in asked
         ]

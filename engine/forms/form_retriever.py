@@ -144,8 +144,11 @@ class FormRetriever:
 
     def _choose_evidence(self, state: _FormState, formed: FormResult, top_k: int) -> Evidence[Any]:
         """Return the evidence of the form, or the plain evidence if that is more certain."""
-        is_plain = not _is_sure(state, formed, self._least) or self._is_named_so(state)
-        if self._where_sure and state.whole is not None and is_plain:
+        if (
+            self._where_sure
+            and state.whole is not None
+            and (not _is_sure(state, formed, self._least) or self._is_named_so(state))
+        ):
             return state.whole.cut_to(top_k)
         return self._make_evidence(state, formed)
 

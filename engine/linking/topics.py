@@ -36,7 +36,7 @@ def resolve_names(names: Sequence[str]) -> Steps[dict[str, Entity]]:
     """Return the entity with each name, ignoring case and accents. Of several entities, take the one with the most
     triples, then the first by id. One round trip; unknown names are left out."""
     pools = yield from send_one(
-        find_entity_candidates([[NameQuery(_write_phrase_query(name), NAMESAKES)] for name in names])
+        find_entity_candidates([[NameQuery(write_phrase_query(name), NAMESAKES)] for name in names])
     )
     found = {name: _select_same_name(name, pool) for name, pool in zip(names, pools, strict=True)}
     return {name: entity for name, entity in found.items() if entity is not None}
@@ -51,7 +51,8 @@ def find_nearest_names(texts: Sequence[str]) -> Steps[list[tuple[Entity, ...]]]:
     return [_select_nearest(some, pool) for some, pool in zip(tokens, pools, strict=True)]
 
 
-def _write_phrase_query(name: str) -> str:
+def write_phrase_query(name: str) -> str:
+    """Return the Lucene query for a name as a phrase; only its words get there."""
     words = [word for token in tokenise(name) for word in re.findall(r"\w+", token.text.replace(".", ""))]
     return f'"{" ".join(words)}"' if words else '"\u200b"'
 

@@ -100,6 +100,12 @@ def test_a_number_in_a_comparison_is_no_topic(engine: Engine) -> None:
         assert all(not topic.entity.is_literal for topic in answer.evidence.topics), answer.evidence.topics
 
 
+@pytest.mark.parametrize("noun", ["big\\ states", 'big" states', "big~*:^ states", "(big states"])
+def test_odd_characters_in_what_is_asked_for_do_no_harm(engine: Engine, noun: str) -> None:
+    (answer,) = engine.ask_batch([f"Which {noun} border Brelland?"])
+    assert answer.failure is None
+
+
 def test_frameworks_say_that_it_was_not_understood(engine: Engine) -> None:
     items = EvidenceFinder(engine).find("Which states does not border Brelland?")
     assert items
