@@ -136,7 +136,7 @@ class Engine:
     def prepare(self) -> None:
         """Join the pipeline, and open what its stages need, now instead of at the first question."""
         with translate_import_errors(f"recipe {self.recipe.name}"):
-            self.gateway().run(self._prepare())
+            self.gateway().run_steps(self._prepare())
 
     # One question or many, blocking
 
@@ -207,7 +207,7 @@ class Engine:
         """Return the relations of the graph, or one by its name or label, with what is known of their meaning."""
         from .relations.describing import find_relation
 
-        catalogue = self.gateway().fetch(read_catalogue())
+        catalogue = self.gateway().run(read_catalogue())
         return [find_relation(catalogue, relation)[0]] if relation else list(catalogue.relations)
 
     def describe(self, words: Mapping[str, Sequence[str]]) -> DescriptionReport:
@@ -219,14 +219,14 @@ class Engine:
         """
         from .relations.describing import add_relation_descriptions, words_of
 
-        catalogue = self.gateway().fetch(read_catalogue())
+        catalogue = self.gateway().run(read_catalogue())
         return add_relation_descriptions(self.gateway(), catalogue, words_of(catalogue, words.items()))
 
     def describe_file(self, path: str | Path) -> DescriptionReport:
         """Describe relations by a file: lines of a relation and phrases, separated by tabs."""
         from .relations.describing import add_relation_descriptions, read_descriptions
 
-        catalogue = self.gateway().fetch(read_catalogue())
+        catalogue = self.gateway().run(read_catalogue())
         return add_relation_descriptions(self.gateway(), catalogue, read_descriptions(Path(path), catalogue))
 
     def describe_by_llm(
@@ -237,7 +237,7 @@ class Engine:
         from .relations.describing import add_relation_descriptions
 
         settings = self.settings if max_calls is None else replace(self.settings, llm_max_calls=max_calls)
-        catalogue = self.gateway().fetch(read_catalogue())
+        catalogue = self.gateway().run(read_catalogue())
         words, left_out = phrases_by_llm(self.gateway(), catalogue, settings, self.resources.vectors, say=say)
         return add_relation_descriptions(self.gateway(), catalogue, words, left_out)
 
@@ -247,7 +247,7 @@ class Engine:
 
         if origin not in (None, *ORIGINS[:-1]):
             raise UsageError(f"expected one of {', '.join(ORIGINS[:-1])} for origin, found {origin!r}")
-        catalogue = self.gateway().fetch(read_catalogue())
+        catalogue = self.gateway().run(read_catalogue())
         return remove_descriptions(self.gateway(), catalogue, relations, origin)
 
     # Small changes

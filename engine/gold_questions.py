@@ -133,7 +133,7 @@ def look_up_answers(questions: Sequence[GoldQuestion], gateway: Gateway) -> Reso
     ids = dict.fromkeys(a.id for question in questions for a in question.answers if a.id)
     known: dict[str, str | None] = {}
     for some in split_into_requests(ids, A_REQUEST, len):
-        names = gateway.fetch(_names_by_id(some))
+        names = gateway.run(_names_by_id(some))
         known |= names
     found = (replace(each, answers=tuple(_answer(answer, known) for answer in each.answers)) for each in questions)
     return ResolvedGoldQuestions(tuple(found), len(ids), len(ids) - len(known))
@@ -144,7 +144,7 @@ def look_up_topic_ids(questions: Sequence[GoldQuestion], gateway: Gateway) -> tu
     names = dict.fromkeys(n for q in questions if not q.topic_ids for n in q.topic_names)
     named: dict[str, tuple[str, ...]] = {}
     for some in split_into_requests(names, A_REQUEST, len):
-        ids_by_name = gateway.fetch(find_entities_by_name(some))
+        ids_by_name = gateway.run(find_entities_by_name(some))
         named |= ids_by_name
 
     def ids(question: GoldQuestion) -> tuple[str, ...]:

@@ -14,11 +14,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from ..models.placement import limit_blas_threads
+from .context import Context, StageCost
 from .errors import LLMError
 from .llm.prompts import ChatUsage, Completed, Prompt, usage_of
 from .neo4j.templates import Request
@@ -30,21 +31,6 @@ T = TypeVar("T")
 S = TypeVar("S")
 
 Call = Request[Any] | Prompt
-
-
-@dataclass(frozen=True, slots=True)
-class StageCost:
-    """What a stage took, without what it had other stages do. It belongs to the batch that a question was asked in."""
-
-    stage: str
-    seconds: float = 0.0
-    round_trips: int = 0
-    llm: ChatUsage = field(default_factory=ChatUsage)
-
-    def __add__(self, other: StageCost) -> StageCost:
-        return StageCost(
-            self.stage, self.seconds + other.seconds, self.round_trips + other.round_trips, self.llm + other.llm
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +130,6 @@ def check_database_requests(group: Sequence[Call]) -> list[Request[Any]]:
     if len(requests) < len(group):
         raise TypeError("these steps ask a language model: run them with a StepRunner, which has a chat gateway")
     return requests
-
-
-def merge_costs(costs: Iterable[StageCost]) -> tuple[StageCost, ...]:
-    """Return one cost for each stage, in the order in which stages first come."""
-    by_stage: dict[str, StageCost] = {}
-    for cost in costs:
-        by_stage[cost.stage] = by_stage[cost.stage] + cost if cost.stage in by_stage else cost
-    return tuple(by_stage.values())
 
 
 class _Ledger:
@@ -329,13 +307,24 @@ Chat: TypeAlias = "ChatGateway | Callable[[], ChatGateway | None] | None"
 class Database(Protocol):
     """What sends database requests: `Gateway`."""
 
-    def send(self, requests: Sequence[Request[Any]]) -> list[Any]: ...
+    def run_all(self, requests: Sequence[Request[Any]]) -> list[Any]: ...
 
 
 class AsyncDatabase(Protocol):
     """The same for asyncio: `AsyncGateway`."""
 
     def send(self, requests: Sequence[Request[Any]]) -> Awaitable[list[Any]]: ...
+
+
+def drive(ctx: Context, steps: Steps[T]) -> T:
+    """Run the steps of a stage that is not a function yet, with the call's database and language model."""
+
+    def send(group: Sequence[Call]) -> list[Any]:
+        requests, prompts = _by_kind(group)
+        waiting = ctx.llm.submit(prompts)
+        return _in_order(group, ctx.db.run_all(requests), waiting())
+
+    return run_steps(steps, send)
 
 
 class StepRunner:
@@ -355,13 +344,13 @@ class StepRunner:
     def _send(self, group: Sequence[Call]) -> list[Any]:
         requests, prompts = _by_kind(group)
         if not prompts:
-            return self._database.send(requests)
+            return self._database.run_all(requests)
         chat = _open_chat(self._chat)
         if chat is None:
-            return _in_order(group, self._database.send(requests), _fail_unconfigured(prompts))
+            return _in_order(group, self._database.run_all(requests), _fail_unconfigured(prompts))
         completing = chat.submit(prompts)
         try:
-            answers = self._database.send(requests)
+            answers = self._database.run_all(requests)
             return _in_order(group, answers, completing.result())
         except BaseException:
             completing.cancel()

@@ -81,9 +81,9 @@ Logits = Callable[[Linked], tuple[list[str], Floats]]
 def topics_of(questions: Sequence[GoldQuestion], gateway: Gateway) -> list[tuple[frozenset[str], ...]]:
     """Return the topics of each question that the graph has, each as the ids that it may be."""
     names = dict.fromkeys(name for q in questions if not q.topic_ids for name in q.topic_names)
-    named = gateway.fetch(find_entities_by_name(list(names))) if names else {}
+    named = gateway.run(find_entities_by_name(list(names))) if names else {}
     ids = list(dict.fromkeys(id_ for q in questions for id_ in q.topic_ids))
-    there = gateway.fetch(read_signatures(ids))
+    there = gateway.run(read_signatures(ids))
     found = []
     for q in questions:
         given = [frozenset([id_]) for id_ in q.topic_ids if id_ in there]
@@ -99,14 +99,14 @@ def read(questions: Sequence[GoldQuestion], gateway: Gateway, linker: FullTextLi
         known = [(q, of_q) for q, of_q in zip(batch, topics_of(batch, gateway), strict=True) if of_q]
         batch = [q for q, _ in known]
         linked = []
-        pools = gateway.fetch(find_entity_candidates([linker.write_queries(q.text) for q in batch]))
-        found_here = gateway.run(linker.find_mentions([q.text for q in batch]))
+        pools = gateway.run(find_entity_candidates([linker.write_queries(q.text) for q in batch]))
+        found_here = gateway.run_steps(linker.find_mentions([q.text for q in batch]))
         for (question, of_question), pool, (words, some) in zip(known, pools, found_here, strict=True):
             x = compute_features(words, some, linker.type_words)
             order = _order(compute_probabilities(x), [m.named.entity.id for m in some])[: linker.considered]
             linked.append(Linked(question, of_question, pool, some, x, order, np.zeros((0, 0))))
         ids = {each.ids[row] for each in linked for row in each.considered}
-        signatures = gateway.fetch(read_signatures(sorted(ids)))
+        signatures = gateway.run(read_signatures(sorted(ids)))
         candidates = [
             [add_signature(c, signatures[c.entity.id]) for c in (_candidate(each, row) for row in each.considered)]
             for each in linked
@@ -231,9 +231,9 @@ def print_times(questions: Sequence[GoldQuestion], gateway: Gateway, linker: Ful
     reading, reranker = [], []
     for question in questions:
         started_s = time.perf_counter()
-        (found,) = gateway.run(linker.link([question.as_question(())]))
+        (found,) = gateway.run_steps(linker.link([question.as_question(())]))
         reading.append(time.perf_counter() - started_s)
-        signatures = gateway.fetch(read_signatures([c.entity.id for c in found]))
+        signatures = gateway.run(read_signatures([c.entity.id for c in found]))
         started_s = time.perf_counter()
         linker.rerank([question.as_question(())], [[add_signature(c, signatures[c.entity.id]) for c in found]])
         reranker.append(time.perf_counter() - started_s)
@@ -258,7 +258,7 @@ def main() -> None:
     connection = make_connection(settings)
     words, both = np.array(MENTION_WEIGHTS), np.array(reranking.WEIGHTS)
     with Gateway(connection) as gateway:
-        graph = Resources(settings, connection).of_graph(gateway.fetch(read_catalogue()))
+        graph = Resources(settings, connection).of_graph(gateway.run(read_catalogue()))
         evidence = relation_evidence(graph)
         linker = FullTextLinker(type_words=graph.type_words, evidence=evidence, nearest=open_entity_search(graph))
         for number, file in enumerate(args.questions):

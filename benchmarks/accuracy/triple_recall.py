@@ -171,7 +171,7 @@ def figures_of(
     """
     answerer = ExtractiveAnswerer(min_probability=0.0)
     gateway, top_k = engine.gateway(), engine.recipe.top_k
-    pipeline = engine.recipe.pipeline(engine.resources.of_graph(gateway.fetch(read_catalogue())))
+    pipeline = engine.recipe.pipeline(engine.resources.of_graph(gateway.run(read_catalogue())))
     for question in asked:
         triples, paths, answers = right.of(question)
         topics = tuple(dict.fromkeys(question.topic_ids))
@@ -179,7 +179,7 @@ def figures_of(
             yield question.id, None, [0.0] * len(ANSWERED), 0.0
             continue
         started_s = time.perf_counter()
-        evidence = gateway.run(retrieved(pipeline, question.as_question(topics), top_k))
+        evidence = gateway.run_steps(retrieved(pipeline, question.as_question(topics), top_k))
         read = chains_within(evidence, within)
         answer = answerer.answer_of(read.cut_to(top_k))
         seconds = time.perf_counter() - started_s

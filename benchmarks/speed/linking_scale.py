@@ -130,7 +130,7 @@ def timed(gateway: Gateway, linker: FullTextLinker, texts: list[str], names: lis
         started = time.perf_counter()
         queries = linker.write_queries(text)
         asked = time.perf_counter()
-        (pool,) = gateway.fetch(find_entity_candidates([queries]))
+        (pool,) = gateway.run(find_entity_candidates([queries]))
         answered = time.perf_counter()
         found = linker.rank(text, pool)[: linker.top_k]
         ended = time.perf_counter()
@@ -154,7 +154,7 @@ def ask(num_names: int, num_equal: int, num_questions: int, seed: int) -> None:
     with Gateway(make_connection(resolve())) as gateway:
         warm = drawn(num_names, num_equal, num_questions, seed + 1)
         for at, name in enumerate(warm):
-            gateway.fetch(find_entity_candidates([linker.write_queries(TEMPLATES[at % len(TEMPLATES)].format(name))]))
+            gateway.run(find_entity_candidates([linker.write_queries(TEMPLATES[at % len(TEMPLATES)].format(name))]))
         load = os.getloadavg()[0]
         print(f"{num_names:,} entities, {num_equal:,} of them called {EQUAL}; after {len(warm)} others; seed {seed}")
         timed(gateway, linker, texts, names)

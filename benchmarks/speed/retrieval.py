@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 from lodestar.engine.api import Engine
+from lodestar.engine.context import merge_costs
 from lodestar.engine.evidence.evidence import Evidence, Item
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import read_signatures
 from lodestar.engine.recipes.retrieving import Similarity, Star
 from lodestar.engine.settings import resolve
-from lodestar.engine.steps import merge_costs
 from lodestar.engine.values import Question
 
 from ..question_sets import gold_questions
@@ -39,7 +39,7 @@ def lookup_reference_s(gateway: Gateway, ids: Sequence[str], repeats: int = 50) 
     times = []
     for _ in range(repeats):
         started = time.perf_counter()
-        gateway.fetch(read_signatures(ids))
+        gateway.run(read_signatures(ids))
         times.append(time.perf_counter() - started)
     return float(np.median(times))
 

@@ -65,7 +65,7 @@ def describe(name: str) -> Figures:
     instance = ServerPair.of(settings_of(name))
     data = instance.home.data
     with Gateway(instance.connection()) as gateway:
-        state = gateway.fetch(read_graph_state())
+        state = gateway.run(read_graph_state())
     status = instance.status()
     return {
         "num_triples": state.num_triples,
@@ -108,7 +108,7 @@ def change(name: str, repeat: int) -> Figures:
     """Return the times of appends of ten triples, and of their deletions."""
     appended, deleted = [], []
     with tempfile.TemporaryDirectory() as folder, Gateway(loading_connection(settings_of(name))) as gateway:
-        relations = [relation.name for relation in gateway.fetch(read_catalogue()).relations[:10]]
+        relations = [relation.name for relation in gateway.run(read_catalogue()).relations[:10]]
         options = LoadOptions(staging=Path(folder) / "staging", mode="append")
         for turn in range(repeat + 1):
             path = Path(folder) / f"ten-{turn}.tsv"

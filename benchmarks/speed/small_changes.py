@@ -39,7 +39,7 @@ def ids_of(engine: Engine, number: int, seed: int) -> list[str]:
     gateway = engine.gateway()
     for _ in range(10):
         after = chr(int(rng.integers(0x20, 0x7F)))
-        rows = gateway.fetch(Request(template("read_named_entities"), {"after": after, "limit": PAGE}, list))
+        rows = gateway.run(Request(template("read_named_entities"), {"after": after, "limit": PAGE}, list))
         found += [str(row[0]) for row in rows]
     return [str(id_) for id_ in rng.choice(found, number)] if found else [f"e{place}" for place in range(number)]
 
@@ -65,14 +65,14 @@ def run(name: str, changes: int, seed: int, *, empty: bool) -> dict[str, object]
     times: Times = {}
     with Engine(name=name) as engine:
         gateway = engine.gateway()
-        if empty and not gateway.fetch(read_graph_state()).is_empty:
+        if empty and not gateway.run(read_graph_state()).is_empty:
             raise SystemExit(f"the server {name!r} has a graph: name an empty one with --empty")
         engine.add([("small change", RELATION, "another")])  # so that the relation and its kinds are there
-        hub = gateway.fetch(read_hubs(1))[0]
+        hub = gateway.run(read_hubs(1))[0]
         ids = ids_of(engine, changes, seed)
         measure(engine, ids, hub.entity.id, {})
         measure(engine, ids, hub.entity.id, times)
-        state = gateway.fetch(read_graph_state())
+        state = gateway.run(read_graph_state())
         engine.remove([("small change", RELATION, "another")])
         unload(gateway, SOURCE)
     figures = {

@@ -89,7 +89,7 @@ def _show_in_source(
     from ..neo4j.catalogue import read_loads
     from ..show.browser import check_url, comes_from_neo4j, open_link, source_link
 
-    loads = engine.gateway().fetch(read_loads())
+    loads = engine.gateway().run(read_loads())
     if not any(map(comes_from_neo4j, loads)):
         raise UsageError("--source leads to the Neo4j that `lodestar load neo4j` read: this graph has another source")
     links = []

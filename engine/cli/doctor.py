@@ -112,7 +112,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
     try:
         with Gateway(make_connection(settings)) as gateway:
             yield Finding("database", "ok", f"Neo4j {gateway.version()} at {gateway.connection.where}")
-            state = gateway.run(read_full_state())
+            state = gateway.run_steps(read_full_state())
     except LodestarError as error:
         yield Finding("database", "missing", str(error), "lodestar db start, or --uri with LODESTAR_PASSWORD")
         return
@@ -158,7 +158,7 @@ def _checkpoint(settings: Settings, folder: Path) -> tuple[str, ...]:
     sets = ", ".join(dict.fromkeys(each.questions for each in description.train))
     found = f"{kind.name}, files as written, trained on {sets}"
     with Gateway(make_connection(settings)) as gateway:
-        if gateway.fetch(read_catalogue()).vocabulary in description.graphs:
+        if gateway.run(read_catalogue()).vocabulary in description.graphs:
             return "ok", f"{found}, on this graph"
     if description.any_graph:
         return "ok", f"{found}, for any graph", "measure it with questions about this graph: lodestar eval"

@@ -99,8 +99,8 @@ def _list_loads(settings: Settings, *, as_json: bool) -> None:
     from ..neo4j.whole_graph import describe_state
 
     with Gateway(make_connection(settings)) as gateway:
-        loads = gateway.fetch(read_loads())
-        under_way = any(not load.finished for load in loads) and gateway.fetch(check_load_running())
+        loads = gateway.run(read_loads())
+        under_way = any(not load.finished for load in loads) and gateway.run(check_load_running())
     rows = [asdict(load) | {"state": describe_state(load, under_way=under_way)} for load in loads]
     if as_json:
         echo(json.dumps(rows))
@@ -119,7 +119,7 @@ def _delete_load(ctx: click.Context, which: str, settings: Settings, *, yes: boo
 
     with Gateway(loading_connection(settings)) as gateway:
         gateway.version()
-        manifest = find_load(gateway.fetch(read_loads()), which)
+        manifest = find_load(gateway.run(read_loads()), which)
         shown = f"load {manifest.number} ({manifest.source})"
         if not yes:
             if not sys.stdin.isatty():

@@ -210,7 +210,7 @@ def _refuse_itself(gateway: Gateway, settings: Settings) -> None:
 
     try:
         with Gateway(make_connection(settings)) as other:
-            is_itself = other.fetch(read_database_id()) == gateway.fetch(read_database_id())
+            is_itself = other.run(read_database_id()) == gateway.run(read_database_id())
     except DatabaseUnavailableError:
         return  # an embedded server that does not run yet is another one
     if is_itself:

@@ -84,7 +84,7 @@ class WholeGraph:
     @classmethod
     def read(cls, gateway: Gateway) -> WholeGraph:
         """Read the graph of a database. Raises `GraphError` if it is too large."""
-        state = gateway.run(read_full_state())
+        state = gateway.run_steps(read_full_state())
         state.check()
         if state.num_triples > MAX_TRIPLES:
             raise GraphError(
@@ -92,7 +92,7 @@ class WholeGraph:
                 "ask with --no-diagnosis"
             )
         names = {row.id: row.name for row in gateway.stream(stream_names())}
-        ranks = relation_ranks(relation.name for relation in gateway.fetch(read_catalogue()).relations)
+        ranks = relation_ranks(relation.name for relation in gateway.run(read_catalogue()).relations)
 
         def triples() -> Iterable[tuple[Entity, str, Entity]]:
             for head in gateway.stream(stream_triples(ranks)):

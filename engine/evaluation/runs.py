@@ -336,7 +336,7 @@ def set_up_evaluation(
         gateway = engine.gateway()
         known = look_up_answers(asked, gateway)
         questions = look_up_topic_ids(known.questions, gateway)
-        fits = gateway.fetch(read_graph_state()).num_triples <= MAX_TRIPLES
+        fits = gateway.run(read_graph_state()).num_triples <= MAX_TRIPLES
         diagnosis = None
         if unanswerable or (diagnose and fits):
             gold = GoldIdResolver(WholeGraph.read(gateway))
@@ -517,8 +517,8 @@ def provenance(
     Two runs with the same `what` give the same figures, except where a language model answers differently.
     """
     gateway = engine.gateway()
-    state = gateway.fetch(read_graph_state())
-    loads = gateway.fetch(read_loads())
+    state = gateway.run(read_graph_state())
+    loads = gateway.run(read_loads())
     return {
         "what": {
             "dataset": {

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
+from ..context import StageCost, merge_costs
 from ..errors import LodestarError
-from ..steps import StageCost, merge_costs
 from ..values import AnswerEntity, Entity, Question, RelationPath, Scored, TokenUsage, Topic, Triple
 from .calibration import Calibration, Certainty
 from .chain import Chain, Item

@@ -425,7 +425,7 @@ def index_entities(
     more than `max_entities` entities, `EncoderError` without the encoder, `StorageError` if the folder cannot be
     written.
     """
-    state = gateway.fetch(read_graph_state())
+    state = gateway.run(read_graph_state())
     if state.is_empty:
         state.check()
     if state.num_entities > max_entities:
@@ -433,12 +433,12 @@ def index_entities(
             f"the graph has {state.num_entities:,} entities, and their index takes much time and disk space "
             f"(docs/how-it-works.md): expected at most {max_entities:,}; raise it with --max-entities"
         )
-    edition = gateway.fetch(read_graph_revision())
-    kinds = EntityTypes(gateway.fetch(read_catalogue()))
+    edition = gateway.run(read_graph_revision())
+    kinds = EntityTypes(gateway.run(read_catalogue()))
 
     def pages() -> Iterator[list[tuple[str, str]]]:
         after = ""
-        while page := gateway.fetch(_read_kinds(after)):
+        while page := gateway.run(_read_kinds(after)):
             after = page[-1][0].id
             yield [(entity.id, entity_text(entity, kinds.of(signature))) for entity, signature in page]
 

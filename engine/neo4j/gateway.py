@@ -299,12 +299,17 @@ class Gateway:
         with suppress(driver_errors.ServiceUnavailable, driver_errors.SessionExpired):
             self._query(read_graph_revision(), RoutingControl.WRITE)
 
-    def run(self, steps: Steps[T]) -> T:
+    def run_steps(self, steps: Steps[T]) -> T:
         """Run steps that only use the database, and return their result."""
-        return run_steps(steps, lambda group: self.send(check_database_requests(group)))
+        return run_steps(steps, lambda group: self.run_all(check_database_requests(group)))
 
-    def send(self, requests: Sequence[Request[Any]]) -> list[Any]:
-        """Run requests concurrently and return their decoded answers, in order."""
+    def run(self, request: Request[T]) -> T:
+        """Run one request and return its decoded answer."""
+        (answer,) = self.run_all([request])
+        return cast(T, answer)
+
+    def run_all(self, requests: Sequence[Request[Any]]) -> list[Any]:
+        """Run requests at the same time, at most `MAX_CONCURRENT`, and return their decoded answers, in order."""
         answers: list[Any] = []
         for start in range(0, len(requests), MAX_CONCURRENT):
             batch = requests[start : start + MAX_CONCURRENT]
@@ -315,10 +320,17 @@ class Gateway:
             answers += [request.decode(rows) for request, rows in zip(batch, found, strict=True)]
         return answers
 
-    def fetch(self, request: Request[T]) -> T:
-        """Run one request and return its answer."""
-        (answer,) = self.send([request])
-        return cast(T, answer)
+    def submit(self, request: Request[T]) -> Callable[[], T]:
+        """Start a request, and return what waits for its decoded answer."""
+        self.round_trips += 1
+        waiting = self._call(partial(self._query, request))
+
+        def wait() -> T:
+            with translate_errors(self.connection):
+                rows = waiting()
+            return request.decode(rows)
+
+        return wait
 
     def _query(self, request: Request[Any], routing: RoutingControl | None = None) -> list[Row]:
         return self._driver.execute_query(
@@ -421,7 +433,7 @@ class Gateway:
         return self._driver.session(database=self.connection.database, bookmark_manager=manager, **options)
 
     def _end_transactions(self, token: str) -> int:
-        return self.fetch(end_transactions(token))
+        return self.run(end_transactions(token))
 
 
 class AsyncGateway:

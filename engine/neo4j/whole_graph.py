@@ -145,8 +145,8 @@ def read_figures(gateway: Gateway, *, full: bool = False) -> dict[str, Any] | No
 
     full: also degrees, the relations with the most triples, and hubs, for which every entity is read.
     """
-    state = gateway.run(read_full_state())
-    loads = gateway.fetch(read_loads())
+    state = gateway.run_steps(read_full_state())
+    loads = gateway.run(read_loads())
     if state.is_empty and not loads:
         return None
     figures: dict[str, Any] = {
@@ -158,9 +158,9 @@ def read_figures(gateway: Gateway, *, full: bool = False) -> dict[str, Any] | No
     }
     if not full or state.is_empty:
         return figures
-    degree_counts = gateway.fetch(read_degree_counts())
-    relations = sorted(gateway.fetch(read_catalogue()).relations, key=lambda relation: (-relation.count, relation.name))
-    hubs = gateway.fetch(read_hubs(SHOWN))
+    degree_counts = gateway.run(read_degree_counts())
+    relations = sorted(gateway.run(read_catalogue()).relations, key=lambda relation: (-relation.count, relation.name))
+    hubs = gateway.run(read_hubs(SHOWN))
     return figures | {
         "num_unnamed": sum(found.num_entities - found.num_named for found in degree_counts),
         "degrees": summarise_degrees(degree_counts),

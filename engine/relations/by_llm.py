@@ -268,7 +268,7 @@ def phrases_by_llm(
 
 
 def _samples(gateway: Gateway, relation: RelationInfo) -> list[tuple[str, str]]:
-    rows: Sequence[Row] = gateway.fetch(
+    rows: Sequence[Row] = gateway.run(
         Request(
             template("sample_relation"),
             {"limit": NAMES, "relation": relation.name, "max_relations": 0, "among": AMONG},

@@ -275,7 +275,7 @@ def store_descriptions(gateway: Gateway, relations: Sequence[RelationInfo]) -> N
         }
         for relation in relations
     ]
-    gateway.fetch(Request(template("set_relation_phrases"), {"words": words}, lambda _: None))
+    gateway.run(Request(template("set_relation_phrases"), {"words": words}, lambda _: None))
 
 
 def find_ambiguous_phrases(relations: Sequence[RelationInfo], *, lexicon: bool = False) -> tuple[AmbiguousPhrase, ...]:
@@ -311,8 +311,8 @@ def describe_from_source(gateway: Gateway, stated: Iterable[StatedWords] = ()) -
     The words are those of the entities in the graph that stand for relations (rdfs:label, skos:altLabel, rdfs:comment),
     and what a load states beside its triples.
     """
-    rows = gateway.fetch(Request(template("read_source_words"), {"per_relation": MAX_OF_SOURCE}, list))
-    known = {relation.name: relation for relation in gateway.fetch(read_catalogue()).relations}
+    rows = gateway.run(Request(template("read_source_words"), {"per_relation": MAX_OF_SOURCE}, list))
+    known = {relation.name: relation for relation in gateway.run(read_catalogue()).relations}
     phrases: defaultdict[str, list[Phrase]] = defaultdict(list)
     descriptions: dict[str, str] = {}
     in_graph = [(name, [own, *also], "".join(about)) for name, own, also, about in rows]

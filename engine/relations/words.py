@@ -111,13 +111,13 @@ class _End:
 
 def find_end_kinds(gateway: Gateway) -> dict[str, tuple[EndKind, EndKind]]:
     """Return the kinds at head and tail of each relation, by name."""
-    relations = gateway.fetch(read_catalogue()).relations
+    relations = gateway.run(read_catalogue()).relations
     numbers = {relation.name: relation.number for relation in relations}
     ends: defaultdict[int, _End] = defaultdict(_End)
-    for name, signature in gateway.fetch(_rows("sample_entities", limit=NUM_ENTITIES, max_relations=MAX_RELATIONS)):
+    for name, signature in gateway.run(_rows("sample_entities", limit=NUM_ENTITIES, max_relations=MAX_RELATIONS)):
         for number in signature:
             ends[number].add(name, signature)
-    for value, relation in gateway.fetch(
+    for value, relation in gateway.run(
         _rows("sample_literals", limit=NUM_LITERALS, per_literal=RELATIONS_PER_LITERAL, among=AMONG)
     ):
         if relation in numbers:
@@ -144,7 +144,7 @@ def find_end_kinds(gateway: Gateway) -> dict[str, tuple[EndKind, EndKind]]:
 def _look_at(gateway: Gateway, relation: RelationInfo, ends: defaultdict[int, _End]) -> None:
     head, tail = ends[relation.number], ends[-relation.number] = _End(), _End()
     type_ = relation.stored_as or relation.name
-    rows = gateway.fetch(
+    rows = gateway.run(
         _rows(
             "sample_relation",
             {"RELATION": type_},
@@ -169,7 +169,7 @@ def refresh_end_kinds(gateway: Gateway) -> None:
         }
         for name, (head, tail) in find_end_kinds(gateway).items()
     ]
-    gateway.fetch(Request(template("set_relation_kinds"), {"kinds": kinds}, lambda _: None))
+    gateway.run(Request(template("set_relation_kinds"), {"kinds": kinds}, lambda _: None))
 
 
 def _make_row(end: EndKind) -> dict[str, object]:

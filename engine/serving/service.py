@@ -208,11 +208,11 @@ class Service:
                 )
             )
 
-        return await self._look(lambda engine: engine.gateway().run(steps()))
+        return await self._look(lambda engine: engine.gateway().run_steps(steps()))
 
     async def verify(self, triples: Sequence[tuple[str, str, str]]) -> tuple[list[Triple], list[bool]]:
         """Return the triples, and whether the graph has each of them."""
-        return await self._look(lambda engine: engine.gateway().run(check_path(triples)))
+        return await self._look(lambda engine: engine.gateway().run_steps(check_path(triples)))
 
     async def browser_links(self, answer: Answer) -> tuple[str, str | None]:
         """Write the evidence for Neo4j Browser, and return the link that shows it.
@@ -229,7 +229,7 @@ class Service:
                 else ServerPair.of(self.settings).status().browser_url
             )
             link = BrowserPictureWriter(engine.gateway(), url).show(answer.evidence)
-            return link, source_link(answer.evidence, engine.gateway().fetch(read_loads()))
+            return link, source_link(answer.evidence, engine.gateway().run(read_loads()))
 
         return await self._look(show)
 
@@ -237,7 +237,7 @@ class Service:
         """Return why no question can be answered now (database, graph, models), or an empty text."""
 
         def check(engine: Engine) -> str:
-            state = engine.gateway().run(read_full_state())
+            state = engine.gateway().run_steps(read_full_state())
             state.check()
             engine.prepare()
             return ""

@@ -159,7 +159,7 @@ class BrowserPictureWriter:
         """Return the link that styles Browser, or None if the server does so itself."""
         read = Request(template("read_browser_command"), {}, lambda rows: str(rows[0][0] or "") if rows else "")
         try:
-            command = self._gateway.fetch(read)
+            command = self._gateway.run(read)
         except DatabaseError as error:
             if type(error) is not DatabaseError:
                 raise
@@ -180,7 +180,7 @@ class BrowserPictureWriter:
 
     def _write(self, request: Request[T]) -> T:
         try:
-            return self._gateway.fetch(request)
+            return self._gateway.run(request)
         except DatabaseError as error:
             cause = error.__cause__
             code = cause.code or "" if isinstance(cause, neo4j.exceptions.Neo4jError) else ""

@@ -427,9 +427,9 @@ def mine_to_file(
     """
     check_output_file("", out, force=True)  # fail before the work, not after it
     gateway = engine.gateway()
-    gateway.run(read_full_state()).check()
+    gateway.run_steps(read_full_state()).check()
     asked = look_up_answers(questions.questions, gateway).questions
-    catalogue = gateway.fetch(read_catalogue())
+    catalogue = gateway.run(read_catalogue())
     relations = catalogue.relations
     words = {r.name: words_of_relation(r) for r in relations}
     try:
@@ -488,7 +488,7 @@ def _mine_batches(
 def _open_miner(connection: Connection, options: MiningOptions) -> Iterator[tuple[Miner, Gateway]]:
     with Gateway(connection) as gateway:
         mediating = frozenset(gateway.stream(stream_mediator_relations()))
-        yield Miner(gateway.fetch(read_catalogue()), mediating, options), gateway
+        yield Miner(gateway.run(read_catalogue()), mediating, options), gateway
 
 
 def _mine(opened: PerProcess[tuple[Miner, Gateway]], questions: Sequence[GoldQuestion]) -> Mined:

@@ -163,8 +163,8 @@ def mine_pool(
     """
     check_output_file("", out, force=True)
     gateway = engine.gateway()
-    gateway.fetch(read_graph_state()).check()
-    catalogue = gateway.fetch(read_catalogue())
+    gateway.run(read_graph_state()).check()
+    catalogue = gateway.run(read_catalogue())
     asked = look_up_answers(questions.questions, gateway).questions
     size = batch_size or BATCH
     found: list[Found] = []
@@ -233,7 +233,7 @@ def _pools(opened: PerProcess[Gateway], questions: Sequence[GoldQuestion], *, op
 def _batch(questions: Sequence[GoldQuestion], gateway: Gateway, options: PoolBounds) -> list[Found]:
     """Return the pools of a batch; if a query times out, those of each half; a single question is left out."""
     try:
-        return gateway.run(collect_pools(questions, options))
+        return gateway.run_steps(collect_pools(questions, options))
     except QueryTimeoutError:
         if len(questions) == 1:
             return [SkippedQuestion(questions[0].id, TOO_LONG)]

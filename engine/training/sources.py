@@ -110,7 +110,7 @@ def make_once_per_graph(
             kept = sorted(folder.glob(f"{glob.escape(start)}{'[0-9a-f]' * DIGITS}{suffix}"))
             try:
                 with Engine(request.settings) as engine:
-                    fingerprint = engine.gateway().fetch(read_catalogue()).fingerprint
+                    fingerprint = engine.gateway().run(read_catalogue()).fingerprint
                     wanted = folder / f"{start}{fingerprint[:DIGITS]}{suffix}"
                     for path in [path for path in kept if path != wanted]:
                         if not request.fresh:
@@ -178,7 +178,7 @@ def open_path_scorer(
     from ..retrieval.scoring import SimilarityScorer
 
     with Engine(settings) as engine:
-        graph = engine.resources.of_graph(engine.gateway().fetch(read_catalogue()))
+        graph = engine.resources.of_graph(engine.gateway().run(read_catalogue()))
         if name == "similarity":
             shared = graph.shared
             scorer: PathScorer = SimilarityScorer(graph.words, shared.encoder, shortlist=1_000, vectors=shared.vectors)
@@ -227,7 +227,7 @@ def match_refined_pools(pools: Sequence[PoolFile], supervision: Sequence[str]) -
 def read_relation_tokens(settings: Settings) -> RelationTokens:
     """Return the tokens of the graph's relations."""
     with Engine(settings) as engine:
-        catalogue = engine.gateway().fetch(read_catalogue())
+        catalogue = engine.gateway().run(read_catalogue())
     return RelationTokens.of(words_of_relations(catalogue.relations))
 
 
@@ -312,7 +312,7 @@ def build_reader_training_set(
     vectors: TextVectors,
 ) -> ReaderTrainingSet:
     """Return the candidates of evidence, and which are right."""
-    catalogue = engine.gateway().fetch(read_catalogue())
+    catalogue = engine.gateway().run(read_catalogue())
     words = words_of_relations(catalogue.relations)
     candidates = find_candidates(found)
     columns = make_reader_columns(candidates, found, words, vectors)

@@ -118,8 +118,8 @@ def add_triples(gateway: Gateway, triples: Iterable[Stated], names: Names | None
     """
     stated = _check_number(parse_stated_triples(triples))
     said = {text: _check_names(text, given) for text, given in (names or {}).items()}
-    if not (loads := gateway.fetch(read_loads())):
-        check_graph_was_loaded(gateway.fetch(read_graph_state()), loads)
+    if not (loads := gateway.run(read_loads())):
+        check_graph_was_loaded(gateway.run(read_graph_state()), loads)
     ensure_schema(gateway)
     report = gateway.write(lambda: _add(stated, said))
     if report.new_relations:

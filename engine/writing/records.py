@@ -274,11 +274,11 @@ def count_in_graph(gateway: Gateway, relations: Sequence[RelationRow | RelationI
     related = [relation.name for relation in relations if relation.stored_as]
     if len(typed) > ASKED_ONE_BY_ONE:
         try:
-            kept = gateway.fetch(_count_relations())
+            kept = gateway.run(_count_relations())
         except DatabaseError:  # some servers reserve these counts for administrators
             return dict.fromkeys((relation.name for relation in relations), 0) | gateway.execute(read_relation_counts())
     else:
-        kept = {name: gateway.fetch(_count_relation(name)) for name in typed}
+        kept = {name: gateway.run(_count_relation(name)) for name in typed}
     none = _StoredCounts(0, 0, 0)
     found = {name: kept.get(name, none) for name in typed}
     counts = {
@@ -293,7 +293,7 @@ def count_in_graph(gateway: Gateway, relations: Sequence[RelationRow | RelationI
 def refresh_counts(gateway: Gateway, relations: Sequence[RelationRow | RelationInfo]) -> None:
     """Bring the catalogue's counts of these relations in line with the graph."""
     counts = count_in_graph(gateway, relations)
-    gateway.fetch(Request(template("set_relation_counts"), {"counts": counts}, lambda _: None))
+    gateway.run(Request(template("set_relation_counts"), {"counts": counts}, lambda _: None))
 
 
 def _count_relation(name: str) -> Request[_StoredCounts]:
@@ -326,7 +326,7 @@ _OF_A_LOAD = ("entity_id", "literal_id", "relation_name", "relation_number", "lo
 def check_schema(gateway: Gateway) -> set[str]:
     """Return the names of the indexes; raise `GraphError` if another has one of our names, which would block
     ours."""
-    indexes = gateway.fetch(_read_indexes())
+    indexes = gateway.run(_read_indexes())
     for name, labels, properties in indexes:
         if name in _PLACES and (labels, properties) != tuple([part] for part in _PLACES[name]):
             label, property_ = _PLACES[name]
@@ -434,8 +434,8 @@ def make_write_request(name: str, names: Mapping[str, str] | None = None, **para
 def begin_load(gateway: Gateway, manifest: Manifest) -> Sequence[RelationInfo]:
     """Create the constraints, write the manifest as unfinished, and return the graph's relations."""
     ensure_constraints(gateway)
-    gateway.fetch(make_write_request("begin_load", sha256=manifest.sha256, properties=manifest.as_properties()))
-    return gateway.fetch(read_catalogue()).relations
+    gateway.run(make_write_request("begin_load", sha256=manifest.sha256, properties=manifest.as_properties()))
+    return gateway.run(read_catalogue()).relations
 
 
 def write_relations(gateway: Gateway, rows: Sequence[RelationRow]) -> None:
@@ -443,14 +443,14 @@ def write_relations(gateway: Gateway, rows: Sequence[RelationRow]) -> None:
     for batch in split_into_requests(
         (row.as_parameters() for row in rows), _RELATIONS_A_BATCH, lambda row: len(str(row))
     ):
-        gateway.fetch(make_write_request("write_relations", relations=batch))
+        gateway.run(make_write_request("write_relations", relations=batch))
 
 
 def finish_load(gateway: Gateway, manifest: Manifest) -> None:
     """Create the name index, wait until all indexes are filled, and mark the load as finished."""
     ensure_name_index(gateway)
     options = json.dumps(manifest.options, sort_keys=True)
-    gateway.fetch(make_write_request("finish_load", sha256=manifest.sha256, options=options))
+    gateway.run(make_write_request("finish_load", sha256=manifest.sha256, options=options))
 
 
 def _nothing(rows: Sequence[Row]) -> None:

@@ -229,7 +229,7 @@ def export(request: ExportRequest, gateway: Gateway, progress: Progress = ignore
     started_s = time.monotonic()
     format_ = request.resolve_format()
     total = _num_triples(gateway, request.load)
-    relations = gateway.fetch(read_catalogue()).relations
+    relations = gateway.run(read_catalogue()).relations
     ranks = relation_ranks(relation.name for relation in relations)
     triples = gateway.stream(stream_triples(ranks, request.load), fetch_size=CHUNK_SIZE)
     paths = [path for path in (request.path, request.names_path, request.phrases_path) if path is not None]
@@ -270,7 +270,7 @@ def export(request: ExportRequest, gateway: Gateway, progress: Progress = ignore
 
 def _num_triples(gateway: Gateway, load: int | None) -> int:
     """Return how many triples to export; raise if there is no complete graph or no such load."""
-    state = gateway.run(read_full_state())
+    state = gateway.run_steps(read_full_state())
     state.check()
     unfinished = (*state.unfinished_loads, *state.deleting_loads)
     if load is None and unfinished and state.under_way:
@@ -285,7 +285,7 @@ def _num_triples(gateway: Gateway, load: int | None) -> int:
         )
     if load is None:
         return state.num_triples
-    loads = gateway.fetch(read_loads())
+    loads = gateway.run(read_loads())
     finished = {found.number: found.num_triples for found in loads if found.finished and not found.deleting}
     if load not in finished:
         known = ", ".join(map(str, finished)) or "none"

@@ -241,7 +241,7 @@ _NOTHING: tuple[GraphState, tuple[LoadManifest, ...]] = (GraphState(0, 0, 0), ()
 
 
 def _read_graph_state(gateway: Gateway) -> tuple[GraphState, tuple[LoadManifest, ...]]:
-    return gateway.fetch(read_graph_state()), gateway.fetch(read_loads())
+    return gateway.run(read_graph_state()), gateway.run(read_loads())
 
 
 @contextmanager
@@ -290,7 +290,7 @@ def _write_online(
 
 def _read_statements(gateway: Gateway) -> tuple[RelationInfo, ...]:
     """Return the relations that somebody said something of, which a graph in their place keeps."""
-    return tuple(r for r in gateway.fetch(read_catalogue()).relations if r.said_label or r.description or r.phrases)
+    return tuple(r for r in gateway.run(read_catalogue()).relations if r.said_label or r.description or r.phrases)
 
 
 def _give_meaning(gateway: Gateway, said: Sequence[RelationInfo], stated: Sequence[StatedWords]) -> None:

@@ -66,9 +66,9 @@ class Verification:
 
 def verify(gateway: Gateway, progress: Progress = ignore_progress) -> Verification:
     """Count everything in the graph again and compare it with the catalogue, the signatures and the manifests."""
-    state = gateway.run(read_full_state())
-    loads = gateway.fetch(read_loads())
-    catalogue = gateway.fetch(read_catalogue())
+    state = gateway.run_steps(read_full_state())
+    loads = gateway.run(read_loads())
+    catalogue = gateway.run(read_catalogue())
     faults = []
     if not loads:
         faults.append("the graph has no manifest of a load: it was not written by lodestar")
@@ -178,30 +178,30 @@ def refresh(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progres
     interruption. Raises `GraphError` for a graph that is not whole, `LoadInProgressError` while a load runs.
     """
     with load_lock(gateway) as lock:
-        loads, state = gateway.fetch(read_loads()), gateway.fetch(read_graph_state())
+        loads, state = gateway.run(read_loads()), gateway.run(read_graph_state())
         check_graph_was_loaded(state, loads)
         check_loads_complete(loads)
         if not loads:
             state.check()
         ensure_constraints(gateway)
         progress("refreshing", 0, _STEPS)
-        before = gateway.fetch(read_catalogue()).relations
+        before = gateway.run(read_catalogue()).relations
         counts = gateway.execute(read_relation_counts())
         new = _add_relations(gateway, counts, before)
         gateway.execute(make_write_request("adopt_entities", batch_size=batch_size))
         progress("refreshing", 1, _STEPS)
         num_signatures = gateway.execute(count_signature_mismatches())
-        known = {relation.name: relation.number for relation in gateway.fetch(read_catalogue()).relations}
+        known = {relation.name: relation.number for relation in gateway.run(read_catalogue()).relations}
         gateway.execute(
             make_write_request("refresh_signatures", {"LABEL": "Entity"}, numbers=known, batch_size=batch_size)
         )
-        gateway.fetch(make_write_request("refresh_relation_counts", counts=counts))
-        gateway.fetch(make_write_request("delete_unused_relations"))
+        gateway.run(make_write_request("refresh_relation_counts", counts=counts))
+        gateway.run(make_write_request("delete_unused_relations"))
         progress("refreshing", 2, _STEPS)
         gateway.execute(make_write_request("clear_search_names", batch_size=batch_size))
         num_names = rewrite_names(gateway, batch_size)
         progress("refreshing", 3, _STEPS)
-        numbers = {relation.name: relation.number for relation in gateway.fetch(read_catalogue()).relations}
+        numbers = {relation.name: relation.number for relation in gateway.run(read_catalogue()).relations}
         changed = _refresh_manifests(gateway, loads, numbers)
         describe_from_source(gateway)
         refresh_end_kinds(gateway)
@@ -241,7 +241,7 @@ def _refresh_manifests(gateway: Gateway, loads: Sequence[LoadManifest], numbers:
             changed.append(
                 f"load {load.number} ({load.source}) has {num_triples:,} triples, {load.num_triples:,} before"
             )
-    gateway.fetch(make_write_request("write_changed_loads", loads=rows))
+    gateway.run(make_write_request("write_changed_loads", loads=rows))
     return tuple(changed)
 
 
@@ -252,16 +252,16 @@ def rewrite_names(gateway: Gateway, batch_size: int = BATCH_SIZE) -> int:
     """
     num_written = 0
     after = ""
-    while page := gateway.fetch(_read_names(after, batch_size)):
+    while page := gateway.run(_read_names(after, batch_size)):
         after = page[-1][0]
         sound = [(id_, names) for id_, names in page if names.are_written]
         rows: Iterable[dict[str, object]]
         rows = ({"id": id_, "search_names": build_search_terms(names.texts)} for id_, names in sound)
         for some in split_into_requests(rows, batch_size, lambda row: len(str(row))):
-            num_written += gateway.fetch(_write(some))
+            num_written += gateway.run(_write(some))
         rows = (_mend(names).as_row(id_) for id_, names in page if not names.are_written)
         for some in split_into_requests(rows, batch_size, lambda row: len(str(row))):
-            gateway.fetch(make_write_request("write_entities", entities=some, labels=[]))
+            gateway.run(make_write_request("write_entities", entities=some, labels=[]))
             num_written += len(some)
     return num_written
 
@@ -317,14 +317,14 @@ def unload(
     or several match.
     """
     with load_lock(gateway) as lock:
-        loads = gateway.fetch(read_loads())
+        loads = gateway.run(read_loads())
         manifest = find_load(loads, which)
-        before = gateway.fetch(read_graph_state())
-        gateway.fetch(make_write_request("begin_unload", sha256=manifest.sha256))
+        before = gateway.run(read_graph_state())
+        gateway.run(make_write_request("begin_unload", sha256=manifest.sha256))
         progress("deleting", 0, 4)
         mark = _mark(gateway, manifest.number)
         of_entities, of_nodes = mark or "Entity", [mark] if mark else ["Entity", "Literal"]
-        catalogue = gateway.fetch(read_catalogue()).relations
+        catalogue = gateway.run(read_catalogue()).relations
         known: dict[str, Any] = {"numbers": {relation.name: relation.number for relation in catalogue}}
         params = known | {"load": manifest.number, "batch_size": batch_size}
         gateway.execute(make_write_request("unload_triples", {"LABEL": of_entities}, **params))
@@ -338,17 +338,17 @@ def unload(
         gateway.execute(
             make_write_request("refresh_signatures", {"LABEL": of_entities}, **known, batch_size=batch_size)
         )
-        gateway.fetch(make_write_request("delete_unused_relations"))
-        remove_descriptions(gateway, gateway.fetch(read_catalogue()), (), "source")  # what the deleted load said
-        stated = gateway.fetch(read_source_descriptions(manifest.sha256))
+        gateway.run(make_write_request("delete_unused_relations"))
+        remove_descriptions(gateway, gateway.run(read_catalogue()), (), "source")  # what the deleted load said
+        stated = gateway.run(read_source_descriptions(manifest.sha256))
         describe_from_source(gateway, stated)
         refresh_end_kinds(gateway)
         if mark:
             gateway.execute(make_write_request("unmark_load", {"LABEL": mark}, batch_size=batch_size))
         lock.check()
-        gateway.fetch(make_write_request("finish_unload", sha256=manifest.sha256))
+        gateway.run(make_write_request("finish_unload", sha256=manifest.sha256))
         progress("deleting", 4, 4)
-        after = gateway.fetch(read_graph_state())
+        after = gateway.run(read_graph_state())
     return UnloadReport(
         source=manifest.source,
         number=manifest.number,
@@ -374,7 +374,7 @@ def find_load(loads: Sequence[LoadManifest], which: str) -> LoadManifest:
 
 def _mark(gateway: Gateway, load: int) -> str | None:
     """Return the label of what the load states; None for the base load."""
-    return next((label for label in labels_of(load) if gateway.fetch(_count_marked(label))), None)
+    return next((label for label in labels_of(load) if gateway.run(_count_marked(label))), None)
 
 
 def _unload_names(gateway: Gateway, load: int, label: str, batch_size: int) -> None:
@@ -385,7 +385,7 @@ def _unload_names(gateway: Gateway, load: int, label: str, batch_size: int) -> N
         if (rest := remove_load_names(known, load)) != known
     )
     for batch in split_into_requests(changed, batch_size, lambda row: len(str(row))):
-        gateway.fetch(make_write_request("write_entities", entities=batch, labels=[]))
+        gateway.run(make_write_request("write_entities", entities=batch, labels=[]))
 
 
 def _count_marked(label: str) -> Request[int]:

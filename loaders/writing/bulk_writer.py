@@ -134,7 +134,7 @@ class BulkWriter:
             begin_load(gateway, manifest)
             write_relations(gateway, rows)
             counts = {name: num_triples for _, name, num_triples in staged}
-            gateway.fetch(make_write_request("set_relation_counts", counts=counts))
+            gateway.run(make_write_request("set_relation_counts", counts=counts))
             _check(gateway, manifest)
             complete(gateway)
             finish_load(gateway, manifest)
@@ -230,7 +230,7 @@ def _join_columns(names: Iterator[pa.RecordBatch], signed: Iterator[pa.Table]) -
 
 def _check(gateway: Gateway, manifest: Manifest) -> None:
     """Raise `EmbeddedServerError` if the import does not match the stage."""
-    state = gateway.fetch(read_graph_state())
+    state = gateway.run(read_graph_state())
     found, expected = (state.num_entities, state.num_literals), (manifest.num_entities, manifest.num_literals)
     if found != expected:
         raise EmbeddedServerError(

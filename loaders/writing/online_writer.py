@@ -79,13 +79,13 @@ class OnlineWriter:
     def _clear(self, manifest: Manifest, known: Sequence[RelationInfo]) -> None:
         """Delete other loads' content; their manifests first, so that nobody takes the rest for a graph."""
         self._progress("deleting", 0, 1)
-        self._gateway.fetch(make_write_request("delete_other_loads", sha256=manifest.sha256))
+        self._gateway.run(make_write_request("delete_other_loads", sha256=manifest.sha256))
         numbers = {relation.name: relation.number for relation in known}
         self._gateway.execute(make_write_request("delete_triples", numbers=numbers, batch_size=self._batch_size))
         for label in ("Entity", "Literal"):
             self._gateway.execute(make_write_request("delete_orphans", {"LABEL": label}, batch_size=self._batch_size))
-        self._gateway.fetch(make_write_request("refresh_relation_counts", counts={}))
-        self._gateway.fetch(make_write_request("delete_unused_relations"))
+        self._gateway.run(make_write_request("refresh_relation_counts", counts={}))
+        self._gateway.run(make_write_request("delete_unused_relations"))
         self._progress("deleting", 1, 1)
 
     def _write_entities(self, stage: Stage, manifest: Manifest) -> None:
@@ -94,12 +94,12 @@ class OnlineWriter:
             rows = batch.to_pylist()
             if manifest.number != BASE_LOAD:
                 rows = self._with_names_of_the_graph(rows, manifest.number)
-            self._gateway.fetch(make_write_request("write_entities", entities=rows, labels=labels_of(manifest.number)))
+            self._gateway.run(make_write_request("write_entities", entities=rows, labels=labels_of(manifest.number)))
             done += len(rows)
             self._progress("entities", done, manifest.num_entities)
 
     def _with_names_of_the_graph(self, rows: Sequence[Mapping[str, Any]], load: int) -> list[dict[str, Any]]:
-        known = self._gateway.fetch(_read_names([row["id"] for row in rows]))
+        known = self._gateway.run(_read_names([row["id"] for row in rows]))
         merged = []
         for row in rows:
             stated = parse_name_properties(row["name"], row["aliases"], row["name_tags"])
@@ -111,7 +111,7 @@ class OnlineWriter:
     def _write_literals(self, stage: Stage, manifest: Manifest) -> None:
         done, labels = 0, labels_of(manifest.number)
         for batch in split_by_bytes(stage.rows("results/literal_rows", self._batch_size)):
-            self._gateway.fetch(make_write_request("write_literals", literals=batch.to_pylist(), labels=labels))
+            self._gateway.run(make_write_request("write_literals", literals=batch.to_pylist(), labels=labels))
             done += batch.num_rows
             self._progress("literals", done, manifest.num_literals)
 
@@ -132,7 +132,7 @@ class OnlineWriter:
                     continue
                 triples = self._triples(stage, [row.staged for row in group], tail == "Literal")
                 for batch in split_into_requests(triples, self._batch_size, lambda triple: sum(map(len, triple))):
-                    self._gateway.fetch(make_write_request(query, {"TAIL": tail}, triples=batch, **params))
+                    self._gateway.run(make_write_request(query, {"TAIL": tail}, triples=batch, **params))
                     done += len(batch)
                     self._progress("triples", done, manifest.num_triples)
 
@@ -156,7 +156,7 @@ class OnlineWriter:
         else:
             for batch in split_by_bytes(stage.rows("results/entity_rows", self._batch_size)):
                 ids = batch.column("id").to_pylist()
-                self._gateway.fetch(make_write_request("refresh_signatures_of", ids=ids, numbers=numbers))
+                self._gateway.run(make_write_request("refresh_signatures_of", ids=ids, numbers=numbers))
                 done += len(ids)
                 self._progress("signatures", done, manifest.num_entities)
             refresh_counts(self._gateway, rows)

@@ -29,12 +29,6 @@ TRIPLES = (
 class WholeGraph(MemoryGraph):
     """A graph in memory that an engine can be opened over, and that stands in for a `Gateway`."""
 
-    def fetch(self, request: Request[T]) -> T:
-        """Return the decoded answer of one request."""
-        (answer,) = self.send([request])
-        decoded: T = answer
-        return decoded
-
     def stream(self, request: Request[T]) -> Iterator[T]:
         """Yield the decoded rows of a request, one by one."""
         rows: Sequence[Row] = getattr(self, f"_{request.template.name}")(request.params, request.names)

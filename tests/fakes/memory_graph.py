@@ -5,7 +5,7 @@ It shares nothing with the Cypher but its contract; the integration tests hold t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from lodestar.engine.neo4j.templates import Request, Row
@@ -40,10 +40,19 @@ class MemoryGraph:
     def numbered(self) -> dict[int, str]:
         return {number: name for name, number in self.relations.items()}
 
-    def run(self, steps: Steps[T]) -> T:
-        return run_steps(steps, lambda group: self.send(check_database_requests(group)))
+    def run_steps(self, steps: Steps[T]) -> T:
+        return run_steps(steps, lambda group: self.run_all(check_database_requests(group)))
 
-    def send(self, requests: Sequence[Request[Any]]) -> list[Any]:
+    def run(self, request: Request[T]) -> T:
+        """Return the decoded answer of one request."""
+        (answer,) = self.run_all([request])
+        decoded: T = answer
+        return decoded
+
+    def submit(self, request: Request[T]) -> Callable[[], T]:
+        return lambda: self.run(request)
+
+    def run_all(self, requests: Sequence[Request[Any]]) -> list[Any]:
         return [self._answer(request) for request in requests]
 
     def degree(self, id_: str) -> int:

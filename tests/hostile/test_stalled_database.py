@@ -82,9 +82,9 @@ def test_a_gateway_to_it_is_closed_at_once(connection: Connection) -> None:
     with stalling(connection.uri, 700) as uri:
         gateway = Gateway(replace(connection, uri=uri, timeout_s=TIMEOUT_S))
         with pytest.raises(DatabaseUnavailableError):
-            gateway.fetch(read_graph_revision())
-            gateway.fetch(read_graph_revision())
-            gateway.fetch(read_graph_revision())
+            gateway.run(read_graph_revision())
+            gateway.run(read_graph_revision())
+            gateway.run(read_graph_revision())
         started_s = time.monotonic()
         gateway.close()
         assert time.monotonic() - started_s < 1

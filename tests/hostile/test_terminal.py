@@ -48,7 +48,7 @@ def test_what_verbs_print(lodestar: Lodestar, gateway: Gateway, folder: Path) ->
     catalogue = lodestar(*load, "--dry-run")
     ran = [catalogue, lodestar(*load)]
     assert ran[-1].code == 0, ran[-1].err
-    checkpoint = str(write_tiny_checkpoint(folder / "star", graph=gateway.fetch(read_catalogue()).vocabulary))
+    checkpoint = str(write_tiny_checkpoint(folder / "star", graph=gateway.run(read_catalogue()).vocabulary))
     topic = ("--topic", "http://x.example/evil")
     for arguments in (
         ("load", "--list"),

@@ -66,4 +66,4 @@ def retrieved(
         topics = yield from look_up_topics(questions, linked or [() for _ in questions])
         return (yield from retriever.retrieve(topics, top_k))
 
-    return [each.cut_to(top_k) for each in graph.run(steps())]
+    return [each.cut_to(top_k) for each in graph.run_steps(steps())]

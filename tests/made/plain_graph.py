@@ -61,7 +61,7 @@ def write_graph(
 
 def refresh(driver: neo4j.Driver, gateway: Gateway, related: Collection[str]) -> None:
     """Bring catalogue and signatures in line with the graph; numbers stay."""
-    counts = gateway.fetch(read_relation_counts())
+    counts = gateway.run(read_relation_counts())
     last = int(driver.execute_query("MATCH (r:Relation) RETURN count(r)").records[0][0])
     driver.execute_query(
         "UNWIND $rows AS row MERGE (r:Relation {name: row.name}) ON CREATE SET r += row.facts SET r.count = row.count",

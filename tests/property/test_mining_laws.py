@@ -63,7 +63,7 @@ def mined(
 ) -> list[QuestionPaths | SkippedQuestion]:
     options = MiningOptions(max_hop=max_hop, bounds=bounds, return_to_topic=return_to_topic)
     miner = Miner(catalogue_of(graph), mediating_of(graph), options)
-    return graph.run(miner.mine(asked))
+    return graph.run_steps(miner.mine(asked))
 
 
 @cache

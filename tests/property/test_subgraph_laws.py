@@ -78,7 +78,7 @@ def extract(
         stored_as=graph.stored_as,
         hub_degree=hub_degree,
     )
-    return graph.run(subgraphs.extract(asked))
+    return graph.run_steps(subgraphs.extract(asked))
 
 
 @settings(max_examples=examples(300))

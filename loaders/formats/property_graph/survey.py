@@ -309,10 +309,10 @@ def survey(gateway: Gateway, where: ElementFilter = EVERYWHERE) -> Survey:
         of_type.num_with_keys += group.num if group.keys else 0
         of_type.keys.update(dict.fromkeys(group.keys, group.num))
     for label in _largest({label: facts.num for label, facts in labels.items()}):
-        samples = gateway.fetch(sample_properties(label, SAMPLE_SIZE))
+        samples = gateway.run(sample_properties(label, SAMPLE_SIZE))
         labels[label].samples = {sample.key: sample for sample in sorted(samples, key=lambda sample: sample.num)}
     for type_ in _largest({type_: facts.num for type_, facts in types.items()}):
-        ends = gateway.fetch(sample_ends(type_, ENDS_SAMPLE_SIZE))
+        ends = gateway.run(sample_ends(type_, ENDS_SAMPLE_SIZE))
         types[type_].starts = _commonest((label, each.num) for each in ends for label in each.starts)
         types[type_].ends = _commonest((label, each.num) for each in ends for label in each.ends)
     return Survey(labels, types, num_nodes, num_relationships, nodes, edges, keys)

@@ -19,7 +19,7 @@ QUESTION = "Which currency is used in Peru?"
 
 @pytest.fixture(scope="module")
 def checkpoint(engine: Engine, gateway: Gateway, tmp_path_factory: pytest.TempPathFactory) -> str:
-    vocabulary = gateway.fetch(read_catalogue()).vocabulary
+    vocabulary = gateway.run(read_catalogue()).vocabulary
     return str(write_tiny_checkpoint(tmp_path_factory.mktemp("checkpoints") / "tiny", graph=vocabulary))
 
 

@@ -44,7 +44,7 @@ Ranked = list[tuple[str, str, float]]
 
 @pytest.fixture(scope="module")
 def checkpoint(engine: Engine, gateway: Gateway, tmp_path_factory: pytest.TempPathFactory) -> str:
-    vocabulary = gateway.fetch(read_catalogue()).vocabulary
+    vocabulary = gateway.run(read_catalogue()).vocabulary
     folder = tmp_path_factory.mktemp("checkpoints") / "tiny"
     return str(write_tiny_checkpoint(folder, graph=vocabulary, calibration=(0.5, 1.5)))
 

@@ -133,7 +133,7 @@ def test_the_same_command_again_finishes_what_was_killed(
             if "bulk" in options:
                 assert snapshot(driver) in (before, undisturbed), f"killed after {moment_s:.2f} s"
                 return
-            state = gateway.fetch(read_graph_state())
+            state = gateway.run(read_graph_state())
             if not before and state.unfinished_loads:
                 with pytest.raises(GraphError):
                     state.check()
@@ -167,6 +167,6 @@ def test_a_server_that_goes_away_in_the_middle_is_one_line(
 
 def until_some_triples(_: neo4j.Driver, gateway: Gateway) -> None:
     deadline_s = time.monotonic() + 60
-    while not gateway.fetch(read_graph_state()).num_triples:
+    while not gateway.run(read_graph_state()).num_triples:
         assert time.monotonic() < deadline_s
         time.sleep(0.05)

@@ -132,9 +132,9 @@ def test_a_picture_is_invisible_to_everything_that_reads_the_graph(
     def seen() -> list[Any]:
         wrong = Request(template("check_signatures"), {}, lambda rows: rows[0][0])
         counts = Request(template("read_relation_counts"), {}, sorted)
-        return [gateway.fetch(r) for r in (wrong, counts)] + [
-            gateway.fetch(read_catalogue()),
-            gateway.fetch(read_graph_state()),
+        return [gateway.run(r) for r in (wrong, counts)] + [
+            gateway.run(read_catalogue()),
+            gateway.run(read_graph_state()),
         ]
 
     before = seen()

@@ -54,8 +54,8 @@ def in_any_order(evidence: Evidence[Any]) -> list[Any]:
 
 def complete(engine: Engine, evidence: list[Evidence[Any]], *, chains: int = 1_000) -> list[Evidence[Any]]:
     gateway = engine.gateway()
-    stored_as = gateway.fetch(read_catalogue()).stored_as
-    return gateway.run(ChainCompleter(stored_as, chains=chains).reorganise(evidence))
+    stored_as = gateway.run(read_catalogue()).stored_as
+    return gateway.run_steps(ChainCompleter(stored_as, chains=chains).reorganise(evidence))
 
 
 def test_a_completed_chain_is_the_one_that_a_search_finds(engine: Engine, searches: list[Evidence[Any]]) -> None:

@@ -28,7 +28,7 @@ CURRENCY = Question("Which currency is used in Peru?", ("m.peru",))
 @pytest.fixture(scope="module")
 def checkpoint(engine: Engine, gateway: Gateway, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A checkpoint for the graph of `engine`."""
-    vocabulary = gateway.fetch(read_catalogue()).vocabulary
+    vocabulary = gateway.run(read_catalogue()).vocabulary
     folder = tmp_path_factory.mktemp("checkpoints") / "tiny"
     return str(write_tiny_checkpoint(folder, graph=vocabulary, calibration=(0.5, 1.5)))
 
@@ -141,7 +141,7 @@ def test_the_cross_attentive_scorer_may_guide_the_search(checkpoint: str, settin
     recipe = Star(checkpoint=checkpoint, guide="cross")
     with Engine(settings, recipe=recipe) as engine:
         evidence = engine.retrieve("Which currency is used in Peru?", top_k=5)
-        scorer = recipe.scorer(engine.resources.of_graph(engine.gateway().fetch(read_catalogue())))
+        scorer = recipe.scorer(engine.resources.of_graph(engine.gateway().run(read_catalogue())))
         found = [(each.value, each.score) for each in evidence.items if isinstance(each.value, Chain)]
         topics = {topic.entity.id: topic for topic in evidence.topics}
         logits = scorer.read([(evidence.question.text, topics[c.topic.id], c.relation_path) for c, _ in found])

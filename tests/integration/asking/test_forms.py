@@ -151,8 +151,8 @@ def test_a_literal_is_what_a_question_is_about(company: Engine, text: str, right
 def test_of_a_literal_with_very_many_triples_some_are_looked_at(gateway: Gateway, company: Engine) -> None:
     assert "forms" in company.recipe.parts
     step = Expansion(0, RelationStep("salary", inverse=True), ('"41000"',), 5, last=False)
-    assert [len(x.tails) for x in gateway.fetch(expand_values([step], 10, 10))] == [1]
-    assert gateway.fetch(expand_values([step], 10, 10, max_triples=0)) == []
+    assert [len(x.tails) for x in gateway.run(expand_values([step], 10, 10))] == [1]
+    assert gateway.run(expand_values([step], 10, 10, max_triples=0)) == []
 
 
 def test_plain_questions_are_answered_as_without_forms(company: Engine, settings: Settings) -> None:
@@ -167,7 +167,7 @@ def test_sets_are_combined_as_sets_are(company: Engine, gateway: Gateway) -> Non
     hobby = {name: EndSet(name, (RelationStep("hobby", inverse=True),)) for name in ("s.sql", "s.go")}
     not_go = EndSet("s.go", (RelationStep("hobby", inverse=True),), negated=True)
     ids = {
-        wanted: {end.entity.id for end in gateway.fetch(combine_ends(asked, {}, 10)).ends}
+        wanted: {end.entity.id for end in gateway.run(combine_ends(asked, {}, 10)).ends}
         for wanted, asked in {
             "and": Combination((hobby["s.sql"], hobby["s.go"])),
             "or": Combination((hobby["s.sql"], hobby["s.go"]), any_of=True),
@@ -188,12 +188,12 @@ def test_sets_are_combined_as_sets_are(company: Engine, gateway: Gateway) -> Non
 def test_all_are_counted_and_the_first_come_back(company: Engine, gateway: Gateway) -> None:
     sales = (EndSet("d.sales", (RelationStep("works_in_department", inverse=True),)),)
     salary = (RelationStep("salary"),)
-    found = gateway.fetch(combine_ends(Combination(sales, value_steps=salary, order="least"), {}, 1))
+    found = gateway.run(combine_ends(Combination(sales, value_steps=salary, order="least"), {}, 1))
     assert (found.total, [(end.entity.id, end.key) for end in found.ends]) == (3, [("p.bob", 41_000)])
     counted = Combination(sales, value_steps=(RelationStep("hobby"),), by_count=True, order="most")
-    assert [end.key for end in gateway.fetch(combine_ends(counted, {}, 9)).ends] == [2, 1, 0]
+    assert [end.key for end in gateway.run(combine_ends(counted, {}, 9)).ends] == [2, 1, 0]
     bound = ValueBounds(least=41_000, with_least=False)
-    assert gateway.fetch(combine_ends(Combination(sales, value_steps=salary, bound=bound), {}, 9)).total == 2
+    assert gateway.run(combine_ends(Combination(sales, value_steps=salary, bound=bound), {}, 9)).total == 2
 
 
 def test_parts_with_thousands_of_ends_are_combined(
@@ -205,7 +205,7 @@ def test_parts_with_thousands_of_ends_are_combined(
     write_graph(driver, gateway, [*lived, ("c.x", "twin_of", "p.0")], {**people, "c.x": "Exeter"})
     born, lives = (EndSet("c.x", (RelationStep(relation, inverse=True),)) for relation in ("born_in", "lives_in"))
     twin = EndSet("c.x", (RelationStep("twin_of"),), negated=True)
-    found = gateway.fetch(combine_ends(Combination((born, lives, twin)), {}, 5))
+    found = gateway.run(combine_ends(Combination((born, lives, twin)), {}, 5))
     assert (found.total, len(found.ends)) == (2_999, 5)
 
 

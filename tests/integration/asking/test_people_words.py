@@ -65,7 +65,7 @@ def test_what_was_said_is_kept_by_append_and_replace(team: Engine, gateway: Gate
     more.write_text("Dot Dogwood\tqq7\tMill\nDot Dogwood\tqq8\tMill\n")
     for mode in ("append", "replace"):
         load_source(TsvSource(str(more)), gateway, LoadOptions(staging=tmp_path / "staging", mode=mode, force=True))
-        (relation,) = (r for r in gateway.fetch(read_catalogue()).relations if r.name == "qq7")
+        (relation,) = (r for r in gateway.run(read_catalogue()).relations if r.name == "qq7")
         assert relation.said_label == "plays for"
         assert [phrase.text for phrase in relation.phrases] == ["squad"]
 

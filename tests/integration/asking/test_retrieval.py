@@ -27,7 +27,7 @@ HUB_EDGES = 100_000
 def numbered(gateway: Gateway) -> dict[int, str]:
     from lodestar.engine.neo4j.catalogue import read_catalogue
 
-    return {r.number: r.name for r in gateway.fetch(read_catalogue()).relations}
+    return {r.number: r.name for r in gateway.run(read_catalogue()).relations}
 
 
 def unordered(evidence: Evidence[Any]) -> list[tuple[float, str, frozenset[str], bool]]:
@@ -51,9 +51,9 @@ def test_neo4j_answers_as_the_fake_does(gateway: Gateway, seed: int, hub_degree:
     questions = [Question(" ".join(rng.sample(relations, 2)), (id_,)) for id_ in rng.sample(sorted(fake.names), 6)]
     bounds = FrontierBounds(hub_degree=hub_degree)
     over_neo4j = BeamSearch(numbered(gateway), WordScorer(), max_hop=3, bounds=bounds)
-    real = gateway.run(searched(over_neo4j, questions, 20))
+    real = gateway.run_steps(searched(over_neo4j, questions, 20))
     over_fake = BeamSearch(fake.numbered, WordScorer(), max_hop=3, bounds=bounds)
-    expected = fake.run(searched(over_fake, questions, 20))
+    expected = fake.run_steps(searched(over_fake, questions, 20))
     assert [unordered(r) for r in real] == [unordered(r) for r in expected]
     known = set(triples)
     for path in (i for r in real for p in r.items for i in p.value.instances()):
@@ -69,7 +69,7 @@ async def test_the_async_gateway_gives_the_same(gateway: Gateway, connection: Co
         found = await other.run(searched(search, questions, 5))
     finally:
         await other.close()
-    assert found == gateway.run(searched(search, questions, 5))
+    assert found == gateway.run_steps(searched(search, questions, 5))
     assert [p.ends[0].name for p in (r.items[0].value for r in found)] == ["Lima", "Chilean peso"]
 
 
@@ -90,7 +90,7 @@ def test_a_hub_is_bounded_in_time_and_in_what_it_returns(gateway: Gateway, drive
     found: list[Evidence[Any]] = []
     for _ in range(20):
         started = time.perf_counter()
-        found = gateway.run(searched(search, questions, 5))
+        found = gateway.run_steps(searched(search, questions, 5))
         seconds.append(time.perf_counter() - started)
     round_trips = (gateway.round_trips - before) / 20
     capital, two_hops, people = found

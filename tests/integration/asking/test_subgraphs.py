@@ -63,7 +63,7 @@ def test_neo4j_gives_what_the_definition_gives(
     triples += [("e0", "alpha", "e0"), ("e0", "alpha", "e1"), ("e0", "beta.x", "e1")]
     names = {id_: id_ for id_ in IDS if rng.random() < 0.7}
     write_graph(driver, gateway, triples, names, literals=LITERALS, related={"delta|y z", "RELATED"})
-    catalogue = gateway.fetch(read_catalogue())
+    catalogue = gateway.run(read_catalogue())
     store = store_of(driver, catalogue, names, LITERALS)
     relations = {relation.number: relation.name for relation in catalogue.relations}
     asked = queries(rng)
@@ -76,9 +76,9 @@ def test_neo4j_gives_what_the_definition_gives(
             hub_degree=hub_degree,
         )
         expected = [reference(store, query, proposer.choose if proposer else None) for query in asked]
-        batch = gateway.run(subgraphs.extract(asked))
+        batch = gateway.run_steps(subgraphs.extract(asked))
         assert [plain(subgraph) for subgraph in batch] == expected
-        assert [plain(gateway.run(subgraphs.extract([query]))[0]) for query in asked] == expected
+        assert [plain(gateway.run_steps(subgraphs.extract([query]))[0]) for query in asked] == expected
         assert any(plain_.left_out for plain_ in expected)
 
         async def extracted(subgraphs: SubgraphExtractor = subgraphs) -> SubgraphBatch:
@@ -100,13 +100,13 @@ def test_a_step_is_one_query_and_a_hub_one_more_for_each_relation(gateway: Gatew
     through = [("t", "in", "cvt"), ("cvt", "out", "u"), ("t", "a", "hub")]
     names = {id_: id_ for h, _, t in [*hub, *through] for id_ in (h, t) if id_ != "cvt"}
     write_graph(driver, gateway, [*hub, *through], names)
-    catalogue = gateway.fetch(read_catalogue())
+    catalogue = gateway.run(read_catalogue())
     subgraphs = SubgraphExtractor({r.number: r.name for r in catalogue.relations}, hub_degree=10)
     bounds = SubgraphBounds(fan_out=5)
 
     def round_trips(*asked: SubgraphQuery) -> int:
         before = gateway.round_trips
-        batch = gateway.run(subgraphs.extract(asked))
+        batch = gateway.run_steps(subgraphs.extract(asked))
         assert all(subgraph.num_triples for subgraph in batch)
         return gateway.round_trips - before
 
@@ -118,6 +118,6 @@ def test_a_step_is_one_query_and_a_hub_one_more_for_each_relation(gateway: Gatew
         "signatures, and for the hub a query for a, b and c that leave and a that enters"
     )
     assert round_trips(one_hop, at_hub, SubgraphQuery("", ("u",), 2, bounds)) == 1 + (1 + 4) + 1 + 1 + 0
-    (cut,) = gateway.run(subgraphs.extract([at_hub]))
+    (cut,) = gateway.run_steps(subgraphs.extract([at_hub]))
     assert cut.num_triples == 16
     assert cut.left_out[cut.hops == 0].tolist() == [[75, 0, 0]]

@@ -168,7 +168,7 @@ class Waiting:
     def __init__(self) -> None:
         self.asked = threading.Event()
 
-    def send(self, requests: Sequence[DatabaseRequest[Any]]) -> list[Any]:
+    def run_all(self, requests: Sequence[DatabaseRequest[Any]]) -> list[Any]:
         assert self.asked.wait(20)
         return [request.params["value"] for request in requests]
 
@@ -178,7 +178,7 @@ class AsyncWaiting:
         self._waiting = waiting
 
     async def send(self, requests: Sequence[DatabaseRequest[Any]]) -> list[Any]:
-        return await asyncio.to_thread(self._waiting.send, requests)
+        return await asyncio.to_thread(self._waiting.run_all, requests)
 
 
 @pytest.mark.parametrize("blocking", [True, False])

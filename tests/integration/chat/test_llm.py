@@ -67,7 +67,7 @@ class AsyncDatabase:
     """`DATABASE` for asyncio."""
 
     async def send(self, requests: Sequence[database.Request[Any]]) -> list[Any]:
-        return DATABASE.send(requests)
+        return DATABASE.run_all(requests)
 
 
 @pytest.fixture

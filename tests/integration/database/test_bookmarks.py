@@ -26,7 +26,7 @@ def hold(gateway: Gateway) -> None:
 
 
 WAYS: dict[str, Callable[[Gateway], object]] = {
-    "fetch": lambda gateway: gateway.fetch(nothing("read_catalogue")),
+    "fetch": lambda gateway: gateway.run(nothing("read_catalogue")),
     "execute": lambda gateway: gateway.execute(nothing("ensure_load_lock")),
     "hold_transaction": hold,
     "stream": lambda gateway: list(gateway.stream(nothing("stream_names"))),
@@ -59,7 +59,7 @@ def test_what_another_process_wrote_is_waited_for(gateway: Gateway, connection: 
     load(TripleSource(COUNTRIES), gateway)
     routed = replace(connection, uri=connection.uri.replace("bolt://", "neo4j://"))
     assert (routed.is_routed, connection.is_routed) == (True, False)
-    gateway.fetch(nothing("read_catalogue"))
+    gateway.run(nothing("read_catalogue"))
     written = gateway._driver.execute_query_bookmark_manager.get_bookmarks()
     with Gateway(routed) as other:
         manager = other._driver.execute_query_bookmark_manager
@@ -80,4 +80,4 @@ def test_without_a_server_that_takes_writes_reads_go_on(gateway: Gateway, connec
 
         other._query = refuse
         assert other.version()
-        assert other.fetch(nothing("read_catalogue")) is None
+        assert other.run(nothing("read_catalogue")) is None

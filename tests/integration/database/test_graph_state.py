@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("empty_graph")
 
 
 def test_manifests_come_whole_and_by_number(gateway: Gateway, driver: neo4j.Driver) -> None:
-    assert gateway.fetch(read_loads()) == ()
+    assert gateway.run(read_loads()) == ()
     second = LoadManifest(
         sha256="b" * 64,
         number=2,
@@ -41,21 +41,21 @@ def test_manifests_come_whole_and_by_number(gateway: Gateway, driver: neo4j.Driv
     write_load(driver, second.sha256, **properties)
     write_load(driver, "a" * 64, source="old.tsv", num_triples=9, started=BEGUN)
     first = LoadManifest("a" * 64, source="old.tsv", num_triples=9, started=BEGUN)
-    assert gateway.fetch(read_loads()) == (first, second)
+    assert gateway.run(read_loads()) == (first, second)
 
 
 def test_a_graph_is_whole_when_one_load_is_finished(gateway: Gateway, driver: neo4j.Driver) -> None:
     with pytest.raises(GraphError, match="the graph is empty"):
-        gateway.fetch(read_graph_state()).check()
+        gateway.run(read_graph_state()).check()
     write_graph(driver, gateway, [*COUNTRIES, ("m.peru", "motto", '"x"')], COUNTRY_NAMES, literals={'"x"': "x"})
     write_load(driver, "a" * 64, source="a.tsv", started=BEGUN)
     with pytest.raises(GraphError, match=r"the load of a\.tsv did not finish"):
-        gateway.fetch(read_graph_state()).check()
+        gateway.run(read_graph_state()).check()
     write_load(driver, "b" * 64, source="b.tsv", started=BEGUN, finished=DONE, graph_version=2)
-    state = gateway.fetch(read_graph_state())
+    state = gateway.run(read_graph_state())
     state.check()
     assert (state.num_finished_loads, state.unfinished_loads, state.num_literals) == (1, ("a.tsv",), 1)
     assert (state.num_entities, state.num_triples, state.graph_version) == (11, len(COUNTRIES) + 1, 2)
     write_load(driver, "b" * 64, deleting=True, finished=None)
-    state = gateway.fetch(read_graph_state())
+    state = gateway.run(read_graph_state())
     assert (state.num_finished_loads, state.deleting_loads) == (0, ("b.tsv",))

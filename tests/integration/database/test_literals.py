@@ -33,7 +33,7 @@ VALUES = {DATE: "1821-07-28", MOTTO: "Firme y feliz", '"true"': "true", '""': ""
 
 
 def search(gateway: Gateway, max_hop: int = 3, **bounds: int) -> BeamSearch:
-    catalogue = gateway.fetch(read_catalogue())
+    catalogue = gateway.run(read_catalogue())
     numbered = {relation.number: relation.name for relation in catalogue.relations}
     return BeamSearch(
         numbered, WordScorer(), max_hop=max_hop, bounds=FrontierBounds(**bounds), stored_as=catalogue.stored_as
@@ -66,11 +66,11 @@ def test_neo4j_answers_as_the_fake_does(gateway: Gateway, driver: neo4j.Driver, 
     write_graph(driver, gateway, triples, names, literals=VALUES, related=related)
     fake = MemoryGraph(triples, names, literals=VALUES, related=related)
     questions = [Question(" ".join(rng.sample(relations, 2)), (id_,)) for id_ in rng.sample(sorted(fake.names), 6)]
-    real = gateway.run(searched(search(gateway, hub_degree=hub_degree), questions, 20))
+    real = gateway.run_steps(searched(search(gateway, hub_degree=hub_degree), questions, 20))
     beam = BeamSearch(
         fake.numbered, WordScorer(), max_hop=3, bounds=FrontierBounds(hub_degree=hub_degree), stored_as=fake.stored_as
     )
-    assert [unordered(r) for r in real] == [unordered(r) for r in fake.run(searched(beam, questions, 20))]
+    assert [unordered(r) for r in real] == [unordered(r) for r in fake.run_steps(searched(beam, questions, 20))]
     ends = [end for r in real for p in r.items for end in p.value.ends]
     assert {end.is_literal for end in ends} == {True, False}
     instances = [i for r in real for p in r.items for i in p.value.instances()]
@@ -92,12 +92,12 @@ def test_a_literal_counts_for_its_head_and_has_no_signature(gateway: Gateway, dr
     ).records
     assert tuple(record) == ([1, 2, 3, 4], [1, 1, 1, 1], 4)
     assert driver.execute_query("MATCH (l:Literal) WHERE l.degree IS NOT NULL RETURN l").records == []
-    assert gateway.fetch(count_signature_mismatches()) == 0
-    assert gateway.fetch(read_relation_counts()) == {"RELATED": 1, "born": 1, "knows": 1, "says": 2}
-    assert gateway.fetch(read_catalogue()).stored_as == {"says": "RELATED"}
-    assert gateway.fetch(read_graph_state()).num_literals == len(VALUES)
+    assert gateway.run(count_signature_mismatches()) == 0
+    assert gateway.run(read_relation_counts()) == {"RELATED": 1, "born": 1, "knows": 1, "says": 2}
+    assert gateway.run(read_catalogue()).stored_as == {"says": "RELATED"}
+    assert gateway.run(read_graph_state()).num_literals == len(VALUES)
     driver.execute_query("MATCH (:Entity {id: 'b'})-[r:RELATED]->(:Literal) DELETE r")
-    assert gateway.fetch(count_signature_mismatches()) == 1
+    assert gateway.run(count_signature_mismatches()) == 1
 
 
 @pytest.mark.long
@@ -119,7 +119,7 @@ def test_a_hub_of_literals_is_bounded_in_time_and_in_what_it_returns(gateway: Ga
     found: list[Evidence[Any]] = []
     for _ in range(20):
         started = time.perf_counter()
-        found = gateway.run(searched(beam, questions, 5))
+        found = gateway.run_steps(searched(beam, questions, 5))
         seconds.append(time.perf_counter() - started)
     entries, founder, notes = (evidence.items[0].value for evidence in found)
     assert str(founder.relation_path) == "lives.at → rare.founder"
@@ -133,6 +133,6 @@ def test_a_hub_of_literals_is_bounded_in_time_and_in_what_it_returns(gateway: Ga
 
 def test_a_literal_that_is_named_by_id_is_walked_back_from(gateway: Gateway, driver: neo4j.Driver) -> None:
     write_graph(driver, gateway, [("a", "says", MOTTO)], {"a": "A"}, literals=VALUES)
-    (found,) = gateway.run(searched(search(gateway), [Question("says?", (MOTTO,))], 5))
+    (found,) = gateway.run_steps(searched(search(gateway), [Question("says?", (MOTTO,))], 5))
     assert [topic.entity.is_literal for topic in found.topics] == [True]
     assert [(str(i.value.relation_path), [e.id for e in i.value.ends]) for i in found.items] == [("^says", ["a"])]

@@ -109,15 +109,15 @@ def test_a_graph_in_the_place_of_another_is_read_by_its_own_numbers(
 
 
 def test_the_edition_tells_loads_apart(graph: None, gateway: Gateway, driver: neo4j.Driver) -> None:
-    editions = [gateway.fetch(read_graph_revision())]
+    editions = [gateway.run(read_graph_revision())]
     write_load(driver, "b" * 64, source="more.tsv", started=LATER_BEGUN)
-    editions.append(gateway.fetch(read_graph_revision()))
+    editions.append(gateway.run(read_graph_revision()))
     write_load(driver, "b" * 64, finished=LATER_DONE)
-    editions.append(gateway.fetch(read_graph_revision()))
+    editions.append(gateway.run(read_graph_revision()))
     driver.execute_query("MATCH (l:Load {source: 'more.tsv'}) SET l.deleting = true REMOVE l.finished")
-    editions.append(gateway.fetch(read_graph_revision()))
+    editions.append(gateway.run(read_graph_revision()))
     driver.execute_query("MATCH (l:Load {source: 'more.tsv'}) DELETE l")
-    assert gateway.fetch(read_graph_revision()) == editions[0]
+    assert gateway.run(read_graph_revision()) == editions[0]
     driver.execute_query("CREATE (:Relation {name: 'x', number: 99})")
-    editions.append(gateway.fetch(read_graph_revision()))
+    editions.append(gateway.run(read_graph_revision()))
     assert all(one != next_one for one, next_one in pairwise(editions))

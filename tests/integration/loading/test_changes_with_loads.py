@@ -96,7 +96,7 @@ class Changes(RuleBasedStateMachine):
         kind, key = ("Literal", f'"{tail}"') if literal else ("Entity", tail)
         delete: Any = f"MATCH (h:Entity {{id: $head}})-[r:`{relation}`]->(t:{kind} {{id: $key}}) DELETE r"
         self.driver.execute_query(delete, head=head, key=key)
-        base = next((load for load in self.engine.gateway().fetch(read_loads()) if load.number == 1), None)
+        base = next((load for load in self.engine.gateway().run(read_loads()) if load.number == 1), None)
         if base is not None:
             write: Any = (
                 f"MERGE (h:Entity {{id: 'x'}}) MERGE (t:Entity {{id: $head}}) MERGE (h)-[:`{new}`]->(t) "

@@ -30,7 +30,7 @@ def test_nodes_that_no_load_wrote_are_not_taken_over(
         load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway, mode=mode)
     (record,) = driver.execute_query("MATCH (n)-[r:MINE]->() RETURN n.name, keys(n)").records
     assert (record[0], set(record[1])) == ("Mine", {"id", "name"})
-    assert gateway.fetch(read_loads()) == ()
+    assert gateway.run(read_loads()) == ()
 
 
 def test_a_database_with_other_nodes_is_not_exchanged() -> None:
@@ -51,13 +51,13 @@ def test_relationships_between_other_nodes_are_no_triples(
     monkeypatch.setattr(relation_counts, "ASKED_ONE_BY_ONE", asked_one_by_one)
     driver.execute_query("CREATE (:Person)-[:$($type)]->(:Person), (:Person)-[:mine]->(:Person)", type=CAPITAL)
     load(TripleSource(COUNTRIES), gateway)
-    relations = gateway.fetch(read_catalogue()).relations
+    relations = gateway.run(read_catalogue()).relations
     assert {r.name: r.count for r in relations}[CAPITAL] == 2
     driver.execute_query("MATCH (e:Entity {id: 'm.lima'}) CREATE (:Person)-[:$($type)]->(e)", type=CAPITAL)
     assert count_in_graph(gateway, relations) == {r.name: r.count for r in relations}
     assert verify(gateway).faults == ()
     load(TripleSource([("m.peru", CAPITAL, "m.cusco")]), gateway, mode="append")
-    assert {r.name: r.count for r in gateway.fetch(read_catalogue()).relations}[CAPITAL] == 3
+    assert {r.name: r.count for r in gateway.run(read_catalogue()).relations}[CAPITAL] == 3
 
 
 def test_what_others_add_to_the_graph_outlives_the_loads(gateway: Gateway, driver: neo4j.Driver) -> None:

@@ -66,9 +66,9 @@ class FragileGateway(Gateway):
 
     calls = 0
 
-    def fetch(self, request: Request[T]) -> T:
+    def run(self, request: Request[T]) -> T:
         self._count()
-        return super().fetch(request)
+        return super().run(request)
 
     def execute(self, request: Request[T]) -> T:
         self._count()
@@ -88,7 +88,7 @@ def test_hostile_strings_parallel_edges_and_self_loops_survive(gateway: Gateway,
     assert (report.num_triples, report.num_duplicates) == (len(HOSTILE), 3)
     stored = driver.execute_query("MATCH (e:Entity) WHERE e.name IS NOT NULL RETURN e.id, e.name").records
     assert {id_: name for id_, name in stored} == names  # noqa: C416
-    assert gateway.fetch(count_signature_mismatches()) == 0
+    assert gateway.run(count_signature_mismatches()) == 0
 
 
 @settings(max_examples=examples(3), suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -108,8 +108,8 @@ def test_two_loads_are_the_union_and_either_can_go(
     if added.already_loaded:
         return
     assert triples_of(driver) == sorted({*first, *second})
-    assert gateway.fetch(count_signature_mismatches()) == 0
-    counts = {r.name: r.count for r in gateway.fetch(read_catalogue()).relations}
+    assert gateway.run(count_signature_mismatches()) == 0
+    counts = {r.name: r.count for r in gateway.run(read_catalogue()).relations}
     relations = [relation for _, relation, _ in {*first, *second}]
     assert counts == {relation: relations.count(relation) for relation in relations}
     assert verify(gateway).faults == ()
@@ -173,7 +173,7 @@ def test_a_load_that_died_anywhere_is_repaired_by_the_same_load(
                 break
             except InterruptedLoadError:
                 died += apart
-            state = gateway.fetch(read_graph_state())
+            state = gateway.run(read_graph_state())
             assert state.num_finished_loads <= (mode != "new")
             if mode == "new":
                 with pytest.raises(GraphError):
@@ -181,7 +181,7 @@ def test_a_load_that_died_anywhere_is_repaired_by_the_same_load(
             load(source, gateway, mode=mode, batch_size=batch_size)
             assert snapshot(driver) == undisturbed, f"died before request {died}"
     assert died > 10
-    assert gateway.fetch(read_graph_state()).unfinished_loads == ()
+    assert gateway.run(read_graph_state()).unfinished_loads == ()
 
 
 def test_a_deletion_that_died_anywhere_is_finished_by_the_same_one(gateway: Gateway, driver: neo4j.Driver) -> None:
@@ -198,7 +198,7 @@ def test_a_deletion_that_died_anywhere_is_finished_by_the_same_one(gateway: Gate
                 break
             except InterruptedLoadError:
                 died += 6
-            if "2" in {str(manifest.number) for manifest in gateway.fetch(read_loads())}:
+            if "2" in {str(manifest.number) for manifest in gateway.run(read_loads())}:
                 unload(gateway, "2")
             assert snapshot(driver) == before, f"died before request {died}"
     assert died > 10
@@ -213,7 +213,7 @@ def test_what_the_graph_holds_is_never_guessed_at(gateway: Gateway) -> None:
     with pytest.raises(UsageError, match="--writer bulk works on the files of an embedded server"):
         load(other, gateway, writer="bulk")
     load(other, gateway, mode="replace")
-    assert gateway.fetch(read_graph_state()).num_triples == 1
+    assert gateway.run(read_graph_state()).num_triples == 1
     with pytest.raises(GraphError, match=r"the graph has no load '7': give the number of one of 1 \(test triples\)"):
         unload(gateway, "7")
 
@@ -228,9 +228,9 @@ def test_a_load_whose_lock_was_lost_is_not_finished(gateway: Gateway, driver: ne
 
     with pytest.raises(DatabaseError, match="this load lost its connection"):
         load(TripleSource(COUNTRIES), gateway, progress=lose)
-    assert gateway.fetch(read_graph_state()).unfinished_loads == ("test triples",)
+    assert gateway.run(read_graph_state()).unfinished_loads == ("test triples",)
     load(TripleSource(COUNTRIES), gateway)
-    gateway.fetch(read_graph_state()).check()
+    gateway.run(read_graph_state()).check()
 
 
 def test_verify_names_what_is_wrong(gateway: Gateway, driver: neo4j.Driver) -> None:

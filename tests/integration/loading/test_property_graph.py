@@ -99,7 +99,7 @@ def test_films(
     assert ("Tom Hanks", "ACTED_IN", "Cloud Atlas") not in found
     assert (report.num_entities, report.num_unnamed, report.num_names) == (10 + 3 + 5, 5, 13)
     assert left_out == {}
-    ranges = {relation.name: relation.range for relation in gateway.fetch(read_catalogue()).relations}
+    ranges = {relation.name: relation.range for relation in gateway.run(read_catalogue()).relations}
     assert (ranges["ACTED_IN"], ranges["DIRECTED"]) == ("Movie", "Movie")
     assert verify(gateway).faults == ()
     (their_id,) = theirs.execute_query("MATCH (n {name: 'Tom Hanks'}) RETURN elementId(n)").records[0]
@@ -185,7 +185,7 @@ def test_changes_and_deletions_are_followed(
     assert ("Cloud Atlas", "released", "2013") in found
     assert ("Cloud Atlas", "released", "2012") not in found
     assert not any("Tom Tykwer" in triple for triple in found)
-    assert [manifest.number for manifest in gateway.fetch(read_loads())] == [1]
+    assert [manifest.number for manifest in gateway.run(read_loads())] == [1]
     assert verify(gateway).faults == ()
 
 

@@ -72,7 +72,7 @@ def test_the_graph_is_the_same_as_after_a_load_that_appends(
     assert (report.new_entities, report.new_relations) == (("m.ana",), ("born", "mayor"))
     added = contents(driver)
     assert faults(engine) == ()
-    (of_changes,) = (each for each in gateway.fetch(read_loads()) if each.source == "changes")
+    (of_changes,) = (each for each in gateway.run(read_loads()) if each.source == "changes")
     unload(gateway, "changes")
     assert contents(driver) == before
     rows = [
@@ -83,7 +83,7 @@ def test_the_graph_is_the_same_as_after_a_load_that_appends(
     ]
     load(RowSource(rows), gateway, mode="append")
     assert contents(driver) == added
-    (appended,) = (each for each in gateway.fetch(read_loads()) if each.number == of_changes.number)
+    (appended,) = (each for each in gateway.run(read_loads()) if each.number == of_changes.number)
     assert (of_changes.num_triples, of_changes.checksum) == (appended.num_triples, appended.checksum)
 
 
@@ -91,13 +91,13 @@ def test_a_triple_of_a_load_is_removed_from_it(engine: Engine, gateway: Gateway)
     engine.add([COUNTRIES[0]])
     engine.remove([COUNTRIES[0]])
     assert faults(engine) == ()
-    base, changes = gateway.fetch(read_loads())
+    base, changes = gateway.run(read_loads())
     assert (base.num_triples, base.num_removed, changes.num_triples) == (len(COUNTRIES) - 1, 1, 0)
     source = TripleSource(COUNTRIES, COUNTRY_NAMES)
     assert "1 triple of it was removed since" in str(load(source, gateway))
     load(source, gateway, force=True)
     assert faults(engine) == ()
-    base, _ = gateway.fetch(read_loads())
+    base, _ = gateway.run(read_loads())
     assert (base.num_triples, base.num_removed) == (len(COUNTRIES), 0)
 
 

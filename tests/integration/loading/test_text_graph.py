@@ -47,8 +47,8 @@ def test_texts_are_asked_added_and_taken_back(
     report = load(second, gateway, mode="append")
     assert verify(gateway).faults == ()
     pairs = [("aspirin", "reye syndrome"), ("reye syndrome", "aspirin"), ("headache", "flu"), ("aspirin", "gout")]
-    assert gateway.fetch(read_snippets(pairs)) == [(REYE, FLU), (REYE, FLU), (), ()]
-    assert gateway.fetch(read_snippets(pairs, max_snippets=1)) == [(REYE,), (REYE,), (), ()]
+    assert gateway.run(read_snippets(pairs)) == [(REYE, FLU), (REYE, FLU), (), ()]
+    assert gateway.run(read_snippets(pairs, max_snippets=1)) == [(REYE,), (REYE,), (), ()]
 
     with Engine(settings) as engine:
         asked = Question("What is headache mentioned with?", topic_entities=("headache",))

@@ -78,7 +78,7 @@ def graphml(folder: Path) -> Source:
 
 def load(source: Source, gateway: Gateway, folder: Path, **options: str | bool) -> RelationInfo:
     load_source(source, gateway, LoadOptions(staging=folder / "staging", **options))
-    return next(r for r in gateway.fetch(read_catalogue()).relations if r.name.endswith("P36"))
+    return next(r for r in gateway.run(read_catalogue()).relations if r.name.endswith("P36"))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_what_a_source_says_gives_way_to_the_user_and_comes_once(
     empty_graph: None, gateway: Gateway, tmp_path: Path
 ) -> None:
     load(rdf_with_base(tmp_path), gateway, tmp_path)
-    catalogue = gateway.fetch(read_catalogue())
+    catalogue = gateway.run(read_catalogue())
     words = words_of(catalogue, [("P36", ["label=main city", "description=where it rules", "rules from"])])
     add_relation_descriptions(gateway, catalogue, words)
     for mode in ("append", "replace"):
@@ -116,7 +116,7 @@ def test_what_a_source_says_gives_way_to_the_user_and_comes_once(
             "Hauptstadt",
             "seat of government",
         ]
-    remove_descriptions(gateway, gateway.fetch(read_catalogue()))
+    remove_descriptions(gateway, gateway.run(read_catalogue()))
     relation = load(rdf_with_base(tmp_path), gateway, tmp_path, mode="append", force=True)
     assert [phrase.text for phrase in relation.phrases] == ["capital", "Hauptstadt", "seat of government"]
     assert relation.description == "the city from which it is governed"

@@ -72,8 +72,8 @@ def test_neo4j_is_mined_as_the_fake_is(gateway: Gateway, driver: neo4j.Driver, s
     options = MiningOptions(max_hop=max_hop, bounds=replace(MiningOptions().bounds, proposers=1_000))
     mediating = frozenset(gateway.stream(stream_mediator_relations()))
     assert mediating == mediating_of(fake)
-    real = gateway.run(Miner(gateway.fetch(read_catalogue()), mediating, options).mine(questions))
-    expected = fake.run(Miner(catalogue_of(fake), mediating, options).mine(questions))
+    real = gateway.run_steps(Miner(gateway.run(read_catalogue()), mediating, options).mine(questions))
+    expected = fake.run_steps(Miner(catalogue_of(fake), mediating, options).mine(questions))
     assert [unordered(found) for found in real] == [unordered(found) for found in expected]
     assert any(isinstance(found, QuestionPaths) for found in real)
 
@@ -106,21 +106,21 @@ def test_the_search_for_answers_is_bounded_at_hubs(gateway: Gateway) -> None:
     found: list[AnswerSteps] = []
     for _ in range(5):
         started = time.perf_counter()
-        found = gateway.fetch(find_answer_paths(pairs, MAX_DEGREE, 2_000))
+        found = gateway.run(find_answer_paths(pairs, MAX_DEGREE, 2_000))
         seconds.append(time.perf_counter() - started)
     for (ends, (paths, cut)), got in zip(expected.items(), found, strict=True):
         assert {tuple(map(str, path)) for path in got.paths} == paths, ends
         assert got.cut == cut, ends
     # One walk over the edges of a hub, for each of its neighbours, would take hours.
     assert min(seconds[1:]) < 2.0
-    last = gateway.fetch(find_last_steps(["hub", "city", "nobody"], MAX_DEGREE))
+    last = gateway.run(find_last_steps(["hub", "city", "nobody"], MAX_DEGREE))
     assert last["city"] == LastSteps({"hub": frozenset({RelationStep("capital")})})
     assert (len(last["hub"].steps), last["hub"].cut) == (MAX_DEGREE, True)
     assert "nobody" not in last
     question = GoldQuestion("q", "capital of the country of nationality", (GoldAnswer("city"),), ("p7",))
-    miner = Miner(gateway.fetch(read_catalogue()), frozenset(), MiningOptions())
+    miner = Miner(gateway.run(read_catalogue()), frozenset(), MiningOptions())
     started = time.perf_counter()
-    (mined,) = gateway.run(miner.mine([question]))
+    (mined,) = gateway.run_steps(miner.mine([question]))
     assert time.perf_counter() - started < 10.0
     assert isinstance(mined, QuestionPaths)
     assert [path.hops for path in mined.paths] == [hops("nationality", "capital")]

@@ -64,7 +64,7 @@ def test_a_pool_has_what_a_search_of_all_paths_finds(gateway: Gateway, driver: n
         GoldQuestion(f"q{i}", "alpha?", tuple(map(GoldAnswer, rng.sample(ids, 2))), tuple(rng.sample(ids, 2)))
         for i in range(12)
     ]
-    found = gateway.run(collect_pools(asked, PoolBounds()))
+    found = gateway.run_steps(collect_pools(asked, PoolBounds()))
     pools = [each for each in found if isinstance(each, PooledQuestion)]
     assert len(pools) > 3
     for gold, pool in zip(asked, found, strict=True):

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 from lodestar.engine.answering.extractive import ExtractiveAnswerer
+from lodestar.engine.context import StageCost
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.calibration import SIMILARITY, Calibration, Unit
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Answer, Evidence, Item, answer_data, topic_data
 from lodestar.engine.evidence.extras import FormAnswer, FormResult
-from lodestar.engine.steps import StageCost
 from lodestar.engine.values import AnswerEntity, Entity, Question, Scored, Topic, Triple
 
 from tests.made.evidence import CERTAIN, evidence_of, leads

@@ -79,7 +79,7 @@ class Refusing(Gateway):
         self.connection = CONNECTION
         self._error = error
 
-    def fetch(self, request: Request[object]) -> object:
+    def run(self, request: Request[object]) -> object:
         raise self._error
 
 

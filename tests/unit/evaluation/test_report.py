@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lodestar.engine.context import StageCost
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.evaluation.diagnosis import Miss
 from lodestar.engine.evaluation.report import (
@@ -29,7 +30,6 @@ from lodestar.engine.evaluation.runs import (
 from lodestar.engine.evidence.evidence import Answer
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.recipes.recipe import read_recipe
-from lodestar.engine.steps import StageCost
 from lodestar.engine.values import AnswerEntity, Entity, Scored, TokenUsage, Topic
 
 from tests.made.evidence import evidence_of, leads

@@ -59,7 +59,7 @@ def test_values_in_a_question(text: str, written: list[tuple[str, ...]]) -> None
 
 def test_a_date_is_surer_than_a_number_and_both_stand_in_the_question() -> None:
     text = "who was hired on 2016-07-16 for 41000"
-    (found,) = GRAPH.run(ValueLinker(Nobody()).link([Question(text)]))
+    (found,) = GRAPH.run_steps(ValueLinker(Nobody()).link([Question(text)]))
     assert [
         (topic.matched_name, topic.score, topic.probability, topic.mention, topic.span, topic.kind)
         for topic in found[1:]
@@ -91,7 +91,7 @@ def test_of_two_values_that_overlap_the_longer_is_a_topic() -> None:
         literals={'"41,000 EUR"': "41,000 EUR", '"41000"': "41000", '"1970"': "1970"},
     )
     question = Question("who was born in 1970 or has a salary of 41,000 EUR")
-    (found,) = graph.run(ValueLinker(Nobody()).link([question]))
+    (found,) = graph.run_steps(ValueLinker(Nobody()).link([question]))
     assert [topic.entity.label for topic in found if topic.entity.is_literal] == ["1970", "41,000 EUR"]
 
 
@@ -99,5 +99,5 @@ def test_a_literal_that_the_asker_names_by_id() -> None:
     def steps() -> Steps[list[LinkedQuestion]]:
         return (yield from look_up_topics([Question("who?", ('"41000"',))], [()]))
 
-    (question,) = GRAPH.run(steps())
+    (question,) = GRAPH.run_steps(steps())
     assert [(t.entity.label, t.is_given) for t in question.topics] == [("41000", True)]

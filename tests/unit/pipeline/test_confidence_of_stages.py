@@ -73,7 +73,7 @@ CUT = AdaptiveKFilter(cast(HopModel, OneHop()), per_hop=5)
 
 def ask(evidence: Evidence[Any], *stages: Reorganiser) -> Evidence[Any]:
     steps = ReorganisedRetriever(Found(evidence), *stages).retrieve([LinkedQuestion(Question("?"), (Topic(PERU),))], 10)
-    (found,) = GRAPH.run(steps)
+    (found,) = GRAPH.run_steps(steps)
     return to_chains(found)
 
 

@@ -68,7 +68,7 @@ def explain(
     stage = NoAnswerExplainer(WordScorer(), SCORE, GRAPH.numbered, nearest, doubts=doubts)
     topics = (Topic(PERU, relations=(GRAPH.relations["capital"],)),)
     steps = stage.reorganise([evidence_of(*items, text=text, calibration=calibration, topics=topics)])
-    return cast(Evidence[Chain], GRAPH.run(steps)[0])
+    return cast(Evidence[Chain], GRAPH.run_steps(steps)[0])
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_of_a_graph_with_many_relations_what_the_topic_lacks_counts_less(number:
     names = {place: f"relation{place}" for place in range(1, number + 1)}
     stage = NoAnswerExplainer(WordScorer(), SCORE, names, lambda *_: set(names.values()), doubts=True)
     evidence = evidence_of(Scored(leads("capital", LIMA, topic=PERU), -9.0), calibration=SCORE)
-    said = GRAPH.run(stage.reorganise([evidence]))[0].extra_of(Certainty)
+    said = GRAPH.run_steps(stage.reorganise([evidence]))[0].extra_of(Certainty)
     assert said is not None
     assert said.lacking == pytest.approx(lacking)
 
@@ -129,7 +129,7 @@ def test_what_is_as_likely_as_an_answer_must_be_is_one() -> None:
 def test_a_relation_lacks_a_triple_from_a_probability_of_one_half(intercept: float, reason: str) -> None:
     stage = NoAnswerExplainer(WordScorer(), Calibration("logit", 0.0, intercept), GRAPH.numbered, nearest)
     topics = (Topic(PERU, relations=(GRAPH.relations["capital"],)),)
-    (found,) = GRAPH.run(stage.reorganise([evidence_of(text="currency?", calibration=SCORE, topics=topics)]))
+    (found,) = GRAPH.run_steps(stage.reorganise([evidence_of(text="currency?", calibration=SCORE, topics=topics)]))
     assert found.reason == reason
 
 

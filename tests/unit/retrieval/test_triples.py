@@ -111,9 +111,9 @@ def test_what_grows_and_is_not_pruned_is_found_the_best_first() -> None:
     words = {number: RelationWords("", (name,)) for number, name in GRAPH.numbered.items()}
     vectors = TextVectors(WordsAndTokens())
     growing = GrowingRetriever(GraphRelations(GRAPH.numbered, words, {}), vectors, cast(Any, model), keep=2)
-    linked = GRAPH.run(look_up_topics([asked("film"), asked("nowhere"), asked("town")], [(), (), ()]))
+    linked = GRAPH.run_steps(look_up_topics([asked("film"), asked("nowhere"), asked("town")], [(), (), ()]))
     for top_k, num in ((1, 2), (9, 6)):
-        found = GRAPH.run(growing.retrieve(linked, top_k))
+        found = GRAPH.run_steps(growing.retrieve(linked, top_k))
         assert triples(found[0]) == best("film")[:num]
         near = [("m1", "of", "bob"), ("film", "actor", "bob"), ("film", "year", "m1")]
         assert [triples(each) for each in found[1:]] == [[], near[: max(top_k, 2)]]

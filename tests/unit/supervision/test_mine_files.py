@@ -112,7 +112,7 @@ def chain(*steps: str, count: int = 1, cut: bool = False) -> tuple[tuple[str, ..
 
 def pool_of(graph: PoolGraph, *topics: str, answers: tuple[str, ...], **bounds: int) -> PooledQuestion:
     asked = GoldQuestion("q", "?", tuple(map(GoldAnswer, answers)), topics)
-    (found,) = graph.run(collect_pools([asked], PoolBounds(**bounds)))
+    (found,) = graph.run_steps(collect_pools([asked], PoolBounds(**bounds)))
     assert isinstance(found, PooledQuestion)
     return found
 

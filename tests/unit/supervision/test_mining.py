@@ -53,7 +53,7 @@ def asked(topic: str, *answers: str, text: str = "?", **fields: Any) -> GoldQues
 
 def mine(*questions: GoldQuestion, **options: Any) -> list[QuestionPaths | SkippedQuestion]:
     miner = Miner(catalogue_of(WORLD), mediating_of(WORLD), MiningOptions(**options))
-    return WORLD.run(miner.mine(questions))
+    return WORLD.run_steps(miner.mine(questions))
 
 
 def walked(question: GoldQuestion, **options: Any) -> QuestionPaths:
@@ -152,7 +152,7 @@ def test_a_batch_that_takes_too_long_is_mined_in_halves() -> None:
     sizes: list[int] = []
 
     def run(steps: Steps[Mined]) -> Mined:
-        found = WORLD.run(steps)
+        found = WORLD.run_steps(steps)
         sizes.append(len(found))
         if len(found) > 1:
             raise QueryTimeoutError("too long")

@@ -1,0 +1,219 @@
+"""What a call hands to its stages: the database, the language model, vectors of texts, the graph, and the call's trace.
+
+A stage is called with a `Context` and a batch of questions. It sends requests that may go together by one
+``ctx.db.run_all``, prompts by one ``ctx.llm.complete``, and names what it takes: ``with ctx.trace.stage("link")``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+
+from .errors import LLMError
+from .llm.prompts import ChatUsage, Completed, Prompt, usage_of
+
+if TYPE_CHECKING:
+    from ..models.text.vectors import TextVectors
+    from .llm.gateway import ChatGateway
+    from .neo4j.templates import Request
+    from .resources import GraphResources
+    from .values import Question
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class StageCost:
+    """What a stage took, without the stages inside it. It belongs to the batch that a question was asked in."""
+
+    stage: str
+    seconds: float = 0.0
+    round_trips: int = 0
+    llm: ChatUsage = field(default_factory=ChatUsage)
+
+    def __add__(self, other: StageCost) -> StageCost:
+        return StageCost(
+            self.stage, self.seconds + other.seconds, self.round_trips + other.round_trips, self.llm + other.llm
+        )
+
+
+def merge_costs(costs: Iterable[StageCost]) -> tuple[StageCost, ...]:
+    """Return one cost for each stage, in the order in which stages first come."""
+    by_stage: dict[str, StageCost] = {}
+    for cost in costs:
+        by_stage[cost.stage] = by_stage[cost.stage] + cost if cost.stage in by_stage else cost
+    return tuple(by_stage.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that a call has just found for one of its questions.
+
+    topics: a tuple of `Topic`. evidence: an `Evidence`. text: a piece of a language model's reply.
+    """
+
+    kind: Literal["topics", "evidence", "text"]
+    question: Question
+    value: Any
+
+
+class Trace:
+    """What the stages of one call took: seconds, round trips and the language model's tokens, by stage.
+
+    on_event: called with each `Event`, in the thread where it happens.
+    """
+
+    def __init__(self, on_event: Callable[[Event], None] | None = None) -> None:
+        self.on_event = on_event
+        self._costs: dict[str, StageCost] = {}
+        self._open: list[str] = []
+        self._since_s = 0.0
+
+    @property
+    def costs(self) -> tuple[StageCost, ...]:
+        """What each stage took so far, in the order in which they began."""
+        return tuple(self._costs.values())
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Charge the block to a stage, without the stages inside it."""
+        self._charge()
+        self._open.append(name)
+        self._costs.setdefault(name, StageCost(name))
+        try:
+            yield
+        finally:
+            self._charge()
+            self._open.pop()
+
+    def count(self, round_trips: int = 0, llm: ChatUsage | None = None) -> None:
+        """Charge the open stage with requests and prompts."""
+        if self._open:
+            self._add(StageCost(self._open[-1], 0.0, round_trips, llm or ChatUsage()))
+
+    def move(self, seconds: float, to: str) -> None:
+        """Charge another stage with seconds that the open one has just spent, such as those in the encoder."""
+        if self._open:
+            self._charge()
+            moved = min(max(seconds, 0.0), self._costs[self._open[-1]].seconds)
+            self._add(StageCost(self._open[-1], -moved))
+            self._add(StageCost(to, moved))
+
+    def notify(self, kind: Literal["topics", "evidence", "text"], question: Question, value: Any) -> None:
+        """Tell whoever listens."""
+        if self.on_event is not None:
+            self.on_event(Event(kind, question, value))
+
+    def listener(self, question: Question) -> Callable[[str], None] | None:
+        """Return what a prompt's `on_text` is for a question; None where nobody listens."""
+        return None if self.on_event is None else lambda text: self.notify("text", question, text)
+
+    def _charge(self) -> None:
+        now = time.perf_counter()
+        if self._open:
+            self._add(StageCost(self._open[-1], now - self._since_s))
+        self._since_s = now
+
+    def _add(self, cost: StageCost) -> None:
+        known = self._costs.get(cost.stage)
+        self._costs[cost.stage] = cost if known is None else known + cost
+
+
+class Sends(Protocol):
+    """What runs database requests: `Gateway`."""
+
+    def run_all(self, requests: Sequence[Request[Any]], /) -> list[Any]: ...
+
+
+class Database:
+    """The database of a call; it counts round trips."""
+
+    def __init__(self, gateway: Sends, trace: Trace) -> None:
+        self._gateway = gateway
+        self._trace = trace
+
+    def run(self, request: Request[T]) -> T:
+        """Run one request and return its decoded answer."""
+        (answer,) = self.run_all([request])
+        decoded: T = answer
+        return decoded
+
+    def run_all(self, requests: Sequence[Request[Any]]) -> list[Any]:
+        """Run requests at the same time and return their decoded answers, in order."""
+        self._trace.count(round_trips=len(requests))
+        return self._gateway.run_all(requests) if requests else []
+
+
+class LanguageModel:
+    """The language model of a call; it counts tokens. Without a chat gateway every prompt is an `LLMError`.
+
+    chat: the gateway, or what returns it once there is a prompt to send.
+    """
+
+    def __init__(self, chat: ChatGateway | Callable[[], ChatGateway | None] | None, trace: Trace) -> None:
+        self._chat = chat
+        self._trace = trace
+
+    def complete(self, prompts: Sequence[Prompt]) -> list[Completed]:
+        """Send prompts at the same time and return the outcome of each, in order."""
+        return self.submit(prompts)()
+
+    def submit(self, prompts: Sequence[Prompt]) -> Callable[[], list[Completed]]:
+        """Send prompts, and return what waits for their outcomes: something else can be done meanwhile."""
+        chat = self._chat() if callable(self._chat) else self._chat
+        if chat is None or not prompts:
+            return lambda: [_not_configured() for _ in prompts]
+        future = chat.submit(prompts)
+
+        def wait() -> list[Completed]:
+            try:
+                completed = future.result()
+            except BaseException:
+                future.cancel()
+                raise
+            for prompt, outcome in zip(prompts, completed, strict=True):
+                self._trace.count(llm=usage_of(prompt, outcome))
+            return completed
+
+        return wait
+
+
+def _not_configured() -> LLMError:
+    return LLMError(
+        "no language model is configured: set LODESTAR_LLM_MODEL, or llm_model in lodestar.toml, and "
+        "LODESTAR_LLM_BASE_URL for a server of your own"
+    )
+
+
+class Context:
+    """What the stages of one call share.
+
+    db: the database. llm: the language model. graph: what belongs to the graph, such as its relations and their words.
+    trace: what the stages took.
+    """
+
+    def __init__(
+        self,
+        gateway: Sends,
+        graph: GraphResources | None = None,
+        chat: ChatGateway | Callable[[], ChatGateway | None] | None = None,
+        on_event: Callable[[Event], None] | None = None,
+    ) -> None:
+        self.trace = Trace(on_event)
+        self.db = Database(gateway, self.trace)
+        self.llm = LanguageModel(chat, self.trace)
+        self._graph = graph
+
+    @property
+    def graph(self) -> GraphResources:
+        """What belongs to the graph that is asked."""
+        assert self._graph is not None
+        return self._graph
+
+    @property
+    def text(self) -> TextVectors:
+        """The vectors of texts by the encoder of the settings."""
+        return self.graph.shared.vectors
