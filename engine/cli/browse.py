@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from .options import database_options, json_option, question_options, search_options, settings_and_recipe
+from .options import NO_QUESTION, TOP_K, json_option, question_options, recipe_options
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
     from ..api import Engine
     from ..evidence.evidence import Evidence, Item
     from ..neo4j.embedded import Status
+    from ..recipes.recipe import Recipe
+    from ..settings import Settings
     from ..show.browser import BrowserPictureWriter
     from ..values import Question
+
+
+SECTION = "Ask"
 
 
 @click.command()
@@ -27,19 +32,18 @@ if TYPE_CHECKING:
     "--source", is_flag=True, help="Show the nodes themselves, in the Neo4j that `load neo4j` read; write nothing."
 )
 @click.option("--browser-url", help="Browser's address (default: the server's own, with http and port 7474).")
-@search_options
+@TOP_K
+@recipe_options
 @json_option
-@database_options
 def command(
-    texts: tuple[str, ...],
-    file: str | None,
-    topics: tuple[str, ...],
+    questions: list[Question],
+    settings: Settings,
+    recipe: Recipe,
     clear: bool,
     no_open: bool,
     source: bool,
     browser_url: str | None,
     as_json: bool,
-    **flags: Any,
 ) -> None:
     """Open the paths retrieved for questions in Neo4j Browser: ranked, scored, without the rest of the graph.
 
@@ -54,14 +58,13 @@ def command(
     """
     from ..api import Engine
     from ..errors import UsageError
-    from .options import questions_from
 
-    if clear and (texts or file):
+    if clear and questions:
         raise UsageError("--clear removes every picture: give it without a question")
     if source and clear:
         raise UsageError("--source writes no picture: give it without --clear")
-    questions = [] if clear else questions_from(texts, file, topics)
-    settings, recipe = settings_and_recipe(flags)
+    if not clear and not questions:
+        raise UsageError(NO_QUESTION)
     with Engine(settings, recipe=recipe) as engine:
         if source:
             _show_in_source(engine, questions, browser_url, as_json=as_json, no_open=no_open)

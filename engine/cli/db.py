@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import GraphError, UsageError
-from .options import database_options, embedded_server_options, json_option, settings_from
+from .options import database_options, gateway_options, json_option, open_gateway, server_option
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
     from ..neo4j.embedded import EmbeddedServer, ServerPair
     from ..neo4j.gateway import Gateway
     from ..settings import Settings
+
+
+SECTION = "Start here"
 
 
 @click.group()
@@ -44,11 +46,10 @@ def command() -> None:
     type=click.IntRange(16),
     help="Page cache in MB (default: a sixth of the memory; up to a third for a larger graph).",
 )
-@embedded_server_options
+@server_option
 @json_option
 def start(
-    name: str | None,
-    home: str | None,
+    settings: Settings,
     as_json: bool,
     bolt_port: int | None,
     http_port: int | None,
@@ -62,22 +63,22 @@ def start(
       lodestar db start
       lodestar db start --name films --heap-mb 2048
     """
-    instance = _instance(name, home)
+    instance = _instance(settings)
     instance.start(bolt_port=bolt_port, http_port=http_port, heap_mb=heap_mb, pagecache_mb=pagecache_mb)
     _show(instance, as_json)
 
 
 @command.command()
-@embedded_server_options
+@server_option
 @json_option
-def stop(name: str | None, home: str | None, as_json: bool) -> None:
+def stop(settings: Settings, as_json: bool) -> None:
     """Stop the server; its graph stays. Does nothing if it is not running.
 
     \b
     Example:
       lodestar db stop
     """
-    instance = _instance(name, home)
+    instance = _instance(settings)
     was_running = instance.stop()
     echo(f"{instance.name}: {'stopped' if was_running else 'was not running'}", err=True)
     if as_json:
@@ -89,7 +90,7 @@ def stop(name: str | None, home: str | None, as_json: bool) -> None:
 @click.option("--full", is_flag=True, help="Also show degrees, top relations and hubs.")
 @json_option
 @database_options
-def status(as_json: bool, with_others: bool, full: bool, **flags: Any) -> None:
+def status(settings: Settings, as_json: bool, with_others: bool, full: bool) -> None:
     """Show whether the server runs, where it answers, where its files are, and what its graph holds.
 
     \b
@@ -98,12 +99,11 @@ def status(as_json: bool, with_others: bool, full: bool, **flags: Any) -> None:
       lodestar db status --full --json
       lodestar db status --all
     """
-    settings = settings_from(**flags)
     if settings.uri:
         graph = _read_graph(settings, full=full)
         echo(json.dumps({"graph": graph}, ensure_ascii=False)) if as_json else _show_graph(graph)
         return
-    instance = _instance(settings.name, settings.home)
+    instance = _instance(settings)
     if with_others:
         _show_all([instance, *instance.others()], as_json)
         return
@@ -117,8 +117,8 @@ def status(as_json: bool, with_others: bool, full: bool, **flags: Any) -> None:
 
 @command.command()
 @json_option
-@database_options
-def check(as_json: bool, **flags: Any) -> None:
+@gateway_options
+def check(gateway: Gateway, as_json: bool) -> None:
     """Count the graph again and compare it with its catalogue, its signatures and the manifests of its loads.
 
     It reads every triple and compares those of each load by a checksum. Exits with 5 if there is a fault.
@@ -131,7 +131,7 @@ def check(as_json: bool, **flags: Any) -> None:
     from ...loaders.loads.report import number_of
     from ..progress import progress_bar
 
-    with _loading_gateway(flags) as gateway, progress_bar("the graph", "checking") as (progress, _):
+    with progress_bar("the graph", "checking") as (progress, _):
         found = verify(gateway, progress)
     if as_json:
         echo(json.dumps(asdict(found)))
@@ -153,8 +153,8 @@ def check(as_json: bool, **flags: Any) -> None:
 
 @command.command()
 @json_option
-@database_options
-def refresh(as_json: bool, **flags: Any) -> None:
+@gateway_options
+def refresh(gateway: Gateway, as_json: bool) -> None:
     """Bring names, relation signatures, counts, catalogue and manifests in line with what other programs changed.
 
     Use it after Cypher has changed triples or names. Relationship types between entities become relations.
@@ -166,7 +166,7 @@ def refresh(as_json: bool, **flags: Any) -> None:
     from ...loaders.loads.maintaining import refresh as bring_in_line
     from ..progress import progress_bar
 
-    with _loading_gateway(flags) as gateway, progress_bar("the graph", "refreshing") as (progress, _):
+    with progress_bar("the graph", "refreshing") as (progress, _):
         report = bring_in_line(gateway, progress=progress)
     echo(str(report), err=True)
     if as_json:
@@ -179,7 +179,7 @@ def refresh(as_json: bool, **flags: Any) -> None:
 )
 @json_option
 @database_options
-def index(max_entities: int, as_json: bool, **flags: Any) -> None:
+def index(settings: Settings, max_entities: int, as_json: bool) -> None:
     """Build the entity index: vectors of names, for words that no name matches ("peruvian" for Peru).
 
     Only what changed since the last time is encoded; after an interruption the same command continues.
@@ -192,8 +192,8 @@ def index(max_entities: int, as_json: bool, **flags: Any) -> None:
     from ..indexes.entity_index import index_entities, index_folder
     from ..progress import progress_bar
 
-    settings = settings_from(**flags)
-    with _loading_gateway(flags) as gateway, progress_bar("the entities of the graph", "indexing") as (progress, _):
+    gateway = open_gateway(settings)
+    with progress_bar("the entities of the graph", "indexing") as (progress, _):
         folder = index_folder(settings, gateway.connection)
         encoder = SentenceEncoder(settings.encoder)
         report = index_entities(gateway, folder, encoder, max_entities=max_entities, progress=progress)
@@ -205,17 +205,17 @@ def index(max_entities: int, as_json: bool, **flags: Any) -> None:
 
 @command.command()
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@embedded_server_options
+@server_option
 @json_option
 @click.pass_context
-def reset(ctx: click.Context, name: str | None, home: str | None, as_json: bool, yes: bool) -> None:
+def reset(ctx: click.Context, settings: Settings, as_json: bool, yes: bool) -> None:
     """Stop the server and delete its graph, settings and password. Downloads stay.
 
     \b
     Example:
       lodestar db reset --name films --yes
     """
-    instance = _instance(name, home)
+    instance = _instance(settings)
     if not instance.home.folder.exists() and not instance.incoming().home.folder.exists():
         echo(f"{instance.name}: there is no such server, nothing deleted", err=True)
         if as_json:
@@ -233,10 +233,10 @@ def reset(ctx: click.Context, name: str | None, home: str | None, as_json: bool,
         echo(json.dumps({"name": instance.name, "deleted": str(instance.home.folder)}))
 
 
-def _instance(name: str | None, home: str | None) -> ServerPair:
+def _instance(settings: Settings) -> ServerPair:
     from ..neo4j.embedded import ServerPair
 
-    return ServerPair.of(settings_from(name=name, home=home))
+    return ServerPair.of(settings)
 
 
 def _show(server: EmbeddedServer, as_json: bool) -> None:
@@ -278,16 +278,6 @@ def _as_json(server: EmbeddedServer) -> dict[str, Any]:
         "log": str(status.log),
         "password_file": str(status.password_file),
     }
-
-
-@contextmanager
-def _loading_gateway(flags: dict[str, Any]) -> Iterator[Gateway]:
-    from ..neo4j.embedded import loading_connection
-    from ..neo4j.gateway import Gateway
-
-    with Gateway(loading_connection(settings_from(**flags))) as gateway:
-        gateway.version()
-        yield gateway
 
 
 def _read_graph(settings: Settings, *, full: bool) -> dict[str, Any] | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from .options import embedded_server_options, json_option, settings_from
+from .options import json_option, settings_from
 from .terminal import echo, say
 
 if TYPE_CHECKING:
@@ -43,10 +43,13 @@ FORMS = (
 """One question of each form (docs/questions.md)."""
 
 
+SECTION = "Start here"
+
+
 @click.command()
 @json_option
-@embedded_server_options
-def command(as_json: bool, **flags: Any) -> None:
+@click.option("--name", default=DEMO_NAME, show_default=True, help="The embedded server to use.")
+def command(as_json: bool, name: str) -> None:
     """Load a small world into a separate Neo4j, ask five questions and ten of other forms, and show the answers.
 
     You can run it again: it reuses what it finds.
@@ -55,8 +58,7 @@ def command(as_json: bool, **flags: Any) -> None:
     Example:
       lodestar demo
     """
-    flags["name"] = flags["name"] or DEMO_NAME
-    settings = settings_from(**flags)
+    settings = settings_from(name=name)
     started = time.perf_counter()
 
     from ..api import Engine

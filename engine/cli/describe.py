@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from .options import database_options, json_option, settings_from
+from .options import engine_options, json_option
 from .search import print_ambiguous_phrases, print_relation, relation_row
 from .terminal import echo, say
 
 if TYPE_CHECKING:
+    from ..api import Engine
     from ..neo4j.catalogue import RelationInfo
     from ..relations.describing import DescriptionReport
 
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
 @click.option("--origin", type=click.Choice(("user", "source", "llm")), help="With --undo: only from this origin.")
 @click.option("--show", is_flag=True, help="Print the descriptions, and change nothing.")
 @json_option
-@database_options
+@engine_options
 def command(
+    engine: Engine,
     relation: str | None,
     phrases: tuple[str, ...],
     file: str | None,
@@ -43,7 +45,6 @@ def command(
     origin: str | None,
     show: bool,
     as_json: bool,
-    **flags: Any,
 ) -> None:
     """Describe relations by the phrases that people use to ask for them.
 
@@ -59,29 +60,26 @@ def command(
       lodestar describe --llm --max-calls 100
       lodestar describe --undo owned_by
     """
-    from ..api import Engine
     from ..errors import UsageError
 
     if sum((bool(phrases), file is not None, llm, undo, show)) > 1:
         raise UsageError("describe: expected one of phrases, --file, --llm, --undo and --show")
     if origin and not undo:
         raise UsageError("describe: --origin goes with --undo")
-    settings = settings_from(**flags)
-    with Engine(settings) as engine:
-        if show or (relation and not phrases and not undo and not llm):
-            for each in engine.read_relations(relation):
-                echo(json.dumps(relation_row(each), ensure_ascii=False)) if as_json else print_relation(each)
-            return
-        if undo:
-            done = engine.undescribe([relation] if relation else [], origin=origin)
-        elif llm:
-            done = engine.describe_by_llm(max_calls=max_calls, say=say)
-        elif file is not None:
-            done = engine.describe_file("/dev/stdin" if file == "-" else Path(file))
-        elif relation:
-            done = engine.describe({relation: phrases})
-        else:
-            done = engine.describe(_ask_for_phrases(engine.read_relations()))
+    if show or (relation and not phrases and not undo and not llm):
+        for each in engine.read_relations(relation):
+            echo(json.dumps(relation_row(each), ensure_ascii=False)) if as_json else print_relation(each)
+        return
+    if undo:
+        done = engine.undescribe([relation] if relation else [], origin=origin)
+    elif llm:
+        done = engine.describe_by_llm(max_calls=max_calls, say=say)
+    elif file is not None:
+        done = engine.describe_file("/dev/stdin" if file == "-" else Path(file))
+    elif relation:
+        done = engine.describe({relation: phrases})
+    else:
+        done = engine.describe(_ask_for_phrases(engine.read_relations()))
     _report(done, undo=undo, as_json=as_json)
 
 

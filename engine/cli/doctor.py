@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from ..errors import LodestarError
-from .options import database_options, json_option, settings_from
+from .options import database_options, json_option
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
     from ..settings import Settings
 
+SECTION = "Start here"
 MARKS = {"ok": ("✓", "green"), "missing": ("✗", "red"), "optional": ("–", "yellow")}
 LLM_TIMEOUT_S = 5.0
 _TRAIN_AGAIN = "train it again (lodestar train KIND)"
@@ -41,7 +42,7 @@ class Finding:
 @click.option("--checkpoint", metavar="FOLDER", help="A trained model of any kind to check against this graph.")
 @json_option
 @database_options
-def command(checkpoint: str | None, as_json: bool, **flags: Any) -> None:
+def command(checkpoint: str | None, settings: Settings, as_json: bool) -> None:
     """Check what works, what is missing, and what to do about it.
 
     Exits with 1 if something required is missing.
@@ -52,7 +53,7 @@ def command(checkpoint: str | None, as_json: bool, **flags: Any) -> None:
       lodestar doctor --checkpoint star
     """
     findings = []
-    for finding in examine(settings_from(**flags), checkpoint):
+    for finding in examine(settings, checkpoint):
         findings.append(finding)
         if not as_json:
             mark, colour = MARKS[finding.level]

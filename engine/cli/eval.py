@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import (
-    database_options,
-    json_option,
-    recipe_options,
-    settings_and_recipe,
-    worker_options,
-    workers_from,
-)
+from .options import json_option, recipe_options, worker_options
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
     from ..evaluation.runs import Record
+    from ..parallel import Workers
+    from ..recipes.recipe import Recipe
+    from ..settings import Settings
 
+SECTION = "Train"
 _SHOWN_QUESTIONS = 10
 
 
@@ -68,8 +65,10 @@ def command() -> None:
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the run (default: runs/SET-RECIPE).")
 @click.option("--fresh", is_flag=True, help="Start again if the folder has a run.")
 @json_option
-@database_options
 def run(
+    settings: Settings,
+    recipe: Recipe,
+    workers: Workers,
     dataset: str,
     split: str | None,
     format_name: str | None,
@@ -80,7 +79,6 @@ def run(
     out: Path | None,
     fresh: bool,
     as_json: bool,
-    **flags: Any,
 ) -> None:
     """Ask every question of a set. Run the same command again to finish an interrupted run.
 
@@ -96,8 +94,6 @@ def run(
     from ..evaluation.runs import RunOptions, ask_remaining_questions
     from ..progress import progress_bar
 
-    workers = workers_from(flags)
-    settings, recipe = settings_and_recipe(flags)
     path = choose_file(dataset, split)
     questions = read_questions(path, format_name)
     folder = out or Path("runs") / f"{questions.name.partition('.')[0]}-{recipe.name}"

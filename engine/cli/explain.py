@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from .options import database_options, json_option, recipe_options, settings_and_recipe
+from .options import json_option, recipe_options
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
+    from ..recipes.recipe import Recipe
+    from ..settings import Settings
     from ..show.explanation import Explanation
+
+SECTION = "Ask"
 
 
 def explanation_lines(explanation: Explanation) -> Iterator[str]:
@@ -46,14 +50,7 @@ def explanation_lines(explanation: Explanation) -> Iterator[str]:
 @click.option("--top-k", type=int, default=5, show_default=True, help="Paths to explain.")
 @recipe_options
 @json_option
-@database_options
-def command(
-    question: str,
-    topics: tuple[str, ...],
-    top_k: int,
-    as_json: bool,
-    **flags: Any,
-) -> None:
+def command(question: str, topics: tuple[str, ...], settings: Settings, recipe: Recipe, as_json: bool) -> None:
     """Show what decided for an answer, or which words the scores of its best paths depend on.
 
     A checkpoint with the cross-attentive scorer shows its attention: [QSP] in the question, [PSP] in the path
@@ -73,16 +70,15 @@ def command(
     from ..values import Question
     from .render import answer_lines
 
-    settings, recipe = settings_and_recipe(flags)
     query = Question(question, topics)
     scored = is_explainable(recipe)
     num_parts = sum(part.role != "wrapper" for part in recipe.parts.values())
     reasons = explanation = None
     with Engine(settings, recipe=recipe) as engine:
         if scored:
-            explanation = engine.explain(query, top_k=top_k)
+            explanation = engine.explain(query, top_k=recipe.top_k)
         if not scored or num_parts > 1 or recipe.answerer.name == "reader":
-            reasons = explain_answer(engine, query, top_k=top_k)
+            reasons = explain_answer(engine, query, top_k=recipe.top_k)
     if as_json:
         data = {} if reasons is None else reasons_data(reasons)
         data |= {} if explanation is None else explanation_data(explanation)
@@ -90,7 +86,7 @@ def command(
     else:
         lines: list[str] = []
         if reasons is not None:
-            lines += answer_lines(reasons.answer, top_k, reasons=reasons.items)
+            lines += answer_lines(reasons.answer, recipe.top_k, reasons=reasons.items)
             lines += [
                 click.style(f"  {printable(line)}", dim=True)
                 for line in (f"after each stage: {reasons.stages_text}", *map(str, reasons.dropped))

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import UsageError
-from .options import FORCE, database_options, json_option, settings_from
+from .options import FORCE, database_options, json_option
 from .terminal import echo
 
 if TYPE_CHECKING:
     from ...loaders.export.exporting import ExportRequest
+    from ..settings import Settings
 
 
 @click.command()
@@ -49,7 +50,7 @@ def command(
     load: int | None,
     force: bool,
     as_json: bool,
-    **flags: Any,
+    settings: Settings,
 ) -> None:
     """Write the graph to FILE, or to standard output (-): TSV, N-Triples or parquet, in a total order.
 
@@ -74,7 +75,7 @@ def command(
     for option, file in (("", path), ("--names", names_path), ("--phrases", phrases_path)):
         if file and file != "-":
             check_output_file(option, Path(file), force=force)
-    with Gateway(make_connection(settings_from(**flags))) as gateway:
+    with Gateway(make_connection(settings)) as gateway:
         gateway.version()
         with progress_bar("the graph", "exporting") as (progress, _):
             report = export(request, gateway, progress)

@@ -13,17 +13,17 @@ from ..errors import UsageError
 from .db import load_line
 from .load_neo4j import neo4j
 from .load_options import (
-    DATABASE_FLAGS,
     add_common_options,
     add_load_options,
     load_source,
     pop_load_options,
     split_names,
 )
-from .options import database_options, json_option, settings_from
+from .options import database_options, gateway_options, json_option
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
+    from ..neo4j.gateway import Gateway
     from ..settings import Settings
 
 
@@ -61,6 +61,9 @@ class FormatGroup(click.Group):
         return kind, self.commands[kind], args
 
 
+SECTION = "Start here"
+
+
 @click.group(cls=FormatGroup, invoke_without_command=True, no_args_is_help=True)
 @click.option("--list", "lists", is_flag=True, help="List the loads of the graph by number.")
 @click.option("--delete", metavar="NUMBER|SOURCE|SHA256", help="Delete a load, except what other loads also state.")
@@ -68,7 +71,7 @@ class FormatGroup(click.Group):
 @json_option
 @database_options
 @click.pass_context
-def command(ctx: click.Context, lists: bool, delete: str | None, yes: bool, as_json: bool, **flags: Any) -> None:
+def command(ctx: click.Context, lists: bool, delete: str | None, yes: bool, as_json: bool, settings: Settings) -> None:
     """Load a knowledge graph into Neo4j.
 
     Give a file, and its format is detected; or name the format first. Loading the same again changes
@@ -85,9 +88,9 @@ def command(ctx: click.Context, lists: bool, delete: str | None, yes: bool, as_j
     if ctx.invoked_subcommand is not None:
         return
     if delete is not None:
-        _delete_load(ctx, delete, settings_from(**flags), yes=yes, as_json=as_json)
+        _delete_load(ctx, delete, settings, yes=yes, as_json=as_json)
     elif lists:
-        _list_loads(settings_from(**flags), as_json=as_json)
+        _list_loads(settings, as_json=as_json)
     else:
         raise UsageError("expected a file, a format, --list or --delete: see `lodestar load --help`")
 
@@ -360,9 +363,9 @@ def geonames(**flags: Any) -> None:
 @click.option("--remove", is_flag=True, help="Remove the triples instead.")
 @click.option("--missing-ok", is_flag=True, help="With --remove: pass over triples that are not there.")
 @json_option
-@database_options
+@gateway_options
 def lines(
-    kind: str, names: str | None, languages: str, remove: bool, missing_ok: bool, as_json: bool, **flags: Any
+    kind: str, names: str | None, languages: str, remove: bool, missing_ok: bool, as_json: bool, gateway: Gateway
 ) -> None:
     """Add the triples of a few lines from standard input to the graph, or remove them, as one change.
 
@@ -377,8 +380,6 @@ def lines(
     """
     from ...loaders.formats.by_name import source_class
     from ...loaders.loads.maintaining import add_lines, remove_lines
-    from ..neo4j.embedded import loading_connection
-    from ..neo4j.gateway import Gateway
 
     if names is not None and (remove or kind not in ("tsv", "csv")):
         raise UsageError("--names goes with tsv or csv, and without --remove")
@@ -390,9 +391,7 @@ def lines(
     elif kind == "ntriples":
         own = {"languages": split_names(languages)}
     source = source_class(kind)(path="-", **own)
-    with Gateway(loading_connection(settings_from(**flags))) as gateway:
-        gateway.version()
-        report = remove_lines(source, gateway, missing_ok=missing_ok) if remove else add_lines(source, gateway)
+    report = remove_lines(source, gateway, missing_ok=missing_ok) if remove else add_lines(source, gateway)
     echo(str(report), err=True)
     if as_json:
         echo(json.dumps(asdict(report)))
@@ -407,7 +406,7 @@ def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str
 
     own_arguments = {name: flags.pop(name) for name in own}
     as_json, dry_run = flags.pop("as_json"), flags.pop("dry_run")
-    settings = settings_from(**{name: flags.pop(name) for name in DATABASE_FLAGS})
+    settings = flags.pop("settings")
     options = pop_load_options(flags, settings)
     with use_spool_folder(options.staging):
         source = source_class(kind)(**arguments, **own_arguments)

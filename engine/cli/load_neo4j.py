@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .load_options import DATABASE_FLAGS, add_common_options, load_source, pop_load_options, split_names
-from .options import settings_from
+from .load_options import add_common_options, load_source, pop_load_options, split_names
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def neo4j(
     from ..whole_file import check_output_file, write_text_file
 
     as_json, dry_run, force = flags.pop("as_json"), flags.pop("dry_run"), flags["force"]
-    settings = settings_from(**{name: flags.pop(name) for name in DATABASE_FLAGS})
+    settings = flags.pop("settings")
     options = pop_load_options(flags, settings)
     if saved_file:
         check_output_file("--save-mapping", Path(saved_file), reads=[mapping_file] if mapping_file else [], force=force)

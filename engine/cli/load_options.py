@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from ..progress import Progress, Say
     from ..settings import Settings
 
-DATABASE_FLAGS = ("uri", "user", "database", "name", "home")
-"""The options of the database that is loaded into."""
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MODE = (

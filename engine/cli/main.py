@@ -1,4 +1,4 @@
-"""Run the `lodestar` command: import a verb's module on use, and print errors in one line."""
+"""Run the `lodestar` command: find the verbs in this folder, and print an error as one line with its exit code."""
 
 from __future__ import annotations
 
@@ -9,70 +9,60 @@ import json
 import os
 import signal
 import sys
+from difflib import get_close_matches
 from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
+from typing import NoReturn
 
 import click
 
 from ...models.message_text import one_line
 from ..errors import LodestarError, StorageError
-from .terminal import echo, show_warnings, supports_colour
+from .terminal import echo, printable, show_warnings, supports_colour
 
 MAX_MESSAGE_CHARS = 1_500
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-
-VERBS = {
-    "ask": "Answer questions from the graph, and show the paths behind the answers.",
-    "browse": "Open retrieved paths in Neo4j Browser.",
-    "db": "Run a Neo4j of your own, and look after its graph.",
-    "demo": "Load a small world, ask fifteen questions, and show the answers.",
-    "describe": "Describe relations by the phrases that people use.",
-    "doctor": "Check what works, what is missing, and what to do about it.",
-    "eval": "Ask every question of a set, and report metrics with their intervals.",
-    "explain": "Show what decided for an answer, and which words a score came from.",
-    "export": "Write the graph to files: TSV, N-Triples or parquet.",
-    "load": "Load a knowledge graph into Neo4j, list what was loaded, or delete it.",
-    "mcp": "Serve the graph to an agent over standard input and output.",
-    "mine": "Mine training paths for a retriever.",
-    "recipes": "List recipes and parts, with all their options.",
-    "refine": "Select training supervision from candidate pools.",
-    "search": "Find entities by a text, and relations by their words.",
-    "serve": "Serve questions over HTTP, with a page.",
-    "train": "Train a scorer on questions with answers.",
-}
-"""The purpose of each verb, whose module has its name."""
-
-GROUPS = {
-    "Start here": ("demo", "db", "load", "ask", "doctor"),
-    "Ask": ("search", "explain", "browse", "serve", "mcp", "recipes"),
-    "Train": ("train", "mine", "refine", "eval"),
-}
-"""The verbs of each section of --help, in order; all others maintain a graph."""
+HELPERS = ("main", "options", "render", "terminal")
+"""Files of this folder that are no verbs."""
+SECTIONS = ("Start here", "Ask", "Train", "Maintain")
 
 
-class LazyGroup(click.Group):
-    """Import a verb's module when the verb is used, so that --help is fast."""
+class VerbGroup(click.Group):
+    """Imports a verb's file when the verb is used; all that --help needs of the others is in their first lines."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in alphabetical order."""
-        return sorted(VERBS)
+        names = (module.name for module in iter_modules(import_module(__package__).__path__))
+        return sorted(name for name in names if self.get_command(ctx, name))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import the verb's file and return its command."""
-        if cmd_name not in VERBS:
-            return None
-        command = import_module(f"..{cmd_name}", __name__).command
-        assert isinstance(command, click.Command)
-        return command
+        """Return the `command` of the verb's file."""
+        module = f"{__package__}.{cmd_name}"
+        known = cmd_name.isidentifier() and cmd_name not in HELPERS and find_spec(module)
+        return getattr(import_module(module), "command", None) if known else None
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """List the verbs in groups, without importing them."""
-        grouped = {verb for verbs in GROUPS.values() for verb in verbs}
-        for title, verbs in (*GROUPS.items(), ("Maintain", sorted(VERBS.keys() - grouped))):
-            with formatter.section(title):
-                formatter.write_dl([(verb, VERBS[verb]) for verb in verbs if verb in VERBS])
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the verb; for an unknown one raise an error that names those with a similar name."""
+        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            close = " or ".join(get_close_matches(args[0], self.list_commands(ctx)))
+            ctx.fail(f"No such command {args[0]!r}.{f' Did you mean {close}?' if close else ''}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs by section."""
+        rows: dict[str, list[tuple[str, str]]] = {section: [] for section in SECTIONS}
+        for verb in self.list_commands(ctx):
+            module = import_module(f"{__package__}.{verb}")
+            rows[getattr(module, "SECTION", "Maintain")].append((verb, module.command.get_short_help_str(100)))
+        for section, some in rows.items():
+            with formatter.section(section):
+                formatter.write_dl(some)
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lodestar-kg", prog_name="lodestar")
 def main() -> None:
     """Reasoning paths from a knowledge graph in Neo4j, ranked and explained.
@@ -86,43 +76,47 @@ def main() -> None:
 
 
 def run() -> None:
-    """Run the command line; a `LodestarError` becomes one line and an exit code."""
+    """Run the command line; an error that a user can act on becomes one line and an exit code."""
     show_warnings()
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     _escape_unencodable()
     try:
         code = main(standalone_mode=False, color=None if supports_colour() else False)
-    except LodestarError as error:
-        from .terminal import printable
+    except (LodestarError, ModuleNotFoundError, click.ClickException, click.Abort, OSError) as error:
+        _end(error)
+    sys.exit(code if isinstance(code, int) else 0)
 
-        echo(f"lodestar: {printable(one_line(error, MAX_MESSAGE_CHARS))}", err=True)
-        sys.exit(error.exit_code)
-    except ModuleNotFoundError as error:
-        from ..extras import make_missing_extra_error
 
-        verb = next((word for word in sys.argv[1:] if word in VERBS), "")
-        if (missing := make_missing_extra_error(error, f"lodestar {verb}".rstrip())) is None:
-            raise
-        echo(f"lodestar: {missing}", err=True)
-        sys.exit(missing.exit_code)
-    except click.ClickException as error:
+def _end(error: Exception) -> NoReturn:
+    """Print an error in one line and exit with its code; raise it again if it is a bug."""
+    from ..extras import make_missing_extra_error
+
+    message, code = str(error), 1
+    if isinstance(error, click.Abort):
+        message, code = "interrupted", 130
+    elif isinstance(error, click.ClickException):
         vars(error)["message"] = one_line(error.message, MAX_MESSAGE_CHARS)
         error.show()
         sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        echo("lodestar: interrupted", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
+    elif isinstance(error, ModuleNotFoundError):
+        verb = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+        if (missing := make_missing_extra_error(error, f"lodestar {verb}".rstrip())) is None:
+            raise error
+        message, code = str(missing), missing.exit_code
+    elif isinstance(error, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python would write the rest again at exit
         sys.exit(1)
-    except OSError as error:
+    elif isinstance(error, OSError):
         if error.errno not in NO_ROOM:
-            raise
+            raise error
         sys.stdout = io.StringIO()  # else Python would write the rest again at exit
         place = f" ({error.filename})" if error.filename else ""
-        echo(f"lodestar: no room left for the output{place}: write it to another disk or make room", err=True)
-        sys.exit(StorageError.exit_code)
-    sys.exit(code if isinstance(code, int) else 0)
+        message = f"no room left for the output{place}: write it to another disk or make room"
+        code = StorageError.exit_code
+    elif isinstance(error, LodestarError):
+        code = error.exit_code
+    echo(f"lodestar: {printable(one_line(message, MAX_MESSAGE_CHARS))}", err=True)
+    sys.exit(code)
 
 
 def _escape_unencodable() -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from .options import database_options, recipe_options, settings_and_recipe
+from .options import recipe_options
+
+if TYPE_CHECKING:
+    from ..recipes.recipe import Recipe
+    from ..settings import Settings
+
+SECTION = "Ask"
 
 
 @click.command()
 @recipe_options
-@database_options
-def command(**flags: Any) -> None:
+def command(settings: Settings, recipe: Recipe) -> None:
     """Serve the Model Context Protocol over standard input and output, for an agent that starts this command.
 
     Six tools, all read-only: ask, retrieve_paths, find_entities, list_relations, get_neighbours, verify_path. See
@@ -28,8 +33,6 @@ def command(**flags: Any) -> None:
     require_extra("mcp", "lodestar mcp")
     from ..serving.mcp import McpTools
     from ..serving.service import Service
-
-    settings, recipe = settings_and_recipe(flags)
 
     async def serve() -> None:
         await McpTools().run_stdio(Service(settings, {recipe.name: recipe}))

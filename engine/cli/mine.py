@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,13 +14,17 @@ from .options import (
     FORCE,
     RETURN_TO_TOPIC,
     SEED,
-    database_options,
+    engine_options,
     json_option,
-    settings_from,
     worker_options,
-    workers_from,
 )
 from .terminal import echo
+
+if TYPE_CHECKING:
+    from ..api import Engine
+    from ..parallel import Workers
+
+SECTION = "Train"
 
 
 @click.command()
@@ -58,8 +62,10 @@ from .terminal import echo
 )
 @worker_options
 @json_option
-@database_options
+@engine_options
 def command(
+    engine: Engine,
+    workers: Workers,
     dataset: str,
     out: Path,
     force: bool,
@@ -73,7 +79,6 @@ def command(
     pool: bool,
     batch_size: int | None,
     as_json: bool,
-    **flags: Any,
 ) -> None:
     """Mine training paths for a retriever: positives, and hard negatives.
 
@@ -88,20 +93,18 @@ def command(
     from dataclasses import replace
 
     from ...loaders.questions.question_sets import choose_file, read_questions
-    from ..api import Engine
     from ..progress import progress_bar
     from ..supervision.mining import MiningOptions, mine_to_file
     from ..supervision.pools import PAPER, PoolBounds, compute_pool_sizes, mine_pool
     from ..whole_file import check_output_file
 
     options = MiningOptions(max_hop=max_hop, num_negatives=negatives, return_to_topic=return_to_topic, seed=seed)
-    workers = workers_from(flags)
     path = choose_file(dataset, split)
     check_output_file("--out", out, reads=[path], force=force)
     questions = read_questions(path, format_name)
     questions = replace(questions, questions=questions.sample(limit, seed))
     started_s = time.perf_counter()
-    with Engine(settings_from(**flags)) as engine, progress_bar(questions.name, "mining") as (progress, _):
+    with progress_bar(questions.name, "mining") as (progress, _):
         how: dict[str, Any] = {"batch_size": batch_size, "workers": workers, "progress": progress}
         sizes: dict[str, float] = {}
         if pool:

@@ -1,62 +1,129 @@
-"""Define the options that several verbs share, and turn them into questions, settings and a recipe."""
+"""The options that several verbs share: each decorator adds its options, and gives the verb what they mean instead.
+
+    @click.command()
+    @click.argument("text")
+    @json_option        # --json: the verb gets `as_json`
+    @engine_options     # --uri, --database, --name: the verb gets `engine`, open until it ends
+    def command(text: str, engine: Engine, as_json: bool) -> None: ...
+
+A file of this folder with a `command` is a verb. Its `SECTION` is where --help lists it, "Maintain" without one.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ..errors import InputError, LodestarError, UsageError
-from ..settings import Settings, resolve
 from ..values import Question
 from ..whole_file import parse_json
 
 if TYPE_CHECKING:
-    from ..parallel import Workers
-    from ..recipes.recipe import Recipe
+    from ..neo4j.gateway import Gateway
+    from ..settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
+Decorator = Callable[[F], F]
 
-_SERVER = (
-    click.option("--name", help="The embedded server to use (default: default)."),
-    click.option("--home", help="Folder of embedded servers and indexes (default: the user's data folder)."),
-)
-_DATABASE = (
-    click.option(
-        "--uri",
-        help="Address of a Neo4j: neo4j://, neo4j+s://, bolt:// … (default: the embedded server).",
-    ),
-    click.option("--user", help="Neo4j user; the password comes from LODESTAR_PASSWORD."),
-    click.option("--database", help="Name of the database inside the server."),
-)
+NO_QUESTION = "no question: give one as an argument, or a file of questions with --file (- is stdin)"
+MAX_LINE_CHARS = 1_000_000
+MAX_CHARS = 200_000_000
 
-_QUESTIONS = (
-    click.argument("texts", metavar="[QUESTION]...", nargs=-1),
-    click.option("--file", "-f", help="File of questions, one a line, or JSON lines (- is standard input)."),
-    click.option(
-        "--topic", "topics", multiple=True, help="Id or name of an entity the question is about; can be repeated."
-    ),
-)
-_TOP_K = (click.option("--top-k", type=int, help="Items of evidence per question (default: 10)."),)
+
+def options_for(make: Callable[..., dict[str, Any]], *options: Decorator[Any]) -> Decorator[Any]:
+    """Return a decorator that adds options; `make` takes their values by name, and returns the verb's arguments."""
+    taken = inspect.signature(make).parameters
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*args: Any, **given: Any) -> Any:
+            values = {name: given.pop(name) for name in taken if name in given}
+            return function(*args, **given, **make(**values))
+
+        for option in reversed(options):
+            call = option(call)
+        return call
+
+    return decorate
+
+
+FORCE = click.option("--force", is_flag=True, help="Replace an existing file.")
 RETURN_TO_TOPIC = click.option(
     "--return-to-topic", is_flag=True, help="Allow a topic entity as an answer (default: no)."
 )
-
-
 SEED = click.IntRange(0, 2**32 - 1)
-"""Range of a random seed."""
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
-
-ALLOW_PARTS = click.option(
-    "--allow-parts", is_flag=True, help="Allow a recipe to import its own parts as code (see `lodestar recipes`)."
+_NAME = click.option("--name", help="The embedded server to use (default: default).")
+_DATABASE = (
+    click.option("--uri", help="Address of a Neo4j: neo4j://, neo4j+s://, bolt:// … (default: the embedded server)."),
+    click.option("--database", help="Name of the database inside the server."),
+    _NAME,
 )
+
+
+def settings_from(uri: str | None = None, database: str | None = None, name: str | None = None) -> Settings:
+    """Return the settings with these flags; raise `UsageError` for a --database of the embedded server: it has one."""
+    from ..settings import resolve
+
+    settings = resolve({"uri": uri, "database": database, "name": name})
+    if not settings.uri and database not in (None, "neo4j"):
+        raise UsageError(
+            f"--database {database}: the embedded server has one database, neo4j: leave it out, or name another server "
+            "with --uri"
+        )
+    return settings
+
+
+def _server(name: str | None) -> dict[str, Any]:
+    return {"settings": settings_from(name=name)}
+
+
+def _database(uri: str | None, database: str | None, name: str | None) -> dict[str, Any]:
+    return {"settings": settings_from(uri, database, name)}
+
+
+def _engine(uri: str | None, database: str | None, name: str | None) -> dict[str, Any]:
+    from ..api import Engine
+
+    return {"engine": click.get_current_context().with_resource(Engine(settings_from(uri, database, name)))}
+
+
+def open_gateway(settings: Settings) -> Gateway:
+    """Return a gateway with the longer timeout of loads; it is closed when the verb ends."""
+    from ..neo4j.embedded import loading_connection
+    from ..neo4j.gateway import Gateway
+
+    gateway = click.get_current_context().with_resource(Gateway(loading_connection(settings)))
+    gateway.version()
+    return gateway
+
+
+def _gateway(uri: str | None, database: str | None, name: str | None) -> dict[str, Any]:
+    return {"gateway": open_gateway(settings_from(uri, database, name))}
+
+
+server_option = options_for(_server, _NAME)
+"""--name: `settings` of an embedded server."""
+database_options = options_for(_database, *_DATABASE)
+"""--uri, --database, --name: `settings`."""
+engine_options = options_for(_engine, *_DATABASE)
+"""--uri, --database, --name: `engine`, an open `Engine`."""
+gateway_options = options_for(_gateway, *_DATABASE)
+"""--uri, --database, --name: `gateway`, see `open_gateway`."""
+
+TOP_K = click.option("--top-k", type=int, help="Items of evidence per question (default: 10).")
 _RECIPE = (
     click.option(
-        "--recipe", help="A recipe's name, a TOML file, or a line of parts such as 'star + merge' (lodestar recipes)."
+        "--recipe",
+        "named",
+        help="A recipe's name, a TOML file, or a line of parts such as 'star + merge' (lodestar recipes).",
     ),
     click.option(
         "--set",
@@ -65,17 +132,49 @@ _RECIPE = (
         multiple=True,
         help="Change an option, such as star.max_hop=3; without a part's name of the first part that has it.",
     ),
-    ALLOW_PARTS,
-)
-_CHECKPOINT = (
+    click.option(
+        "--allow-parts", is_flag=True, help="Allow a recipe to import its own parts as code (see `lodestar recipes`)."
+    ),
     click.option(
         "--checkpoint", metavar="FOLDER", help="Trained scorer to rank with (default: similarity, untrained)."
     ),
 )
 
 
+def _recipe(
+    named: str | None,
+    changes: Sequence[str],
+    allow_parts: bool,
+    checkpoint: str | None,
+    uri: str | None,
+    database: str | None,
+    name: str | None,
+    top_k: int | None = None,
+) -> dict[str, Any]:
+    """Return settings and recipe; without --recipe, --checkpoint selects the recipe star."""
+    from ..recipes.recipe import EXAMPLE, OWN_OPTIONS, read_recipe
+    from ..settings import key_and_value
+
+    settings = settings_from(uri, database, name)
+    if checkpoint == "":
+        raise UsageError("--checkpoint: expected the folder of a trained scorer, found an empty text")
+    full = [change for change in changes if "." in (key := key_and_value(change, EXAMPLE)[0]) or key in OWN_OPTIONS]
+    short = dict(key_and_value(change, EXAMPLE) for change in changes if change not in full)
+    if checkpoint:
+        short["checkpoint"] = checkpoint
+    named = named or ("star" if checkpoint else settings.recipe)
+    recipe = read_recipe(named, full, {} if top_k is None else {"top_k": top_k}, allow_parts=allow_parts)
+    if short:
+        recipe = read_recipe(recipe, options={recipe.find_option(key): value for key, value in short.items()})
+    return {"settings": settings, "recipe": recipe}
+
+
+recipe_options = options_for(_recipe, *_RECIPE, *_DATABASE)
+"""--recipe, --set, --allow-parts, --checkpoint, --uri, --database, --name: `recipe`, with `TOP_K`, and `settings`."""
+
+
 def _ray_address(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
-    if text is not None and not _RAY_ADDRESS.fullmatch(text):
+    if text is not None and not re.fullmatch(r"local|auto|(ray://)?[\w.\-\[\]:]+:\d{1,5}", text, re.ASCII):
         raise click.BadParameter(
             f"expected HOST:PORT, ray://HOST:PORT, auto or local, found {text[:100]!r}: for one of this machine's own "
             "write --ray=local"
@@ -83,8 +182,13 @@ def _ray_address(_context: click.Context, _option: click.Parameter, text: str | 
     return text
 
 
-_RAY_ADDRESS = re.compile(r"local|auto|(ray://)?[\w.\-\[\]:]+:\d{1,5}", re.ASCII)
-RAY = click.option(
+def _workers(ray: str | None, workers: int | None = None) -> dict[str, Any]:
+    from ..parallel import Workers
+
+    return {"workers": Workers(workers or 0, ray or "")}
+
+
+_RAY = click.option(
     "--ray",
     is_flag=False,
     flag_value="local",
@@ -92,143 +196,48 @@ RAY = click.option(
     callback=_ray_address,
     help="Work on a Ray cluster: HOST:PORT, ray://HOST:PORT, auto, or one of this machine's (docs/large-graphs.md).",
 )
-_WORKERS = (
+ray_option = options_for(_workers, _RAY)
+"""--ray: `workers`, one for each of its processors, or this thread."""
+worker_options = options_for(
+    _workers,
     click.option(
         "--workers",
         type=click.IntRange(1, 1024),
         help="Parts at a time (default: 1; with --ray one for each CPU of it).",
     ),
-    RAY,
+    _RAY,
 )
+"""--workers, --ray: `workers`."""
 
 
-def worker_options(function: F) -> F:
-    """Add --workers and --ray; `workers_from` reads them."""
-    return _add(function, _WORKERS)
+def _questions(texts: Sequence[str], file: str | None, topics: Sequence[str]) -> dict[str, Any]:
+    return {"questions": read_questions(texts, file, topics)}
 
 
-def workers_from(flags: dict[str, Any]) -> Workers:
-    """Return the workers of the flags, which are taken out."""
-    from ..parallel import Workers
-
-    return Workers(flags.pop("workers") or 0, flags.pop("ray") or "")
-
-
-def question_options(function: F) -> F:
-    """Add the questions, --file and --topic."""
-    return _add(function, _QUESTIONS)
-
-
-def search_options(function: F) -> F:
-    """Add --top-k and the options of `recipe_options`."""
-    return _add(function, _TOP_K + _RECIPE + _CHECKPOINT)
+question_options = options_for(
+    _questions,
+    click.argument("texts", metavar="[QUESTION]...", nargs=-1),
+    click.option("--file", "-f", help="File of questions, one a line, or JSON lines (- is standard input)."),
+    click.option(
+        "--topic", "topics", multiple=True, help="Id or name of an entity the question is about; can be repeated."
+    ),
+)
+"""[QUESTION]..., --file, --topic: `questions`, perhaps none."""
 
 
-def recipe_options(function: F) -> F:
-    """Add --recipe, --set, --allow-parts and --checkpoint."""
-    return _add(function, _RECIPE + _CHECKPOINT)
-
-
-def settings_and_recipe(
-    flags: dict[str, Any], *, llm: bool = False, forms: bool | None = None
-) -> tuple[Settings, Recipe]:
-    """Return the settings and the recipe that the flags of a verb name.
-
-    An option without a part's name is that of the first part, answerer or linker that has it. Without --recipe,
-    --checkpoint selects the recipe star. Raises `UsageError` if nothing in the recipe has the option.
-    """
-    from ..recipes.recipe import EXAMPLE, OWN_OPTIONS, read_recipe
-    from ..settings import key_and_value
-
-    aliases = {} if (checkpoint := flags.pop("checkpoint", None)) is None else {"checkpoint": checkpoint}
-    changes: list[str] = []
-    for change in flags.pop("changes", ()):
-        key, value = key_and_value(change, EXAMPLE)
-        if "." in key or key in OWN_OPTIONS:
-            changes.append(change)
-        else:
-            aliases[key] = value
-    allow_parts, named = flags.pop("allow_parts", False), flags.pop("recipe", None)
-    top_k = flags.pop("top_k", None)
-    settings = settings_from(**flags)
-    if checkpoint == "":
-        raise UsageError("--checkpoint: expected the folder of a trained scorer, found an empty text")
-    options: dict[str, Any] = {"answerer.kind": "llm"} if llm else {}
-    if forms is not None:
-        options["forms"] = forms
-    if top_k is not None:
-        options["top_k"] = top_k
-    named = named or ("star" if checkpoint else settings.recipe)
-    recipe = read_recipe(named, changes, options, allow_parts=allow_parts)
-    if aliases:
-        recipe = read_recipe(recipe, options={recipe.find_option(key): value for key, value in aliases.items()})
-    return settings, recipe
-
-
-def embedded_server_options(function: F) -> F:
-    """Add --name and --home."""
-    return _add(function, _SERVER)
-
-
-def database_options(function: F) -> F:
-    """Add --uri, --user, --database, --name and --home."""
-    return _add(function, _DATABASE + _SERVER)
-
-
-FORCE = click.option("--force", is_flag=True, help="Replace an existing file.")
-"""For verbs that write a file."""
-
-
-def json_option(function: F) -> F:
-    """Add --json."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(function)
-
-
-def settings_from(**flags: Any) -> Settings:
-    """Return the settings of these flags (None: not given).
-
-    Raises `UsageError` for a user or a database of the embedded server, which has one of each.
-    """
-    from ..errors import UsageError
-
-    settings = resolve(flags)
-    for name in ("user", "database"):
-        if not settings.uri and flags.get(name) not in (None, "neo4j"):
-            raise UsageError(
-                f"--{name} {flags[name]}: the embedded server has one {name}, neo4j: leave it out, or name another "
-                "server with --uri"
-            )
-    return settings
-
-
-def _add(function: F, options: tuple[Callable[[F], F], ...]) -> F:
-    for option in reversed(options):
-        function = option(function)
-    return function
-
-
-MAX_LINE_CHARS = 1_000_000
-MAX_CHARS = 200_000_000
-
-
-def questions_from(texts: Sequence[str], file: str | None, topics: Sequence[str]) -> list[Question]:
+def read_questions(texts: Sequence[str], file: str | None, topics: Sequence[str]) -> list[Question]:
     """Return the questions given as arguments and in `file` (`-` is standard input).
 
     A line of a file is a question, or a JSON object with `question` and optionally `id`, `topic_entities` or
-    `topic_names`, and `options` to choose from. Blank lines are skipped. Raises `InputError` with file and line,
-    `UsageError` if there is no question.
+    `topic_names`, and `options` to choose from. Blank lines are skipped. Raises `InputError` with file and line.
     """
     questions = [Question(text, tuple(topics)) for text in texts]
-    if file is not None:
-        where = "standard input" if file == "-" else file
-        for number, line in enumerate(_lines(file), start=1):
-            if line.strip():
-                try:
-                    questions.append(_parse_question(line.strip(), topics))
-                except (LodestarError, ValueError) as error:
-                    raise InputError(f"{where}:{number}: {error}") from error
-    if not questions:
-        raise UsageError("no question: give one as an argument, or a file of questions with --file (- is stdin)")
+    for number, line in enumerate(_lines(file) if file is not None else (), start=1):
+        if line.strip():
+            try:
+                questions.append(_parse_question(line.strip(), topics))
+            except (LodestarError, ValueError) as error:
+                raise InputError(f"{'standard input' if file == '-' else file}:{number}: {error}") from error
     return questions
 
 
@@ -241,7 +250,7 @@ def _lines(file: str) -> list[str]:
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{Path(file)}: expected UTF-8 text: {error.reason} at byte {error.start}") from error
+        raise InputError(f"{file}: expected UTF-8 text: {error.reason} at byte {error.start}") from error
 
 
 def _read_bounded(stream: IO[str], file: str) -> list[str]:
@@ -263,16 +272,13 @@ def _parse_question(line: str, topics: Sequence[str]) -> Question:
     if not line.startswith("{"):
         return Question(line, tuple(topics))
     record = parse_json(line)
-    text, id_ = record.get("question"), record.get("id", "")
-    given = [record[name] for name in ("topic_entities", "topic_names") if record.get(name) not in (None, [])]
-    named, options = given[0] if given else list(topics), record.get("options") or []
-    if not isinstance(text, str) or not _is_list_of_texts(named) or not _is_list_of_texts(options):
+    text, options = record.get("question"), record.get("options") or []
+    named = record.get("topic_entities") or record.get("topic_names") or list(topics)
+    if not isinstance(text, str) or not all(
+        isinstance(some, list) and all(isinstance(each, str) for each in some) for some in (named, options)
+    ):
         raise ValueError(
             'expected {"question": text, "id": text, "topic_entities": [ids] or "topic_names": [names], '
             '"options": [texts]}'
         )
-    return Question(text, tuple(named), str(id_), options=tuple(options))
-
-
-def _is_list_of_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return Question(text, tuple(named), str(record.get("id", "")), options=tuple(options))

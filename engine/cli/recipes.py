@@ -11,6 +11,8 @@ import click
 from .options import json_option
 from .terminal import echo, printable
 
+SECTION = "Ask"
+
 
 @click.command()
 @click.argument("names", metavar="[NAME|FILE.toml]...", nargs=-1)

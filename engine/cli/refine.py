@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from .options import FORCE, database_options, json_option, settings_from, worker_options, workers_from
+from .options import FORCE, database_options, json_option, worker_options
 from .terminal import echo
 
 if TYPE_CHECKING:
     from ...models.mined import PoolFile
+    from ..parallel import Workers
+    from ..settings import Settings
+
+SECTION = "Train"
 
 
 @click.command()
@@ -53,6 +58,8 @@ if TYPE_CHECKING:
 @json_option
 @database_options
 def command(
+    settings: Settings,
+    workers: Workers,
     pool: Path,
     out: Path,
     force: bool,
@@ -64,7 +71,6 @@ def command(
     max_calls: int | None,
     max_tokens: int | None,
     as_json: bool,
-    **flags: Any,
 ) -> None:
     """Refine the supervision of questions: choose the chains of a candidate pool that match the question.
 
@@ -96,7 +102,6 @@ def command(
     )
     from ..whole_file import check_output_file, translate_storage_errors
 
-    workers = workers_from(flags)
     if workers != HERE and by == "llm":
         raise UsageError(
             "--workers, --ray: expected --by with a scorer; one process asks a language model many things at a time, "
@@ -106,7 +111,8 @@ def command(
         raise UsageError("--each: expected --by llm, which asks a language model, found another refiner")
     check_output_file("--out", out, reads=[pool], force=force)
     read = pool_of(pool)
-    settings = settings_from(**flags, llm_max_calls=max_calls, llm_max_tokens=max_tokens)
+    budget = {"llm_max_calls": max_calls, "llm_max_tokens": max_tokens}
+    settings = replace(settings, **{name: value for name, value in budget.items() if value is not None})
     with progress_bar(out.name, "refining") as (progress, _):
         if by == "llm":
             cache = out.with_name(f"{out.name}.replies.sqlite")

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import database_options, json_option, settings_from
+from .options import engine_options, json_option
 from .terminal import echo
 
 if TYPE_CHECKING:
     from ..api import Engine
     from ..neo4j.catalogue import RelationInfo
     from ..relations.describing import AmbiguousPhrase
+
+SECTION = "Ask"
 
 
 @click.command()
@@ -24,8 +26,8 @@ if TYPE_CHECKING:
     "--top-k", type=click.IntRange(1, 1000), default=10, show_default=True, help="With --relations: how many to show."
 )
 @json_option
-@database_options
-def command(text: str | None, of_relations: bool, top_k: int, as_json: bool, **flags: Any) -> None:
+@engine_options
+def command(engine: Engine, text: str | None, of_relations: bool, top_k: int, as_json: bool) -> None:
     """Find the entities that a text mentions, or with --relations the relations nearest to it, best first.
 
     A relation has its label, its description, the kinds of things at its ends, and by source the phrases that ask for
@@ -37,16 +39,14 @@ def command(text: str | None, of_relations: bool, top_k: int, as_json: bool, **f
       lodestar search --relations "where was someone born"
       lodestar search --relations
     """
-    from ..api import Engine
     from ..errors import UsageError
 
     if text is None and not of_relations:
         raise UsageError("expected a text, or --relations to list all relations")
-    with Engine(settings_from(**flags)) as engine:
-        if of_relations:
-            _search_relations(engine, text, top_k, as_json=as_json)
-        elif text is not None:
-            _search_entities(engine, text, as_json=as_json)
+    if of_relations:
+        _search_relations(engine, text, top_k, as_json=as_json)
+    elif text is not None:
+        _search_entities(engine, text, as_json=as_json)
 
 
 def _search_entities(engine: Engine, text: str, *, as_json: bool) -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
-from .options import database_options, recipe_options, settings_and_recipe
+from .options import recipe_options
 from .terminal import say
+
+if TYPE_CHECKING:
+    from ..recipes.recipe import Recipe
+    from ..settings import Settings
+
+SECTION = "Ask"
 
 
 @click.command()
@@ -34,8 +41,9 @@ from .terminal import say
 )
 @click.option("--demo", is_flag=True, help="Start a separate Neo4j with a small world first.")
 @recipe_options
-@database_options
 def command(
+    settings: Settings,
+    recipe: Recipe,
     host: str,
     port: int,
     more: tuple[str, ...],
@@ -44,7 +52,6 @@ def command(
     max_batch: int,
     max_queue: int,
     demo: bool,
-    **flags: Any,
 ) -> None:
     """Serve questions over HTTP, with a page at / and documentation at /docs, until Ctrl-C.
 
@@ -67,8 +74,8 @@ def command(
     if demo:
         from .demo import DEMO_NAME
 
-        flags["name"] = flags["name"] or DEMO_NAME
-    settings, recipe = settings_and_recipe(flags)
+        if settings.name == "default":
+            settings = replace(settings, uri="", name=DEMO_NAME)
     recipes = {recipe.name: recipe}
     for each in more:
         further = read_recipe(each)

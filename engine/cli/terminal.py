@@ -31,6 +31,11 @@ def echo(text: object = "", *, err: bool = False, color: bool | None = None, nl:
     click.echo(_UNSAFE.sub(lambda found: json.dumps(found[0])[1:-1], str(text)), err=err, color=color, nl=nl)
 
 
+def print_json(data: object) -> None:
+    """Print plain data as one line of JSON."""
+    echo(json.dumps(data, ensure_ascii=False))
+
+
 def say(line: str) -> None:
     """Print a line on standard error, for whoever runs the command."""
     echo(line, err=True)

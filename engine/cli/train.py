@@ -23,13 +23,14 @@ from ...models.training.kind import (
     list_installed_kinds,
     load_kind,
 )
-from .options import RETURN_TO_TOPIC, json_option, settings_from
+from .options import RETURN_TO_TOPIC, database_options, json_option
 from .terminal import echo, say
 
 if TYPE_CHECKING:
     from ...models.training.kind import ModelDescription
     from ...models.training.trainer import TrainingCallbacks
 
+SECTION = "Train"
 Options = Sequence[Callable[[Any], Any]]
 
 _SUPERVISION = click.option(
@@ -104,8 +105,7 @@ def _common(kind: AnyKind) -> Options:
         ),
         click.option("--fresh", is_flag=True, help="Start again, even if the folder has a finished training."),
         json_option,
-        click.option("--uri", help="Address of a Neo4j (default: the embedded server)."),
-        click.option("--name", help="The embedded server to use (default: default)."),
+        database_options,
     ]
 
 
@@ -155,7 +155,7 @@ def _train(
     from ..training.sources import TrainingRequest
 
     values = _own_values(kind, given)
-    settings = settings_from(uri=given.pop("uri"), name=given.pop("name"))
+    settings = given.pop("settings")
     config = training_config(
         kind,
         changes,

@@ -167,7 +167,7 @@ def translate_errors(connection: Connection) -> Iterator[None]:
         yield
     except driver_errors.AuthError as error:
         raise AuthenticationError(
-            f"{connection.where} refused user {connection.user!r}: check --user and LODESTAR_PASSWORD"
+            f"{connection.where} refused user {connection.user!r}: check LODESTAR_USER and LODESTAR_PASSWORD"
         ) from error
     except (driver_errors.ServiceUnavailable, driver_errors.SessionExpired, OSError) as error:
         if fault := find_tls_fault(error):
@@ -189,7 +189,7 @@ def translate_errors(connection: Connection) -> Iterator[None]:
         if "AuthenticationRateLimit" in code:
             raise AuthenticationError(
                 f"{connection.where} refused user {connection.user!r} too often and accepts no password for some "
-                "seconds: wait, then check --user and LODESTAR_PASSWORD"
+                "seconds: wait, then check LODESTAR_USER and LODESTAR_PASSWORD"
             ) from error
         raise DatabaseError(f"Neo4j: {error.message or error}") from error
     except driver_errors.DriverError as error:

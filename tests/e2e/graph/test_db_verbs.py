@@ -61,44 +61,51 @@ def alone(tmp_path: Path, cache_dir: Path) -> dict[str, str]:
     return kept | {"LODESTAR_HOME": str(tmp_path / "home"), "LODESTAR_CACHE": str(cache_dir)}
 
 
-def test_status_and_start_of_a_running_server_agree(server: ServerPair, home_dir: Path, alone: dict[str, str]) -> None:
-    status = lodestar_db("status", "--json", "--home", str(home_dir), environment=alone)
-    start = lodestar_db("start", "--json", "--home", str(home_dir), environment=alone)
+@pytest.fixture
+def here(alone: dict[str, str], home_dir: Path) -> dict[str, str]:
+    """An environment with the home of the tests' server."""
+    return alone | {"LODESTAR_HOME": str(home_dir)}
+
+
+def test_status_and_start_of_a_running_server_agree(server: ServerPair, here: dict[str, str]) -> None:
+    status = lodestar_db("status", "--json", environment=here)
+    start = lodestar_db("start", "--json", environment=here)
     assert status.returncode == start.returncode == 0
     told = json.loads(status.stdout)
     told.pop("graph")
     assert told == json.loads(start.stdout)
     assert told["running"] is True
     assert told["bolt_uri"] == server.status().bolt_uri
-    text = lodestar_db("status", "--home", str(home_dir), environment=alone).stdout
+    text = lodestar_db("status", environment=here).stdout
     assert told["browser_url"] in text
     password = server.home.password()
     assert password not in text + status.stdout + start.stdout + status.stderr + start.stderr
 
 
-def test_ports_that_a_running_server_does_not_have_are_refused(
-    server: ServerPair, home_dir: Path, alone: dict[str, str]
-) -> None:
+def test_ports_that_a_running_server_does_not_have_are_refused(server: ServerPair, here: dict[str, str]) -> None:
     ports = {"--bolt-port": server.status().bolt_port, "--http-port": server.status().http_port}
     for flag, port in ports.items():
-        same = lodestar_db("start", flag, str(port), "--home", str(home_dir), environment=alone)
+        same = lodestar_db("start", flag, str(port), environment=here)
         assert same.returncode == 0, same.stderr
-        other = lodestar_db("start", flag, "9", "--home", str(home_dir), environment=alone)
+        other = lodestar_db("start", flag, "9", environment=here)
         assert f"already runs with {flag[2:].replace('-', '_')}" in refused(other, 6)
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", ".", "a b"])
 @pytest.mark.parametrize("verb", [["start"], ["stop"], ["status"], ["reset", "--yes"]])
-def test_a_bad_name_is_refused(verb: list[str], name: str, lodestar: Lodestar, tmp_path: Path) -> None:
-    ran = lodestar("db", *verb, "--name", name, "--home", str(tmp_path / "home"))
+def test_a_bad_name_is_refused(
+    verb: list[str], name: str, lodestar: Lodestar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LODESTAR_HOME", str(tmp_path / "home"))
+    ran = lodestar("db", *verb, "--name", name)
     assert (ran.code, ran.out) == (2, "")
     (line,) = ran.err.splitlines()
     assert "server name" in line
     assert not (tmp_path / "home").exists()
 
 
-def test_reset_asks_first(server: ServerPair, home_dir: Path, alone: dict[str, str]) -> None:
-    assert "--yes" in refused(lodestar_db("reset", "--home", str(home_dir), environment=alone), 2)
+def test_reset_asks_first(server: ServerPair, here: dict[str, str]) -> None:
+    assert "--yes" in refused(lodestar_db("reset", environment=here), 2)
     assert server.status().running
 
 

@@ -56,8 +56,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def command(instance: ServerPair, path: Path, *options: str) -> list[str]:
     home = str(instance.servers_dir.parent)
     names = ("--names", str(path.with_name("names.tsv"))) if path.name == "large.tsv" else ()
-    load = ["load", "tsv", str(path), *names, "--name", instance.name, "--home", home, *options]
-    return [sys.executable, "-m", "lodestar", *load]
+    load = ["load", "tsv", str(path), *names, "--name", instance.name, *options]
+    return ["env", f"LODESTAR_HOME={home}", sys.executable, "-m", "lodestar", *load]
 
 
 def run(arguments: list[str], cache: Path) -> float:

@@ -57,8 +57,8 @@ def formed(named: None, settings: Settings) -> Iterator[str]:
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_command_line(named: None, environment: dict[str, str], question: str) -> None:
     for arguments in (
-        ["ask", "--forms"],
-        ["ask", "--no-forms"],
+        ["ask", "--set", "forms=true"],
+        ["ask", "--set", "forms=false"],
         ["ask", "--paths-only"],
         ["explain"],
         ["explain", "--recipe", "similarity | (similarity + merge)"],

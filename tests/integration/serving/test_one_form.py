@@ -47,7 +47,7 @@ async def test_every_interface_says_the_same(
     assert answer.as_dict()["result"] == expected
     assert runnable["result"] == message.artifact["result"] == expected
 
-    asked = CliRunner().invoke(main, ["ask", "--json", "--forms", question], env=environment)
+    asked = CliRunner().invoke(main, ["ask", "--json", "--set", "forms=true", question], env=environment)
     assert json.loads(asked.stdout)["result"] == expected
 
     with httpx.Client(trust_env=False, timeout=60.0) as client:

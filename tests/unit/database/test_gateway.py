@@ -37,7 +37,7 @@ def test_a_server_of_an_old_version_is_refused_when_it_answers(monkeypatch: pyte
 @pytest.mark.parametrize(
     ("code", "expected", "message"),
     [
-        ("Neo.ClientError.Security.Unauthorized", AuthenticationError, "check --user and LODESTAR_PASSWORD"),
+        ("Neo.ClientError.Security.Unauthorized", AuthenticationError, "check LODESTAR_USER and LODESTAR_PASSWORD"),
         ("Neo.ClientError.Security.AuthenticationRateLimit", AuthenticationError, "too often .*: wait, then check"),
         ("Neo.ClientError.Database.DatabaseNotFound", DatabaseError, "no database 'neo4j': check --database"),
     ],
