@@ -17,8 +17,7 @@ from .evidence.extras import Quotes, collect_snippets
 from .extras import translate_import_errors
 from .linking.topics import rerank_candidates
 from .neo4j.catalogue import ORIGINS, Edition, RelationInfo, read_catalogue, read_full_state, read_graph_revision
-from .neo4j.connection import Connection, Gateways
-from .neo4j.embedded import make_connection
+from .neo4j.connection import Connection, Gateways, make_connection
 from .neo4j.templates import split_into_requests
 from .pipeline import Pipeline
 from .recipes.part import Expression, Part

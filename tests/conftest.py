@@ -20,7 +20,7 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.neo4j.embedded import ServerPair
+from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.process import java
 from lodestar.engine.settings import Settings
@@ -93,9 +93,9 @@ def home_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def server(home_dir: Path, cache_dir: Path) -> Iterator[ServerPair]:
+def server(home_dir: Path, cache_dir: Path) -> Iterator[EmbeddedServer]:
     """An embedded Neo4j called ``default`` in this run's home, stopped and deleted at the end."""
-    instance = ServerPair("default", home_dir, cache_dir)
+    instance = EmbeddedServer("default", home_dir, cache_dir)
     instance.start(heap_mb=HEAP_MB, pagecache_mb=PAGECACHE_MB, progress=False)
     try:
         yield instance
@@ -134,7 +134,7 @@ def environment(settings: Settings) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def connection(settings: Settings) -> Connection:
     """The connection to the test server."""
-    from lodestar.engine.neo4j.embedded import make_connection
+    from lodestar.engine.neo4j.connection import make_connection
 
     return make_connection(settings)
 
@@ -194,9 +194,9 @@ def engine(gateway: Gateway, driver: neo4j.Driver, connection: Connection, setti
 
 
 @pytest.fixture(scope="session")
-def source_server(home_dir: Path, cache_dir: Path) -> Iterator[ServerPair]:
+def source_server(home_dir: Path, cache_dir: Path) -> Iterator[EmbeddedServer]:
     """A second embedded Neo4j, which `lodestar load neo4j` reads."""
-    instance = ServerPair("source", home_dir, cache_dir)
+    instance = EmbeddedServer("source", home_dir, cache_dir)
     instance.start(heap_mb=HEAP_MB, pagecache_mb=PAGECACHE_MB, progress=False)
     try:
         yield instance

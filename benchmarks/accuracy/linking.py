@@ -33,7 +33,7 @@ from lodestar.engine.linking.names import (
 )
 from lodestar.engine.linking.topics import add_signature
 from lodestar.engine.neo4j.catalogue import read_catalogue
-from lodestar.engine.neo4j.embedded import make_connection
+from lodestar.engine.neo4j.connection import make_connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import NamedEntity, find_entity_candidates, read_signatures
 from lodestar.engine.neo4j.mining import find_entities_by_name

@@ -32,7 +32,7 @@ from lodestar.engine.evaluation.runs import judge_answer
 from lodestar.engine.evaluation.statistics import compare_pairs
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.calibration import LEAST_PROBABILITY
-from lodestar.engine.neo4j.embedded import make_connection
+from lodestar.engine.neo4j.connection import make_connection
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import resolve

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lodestar.engine.api import Engine
-from lodestar.engine.neo4j.embedded import ServerPair
+from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.settings import Settings, resolve
 from lodestar.engine.supervision.mining import MiningOptions, mine_to_file
 from lodestar.engine.training.running import train_in_folder, training_config
@@ -65,7 +65,7 @@ def mined(asked: AskedGraph, settings: Settings, work: Path) -> Sets:
     missing = [(split, path, hops, file) for split, path, hops, file in files if not file.exists()]
     if missing:
         (work / "mined").mkdir(parents=True, exist_ok=True)
-        server = ServerPair.of(replace(settings, name=asked.name))
+        server = EmbeddedServer.of(replace(settings, name=asked.name))
         load_embedded(asked.source, server, LoadOptions(staging=work / "staging"))
         server.start(progress=False)
         try:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from lodestar.engine.evaluation.report import make_report, write_report
 from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
-from lodestar.engine.neo4j.embedded import ServerPair
+from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
 from lodestar.engine.settings import Settings, resolve
 from lodestar.loaders.formats.delimited import MetaqaSource, PathquestionSource, TsvSource
@@ -109,7 +109,7 @@ def ask(
 def serve_graph(asked: AskedGraph, settings: Settings, work: Path) -> Iterator[Settings]:
     """Load a graph into an embedded server of its own unless it is loaded, and yield the settings to ask it by."""
     own = replace(settings, name=asked.name)
-    server = ServerPair.of(own)
+    server = EmbeddedServer.of(own)
     load_embedded(asked.source, server, LoadOptions(staging=work / "staging"))
     server.start(progress=False)
     try:

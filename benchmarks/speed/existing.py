@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import neo4j
-from lodestar.engine.neo4j.embedded import ServerPair
+from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.loaders.formats.delimited import TsvSource
@@ -34,7 +34,7 @@ from .loading import measured, row
 BATCH = 10_000
 
 
-def write_people(instance: ServerPair, num_nodes: int) -> None:
+def write_people(instance: EmbeddedServer, num_nodes: int) -> None:
     """Write the graph that is read."""
     connection = instance.connection()
     with neo4j.GraphDatabase.driver(connection.uri, **connection.driver_options) as driver:
@@ -59,7 +59,7 @@ def write_people(instance: ServerPair, num_nodes: int) -> None:
 
 def open_source(home: Path, cache: Path, staging: Path) -> tuple[Gateway, Neo4jSource]:
     """Return the source of the graph, and the gateway that it reads through."""
-    gateway = Gateway(ServerPair("source", home, cache).connection(3_600.0))
+    gateway = Gateway(EmbeddedServer("source", home, cache).connection(3_600.0))
     found = survey(gateway)
     return gateway, Neo4jSource(gateway, found, guess_mapping(found), staging)
 
@@ -70,14 +70,14 @@ def load_neo4j(home: Path, cache: Path, staging: Path) -> int:
     with gateway:
         source.fetch()
         options = LoadOptions(staging=staging, mode="replace", writer="bulk")
-        return load_embedded(source, ServerPair("target", home, cache), options).num_triples
+        return load_embedded(source, EmbeddedServer("target", home, cache), options).num_triples
 
 
 def load_tsv(home: Path, cache: Path, staging: Path) -> int:
     """Load the files that `write_tsv` wrote; return the number of triples."""
     source = TsvSource(str(staging / "kg.tsv.gz"), str(staging / "names.tsv.gz"), header="no")
     options = LoadOptions(staging=staging, mode="replace", writer="bulk")
-    return load_embedded(source, ServerPair("target", home, cache), options).num_triples
+    return load_embedded(source, EmbeddedServer("target", home, cache), options).num_triples
 
 
 def write_tsv(source: Neo4jSource, folder: Path) -> None:
@@ -116,10 +116,10 @@ def main() -> None:
         home, staging = Path(folder) / "home", Path(folder) / "staging"
         staging.mkdir()
         for name in ("source", "target"):
-            instance = ServerPair(name, home, cache)
+            instance = EmbeddedServer(name, home, cache)
             instance.start(heap_mb=1_024, pagecache_mb=512, progress=False)
             stopped.callback(instance.reset)
-        write_people(ServerPair("source", home, cache), given.nodes)
+        write_people(EmbeddedServer("source", home, cache), given.nodes)
         row("source", "seconds", "peak MB", "triples")
         neo4j_s, peak_mb, num_triples = measured(load_neo4j, home, cache, staging)
         row("neo4j", neo4j_s, peak_mb, num_triples)

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import psutil
 from lodestar.engine.linking.full_text import FullTextLinker
-from lodestar.engine.neo4j.embedded import make_connection
+from lodestar.engine.neo4j.connection import make_connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import find_entity_candidates
 from lodestar.engine.settings import resolve

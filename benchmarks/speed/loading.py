@@ -25,7 +25,7 @@ from typing import Any
 
 import duckdb
 import neo4j
-from lodestar.engine.neo4j.embedded import ServerPair
+from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.engine.writing.records import relation_rows
@@ -127,7 +127,7 @@ def raw_files(staged: Stage, folder: Path) -> tuple[Path, Path]:
 
 def load_bulk(path: Path, home: Path, cache: Path) -> int:
     """Load a dump with the bulk writer, end to end."""
-    instance = ServerPair("bulk", home, cache)
+    instance = EmbeddedServer("bulk", home, cache)
     options = LoadOptions(staging=home / "staging", writer="bulk", mode="replace")
     return load_embedded(FreebaseSource(str(path)), instance, options).num_triples
 
@@ -160,7 +160,7 @@ def bulk(data: Path, copies: list[int], repeat: int, folder: Path, cache: Path) 
 
     Every round loads every size both ways, the constant too: the speed of a machine changes within minutes.
     """
-    target = ServerPair("bulk", folder / "home", cache)
+    target = EmbeddedServer("bulk", folder / "home", cache)
     target.reset()
     constant = sized(tiny(folder), folder / "tiny")
     sizes = [sized(copies_of(data, number, folder), folder / f"raw-{number}") for number in copies]
@@ -198,7 +198,7 @@ def raw_import(nodes: Path, relationships: Path, folder: Path, cache: Path) -> f
     """Return the seconds of neo4j-admin's import of CSV files into a new database."""
     from lodestar.engine.neo4j.process import run_admin
 
-    instance = ServerPair("raw", folder / "home", cache)
+    instance = EmbeddedServer("raw", folder / "home", cache)
     class_path = instance.jars.ensure(progress=False)
     instance.home.create()
     arguments = ["database", "import", "full", "neo4j", "--overwrite-destination", f"--nodes=Entity={nodes}"]
@@ -230,7 +230,7 @@ def load_naively(data: Path, driver: neo4j.Driver) -> None:
 def online(data: Path, folder: Path, cache: Path) -> None:
     """Print the table of the online writer beside a naive one, over FB15k-237, each into an empty server."""
     row("writer", "s", "triples/s", "ratio to naive")
-    instance = ServerPair("online", folder / "home", cache)
+    instance = EmbeddedServer("online", folder / "home", cache)
     seconds = {}
     for name in ("naive", "Lodestar online", "Lodestar online, --append of the same triples by another name"):
         if not name.endswith("name"):

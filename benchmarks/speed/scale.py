@@ -25,7 +25,8 @@ from pathlib import Path
 import numpy as np
 from lodestar import Engine
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
-from lodestar.engine.neo4j.embedded import ServerPair, loading_connection
+from lodestar.engine.neo4j.connection import loading_connection
+from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings, resolve
 from lodestar.engine.values import Question
@@ -62,7 +63,7 @@ def settings_of(name: str) -> Settings:
 
 def describe(name: str) -> Figures:
     """Return how large a server's graph and its files are."""
-    instance = ServerPair.of(settings_of(name))
+    instance = EmbeddedServer.of(settings_of(name))
     data = instance.home.data
     with Gateway(instance.connection()) as gateway:
         state = gateway.run(read_graph_state())
@@ -121,7 +122,7 @@ def change(name: str, repeat: int) -> Figures:
 
 def start_cold(name: str, question: Question) -> Figures:
     """Return how long a start takes with nothing in the system's cache, and then the first and the second question."""
-    instance = ServerPair.of(settings_of(name))
+    instance = EmbeddedServer.of(settings_of(name))
     instance.stop()
     for path in instance.home.data.rglob("*"):
         if path.is_file():

@@ -120,9 +120,9 @@ def _view(engine: Engine, browser_url: str | None) -> BrowserPictureWriter:
 
 
 def _show_embedded_status(engine: Engine) -> Status:
-    from ..neo4j.embedded import ServerPair
+    from ..neo4j.embedded import EmbeddedServer
 
-    return ServerPair.of(engine.settings).status()
+    return EmbeddedServer.of(engine.settings).status()
 
 
 def _show(view: BrowserPictureWriter, found: Sequence[Evidence[Item]]) -> list[tuple[Evidence[Item], str]]:

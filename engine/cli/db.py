@@ -15,7 +15,7 @@ from .options import database_options, gateway_options, json_option, open_gatewa
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
-    from ..neo4j.embedded import EmbeddedServer, ServerPair
+    from ..neo4j.embedded import EmbeddedServer
     from ..neo4j.gateway import Gateway
     from ..settings import Settings
 
@@ -233,10 +233,10 @@ def reset(ctx: click.Context, settings: Settings, as_json: bool, yes: bool) -> N
         echo(json.dumps({"name": instance.name, "deleted": str(instance.home.folder)}))
 
 
-def _instance(settings: Settings) -> ServerPair:
-    from ..neo4j.embedded import ServerPair
+def _instance(settings: Settings) -> EmbeddedServer:
+    from ..neo4j.embedded import EmbeddedServer
 
-    return ServerPair.of(settings)
+    return EmbeddedServer.of(settings)
 
 
 def _show(server: EmbeddedServer, as_json: bool) -> None:
@@ -282,7 +282,7 @@ def _as_json(server: EmbeddedServer) -> dict[str, Any]:
 
 def _read_graph(settings: Settings, *, full: bool) -> dict[str, Any] | None:
     """Return what a graph holds, as JSON data; None if nothing was loaded."""
-    from ..neo4j.embedded import loading_connection
+    from ..neo4j.connection import loading_connection
     from ..neo4j.gateway import Gateway
     from ..neo4j.whole_graph import read_figures
     from ..progress import show_waiting

@@ -63,13 +63,13 @@ def command(as_json: bool, name: str) -> None:
 
     from ..api import Engine
     from ..evidence.evidence import answer_data
-    from ..neo4j.embedded import ServerPair
+    from ..neo4j.embedded import EmbeddedServer
     from ..show.browser import BrowserPictureWriter
     from ..values import Question
     from .render import answer_lines
 
     say(f"1. Neo4j, embedded, called {settings.name!r}")
-    instance = ServerPair.of(settings)
+    instance = EmbeddedServer.of(settings)
     status = instance.start()
     say(f"   {status.version} at {status.bolt_uri}")
 
@@ -98,7 +98,7 @@ def load_world(settings: Settings) -> LoadReport:
     """Load the demonstration's world into the running embedded server, unless it is there."""
     from ...loaders.formats.by_name import source_class
     from ...loaders.loads.loading import LoadOptions, load
-    from ..neo4j.embedded import loading_connection
+    from ..neo4j.connection import loading_connection
     from ..neo4j.gateway import Gateway
     from ..progress import progress_bar
 

@@ -107,7 +107,7 @@ def _jvm(settings: Settings) -> tuple[str, ...]:
 def _database(settings: Settings) -> Iterator[Finding]:
     """Yield what is known of the database, its graph and its loads."""
     from ..neo4j.catalogue import read_full_state
-    from ..neo4j.embedded import make_connection
+    from ..neo4j.connection import make_connection
     from ..neo4j.gateway import Gateway
 
     try:
@@ -150,7 +150,7 @@ def _checkpoint(settings: Settings, folder: Path) -> tuple[str, ...]:
     from ...models.training.checkpoint import check_checkpoint
     from ...models.training.kind import find_checkpoint_kind, load_description
     from ..neo4j.catalogue import read_catalogue
-    from ..neo4j.embedded import make_connection
+    from ..neo4j.connection import make_connection
     from ..neo4j.gateway import Gateway
 
     kind = find_checkpoint_kind(folder)

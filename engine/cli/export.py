@@ -64,7 +64,7 @@ def command(
     """
     from ...loaders.export.exporting import ExportRequest, export
     from ...loaders.formats.rdf import FREEBASE
-    from ..neo4j.embedded import make_connection
+    from ..neo4j.connection import make_connection
     from ..neo4j.gateway import Gateway
     from ..progress import progress_bar
     from ..whole_file import check_output_file

@@ -168,8 +168,7 @@ def _load(
 
 def _connection_from(settings: Settings, uri: str, user: str, database: str) -> Connection:
     """Return the connection to the database that is read, with the password that the environment has for it."""
-    from ..neo4j.connection import Connection
-    from ..neo4j.embedded import LOAD_TIMEOUT_S
+    from ..neo4j.connection import LOAD_TIMEOUT_S, Connection
     from ..settings import check_address
 
     check_address(uri)
@@ -204,7 +203,7 @@ def _refuse_itself(gateway: Gateway, settings: Settings) -> None:
     """Raise `UsageError` if the database that is read is the one that is loaded into."""
     from ...loaders.formats.property_graph.survey import read_database_id
     from ..errors import DatabaseUnavailableError, UsageError
-    from ..neo4j.embedded import make_connection
+    from ..neo4j.connection import make_connection
     from ..neo4j.gateway import Gateway
 
     try:

@@ -119,11 +119,12 @@ def _read_relations(given: str) -> tuple[str, ...]:
 def load_source(source: Source, settings: Settings, options: LoadOptions, progress: Progress, say: Say) -> LoadReport:
     """Load a source into the database that the settings name, and return the report."""
     from ...loaders.loads.loading import load, load_embedded
-    from ..neo4j.embedded import ServerPair, loading_connection
+    from ..neo4j.connection import loading_connection
+    from ..neo4j.embedded import EmbeddedServer
     from ..neo4j.gateway import Gateway
 
     if not settings.uri:
-        return load_embedded(source, ServerPair.of(settings), options, progress, say)
+        return load_embedded(source, EmbeddedServer.of(settings), options, progress, say)
     with Gateway(loading_connection(settings)) as gateway:
         gateway.version()
         return load(source, gateway, options, progress)

@@ -97,7 +97,7 @@ def _engine(uri: str | None, database: str | None, name: str | None) -> dict[str
 
 def open_gateway(settings: Settings) -> Gateway:
     """Return a gateway with the longer timeout of loads; it is closed when the verb ends."""
-    from ..neo4j.embedded import loading_connection
+    from ..neo4j.connection import loading_connection
     from ..neo4j.gateway import Gateway
 
     gateway = click.get_current_context().with_resource(Gateway(loading_connection(settings)))

@@ -89,9 +89,9 @@ def command(
     )
     options.check()
     if demo:
-        from ..neo4j.embedded import ServerPair
+        from ..neo4j.embedded import EmbeddedServer
         from .demo import load_world
 
-        ServerPair.of(settings).start()
+        EmbeddedServer.of(settings).start()
         say(str(load_world(settings)))
     run_server(settings, recipes, options, say=say)

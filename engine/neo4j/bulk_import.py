@@ -25,7 +25,7 @@ from .. import machine
 from ..errors import EmbeddedServerError, StorageError
 from ..progress import Progress, ignore_progress
 from . import process
-from .home import ServerHome, begin_import, default_import_heap_mb, default_off_heap_mb, delete_graph, end_import
+from .home import ServerHome, delete_graph
 
 DELIMITER = "\t"
 """Rarer in names than a comma, so fewer texts need quotes."""
@@ -73,19 +73,13 @@ class ImportFiles:
         """Total rows of the relationship files."""
         return sum(file.num_rows for file in self.relationships)
 
-    @property
-    def property_bytes(self) -> int:
-        """Approximate size of the nodes' properties."""
-        return sum((self.folder / file.name).stat().st_size for _, file in self.nodes)
-
 
 _compute: Any = compute  # generates its functions at import, so type checkers do not know them
-_LINE_BREAKS = ("\n", "\r")
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 class ImportFileWriter:
-    """Write tables of one schema to a file; `written` describes the result. Use it as a context manager.
+    """Write tables of one schema to a file; `written` describes the rows so far. Use it as a context manager.
 
     Raises `StorageError` if the file cannot be written.
 
@@ -95,12 +89,10 @@ class ImportFileWriter:
 
     def __init__(self, path: Path, list_delimiter: str = LIST_DELIMITER) -> None:
         assert _NAME.fullmatch(path.name), path.name
+        self.written = ImportFile(path.name, 0)
         self._path = path
         self._list_delimiter = list_delimiter
         self._writer: csv.CSVWriter | None = None
-        self._num_rows = 0
-        self._spans_lines = False
-        self._longest_row = 0
 
     def __enter__(self) -> Self:
         return self
@@ -110,23 +102,26 @@ class ImportFileWriter:
             with self._translate_errors():
                 self._writer.close()
 
-    @property
-    def written(self) -> ImportFile:
-        """Description of the rows written so far."""
-        return ImportFile(self._path.name, self._num_rows, self._spans_lines, self._longest_row)
-
     def write(self, table: pa.Table) -> None:
         """Write rows; the first call creates the file."""
-        self._note_line_breaks(table)
+        spans_lines = any(
+            _compute.any(_compute.match_substring_regex(texts, "[\n\r]")).as_py() or False
+            for column in table.columns
+            for texts in _texts(column)
+        )
         joined = self._join_lists(table)
         with self._translate_errors():
-            writer = self._writer or csv.CSVWriter(
-                self._path, joined.schema, write_options=csv.WriteOptions(delimiter=DELIMITER)
-            )
-            self._writer = writer
-            writer.write_table(joined)
-        self._num_rows += joined.num_rows
-        self._longest_row = max(self._longest_row, sum(self._longest_text(column) for column in joined.columns))
+            if self._writer is None:
+                options = csv.WriteOptions(delimiter=DELIMITER)
+                self._writer = csv.CSVWriter(self._path, joined.schema, write_options=options)
+            self._writer.write_table(joined)
+        old = self.written
+        self.written = ImportFile(
+            old.name,
+            old.num_rows + joined.num_rows,
+            old.spans_lines or spans_lines,
+            max(old.longest_row, sum(map(_measure_longest_text, joined.columns))),
+        )
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
@@ -139,17 +134,6 @@ class ImportFileWriter:
                 "command again"
             ) from error
 
-    def _note_line_breaks(self, table: pa.Table) -> None:
-        for column in table.columns:
-            for texts in _texts(column):
-                self._spans_lines |= any(
-                    _compute.any(_compute.match_substring(texts, end)).as_py() or False for end in _LINE_BREAKS
-                )
-
-    def _longest_text(self, column: pa.ChunkedArray) -> int:
-        """Return the size of a column's longest text, in bytes; for a dictionary column, of its dictionary."""
-        return max((_compute.max(_compute.binary_length(texts)).as_py() or 0 for texts in _texts(column)), default=0)
-
     def _join_lists(self, table: pa.Table) -> pa.Table:
         """Return the table with each list joined into one text."""
         for at, field in enumerate(table.schema):
@@ -160,22 +144,37 @@ class ImportFileWriter:
         return table
 
 
+def _measure_longest_text(column: pa.ChunkedArray) -> int:
+    """Return the size of a column's longest text, in bytes; for a dictionary column, of its dictionary."""
+    return max((_compute.max(_compute.binary_length(texts)).as_py() or 0 for texts in _texts(column)), default=0)
+
+
 def _texts(column: pa.ChunkedArray) -> Iterator[pa.StringArray]:
     """Yield the texts of a column, including those of dictionaries and lists; none for a column of numbers."""
-    for chunk in column.chunks:
-        yield from _texts_of(chunk)
+    for values in column.chunks:
+        if pa.types.is_dictionary(values.type):
+            values = values.dictionary  # noqa: PLW2901
+        if pa.types.is_list(values.type):
+            values = values.flatten()  # noqa: PLW2901
+        if pa.types.is_string(values.type):
+            yield values
 
 
-def _texts_of(values: pa.Array) -> Iterator[pa.StringArray]:
-    if pa.types.is_dictionary(values.type):
-        yield from _texts_of(values.dictionary)
-    elif pa.types.is_list(values.type):
-        yield from _texts_of(values.flatten())
-    elif pa.types.is_string(values.type):
-        yield values
+# The importer
 
+LOG = "import.log"
+REPORT = "import.report"
 
-_SUMMARY = re.compile(r"^\s+(\d+) (nodes|relationships|properties)$", re.MULTILINE)
+_COMMAND = (
+    "database", "import", "full", "neo4j", "--overwrite-destination", "--id-type=actual", "--verbose",
+    f"--delimiter=U+{ord(DELIMITER):04X}",
+)  # fmt: skip
+_COLLECTOR = "-XX:+UseParallelGC"
+"""Pauses do not matter here: 10 to 20 % faster than G1 on two cores."""
+_LEAST_BUFFER_BYTES = 4 << 20
+"""The importer's default read buffer; a row with its quotes must fit into it."""
+
+_SUMMARY = re.compile(r"^\s+(\d+) (nodes|relationships)$", re.MULTILINE)
 _CLASS = r"(?:\w+\.)+[\w$]*(?:Exception|Error)"
 _EXCEPTION = re.compile(rf"^(?:Caused by: )?({_CLASS})(?:: (.+))?$", re.MULTILINE)
 _WRAPPERS = re.compile(rf"^(?:{_CLASS}: )+")
@@ -192,18 +191,55 @@ _NO_ROOM_MESSAGE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ImportCounts:
-    """Counts of an import, as reported by the importer."""
+def import_graph(
+    home: ServerHome,
+    class_path: Iterable[Path],
+    files: ImportFiles,
+    progress: Progress = ignore_progress,
+) -> None:
+    """Build the graph of a stopped server from the files. The old graph is deleted first.
 
-    num_nodes: int
-    num_relationships: int
-    num_properties: int
+    The Java heap is a sixth of the memory, between 1 and 2 GB, since larger graphs need no more; outside it the import
+    may use a third. Raises `StorageError` if the disk is full, else `EmbeddedServerError` with the importer's reason;
+    after an error or Ctrl-C the home has no graph. See ``logs/import.log`` for more.
+    """
+    total_mb = machine.memory_mb()
+    delete_graph(home)
+    free_bytes = shutil.disk_usage(home.data).free
+    if free_bytes < _least_bytes(files):
+        raise _no_room(home, files, free_bytes)
+    home.importing.touch()
+    progress("importing", 0, 0)
+    try:
+        exit_code, output = process.run(
+            home,
+            class_path,
+            [*_COMMAND, f"--max-off-heap-memory={total_mb // 3}m", f"--report-file={home.logs / REPORT}"]
+            + _read_options(files)
+            + [f"--nodes={label}={file.name}" for label, file in files.nodes]
+            + [f"--relationships={file.name}" for file in files.relationships],
+            log=home.logs / LOG,
+            heap_mb=min(max(total_mb // 6, 1024), 2048),
+            collector=_COLLECTOR,
+            folder=files.folder,
+        )
+        if exit_code and reports_full_disk(output):
+            raise _no_room(home, files, free_bytes)
+        _check_import(exit_code, output, home, files)
+        home.importing.unlink()
+    except BaseException as error:
+        process.kill_leftover_commands(home)
+        delete_graph(home)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise _no_room(home, files, free_bytes) from error
+        raise
 
 
-def read_import_counts(output: str) -> ImportCounts:
-    counts = {what: int(number) for number, what in _SUMMARY.findall(output.rpartition("IMPORT DONE")[2])}
-    return ImportCounts(counts["nodes"], counts["relationships"], counts["properties"])
+def keep_logs(home: ServerHome, keeper: ServerHome) -> None:
+    """Move the log and report of the last import to the logs of another home."""
+    for name in (LOG, REPORT):
+        if (home.logs / name).exists():
+            (home.logs / name).replace(keeper.logs / name)
 
 
 def find_import_failure(output: str) -> str:
@@ -223,75 +259,6 @@ def reports_full_disk(output: str) -> bool:
     return _NO_ROOM_MESSAGE.search(output) is not None
 
 
-LOG = "import.log"
-REPORT = "import.report"
-
-_COMMAND = (
-    "database", "import", "full", "neo4j", "--overwrite-destination", "--id-type=actual", "--verbose",
-    f"--delimiter=U+{ord(DELIMITER):04X}",
-)  # fmt: skip
-_COLLECTOR = "-XX:+UseParallelGC"
-"""Pauses do not matter here: 10 to 20 % faster than G1 on two cores."""
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_LEAST_BUFFER_BYTES = 4 << 20
-"""The importer's default read buffer; a row with its quotes must fit into it."""
-
-
-def import_graph(
-    home: ServerHome,
-    class_path: Iterable[Path],
-    files: ImportFiles,
-    progress: Progress = ignore_progress,
-    *,
-    heap_mb: int | None = None,
-    off_heap_mb: int | None = None,
-) -> ImportCounts:
-    """Build the graph of a stopped server from the files. The old graph is deleted first.
-
-    Returns the importer's counts. Raises `StorageError` if the disk is full, else `EmbeddedServerError` with the
-    importer's reason; after an error or Ctrl-C the home has no graph. See ``logs/import.log`` for more.
-    """
-    total_mb = machine.memory_mb()
-    heap_mb = heap_mb or default_import_heap_mb(total_mb)
-    delete_graph(home)
-    free_bytes = shutil.disk_usage(home.data).free
-    if free_bytes < _least_bytes(files):
-        raise _no_room(home, files, free_bytes)
-    begin_import(home)
-    progress("importing", 0, 0)
-    try:
-        with (home.logs / LOG).open("w", encoding="utf-8") as log:
-            ended = process.run(
-                home,
-                class_path,
-                [*_COMMAND, f"--max-off-heap-memory={off_heap_mb or default_off_heap_mb(total_mb)}m"]
-                + [f"--report-file={home.logs / REPORT}", *_read_options(files)]
-                + [f"--nodes={label}={file.name}" for label, file in files.nodes]
-                + [f"--relationships={file.name}" for file in files.relationships],
-                heap_mb=heap_mb,
-                collector=_COLLECTOR,
-                folder=files.folder,
-                on_line=lambda line: log.write(f"{line}\n"),
-            )
-        if ended.exit_code and reports_full_disk(ended.output):
-            raise _no_room(home, files, free_bytes)
-        counts = _check_import(ended, home, files)
-        end_import(home)
-        return counts
-    except BaseException as error:
-        delete_graph(home)
-        if isinstance(error, OSError) and error.errno in _NO_ROOM:
-            raise _no_room(home, files, free_bytes) from error
-        raise
-
-
-def keep_logs(home: ServerHome, keeper: ServerHome) -> None:
-    """Move the log and report of the last import to the logs of another home."""
-    for name in (LOG, REPORT):
-        if (home.logs / name).exists():
-            (home.logs / name).replace(keeper.logs / name)
-
-
 def _read_options(files: ImportFiles) -> list[str]:
     longest = max((file.longest_row for file in files.all), default=0)
     buffer_bytes = max(_LEAST_BUFFER_BYTES, 2 * longest + (64 << 10))
@@ -307,28 +274,27 @@ def _least_bytes(files: ImportFiles) -> int:
 
 
 def _no_room(home: ServerHome, files: ImportFiles, free_bytes: int) -> StorageError:
-    usual_bytes = _least_bytes(files) + 3 * files.property_bytes  # with the indexes built afterwards
+    property_bytes = sum((files.folder / file.name).stat().st_size for _, file in files.nodes)
+    usual_bytes = _least_bytes(files) + 3 * property_bytes  # with the indexes built afterwards
     return StorageError(
         f"no room left on the disk of {home.data}: the graph needs about {max(usual_bytes, 10**8) / 1e9:.1f} GB, "
         f"{free_bytes / 1e9:.1f} GB were free: make room or name another folder with --home"
     )
 
 
-def _check_import(ended: process.CommandResult, home: ServerHome, files: ImportFiles) -> ImportCounts:
-    log = home.logs / LOG
-    if ended.exit_code < 0:
+def _check_import(exit_code: int, output: str, home: ServerHome, files: ImportFiles) -> None:
+    log = f"its log is {home.logs / LOG}"
+    if exit_code < 0:
         raise EmbeddedServerError(
-            f"Neo4j's importer was killed by signal {-ended.exit_code}: if the machine ran out of memory, close other "
-            f"programs; its log is {log}"
+            f"Neo4j's importer was killed by signal {-exit_code}: if the machine ran out of memory, close other "
+            f"programs; {log}"
         )
-    if ended.exit_code:
+    if exit_code:
+        reason = find_import_failure(output) or process.failure_reason(output) or f"exit code {exit_code}"
+        raise EmbeddedServerError(f"Neo4j's importer failed: {reason}; {log}")
+    found = {what: int(number) for number, what in _SUMMARY.findall(output.rpartition("IMPORT DONE")[2])}
+    if (found["nodes"], found["relationships"]) != (files.num_nodes, files.num_relationships):
         raise EmbeddedServerError(
-            f"Neo4j's importer failed: {find_import_failure(ended.output) or ended.reason}; its log is {log}"
+            f"Neo4j's importer made {found['nodes']:,} nodes and {found['relationships']:,} relationships: "
+            f"expected {files.num_nodes:,} and {files.num_relationships:,}; {log}"
         )
-    counts = read_import_counts(ended.output)
-    if (counts.num_nodes, counts.num_relationships) != (files.num_nodes, files.num_relationships):
-        raise EmbeddedServerError(
-            f"Neo4j's importer made {counts.num_nodes:,} nodes and {counts.num_relationships:,} relationships: "
-            f"expected {files.num_nodes:,} and {files.num_relationships:,}; its log is {log}"
-        )
-    return counts

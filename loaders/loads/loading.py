@@ -23,7 +23,7 @@ from ...engine.neo4j.catalogue import (
     read_graph_state,
     read_loads,
 )
-from ...engine.neo4j.embedded import LOAD_TIMEOUT_S
+from ...engine.neo4j.connection import LOAD_TIMEOUT_S
 from ...engine.neo4j.gateway import Gateway, OpenTransaction, hold_load_lock
 from ...engine.progress import Progress, ignore_progress
 from ...engine.relations.describing import StatedWords, describe_from_source, store_descriptions
@@ -38,7 +38,7 @@ from ..writing.online_writer import BATCH_SIZE, OnlineWriter
 from .report import LoadReport
 
 if TYPE_CHECKING:
-    from ...engine.neo4j.embedded import ServerPair
+    from ...engine.neo4j.embedded import EmbeddedServer
 
 
 # Bytes of the graph with its indexes, logs and import files; see docs/loading.md.
@@ -106,7 +106,7 @@ def load(
 
 def load_embedded(
     source: Source,
-    instance: ServerPair,
+    instance: EmbeddedServer,
     options: LoadOptions,
     progress: Progress = ignore_progress,
     say: Callable[[str], None] = lambda _: None,
@@ -230,7 +230,7 @@ class _LockedGraph(NamedTuple):
 
 
 @contextmanager
-def _lock_graph(instance: ServerPair) -> Iterator[_LockedGraph]:
+def _lock_graph(instance: EmbeddedServer) -> Iterator[_LockedGraph]:
     """Start the server where it does not run, and keep other loads from its graph."""
     instance.start(progress=False)
     with Gateway(instance.connection(LOAD_TIMEOUT_S)) as gateway, load_lock(gateway) as lock:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from ...engine.errors import EmbeddedServerError
 from ...engine.neo4j.bulk_import import LIST_DELIMITER, ImportFile, ImportFiles, ImportFileWriter
 from ...engine.neo4j.catalogue import read_graph_state
-from ...engine.neo4j.embedded import LOAD_TIMEOUT_S
+from ...engine.neo4j.connection import LOAD_TIMEOUT_S
 from ...engine.neo4j.gateway import Gateway, OpenTransaction
 from ...engine.progress import Progress, ignore_progress
 from ...engine.writing.records import (
@@ -36,7 +36,7 @@ from ..source import RowStream
 from ..stage.stage import Stage
 
 if TYPE_CHECKING:
-    from ...engine.neo4j.embedded import ImportServer, ServerPair
+    from ...engine.neo4j.embedded import EmbeddedServer
 
 
 def build_signature_tables(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -106,14 +106,14 @@ class BulkWriter:
         stage: Stage,
         manifest: Manifest,
         facts: Mapping[str, RelationFacts],
-        instance: ServerPair,
-        incoming: ImportServer,
+        instance: EmbeddedServer,
+        incoming: EmbeddedServer,
         old: OpenTransaction | None,
         complete: Callable[[Gateway], None] = lambda _: None,
     ) -> int:
         """Write everything; at every moment the instance has either its old graph or the whole new one.
 
-        `incoming` comes from `ServerPair.loading`; `old` is the lock of the instance's graph, held until its server
+        `incoming` comes from `EmbeddedServer.loading`; `old` is the lock of the instance's graph, held until its server
         stops for the exchange. `complete` is called with all triples imported, before the load counts as finished.
         Returns how many relations have no type of their own.
         """
@@ -121,12 +121,12 @@ class BulkWriter:
         rows = relation_rows(staged, (), facts)
         files = self.write_files(stage, relation_table(rows), has_literals=manifest.num_literals > 0)
         stage.close()  # its memory is for the importer now
-        imported = incoming.import_graph(files, self._progress)
-        if imported.num_relationships != manifest.num_triples:
+        if files.num_relationships != manifest.num_triples:
             raise EmbeddedServerError(
-                f"the importer made {imported.num_relationships:,} triples of {manifest.num_triples:,} of "
+                f"the files have {files.num_relationships:,} triples of {manifest.num_triples:,} of "
                 f"{manifest.source}: the graph is left as it was; run the same command again"
             )
+        incoming.import_graph(files, self._progress)
         shutil.rmtree(files.folder)
         incoming.start(progress=False)
         with Gateway(incoming.connection(LOAD_TIMEOUT_S)) as gateway:

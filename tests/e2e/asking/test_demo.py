@@ -6,7 +6,7 @@ import json
 
 import neo4j
 import pytest
-from lodestar.engine.neo4j.embedded import ServerPair
+from lodestar.engine.neo4j.embedded import EmbeddedServer
 
 from tests.e2e.conftest import Lodestar
 
@@ -30,7 +30,7 @@ ANSWERS = [
 
 
 @pytest.mark.usefixtures("empty_graph")
-def test_questions_of_each_form_twice(lodestar: Lodestar, server: ServerPair, driver: neo4j.Driver) -> None:
+def test_questions_of_each_form_twice(lodestar: Lodestar, server: EmbeddedServer, driver: neo4j.Driver) -> None:
     first = lodestar("demo", "--json", "--name", server.name)
     assert first.code == 0, first.err
     records = [json.loads(line) for line in first.out.splitlines()]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from lodestar.engine.neo4j.embedded import ServerPair
+from lodestar.engine.neo4j.embedded import EmbeddedServer
 
 from tests.e2e.conftest import Lodestar
 
@@ -67,7 +67,7 @@ def here(alone: dict[str, str], home_dir: Path) -> dict[str, str]:
     return alone | {"LODESTAR_HOME": str(home_dir)}
 
 
-def test_status_and_start_of_a_running_server_agree(server: ServerPair, here: dict[str, str]) -> None:
+def test_status_and_start_of_a_running_server_agree(server: EmbeddedServer, here: dict[str, str]) -> None:
     status = lodestar_db("status", "--json", environment=here)
     start = lodestar_db("start", "--json", environment=here)
     assert status.returncode == start.returncode == 0
@@ -82,7 +82,7 @@ def test_status_and_start_of_a_running_server_agree(server: ServerPair, here: di
     assert password not in text + status.stdout + start.stdout + status.stderr + start.stderr
 
 
-def test_ports_that_a_running_server_does_not_have_are_refused(server: ServerPair, here: dict[str, str]) -> None:
+def test_ports_that_a_running_server_does_not_have_are_refused(server: EmbeddedServer, here: dict[str, str]) -> None:
     ports = {"--bolt-port": server.status().bolt_port, "--http-port": server.status().http_port}
     for flag, port in ports.items():
         same = lodestar_db("start", flag, str(port), environment=here)
@@ -104,7 +104,7 @@ def test_a_bad_name_is_refused(
     assert not (tmp_path / "home").exists()
 
 
-def test_reset_asks_first(server: ServerPair, here: dict[str, str]) -> None:
+def test_reset_asks_first(server: EmbeddedServer, here: dict[str, str]) -> None:
     assert "--yes" in refused(lodestar_db("reset", environment=here), 2)
     assert server.status().running
 

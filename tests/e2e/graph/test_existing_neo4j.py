@@ -12,7 +12,7 @@ import neo4j
 import pytest
 from lodestar.engine.neo4j import home
 from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.neo4j.embedded import ServerPair
+from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.loaders.formats.property_graph.source import Spool
 
 from tests.e2e.conftest import Lodestar
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("empty_graph")
 
 
 @pytest.fixture
-def source(source_server: ServerPair, monkeypatch: pytest.MonkeyPatch) -> Connection:
+def source(source_server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> Connection:
     """The server that is read, whose password is in the environment."""
     connection = source_server.connection()
     monkeypatch.setenv("LODESTAR_FROM_PASSWORD", connection.password)
@@ -48,7 +48,11 @@ def state(driver: neo4j.Driver) -> list[Any]:
 
 @pytest.mark.long
 def test_a_server_that_refuses_every_write_is_read_over_tls(
-    lodestar: Lodestar, source_server: ServerPair, source: Connection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    lodestar: Lodestar,
+    source_server: EmbeddedServer,
+    source: Connection,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     with neo4j.GraphDatabase.driver(source.uri, **source.driver_options) as driver:
         write_graph(driver, MOVIES)
@@ -92,7 +96,7 @@ def test_a_server_that_refuses_every_write_is_read_over_tls(
 @pytest.mark.long
 def test_a_source_that_is_killed_in_the_middle_is_read_on_when_it_is_back(
     lodestar: Lodestar,
-    source_server: ServerPair,
+    source_server: EmbeddedServer,
     source: Connection,
     theirs: neo4j.Driver,
     driver: neo4j.Driver,

@@ -19,7 +19,7 @@ import neo4j
 import pytest
 from lodestar.engine.errors import DatabaseUnavailableError, GraphError
 from lodestar.engine.neo4j.catalogue import read_graph_state
-from lodestar.engine.neo4j.embedded import ServerPair
+from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.loaders.loads.maintaining import verify
 
@@ -32,8 +32,8 @@ pytestmark = pytest.mark.timeout(600 + 180 * KILLS)
 
 
 @pytest.fixture(scope="module")
-def instance(home_dir: Path, cache_dir: Path) -> Iterator[ServerPair]:
-    instance = ServerPair("killed", home_dir, cache_dir)
+def instance(home_dir: Path, cache_dir: Path) -> Iterator[EmbeddedServer]:
+    instance = EmbeddedServer("killed", home_dir, cache_dir)
     instance.start(heap_mb=HEAP_MB, pagecache_mb=PAGECACHE_MB, progress=False)
     yield instance
     instance.reset()
@@ -53,7 +53,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return large, small
 
 
-def command(instance: ServerPair, path: Path, *options: str) -> list[str]:
+def command(instance: EmbeddedServer, path: Path, *options: str) -> list[str]:
     home = str(instance.servers_dir.parent)
     names = ("--names", str(path.with_name("names.tsv"))) if path.name == "large.tsv" else ()
     load = ["load", "tsv", str(path), *names, "--name", instance.name, *options]
@@ -87,7 +87,7 @@ def run_and_kill(arguments: list[str], cache: Path, after_s: float) -> float | N
     return time.monotonic() - started_s
 
 
-def look(instance: ServerPair, check: Callable[[neo4j.Driver, Gateway], Snapshot | None]) -> Snapshot | None:
+def look(instance: EmbeddedServer, check: Callable[[neo4j.Driver, Gateway], Snapshot | None]) -> Snapshot | None:
     connection = instance.connection(600)
     with (
         neo4j.GraphDatabase.driver(connection.uri, **connection.driver_options) as driver,
@@ -104,7 +104,7 @@ def seen(driver: neo4j.Driver, gateway: Gateway) -> Snapshot:
 @pytest.mark.long
 @pytest.mark.parametrize("options", [("--writer", "bulk", "--replace"), ("--writer", "online"), ("--append",)], ids=str)
 def test_the_same_command_again_finishes_what_was_killed(
-    instance: ServerPair, files: tuple[Path, Path], cache_dir: Path, options: tuple[str, ...]
+    instance: EmbeddedServer, files: tuple[Path, Path], cache_dir: Path, options: tuple[str, ...]
 ) -> None:
     large, small = files
     chosen = random.Random(str(options))
@@ -149,7 +149,7 @@ def test_the_same_command_again_finishes_what_was_killed(
 
 @pytest.mark.long
 def test_a_server_that_goes_away_in_the_middle_is_one_line(
-    instance: ServerPair, files: tuple[Path, Path], cache_dir: Path
+    instance: EmbeddedServer, files: tuple[Path, Path], cache_dir: Path
 ) -> None:
     instance.start(progress=False)
     look(instance, lambda driver, _: clear_database(driver, "neo4j", schema=True))

@@ -18,11 +18,12 @@ from tests.places import ROOT
 TOPS = ("cypher", "engine", "loaders", "models")
 USE = """
 import engine, models, loaders, lodestar
+from pathlib import Path
 from lodestar import Engine, LodestarRetriever
 from lodestar.engine.neo4j.templates import all_names, template
-from lodestar.engine.neo4j.jars import read_pinned_jars
+from lodestar.engine.neo4j.jars import JarCache
 assert (engine.MINE, models.MINE, loaders.MINE) == (1, 2, 3)
-assert [template(name).text for name in all_names()] and read_pinned_jars()
+assert [template(name).text for name in all_names()] and JarCache(Path()).jars
 print(lodestar.__file__)
 """
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.errors import LoadInProgressError
 from lodestar.engine.neo4j.catalogue import count_signature_mismatches
-from lodestar.engine.neo4j.embedded import ServerPair
+from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway, hold_load_lock
 from lodestar.engine.writing import records as relation_types
 from lodestar.loaders.loads.loading import LoadOptions, Mode, WriterChoice, load_embedded
@@ -50,15 +50,15 @@ rows = st.lists(
 
 
 @pytest.fixture(scope="module")
-def instance(home_dir: Path, cache_dir: Path) -> Iterator[ServerPair]:
+def instance(home_dir: Path, cache_dir: Path) -> Iterator[EmbeddedServer]:
     """A server for bulk loads, of its own."""
-    instance = ServerPair("bulk", home_dir, cache_dir)
+    instance = EmbeddedServer("bulk", home_dir, cache_dir)
     instance.start(heap_mb=HEAP_MB, pagecache_mb=PAGECACHE_MB, progress=False)
     yield instance
     instance.reset()
 
 
-def loaded_by_bulk(source: Source, instance: ServerPair, staging: Path) -> Snapshot:
+def loaded_by_bulk(source: Source, instance: EmbeddedServer, staging: Path) -> Snapshot:
     report = load_embedded(source, instance, LoadOptions(staging=staging, mode="replace", writer="bulk"))
     assert report.writer == "bulk"
     connection = instance.connection()
@@ -94,7 +94,7 @@ FEW_TYPES = 8
 def test_the_same_graph_by_both_writers(
     gateway: Gateway,
     driver: neo4j.Driver,
-    instance: ServerPair,
+    instance: EmbeddedServer,
     tmp_path: Path,
     found: list[StatementRow],
     unnamed_ids: str | None,
@@ -116,7 +116,7 @@ def test_the_same_graph_by_both_writers(
 @pytest.mark.long
 @pytest.mark.parametrize(("writer", "mode"), [("bulk", "replace"), ("online", "append")])
 def test_the_graph_that_is_there_is_locked_from_the_plan_to_the_end(
-    instance: ServerPair, tmp_path: Path, writer: WriterChoice, mode: Mode
+    instance: EmbeddedServer, tmp_path: Path, writer: WriterChoice, mode: Mode
 ) -> None:
     """What was planned for is what is there, and nobody's load is cut off by the exchange."""
     load_embedded(TripleSource(COUNTRIES), instance, LoadOptions(staging=tmp_path, mode="replace", writer="online"))

@@ -9,7 +9,7 @@ import neo4j
 import pytest
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_loads
 from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.neo4j.embedded import ServerPair
+from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.loaders.formats.property_graph.mapping import Choices, choose, guess_mapping
 from lodestar.loaders.formats.property_graph.source import Neo4jSource
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("empty_graph")
 
 
 @pytest.fixture(scope="module")
-def source_connection(source_server: ServerPair) -> Connection:
+def source_connection(source_server: EmbeddedServer) -> Connection:
     return source_server.connection()
 
 

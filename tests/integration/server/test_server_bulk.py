@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, LiteralString
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pytest
 from lodestar.engine.errors import EmbeddedServerError
 from lodestar.engine.neo4j.bulk_import import ImportFile, ImportFiles, ImportFileWriter
-from lodestar.engine.neo4j.embedded import EmbeddedServer, ImportServer, ServerPair
+from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.process import wait_for_end
 
 pytestmark = [
@@ -70,7 +71,7 @@ def asked(instance: EmbeddedServer, query: LiteralString) -> list[dict[str, Any]
         return [record.data() for record in driver.execute_query(query).records]
 
 
-def importers(incoming: ImportServer) -> list[psutil.Process]:
+def importers(incoming: EmbeddedServer) -> list[psutil.Process]:
     arguments = f"@{incoming.home.folder}/run/admin.args"
     found = []
     for process in psutil.process_iter():
@@ -82,9 +83,9 @@ def importers(incoming: ImportServer) -> list[psutil.Process]:
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory, cache_dir: Path) -> Iterator[ServerPair]:
+def real(tmp_path_factory: pytest.TempPathFactory, cache_dir: Path) -> Iterator[EmbeddedServer]:
     """A server that runs, with a user of its own; it had a graph before it ever started."""
-    instance = ServerPair("bulk", tmp_path_factory.mktemp("bulk"), cache_dir)
+    instance = EmbeddedServer("bulk", tmp_path_factory.mktemp("bulk"), cache_dir)
     assert not instance.has_graph
     with instance.loading() as incoming:
         incoming.import_graph(written(tmp_path_factory.mktemp("old"), Old={":ID(n)": [0], "id": ["old"]}))
@@ -111,11 +112,11 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_server_that_never_started_gets_a_graph(real: ServerPair) -> None:
+def test_a_server_that_never_started_gets_a_graph(real: EmbeddedServer) -> None:
     assert asked(real, "MATCH (n:Old) RETURN n.id AS id") == [{"id": "old"}]
 
 
-def test_a_graph_takes_the_place_of_another_with_every_value_as_it_was(real: ServerPair, tmp_path: Path) -> None:
+def test_a_graph_takes_the_place_of_another_with_every_value_as_it_was(real: EmbeddedServer, tmp_path: Path) -> None:
     before, password = real.status(), real.home.password()
     num_entities = len(HOSTILE)
     entities = {
@@ -142,8 +143,7 @@ def test_a_graph_takes_the_place_of_another_with_every_value_as_it_was(real: Ser
     steps: list[tuple[str, int, int]] = []
     with real.loading() as incoming:
         files = written(tmp_path, Entity=entities, Literal=literals, triples=triples)
-        made = incoming.import_graph(files, lambda *step: steps.append(step))
-        assert (made.num_nodes, made.num_relationships) == (num_entities + 2, len(TYPES))
+        incoming.import_graph(files, lambda *step: steps.append(step))
         assert {stage for stage, _, _ in steps} == {"importing"}
         assert incoming.has_graph
         status = incoming.start(**MEMORY, progress=False)
@@ -182,7 +182,7 @@ def test_a_graph_takes_the_place_of_another_with_every_value_as_it_was(real: Ser
     assert by_type[TYPES[-1]]["tail"] == '""'
 
 
-def test_a_type_that_does_not_fit_is_one_line_and_leaves_no_graph(real: ServerPair, tmp_path: Path) -> None:
+def test_a_type_that_does_not_fit_is_one_line_and_leaves_no_graph(real: EmbeddedServer, tmp_path: Path) -> None:
     with real.loading() as incoming:
         files = written(tmp_path, Entity={":ID(n)": [0], "degree:int": ["many"]})
         said = (
@@ -194,15 +194,15 @@ def test_a_type_that_does_not_fit_is_one_line_and_leaves_no_graph(real: ServerPa
     assert "Not an integer" in (incoming.home.logs / "import.log").read_text()
 
 
-def run(code: str, real: ServerPair, *arguments: object) -> subprocess.Popen[str]:
+def run(code: str, real: EmbeddedServer, *arguments: object) -> subprocess.Popen[str]:
     """Run code in another process, with `real`, and `files` when a folder is the first argument."""
     opening = """
         import os, sys
         from pathlib import Path
-        from lodestar.engine.neo4j import admin_tool
-        from lodestar.engine.neo4j.embedded import ServerPair
+        from lodestar.engine.neo4j import process
+        from lodestar.engine.neo4j.embedded import EmbeddedServer
         from lodestar.engine.neo4j.bulk_import import ImportFile, ImportFiles
-        real = ServerPair("bulk", Path(sys.argv[1]), Path(sys.argv[2]))
+        real = EmbeddedServer("bulk", Path(sys.argv[1]), Path(sys.argv[2]))
         num_rows = sum(1 for _ in open(Path(sys.argv[3]) / "Entity.csv", "rb")) - 1
         files = ImportFiles(Path(sys.argv[3]), (("Entity", ImportFile("Entity.csv", num_rows)),))
         """
@@ -213,11 +213,11 @@ def run(code: str, real: ServerPair, *arguments: object) -> subprocess.Popen[str
 
 @pytest.mark.parametrize("way", ["tied", "untied", "interrupted"])
 @pytest.mark.long
-def test_no_importer_outlives_its_lodestar(real: ServerPair, slow: Path, way: str) -> None:
+def test_no_importer_outlives_its_lodestar(real: EmbeddedServer, slow: Path, way: str) -> None:
     """Tied, the kernel ends it; untied, the next use of the home does; interrupted, the call itself."""
     code = f"""
         if {way!r} == "untied":
-            admin_tool.tie_to_parent = list
+            process.tie_to_parent = list
         incoming = real.incoming()
         try:
             incoming.import_graph(files, lambda stage, done, total: print(stage, done, flush=True))
@@ -226,10 +226,11 @@ def test_no_importer_outlives_its_lodestar(real: ServerPair, slow: Path, way: st
         """
     with run(code, real, slow) as child:
         assert child.stdout
-        assert child.stdout.readline() == "nodes 0\n"
-        assert child.stdout.readline()  # it writes
+        assert child.stdout.readline() == "importing 0\n"
         incoming = real.incoming()
-        [importer] = importers(incoming)
+        while not (found := importers(incoming)):
+            time.sleep(0.05)
+        [importer] = found
         if way == "interrupted":
             child.send_signal(2)
             assert child.wait(20) == 0
@@ -249,7 +250,7 @@ def test_no_importer_outlives_its_lodestar(real: ServerPair, slow: Path, way: st
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of a file")
 @pytest.mark.long
-def test_a_full_disk_says_so(real: ServerPair, slow: Path) -> None:
+def test_a_full_disk_says_so(real: EmbeddedServer, slow: Path) -> None:
     code = """
         import resource
         incoming = real.incoming()
@@ -270,7 +271,7 @@ def test_a_full_disk_says_so(real: ServerPair, slow: Path) -> None:
 @pytest.mark.parametrize("moment", ["brings nothing yet", "databases moved, transactions not"])
 @pytest.mark.long
 def test_a_kill_within_the_exchange_leaves_the_old_or_the_new_graph(
-    real: ServerPair, tmp_path: Path, moment: str
+    real: EmbeddedServer, tmp_path: Path, moment: str
 ) -> None:
     """The unit tests kill at every step; here Neo4j itself opens what a kill left."""
     [old] = asked(real, "MATCH (n) RETURN count(n) AS num_nodes")

@@ -85,7 +85,7 @@ def whole(cache: JarCache) -> bool:
 
 
 def leftovers(cache: JarCache) -> list[str]:
-    kept = {jar.file_name for jar in JARS} | {"verified.json", ".lock"}
+    kept = {jar.file_name for jar in JARS} | {".lock"}
     return [path.name for path in cache.folder.iterdir() if path.name not in kept]
 
 

@@ -19,7 +19,7 @@ from lodestar.engine.errors import (
 )
 from lodestar.engine.neo4j import home
 from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.neo4j.embedded import ServerPair, Status
+from lodestar.engine.neo4j.embedded import EmbeddedServer, Status
 from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
 from lodestar.engine.neo4j.home import configuration
 
@@ -29,18 +29,18 @@ pytestmark = pytest.mark.database
 
 
 @pytest.fixture
-def status(server: ServerPair) -> Status:
+def status(server: EmbeddedServer) -> Status:
     return server.status()
 
 
-def test_it_runs_and_says_where(server: ServerPair, status: Status) -> None:
+def test_it_runs_and_says_where(server: EmbeddedServer, status: Status) -> None:
     assert status.running
     assert status.version == "5.26.30"
     with Gateway(server.connection()) as gateway:
         assert gateway.version() == status.version
 
 
-def test_a_running_server_is_not_made_another(server: ServerPair, status: Status) -> None:
+def test_a_running_server_is_not_made_another(server: EmbeddedServer, status: Status) -> None:
     with pytest.raises(EmbeddedServerError, match="already runs with heap_mb"):
         server.start(heap_mb=status.heap_mb + 1, progress=False)
     assert server.status() == status
@@ -67,7 +67,7 @@ def content(path: Path) -> bytes:
         return b""
 
 
-def test_the_password_is_in_its_file_alone(server: ServerPair, status: Status) -> None:
+def test_the_password_is_in_its_file_alone(server: EmbeddedServer, status: Status) -> None:
     password = status.password_file.read_text().strip()
     assert password not in " ".join(psutil.Process(status.pid).cmdline())
     assert password not in str(psutil.Process(status.pid).environ())
@@ -83,9 +83,9 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def films(server: ServerPair, home_dir: Path, cache_dir: Path, certificate: Path) -> Iterator[ServerPair]:
+def films(server: EmbeddedServer, home_dir: Path, cache_dir: Path, certificate: Path) -> Iterator[EmbeddedServer]:
     """A second server beside the first, which speaks TLS to those who ask for it."""
-    instance = ServerPair("films", home_dir, cache_dir)
+    instance = EmbeddedServer("films", home_dir, cache_dir)
     tls = {
         "server.bolt.tls_level": "OPTIONAL",
         "dbms.ssl.policy.bolt.enabled": "true",
@@ -99,13 +99,13 @@ def films(server: ServerPair, home_dir: Path, cache_dir: Path, certificate: Path
         instance.reset()
 
 
-def over_tls(instance: ServerPair, address: str) -> Connection:
+def over_tls(instance: EmbeddedServer, address: str) -> Connection:
     return replace(instance.connection(), uri=f"{address}:{instance.status().bolt_port}")
 
 
 @pytest.mark.parametrize("scheme", ["bolt+s", "neo4j+s"])
 def test_a_trusted_certificate_is_asked_over_tls(
-    films: ServerPair, certificate: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
+    films: EmbeddedServer, certificate: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with Gateway(over_tls(films, f"{scheme}://localhost")) as gateway:
@@ -113,7 +113,7 @@ def test_a_trusted_certificate_is_asked_over_tls(
 
 
 @pytest.mark.parametrize("scheme", ["bolt+ssc", "neo4j+ssc"])
-def test_any_certificate_will_do_where_told(films: ServerPair, scheme: str) -> None:
+def test_any_certificate_will_do_where_told(films: EmbeddedServer, scheme: str) -> None:
     with Gateway(over_tls(films, f"{scheme}://127.0.0.1")) as gateway:
         assert gateway.version() == films.status().version
 
@@ -128,7 +128,7 @@ def test_any_certificate_will_do_where_told(films: ServerPair, scheme: str) -> N
     ],
 )
 def test_a_wrong_certificate_is_one_clear_line(
-    films: ServerPair,
+    films: EmbeddedServer,
     certificate: Path,
     monkeypatch: pytest.MonkeyPatch,
     scheme: str,
@@ -158,7 +158,7 @@ def test_a_wrong_certificate_is_one_clear_line(
     assert str(caught.value) == said
 
 
-def test_a_server_that_speaks_no_tls_is_one_clear_line(server: ServerPair) -> None:
+def test_a_server_that_speaks_no_tls_is_one_clear_line(server: EmbeddedServer) -> None:
     connection = over_tls(server, "bolt+s://localhost")
     with Gateway(connection) as gateway, pytest.raises(DatabaseUnavailableError, match="it speaks no TLS") as caught:
         gateway.version()
@@ -166,7 +166,9 @@ def test_a_server_that_speaks_no_tls_is_one_clear_line(server: ServerPair) -> No
 
 
 @pytest.mark.long
-def test_a_second_server_lives_through_kill_stale_pid_and_taken_port(films: ServerPair, server: ServerPair) -> None:
+def test_a_second_server_lives_through_kill_stale_pid_and_taken_port(
+    films: EmbeddedServer, server: EmbeddedServer
+) -> None:
     first = films.status()
     assert first.running
     assert {first.bolt_port, first.http_port}.isdisjoint(server.remembered_ports)
@@ -200,7 +202,7 @@ def test_a_second_server_lives_through_kill_stale_pid_and_taken_port(films: Serv
     assert server.status().running
 
 
-def test_a_failed_start_says_why_and_is_forgotten(films: ServerPair) -> None:
+def test_a_failed_start_says_why_and_is_forgotten(films: EmbeddedServer) -> None:
     films.stop()
     before = films.home.read_state()
     with pytest.raises(EmbeddedServerError, match=r"Neo4j did not start: .*memory.* its log is .*console\.log"):

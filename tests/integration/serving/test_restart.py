@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from lodestar.engine.neo4j.embedded import ServerPair
+from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Settings
 
@@ -23,7 +23,7 @@ def test_questions_wait_for_a_database_that_comes_back(
 ) -> None:
     if settings.uri:
         pytest.skip("LODESTAR_TEST_URI names a server that this test may not stop")
-    server: ServerPair = request.getfixturevalue("server")
+    server: EmbeddedServer = request.getfixturevalue("server")
     done = threading.Event()
 
     with serving(settings, ServerOptions(token="")) as url:

@@ -153,7 +153,7 @@ def test_a_kill_while_a_kill_is_made_good_loses_nothing(tmp_path: Path, killer: 
 
 def test_a_half_import_is_no_graph_and_goes(tmp_path: Path) -> None:
     home = a_home(tmp_path / "one", "half")
-    graph_files.begin_import(home)
+    home.importing.touch()
     assert not graph_files.has_graph(home)
     with pytest.raises(EmbeddedServerError, match="found no complete one"):
         graph_files.require_whole(home)
@@ -174,20 +174,3 @@ def test_a_folder_that_cannot_be_renamed_changes_nothing(
         graph_files.begin_graph_swap(real, incoming)
     assert graph_of(real) == ("old", "old")
     assert graph_of(incoming) == ("new", "new")
-
-
-def test_homes_on_two_disks_are_refused(
-    homes: tuple[ServerHome, ServerHome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real, incoming = homes
-    graph_files.require_same_disk(real, incoming)
-    graph_files.require_same_disk(ServerHome(tmp_path / "absent" / "one"), incoming)
-    stat = Path.stat
-
-    def other_disk(path: Path, **options: Any) -> os.stat_result:
-        found = stat(path, **options)
-        return os.stat_result((*found[:2], found.st_dev + 1, *found[3:])) if path == incoming.data else found
-
-    monkeypatch.setattr(Path, "stat", other_disk)
-    with pytest.raises(EmbeddedServerError, match="on different disks"):
-        graph_files.require_same_disk(real, incoming)

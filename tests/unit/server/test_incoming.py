@@ -12,25 +12,25 @@ import pytest
 from lodestar.engine.errors import EmbeddedServerError, LoadInProgressError, StorageError
 from lodestar.engine.neo4j import home as home_of_server
 from lodestar.engine.neo4j.bulk_import import ImportFiles, ImportFileWriter, import_graph
-from lodestar.engine.neo4j.embedded import ServerPair
+from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.home import ServerHome, ServerState
 
 STATE = ServerState("5.26.30", 9000, 9001, 512, 256)
 
 
 @pytest.fixture
-def instance(tmp_path: Path) -> ServerPair:
-    return ServerPair("default", tmp_path / "home", tmp_path / "cache")
+def instance(tmp_path: Path) -> EmbeddedServer:
+    return EmbeddedServer("default", tmp_path / "home", tmp_path / "cache")
 
 
-def remembered(instance: ServerPair, bolt_port: int, http_port: int) -> None:
+def remembered(instance: EmbeddedServer, bolt_port: int, http_port: int) -> None:
     instance.home.create()
     instance.home.write_state(replace(STATE, bolt_port=bolt_port, http_port=http_port))
 
 
-def test_its_ports_are_never_another_servers(instance: ServerPair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_ports_are_never_another_servers(instance: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     remembered(instance, 50_001, 50_002)
-    remembered(ServerPair("films", instance.servers_dir.parent, instance.jars.folder.parent), 50_003, 50_004)
+    remembered(EmbeddedServer("films", instance.servers_dir.parent, instance.jars.folder.parent), 50_003, 50_004)
     asked: list[set[int]] = []
 
     def free_port(avoid: set[int]) -> int:
@@ -46,9 +46,9 @@ def test_its_ports_are_never_another_servers(instance: ServerPair, monkeypatch: 
     assert 50_011 in asked[1]
 
 
-def test_one_load_at_a_time(instance: ServerPair) -> None:
+def test_one_load_at_a_time(instance: EmbeddedServer) -> None:
     with instance.loading() as incoming:
-        again = ServerPair(instance.name, instance.servers_dir.parent, instance.jars.folder.parent)
+        again = EmbeddedServer(instance.name, instance.servers_dir.parent, instance.jars.folder.parent)
         with pytest.raises(LoadInProgressError, match="another lodestar is loading into 'default'"), again.loading():
             pass
         assert incoming.home.folder.exists()
@@ -56,7 +56,7 @@ def test_one_load_at_a_time(instance: ServerPair) -> None:
         pass
 
 
-def test_a_load_begins_with_an_empty_server_and_leaves_no_graph(instance: ServerPair) -> None:
+def test_a_load_begins_with_an_empty_server_and_leaves_no_graph(instance: EmbeddedServer) -> None:
     incoming = instance.incoming()
     incoming.home.create()
     (incoming.home.logs / "debug.log").write_text("of a load that failed")
@@ -73,7 +73,7 @@ def test_a_load_begins_with_an_empty_server_and_leaves_no_graph(instance: Server
     assert (incoming.home.logs / "import.log").read_text() == "why"
 
 
-def test_what_was_never_imported_is_not_adopted(instance: ServerPair) -> None:
+def test_what_was_never_imported_is_not_adopted(instance: EmbeddedServer) -> None:
     incoming = instance.incoming()
     incoming.home.create()
     with pytest.raises(EmbeddedServerError, match="expected the loaded graph"):

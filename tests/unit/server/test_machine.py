@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from lodestar.engine import machine
 from lodestar.engine.neo4j import home
-from lodestar.engine.neo4j.embedded import LIMITS, ServerPair
+from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.home import ServerState
+
+OPTIONS = ("bolt_port", "http_port", "heap_mb", "pagecache_mb")
 
 
 @pytest.mark.parametrize(
@@ -62,16 +64,16 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> set[int]:
 
 
 def test_a_free_port_is_chosen_when_the_usual_is_taken_or_spoken_for(taken: set[int]) -> None:
-    assert home.choose_port(None, None, 7687, "--bolt-port", {7687}) == 50_000
+    assert home.choose_port(None, (0, 7687), "--bolt-port", {7687}) == 50_000
     taken.add(7687)
-    assert home.choose_port(None, None, 7687, "--bolt-port", ()) == 50_000
+    assert home.choose_port(None, (0, 7687), "--bolt-port", ()) == 50_000
 
 
 def test_memory_that_nobody_gave_is_chosen_anew_by_the_size_of_the_store(
     tmp_path: Path, taken: set[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine, "memory_mb", lambda: 12_288)
-    instance = ServerPair("default", tmp_path, tmp_path)
+    instance = EmbeddedServer("default", tmp_path, tmp_path)
     instance.home.create()
     instance.home.write_state(ServerState("5.26.30", 9000, 9001, 700, 800, given_heap_mb=700))
     for name, size_mb in (("neostore.relationshipstore.db", 3_000), ("schema/index/fulltext-1.0/1/_0.cfs", 1_000)):
@@ -79,7 +81,7 @@ def test_memory_that_nobody_gave_is_chosen_anew_by_the_size_of_the_store(
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
         os.truncate(file, size_mb << 20)
-    state = instance._plan(dict.fromkeys(LIMITS))
+    state = instance._plan(dict.fromkeys(OPTIONS))
     assert (state.heap_mb, state.pagecache_mb) == (700, 3_600)
-    state = instance._plan(dict.fromkeys(LIMITS) | {"pagecache_mb": 900})
+    state = instance._plan(dict.fromkeys(OPTIONS) | {"pagecache_mb": 900})
     assert (state.heap_mb, state.pagecache_mb, state.given_pagecache_mb) == (700, 900, 900)

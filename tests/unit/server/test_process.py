@@ -1,7 +1,8 @@
-"""Reading a server's log, and Ctrl-C while a process is made."""
+"""Reading a server's log, its readiness, and processes that end with their starter."""
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -10,7 +11,7 @@ from threading import Thread
 
 import psutil
 import pytest
-from lodestar.engine.neo4j.process import answers_http, failure_reason, hold_interrupt, wait_for_end
+from lodestar.engine.neo4j.process import answers_http, failure_reason, tie_to_parent, wait_for_end
 
 STACK = """2026-01-01 00:00:00.000+0000 INFO  Starting...
 2026-01-01 00:00:01.000+0000 ERROR Failed to start Neo4j on localhost:7474.
@@ -55,15 +56,6 @@ def test_a_server_that_hangs_up_does_not_answer_yet() -> None:
     assert not answers_http(port)
 
 
-def test_an_interrupt_waits_for_the_end_of_the_block() -> None:
-    reached = False
-    with pytest.raises(KeyboardInterrupt), hold_interrupt():
-        signal.raise_signal(signal.SIGINT)
-        reached = True
-    assert reached
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
 def test_an_end_that_the_parent_has_not_noticed_is_an_end() -> None:
     script = "import subprocess, time; child = subprocess.Popen(['true']); print(child.pid, flush=True); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
@@ -74,3 +66,40 @@ def test_an_end_that_the_parent_has_not_noticed_is_an_end() -> None:
                 wait_for_end(psutil.Process(parent.pid), 0.2)
         finally:
             parent.kill()
+
+
+STARTER = """
+import subprocess, sys
+from lodestar.engine.neo4j.process import tie_to_parent
+child = subprocess.Popen(tie_to_parent([sys.executable, "-c", "import sys, time; print('ready', flush=True); time.sleep(60)"]))
+print(child.pid, flush=True)
+child.wait()
+"""
+only_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its starter ended")
+
+
+@only_linux
+def test_it_ends_when_its_starter_is_killed() -> None:
+    with subprocess.Popen([sys.executable, "-c", STARTER], stdout=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout
+        said = {starter.stdout.readline().strip() for _ in range(2)}
+        child = psutil.Process(int((said - {"ready"}).pop()))
+        assert child.is_running()
+        starter.kill()
+        child.wait(5)
+
+
+@only_linux
+def test_a_starter_that_ended_already_has_nothing_started() -> None:
+    command = tie_to_parent([sys.executable, "-c", "print('started')"])
+    command[command.index(str(os.getpid()))] = "1"
+    assert subprocess.run(command, capture_output=True, check=True).stdout == b""
+
+
+@only_linux
+def test_the_signal_cannot_be_ignored() -> None:
+    code = (
+        "import ctypes; signal = ctypes.c_int(); ctypes.CDLL(None).prctl(2, ctypes.byref(signal)); print(signal.value)"
+    )
+    done = subprocess.run(tie_to_parent([sys.executable, "-c", code]), capture_output=True, check=True)
+    assert int(done.stdout) == signal.SIGKILL
