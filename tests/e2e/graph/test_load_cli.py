@@ -130,6 +130,7 @@ def test_loads_are_listed_checked_and_deleted(lodestar: Run, driver: neo4j.Drive
 @pytest.mark.parametrize(
     ("how", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)], ids=["kill", "ctrl-c"]
 )
+@pytest.mark.long
 def test_an_interrupted_load_is_repaired_by_the_same_load(
     lodestar: Run, driver: neo4j.Driver, environment: dict[str, str], tmp_path: Path, how: signal.Signals, code: int
 ) -> None:

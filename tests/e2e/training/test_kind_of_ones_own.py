@@ -22,6 +22,7 @@ toy = "tests.toy_kind:Toy"
 """
 
 
+@pytest.mark.long
 def test_a_kind_of_one_file_is_trained_asked_evaluated_and_examined(
     lodestar: Lodestar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,6 +150,7 @@ def test_two_trainings_in_one_folder_are_refused(data: Path, lodestar: Lodestar,
     assert "another training writes to it" in one_line(said.err)
 
 
+@pytest.mark.long
 def test_a_finished_checkpoint_is_not_replaced_by_another(data: Path, undisturbed: Path, lodestar: Lodestar) -> None:
     before = contents(undisturbed)
     other = ("--dataset", str(data / "dev.jsonl"), "--dev", str(data / "train.jsonl.gz"), "--out", str(undisturbed))

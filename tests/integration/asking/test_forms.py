@@ -196,6 +196,7 @@ def test_all_are_counted_and_the_first_come_back(company: Engine, gateway: Gatew
     assert gateway.run(combine_ends(Combination(sales, value_steps=salary, bound=bound), {}, 9)).total == 2
 
 
+@pytest.mark.long
 def test_parts_with_thousands_of_ends_are_combined(
     gateway: Gateway, driver: neo4j.Driver, connection: Connection
 ) -> None:

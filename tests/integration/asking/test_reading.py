@@ -58,6 +58,7 @@ def test_both_sides_of_a_union_are_weighed(settings: Settings, connection: Conne
     assert any(each.startswith("similarity") for each in answer.why)
 
 
+@pytest.mark.long
 def test_one_is_trained_on_questions_about_the_graph_and_answers(
     settings: Settings, connection: Connection, environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -41,6 +41,7 @@ def pool_of(engine: Engine, folder: Path, name: str, asked: tuple[tuple[str, str
     return mine_pool(QuestionSet(name, "test", sha256, questions), engine, folder / f"{name}.jsonl", PoolBounds())
 
 
+@pytest.mark.long
 def test_paths_are_written_and_walked(settings: Settings, engine: Engine, tmp_path: Path) -> None:
     train, dev = pool_of(engine, tmp_path, "train", LEARNED), pool_of(engine, tmp_path, "dev", CHOSEN)
     model = str(write_tiny_causal_lm(tmp_path / "lm", num_layers=2))

@@ -26,6 +26,7 @@ def open_transactions(driver: neo4j.Driver) -> int:
     return int(driver.execute_query(text).records[0][0])
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_rows(gateway: Gateway) -> None:
     def peak(last: int) -> int:
         tracemalloc.start()

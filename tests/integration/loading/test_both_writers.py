@@ -138,6 +138,7 @@ def test_the_graph_that_is_there_is_locked_from_the_plan_to_the_end(
         assert verify(gateway).faults == ()
 
 
+@pytest.mark.long
 def test_relations_beyond_the_budget_of_types(
     gateway: Gateway,
     driver: neo4j.Driver,

@@ -172,6 +172,7 @@ def test_one_load_is_exported_by_its_number(gateway: Gateway, driver: neo4j.Driv
     assert not (tmp_path / "kg.tsv").exists()
 
 
+@pytest.mark.long
 def test_a_hub_of_twenty_thousand_triples(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
     triples: list[Triple] = [("hub", f"r{i % 3}", f"m.{i}") for i in range(20_000)]
     triples += [("hub", "r1", Literal(str(i))) for i in range(500)]

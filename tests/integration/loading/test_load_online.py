@@ -98,6 +98,7 @@ def test_hostile_strings_parallel_edges_and_self_loops_survive(gateway: Gateway,
 )
 @example([("b", "a", "b")], [("a", "a", "a")])  # the first names its relation beside its triples, as does the second
 @example([("b", "b", "a")], [("c", "c", "c")])
+@pytest.mark.long
 def test_two_loads_are_the_union_and_either_can_go(
     gateway: Gateway, driver: neo4j.Driver, first: Triples, second: Triples
 ) -> None:
@@ -184,6 +185,7 @@ def test_a_load_that_died_anywhere_is_repaired_by_the_same_load(
     assert gateway.run(read_graph_state()).unfinished_loads == ()
 
 
+@pytest.mark.long
 def test_a_deletion_that_died_anywhere_is_finished_by_the_same_one(gateway: Gateway, driver: neo4j.Driver) -> None:
     more = TripleSource([("m.peru", "location.country.capital", "m.lima"), ("a", "r", "b")], {"m.peru": "Perú"})
     load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)

@@ -34,6 +34,7 @@ def written(path: Path, *texts: str) -> str:
 
 
 @pytest.mark.usefixtures("empty_graph")
+@pytest.mark.long
 def test_texts_are_asked_added_and_taken_back(
     gateway: Gateway, driver: neo4j.Driver, settings: Settings, tmp_path: Path, pipeline: str
 ) -> None:

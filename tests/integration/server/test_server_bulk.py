@@ -116,6 +116,7 @@ def test_a_server_that_never_started_gets_a_graph(real: EmbeddedServer) -> None:
     assert asked(real, "MATCH (n:Old) RETURN n.id AS id") == [{"id": "old"}]
 
 
+@pytest.mark.long
 def test_a_graph_takes_the_place_of_another_with_every_value_as_it_was(real: EmbeddedServer, tmp_path: Path) -> None:
     before, password = real.status(), real.home.password()
     num_entities = len(HOSTILE)
@@ -182,6 +183,7 @@ def test_a_graph_takes_the_place_of_another_with_every_value_as_it_was(real: Emb
     assert by_type[TYPES[-1]]["tail"] == '""'
 
 
+@pytest.mark.long
 def test_a_type_that_does_not_fit_is_one_line_and_leaves_no_graph(real: EmbeddedServer, tmp_path: Path) -> None:
     with real.loading() as incoming:
         files = written(tmp_path, Entity={":ID(n)": [0], "degree:int": ["many"]})

@@ -104,6 +104,7 @@ def over_tls(instance: EmbeddedServer, address: str) -> Connection:
 
 
 @pytest.mark.parametrize("scheme", ["bolt+s", "neo4j+s"])
+@pytest.mark.long
 def test_a_trusted_certificate_is_asked_over_tls(
     films: EmbeddedServer, certificate: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
 ) -> None:

@@ -317,6 +317,7 @@ def test_a_token_is_asked_for_where_there_is_one(countries: None, settings: Sett
 # Many at once, and those who go away
 
 
+@pytest.mark.long
 def test_thirty_two_askers_get_their_own_answers(url: str) -> None:
     asked = [(QUESTION, "Peruvian sol"), (LIMA, "Lima"), ("What is the capital of Chile?", "Santiago de Chile")] * 22
 
