@@ -23,10 +23,9 @@ from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.loaders.formats.delimited import TsvSource
-from lodestar.loaders.formats.property_graph.mapping import guess_mapping
-from lodestar.loaders.formats.property_graph.source import Neo4jSource
-from lodestar.loaders.formats.property_graph.survey import survey
+from lodestar.loaders.formats.existing_neo4j import Neo4jSource, survey
 from lodestar.loaders.loads.loading import LoadOptions, load_embedded
+from lodestar.loaders.mapping import guess_mapping
 from lodestar.loaders.source import SourceRowBatches
 
 from .loading import measured, row

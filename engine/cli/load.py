@@ -11,7 +11,7 @@ import click
 
 from ..errors import UsageError
 from .db import load_line
-from .load_neo4j import neo4j
+from .load_graph import gexf, graphml, neo4j
 from .load_options import (
     add_common_options,
     add_load_options,
@@ -276,7 +276,6 @@ _PLAIN_FORMATS = {
     "metaqa": "Load MetaQA's kb.txt: head|relation|tail, where ids are names.",
     "pathquestion": "Load PathQuestion's kb.txt: head, relation and tail separated by tabs, where ids are names.",
     "rog": "Load the union of the questions' subgraphs of a RoG or NSM file: JSON lines or parquet.",
-    "graphml": "Load a GraphML file, as NetworkX writes it.",
 }
 """Formats that have no options of their own."""
 
@@ -421,4 +420,5 @@ def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str
         echo(json.dumps(report.as_json()))
 
 
-command.add_command(neo4j)
+for _graph in (gexf, graphml, neo4j):
+    command.add_command(_graph)

@@ -15,7 +15,8 @@ FORMATS = {
     "csv": "delimited:CsvSource",
     "freebase": "rdf:FreebaseSource",
     "geonames": "geonames:GeonamesSource",
-    "graphml": "graphml:GraphmlSource",
+    "gexf": "graphml:gexf_source",
+    "graphml": "graphml:graphml_source",
     "metaqa": "delimited:MetaqaSource",
     "ntriples": "rdf:NtriplesSource",
     "parquet": "triples_parquet:ParquetSource",
@@ -25,7 +26,7 @@ FORMATS = {
     "tsv": "delimited:TsvSource",
 }
 
-_BY_ENDING = {".csv": "csv", ".tsv": "tsv", ".jsonl": "rog", ".parquet": "rog", ".graphml": "graphml"}
+_BY_ENDING = {".csv": "csv", ".tsv": "tsv", ".jsonl": "rog", ".parquet": "rog", ".graphml": "graphml", ".gexf": "gexf"}
 _NOT_TOLD = {"geonames", "text"}
 """Formats that detection cannot find: they are not files, or any text fits."""
 _KB = "kb.txt"
@@ -88,8 +89,9 @@ def _by_content(start: bytes, lines: Sequence[str]) -> str | None:
         return None
     if statements[0].startswith("{") and '"graph"' in start.decode(errors="replace"):
         return "rog"
-    if statements[0].lstrip().startswith("<") and any("<graphml" in line for line in statements[:5]):
-        return "graphml"
+    for name in ("graphml", "gexf"):
+        if statements[0].lstrip().startswith("<") and any(f"<{name}" in line for line in statements[:5]):
+            return name
     for name, pattern in (("freebase", _FREEBASE), ("ntriples", _NTRIPLES)):
         if all(pattern.match(line) for line in statements):
             return name

@@ -1,62 +1,73 @@
-"""Read GraphML, as NetworkX and others write it: an edge is a triple, a node's name or label its name.
+"""Read GraphML and GEXF, as NetworkX, Gephi, yEd, igraph and APOC write them, as a property graph.
 
-An edge's relation is its data named relation, predicate, type or label, else its id, unless that is a number. A node's
-data named alias, aliases, altLabel or alt_label are aliases, several in one separated by `|` (GraphML has no lists; the
-separator is ours). A node's other data are triples with literal tails. A relation is described by the `desc` of such
-data, or by what all its edges say under description; a label on which they agree beside their relation is a phrase for
-it. A triple has no data: those of edges are counted, and so are nodes without any statement. Elements are read one by
-one; without a name, a node's id is its name.
+An edge's relation is its data named relation, predicate, type, label or edge label, its attribute `label`, or an id
+that is a word, as NetworkX writes an edge's key; without any it is `linked_to`. A node's labels are APOC's `labels`, or
+its data named kind or type. Aliases in one text are separated by `|` (GraphML has no lists; the separator is ours).
+Elements are read one by one, in time linear in the size of the file; entities are refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.parsers import expat
 
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
-from ..reading.files import RereadableFile
-from ..source import (
-    NO_ID,
-    FileSource,
-    Part,
-    SourceRowBatches,
-    StatementRow,
-    alias_row,
-    comment_row,
-    name_row,
-    reject_row,
-    row_batches,
-    triple_row,
+from ..mapping import ALIASES, Choices, Survey, fold
+from ..property_graph import (
+    LINKED_TO,
+    XSD,
+    Element,
+    LiteralText,
+    Node,
+    PropertyGraphSource,
+    Relationship,
+    map_graph,
+    survey_elements,
 )
+from ..reading.files import RereadableFile
 
-RELATION_KEYS = ("relation", "predicate", "type", "label")
-NAME_KEYS = ("name", "label")
-ALIAS_KEYS = ("alias", "aliases", "altlabel", "alt_label")
-COMMENT_KEYS = ("description", "comment")
-TYPES = {name: f"http://www.w3.org/2001/XMLSchema#{name}" for name in ("boolean", "int", "long", "float", "double")}
-"""Datatypes of literals by GraphML's type; text has none."""
+RELATION_KEYS = ("relation", "predicate", "type", "label", "edgelabel", "relationship")
+KIND_KEYS = ("kind", "type", "nodetype", "entitytype")
+ID = "id"
+"""The property that has a node's id, by which it is called without a name."""
 
 _BLOCK_BYTES = 1 << 20
+_WORD = re.compile(r"[^\W\d_][^\W\d]{2,}")
 
 
-class GraphmlSource(FileSource):
-    """The file (``-`` is standard input), gzip or plain."""
+class XmlGraph:
+    """The graph in a file (``-`` is standard input), packed or plain."""
 
-    kind = "graphml"
-    unnamed_ids = NO_ID
+    unnamed_ids = r"edge/\d+"
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, kind: str = "graphml") -> None:
+        self.kind = kind
         self._file = RereadableFile(path)
-        super().__init__([self._file])
+        self.name = self._file.name
+        self._notes: Counter[str] = Counter()
 
-    def parts(self) -> Iterator[Part]:
-        yield SourceRowBatches(self._file.shown, row_batches(self._rows()))
+    def survey(self) -> Survey:
+        found = survey_elements(self.elements())
+        for facts in found.labels.values():
+            facts.key = ID
+        if not found.num_relationships:
+            raise InputError(f"{self._file.shown}: expected edges, found none and {found.num_nodes:,} nodes")
+        return found
 
-    def _rows(self) -> Iterator[StatementRow]:
-        reading = _Reading()
+    def digest(self) -> str:
+        return self._file.digest()
+
+    def notes(self) -> Mapping[str, int]:
+        return self._notes
+
+    def elements(self) -> Iterator[Element]:
+        reading = _Gexf() if self.kind == "gexf" else _Graphml()
+        shown, form = self._file.shown, "GEXF" if self.kind == "gexf" else "GraphML"
         with self._file.translate_faults(reading.line), self._file.open_unpacked() as stream:
             at_end = False
             while not at_end:
@@ -66,166 +77,250 @@ class GraphmlSource(FileSource):
                     reading.parser.Parse(block, at_end)
                 except expat.ExpatError as error:
                     fault = expat.ErrorString(error.code)
-                    raise InputError(
-                        f"{self._file.shown}:{error.lineno}: expected GraphML, found a fault: {fault}"
-                    ) from error
-                yield from reading.rows
-                reading.rows.clear()
-        yield from reading.last_rows()
-        if not reading.is_graphml:
-            raise InputError(f"{self._file.shown}: expected GraphML, found another kind of XML")
+                    if "encoding" in fault:
+                        raise InputError(f"{shown}: its encoding is not read: {_CONVERT}") from error
+                    raise InputError(f"{shown}:{error.lineno}: expected {form}, found a fault: {fault}") from error
+                except (ValueError, LookupError) as error:  # what expat makes of encodings that it does not know
+                    raise InputError(f"{shown}: its encoding is not read ({error}): {_CONVERT}") from error
+                except _ElementError as error:
+                    raise InputError(f"{shown}:{reading.line()}: {error}") from error
+                yield from reading.found
+                reading.found.clear()
+        if not reading.is_graph:
+            raise InputError(f"{shown}: expected {form}, found another kind of XML")
+        self._notes = Counter({"edges without a relation, which are called linked_to": reading.num_unnamed})
+
+
+_CONVERT = "convert it to UTF-8, as by `iconv -t UTF-8`, and take `encoding` from its first line"
+
+
+def graphml_source(path: str) -> PropertyGraphSource:
+    """Return the source of a GraphML file with the mapping that is guessed."""
+    return map_graph(XmlGraph(path), Choices())
+
+
+def gexf_source(path: str) -> PropertyGraphSource:
+    """Return the source of a GEXF file with the mapping that is guessed."""
+    return map_graph(XmlGraph(path, "gexf"), Choices())
+
+
+class _ElementError(Exception):
+    """What an element lacks, or what is refused."""
 
 
 class _Key(NamedTuple):
-    """The name and the type of data."""
+    """The name and the type of data, which elements it is of, and what those have that say nothing."""
 
     name: str
     type: str = ""
+    of: str = "all"
+    default: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Element:
-    """A node or an edge: its attributes, and its data by key."""
+@dataclass(slots=True)
+class _Open:
+    """A node or an edge that is read: its attributes, and its data by name, each as pieces of text."""
 
+    tag: str
     attributes: Mapping[str, str]
-    data: dict[_Key, str] = field(default_factory=dict)
+    data: dict[str, list[str]] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
 
-    def take(self, names: Sequence[str]) -> str:
-        """Remove and return the first data of these names that are not blank; empty if there are none."""
-        for name in names:
-            for key, value in self.data.items():
-                if key.name.lower() == name and value.strip():
-                    del self.data[key]
-                    return value.strip()
-        return ""
-
-    def rest(self) -> list[tuple[_Key, str]]:
-        """Return the remaining data that are not blank."""
-        return [(key, value.strip()) for key, value in self.data.items() if value.strip()]
+    def texts(self) -> dict[str, str]:
+        joined = ((name, "".join(pieces).strip()) for name, pieces in self.data.items())
+        return {name: text for name, text in joined if text}
 
 
 class _Reading:
-    """The parser's state, and the rows of finished elements."""
+    """The parser's state, and the finished elements. A form of XML says what its elements mean by `start` and `end`."""
+
+    root = ""
 
     def __init__(self) -> None:
         self.parser = expat.ParserCreate(namespace_separator=" ")
         self.parser.buffer_text = True
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
+        self.parser.StartElementHandler = lambda name, attributes: self._start(name.rpartition(" ")[2], attributes)
+        self.parser.EndElementHandler = lambda name: self._end(name.rpartition(" ")[2])
         self.parser.CharacterDataHandler = self._text
-        self.rows: list[StatementRow] = []
-        self.is_graphml = False
-        self._keys: dict[str, _Key] = {}
-        self._open: list[_Element] = []
+        self.parser.EntityDeclHandler = self._refuse_entity
+        self.found: list[Element] = []
+        self.num_unnamed = 0
+        self.is_graph = False
+        self.keys: dict[tuple[str, str], _Key] = {}
+        self.open: list[_Open] = []
         """The open nodes and edges, nested if graphs are."""
-        self._key: _Key | None = None
-        self._described = ""
-        """The id of the open key."""
-        self._descriptions: dict[str, str] = {}
-        """What is said of data, by the ids of their keys."""
-        self._words: dict[tuple[str, bool], str] = {}
-        """What all edges of a relation call it beside its name, or if true say of it; empty if they differ."""
-        self._said: set[str] = set()
-        """The nodes with a statement."""
-        self._lone: dict[str, int] = {}
-        """The other nodes so far, and their lines."""
+        self.pieces: list[str] | None = None
+        """Where text goes."""
+        self._num_edges = 0
 
     def line(self) -> int:
         return self.parser.CurrentLineNumber
 
-    def _start(self, qualified: str, attributes: dict[str, str]) -> None:
-        name = qualified.rpartition(" ")[2]
-        if name == "graphml":
-            self.is_graphml = True
-        elif name == "key":
-            called, type_ = attributes.get("attr.name", ""), attributes.get("attr.type", "")
-            self._described = attributes.get("id", "")
-            self._keys[self._described] = _Key(called, type_)
-        elif name == "desc" and self._described:
-            self._descriptions[self._described] = ""
-        elif name in {"node", "edge"}:
-            self._open.append(_Element(attributes))
-            self._key = None
-        elif name == "data" and self._open:
-            key = attributes.get("key", "")
-            self._key = self._keys.get(key, _Key(key))
-            self._open[-1].data[self._key] = ""
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        raise NotImplementedError
+
+    def end(self, tag: str) -> None:
+        raise NotImplementedError
+
+    def begin_data(self, key: _Key) -> None:
+        """Take the text that follows as data of the open element."""
+        open_ = self.open[-1]
+        self.pieces = open_.data[key.name] = []
+        open_.types[key.name] = key.type
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        if tag == self.root:
+            self.is_graph = True
+        elif tag in {"node", "edge"}:
+            self.open.append(_Open(tag, attributes))
+            self.pieces = None
+        else:
+            self.start(tag, attributes)
+
+    def _end(self, tag: str) -> None:
+        if tag in {"node", "edge"}:
+            self.pieces = None
+            (self._end_node if tag == "node" else self._end_edge)(self.open.pop())
+        else:
+            self.end(tag)
 
     def _text(self, text: str) -> None:
-        if self._key is not None:
-            self._open[-1].data[self._key] += text
-        elif self._described in self._descriptions:
-            self._descriptions[self._described] += text
+        if self.pieces is not None:
+            self.pieces.append(text)
 
-    def _end(self, qualified: str) -> None:
-        name = qualified.rpartition(" ")[2]
-        if name in {"data", "node", "edge"}:
-            self._key = None
-        if name == "key":
-            self._end_key()
-        if name == "node":
-            self._end_node(self._open.pop())
-        elif name == "edge":
-            self._end_edge(self._open.pop())
+    def _refuse_entity(self, name: str, *_: object) -> None:
+        raise _ElementError(
+            f"expected a graph without entities of its own, found {quote_line(name)}: they are not read"
+        )
 
-    def _end_key(self) -> None:
-        relation = self._keys[self._described].name
-        if relation and (text := self._descriptions.get(self._described, "").strip()):
-            self.rows.append(comment_row(self.line(), relation, text))
-        self._described = ""
-
-    def _end_node(self, node: _Element) -> None:
-        id_, name = node.attributes.get("id", ""), node.take(NAME_KEYS)
+    def _end_node(self, node: _Open) -> None:
+        id_ = node.attributes.get("id", "")
         if not id_:
-            self.rows.append(reject_row(self.line(), "expected an id of a node, found none", _describe_element(node)))
-            return
-        if name:
-            self.rows.append(name_row(self.line(), id_, name))
-        for key, value in node.rest():
-            if key.name.lower() in ALIAS_KEYS:
-                aliases = list(filter(None, map(str.strip, value.split("|"))))
-                self.rows += [alias_row(self.line(), id_, alias) for alias in aliases]
-                name = name or "".join(aliases)
-            elif key.name:
-                self.rows.append(_literal_row(self.line(), id_, key, value))
-                name = value
-            else:
-                self.rows.append(StatementRow(self.line(), "data without a name"))
-        if name:
-            self._said.add(id_)
-        elif id_ not in self._said:
-            self._lone[id_] = self.line()
+            raise _ElementError(f"expected an id of a node, found none: {_describe(node)}")
+        texts = self._with_defaults(node)
+        said = node.attributes.get("labels") or next(
+            (texts.pop(key) for key in list(texts) if key.lower() == "labels" and texts[key].startswith(":")), ""
+        )
+        labels = [label for label in said.split(":") if label]
+        if said:
+            texts.pop("labels", None)
+        kinds = ((key, text) for key, text in texts.items() if not labels and fold(key) in KIND_KEYS)
+        if kind := next(kinds, None):
+            labels = [kind[1]]
+            texts.pop(kind[0])
+        if label := node.attributes.get("label"):
+            texts.setdefault("label", label)
+        self.found.append(Node(id_, labels, [(ID, id_), *_values(texts, node.types)]))
 
-    def last_rows(self) -> Iterator[StatementRow]:
-        """Yield, after reading everything, the words for relations and the nodes without a statement."""
-        for (relation, is_comment), text in self._words.items():
-            if text:
-                yield (comment_row if is_comment else alias_row)(self.line(), relation, text)
-        yield from (StatementRow(line, "isolated node") for line in self._lone.values())
+    def _end_edge(self, edge: _Open) -> None:
+        start, end = (edge.attributes.get(end, "") for end in ("source", "target"))
+        if not start or not end:
+            raise _ElementError(f"expected a source and a target of an edge, found none: {_describe(edge)}")
+        texts = self._with_defaults(edge)
+        by_name = {fold(key): key for key in reversed(texts)}
+        named = next((by_name[key] for key in RELATION_KEYS if key in by_name), None)
+        relation = texts.pop(named) if named is not None else ""
+        label, id_ = (edge.attributes.get(name, "") for name in ("label", "id"))
+        relation = relation or label or (id_ if _WORD.fullmatch(id_) else "")
+        self.num_unnamed += not relation
+        self._num_edges += 1
+        record = f"edge/{self._num_edges}"
+        self.found.append(Relationship(record, relation or LINKED_TO, start, end, _values(texts, edge.types)))
 
-    def _end_edge(self, edge: _Element) -> None:
-        key = edge.attributes.get("id", "")
-        relation = edge.take(RELATION_KEYS) or ("" if key.isdigit() else key)
-        ends = [edge.attributes.get(end, "") for end in ("source", "target")]
-        if relation and all(ends):
-            self.rows.append(triple_row(self.line(), ends[0], relation, ends[1]))
-            for (name, _), value in edge.rest():
-                if name.lower() in (*RELATION_KEYS, *COMMENT_KEYS):
-                    place = (relation, name.lower() in COMMENT_KEYS)
-                    self._words[place] = value if self._words.get(place, value) == value else ""
-            self.rows.extend(StatementRow(self.line(), "data of an edge") for _ in edge.rest())
-            self._said.update(ends)
-            for end in ends:
-                self._lone.pop(end, None)
-        else:
-            missing = "a relation" if all(ends) else "a source and a target"
-            reason = f"expected {missing} of an edge, found none"
-            self.rows.append(reject_row(self.line(), reason, _describe_element(edge)))
+    def _with_defaults(self, element: _Open) -> dict[str, str]:
+        texts = element.texts()
+        for key in self.keys.values():
+            if key.default and key.of in (element.tag, "all") and key.name not in element.data:
+                texts[key.name] = key.default
+                element.types[key.name] = key.type
+        return texts
 
 
-def _literal_row(line: int, head: str, key: _Key, value: str) -> StatementRow:
-    return StatementRow(line, "triple", head, key.name, value, True, TYPES.get(key.type.lower()))
+def _values(texts: Mapping[str, str], types: Mapping[str, str]) -> list[tuple[str, Any]]:
+    return [(key, _value(key, text, types.get(key, "").lower())) for key, text in texts.items() if key]
 
 
-def _describe_element(element: _Element) -> str:
-    return quote_line(str({**element.attributes, **{key.name: value for key, value in element.data.items()}}))
+def _value(key: str, text: str, type_: str) -> str | LiteralText | list[str]:
+    if fold(key) in ALIASES:
+        return [alias for alias in map(str.strip, text.split("|")) if alias]
+    type_ = {"int": "integer", "long": "integer", "float": "double"}.get(type_, type_)
+    return LiteralText(text, f"{XSD}{type_}") if type_ in ("integer", "double", "boolean") else text
+
+
+def _describe(element: _Open) -> str:
+    return quote_line(str({**element.attributes, **element.texts()}))
+
+
+class _Graphml(_Reading):
+    root = "graphml"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._key: tuple[str, str] | None = None
+        """The open key."""
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        if tag == "key":
+            id_, of = attributes.get("id", ""), attributes.get("for", "all")
+            name = attributes.get("attr.name") or ("" if "yfiles.type" in attributes else id_)
+            self._key = (of, id_)
+            self.keys[self._key] = _Key(name, attributes.get("attr.type", ""), of)
+        elif tag == "default" and self._key:
+            self.pieces = []
+        elif tag == "data" and self.open:
+            self.begin_data(self._key_of(attributes.get("key", "")))
+        elif tag in {"NodeLabel", "EdgeLabel"} and self.open:
+            self.begin_data(_Key("label"))
+
+    def end(self, tag: str) -> None:
+        if tag == "default" and self._key:
+            self.keys[self._key] = self.keys[self._key]._replace(default="".join(self.pieces or ()).strip())
+        elif tag == "key":
+            self._key = None
+        if tag in {"default", "data", "NodeLabel", "EdgeLabel"}:
+            self.pieces = None
+
+    def _key_of(self, id_: str) -> _Key:
+        found = (self.keys.get((of, id_)) for of in (self.open[-1].tag, "all"))
+        return next((key for key in found if key), _Key(id_))
+
+
+class _Gexf(_Reading):
+    root = "gexf"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._of = "node"
+        self._attribute = ""
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        if tag == "attributes":
+            self._of = attributes.get("class", "node")
+        elif tag == "attribute":
+            self._attribute = attributes.get("id", "")
+            name = attributes.get("title") or self._attribute
+            self.keys[self._of, self._attribute] = _Key(name, attributes.get("type", ""), self._of)
+        elif tag == "default":
+            self.pieces = []
+        elif tag == "attvalue" and self.open:
+            id_ = attributes.get("for") or attributes.get("id", "")
+            self.begin_data(self.keys.get((self.open[-1].tag, id_), _Key(id_)))
+            assert self.pieces is not None
+            self.pieces.append(attributes.get("value", ""))
+            self.pieces = None
+
+    def end(self, tag: str) -> None:
+        if tag == "default":
+            key = self._of, self._attribute
+            self.keys[key] = self.keys[key]._replace(default="".join(self.pieces or ()).strip())
+            self.pieces = None
+
+    def _end_edge(self, edge: _Open) -> None:
+        weight = edge.attributes.get("weight", "1")
+        kind = edge.attributes.get("kind", "")
+        if kind:
+            edge.data.setdefault("relation", [kind])
+        if weight.removesuffix(".0") != "1":
+            edge.data.setdefault("weight", [weight])
+            edge.types.setdefault("weight", "double")
+        super()._end_edge(edge)

@@ -17,7 +17,7 @@ from lodestar.engine.llm.replies import parse_completion
 from lodestar.engine.settings import resolve
 from lodestar.loaders.formats.by_name import detect_format
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
-from lodestar.loaders.formats.graphml import GraphmlSource
+from lodestar.loaders.formats.graphml import graphml_source
 from lodestar.models.star.config import StarDescription
 from lodestar.models.text.vectors import TextVectors, VectorStore
 from lodestar.models.training.checkpoint import read_weights, translate_read_errors
@@ -83,7 +83,7 @@ def test_a_checkpoint(checkpoint: Path, tmp_path: Path, how: Damage) -> None:
 @given(how=damage)
 def test_a_file_of_a_graph(tmp_path: Path, how: Damage) -> None:
     path = tmp_path / "kg"
-    for good, source in ((GRAPHML, GraphmlSource), (b"a\tr\tb\n" * 9, TsvSource), (b'"a","r","b"\n' * 9, CsvSource)):
+    for good, source in ((GRAPHML, graphml_source), (b"a\tr\tb\n" * 9, TsvSource), (b'"a","r","b"\n' * 9, CsvSource)):
         path.write_bytes(damaged(good, how))
         in_one_line(lambda source=source: read_source(source(str(path))), InputError)
         in_one_line(lambda: detect_format(str(path)), InputError)

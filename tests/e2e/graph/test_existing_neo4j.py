@@ -13,7 +13,7 @@ import pytest
 from lodestar.engine.neo4j import home
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.embedded import EmbeddedServer
-from lodestar.loaders.formats.property_graph.source import Spool
+from lodestar.loaders.formats.existing_neo4j import Spool
 
 from tests.e2e.conftest import Lodestar
 from tests.made.certificates import write_certificate
@@ -144,8 +144,8 @@ def test_bad_input_is_one_line_each(
     Path("m.toml").write_text("[labels.Film]\nname = 'title'\n", encoding="utf-8")
     Path("w.toml").write_text("[where]\nnodes = 'm.born'\n", encoding="utf-8")
     expected: list[tuple[int, str, tuple[str, ...]]] = [
-        (2, "--labels: the database has no label 'Persn': it has Person", (*load, "--labels", "Persn")),
-        (3, "m.toml: the database has no label 'Film': it has", (*load, "--mapping", "m.toml")),
+        (2, "--labels: there is no label 'Persn', there is Person", (*load, "--labels", "Persn")),
+        (3, "m.toml: there is no label 'Film', there is", (*load, "--mapping", "m.toml")),
         (3, "missing.toml: the mapping cannot be read", (*load, "--mapping", "missing.toml")),
         (3, "expected a property that names nodes", (*load, "--leave-out", "name", "--leave-out", "title")),
         (2, "--where: expected a condition in Cypher, found 'n.born >': Invalid input", (*load, "--where", "n.born >")),

@@ -63,19 +63,6 @@ def freebase(folder: Path) -> Source:
     return source_class("freebase")(write_file(folder, "dump.nt", text))
 
 
-def graphml(folder: Path) -> Source:
-    text = """<graphml><key id="d0" for="node" attr.name="name"/>
-    <key id="d1" for="node" attr.name="P36"><desc>the city from which it is governed</desc></key>
-    <key id="d2" for="edge" attr.name="relation"/><key id="d3" for="edge" attr.name="label"/>
-    <key id="d4" for="edge" attr.name="description"/>
-    <graph><node id="a"><data key="d0">A</data><data key="d1">B-town</data></node><node id="b"><data key="d0">B</data></node>
-    <node id="c"><data key="d0">C</data></node>
-    <edge source="a" target="b"><data key="d2">P36</data><data key="d3">capital</data><data key="d4">since 1990</data></edge>
-    <edge source="c" target="b"><data key="d2">P36</data><data key="d3">capital</data><data key="d4">since 1991</data></edge>
-    </graph></graphml>"""
-    return source_class("graphml")(write_file(folder, "kg.graphml", text))
-
-
 def load(source: Source, gateway: Gateway, folder: Path, **options: str | bool) -> RelationInfo:
     load_source(source, gateway, LoadOptions(staging=folder / "staging", **options))
     return next(r for r in gateway.run(read_catalogue()).relations if r.name.endswith("P36"))
@@ -87,7 +74,6 @@ def load(source: Source, gateway: Gateway, folder: Path, **options: str | bool) 
         (rdf, ["capital", "seat of government"]),
         (rdf_with_base, ["capital", "Hauptstadt", "seat of government"]),
         (freebase, ["capital", "seat of government"]),
-        (graphml, ["capital"]),
     ],
 )
 def test_a_source_says_words_of_a_relation(

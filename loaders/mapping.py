@@ -1,39 +1,123 @@
 """Say what becomes of a property graph: which property names nodes, which others are literals, what is left out.
 
-A mapping is guessed from a survey, changed by options, or read from a TOML file::
+Every property graph goes through it: a Neo4j, tables, GraphML, a graph in memory. A mapping is guessed from a survey,
+changed by options, or read from a TOML file::
 
     types = true                    # a node's labels become triples: (node, type, label)
 
-    [where]
+    [where]                         # of a Neo4j only
     nodes = "n.born > 1950"         # a condition in Cypher that nodes meet, else they are left out
     relationships = "r.rating > 50" # also of s and t, the two ends
 
     [labels.Person]
-    name = ["name"]                 # several are joined by a blank; none: the nodes are unnamed records
+    name = ["name"]                 # several are joined by a blank
+    key = "id"                      # what has no name is "Person 17" by it; without: an unnamed record
     aliases = ["nickname"]
     literals = ["born"]             # what stands nowhere is left out
 
     [relationships]
     ACTED_IN = ["roles"]            # with one of these a relationship is an unnamed record, else it is a triple
+
+What a property is called comes first as a name, then how many nodes have it and how much its values differ. A property
+called `name` or `title` needs no distinct values, as people and films share theirs; one that only ends so does.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ....engine.errors import InputError, LodestarError, UsageError
-from ....engine.whole_file import read_text
-from ....models.message_text import quote_line
-from .survey import EVERYWHERE, MAX_NUMBERS, ElementFilter, LabelFacts, Survey, guess_aliases, guess_names, is_key
+from ..engine.errors import InputError, LodestarError, UsageError
+from ..engine.whole_file import read_text
+from ..models.message_text import quote_line
+from ..models.wording.english import singular
 
 MAX_FILE_BYTES = 200_000_000
+MAX_NUMBERS = 64
+"""A longer list of numbers is a vector, such as an embedding, of which no number says anything."""
+NO_LABEL = ""
+"""Stands for the label of nodes that have none."""
+
+
+class PropertySample(NamedTuple):
+    """What a property holds in a sample: its values' type in Cypher, how many there are, and how many of them differ.
+
+    `num_items` is the length of the longest list, `num_chars` the mean length of texts.
+    """
+
+    key: str
+    type: str
+    num: int
+    num_distinct: int
+    num_items: int
+    num_chars: float
+
+
+class ElementFilter(NamedTuple):
+    """What is read: nodes and relationships that meet a condition in Cypher, on `n`, and on `r` from `s` to `t`.
+
+    Empty is all. Of a relationship both ends must be read as well.
+    """
+
+    nodes: str = ""
+    relationships: str = ""
+
+    def over(self, other: ElementFilter) -> ElementFilter:
+        """Return these conditions, and those of another where there are none here."""
+        return ElementFilter(self.nodes or other.nodes, self.relationships or other.relationships)
+
+    def fill(self, *names: str) -> dict[str, str]:
+        """Return what a query has in the place of these names: a condition that all meet for an empty one."""
+        return {name: getattr(self, name.lower()) or "true" for name in names}
+
+
+EVERYWHERE = ElementFilter()
+
+
+@dataclass(slots=True)
+class LabelFacts:
+    """The nodes with a label: how many, how many have each property, and what a sample of them holds by property."""
+
+    num: int = 0
+    keys: Counter[str] = field(default_factory=Counter)
+    samples: dict[str, PropertySample] = field(default_factory=dict)
+    """Of the commonest type of each property's values."""
+    key: str = ""
+    """The property that is known to be the key."""
+    columns: Sequence[str] = ()
+    """The properties in their order, where they have one: what stands before is the likelier name."""
+
+
+@dataclass(slots=True)
+class TypeFacts:
+    """The relationships of a type: how many, how many have any property or each, and what labels their ends have."""
+
+    num: int = 0
+    num_with_keys: int = 0
+    keys: Counter[str] = field(default_factory=Counter)
+    starts: str = ""
+    """The commonest label of the start nodes, as far as they were looked at."""
+    ends: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a property graph holds."""
+
+    labels: Mapping[str, LabelFacts]
+    relationships: Mapping[str, TypeFacts]
+    num_nodes: int
+    num_relationships: int
+    keys: Mapping[str, int]
+    """How many nodes and relationships have each property."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +127,17 @@ class LabelMapping:
     name: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     literals: tuple[str, ...] = ()
+    key: str = ""
+    """What a node without a name is called by, after its label."""
 
     @property
     def kept(self) -> frozenset[str]:
         """The properties that are read."""
-        return frozenset((*self.name, *self.aliases, *self.literals))
+        return frozenset(filter(None, (*self.name, *self.aliases, *self.literals, self.key)))
+
+    def as_json(self) -> dict[str, Any]:
+        key = {"key": self.key} if self.key else {}
+        return {"name": list(self.name), **key, "aliases": list(self.aliases), "literals": list(self.literals)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +157,7 @@ class GraphMapping:
         return {
             **({"where": where} if where else {}),
             "types": self.types,
-            "labels": {
-                label: {"name": list(each.name), "aliases": list(each.aliases), "literals": list(each.literals)}
-                for label, each in self.labels.items()
-            },
+            "labels": {label: each.as_json() for label, each in self.labels.items()},
             "relationships": {type_: list(keys) for type_, keys in self.relationships.items()},
         }
 
@@ -81,14 +168,16 @@ class GraphMapping:
             lines += ["", "[where]", *(f"{name} = {_quote(condition)}" for name, condition in where.items())]
         for label, each in self.labels.items():
             lines += ["", f"[labels.{_quote(label)}]"]
-            fields = (("name", each.name), ("aliases", each.aliases), ("literals", each.literals))
-            lines += [f"{name} = {_quote_all(keys)}" for name, keys in fields]
+            lines += [
+                f"{name} = {_quote(keys) if isinstance(keys, str) else _quote_all(keys)}"
+                for name, keys in each.as_json().items()
+            ]
         lines += ["", "[relationships]"]
         lines += [f"{_quote(type_)} = {_quote_all(keys)}" for type_, keys in self.relationships.items()]
         return "\n".join(lines) + "\n"
 
     def without(self, survey: Survey) -> list[str]:
-        """Return the properties that nothing reads, which the database need not send."""
+        """Return the properties that nothing reads, which need not be read."""
         kept = {key for each in self.labels.values() for key in each.kept}
         kept |= {key for keys in self.relationships.values() for key in keys}
         found = {key for facts in survey.labels.values() for key in facts.keys}
@@ -108,8 +197,95 @@ class Choices:
     where: ElementFilter = EVERYWHERE
 
 
+NAMES = ("name", "title", "label", "preflabel", "fullname", "displayname", "caption", "headline", "heading")
+"""What properties that name a thing are called, the clearest first; case, `_`, `-` and blanks do not count."""
+CODES = ("username", "login", "code", "symbol", "isocode", "key", "slug")
+"""What names a thing where nothing better does, if its values differ."""
+TOGETHER = (("firstname", "lastname"), ("givenname", "familyname"), ("forename", "surname"))
+"""What names people in two properties."""
+ALIASES = ("alias", "aliases", "altlabel", "altlabels", "alternatename", "alternatenames", "nickname", "nicknames",
+           "synonym", "synonyms", "alsoknownas", "aka")  # fmt: skip
+
+ENDINGS = ("name", "title", "label", "description")
+"""How what names a thing ends."""
+LEAST_COVERAGE = 0.5
+"""The least share of a label's nodes that have a name."""
+LEAST_DISTINCT = 0.5
+"""The least share of values that differ where only the end of a property's name speaks for it."""
+MOST_CHARS = 120
+"""The longest mean of texts that are names."""
+MOST_CODE_CHARS = 12
+"""The longest mean of texts of a key that are aliases."""
+
+
+def fold(key: str) -> str:
+    """Return a property's name in lower case without separators."""
+    return re.sub(r"[\s_\-.:]+", "", key).lower()
+
+
+def guess_names(label: str, facts: LabelFacts) -> list[tuple[str, ...]]:
+    """Return the properties that could name the nodes with a label, the likeliest first, some in several parts."""
+    folded: dict[str, str] = {}
+    for key in sorted(facts.keys, reverse=True):
+        folded[fold(key)] = key  # of several that fold to one, the first
+    found: dict[tuple[str, ...], tuple[int, int]] = {}
+    for key in folded.values():
+        if (rank := _rank(label, key, facts)) is not None:
+            found[key,] = rank
+    for parts in TOGETHER:
+        keys = tuple(folded[part] for part in parts if part in folded)
+        if len(keys) == len(parts) and all(_is_covered(key, facts) for key in keys):
+            found[keys] = (0, 1)  # what only people have: their title is no name
+    place = {key: number for number, key in enumerate(facts.columns)}
+    return sorted(found, key=lambda keys: (found[keys], place.get(keys[0], 0), keys))
+
+
+def guess_aliases(facts: LabelFacts) -> tuple[str, ...]:
+    """Return the properties that hold further names."""
+    return tuple(key for key in sorted(facts.keys) if fold(key) in ALIASES)
+
+
+def is_key(label: str, key: str, facts: LabelFacts) -> bool:
+    """Return whether a property is a key and says nothing else: `id`, or LABEL`Id`, with numbers that all differ."""
+    sample = facts.samples.get(key)
+    is_number = sample is not None and sample.type.startswith("INTEGER") and sample.num_distinct == sample.num
+    return is_number and fold(key) in ("id", f"{fold(label)}id")
+
+
+def _rank(label: str, key: str, facts: LabelFacts) -> tuple[int, int] | None:
+    """Return a rank, lower is better; None for what is no name."""
+    plain, sample = fold(key), facts.samples.get(key)
+    if not _is_covered(key, facts) or not _may_name(sample) or plain in ALIASES:
+        return None
+    if plain in NAMES:
+        return 0, 2 * NAMES.index(plain)
+    distinct = sample.num_distinct / sample.num if sample else 0.0
+    of_label = {f"{of}{end}" for of in (fold(label), fold(singular(label))) for end in ENDINGS}
+    if plain in of_label:
+        return 0, 2 * len(NAMES)
+    in_parts = any(plain in parts for parts in TOGETHER)
+    if distinct >= LEAST_DISTINCT and plain.endswith(ENDINGS) and not in_parts:
+        is_text = plain.endswith("description")
+        return (2, len(CODES)) if is_text else (1, 0) if plain not in CODES else (2, CODES.index(plain))
+    if distinct >= LEAST_DISTINCT and plain in CODES:
+        return 2, CODES.index(plain)
+    return None
+
+
+def _is_covered(key: str, facts: LabelFacts) -> bool:
+    return facts.keys[key] >= LEAST_COVERAGE * facts.num
+
+
+def _may_name(sample: PropertySample | None) -> bool:
+    """Return whether values are such as names are: texts, numbers or lists of texts; True where none were seen."""
+    if sample is None:
+        return True
+    named = sample.type.startswith(("STRING", "INTEGER", "LIST<STRING"))
+    return named and sample.num_chars <= MOST_CHARS
+
+
 def guess_mapping(survey: Survey) -> GraphMapping:
-    """Return the mapping that suits a database: everything is read but vectors and the keys of what has a name.
+    """Return the mapping that suits a graph: everything is read but vectors and the keys of what has a name.
 
     Rarer labels come first, since they say more of what a node is.
     """
@@ -125,9 +301,18 @@ def _guess_label(label: str, facts: LabelFacts) -> LabelMapping:
     vectors = {
         key for key, sample in facts.samples.items() if sample.num_items > MAX_NUMBERS and "STRING" not in sample.type
     }
-    keys = {key for key in facts.keys if name and is_key(label, key, facts)}
-    rest = set(facts.keys) - {*name, *aliases} - vectors - keys
-    return LabelMapping(name, aliases, tuple(sorted(rest)))
+    keys = [key for key in facts.keys if is_key(label, key, facts)]
+    if facts.key and facts.key not in name:
+        is_code = name and facts.columns and _is_code(facts.samples.get(facts.key))
+        aliases += (facts.key,) if is_code and facts.key not in aliases else ()
+    key = next(iter([*filter(None, [facts.key]), *keys]), "")
+    rest = set(facts.keys) - {*name, *aliases, *keys, key} - vectors
+    return LabelMapping(name, aliases, tuple(sorted(rest)), "" if key in name else key)
+
+
+def _is_code(sample: PropertySample | None) -> bool:
+    """Return whether a key is short text that people may use, such as ALFKI or DE."""
+    return sample is not None and sample.type.startswith("STRING") and sample.num_chars <= MOST_CODE_CHARS
 
 
 def choose(mapping: GraphMapping, survey: Survey, choices: Choices) -> GraphMapping:
@@ -173,12 +358,23 @@ def check_mapping(mapping: GraphMapping, survey: Survey, place: str = "") -> Non
         _check_names(f"{place}: {label}", each.kept, survey.labels[label].keys, "property", InputError)
     for type_, keys in mapping.relationships.items():
         _check_names(f"{place}: {type_}", keys, survey.relationships[type_].keys, "property", InputError)
-    if not any(each.name for each in mapping.labels.values()):
+    if not any(each.name or each.key for each in mapping.labels.values()):
         some = ", ".join(sorted({key for label in mapping.labels for key in survey.labels[label].keys})[:10])
         raise InputError(
             "expected a property that names nodes, such as name or title, found "
             f"{some or 'no property'}: name one by --name-property LABEL=PROPERTY"
         )
+
+
+def resolve_mapping(
+    survey: Survey, choices: Choices, read: GraphMapping | None = None, path: Path | None = None
+) -> GraphMapping:
+    """Return the mapping that is guessed, or was read from a file, as the user's choices change it."""
+    if read:
+        check_mapping(read, survey, str(path))
+    mapping = choose(read or guess_mapping(survey), survey, choices)
+    check_mapping(mapping, survey)
+    return mapping
 
 
 def read_mapping(path: Path) -> GraphMapping:
@@ -214,11 +410,15 @@ def _read_label(path: Path, label: str, found: object) -> LabelMapping:
     unknown = [each for each in found if each not in _FIELDS] if isinstance(found, dict) else [found]
     if unknown or not isinstance(found, dict):
         wrong = quote_line(str(unknown[0]))
-        raise InputError(f"{path}: {place}: expected name, aliases or literals, found {wrong}")
-    return LabelMapping(**{name: _keys(path, f"{place}.{name}", keys) for name, keys in found.items()})
+        raise InputError(f"{path}: {place}: expected name, key, aliases or literals, found {wrong}")
+    lists = {name: _keys(path, f"{place}.{name}", keys) for name, keys in found.items() if name != "key"}
+    key = found.get("key", "")
+    if not isinstance(key, str):
+        raise InputError(f"{path}: {place}.key: expected a property, found {quote_line(str(key))}")
+    return LabelMapping(**lists, key=key)
 
 
-_FIELDS = ("name", "aliases", "literals")
+_FIELDS = ("name", "key", "aliases", "literals")
 
 
 def _table(path: Path, content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -239,14 +439,15 @@ def _keys(path: Path, place: str, found: object) -> tuple[str, ...]:
 def _name_by(mapping: LabelMapping, parts: tuple[str, ...]) -> LabelMapping:
     rest = {*mapping.literals, *mapping.name} - set(parts)
     aliases = tuple(key for key in mapping.aliases if key not in parts)
-    return LabelMapping(parts, aliases, tuple(sorted(rest)))
+    return LabelMapping(parts, aliases, tuple(sorted(rest)), "" if mapping.key in parts else mapping.key)
 
 
 def _leave_out(mapping: LabelMapping, key: str) -> LabelMapping:
     name, aliases, literals = (
         tuple(each for each in keys if each != key) for keys in (mapping.name, mapping.aliases, mapping.literals)
     )
-    return replace(mapping, name=name, aliases=aliases, literals=literals)
+    left = "" if mapping.key == key else mapping.key
+    return replace(mapping, name=name, aliases=aliases, literals=literals, key=left)
 
 
 def _all_keys(survey: Survey, labels: Iterable[str]) -> dict[str, int]:
@@ -266,12 +467,12 @@ def _split_choice(option: str, chosen: str, known: Mapping[str, object]) -> tupl
 def _check_names(
     place: str, names: Iterable[str], known: Collection[str], kind: str, error: type[LodestarError] = UsageError
 ) -> None:
-    """Raise an error for the first name that the database does not have, and say which is nearest."""
+    """Raise an error for the first name that the graph does not have, and say which is nearest."""
     for name in names:
         if name not in known:
             near = get_close_matches(name, list(known)[:10_000], 1) or sorted(known)[:5]
             has = ", ".join(each or "(none)" for each in near) or "none"
-            raise error(f"{f'{place}: ' if place else ''}the database has no {kind} {quote_line(name)}: it has {has}")
+            raise error(f"{f'{place}: ' if place else ''}there is no {kind} {quote_line(name)}, there is {has}")
 
 
 def _quote(text: str) -> str:
@@ -340,6 +541,8 @@ def _describe_label(survey: Survey, label: str, mapping: LabelMapping) -> str:
         others = [" + ".join(keys) for keys in guess_names(label, facts) if keys != mapping.name]
         or_ = f" (or {', '.join(others[:3])})" if others else ""
         said.append(f"named by {name}{or_}" + (f" in {covered:.0%}" if covered < 1 else ""))
+    elif mapping.key:
+        said.append(f"named {label} {mapping.key}")
     else:
         said.append("unnamed records")
     if mapping.aliases:

@@ -1,0 +1,386 @@
+"""Turn a property graph into statements as a mapping says: its nodes and relationships with their properties.
+
+A relationship with properties is an unnamed record of its own: start and end hang on it by the relationship's type, so
+that walking through it is one hop, as through Freebase's mediators.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from neo4j.spatial import Point
+from neo4j.time import Date, DateTime, Duration, Time
+
+from ..engine.writing.records import RelationFacts
+from .mapping import (
+    MAX_NUMBERS,
+    NO_LABEL,
+    Choices,
+    GraphMapping,
+    LabelFacts,
+    LabelMapping,
+    PropertySample,
+    Survey,
+    TypeFacts,
+    read_mapping,
+    resolve_mapping,
+)
+from .source import (
+    Part,
+    Source,
+    SourceRowBatches,
+    StatementRow,
+    alias_row,
+    digest_of,
+    name_row,
+    row_batches,
+    triple_row,
+)
+
+TYPE = "type"
+"""The relation between a node and its labels."""
+LINKED_TO = "linked_to"
+"""The relation of edges that have no type."""
+
+
+class Node(NamedTuple):
+    """A node; `is_within` says whether it is among those to read."""
+
+    id: str
+    labels: Sequence[str]
+    properties: Sequence[tuple[str, Any]] = ()
+    is_within: bool = True
+
+
+class Relationship(NamedTuple):
+    """A relationship; `is_within` says whether it and both ends are among what is to read.
+
+    `id` is that of the record that it is where it has properties.
+    """
+
+    id: str
+    type: str
+    start: str
+    end: str
+    properties: Sequence[tuple[str, Any]] = ()
+    is_within: bool = True
+
+
+Element = Node | Relationship
+
+
+class PropertyGraph(Protocol):
+    """A property graph that can be read from its start as often as needed."""
+
+    name: str
+    kind: str
+    unnamed_ids: str | None
+    """As a `Source` has it: None where all names are said."""
+
+    def survey(self) -> Survey:
+        """Return what it holds."""
+        ...
+
+    def elements(self) -> Iterator[Element]:
+        """Yield its nodes and relationships, in any order."""
+        ...
+
+    def digest(self) -> str:
+        """Return the SHA-256 of its content, in hexadecimal."""
+        ...
+
+    def notes(self) -> Mapping[str, int]:
+        """Return what was left out or assumed when it was read, with counts."""
+        ...
+
+
+SAMPLE_SIZE = 1_000
+"""Nodes of a label whose properties are looked at."""
+
+
+def survey_elements(elements: Iterable[Element]) -> Survey:
+    """Survey a graph in one pass: counts of everything, and samples of the first nodes of each label."""
+    labels: dict[str, LabelFacts] = {}
+    types: dict[str, TypeFacts] = {}
+    values: dict[tuple[str, str], _Values] = {}
+    kinds: dict[str, str] = {}
+    keys: Counter[str] = Counter()
+    num_nodes = num_relationships = 0
+    for each in elements:
+        found = {key for key, value in each.properties if value is not None}
+        keys.update(found)
+        if isinstance(each, Node):
+            num_nodes += 1
+            for label in each.labels or (NO_LABEL,):
+                facts = labels.setdefault(label, LabelFacts())
+                facts.num += 1
+                facts.keys.update(found)
+                if facts.num <= SAMPLE_SIZE:
+                    for key, value in each.properties:
+                        values.setdefault((label, key), _Values()).add(value)
+            kinds[each.id] = next(iter(each.labels), NO_LABEL)
+        else:
+            num_relationships += 1
+            of_type = types.setdefault(each.type, TypeFacts())
+            of_type.num += 1
+            of_type.num_with_keys += bool(found)
+            of_type.keys.update(found)
+            of_type.starts = of_type.starts or kinds.get(each.start, "")
+            of_type.ends = of_type.ends or kinds.get(each.end, "")
+    for (label, key), sample in values.items():
+        labels[label].samples[key] = sample.sample(key)
+    return Survey(labels, types, num_nodes, num_relationships, keys)
+
+
+class _Values:
+    """What a sample of a property's values holds."""
+
+    def __init__(self) -> None:
+        self._types: Counter[str] = Counter()
+        self._texts: set[str] = set()
+        self._num = self._num_items = self._num_chars = 0
+
+    def add(self, value: object) -> None:
+        if value is None:
+            return
+        self._num += 1
+        self._num_items = max(self._num_items, len(value) if isinstance(value, list) else 0)
+        text = value.text if isinstance(value, LiteralText) else str(value)
+        self._num_chars += len(text)
+        self._texts.add(text[:200])
+        self._types[_type_of(value)] += 1
+
+    def sample(self, key: str) -> PropertySample:
+        type_ = max(self._types, key=lambda each: (self._types[each], each), default="STRING")
+        num_chars = self._num_chars / max(self._num, 1)
+        return PropertySample(key, type_, self._num, len(self._texts), self._num_items, num_chars)
+
+
+def _type_of(value: object) -> str:
+    if isinstance(value, list):
+        return f"LIST<{_type_of(value[0]) if value else 'STRING'}>"
+    if isinstance(value, LiteralText):
+        return value.type
+    names = ((bool, "BOOLEAN"), (int, "INTEGER"), (float, "FLOAT"), (str, "STRING"))
+    return next((name for type_, name in names if isinstance(value, type_)), "OTHER")
+
+
+def map_graph(graph: PropertyGraph, choices: Choices, mapping_file: Path | None = None) -> PropertyGraphSource:
+    """Return the source of a graph, mapped as guessed or as a file says, and as options change that."""
+    survey = graph.survey()
+    mapping = resolve_mapping(survey, choices, read_mapping(mapping_file) if mapping_file else None, mapping_file)
+    return PropertyGraphSource(graph, survey, mapping)
+
+
+class PropertyGraphSource(Source):
+    """A property graph as a mapping says."""
+
+    def __init__(self, graph: PropertyGraph, survey: Survey, mapping: GraphMapping) -> None:
+        self.kind = graph.kind
+        self.name = graph.name
+        self.unnamed_ids = graph.unnamed_ids
+        self._graph = graph
+        self.survey = survey
+        self.mapping = mapping
+        self.left_out: Counter[str] = Counter()
+
+    @property
+    def size_bytes(self) -> int:
+        """The number of elements: a share of it is what was read."""
+        return self.survey.num_nodes + self.survey.num_relationships
+
+    @property
+    def position_bytes(self) -> int:
+        return self._position
+
+    _position = 0
+
+    def digest(self) -> str:
+        return digest_of(self.kind, self.mapping.as_json(), [self._graph.digest()])
+
+    def parts(self) -> Iterator[Part]:
+        yield SourceRowBatches(self.name, row_batches(self._rows()))
+
+    def relation_facts(self) -> Mapping[str, RelationFacts]:
+        return relation_facts(self.survey, self.mapping)
+
+    def _rows(self) -> Iterator[StatementRow]:
+        rows = Rows(self.mapping)
+        self._position = 0
+        self.left_out = Counter(self._graph.notes())
+        yield from rows.of_labels()
+        for number, each in enumerate(self._graph.elements(), 1):
+            self._position = number
+            if isinstance(each, Node):
+                yield from rows.of_node(number, each, self.left_out)
+            else:
+                yield from rows.of_relationship(number, each, self.left_out)
+
+
+def relation_facts(survey: Survey, mapping: GraphMapping) -> dict[str, RelationFacts]:
+    """Return what a survey says of relations: the commonest label at their ends."""
+    return {
+        type_: RelationFacts(range=facts.ends or None)
+        for type_, facts in survey.relationships.items()
+        if type_ in mapping.relationships
+    }
+
+
+def hash_elements(elements: Iterable[Element]) -> str:
+    """Return the SHA-256 of elements that are in no file."""
+    digest = hashlib.sha256()
+    for each in elements:
+        digest.update(json.dumps(each, default=str, ensure_ascii=False).encode("utf-8", "replace"))
+    return digest.hexdigest()
+
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+WKT = "http://www.opengis.net/ont/geosparql#wktLiteral"
+
+
+class LiteralText(NamedTuple):
+    """A literal: its text and its datatype, None for plain text."""
+
+    text: str
+    datatype: str | None = None
+
+    @property
+    def type(self) -> str:
+        """Its type as a survey has it."""
+        name = (self.datatype or "").removeprefix(XSD)
+        return {"": "STRING", "integer": "INTEGER", "decimal": "FLOAT", "double": "FLOAT"}.get(name, name.upper())
+
+
+def literals_of(value: object) -> Iterator[LiteralText]:
+    """Yield the literals of a property's value: one of a scalar, one of each distinct item of a list.
+
+    Bytes, vectors and blank texts have none. Times are in ISO 8601, points in well-known text: longitude or x first.
+    """
+    if isinstance(value, list):
+        if len(value) > MAX_NUMBERS and isinstance(value[0], int | float):
+            return
+        yield from dict.fromkeys(found for item in value for found in literals_of(item))
+    elif (found := _literal_of(value)) is not None:
+        yield found
+
+
+def _literal_of(value: object) -> LiteralText | None:  # noqa: PLR0911 - a line a type
+    match value:
+        case LiteralText():
+            return value
+        case str():
+            return LiteralText(value) if value.strip() else None
+        case bool():
+            return LiteralText(str(value).lower(), f"{XSD}boolean")
+        case int():
+            return LiteralText(str(value), f"{XSD}integer")
+        case float():
+            special = {"inf": "INF", "-inf": "-INF", "nan": "NaN"}
+            return LiteralText(special.get(repr(value), repr(value)), f"{XSD}double")
+        case Point():
+            parts = " ".join(repr(part).removesuffix(".0") for part in value)
+            return LiteralText(f"POINT{' Z' if len(value) > 2 else ''}({parts})", WKT)
+        case DateTime():
+            return LiteralText(_without_zeros(value.iso_format()), f"{XSD}dateTime")
+        case Date():
+            return LiteralText(value.iso_format(), f"{XSD}date")
+        case Time():
+            return LiteralText(_without_zeros(value.iso_format()), f"{XSD}time")
+        case datetime.datetime() | datetime.date() | datetime.time():
+            kind = {datetime.datetime: "dateTime", datetime.date: "date"}.get(type(value), "time")
+            return LiteralText(value.isoformat(), f"{XSD}{kind}")
+        case Duration():
+            return LiteralText(value.iso_format(), f"{XSD}duration")
+    return None
+
+
+def _without_zeros(text: str) -> str:
+    """Return a time without the zeros that end the fraction of its seconds."""
+    return re.sub(r"\.?0*(?=$|[Z+-]\d*:?\d*$)", "", text, count=1) if "." in text else text
+
+
+_NUMBERED = re.compile(r"[A-Za-z]{0,2}[-_:]?\d+|[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|\d+(?:[-/]\d+)*")
+"""Keys that say nothing without the kind of thing that has them."""
+
+
+class Rows:
+    """Turns nodes and relationships into rows as a mapping says; what is left out is counted."""
+
+    def __init__(self, mapping: GraphMapping) -> None:
+        self._mapping = mapping
+        self._order = {label: place for place, label in enumerate(mapping.labels)}
+        self._mapped: dict[tuple[str, ...], list[tuple[str, LabelMapping]]] = {}
+        """The labels that count of those that nodes have together."""
+
+    def of_labels(self) -> Iterator[StatementRow]:
+        """Yield the names of what nodes are, where labels are kept."""
+        if self._mapping.types:
+            yield from (name_row(0, label, label) for label in self._mapping.labels if label)
+
+    def of_node(self, line: int, node: Node, left_out: Counter[str]) -> Iterator[StatementRow]:
+        """Yield the types of a node, its name and aliases, and its other properties as literals."""
+        mapped = self._map_labels(tuple(node.labels or (NO_LABEL,)))
+        if not mapped or not node.is_within:
+            left_out["nodes"] += 1
+            return
+        if self._mapping.types:
+            yield from (triple_row(line, node.id, TYPE, label) for label, _ in mapped if label)
+        texts = {key: [found.text.strip() for found in literals_of(value)] for key, value in node.properties}
+        named_by = next((each.name for _, each in mapped if any(texts.get(key) for key in each.name)), ())
+        if named_by:
+            yield name_row(line, node.id, " ".join(texts[key][0] for key in named_by if texts.get(key)))
+        elif numbered := next(((label, each.key) for label, each in mapped if texts.get(each.key)), None):
+            label, key = numbered
+            text = texts[key][0]
+            name = f"{label[:1].upper()}{label[1:]} {text}" if label and _NUMBERED.fullmatch(text) else text
+            yield name_row(line, node.id, name)
+        aliases = dict.fromkeys(key for _, each in mapped for key in each.aliases if key not in named_by)
+        other_names = [text for key in named_by for text in texts.get(key, [])[1:]] if len(named_by) == 1 else []
+        other_names += [text for key in aliases for text in texts.get(key, [])]
+        yield from (alias_row(line, node.id, text) for text in other_names)
+        keys = {each.key for _, each in mapped}
+        kept = {key for _, each in mapped for key in each.kept}.difference(named_by, aliases, keys)
+        for key, value in node.properties:
+            if key in kept:
+                yield from _literal_rows(line, node.id, key, value, left_out)
+            elif key not in aliases and key not in named_by and key not in keys:
+                left_out["properties"] += 1
+
+    def of_relationship(self, line: int, found: Relationship, left_out: Counter[str]) -> Iterator[StatementRow]:
+        """Yield the triple of a relationship, or those of the unnamed record that holds its properties."""
+        keys = self._mapping.relationships.get(found.type)
+        if keys is None or not found.is_within:
+            left_out["relationships"] += 1
+            return
+        said: list[StatementRow] = []
+        for key, value in found.properties:
+            if key in keys:
+                said += _literal_rows(line, found.id, key, value, left_out)
+            else:
+                left_out["properties"] += 1
+        if said:
+            yield triple_row(line, found.start, found.type, found.id)
+            yield triple_row(line, found.id, found.type, found.end)
+            yield from said
+        else:
+            yield triple_row(line, found.start, found.type, found.end)
+
+    def _map_labels(self, labels: tuple[str, ...]) -> list[tuple[str, LabelMapping]]:
+        if labels not in self._mapped:
+            ranked = sorted((label for label in labels if label in self._order), key=self._order.__getitem__)
+            self._mapped[labels] = [(label, self._mapping.labels[label]) for label in ranked]
+        return self._mapped[labels]
+
+
+def _literal_rows(line: int, head: str, key: str, value: object, left_out: Counter[str]) -> Iterator[StatementRow]:
+    found = list(literals_of(value))
+    if not found:
+        left_out["values that are no literals"] += 1
+    yield from (StatementRow(line, "triple", head, key, each.text, True, each.datatype) for each in found)

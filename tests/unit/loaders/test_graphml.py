@@ -1,0 +1,126 @@
+"""GraphML and GEXF in the forms that the usual programs write."""
+
+from __future__ import annotations
+
+import gzip
+import time
+from pathlib import Path
+
+import networkx
+import pytest
+from lodestar.engine.errors import InputError
+from lodestar.loaders.formats.graphml import XmlGraph, gexf_source, graphml_source
+
+from tests.references.read_source import ReadSource, read_source
+
+GEPHI = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<key attr.name="label" attr.type="string" for="node" id="label"/>
+<key attr.name="Edge Label" attr.type="string" for="edge" id="edgelabel"/>
+<key attr.name="weight" attr.type="double" for="edge" id="weight"/>
+<graph edgedefault="directed"><node id="1"><data key="label">Ann</data></node><node id="2"><data key="label">Bo</data></node>
+<edge id="0" source="1" target="2"><data key="edgelabel">has_next</data><data key="weight">2.0</data></edge></graph></graphml>"""
+APOC = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph id="G" edgedefault="directed">
+<node id="n0" labels=":Person:Actor"><data key="labels">:Person:Actor</data><data key="name">Ann</data></node>
+<node id="n1" labels=":Film"><data key="labels">:Film</data></node>
+<edge id="e0" source="n0" target="n1" label="KNOWS"></edge></graph></graphml>"""
+YED = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">
+<key for="node" id="d6" yfiles.type="nodegraphics"/><key for="edge" id="d10" yfiles.type="edgegraphics"/>
+<graph><node id="n0"><data key="d6"><y:ShapeNode><y:NodeLabel>Ann</y:NodeLabel></y:ShapeNode></data></node>
+<node id="n1"><data key="d6"><y:ShapeNode><y:NodeLabel>Bo</y:NodeLabel></y:ShapeNode></data></node>
+<edge id="e0" source="n0" target="n1"><data key="d10"><y:PolyLineEdge><y:EdgeLabel>knows</y:EdgeLabel></y:PolyLineEdge></data></edge>
+</graph></graphml>"""
+DEFAULTS = """<graphml><key id="d0" for="node" attr.name="color"><default>red</default></key>
+<key id="d1" for="edge" attr.name="relation"><default>likes</default></key><key id="d2" for="node" attr.name="age" attr.type="int"/>
+<key id="d3" for="node" attr.name="altLabel"/><key id="d4" for="node" attr.name="kind"/>
+<graph><node id="Ann"><data key="d0">blue</data><data key="d3">A | Annie</data></node>
+<node id="Bo"><data key="d2"> 7 </data><data key="d4">cat</data></node>
+<edge source="Ann" target="Bo"/><edge source="Bo" target="Ann" id="knows"><data key="d1">knows</data></edge></graph></graphml>"""
+GEXF = """<gexf xmlns="http://gexf.net/1.3"><graph><attributes class="node"><attribute id="0" title="born" type="integer"/></attributes>
+<nodes><node id="a" label="Ann"><attvalues><attvalue for="0" value="1961"/></attvalues></node><node id="b" label="Bo"/></nodes>
+<edges><edge id="0" source="a" target="b" label="knows"/><edge id="1" source="b" target="a" weight="2.5"/></edges></graph></gexf>"""
+
+
+def read(folder: Path, text: str | bytes, form: str = "graphml") -> ReadSource:
+    path = folder / f"kg.{form}"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return read_source((gexf_source if form == "gexf" else graphml_source)(str(path)))
+
+
+@pytest.mark.parametrize(
+    ("text", "triples", "names"),
+    [
+        (GEPHI, {("1", "has_next", "edge/1"), ("edge/1", "has_next", "2"), ("edge/1", "weight", "2.0")}, {"1": ["Ann"], "2": ["Bo"]}),
+        (
+            APOC,
+            {("n0", "type", "Person"), ("n0", "type", "Actor"), ("n1", "type", "Film"), ("n0", "KNOWS", "n1")},
+            {"n0": ["Ann"], "n1": ["Film n1"], "Actor": ["Actor"], "Film": ["Film"], "Person": ["Person"]},
+        ),
+        (YED, {("n0", "knows", "n1")}, {"n0": ["Ann"], "n1": ["Bo"]}),
+        (
+            DEFAULTS,
+            {("Ann", "likes", "Bo"), ("Bo", "knows", "Ann"), ("Ann", "color", "blue"), ("Bo", "color", "red"), ("Bo", "age", "7"), ("Bo", "type", "cat")},
+            {"Ann": ["Ann", "A", "Annie"], "Bo": ["Bo"], "cat": ["cat"]},
+        ),
+    ],
+)  # fmt: skip
+def test_graphml_of_the_usual_programs(
+    tmp_path: Path, text: str, triples: set[tuple[str, str, str]], names: dict[str, list[str]]
+) -> None:
+    found = read(tmp_path, gzip.compress(text.encode()))
+    assert (set(found.triples), found.names) == (triples, names)
+
+
+def test_gexf(tmp_path: Path) -> None:
+    found = read(tmp_path, GEXF, "gexf")
+    record = {("b", "linked_to", "edge/2"), ("edge/2", "linked_to", "a"), ("edge/2", "weight", "2.5")}
+    assert set(found.triples) == {("a", "born", "1961"), ("a", "knows", "b")} | record
+    assert found.literals[0] == ("1961", "http://www.w3.org/2001/XMLSchema#integer", None)
+
+
+def test_what_networkx_writes_is_read_and_edges_without_a_relation_are_counted(tmp_path: Path) -> None:
+    networkx.write_graphml(networkx.karate_club_graph(), tmp_path / "karate.graphml")
+    source = graphml_source(str(tmp_path / "karate.graphml"))
+    found = read_source(source)
+    assert ("0", "club", "Mr. Hi") in found.triples
+    assert source.left_out == {"edges without a relation, which are called linked_to": 78}
+    multi = networkx.MultiDiGraph()
+    multi.add_edge("Ann", "Bo", key="knows")
+    networkx.write_graphml(multi, tmp_path / "multi.graphml")
+    assert read_source(graphml_source(str(tmp_path / "multi.graphml"))).triples == [("Ann", "knows", "Bo")]
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ("<graphml><node>", ":1: expected GraphML, found a fault: no element found"),
+        ("not XML", ":1: expected GraphML, found a fault: syntax error"),
+        ("<html></html>", ": expected GraphML, found another kind of XML"),
+        ("<graphml><node/></graphml>", ":1: expected an id of a node, found none"),
+        ("<graphml><node id='a'/><edge source='a'/></graphml>", ":1: expected a source and a target of an edge"),
+        ("<graphml><node id='a'/></graphml>", ": expected edges, found none and 1 nodes"),
+        ('<!DOCTYPE x [<!ENTITY a "b">]><graphml>&a;</graphml>', ":1: expected a graph without entities"),
+        ('<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><graphml/>', ":1: expected a graph without entities"),
+        ('<?xml version="1.0" encoding="Shift_JIS"?><graphml/>', ": its encoding is not read"),
+        ('<?xml version="1.0" encoding="EBCDIC-X"?><graphml/>', ": its encoding is not read"),
+    ],
+)
+def test_xml_that_is_no_graph_is_refused_in_one_line(tmp_path: Path, content: str, fault: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, content)
+    assert str(caught.value).startswith(str(tmp_path / "kg.graphml") + fault)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_long_text_takes_time_in_proportion(tmp_path: Path) -> None:
+    def seconds(num_lines: int) -> float:
+        text = "a few words & more\n".replace("&", "&amp;") * num_lines
+        path = tmp_path / "kg.graphml"
+        path.write_text(
+            f'<graphml><node id="a"><data key="d">{text}</data></node><edge source="a" target="a"/></graphml>'
+        )
+        began_s = time.process_time()
+        assert len(list(XmlGraph(str(path)).elements())) == 2
+        return time.process_time() - began_s
+
+    seconds(10)
+    assert seconds(400_000) < 40 * max(seconds(40_000), 0.05)
