@@ -45,6 +45,7 @@ EXTRAS = (
         ("fastapi", "prometheus-client", "uvicorn"),
         ("fastapi", "prometheus_client", "starlette", "uvicorn"),
     ),
+    OptionalExtra("eval", "`lodestar eval`: metrics", ("ir-measures",), ("ir_measures",)),
     OptionalExtra("mcp", "`lodestar mcp`: the graph as tools of an agent", ("mcp",), ("mcp",)),
     OptionalExtra("haystack", "a component of Haystack", ("haystack-ai",), ("haystack",)),
     OptionalExtra("llama-index", "a retriever of LlamaIndex", ("llama-index-core",), ("llama_index",)),

@@ -9,7 +9,6 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.evaluation.diagnosis import WholeGraph, find_reachable_paths
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, SkippedQuestion
 from lodestar.engine.indexes.relation_index import RelationIndex
 from lodestar.engine.relations.words import words_of_relation
@@ -24,6 +23,7 @@ from tests.conftest import examples
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.fakes.memory_graph import MemoryGraph
 from tests.made.mined_graphs import catalogue_of, mediating_of
+from tests.references.whole_graph import WholeGraph, find_reachable_paths
 
 IDS = [f"e{i}" for i in range(7)]
 RELATIONS = ["alpha", "beta", "gamma", "delta"]

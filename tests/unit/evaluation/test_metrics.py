@@ -5,32 +5,20 @@ from __future__ import annotations
 import re
 import string
 from math import log2
+from typing import Any
 
 import pytest
 from lodestar.engine.evaluation.metrics import (
-    ALL_RIGHT,
-    ALL_WRONG,
-    AnswerScores,
     Prediction,
-    Ranking,
     RetrievedPath,
-    answer_recall_at_k,
+    answer_scores,
     distinct_gold,
-    first_path_right,
-    gold_path_hit_at_k,
-    hits_any_at_k,
-    hits_at_1_any,
-    hits_at_1_expected,
     match_predictions,
-    ndcg_at_k,
     normalise_answer,
-    path_recall_at_k,
-    reciprocal_rank,
+    path_scores,
     rog_scores,
-    strict_scores,
-    triple_recall_at_k,
 )
-from lodestar.engine.gold_questions import GoldAnswer, GoldPath
+from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 
 GOLD_LIMA, GOLD_CUSCO, GOLD_PUNO = (GoldAnswer(None, (name,)) for name in ("Lima", "Cusco", "Puno"))
 
@@ -39,20 +27,33 @@ def predicted(*names: str) -> list[Prediction]:
     return [Prediction(name) for name in names]
 
 
+STRICT = ("hits_at_1", "hit", "precision", "recall", "f1", "exact_match")
+
+
+def strict(predictions: list[Prediction], gold: list[GoldAnswer]) -> tuple[float, ...]:
+    scores = answer_scores(predictions, gold)
+    return tuple(scores[f"strict/{name}"] for name in STRICT)
+
+
 def test_scores_by_hand() -> None:
-    # r = 2 of p = 4 predictions, g = 3 gold answers: P 1/2, R 2/3, F1 4/7; the first is wrong.
-    scores = strict_scores(predicted("Quito", "Lima", "Bogotá", "Cusco"), [GOLD_LIMA, GOLD_CUSCO, GOLD_PUNO])
-    assert scores == AnswerScores(0.0, 1.0, 1 / 2, 2 / 3, 4 / 7, 0.0)
+    # r = 2 of p = 4 predictions, g = 3 gold answers: P 1/2, R 2/3, F1 4/7; the first is wrong, ranks 2 and 4 are right.
+    predictions, gold = predicted("Quito", "Lima", "Bogotá", "Cusco"), [GOLD_LIMA, GOLD_CUSCO, GOLD_PUNO]
+    assert strict(predictions, gold) == pytest.approx((0, 1, 1 / 2, 2 / 3, 4 / 7, 0))
+    scores = answer_scores(predictions, gold)
+    assert scores["mrr"] == 1 / 2
+    # DCG = 1/log2(3) + 1/log2(5); the ideal has three relevant ones: 1 + 1/log2(3) + 1/2.
+    assert scores["ndcg@10"] == pytest.approx((1 / log2(3) + 1 / log2(5)) / (1 + 1 / log2(3) + 1 / 2))
 
 
 def test_a_repeated_prediction_costs_precision() -> None:
-    assert strict_scores(predicted("Lima", "Lima"), [GOLD_LIMA]) == AnswerScores(1.0, 1.0, 1 / 2, 1.0, 2 / 3, 0.0)
+    assert strict(predicted("Lima", "Lima"), [GOLD_LIMA]) == pytest.approx((1, 1, 1 / 2, 1, 2 / 3, 0))
 
 
 def test_conventions_for_nothing() -> None:
-    assert strict_scores([], []) == ALL_RIGHT
-    assert strict_scores(predicted("Lima"), []) == ALL_WRONG
-    assert strict_scores([], [GOLD_LIMA]) == ALL_WRONG
+    for score in (answer_scores, rog_scores):
+        assert set(score([], []).values()) == {1.0}
+        assert set(score(predicted("Lima"), []).values()) == {0.0}
+        assert set(score([], [GOLD_LIMA]).values()) == {0.0}
 
 
 @pytest.mark.parametrize(
@@ -120,84 +121,65 @@ FOUND = [CITIES, CAPITAL, CURRENCY]
 GOLD = [GoldAnswer("m.Lima"), GoldAnswer(None, ("cusco",)), GoldAnswer("m.Puno")]
 
 
+def figures(retrieved: list[RetrievedPath], gold: list[GoldAnswer], **more: Any) -> dict[str, float]:
+    found = path_scores(retrieved, GoldQuestion("q", "?", tuple(gold), **more))
+    return {name.removeprefix("path/"): value for name, value in found.items()}
+
+
 def test_hits_at_1_of_paths() -> None:
     # Two of the three ends of the first path are gold.
-    assert hits_at_1_any(FOUND, GOLD) == 1
-    assert hits_at_1_expected(FOUND, GOLD) == pytest.approx(2 / 3)
-    assert hits_at_1_any([CURRENCY, CITIES], GOLD) == hits_at_1_expected([CURRENCY, CITIES], GOLD) == 0
+    scores = figures(FOUND, GOLD)
+    assert scores["hits_at_1_any"] == 1
+    assert scores["hits_at_1_expected"] == pytest.approx(2 / 3)
+    scores = figures([CURRENCY, CITIES], GOLD)
+    assert scores["hits_at_1_any"] == scores["hits_at_1_expected"] == 0
 
 
-def test_hits_by_number_of_paths() -> None:
-    assert [hits_any_at_k([CURRENCY, CAPITAL, CITIES], GOLD, k) for k in (1, 2, 3, 9)] == [0, 1, 1, 1]
-    assert hits_any_at_k([], GOLD, 3) == 0
-    assert hits_any_at_k([], [], 3) == 1
+def test_hits_and_recall_by_number_of_paths() -> None:
+    scores = figures([CURRENCY, CURRENCY, CURRENCY, CAPITAL, CITIES], GOLD)
+    assert [scores[f"hits_any@{k}"] for k in (3, 5, 7)] == [0, 1, 1]
+    assert [scores[f"answer_recall@{k}"] for k in (1, 3, 5, 10)] == [0, 0, 2 / 3, 2 / 3]
 
 
 def test_the_first_path_is_right_by_its_relations_or_by_all_its_ends() -> None:
-    other = [GoldPath(("other",))]
-    assert first_path_right([CITIES], GOLD, [GoldPath(("city",))]) == 1
-    assert first_path_right([CAPITAL], [GoldAnswer("m.Lima")], other) == 1
-    assert first_path_right([CITIES], [GoldAnswer("m.Lima")], other) == 0  # two ends too many
-    assert first_path_right([CAPITAL], GOLD, other) == 0  # two answers are missing
-    assert first_path_right([], GOLD, other) == 0
+    def right(path: RetrievedPath, gold: list[GoldAnswer], relation: str) -> float:
+        return figures([path], gold, paths=(GoldPath((relation,)),))["first_path_right"]
 
-
-def test_answer_recall() -> None:
-    assert [answer_recall_at_k([CURRENCY, CAPITAL, CITIES], GOLD, k) for k in (1, 2, 3, 9)] == [0, 1 / 3, 2 / 3, 2 / 3]
+    assert right(CITIES, GOLD, "city") == 1
+    assert right(CAPITAL, [GoldAnswer("m.Lima")], "other") == 1
+    assert right(CITIES, [GoldAnswer("m.Lima")], "other") == 0  # two ends too many
+    assert right(CAPITAL, GOLD, "other") == 0  # two answers are missing
 
 
 def test_paths_are_compared_by_their_relations() -> None:
-    gold = [
+    gold = (
         GoldPath(("capital",)),
         GoldPath(("capital",), ("Peru", "Lima")),
         GoldPath(("country", "currency")),
         GoldPath(("currency", "country")),
-    ]
-    assert [path_recall_at_k(FOUND, gold, k) for k in (1, 2, 3)] == [0, 1 / 3, 2 / 3]
-    assert [gold_path_hit_at_k(FOUND, gold, k) for k in (1, 2, 3)] == [0, 1, 1]
+    )
+    scores = figures(FOUND, GOLD, paths=gold)
+    assert [scores[f"path_recall@{k}"] for k in (1, 2, 3)] == [0, 1 / 3, 2 / 3]
+    assert [scores[f"gold_path_hit@{k}"] for k in (1, 2, 3)] == [0, 1, 1]
 
 
 def test_triples_are_compared_by_id_or_name() -> None:
-    gold = [
+    gold = (
         ("m.Peru", "capital", "m.Lima"),
         ("Peru", "currency", "m.Sol"),
         ("Lima", "capital", "Peru"),
         ("Peru", "city", "Puno"),
-    ]
-    assert [triple_recall_at_k(FOUND, gold, k) for k in (1, 2, 3)] == [0, 1 / 4, 2 / 4]
+    )
+    scores = figures(FOUND, GOLD, triples=gold)
+    assert [scores[f"triple_recall@{k}"] for k in (1, 2, 3)] == [0, 1 / 4, 2 / 4]
 
 
 def test_conventions_for_paths() -> None:
-    for figure in (hits_at_1_any, hits_at_1_expected):
-        assert (figure([], []), figure(FOUND, []), figure([], GOLD)) == (1, 0, 0)
-        assert figure([RetrievedPath(("r",), ())], GOLD) == 0
-    assert (answer_recall_at_k([], [], 1), answer_recall_at_k(FOUND, [], 1), answer_recall_at_k([], GOLD, 1)) == (
-        1,
-        0,
-        0,
-    )
-    assert path_recall_at_k([], [GoldPath(("r",))], 1) == triple_recall_at_k([], [("a", "r", "b")], 1) == 0
-
-
-# Relevant at ranks 2 and 4, a third relevant thing is not ranked.
-RANKING = Ranking((False, True, False, True), 3)
-
-
-def test_reciprocal_rank_by_hand() -> None:
-    assert reciprocal_rank(RANKING) == 1 / 2
-
-
-def test_ndcg_by_hand() -> None:
-    # At 2: DCG = 1/log2(3); the ideal has two relevant ones: 1 + 1/log2(3). At 4 the ideal has three.
-    assert ndcg_at_k(RANKING, 2) == pytest.approx(1 / log2(3) / (1 + 1 / log2(3)))
-    assert ndcg_at_k(RANKING, 4) == pytest.approx((1 / log2(3) + 1 / log2(5)) / (1 + 1 / log2(3) + 1 / 2))
-    assert ndcg_at_k(RANKING, 4) == pytest.approx(0.49819, abs=1e-5)
-
-
-def test_nothing_relevant_is_right_where_nothing_was_ranked() -> None:
-    for ranking, expected in [(Ranking((), 0), 1.0), (Ranking((False,), 0), 0.0), (Ranking((), 2), 0.0)]:
-        assert ndcg_at_k(ranking, 1) == expected
-        assert reciprocal_rank(ranking) == expected
+    assert set(figures([], []).values()) == {1.0}
+    assert set(figures(FOUND, []).values()) == {0.0}
+    more = {"paths": (GoldPath(("r",)),), "triples": (("a", "r", "b"),)}
+    assert set(figures([], GOLD, **more).values()) == {0.0}
+    assert set(figures([RetrievedPath(("s",), ())], GOLD, **more).values()) == {0.0}
 
 
 def plain(text: str) -> str:
@@ -235,13 +217,16 @@ def test_agrees_with_the_reference_where_that_is_at_most_1_and_clips_above(
 ) -> None:
     hit, precision, recall, f1 = reference(predictions, gold)
     ours = rog_scores([Prediction(name) for name in predictions], [GoldAnswer(None, (name,)) for name in gold])
-    assert ours.hit == hit
-    assert ours.recall == pytest.approx(recall)
-    assert ours.precision == pytest.approx(min(precision, 1))
-    assert ours.f1 == pytest.approx(min(f1, 1))
+    assert ours["rog/hit"] == hit
+    assert ours["rog/recall"] == pytest.approx(recall)
+    assert ours["rog/precision"] == pytest.approx(min(precision, 1))
+    assert ours["rog/f1"] == pytest.approx(min(f1, 1))
 
 
 def test_any_name_matches_and_an_id_where_there_is_none() -> None:
-    assert rog_scores([Prediction("City of Kings")], [GoldAnswer("m.1", ("Lima", "City of Kings"))]) == ALL_RIGHT
-    assert rog_scores([Prediction("m.1")], [GoldAnswer("m.1")]) == ALL_RIGHT
-    assert rog_scores([Prediction("Quito", "m.1")], [GoldAnswer("m.1", ("Lima",))]) == ALL_WRONG
+    def hit(predicted: Prediction, gold: GoldAnswer) -> float:
+        return rog_scores([predicted], [gold])["rog/hit"]
+
+    assert hit(Prediction("City of Kings"), GoldAnswer("m.1", ("Lima", "City of Kings"))) == 1
+    assert hit(Prediction("m.1"), GoldAnswer("m.1")) == 1
+    assert hit(Prediction("Quito", "m.1"), GoldAnswer("m.1", ("Lima",))) == 0

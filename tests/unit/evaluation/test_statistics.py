@@ -5,15 +5,7 @@ from __future__ import annotations
 from math import comb, sqrt
 
 import pytest
-from lodestar.engine.evaluation.statistics import (
-    AbstentionScores,
-    FalseAnswers,
-    abstention_scores,
-    bootstrap_interval,
-    compare_pairs,
-    expected_calibration_error,
-    false_answers,
-)
+from lodestar.engine.evaluation.statistics import bootstrap_interval, compare_pairs, expected_calibration_error
 
 CONFIDENCES = [0.0, 0.1, 0.5, 0.75, 1.0]
 RIGHT = [False, True, True, False, True]
@@ -25,29 +17,11 @@ def test_ece_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("confidences", "right", "num_bins"),
-    [([], [], 10), ([0.5], [True, False], 10), ([1.1], [True], 10), ([float("nan")], [True], 10), ([0.5], [True], 0)],
+    ("confidences", "right"), [([], []), ([0.5], [True, False]), ([1.1], [True]), ([float("nan")], [True])]
 )
-def test_what_is_no_confidence_is_refused(confidences: list[float], right: list[bool], num_bins: int) -> None:
+def test_what_is_no_confidence_is_refused(confidences: list[float], right: list[bool]) -> None:
     with pytest.raises(ValueError, match="expected"):
-        expected_calibration_error(confidences, right, num_bins)
-
-
-def test_abstention_by_hand() -> None:
-    abstained = [True, True, True, False, False]
-    unanswerable = [True, False, False, True, False]
-    assert abstention_scores(abstained, unanswerable) == AbstentionScores(1 / 3, 1 / 2, 1, 3, 2)
-
-
-def test_false_answers_by_hand() -> None:
-    # Right answers at .9, .8, .7, .6 and .1: four fifths of them are at .6 or above, and so is one of three false ones.
-    confidences = [0.9, 0.8, 0.7, 0.6, 0.1, 0.65, 0.6, 0.5, None]
-    right = [True] * 5 + [False] * 4
-    unanswerable = [False] * 6 + [True] * 3
-    assert false_answers(confidences, right, unanswerable) == FalseAnswers(0.8, 0.6, 3, 1)
-    assert false_answers(confidences, right, unanswerable, kept=1.0) == FalseAnswers(1.0, 0.1, 3, 2)
-    assert false_answers(confidences, [False] * 9, unanswerable) is None
-    assert false_answers(confidences, right, [False] * 9) is None
+        expected_calibration_error(confidences, right)
 
 
 def test_the_interval_of_a_share_is_the_binomial_one() -> None:
@@ -82,8 +56,6 @@ def test_what_cannot_be_is_refused() -> None:
         bootstrap_interval([])
     with pytest.raises(ValueError, match="all finite"):
         bootstrap_interval([float("nan")])
-    with pytest.raises(ValueError, match="confidence in"):
-        bootstrap_interval([1.0], confidence=1.0)
     with pytest.raises(ValueError, match="at least one sample"):
         compare_pairs([1.0], [0.0], num_samples=0)
     with pytest.raises(ValueError, match="same questions, found 1 and 2"):
