@@ -148,10 +148,11 @@ class LineFile:
 
 @dataclass(frozen=True, slots=True)
 class SourceRowBatches:
-    """Rows that the source reads itself: batches of `rows.ROWS`, read once, and the name of their unit."""
+    """Rows that the source reads itself: batches of `ROWS`, read once; `unit` is what their `line` counts."""
 
     shown: str
     batches: Iterator[pa.RecordBatch]
+    unit: str = ""
 
 
 Part = LineFile | SourceRowBatches
@@ -172,9 +173,15 @@ class Source:
     """How many rejected lines end the load, unless the user says."""
     languages: Sequence[str] = ()
     """Languages of names, lower case, in order of preference for the main name; others follow."""
+    all_languages: bool = True
+    """Whether names in other languages are kept, too. Otherwise only of what has no name in these, the first."""
+    name_relations: Sequence[str] = ()
+    """The relations whose literals are names, the best first."""
     unnamed_ids: str | None = None
     """None if ids are not names. Otherwise an unnamed entity's id is its name, unless this regular expression (RE2)
     matches all of it."""
+    names_from_ids: bool = False
+    """Whether what has no name is named by a property that is called so, else by its kind and its id's last part."""
 
     @property
     def size_bytes(self) -> int | None:

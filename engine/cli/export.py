@@ -63,7 +63,7 @@ def command(
       lodestar export | head
     """
     from ...loaders.export.exporting import ExportRequest, export
-    from ...loaders.formats.rdf import FREEBASE
+    from ...loaders.formats.freebase import FREEBASE
     from ..neo4j.connection import make_connection
     from ..neo4j.gateway import Gateway
     from ..progress import progress_bar

@@ -246,35 +246,63 @@ def freebase(kg: str, languages: str, noise: str | None, **flags: Any) -> None:
 
 @command.command()
 @click.argument("kg")
-@click.option("--base", multiple=True, metavar="IRI", help="Prefix to strip from ids and relations; can be repeated.")
 @click.option(
-    "--name-relation", multiple=True, metavar="IRI", help="Relation of names (default: rdfs:label and others)."
+    "--base",
+    multiple=True,
+    metavar="IRI",
+    help="Prefix to strip from ids and relations; the first resolves relative IRIs; can be repeated.",
 )
-@click.option("--alias-relation", multiple=True, metavar="IRI", help="Relation of aliases (default: skos:altLabel …).")
+@click.option("--name-relation", multiple=True, metavar="IRI", help="Relation of names, before rdfs:label and others.")
+@click.option("--shared-blank-nodes", is_flag=True, help="The files are pieces of one dump: _:b0 is the same in all.")
 @_languages
 @add_load_options
-def ntriples(
+def rdf(
     kg: str,
     base: tuple[str, ...],
     name_relation: tuple[str, ...],
-    alias_relation: tuple[str, ...],
+    shared_blank_nodes: bool,
     languages: str,
     **flags: Any,
 ) -> None:
-    """Load N-Triples: a file, a folder or a pattern; gzip or plain; - is standard input.
+    """Load RDF of any syntax: N-Triples, N-Quads, Turtle, TriG, RDF/XML and OWL, JSON-LD, N3.
+
+    A file, a folder or a pattern, packed or not; - is standard input.
 
     \b
     Example:
-      lodestar load ntriples kg.nt.gz --base http://www.wikidata.org/entity/ --languages en,de
+      lodestar load rdf kg.ttl
+      lodestar load rdf dump.nt.bz2 --base http://www.wikidata.org/entity/ --languages en,de
     """
-    chosen = {"names": name_relation, "aliases": alias_relation}
-    arguments = {"path": kg, "bases": base, "languages": split_names(languages)}
-    _load("ntriples", flags, arguments | {name: value for name, value in chosen.items() if value})
+    arguments = {
+        "path": kg,
+        "bases": base,
+        "name_relations": name_relation,
+        "languages": split_names(languages),
+        "shared_blank_nodes": shared_blank_nodes,
+    }
+    _load("rdf", flags, arguments)
+
+
+@command.command()
+@click.argument("kg")
+@_languages
+@add_load_options
+def wikidata(kg: str, languages: str, **flags: Any) -> None:
+    """Load Wikidata's JSON dump or a part of it, packed or not; - is standard input.
+
+    Of claims those of the best rank; one with qualifiers is an unnamed record between its ends.
+
+    \b
+    Example:
+      lodestar load wikidata latest-all.json.bz2 --around Q42 --hops 2 --relations 'P31,P106,P800'
+    """
+    _load("wikidata", flags, {"path": kg, "languages": split_names(languages)})
 
 
 _PLAIN_FORMATS = {
     "metaqa": "Load MetaQA's kb.txt: head|relation|tail, where ids are names.",
     "pathquestion": "Load PathQuestion's kb.txt: head, relation and tail separated by tabs, where ids are names.",
+    "obo": "Load an ontology in OBO: terms, synonyms as aliases, is_a and other relationships.",
     "rog": "Load the union of the questions' subgraphs of a RoG or NSM file: JSON lines or parquet.",
 }
 """Formats that have no options of their own."""
@@ -352,7 +380,7 @@ def geonames(**flags: Any) -> None:
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["tsv", "csv", "ntriples", "metaqa", "pathquestion"]),
+    type=click.Choice(["tsv", "csv", "rdf", "metaqa", "pathquestion"]),
     default="tsv",
     show_default=True,
     help="Format of the lines.",
@@ -375,7 +403,7 @@ def lines(
     Example:
       printf 'Lima\\tmayor\\tAna\\n' | lodestar load -
       printf 'Lima\\tmayor\\tAna\\n' | lodestar load - --remove
-      lodestar load - --format ntriples --languages en,es < few.nt
+      lodestar load - --format rdf --languages en,es < few.nt
     """
     from ...loaders.formats.by_name import source_class
     from ...loaders.loads.maintaining import add_lines, remove_lines
@@ -387,7 +415,7 @@ def lines(
     own: dict[str, Any] = {}
     if kind in ("tsv", "csv"):
         own = {"header": "no", "names_path": names}
-    elif kind == "ntriples":
+    elif kind == "rdf":
         own = {"languages": split_names(languages)}
     source = source_class(kind)(path="-", **own)
     report = remove_lines(source, gateway, missing_ok=missing_ok) if remove else add_lines(source, gateway)

@@ -33,7 +33,7 @@ from ...engine.progress import Progress, ignore_progress
 from ...engine.relations.describing import format_descriptions
 from ...engine.writing.records import parse_name_properties
 from ...models.whole_file import atomic_write
-from ..formats.rdf import FREEBASE
+from ..formats.freebase import FREEBASE
 from ..loads.report import number_of
 from .writers import (
     NTriplesWriter,

@@ -19,7 +19,7 @@ from ...engine.neo4j.whole_graph import HeadTriples
 from ...engine.values import iri_text, literal_term
 from ...engine.writing.records import Name
 from ...models.message_text import SHOWN_CHARS
-from ..formats.rdf import FREEBASE
+from ..formats.freebase import FREEBASE
 
 _ABSOLUTE_IRI = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]+')
 _BLANK_NODE = re.compile(r"_:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")

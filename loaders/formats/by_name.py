@@ -13,28 +13,36 @@ from ..source import Source
 
 FORMATS = {
     "csv": "delimited:CsvSource",
-    "freebase": "rdf:FreebaseSource",
+    "freebase": "freebase:FreebaseSource",
     "geonames": "geonames:GeonamesSource",
     "gexf": "graphml:gexf_source",
     "graphml": "graphml:graphml_source",
     "metaqa": "delimited:MetaqaSource",
-    "ntriples": "rdf:NtriplesSource",
+    "obo": "obo:OboSource",
     "parquet": "triples_parquet:ParquetSource",
     "pathquestion": "delimited:PathquestionSource",
+    "rdf": "rdf:RdfSource",
     "rog": "question_subgraphs:RogSource",
     "text": "text:TextSource",
     "tsv": "delimited:TsvSource",
+    "wikidata": "wikidata:WikidataSource",
 }
 
-_BY_ENDING = {".csv": "csv", ".tsv": "tsv", ".jsonl": "rog", ".parquet": "rog", ".graphml": "graphml", ".gexf": "gexf"}
+_BY_ENDING = {
+    ".csv": "csv",
+    ".gexf": "gexf",
+    ".graphml": "graphml",
+    ".jsonl": "rog",
+    ".obo": "obo",
+    ".parquet": "rog",
+    ".tsv": "tsv",
+}
 _NOT_TOLD = {"geonames", "text"}
 """Formats that detection cannot find: they are not files, or any text fits."""
 _KB = "kb.txt"
-_PACKED = ".gz"
 _LOOKED_AT_BYTES = 1 << 16
 
 _FREEBASE = re.compile(r"<(?:http://rdf\.freebase\.com/|/)[^>]*>\t<[^>]*>\t.+\t\.$")
-_NTRIPLES = re.compile(r"[ \t]*(?:<[^<>]*>|_:\S+)[ \t]*<[^<>]*>[ \t]*[<_\"].*\.[ \t]*(?:#.*)?$")
 
 
 def source_class(name: str) -> Callable[..., Source]:
@@ -48,7 +56,7 @@ def detect_format(path: str) -> str:
 
     Raises `InputError` if that is unclear.
     """
-    from ..reading.files import PARQUET, RereadableFile, list_files
+    from ..reading.files import PACKED_ENDINGS, PARQUET, RereadableFile, list_files
 
     if path == "-" or (path and Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()):
         raise InputError(
@@ -64,12 +72,15 @@ def detect_format(path: str) -> str:
         from .triples_parquet import has_triples
 
         return "parquet" if has_triples(path) else "rog"
-    lines = start.decode("utf-8-sig", "replace").splitlines()
+    lines = start.decode("utf-8", "replace").splitlines()
     whole = lines if len(start) < _LOOKED_AT_BYTES or len(lines) == 1 else lines[:-1]
-    name = file.name.lower().removesuffix(_PACKED)
-    found = _by_name(name, whole) or _by_content(start, [line for line in whole if line.strip()])
+    name = file.name.lower()
+    for ending in PACKED_ENDINGS:
+        name = name.removesuffix(ending)
+    found = _by_name(name, whole) or _by_content(name, start, [line for line in whole if line.strip()])
     if found is None:
-        raise InputError(f"{path}: the format cannot be told from the file: {_name_one()}")
+        reason = _foreign(name, start) or f"the format cannot be told from the file: {_name_one()}"
+        raise InputError(f"{path}: {reason}")
     return found
 
 
@@ -83,19 +94,39 @@ def _by_name(name: str, lines: Sequence[str]) -> str | None:
     return _BY_ENDING.get(Path(name).suffix)
 
 
-def _by_content(start: bytes, lines: Sequence[str]) -> str | None:
-    statements = [line for line in lines if not line.lstrip().startswith("#")]
-    if not statements:
-        return None
-    if statements[0].startswith("{") and '"graph"' in start.decode(errors="replace"):
-        return "rog"
-    for name in ("graphml", "gexf"):
-        if statements[0].lstrip().startswith("<") and any(f"<{name}" in line for line in statements[:5]):
-            return name
-    for name, pattern in (("freebase", _FREEBASE), ("ntriples", _NTRIPLES)):
-        if all(pattern.match(line) for line in statements):
-            return name
-    for name, separator in (("tsv", "\t"), ("csv", ","), ("metaqa", "|")):
-        if all(line.count(separator) == 2 for line in statements):
-            return name
-    return None
+def _by_content(name: str, start: bytes, lines: Sequence[str]) -> str | None:
+    from .rdf import detect_syntax
+
+    statements = [line for line in lines if not line.lstrip().startswith("#")] or [""]
+    first = statements[0].lstrip()
+    tests = {
+        "rog": first.startswith("{") and b'"graph"' in start,
+        "graphml": first.startswith("<") and any("<graphml" in line for line in statements[:5]),
+        "gexf": first.startswith("<") and any("<gexf" in line for line in statements[:5]),
+        "obo": any(line.startswith("format-version:") for line in statements[:5]) or "[Term]" in statements,
+        "wikidata": bool(re.match(rb'\[?\s*\{[^\n]*"type":\s*"(?:item|property)"', start)) and b'"labels"' in start,
+        "freebase": all(map(_FREEBASE.match, statements)),
+        "rdf": detect_syntax(name, start) is not None,
+        "tsv": all(line.count("\t") == 2 for line in statements),
+        "csv": all(line.count(",") == 2 for line in statements),
+        "metaqa": all(line.count("|") == 2 for line in statements),
+    }
+    return next((kind for kind, fits in tests.items() if fits), None)
+
+
+_FOREIGN = (
+    (rb"<Ontology\b[^>]*owl#", "this is OWL/XML: `robot convert --input it --output it.ttl` makes Turtle of it"),
+    (rb"\AOntology\(|\APrefix\(:?", "this is OWL in functional syntax: `robot convert` makes Turtle of it"),
+    (rb"(?m)^Class: |^Ontology: ", "this is OWL in Manchester syntax: `robot convert` makes Turtle of it"),
+    (rb"<obo>|<obo\s", "this is OBO-XML: `robot convert` makes Turtle of it"),
+    (rb"(?s)\A.{257}ustar", "this is a tar archive: unpack it and load its folder"),
+    (rb"\A\xd0\xcf\x11\xe0|\A.{0,200}xl/workbook", "this is an Excel workbook: save its sheets as CSV"),
+    (rb"\AHDT|\A\$HDT", "this is HDT: `hdt2rdf` makes N-Triples of it"),
+)
+"""Formats that are not read, by how their files look, and how to convert them."""
+
+
+def _foreign(name: str, start: bytes) -> str | None:
+    if name.endswith(".xlsx"):
+        return "this is an Excel workbook: save its sheets as CSV"
+    return next((advice for pattern, advice in _FOREIGN if re.search(pattern, start[:8_000])), None)

@@ -23,7 +23,7 @@ from ..reading.files import (
     record_lines,
 )
 from ..source import FileSource, Part, SourceRowBatches, StatementRow, reject_row, row_batches, triple_row
-from .rdf import FREEBASE_ID
+from .freebase import FREEBASE_ID
 
 _FIELDS = ("graph", "subgraph")
 _IN_FIELD = "tuples"

@@ -1,208 +1,366 @@
-"""Read N-Triples, and the raw Freebase RDF dump, in which a triple is a line with tabs."""
+"""Read RDF in all its syntaxes: N-Triples, N-Quads, Turtle, TriG, RDF/XML with OWL, JSON-LD and N3, by pyoxigraph.
+
+A triple is one, whatever graph it is in: names of graphs are dropped and counted. A blank node belongs to its file. A
+triple term (RDF 1.2) becomes an unnamed record, its reifier, between head and tail. Axioms of OWL that say something of
+individuals or classes become plain triples (`formats/ontology.py`), the rest is counted. Nothing is fetched.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from fnmatch import fnmatchcase
+from io import BufferedReader, RawIOBase
+from itertools import groupby
 from pathlib import Path
+from typing import Any, cast
+from xml.parsers import expat
+
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, parse
 
 from ...engine.errors import InputError
+from ...engine.writing.records import RelationFacts
 from ...models.message_text import quote_line
-from ..reading.files import RereadableFile, derive_source_name, list_files
-from ..reading.lines import LineReader
-from ..source import FileSource, LineFile, Part
+from ..naming import ALIAS_RELATIONS, NAME_RELATIONS, Languages
+from ..reading.files import MAX_RECORD_BYTES, PACKED_ENDINGS, RereadableFile, derive_source_name, list_files
+from ..source import FileSource, Part, SourceRowBatches, StatementRow, reject_row, row_batches
+from .ontology import Ontology, is_ontology
 
-DEFAULT_LANGUAGES = ("en",)
-ALL = "*"
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+_STRING = "http://www.w3.org/2001/XMLSchema#string"
+_NO_LANGUAGE = f"{RDF}langString"
+_REIFIES = f"{RDF}reifies"
+_RELATIVE = "relative-iri-of-lodestar:/"
+"""The base of JSON-LD that has none: IRIs that begin with it are relative, which the parser would drop in silence."""
+_SCHEMA_ORG = re.compile(r"https?://schema\.org/?(?:docs/jsonldcontext\.jsonld?)?")
+_BLOCK = 1 << 20
+_LOOKED_AT = 1 << 16
+_ANONYMOUS = re.compile(r"[0-9a-f]{20,32}")
 
-
-@dataclass(frozen=True, slots=True)
-class Languages:
-    """Languages in order of preference, lower case, and whether to keep all others."""
-
-    preferred: tuple[str, ...]
-    all_others: bool
-
-    @classmethod
-    def of(cls, languages: Sequence[str]) -> Languages:
-        """Return the languages with these tags; `*` stands for all others."""
-        tags = [tag.strip().lower() for tag in languages]
-        for tag in tags:
-            if tag != ALL and not tag.replace("-", "").isalnum():
-                raise InputError(f"expected a language such as en or pt-br, or * for all, found {quote_line(tag)}")
-        return cls(tuple(dict.fromkeys(tag for tag in tags if tag != ALL)), ALL in tags)
-
-    def parameters(self) -> dict[str, object]:
-        return {"languages": list(self.preferred), "all_languages": self.all_others}
-
-    def as_options(self) -> list[str]:
-        return [*self.preferred, *([ALL] if self.all_others else [])]
-
-
-NAMES = ("http://www.w3.org/2000/01/rdf-schema#label", "http://rdf.freebase.com/ns/type.object.name")
-ALIASES = ("http://www.w3.org/2004/02/skos/core#altLabel", "http://rdf.freebase.com/ns/common.topic.alias")
+SYNTAXES = {
+    ".nt": RdfFormat.N_QUADS,
+    ".nq": RdfFormat.N_QUADS,
+    ".ttl": RdfFormat.TURTLE,
+    ".trig": RdfFormat.TRIG,
+    ".rdf": RdfFormat.RDF_XML,
+    ".owl": RdfFormat.RDF_XML,
+    ".jsonld": RdfFormat.JSON_LD,
+    ".n3": RdfFormat.N3,
+}
+"""By the ends of names. Triples are quads without a graph; OWL files may have any syntax."""
+_QUADS = re.compile(r"\s*(?:<[^<>]*>|_:\S+)\s*<[^<>]*>\s*[<_\"].*\.\s*(?:#.*)?$")
 
 
-class NtriplesSource(FileSource):
-    """A file of N-Triples (``-`` is standard input), a folder or a pattern of such files, gzip or plain.
+def detect_syntax(name: str, start: bytes) -> RdfFormat | None:
+    """Return the syntax of a file by its name and its first bytes; None where it is not RDF."""
+    text = start.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    by_name = SYNTAXES.get(Path(name.lower()).suffix)
+    if text.startswith("<") and re.search(r"<(?:\w+:)?RDF\b|22-rdf-syntax-ns#", text[:8_000]) and "<html" not in text:
+        return by_name if by_name == RdfFormat.N_QUADS else RdfFormat.RDF_XML
+    if text.startswith(("{", "[")) and re.search(r'"@(?:context|id|graph|type)"\s*:', text):
+        return RdfFormat.JSON_LD
+    lines = [line for line in text.splitlines()[:100] if line.strip() and not line.lstrip().startswith("#")]
+    if lines and all(map(_QUADS.match, lines[:-1] or lines)):
+        return RdfFormat.N_QUADS
+    if by_name is not None and by_name != RdfFormat.RDF_XML:
+        return by_name
+    if re.match(r"(?i:@?prefix|@?base)\s", lines[0].lstrip() if lines else ""):
+        return RdfFormat.TRIG if re.search(r"(?m)^\s*(?:GRAPH\s.*|\S+\s*)\{", text) else RdfFormat.TURTLE
+    return None
 
-    An IRI's part after a base is the id or the relation. The literals of the relations `names` and `aliases` (whole
-    IRIs) are names in the given languages, `*` being every other.
+
+class RdfSource(FileSource):
+    """A file (``-`` is standard input), a folder or a pattern of files of any syntax, packed or not.
+
+    An IRI's part after a base is the id or the relation; relative IRIs are resolved by the first base where the file
+    has none. Literals of `name_relations` (whole IRIs) are names, the first relation before the next.
     """
 
-    kind = "ntriples"
+    kind = "rdf"
+    unnamed_ids = None
+    names_from_ids = True
 
     def __init__(
         self,
         path: str,
         *,
         bases: Sequence[str] = (),
-        names: Sequence[str] = NAMES,
-        aliases: Sequence[str] = ALIASES,
-        languages: Sequence[str] = DEFAULT_LANGUAGES,
+        name_relations: Sequence[str] = (),
+        languages: Sequence[str] = ("en",),
+        shared_blank_nodes: bool = False,
     ) -> None:
-        self._bases = sorted(set(bases) - {""}, key=lambda base: (-len(base), base))
-        self._names = list(names)
-        self._aliases = list(aliases)
+        self._bases = tuple(dict.fromkeys(filter(None, bases)))
+        self.name_relations = (*name_relations, *(each for each in NAME_RELATIONS if each not in name_relations))
         self._chosen = Languages.of(languages)
-        self.languages = self._chosen.preferred
+        self.languages, self.all_languages = self._chosen.preferred, self._chosen.all_others
+        self._shared = shared_blank_nodes
         files = list_files(path)
-        self._files = [LineReader(each) for each in files]
+        self._files = [RereadableFile(each) for each in files]
+        self._facts: dict[str, RelationFacts] = {}
         super().__init__(self._files, derive_source_name(path, files))
 
     def options(self) -> Mapping[str, object]:
         return {
-            "bases": self._bases,
-            "names": self._names,
-            "aliases": self._aliases,
+            "bases": list(self._bases),
+            "names": list(self.name_relations),
             "languages": self._chosen.as_options(),
+            "shared_blank_nodes": self._shared,
         }
 
+    def relation_facts(self) -> Mapping[str, RelationFacts]:
+        return self._facts
+
     def parts(self) -> Iterator[Part]:
-        any_base = "|".join(map(re.escape, self._bases))
-        bases = f"^(?:{any_base})((?s:.+))$" if any_base else None
-        parameters = {"bases": bases, "names": self._names, "aliases": self._aliases, **self._chosen.parameters()}
         for file in self._files:
-            yield LineFile(file, "ntriples", parameters)
+            yield SourceRowBatches(file.shown, row_batches(self._rows(file)), unit="statement")
+
+    def _rows(self, file: RereadableFile) -> Iterator[StatementRow]:
+        with file.open_unpacked() as stream, file.translate_faults():
+            head = BufferedReader(cast(Any, stream), _LOOKED_AT)
+            start = head.peek(_LOOKED_AT)
+            if not start:
+                raise InputError(f"{file.shown}: the file is empty")
+            name = file.name
+            for packed in PACKED_ENDINGS:
+                name = name.removesuffix(packed)
+            syntax = detect_syntax(name, start)
+            if syntax is None:
+                raise InputError(f"{file.shown}: expected RDF, found another kind of file")
+            terms = _Terms(self, "" if self._shared else f"{file.digest()[:8]}_", syntax)
+            ontology = Ontology() if is_ontology(start) else None
+            quads = _quads(file, head, syntax, self._bases)
+            yield from _statements(quads if ontology is None else _types_first(quads), terms, ontology)
+            if ontology is not None:
+                yield from map(terms.row, ontology.last_triples())
+                yield from (StatementRow(0, "axiom") for _ in range(ontology.num_axioms))
+                self._facts |= {
+                    terms.without_base(name): RelationFacts(*(each and terms.without_base(each) for each in facts))
+                    for name, facts in ontology.facts().items()
+                }
 
 
-FREEBASE = "http://rdf.freebase.com/ns/"
-FREEBASE_ID = r"[mg]\.[0-9a-z_]+"
-
-
-DEFAULT_FILE = "freebase_noise.txt"
-
-_WILD = re.compile(r"[*?]")
-_SQL_WILD = re.compile(r"[%_\\]")
-
-
-@dataclass(frozen=True, slots=True)
-class NoiseRule:
-    """A pattern of relations, one of tails, and whether triples that match both are noise."""
-
-    relation: str
-    tail: str = "*"
-    noise: bool = True
-
-    @property
-    def in_doubt(self) -> bool:
-        """Whether the result also depends on earlier rules or on the tail."""
-        return not self.noise or self.tail != "*"
-
-
-def read_noise_rules(file: RereadableFile | None = None) -> list[NoiseRule]:
-    """Return the rules of a file, by default Lodestar's own; raise `InputError` for a line that is not a rule."""
-    if file is None:
-        text, place = Path(__file__).with_name(DEFAULT_FILE).read_text(encoding="utf-8"), DEFAULT_FILE
-    else:
-        with file.translate_faults(), file.open_unpacked() as stream:
-            raw = b"".join(iter(lambda: stream.read(1 << 20) or b"", b""))
-        try:
-            text, place = raw.decode("utf-8-sig"), file.shown
-        except UnicodeDecodeError as error:
-            raise InputError(f"{file.shown}: expected UTF-8, found byte 0x{raw[error.start]:02x}") from error
-    rules = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        words = line.split()
-        if not words or words[0].startswith("#"):
+def _statements(
+    quads: Iterable[Quad | tuple[int, str]], terms: _Terms, ontology: Ontology | None
+) -> Iterator[StatementRow]:
+    """Yield the rows of quads, and of faults, which are a line and a reason; names of graphs are counted once each."""
+    graphs: set[str] = set()
+    for quad in quads:
+        if isinstance(quad, tuple):
+            yield reject_row(quad[0], quad[1], "")
             continue
-        relation = words[0].removeprefix("!")
-        if len(words) > 2 or not relation:
-            raise InputError(
-                f"{place}:{number}: expected a pattern of relations and at most one of tails, found {quote_line(line)}"
+        subject, predicate, object_, graph = quad
+        if not isinstance(graph, (NamedNode, BlankNode)):
+            pass
+        elif terms.syntax == RdfFormat.N3:
+            yield StatementRow(0, "triple in a formula")
+            continue
+        elif graph.value not in graphs:
+            graphs.add(graph.value)
+            yield StatementRow(0, "name of a graph")
+        if isinstance(object_, Triple):
+            if predicate.value != _REIFIES or isinstance(subject, Triple):
+                yield StatementRow(0, "quoted triple")
+                continue
+            quoted_subject, quoted_predicate, quoted_object = object_
+            yield terms.row((quoted_subject, quoted_predicate, subject))
+            yield terms.row((subject, quoted_predicate, quoted_object))
+        elif isinstance(subject, Triple) or isinstance(predicate, Triple):
+            yield StatementRow(0, "quoted triple")
+        elif ontology is None or not ontology.takes(subject, predicate, object_):
+            yield terms.row((subject, predicate, object_))
+
+
+def _types_first(quads: Iterable[Quad | tuple[int, str]]) -> Iterator[Quad | tuple[int, str]]:
+    """Yield what follows each other about a subject with its types first: they tell whether it is a relation."""
+    for _, group in groupby(quads, lambda quad: quad if isinstance(quad, tuple) else quad.subject):
+        yield from sorted(group, key=lambda quad: isinstance(quad, tuple) or quad.predicate.value != f"{RDF}type")
+
+
+class _Terms:
+    """Writes terms as ids, relations and literals."""
+
+    def __init__(self, source: RdfSource, scope: str, syntax: RdfFormat) -> None:
+        self.syntax = syntax
+        self._scope = scope
+        self._names = frozenset(source.name_relations)
+        self._bases = tuple(sorted(source._bases, key=len, reverse=True))
+        self._anonymous: dict[str, str] = {}
+        self._line = 0
+
+    def row(self, triple: tuple[Any, Any, Any]) -> StatementRow:
+        head, predicate, tail = triple
+        self._line += 1
+        relation = predicate.value
+        if " " in head.value or " " in relation or (" " in tail.value and type(tail) is NamedNode):
+            return reject_row(self._line, "an IRI has a space in it", f"{head} {predicate} {tail}")
+        if type(tail) is not Literal:
+            return StatementRow(
+                self._line, "triple", self._id(head), self.without_base(relation), self._id(tail), False
             )
-        rules.append(NoiseRule(relation, words[1] if len(words) > 1 else "*", noise=words[0] == relation))
-    return rules
+        value, datatype, language = tail.value, tail.datatype.value, tail.language
+        if relation in self._names or relation in ALIAS_RELATIONS:
+            tag = "alias" if relation in ALIAS_RELATIONS else "name"
+            category = "name" if value.strip() else "empty name"
+            return StatementRow(self._line, category, self._id(head), relation, value, language=language, tag=tag)
+        plain = datatype in (_STRING, _NO_LANGUAGE)
+        return StatementRow(
+            self._line,
+            "triple",
+            self._id(head),
+            self.without_base(relation),
+            value,
+            True,
+            None if plain or language else datatype,
+            language,
+        )
+
+    def without_base(self, iri: str) -> str:
+        """Return what follows the longest base that an IRI begins with, else the IRI."""
+        for base in self._bases:
+            if iri.startswith(base) and len(iri) > len(base):
+                return iri[len(base) :]
+        return iri
+
+    def _id(self, node: NamedNode | BlankNode) -> str:
+        value = node.value
+        if type(node) is NamedNode:
+            return self.without_base(value) if self._bases else value
+        if self.syntax != RdfFormat.N_QUADS and _ANONYMOUS.fullmatch(value):  # made by the parser, new each time
+            value = self._anonymous.setdefault(value, f"n{len(self._anonymous)}")
+        return f"_:{self._scope}{value}"
 
 
-def noise_parameters(rules: Sequence[NoiseRule]) -> dict[str, object]:
-    in_doubt = [rule for rule in rules if rule.in_doubt]
-    concerned = [rule for rule in rules if any(_may_overlap(rule, other) for other in in_doubt)]
-    return {
-        "noise_relations": _pattern(rule.relation for rule in rules if rule.noise),
-        "noise_in_doubt": _pattern(rule.relation for rule in in_doubt),
-        "noise_rules": [
-            {"relation": _like(rule.relation), "tail": _like(rule.tail), "noise": rule.noise} for rule in concerned
-        ],
-    }
+def _quads(
+    file: RereadableFile, reader: BufferedReader[Any], syntax: RdfFormat, bases: Sequence[str]
+) -> Iterator[Quad | tuple[int, str]]:
+    """Yield the quads of a file, and in the place of one that cannot be read its line and why.
+
+    Raises `InputError` where the rest of the file cannot be read either.
+    """
+    source: Any = reader
+    base = bases[0] if bases else None
+    if syntax == RdfFormat.RDF_XML:
+        source = _CheckedXml(file, reader)
+    elif syntax == RdfFormat.JSON_LD:
+        source = _read_json_ld(file, reader)
+        base = base or _RELATIVE
+    quads = parse(source, syntax, base_iri=base, lenient=syntax == RdfFormat.N_QUADS)
+    while True:
+        try:
+            quad = next(quads, None)
+        except SyntaxError as error:
+            reason = _reason(error, syntax)
+            if syntax in (RdfFormat.RDF_XML, RdfFormat.JSON_LD) or "UTF-8" in reason or not error.lineno:
+                place = f"{file.shown}:{error.lineno}" if error.lineno else file.shown
+                raise InputError(f"{place}: {reason}") from error
+            yield error.lineno, reason
+            continue
+        if quad is None:
+            return
+        if base == _RELATIVE and _RELATIVE in str(quad):
+            raise InputError(
+                f"{file.shown}: {quote_line(str(quad).replace(_RELATIVE, ''))}: an IRI is relative and the file has no "
+                "base: give one by --base"
+            )
+        yield quad
 
 
-def _may_overlap(rule: NoiseRule, other: NoiseRule) -> bool:
-    """Return whether a relation may match both; False only if that is certain."""
-    first, second = _bracketless(rule.relation), _bracketless(other.relation)
-    if not _WILD.search(first):
-        return fnmatchcase(first, second)
-    return bool(_WILD.search(second)) or fnmatchcase(second, first)
+def _reason(error: SyntaxError, syntax: RdfFormat) -> str:
+    said = re.sub(r"^Parser error at line \d+ (?:between )?columns? [^:]*: ", "", error.msg)
+    if "No scheme found" in said:
+        return "an IRI is relative and the file has no base: give one by --base"
+    if "LoadDocumentCallback" in said:
+        return "a context is on the web, and nothing is fetched: put its content in the place of its address"
+    if "subject of a triple" in said and syntax == RdfFormat.N_QUADS and error.offset == 1:
+        said += " (RDF-star's << … >> as a subject is not read: RDF 1.2 has rdf:reifies for it)"
+    return said[:1].lower() + said[1:]
 
 
-def _bracketless(glob: str) -> str:
-    return glob.replace("[", "[[]")
+class _CheckedXml(RawIOBase):
+    """XML that expat checks as it is read, in UTF-8 for the parser.
 
-
-def _pattern(globs: Iterable[str]) -> str | None:
-    """Return a regular expression (RE2, for a full match) of any of the globs; None without globs."""
-    patterns = [
-        "".join({"*": "(?s:.*)", "?": "(?s:.)"}.get(character) or re.escape(character) for character in glob)
-        for glob in dict.fromkeys(globs)
-    ]
-    return "|".join(patterns) or None
-
-
-def _like(glob: str) -> str:
-    r"""Return the glob as a pattern of SQL's LIKE with the escape ``\``."""
-    return _SQL_WILD.sub(r"\\\g<0>", glob).replace("*", "%").replace("?", "_")
-
-
-MAX_REJECTS = 1_000
-
-
-class FreebaseSource(FileSource):
-    """The dump (``-`` is standard input), a folder or a pattern of its parts, gzip or plain.
-
-    Names are those in the given languages.
-    A language is spelled as in the dump (``en``, ``pt-br``), `*` is every other. The rules in `noise_path` replace
-    `freebase_noise.txt`.
+    Raises `InputError` with the line of a fault, and for entities that are made of others or are elsewhere.
     """
 
-    kind = "freebase"
+    def __init__(self, file: RereadableFile, reader: BufferedReader[Any]) -> None:
+        self._file = file
+        self._reader = reader
+        self._expat = expat.ParserCreate()
+        self._expat.EntityDeclHandler = self._check_entity
+        self._ended = False
+        found = re.match(rb"\s*<\?xml[^>]*?encoding\s*=\s*[\"']([\w.-]+)[\"'][^>]*?\?>", reader.peek(200)[:200])
+        self._encoding = found[1].decode().lower() if found else "utf-8"
+        self._decoder: Any = None
+        if self._encoding.replace("-", "") not in ("utf8", "utf16"):
+            import codecs
 
-    def __init__(
-        self, path: str, *, languages: Sequence[str] = DEFAULT_LANGUAGES, noise_path: str | None = None
-    ) -> None:
-        self.max_rejects = MAX_REJECTS
-        self._chosen = Languages.of(languages)
-        self.languages = self._chosen.preferred
-        self._rules = read_noise_rules(None if noise_path is None else RereadableFile(noise_path))
-        files = list_files(path)
-        self._files = [LineReader(each) for each in files]
-        super().__init__(self._files, derive_source_name(path, files))
+            try:
+                self._decoder = codecs.getincrementaldecoder(self._encoding)()
+            except LookupError as error:
+                raise InputError(f"{file.shown}:1: the encoding {self._encoding} is not known") from error
+        if found and self._encoding.replace("-", "") != "utf8":
+            reader.read(found.end())
+        self._rest = b""
 
-    def options(self) -> Mapping[str, object]:
-        return {"languages": self._chosen.as_options(), "noise": [asdict(rule) for rule in self._rules]}
+    def readable(self) -> bool:
+        return True
 
-    def parts(self) -> Iterator[Part]:
-        noise = noise_parameters(self._rules)
-        for file in self._files:
-            yield LineFile(file, "freebase", {**self._chosen.parameters(), **noise})
+    def read(self, size: int = -1) -> bytes:
+        if not self._rest and not self._ended:
+            self._rest = self._next()
+        size = len(self._rest) if size < 0 else size
+        piece, self._rest = self._rest[:size], self._rest[size:]
+        return piece
+
+    def _next(self) -> bytes:
+        piece = self._reader.read(_BLOCK)
+        self._ended = not piece
+        try:
+            if self._decoder is not None:
+                piece = self._decoder.decode(piece, final=self._ended).encode()
+            self._expat.Parse(piece, self._ended)
+        except UnicodeDecodeError as error:
+            raise InputError(f"{self._file.shown}: expected {self._encoding}, found a fault: {error.reason}") from error
+        except expat.ExpatError as error:
+            fault = expat.ErrorString(error.code)
+            raise InputError(f"{self._file.shown}:{error.lineno}: expected RDF/XML, found a fault: {fault}") from error
+        return piece
+
+    def _check_entity(self, name: str, is_parameter: bool, value: str | None, *_: object) -> None:
+        if value is None or is_parameter or "&" in value:
+            what = "names a file or an address" if value is None else "is made of other entities"
+            raise InputError(f"{self._file.shown}: the XML entity {name} {what}, which is not read")
+
+
+def _read_json_ld(file: RereadableFile, reader: BufferedReader[Any]) -> bytes:
+    """Return JSON-LD with schema.org's context in the place of its address: its terms are schema.org's."""
+    raw = reader.read(MAX_RECORD_BYTES + 1)
+    if len(raw) > MAX_RECORD_BYTES:
+        raise InputError(f"{file.shown}: the document is longer than {MAX_RECORD_BYTES:,} bytes: convert it to N-Quads")
+    try:
+        document = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", 1)
+        raise InputError(f"{file.shown}:{line}: expected JSON, found a fault: {quote_line(str(error))}") from error
+    return json.dumps(_with_contexts(document, file.shown)).encode()
+
+
+def _with_contexts(value: Any, shown: str) -> Any:
+    if isinstance(value, list):
+        return [_with_contexts(each, shown) for each in value]
+    if not isinstance(value, dict):
+        return value
+    made = {}
+    for key, each in value.items():
+        if key != "@context":
+            made[key] = _with_contexts(each, shown)
+            continue
+        contexts = each if isinstance(each, list) else [each]
+        for context in contexts:
+            if isinstance(context, str) and not _SCHEMA_ORG.fullmatch(context):
+                raise InputError(
+                    f"{shown}: the context {quote_line(context)} is elsewhere, and nothing is fetched: put its content "
+                    "in its place"
+                )
+        made[key] = [{"@vocab": "http://schema.org/"} if isinstance(c, str) else c for c in contexts]
+    return made

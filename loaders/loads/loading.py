@@ -100,7 +100,7 @@ def load(
         with _stage_source(source, sha256, options, progress) as (stage, counts):
             stated = stage.relation_words()
             manifest = _manifest(source, sha256, plan, stated, counts, options, "online")
-            related = _write_online(gateway, lock, stage, manifest, source, stated, plan, options, progress)
+            related = _write_online(gateway, lock, stage, manifest, stated, plan, options, progress)
     return _report(manifest, counts, related, options, started_s)
 
 
@@ -134,7 +134,7 @@ def load_embedded(
             stated = stage.relation_words()
             manifest = _manifest(source, sha256, plan, stated, counts, options, writer)
             if writer == "bulk":
-                facts, lock = source.relation_facts(), old.lock if old else None
+                facts, lock = stage.relation_facts(), old.lock if old else None
                 said = _read_statements(old.gateway) if old else ()
                 complete = partial(_give_meaning, said=said, stated=stated)
                 related = BulkWriter(progress).write(stage, manifest, facts, instance, incoming, lock, complete)
@@ -143,7 +143,7 @@ def load_embedded(
                 say(f"server: {memory} for a store of {instance.store_mb:,} MB")
             else:
                 assert old
-                related = _write_online(old.gateway, old.lock, stage, manifest, source, stated, plan, options, progress)
+                related = _write_online(old.gateway, old.lock, stage, manifest, stated, plan, options, progress)
     return _report(manifest, counts, related, options, started_s)
 
 
@@ -276,7 +276,6 @@ def _write_online(
     lock: OpenTransaction,
     stage: Stage,
     manifest: Manifest,
-    source: Source,
     stated: Sequence[StatedWords],
     plan: LoadPlan,
     options: LoadOptions,
@@ -285,7 +284,7 @@ def _write_online(
     writer = OnlineWriter(gateway, options.batch_size, progress)
     said = _read_statements(gateway) if plan.replaces else ()
     complete = partial(_give_meaning, said=said, stated=stated)
-    return writer.write(stage, manifest, source.relation_facts(), lock, replace=plan.replaces, complete=complete)
+    return writer.write(stage, manifest, stage.relation_facts(), lock, replace=plan.replaces, complete=complete)
 
 
 def _read_statements(gateway: Gateway) -> tuple[RelationInfo, ...]:

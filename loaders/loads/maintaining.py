@@ -444,7 +444,8 @@ def _order_names(rows: list[dict[str, Any]], languages: Sequence[str]) -> list[N
 
 def _rows(part: Any) -> Iterator[dict[str, Any]]:
     if not isinstance(part, LineFile):
-        raise InputError(f"{part.shown}: expected lines of a format that has a triple each")
+        yield from (row for batch in part.batches for row in batch.to_pylist())
+        return
     rejects: list[dict[str, Any]] = []
 
     def reject(line: int, reason: str, _: str) -> None:

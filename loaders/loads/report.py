@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 from ...engine.neo4j.catalogue import LoadManifest
-from ...engine.writing.records import Manifest
+from ...engine.writing.records import Manifest, label_of
 from ...models.message_text import quote_line
 from ..stage.stage import StageCounts
 
@@ -43,6 +43,8 @@ class LoadReport:
     rejects_file: str | None = None
     categories: Mapping[str, int] = field(default_factory=dict)
     """Statements of the source by category."""
+    named_by: Mapping[str, int] = field(default_factory=dict)
+    """How many entities have their name by which relation; "id" is their ids, an empty one a file of names."""
     already_loaded: bool = False
     num_removed: int = 0
     """Triples of an earlier load that were removed one by one since, and are not among `num_triples`."""
@@ -88,10 +90,11 @@ class LoadReport:
         if self.num_names_ignored:
             notes.append(f"{number_of(self.num_names_ignored, 'name', 'names')} of unknown ids or repeated ignored")
         notes += value_notes(self)
-        if dropped := sum(self.categories.values()) - sum(
-            self.categories.get(c, 0) for c in ("triple", "name", "comment", "reject")
-        ):
-            notes.append(f"{number_of(dropped, 'line', 'lines')} skipped")
+        notes.append(self._describe_names())
+        left_out = {name: n for name, n in self.categories.items() if name not in _KEPT and n}
+        if left_out:
+            listed = ", ".join(f"{number:,} × {name}" for name, number in sorted(left_out.items()))
+            notes.append(f"left out: {listed}")
         if self.num_related:
             notes.append(
                 f"{self.num_related:,} of {self.num_relations:,} relations stored as :RELATED, "
@@ -100,6 +103,23 @@ class LoadReport:
         if self.num_rejects:
             notes.append(f"{number_of(self.num_rejects, 'line', 'lines')} rejected: see {self.rejects_file}")
         return "; ".join(notes)
+
+    def _describe_names(self) -> str:
+        """Say how many entities have names, and by what."""
+        num_named = self.num_entities - self.num_unnamed
+        by = [
+            f"{_NAMED_BY.get(name) or label_of(name)} ({number:,})" if len(self.named_by) > 1
+            else _NAMED_BY.get(name) or label_of(name)
+            for name, number in self.named_by.items()
+        ]  # fmt: skip
+        listed = ", ".join(by[:4]) + (f" and {len(by) - 4} more" if len(by) > 4 else "")
+        said = f"{num_named:,} of {number_of(self.num_entities, 'entity has', 'entities have')} names"
+        few = ": few, name the relation of names" if 2 * num_named < self.num_entities else ""
+        return f"{said}{', by ' + listed if listed else ''}{few}"
+
+
+_KEPT = ("triple", "name", "comment", "reject", "blank", "header")
+_NAMED_BY = {"id": "their ids", "": "the names given"}
 
 
 def _same_fields(of: Manifest | StageCounts | LoadManifest) -> dict[str, Any]:

@@ -24,30 +24,6 @@ CREATE OR REPLACE TEMP MACRO literal_fault(term, place) AS
         ELSE 'expected @language or ^^<datatype> after the literal ' || place
     END;
 
--- The rest of a line after the terms that a pattern matches at its start.
-CREATE OR REPLACE TEMP MACRO behind(text, pattern) AS regexp_replace(text, pattern, '');
-
--- Why a line is not a statement of N-Triples.
-CREATE OR REPLACE TEMP MACRO ntriples_fault(text) AS
-    CASE
-        WHEN NOT regexp_matches(text, subject_pattern()) THEN
-            'expected an IRI or a blank node as the subject, found ' || found_term(ltrim(text, ' ' || chr(9)))
-        WHEN NOT regexp_matches(text, predicate_pattern()) THEN
-            'expected an IRI as the predicate, found ' || found_term(behind(text, subject_pattern()))
-        WHEN NOT regexp_matches(text, object_pattern()) THEN
-            CASE WHEN starts_with(behind(text, predicate_pattern()), '"')
-                THEN literal_fault(behind(text, predicate_pattern()), 'as the object')
-                ELSE 'expected an IRI, a blank node or a literal as the object, found '
-                    || found_term(behind(text, predicate_pattern()))
-            END
-        WHEN starts_with(behind(text, object_pattern()), '@') OR starts_with(behind(text, object_pattern()), '^') THEN
-            'expected @language or ^^<datatype> after the literal as the object'
-        WHEN starts_with(behind(text, object_pattern()), '.') THEN
-            'expected nothing after the full stop, found '
-                || found_term(ltrim(substr(behind(text, object_pattern()), 2), ' ' || chr(9)))
-        ELSE 'expected a full stop after the object, found ' || found_term(behind(text, object_pattern()))
-    END;
-
 -- Why the columns of a line of the Freebase dump are not a statement.
 CREATE OR REPLACE TEMP MACRO freebase_fault(terms) AS
     CASE

@@ -132,23 +132,3 @@ CREATE OR REPLACE TEMP MACRO quoted_columns(text, separator) AS
             END
         )
     END;
-
--- The terms of N-Triples, more lenient than its grammar: IRIs may have characters that should be escaped, and labels of
--- blank nodes any except those that end them.
-CREATE OR REPLACE TEMP MACRO iri_pattern() AS '<[^<>" \t]+>';
-CREATE OR REPLACE TEMP MACRO blank_node_pattern() AS '_:[^<>" \t#]*[^<>" \t#.]';
-CREATE OR REPLACE TEMP MACRO subject_pattern() AS
-    '^[ \t]*(' || iri_pattern() || '|' || blank_node_pattern() || ')[ \t]*';
-CREATE OR REPLACE TEMP MACRO predicate_pattern() AS subject_pattern() || '(' || iri_pattern() || ')[ \t]*';
-CREATE OR REPLACE TEMP MACRO object_pattern() AS
-    predicate_pattern() || '(' || iri_pattern() || '|' || blank_node_pattern() || '|"' || body_pattern() || '"'
-    || replace(replace(suffix_pattern(), '@(', '@(?:'), '<(', '<(?:') || ')[ \t]*';
-CREATE OR REPLACE TEMP MACRO statement_pattern() AS object_pattern() || '\.[ \t]*(?:#(?s:.*))?$';
-
-CREATE OR REPLACE TEMP MACRO is_bare(iri) AS
-    iri <> '' AND NOT contains(iri, '<') AND NOT contains(iri, '"') AND NOT contains(iri, ' ')
-    AND NOT contains(iri, chr(9));
-CREATE OR REPLACE TEMP MACRO bare_term(term) AS
-    CASE WHEN starts_with(term, '<') THEN substr(term, 2, length(term) - 2) ELSE term END;
-CREATE OR REPLACE TEMP MACRO without_base(iri, bases) AS
-    CASE WHEN regexp_matches(iri, bases) THEN regexp_extract(iri, bases, 1) ELSE iri END;

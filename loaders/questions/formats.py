@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from ...engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
-from ..formats.rdf import FREEBASE_ID
+from ..formats.freebase import FREEBASE_ID
 from ..formats.text import concept_id
 from ..reading.files import format_value
 from .lines import Line, RecordFields, answer_from_name, distinct_answers, distinct_texts, entity_id, freebase_answers

@@ -13,10 +13,9 @@ from typing import Any, cast
 from ...engine.errors import InputError
 from ...engine.gold_questions import GoldAnswer
 from ...models.message_text import quote_line
-from ..formats.rdf import FREEBASE_ID
+from ..formats.freebase import FREEBASE_ID
 from ..reading.files import (
     PARQUET,
-    UTF8_MARK,
     RereadableFile,
     UnreadableError,
     decode_line,
@@ -218,7 +217,6 @@ class Line:
 
 
 _BUFFER_BYTES = 1 << 20
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _JSON = re.compile(rb"\s*(?:\{|\[\s*(?:[\]{]|\Z))")
 _GRAPHS = {"graph", "subgraph"}
 _CONTAINER = "Questions"
@@ -227,9 +225,7 @@ _CONTAINER = "Questions"
 def is_json_or_parquet(file: RereadableFile) -> bool:
     """Return whether the file starts as JSON or parquet, and not as text; raise `InputError` for an empty file."""
     with file.translate_faults(), _open_file(file) as reader:
-        start = reader.peek(1).removeprefix(UTF8_MARK)
-    if start.startswith(_UTF16):
-        raise InputError(f"{file.shown}: expected UTF-8, found UTF-16: convert it first")
+        start = reader.peek(1)
     if not start.strip():
         raise InputError(f"{file.shown}: expected questions, found an empty file: fetch it again")
     return start.startswith(PARQUET) or _JSON.match(start) is not None

@@ -1,16 +1,20 @@
-"""Find and read files: their bytes, compressed or not, and records of JSON lines or parquet."""
+"""Find and read files: their bytes, unpacked and in UTF-8, and records of JSON lines or parquet."""
 
 from __future__ import annotations
 
+import bz2
+import codecs
 import errno
 import gzip
 import hashlib
 import json
 import logging
+import lzma
 import os
 import shutil
 import sys
 import tempfile
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,6 +24,7 @@ from io import BufferedReader, FileIO, RawIOBase
 from pathlib import Path
 from typing import IO, Any, cast
 
+import pyarrow as pa
 from isal import igzip_threaded
 from isal.igzip_lib import IsalError
 
@@ -79,7 +84,52 @@ def spool_stream(stream: IO[bytes], shown: str, max_bytes: int | None = None) ->
     return file
 
 
-GZIP = b"\x1f\x8b"
+PACKED = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"PK\x03\x04": "zip",
+}
+"""How packed files begin."""
+PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".zip")
+_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_HEAD_BYTES = 8
+_DAMAGED: Any = (gzip.BadGzipFile, zlib.error, IsalError, lzma.LZMAError, zipfile.BadZipFile)
+
+
+def _packing(head: bytes) -> str:
+    return next((name for start, name in PACKED.items() if head.startswith(start)), "")
+
+
+class _Decoded(RawIOBase):
+    """A stream of UTF-16, or of UTF-8 with a byte order mark, as UTF-8 without one."""
+
+    def __init__(self, stream: RawIOBase, encoding: str) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-16")() if encoding == "utf-16" else None
+        self._rest = b""
+        to_skip = 0 if self._decoder else len(codecs.BOM_UTF8)
+        while to_skip:
+            to_skip -= len(stream.read(to_skip) or b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self._decoder is None:
+            return cast(Any, self._stream).readinto(buffer) or 0
+        while not self._rest:
+            piece = self._stream.read(MIB)
+            try:
+                self._rest = self._decoder.decode(piece or b"", final=not piece).encode()
+            except UnicodeError as error:
+                raise UnreadableError(f"expected UTF-16, found a fault: {error}") from error
+            if not piece:
+                break
+        size = min(len(self._rest), len(buffer))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
 
 
 _log = logging.getLogger(__name__)
@@ -96,6 +146,8 @@ class RereadableFile:
         self.shown = "stdin" if path == "-" else path
         self._path = Path(path)
         self._spooled: IO[bytes] | None = None
+        self._digest: str | None = None
+        self._packing = "packed"
         self._raw: FileIO | None = None
         self._position_bytes = 0
         with self.translate_faults():
@@ -124,33 +176,67 @@ class RereadableFile:
         return self._position_bytes
 
     def digest(self) -> str:
-        with self.translate_faults(), self._open() as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        if self._digest is None:
+            with self.translate_faults(), self._open() as file:
+                self._digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return self._digest
 
     @contextmanager
     def open_unpacked(self) -> Iterator[RawIOBase]:
-        """Open the file from its start, decompressed if it is gzip; reads may be short."""
+        """Open the file from its start, unpacked, in UTF-8 without a byte order mark; reads may be short."""
         with ExitStack() as opened:
             with self.translate_faults():
                 file = opened.enter_context(self._open())
                 self._raw, self._position_bytes = file, 0
-                stream: RawIOBase = file
-                packed = file.read(len(GZIP)) == GZIP
+                with ExitStack() as looked_at:
+                    head = self._unpack(file, looked_at).read(_HEAD_BYTES) or b""
                 file.seek(0)
-                if packed:
-                    stream = opened.enter_context(cast(Any, igzip_threaded).open(file, "rb", threads=1)).raw
+                stream = self._unpack(file, opened)
+                if packing := _packing(head) if stream is not file else "":
+                    raise InputError(f"{self.shown}: a {packing} file in a packed file: unpack it first")
+                encoding = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
+                if encoding:
+                    stream = _Decoded(stream, encoding)
             yield stream
             self._position_bytes = file.tell()
+
+    def _unpack(self, file: FileIO, opened: ExitStack) -> RawIOBase:
+        """Return the stream of what is packed in the file, else the file."""
+        packing = self._packing = _packing(file.read(_HEAD_BYTES))
+        file.seek(0)
+        if not packing:
+            return file
+        stream: Any
+        if packing == "gzip":
+            return opened.enter_context(cast(Any, igzip_threaded).open(file, "rb", threads=1)).raw
+        if packing == "bzip2":
+            stream = bz2.BZ2File(file)
+        elif packing == "xz":
+            stream = lzma.LZMAFile(file)  # noqa: SIM115 - entered below
+        elif packing == "zstd":
+            own = FileIO(os.dup(file.fileno()))  # pyarrow closes it
+            stream = pa.CompressedInputStream(pa.PythonFile(own, "r"), "zstd")
+        else:
+            archive = opened.enter_context(zipfile.ZipFile(file))
+            members = [each for each in archive.infolist() if not each.is_dir() and "__MACOSX" not in each.filename]
+            if len(members) != 1:
+                raise InputError(f"{self.shown}: expected one file in the archive, found {len(members)}: unpack it")
+            stream = archive.open(members[0])
+        return opened.enter_context(stream)
 
     @contextmanager
     def translate_faults(self, line: Callable[[], int] = lambda: 0) -> Iterator[None]:
         """Raise `InputError` with the file, and the line if there is one, for any fault of the file."""
         try:
             yield
+        except UnreadableError as error:
+            raise InputError(f"{self._place(line())}: {error}") from error
         except EOFError as error:
-            raise InputError(f"{self._place(line())}: the gzip file is cut off: fetch it again") from error
-        except (gzip.BadGzipFile, zlib.error, IsalError) as error:  # type: ignore[misc]
-            raise InputError(f"{self._place(line())}: the gzip file is damaged ({error}): fetch it again") from error
+            raise InputError(f"{self._place(line())}: the {self._packing} file is cut off: fetch it again") from error
+        except (gzip.BadGzipFile, zlib.error, IsalError, lzma.LZMAError, zipfile.BadZipFile) as error:  # type: ignore[misc]
+            raise InputError(
+                f"{self._place(line())}: the {self._packing} file is damaged ({error}): fetch it again"
+            ) from error
         except FileNotFoundError as error:
             raise InputError(f"{self._place(line())}: no such file") from error
         except OSError as error:
@@ -209,8 +295,6 @@ def derive_source_name(path: str, files: list[str]) -> str | None:
 
 MAX_RECORD_BYTES = 256_000_000
 PARQUET = b"PAR1"
-UTF8_MARK = b"\xef\xbb\xbf"
-
 _RECORDS_AT_ONCE = 16
 
 
@@ -234,9 +318,9 @@ def record_lines(reader: BufferedReader[Any], place: str) -> Iterator[tuple[int,
 
 
 def decode_line(raw: bytes) -> str:
-    """Return the text without byte order mark and line end; raise `UnreadableError` if it is not UTF-8."""
+    """Return the text without its line end; raise `UnreadableError` if it is not UTF-8."""
     try:
-        return raw.removeprefix(UTF8_MARK).decode().rstrip("\r\n")
+        return raw.decode().rstrip("\r\n")
     except UnicodeDecodeError as error:
         found = error.object
         line = found.count(b"\n", 0, error.start) + 1
@@ -261,7 +345,6 @@ def parquet_records(
     reader: BufferedReader[Any], place: str, wanted: Callable[[Sequence[str]], Sequence[str]]
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows with the file's wanted columns; raise `InputError` for a damaged file."""
-    import pyarrow as pa
     from pyarrow import parquet
 
     try:

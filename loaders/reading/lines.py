@@ -73,20 +73,24 @@ OnReject = Callable[[int, str, str], None]
 """Called with a line's number, why it is rejected, and the line, shortened for a message."""
 
 _NEWLINE, _RETURN, _FIRST_NOT_ASCII = 10, 13, 128
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_UTF8_MARK = b"\xef\xbb\xbf"
+_QUOTE = ord('"')
 
 
 class LineReader(RereadableFile):
-    """A UTF-8 file of lines that end in LF or CRLF; an initial byte order mark is skipped."""
+    """A file of lines that end in LF or CRLF, or in CR where its start has no LF.
+
+    quoted: whether a line end in double quotes belongs to the line, as RFC 4180 has it.
+    """
+
+    quoted = False
 
     def blocks(self) -> Generator[LineBlock]:
         """Yield the lines: numbered from 1, without their ends, empty ones included.
 
         Lines longer than `MAX_LINE_BYTES`, with a zero byte or not in UTF-8 are among the rejects of their block.
-        Raises `InputError` for an empty file, for UTF-16, and for a file that cannot be read to its end.
+        Raises `InputError` for an empty file, and for a file that cannot be read to its end.
         """
-        cutter = _Cutter()
+        cutter = _Cutter(self.quoted)
         with self.open_unpacked() as stream:
             at_end = False
             while not at_end:
@@ -96,8 +100,8 @@ class LineReader(RereadableFile):
                         read = stream.readinto(block[filled:-INLINE_BYTES].data)
                     filled += read
                     at_end = not read
-                if not cutter.started:
-                    self._check_start(block[: min(filled, 4)].tobytes())
+                if not cutter.started and not filled:
+                    raise InputError(f"{self.shown}: the file is empty")
                 cut = cutter.cut(block, filled, at_end)
                 if cut:
                     yield cut
@@ -119,18 +123,14 @@ class LineReader(RereadableFile):
         first = block.as_batch().slice(0, FIRST_LINES)
         return list(zip(first["line"].to_pylist(), first["text"].to_pylist(), strict=True))
 
-    def _check_start(self, start: bytes) -> None:
-        if start.startswith(_UTF16):
-            raise InputError(f"{self.shown}: expected UTF-8, found UTF-16: convert it first")
-        if not start.removeprefix(_UTF8_MARK):
-            raise InputError(f"{self.shown}: the file is empty")
-
 
 class _Cutter:
     """Cuts blocks at line ends; the rest of a block starts the next one."""
 
-    def __init__(self) -> None:
+    def __init__(self, quoted: bool = False) -> None:
         self.started = False
+        self._quoted = quoted
+        self._newline = _NEWLINE
         self._block_bytes = min(FIRST_BLOCK_BYTES, BLOCK_BYTES)
         self._rejects: list[Reject] = []
         self.num_lines = 0
@@ -150,18 +150,21 @@ class _Cutter:
         """Return the number of the current line; 0 before reading."""
         if not self.started and not len(uncut):
             return 0
-        return self.num_lines + int(np.count_nonzero(uncut == _NEWLINE)) + 1
+        return self.num_lines + int(np.count_nonzero(uncut == self._newline)) + 1
 
     def cut(self, block: Bytes, filled: int, at_end: bool) -> LineBlock | None:
         """Return the lines that end in the block; None if none does."""
         data = block[:filled]
-        ends = np.flatnonzero(data == _NEWLINE)
+        if not self.started and not np.any(data == _NEWLINE) and np.any(data == _RETURN):
+            self._newline = _RETURN
+        is_end = data == self._newline
+        if self._quoted and np.any(quotes := data == _QUOTE):
+            is_end &= np.cumsum(quotes) % 2 == 0  # a block begins outside of quotes, with a line
+        ends = np.flatnonzero(is_end)
         after = int(ends[-1]) + 1 if len(ends) else 0
         if at_end and (after < filled or (not filled and self._too_long is not None)):
             ends, after = np.append(ends, filled), filled
         starts = np.append(0, ends[:-1] + 1)[: len(ends)]
-        if len(starts) and not self.num_lines and data[:3].tobytes() == _UTF8_MARK:
-            starts[0] = len(_UTF8_MARK)
         self.started = True
         self._rejects = []
         if len(ends) and self._too_long is not None:
@@ -178,8 +181,7 @@ class _Cutter:
 
     def _keep(self, rest: Bytes) -> None:
         """Keep the start of a line for the next block; of an overlong one only what a message shows."""
-        marked = not self.num_lines and rest[:3].tobytes() == _UTF8_MARK
-        if self._too_long is None and len(rest) > MAX_LINE_BYTES + 1 + marked * len(_UTF8_MARK):
+        if self._too_long is None and len(rest) > MAX_LINE_BYTES + 1:
             self._too_long = rest[: 4 * SHOWN_CHARS].tobytes()
         self._rest = rest[:0].copy() if self._too_long is not None else rest.copy()
 

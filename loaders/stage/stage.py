@@ -30,6 +30,7 @@ from ...engine import machine
 from ...engine.errors import InputError, LoadInProgressError, StorageError
 from ...engine.progress import Progress, ignore_progress
 from ...engine.whole_file import lock_file
+from ...engine.writing.records import RelationFacts
 from ...models.message_text import quote_line
 from ...models.whole_file import atomic_write
 from ...models.words import SMALL_WORDS
@@ -83,7 +84,7 @@ class Rejects:
     """
 
     def __init__(self, path: Path | None, limit: int) -> None:
-        self._parts: list[str] = []
+        self._parts: list[tuple[str, str]] = []
         self.next_row = 0
         """The first row of the statements that was not looked at yet."""
         self.num_rejects = 0
@@ -98,21 +99,22 @@ class Rejects:
         """Take a line that could not even be read as text."""
         self._pending.append((line, reason, text))
 
-    def begin_part(self, shown: str) -> None:
-        """Take what follows as said of this file, named as messages name it."""
-        self._parts.append(shown)
+    def begin_part(self, shown: str, unit: str = "") -> None:
+        """Take what follows as said of this file, as messages name it; faults are placed by the unit, or by lines."""
+        self._parts.append((shown, unit))
 
     def take_over(self, found: list[tuple[int, str, str]]) -> list[tuple[int, str, str]]:
         """Write the rejects down, in the order of their lines; return those that `add` took since the last time."""
         lines, self._pending = self._pending, []
         for line, reason, text in sorted(found + lines):
-            self._write(self._parts[-1], line, reason, text)
+            self._write(f"{self._parts[-1][0]}:{line}" if line else self._parts[-1][0], reason, text)
         return lines
 
     def take_over_faults(self, found: list[tuple[int, int, str, str]]) -> None:
         """Write rejects down that were found after all was read, by part and line."""
         for part, line, reason, text in found:
-            self._write(self._parts[part], line, reason, text)
+            shown, unit = self._parts[part]
+            self._write(f"{shown}: {unit} {line}" if unit else f"{shown}:{line}", reason, text)
 
     def check(self) -> None:
         """Raise `InputError` when there are more rejects than allowed."""
@@ -137,8 +139,7 @@ class Rejects:
         if self._path and not self.num_rejects:
             self._path.unlink()
 
-    def _write(self, part: str, line: int, reason: str, text: str | None) -> None:
-        place = f"{part}:{line}" if line else part
+    def _write(self, place: str, reason: str, text: str | None) -> None:
         self.num_rejects += 1
         self._first = self._first or f"{place}: {reason}: {quote_line(text or '')}"
         if self._file:
@@ -174,7 +175,7 @@ class TermNumbering:
             rejects.check()
             self._number_terms()
         progress("sorting", 1, 3)
-        if not side_by_side or not self._number_beside_naming(progress):
+        if not side_by_side or self._source.names_from_ids or not self._number_beside_naming(progress):
             self.run_with_fewer_threads(partial(self._connection.execute, query("numbering/number_triples")))
             progress("sorting", 2, 3)
             self.run_with_fewer_threads(partial(_name_entities, self._connection, self._source))
@@ -229,8 +230,18 @@ class TermNumbering:
 
 
 def _name_entities(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
-    variables = {"languages": list(source.languages), "unnamed_ids": source.unnamed_ids}
-    set_variables(connection, {**variables, "outer_blanks": OUTER_BLANKS, "small_words": "|".join(sorted(SMALL_WORDS))})
+    set_variables(
+        connection,
+        {
+            "languages": list(source.languages),
+            "name_relations": list(source.name_relations),
+            "unnamed_ids": source.unnamed_ids,
+            "outer_blanks": OUTER_BLANKS,
+            "small_words": "|".join(sorted(SMALL_WORDS)),
+        },
+    )
+    if source.names_from_ids:
+        connection.execute(query("numbering/name_by_properties"))
     connection.execute(query("numbering/name"))
 
 
@@ -261,7 +272,7 @@ def _age_s(folder: Path) -> float:
 
 _log = logging.getLogger(__name__)
 
-FORMAT = 2
+FORMAT = 3
 MIN_MEMORY_MB = 1_000
 """The smallest default of DuckDB's buffers; blocks of lines and Arrow batches come on top."""
 SHARE_OF_FREE_MEMORY = 0.25
@@ -299,6 +310,8 @@ class StageCounts:
     """The first of these."""
     num_rejects: int = 0
     categories: Mapping[str, int] = field(default_factory=dict)
+    named_by: Mapping[str, int] = field(default_factory=dict)
+    """How many entities have their name by which relation; "id" is their ids, an empty one a file of names."""
 
 
 def default_memory_mb() -> int:
@@ -385,10 +398,12 @@ class Stage:
                 self._create(subset)
                 with Rejects(rejects_file, max_rejects) as rejects:
                     self._read(source, rejects, progress, sample_batches)
+                    self._choose_names(source)
                     self._decide_values()
                     self._restrict(source, subset)
                     counts = self._number(source, rejects, progress)
-                content = {"format": FORMAT, "sha256": sha256, "counts": asdict(counts)}
+                facts = {name: asdict(each) for name, each in source.relation_facts().items()}
+                content = {"format": FORMAT, "sha256": sha256, "counts": asdict(counts), "facts": facts}
                 (self.folder / "complete.json").write_text(json.dumps(content), encoding="utf-8")
         except BaseException:
             self.delete()  # half a stage is of no use, and may be what fills the disk
@@ -417,6 +432,11 @@ class Stage:
         """Return number, name and number of triples of every relation, by number."""
         with self._translate_errors():
             return self._open_database().cursor().execute(query("results/relations")).fetchall()
+
+    def relation_facts(self) -> dict[str, RelationFacts]:
+        """Return what the source knows of relations beyond their names."""
+        content = json.loads((self.folder / "complete.json").read_text(encoding="utf-8"))
+        return {name: RelationFacts(**facts) for name, facts in content["facts"].items()}
 
     def relation_words(self) -> list[tuple[str, list[str], str | None]]:
         """Return what the source says of relations: name, its names and aliases, and a comment."""
@@ -459,7 +479,7 @@ class Stage:
         report = _reporter(source, total, progress)
         for number, part in enumerate(source.parts()):
             set_variables(self._open_database(), {"part": number})
-            rejects.begin_part(part.shown)
+            rejects.begin_part(part.shown, "" if isinstance(part, LineFile) else part.unit)
             self._take(part, rejects, report, sample_batches)
         if sample_batches is not None and total:
             self.share_read = min(max(source.position_bytes / total, 1e-9), 1.0)
@@ -491,6 +511,11 @@ class Stage:
             connection.executemany(query("reading/reject_line"), lines)
         rejects.next_row = connection.execute(query("reading/num_statements")).fetchall()[0][0]
         rejects.check()
+
+    def _choose_names(self, source: Source) -> None:
+        set_variables(self._open_database(), {"languages": list(source.languages)})
+        if not source.all_languages:
+            self._open_database().execute(query("reading/preferred_names"))
 
     def _decide_values(self) -> None:
         """Leave those of the tails that are written as values literals that have neither a name nor triples."""
@@ -526,6 +551,7 @@ class Stage:
         numbering.number(rejects, progress, side_by_side=not self.is_short_of_memory)
         categories = dict(connection.execute(query("numbering/categories")).fetchall())
         counted = next(self.rows("numbering/counts", 1)).to_pylist()[0]
+        counted["named_by"] = dict(connection.execute(query("numbering/named_by")).fetchall())
         if "values" in source.options() and counted["num_unnamed"]:
             counted |= next(self.rows("results/unnamed_tails", 1)).to_pylist()[0]
         counts = StageCounts(**counted, num_rejects=categories.get("reject", 0), categories=categories)

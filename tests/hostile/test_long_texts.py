@@ -45,6 +45,6 @@ def test_long_literals_are_loaded_in_small_batches(lodestar: Lodestar, tmp_path:
         for number in range(300):
             text = f"{number} " + "word " * 20_000
             file.write(f'<http://x.example/a{number}> <http://x.example/says> "{text}" .\n')
-    ran = lodestar("load", "ntriples", str(path), "--append")
+    ran = lodestar("load", "rdf", str(path), "--append")
     assert ran.code == 0, ran.err
     assert is_alive(lodestar)

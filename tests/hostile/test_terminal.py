@@ -44,7 +44,7 @@ def test_what_verbs_print(lodestar: Lodestar, gateway: Gateway, folder: Path) ->
     gold = {"id": f"1{EVIL}", "question": QUESTION, "topic_entities": ["http://x.example/evil"], "answers": ["m.lima"]}
     questions.write_text(json.dumps(gold) + "\n", encoding="utf-8")
     run, other = str(folder / "run"), str(folder / "other")
-    load = ("load", "ntriples", str(source), "--append", "--max-rejects", "5")
+    load = ("load", "rdf", str(source), "--append", "--max-rejects", "5")
     catalogue = lodestar(*load, "--dry-run")
     ran = [catalogue, lodestar(*load)]
     assert ran[-1].code == 0, ran[-1].err
@@ -69,7 +69,7 @@ def test_what_verbs_print(lodestar: Lodestar, gateway: Gateway, folder: Path) ->
         ("eval", "rerun", run),
         ("recipes", EVIL),
         ("doctor",),
-        ("load", "ntriples", f"{source}{EVIL}"),
+        ("load", "rdf", f"{source}{EVIL}"),
     ):
         ran.append(lodestar(*arguments))
         for stream, text in (("out", ran[-1].out), ("err", ran[-1].err)):

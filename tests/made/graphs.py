@@ -47,7 +47,7 @@ COUNTRY_NAMES = {
 
 
 @dataclass
-class TripleSource:
+class TripleSource(Source):
     """A `Source` of triples and names at hand."""
 
     all_triples: Sequence[tuple[str, str, str]]
@@ -57,8 +57,8 @@ class TripleSource:
     max_rejects: int = 0
     languages: Sequence[str] = ()
     unnamed_ids: str | None = None
-    size_bytes: int | None = None
-    position_bytes: int = 0
+    size_bytes: int | None = None  # type: ignore[assignment]
+    position_bytes: int = 0  # type: ignore[assignment]
 
     def digest(self) -> str:
         return hashlib.sha256(repr((list(self.all_triples), dict(self.all_names))).encode()).hexdigest()

@@ -105,15 +105,6 @@ _ids_freebase = st.builds(
 )
 FREEBASE = _freebase | _plain_freebase | _ids_freebase | mutated(_freebase) | mutated(_plain_freebase) | NOISE
 
-_labels = st.sampled_from(["_:b1", "_:b.1", "_:é", "_:-"])
-_spaces = st.sampled_from([" ", "\t", "", "  ", " \t "])
-_stops = st.sampled_from([".", " .", ".\t", " . # c", ".#"])
-_ntriples = st.builds(
-    "{}{}{}{}{}{}".format, _iris | _labels, _spaces, _predicates, _spaces, _iris | _labels | _literals, _stops
-)
-_ids_ntriples = st.builds("<{}{}> <{}> <{}> .".format, st.sampled_from(["", "http://a/", "/"]), _ids, _ids, _ids)
-NTRIPLES = _ntriples | _ids_ntriples | mutated(_ntriples) | mutated(_ids_ntriples) | NOISE
-
 _values = st.sampled_from(
     ["m.1", "a b", "9^^http://t", "^^https://t/é", "a^^http://b^^http://c", "9^^x"]
 ) | st.sampled_from(

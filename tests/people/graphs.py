@@ -554,7 +554,7 @@ def write(graph: Graph, folder: Path) -> tuple[str, ...]:
         ]
         lines += [f'{iri[n]} <{LABEL}> "{n}"@en .' for n in names if n not in graph.unnamed]
         kg.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return ("ntriples", str(kg))
+        return ("rdf", str(kg))
     kg = folder / f"{graph.name}.tsv"
     typed = graph.name == "railway"
     rows = (

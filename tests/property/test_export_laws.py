@@ -122,9 +122,7 @@ def test_ntriples_are_read_back(
                 writer.add_triples(triples)
     except InputError:
         assume(False)
-    rows = rows_of(
-        source_class("ntriples")(path=str(path), bases=[writer.base] if writer.base else [], languages=["*"])
-    )
+    rows = rows_of(source_class("rdf")(path=str(path), bases=[writer.base] if writer.base else [], languages=["*"]))
     assert triples_of(rows) == set(graph)
     assert {row["category"] for row in rows} <= {"triple", "name"}
     found = {(row["head"], row["tail"], row["language"] or "", row["tag"]) for row in rows if row["category"] == "name"}

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.loaders.formats.delimited import value_pattern
-from lodestar.loaders.formats.rdf import NoiseRule
+from lodestar.loaders.formats.freebase import NoiseRule
 
 from tests.conftest import examples
 from tests.made import line_strategies as lines
 from tests.references import parsers as reference
 from tests.references.parsed import delimited_parameters, freebase_parameters, parsed, repr_by_line
 from tests.references.parsers import Parsed
-
-LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
-BASES = ["http://rdf.freebase.com/ns/", "http://", "/"]
 
 many = settings(max_examples=examples(25))
 patterns = st.text(st.sampled_from("*?acom.typebjn%_\\[1é"), min_size=1, max_size=6) | st.sampled_from(
@@ -39,26 +35,6 @@ def assert_same(
 def test_freebase(texts: list[str], languages: list[str], every: bool, noise: list[NoiseRule]) -> None:
     parameters = freebase_parameters(languages, every, noise)
     assert_same("freebase", parameters, texts, lambda text: [reference.freebase(text, languages, every, noise)])
-
-
-@many
-@given(st.lists(lines.NTRIPLES, max_size=40), st.booleans(), st.booleans())
-def test_ntriples(texts: list[str], every: bool, based: bool) -> None:
-    any_base = "|".join(map(re.escape, BASES))
-    parameters: dict[str, object] = {
-        "bases": f"^(?:{any_base})((?s:.+))$" if based else None,
-        "names": [LABEL],
-        "aliases": ["type.object.name"],
-        "languages": ["en"],
-        "all_languages": every,
-    }
-    bases = BASES if based else []
-    assert_same(
-        "ntriples",
-        parameters,
-        texts,
-        lambda text: [reference.ntriples(text, bases, [LABEL], ["type.object.name"], ["en"], every)],
-    )
 
 
 @many

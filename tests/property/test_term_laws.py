@@ -16,7 +16,7 @@ from lodestar.loaders.export.writers import (
     ntriples_literal,
     tsv_literal,
 )
-from lodestar.loaders.formats.rdf import FREEBASE
+from lodestar.loaders.formats.freebase import FREEBASE
 
 HOSTILE = "\t\n\r \"\\<>{}|^`_:#.@'\x01\x7f\x85\u2028\ufeff\U0001f600é"
 characters = st.one_of(st.sampled_from(HOSTILE), st.characters(exclude_categories=["Cs"], exclude_characters="\0"))

@@ -7,7 +7,7 @@ from functools import cache
 
 import duckdb
 import pyarrow as pa
-from lodestar.loaders.formats.rdf import NoiseRule, noise_parameters
+from lodestar.loaders.formats.freebase import NoiseRule, noise_parameters
 from lodestar.loaders.parsers import read_parser
 from lodestar.loaders.reading.lines import LINES
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lodestar.loaders.formats.rdf import NoiseRule
+from lodestar.loaders.formats.freebase import NoiseRule
 
 PREFIX = "<http://rdf.freebase.com/ns/"
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -212,81 +212,6 @@ def freebase_id(column: str) -> str:
 def glob(pattern: str, text: str) -> bool:
     translated = "".join({"*": ".*", "?": "."}.get(character) or re.escape(character) for character in pattern)
     return re.fullmatch(translated, text, re.DOTALL) is not None
-
-
-# N-Triples
-
-
-def ntriples(
-    line: str,
-    bases: Sequence[str],
-    names: Sequence[str],
-    aliases: Sequence[str],
-    languages: Sequence[str],
-    every: bool,
-) -> Parsed:
-    def rejected(reason: str) -> Parsed:
-        return no_statement(line) or Parsed("reject", reason=reason)
-
-    def spaced(at: int) -> int:
-        while line[at : at + 1] in {" ", "\t"}:
-            at += 1
-        return at
-
-    at = spaced(0)
-    subject = node_at(line, at)
-    if subject is None:
-        return rejected(f"expected an IRI or a blank node as the subject, found {found(line[at:])}")
-    at = spaced(subject[1])
-    predicate = iri_at(line, at)
-    if not predicate:
-        return rejected(f"expected an IRI as the predicate, found {found(line[at:])}")
-    at = spaced(at + len(predicate) + 2)
-    literal, node = None, None
-    if line[at : at + 1] == '"':
-        try:
-            literal = literal_at(line, at)
-        except LiteralError as fault:
-            return rejected(f"the literal as the object {fault}")
-        at = spaced(literal.end)
-    else:
-        node = node_at(line, at)
-        if node is None:
-            return rejected(f"expected an IRI, a blank node or a literal as the object, found {found(line[at:])}")
-        at = spaced(node[1])
-    if line[at : at + 1] != ".":
-        if line[at : at + 1] in {"@", "^"}:
-            return rejected("expected @language or ^^<datatype> after the literal as the object")
-        return rejected(f"expected a full stop after the object, found {found(line[at:])}")
-    at = spaced(at + 1)
-    if at < len(line) and line[at] != "#":
-        return rejected(f"expected nothing after the full stop, found {found(line[at:])}")
-    head, relation = without_base(subject[0], bases), without_base(unescaped_iri(predicate), bases)
-    if literal is None:
-        assert node is not None
-        return Parsed("triple", head, relation, without_base(node[0], bases))
-    for tag, known in (("name", names), ("alias", aliases)):
-        if unescaped_iri(predicate) in known:
-            return name(head, literal.value, literal.language, tag, languages, every)
-    return Parsed("triple", head, relation, literal.value, True, literal.datatype, literal.language)
-
-
-def node_at(text: str, at: int) -> tuple[str, int] | None:
-    """Return the IRI or blank node at this place, as an id, and where it ends."""
-    if iri := iri_at(text, at):
-        return unescaped_iri(iri), at + len(iri) + 2
-    if not text.startswith("_:", at):
-        return None
-    end = at + 2
-    while end < len(text) and text[end] not in '<>" \t#':
-        end += 1
-    label = text[at:end].rstrip(".")
-    return (unescaped_iri(label), at + len(label)) if label != "_:" else None
-
-
-def without_base(iri: str, bases: Sequence[str]) -> str:
-    fitting = [base for base in bases if iri.startswith(base) and len(iri) > len(base)]
-    return iri[len(max(fitting, key=len)) :] if fitting else iri
 
 
 # Delimited

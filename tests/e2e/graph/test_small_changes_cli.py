@@ -27,7 +27,7 @@ def graph(driver: neo4j.Driver, connection: Connection, gateway: Gateway) -> Non
         ("tsv", "Lima\tmayor\tAna\nAna\tborn\t1961^^http://www.w3.org/2001/XMLSchema#gYear\n"),
         ("csv", 'Lima,mayor,Ana\nAna,"born","in ""La Perla"""\n'),
         ("metaqa", "Lima|mayor|Ana\nAna|born|1961\n"),
-        ("ntriples", '<http://a/Lima> <http://a/mayor> <http://a/Ana> .\n<http://a/Ana> <http://a/born> "1961"@en .\n'),
+        ("rdf", '<http://a/Lima> <http://a/mayor> <http://a/Ana> .\n<http://a/Ana> <http://a/born> "1961"@en .\n'),
     ],
 )
 def test_lines_are_added_and_removed(lodestar: Lodestar, kind: str, lines: str) -> None:
@@ -57,7 +57,7 @@ def test_the_next_question_knows_what_was_added_with_its_names(lodestar: Lodesta
         ((), "", 3, "stdin"),
         (("--names", "x", "--remove"), "a\tb\tc\n", 2, "--names goes with tsv or csv, and without --remove"),
         (("--missing-ok",), "a\tb\tc\n", 2, "--missing-ok goes with --remove"),
-        (("--format", "ntriples"), "nonsense\n", 3, "stdin:1: "),
+        (("--format", "rdf"), "nonsense\n", 3, "stdin:1: "),
     ],
 )
 def test_bad_lines_change_nothing(

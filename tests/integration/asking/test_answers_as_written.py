@@ -17,7 +17,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.mining import MiningOptions, mine_to_file
-from lodestar.loaders.formats.rdf import NtriplesSource
+from lodestar.loaders.formats.rdf import RdfSource
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.star.mined import read_mined_file
 
@@ -55,7 +55,7 @@ def graph(
     clear_database(driver, connection.database)
     file = tmp_path_factory.mktemp("graph") / "kg.nt"
     file.write_text(GRAPH)
-    assert load(NtriplesSource(str(file), bases=["http://x/"]), gateway).num_triples == 5
+    assert load(RdfSource(str(file), bases=["http://x/"]), gateway).num_triples == 5
     yield settings
     clear_database(driver, connection.database)
 

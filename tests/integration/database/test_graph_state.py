@@ -22,7 +22,7 @@ def test_manifests_come_whole_and_by_number(gateway: Gateway, driver: neo4j.Driv
         sha256="b" * 64,
         number=2,
         source="kg.nt.gz",
-        kind="ntriples",
+        kind="rdf",
         num_triples=1,
         num_entities=2,
         num_literals=3,

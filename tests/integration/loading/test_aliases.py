@@ -42,7 +42,7 @@ def ntriples(folder: Path) -> Source:
         f'<http://x/n1> <{ALT_LABEL}> "Mark Twain"@en .\n'
         f'<http://x/n2> <{LABEL}> "Huckleberry Finn"@en .\n'
     )
-    return source_class("ntriples")(written(folder / "kg.nt", text))
+    return source_class("rdf")(written(folder / "kg.nt", text))
 
 
 def further_columns(folder: Path) -> Source:

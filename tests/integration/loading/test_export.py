@@ -12,7 +12,7 @@ from lodestar.engine.errors import GraphError, UsageError
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.loaders.export.exporting import ExportReport, ExportRequest, export
-from lodestar.loaders.formats.rdf import FREEBASE
+from lodestar.loaders.formats.freebase import FREEBASE
 from pyarrow import parquet
 
 from tests.made.written_graphs import Literal, Load, Names, Triple, WrittenGraph, of_base_load, stored_id

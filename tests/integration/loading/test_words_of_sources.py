@@ -37,7 +37,7 @@ def rdf(folder: Path) -> Source:
         ("http://x/P36", f"{SKOS}altLabel", '"seat of government"@en'),
         ("http://x/P36", f"{RDFS}comment", '"the city from which it is governed"@en'),
     )
-    return source_class("ntriples")(write_file(folder, "kg.nt", text))
+    return source_class("rdf")(write_file(folder, "kg.nt", text))
 
 
 def rdf_with_base(folder: Path) -> Source:
@@ -49,7 +49,7 @@ def rdf_with_base(folder: Path) -> Source:
         ("http://x/P36", f"{RDFS}label", '"capital"@en'),
         ("http://x/P36", f"{RDFS}comment", '"the city from which it is governed"@en'),
     )
-    return source_class("ntriples")(write_file(folder, "kg.nt", text), bases=("http://x/",), languages=("en", "de"))
+    return source_class("rdf")(write_file(folder, "kg.nt", text), bases=("http://x/",), languages=("en", "de"))
 
 
 def freebase(folder: Path) -> Source:

@@ -15,9 +15,10 @@ from lodestar.engine.errors import InputError
 from lodestar.engine.writing.records import domain_of, label_of
 from lodestar.loaders.formats.by_name import FORMATS, detect_format, source_class
 from lodestar.loaders.formats.delimited import CsvSource, MetaqaSource, PathquestionSource, TsvSource
+from lodestar.loaders.formats.freebase import FREEBASE_ID, FreebaseSource
 from lodestar.loaders.formats.graphml import gexf_source, graphml_source
 from lodestar.loaders.formats.question_subgraphs import RogSource
-from lodestar.loaders.formats.rdf import FREEBASE_ID, FreebaseSource, NtriplesSource
+from lodestar.loaders.formats.rdf import RdfSource
 from lodestar.loaders.formats.text import TextSource
 from lodestar.loaders.formats.triples_parquet import ParquetSource
 from lodestar.loaders.source import Source
@@ -47,6 +48,13 @@ GRAPHML = """<?xml version='1.0' encoding='utf-8'?>
 </graphml>
 """
 GEXF = """<gexf><graph><nodes><node id="a"/></nodes><edges><edge source="a" target="a" label="likes"/></edges></graph></gexf>"""
+ITEM = json.dumps(
+    {
+        "type": "item", "id": "Q1", "labels": {"en": {"language": "en", "value": "one"}},
+        "claims": {"P1": [{"rank": "normal", "id": "Q1-1", "mainsnak": {
+            "snaktype": "value", "property": "P1", "datavalue": {"type": "string", "value": "x"}}}]},
+    }
+)  # fmt: skip
 SAMPLES: dict[str, Callable[[Path], Source]] = {
     "csv": lambda folder: CsvSource(written(folder, KG.replace("\t", ","), "kg.csv")),
     "freebase": lambda folder: FreebaseSource(written(folder, "</a>\t</b>\t</c>\t.\n", "fb.nt")),
@@ -54,14 +62,16 @@ SAMPLES: dict[str, Callable[[Path], Source]] = {
     "geonames": lambda folder: source_class("geonames")(),
     "graphml": lambda folder: graphml_source(written(folder, GRAPHML, "kg.graphml")),
     "metaqa": lambda folder: MetaqaSource(written(folder, KG.replace("\t", "|"), "kb.txt")),
-    "ntriples": lambda folder: NtriplesSource(written(folder, "<a> <b> <c> .\n", "kg.nt")),
+    "obo": lambda folder: source_class("obo")(written(folder, "[Term]\nid: X:2\nis_a: X:1\n", "kg.obo")),
     "parquet": lambda folder: ParquetSource(str(triples_parquet(folder / "kg.parquet"))),
     "pathquestion": lambda folder: PathquestionSource(written(folder, KG, "kb.txt")),
+    "rdf": lambda folder: RdfSource(written(folder, "<a> <b> <c> .\n", "kg.nt")),
     "rog": lambda folder: RogSource(written(folder, json_lines(RECORDS), "q.jsonl")),
     "text": lambda folder: TextSource(
         written(folder, "Ada met Bob in Lima. Ada met Bob in Rome.\n", "notes.txt"), save_pipeline(folder, "Ada", "Bob")
     ),
     "tsv": lambda folder: TsvSource(written(folder, KG), written(folder, NAMES, "names.tsv")),
+    "wikidata": lambda folder: source_class("wikidata")(written(folder, ITEM, "kg.json")),
 }
 
 
@@ -108,10 +118,10 @@ def test_every_format_is_a_source(tmp_path: Path, name: str) -> None:
         (FreebaseSource, {"languages": ("en", "de")}),
         (FreebaseSource, {"languages": ("de", "en")}),
         (FreebaseSource, {"languages": ("en", "*")}),
-        (NtriplesSource, {"bases": ("http://a/",)}),
-        (NtriplesSource, {"names": ("http://a/name",)}),
-        (NtriplesSource, {"aliases": ()}),
-        (NtriplesSource, {"languages": ("*",)}),
+        (RdfSource, {"bases": ("http://a/",)}),
+        (RdfSource, {"name_relations": ("http://a/name",)}),
+        (RdfSource, {"shared_blank_nodes": True}),
+        (RdfSource, {"languages": ("*",)}),
     ],
 )
 def test_options_that_change_the_result_change_the_digest(
@@ -174,7 +184,7 @@ def test_csv(tmp_path: Path) -> None:
     assert read.counts == {"header": 1, "triple": 2, "reject": 2}
 
 
-# Freebase and N-Triples
+# Freebase and RDF
 
 
 def test_languages_are_in_the_order_of_preference(tmp_path: Path) -> None:
@@ -196,7 +206,7 @@ def test_bases_are_taken_off(tmp_path: Path) -> None:
         "<http://a/b/> <r.*> <o> .",
     ]
     path = written(tmp_path, "\n".join(lines), "kg.nt")
-    source = NtriplesSource(path, bases=["http://a/", "http://a/b/", "r.*"], names=["http://a/name"])
+    source = RdfSource(path, bases=["http://a/", "http://a/b/", "r.*"], name_relations=["http://a/name"])
     read = read_source(source)
     assert read.triples == [("x", "r", "http://a/"), ("b/", "r.*", "o")]
     assert read.names == {"http://c": ["N"]}
@@ -318,9 +328,9 @@ def test_parquet_of_triples(tmp_path: Path) -> None:
         ("kb.txt", "a|b|c\n", "metaqa"),
         ("kb.txt.gz", gzip.compress(b"a\tb\tc\n"), "pathquestion"),
         ("kg.nt", "<http://rdf.freebase.com/ns/a>\t</b>\t</c>\t.\n", "freebase"),
-        ("kg.nt", '# c\n<http://a> <b> <c> .\n_:b <p> "x" .\n', "ntriples"),
+        ("kg.nt", '# c\n<http://a> <b> <c> .\n_:b <p> "x" .\n', "rdf"),
         ("kg", '\n</a>\t</type.object.name>\t"A\\"B"@en\t.\n', "freebase"),
-        ("kg", "<http://a>\t<b>\t<c>\t.\n", "ntriples"),
+        ("kg", "<http://a>\t<b>\t<c>\t.\n", "rdf"),
         ("kg", "a\tb\tc\nd\te\tf\n", "tsv"),
         ("kg", "a,b,c\nd,e,f\n", "csv"),
         ("kg", "a|b|c\nd|e|f\n", "metaqa"),

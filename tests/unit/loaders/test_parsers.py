@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lodestar.loaders.formats.rdf import read_noise_rules
+from lodestar.loaders.formats.freebase import read_noise_rules
 
 from tests.references.parsed import delimited_parameters, freebase_parameters, parsed
 from tests.references.parsers import Parsed
-
-LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
-NTRIPLES = {"bases": None, "names": [LABEL], "aliases": [], "languages": ["en"], "all_languages": False}
 
 
 def assert_parsed(rows: Sequence[tuple[str, Parsed]], name: str, parameters: Mapping[str, object]) -> None:
@@ -56,26 +53,6 @@ FREEBASE_LINES = [
 
 def test_freebase() -> None:
     assert_parsed(FREEBASE_LINES, "freebase", freebase_parameters(["en"], False, read_noise_rules()))
-
-
-NTRIPLES_LINES = [
-    ("<a> <b> <c> .", Parsed("triple", "a", "b", "c")),
-    ("<a><b><c>.", Parsed("triple", "a", "b", "c")),
-    ("\t <a>\t\t<b>  <c>\t. \t# <d> .", Parsed("triple", "a", "b", "c")),
-    ("_:b.1 <b> _:c.", Parsed("triple", "_:b.1", "b", "_:c")),
-    ('<a> <b> "x \\" y"@de-CH .', Parsed("triple", "a", "b", 'x " y', True, None, "de-CH")),
-    ('<a> <b> "1"^^<http://t/\\u00e9>.', Parsed("triple", "a", "b", "1", True, "http://t/é")),
-    ("<\\u00e9> <b> <c> .", Parsed("triple", "é", "b", "c")),
-    (f'<a> <{LABEL}> "A"@en .', Parsed("name", "a", tail="A", language="en", tag="name")),
-    (f'<a> <{LABEL}> "A"@fr .', Parsed("other language")),
-    (f"<a> <{LABEL}> <c> .", Parsed("triple", "a", LABEL, "c")),
-    ("# <a> <b> <c> .", Parsed("comment")),
-    ("", Parsed("blank")),
-]
-
-
-def test_ntriples() -> None:
-    assert_parsed(NTRIPLES_LINES, "ntriples", NTRIPLES)
 
 
 TSV_LINES = [

@@ -7,7 +7,7 @@ FROM (SELECT id FROM said_name GROUP BY id HAVING count(*) = 1) AS said
 JOIN entity ON entity.id = said.id;
 
 CREATE OR REPLACE TABLE name_statement AS
-SELECT node, 1 AS position, text, language, tag, false AS from_id
+SELECT node, 1 AS position, text, language, tag, false AS from_id, relation
 FROM said_name
 JOIN named_once ON named_once.id = said_name.id
 UNION ALL
@@ -15,14 +15,16 @@ SELECT entity.node,
        row_number() OVER (
          PARTITION BY entity.node
          ORDER BY is_alias,
-                  coalesce(list_position(getvariable('languages'), lower(language)), len(getvariable('languages')) + 1),
+                  language_rank(language),
+                  list_position(getvariable('name_relations'), relation),
                   place,
                   ordinal
        ),
        text,
        language,
        tag,
-       false
+       false,
+       relation
 FROM (
   FROM said_name
   WHERE id NOT IN (SELECT id FROM named_once)
@@ -31,7 +33,7 @@ FROM (
 JOIN entity ON entity.id = said.id;
 
 INSERT INTO name_statement
-SELECT node, 1, id, NULL, NULL, true
+SELECT node, 1, id, NULL, NULL, true, NULL
 FROM entity
 WHERE getvariable('unnamed_ids') IS NOT NULL
   AND NOT regexp_full_match(id, getvariable('unnamed_ids'))

@@ -8,7 +8,7 @@ FROM relation
 LEFT JOIN (
   SELECT id,
          list(text ORDER BY is_alias,
-              coalesce(list_position(getvariable('languages'), lower(language)), len(getvariable('languages')) + 1),
+              language_rank(language),
               place,
               ordinal) AS texts
   FROM said_name

@@ -29,6 +29,25 @@ CREATE OR REPLACE MACRO search_name(name) AS
 CREATE OR REPLACE MACRO list_distinct_in_order(items) AS
   list_filter(items, lambda item, position: list_position(items, item) = position);
 
+-- How a language is preferred, the smallest number first: en, then en-GB (RFC 4647), then the next, then others.
+CREATE OR REPLACE MACRO language_rank(language) AS coalesce(list_min(list_transform(
+  getvariable('languages'),
+  lambda wanted, place: CASE
+    WHEN lower(language) = wanted THEN 2 * place
+    WHEN starts_with(lower(language), wanted || '-') THEN 2 * place + 1
+  END)), 2 * len(getvariable('languages')) + 2);
+
+CREATE OR REPLACE MACRO is_preferred(language) AS
+  language IS NULL OR language_rank(language) < 2 * len(getvariable('languages')) + 2;
+
+-- The last part of an IRI or of a dotted name, and its words: "lawful evil" of lawfulEvil, "Battle Imp" of BattleImp.
+CREATE OR REPLACE MACRO local_part(iri) AS regexp_extract(rtrim(iri, '/#'), '[^/#:]*$');
+CREATE OR REPLACE MACRO split_words(local) AS trim(regexp_replace(regexp_replace(
+  CASE WHEN regexp_matches(local, '^[a-z]') AND regexp_matches(local, '[a-z][A-Z]') AND NOT regexp_matches(local, '[A-Z]{2}')
+    THEN lower(regexp_replace(local, '([a-z0-9])([A-Z])', '\1 \2', 'g'))
+    ELSE regexp_replace(local, '([a-z])([A-Z])', '\1 \2', 'g')
+  END, CASE WHEN regexp_matches(local, '[0-9]') THEN '_' ELSE '[_-]' END, ' ', 'g'), ' +', ' ', 'g'));
+
 -- The initials that a name is also called by; engine/linking/names.py says which.
 CREATE OR REPLACE MACRO apart(name) AS
   ' ' || regexp_replace(regexp_extract(name, '^[^(,]*'), '[\x00-&(-/:-@\[-`{-\x7f]+', '  ', 'g') || ' ';

@@ -11,8 +11,8 @@ FROM statement
 WHERE detail[1] = 'triple';
 
 CREATE VIEW said_name AS
-SELECT place, rowid AS ordinal, head AS id, tail AS text, detail[3] AS language, coalesce(detail[4], '') = 'alias' AS is_alias,
-       detail[4] AS tag
+SELECT place, rowid AS ordinal, head AS id, relation, tail AS text, detail[3] AS language,
+       coalesce(detail[4], '') = 'alias' AS is_alias, detail[4] AS tag
 FROM statement
 WHERE detail[1] = 'name';
 

@@ -3,7 +3,7 @@
 INSERT INTO statement
 SELECT placed(getvariable('part'), line),
        CASE WHEN category IN ('triple', 'name', 'comment') THEN head END,
-       CASE WHEN category = 'triple' THEN relation END,
+       CASE WHEN category IN ('triple', 'name') THEN relation END,
        CASE WHEN category IN ('triple', 'name', 'comment', 'reject') THEN tail END,
        CASE
          WHEN category = 'triple' AND NOT is_literal THEN NULL

@@ -1,0 +1,60 @@
+"""Say which relations name things, and which languages are preferred."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..engine.errors import InputError
+from ..models.message_text import quote_line
+
+NAME_RELATIONS = (
+    "http://www.w3.org/2000/01/rdf-schema#label",
+    "http://www.w3.org/2004/02/skos/core#prefLabel",
+    "http://schema.org/name",
+    "https://schema.org/name",
+    "http://xmlns.com/foaf/0.1/name",
+    "http://purl.org/dc/elements/1.1/title",
+    "http://purl.org/dc/terms/title",
+    "http://www.geonames.org/ontology#name",
+    "http://rdf.freebase.com/ns/type.object.name",
+)
+"""The relations of RDF whose literals are names, the best first."""
+ALIAS_RELATIONS = frozenset(
+    {
+        "http://www.w3.org/2004/02/skos/core#altLabel",
+        "http://schema.org/alternateName",
+        "https://schema.org/alternateName",
+        "http://xmlns.com/foaf/0.1/nick",
+        "http://purl.org/dc/terms/alternative",
+        "http://www.geonames.org/ontology#alternateName",
+        "http://rdf.freebase.com/ns/common.topic.alias",
+        "http://www.geneontology.org/formats/oboInOwl#hasExactSynonym",
+        "http://www.geneontology.org/formats/oboInOwl#hasRelatedSynonym",
+    }
+)
+
+ALL = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Languages:
+    """Languages in order of preference, lower case, and whether to keep all others."""
+
+    preferred: tuple[str, ...]
+    all_others: bool
+
+    @classmethod
+    def of(cls, languages: Sequence[str]) -> Languages:
+        """Return the languages with these tags; `*` stands for all others."""
+        tags = [tag.strip().lower() for tag in languages]
+        for tag in tags:
+            if tag != ALL and not tag.replace("-", "").isalnum():
+                raise InputError(f"expected a language such as en or pt-br, or * for all, found {quote_line(tag)}")
+        return cls(tuple(dict.fromkeys(tag for tag in tags if tag != ALL)), ALL in tags)
+
+    def parameters(self) -> dict[str, object]:
+        return {"languages": list(self.preferred), "all_languages": self.all_others}
+
+    def as_options(self) -> list[str]:
+        return [*self.preferred, *([ALL] if self.all_others else [])]
