@@ -46,7 +46,8 @@ class WikidataSource(FileSource):
     def _rows(self, file: RereadableFile) -> Iterator[StatementRow]:
         line = 0
         with file.translate_faults(lambda: line), file.open_unpacked() as stream:
-            for line, raw in record_lines(BufferedReader(cast(Any, stream), 1 << 20), file.shown):
+            reader = BufferedReader(cast(Any, stream), 1 << 20)
+            for line, raw in record_lines(reader, file.shown):
                 text = raw.strip().removesuffix(b",")
                 if text in (b"", b"[", b"]"):
                     yield StatementRow(line, "blank")
@@ -106,23 +107,24 @@ def _of_snak(line: int, head: str, property_: str, snak: Mapping[str, Any]) -> S
         return StatementRow(line, "no value" if snak["snaktype"] == "novalue" else "unknown value")
     if snak.get("datatype") in _LEFT_OUT:
         return StatementRow(line, snak["datatype"])
-    value = snak["datavalue"]["value"]
-    match snak["datavalue"]["type"]:
-        case "wikibase-entityid":
-            tail = value.get("id") or f"{'P' if value['entity-type'] == 'property' else 'Q'}{value['numeric-id']}"
-            return triple_row(line, head, property_, tail)
-        case "time":
-            return StatementRow(line, "triple", head, property_, *_of_time(value))
-        case "quantity":
-            unit = value["unit"].rpartition("/")[2]
-            amount = value["amount"].removeprefix("+")
-            datatype = f"{XSD}decimal" if unit == "1" else f"http://www.wikidata.org/entity/{unit}"
-            return StatementRow(line, "triple", head, property_, amount, True, datatype)
-        case "monolingualtext":
-            return StatementRow(line, "triple", head, property_, value["text"], True, None, value["language"])
-        case _:
-            text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-            return StatementRow(line, "triple", head, property_, text, True)
+    value, type_ = snak["datavalue"]["value"], snak["datavalue"]["type"]
+    if type_ == "wikibase-entityid":
+        letter = "P" if value.get("entity-type") == "property" else "Q"
+        return triple_row(line, head, property_, value.get("id") or f"{letter}{value['numeric-id']}")
+    return StatementRow(line, "triple", head, property_, *_literal_of(type_, value))
+
+
+def _literal_of(type_: str, value: Any) -> tuple[str, bool, str | None, str | None]:
+    """Return the text of a value, True, and its datatype and language if it has them."""
+    if type_ == "time":
+        return *_of_time(value), None
+    if type_ == "quantity":
+        unit = value["unit"].rpartition("/")[2]
+        datatype = f"{XSD}decimal" if unit == "1" else f"http://www.wikidata.org/entity/{unit}"
+        return value["amount"].removeprefix("+"), True, datatype, None
+    if type_ == "monolingualtext":
+        return value["text"], True, None, value["language"]
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True), True, None, None
 
 
 def _of_time(value: Mapping[str, Any]) -> tuple[str, bool, str]:

@@ -1,0 +1,36 @@
+"""Compute the typed values of literals: numbers with their dimensions, and dates as the days they may mean.
+
+Every writer keeps them beside a literal's text, so that every comparison reads the same value. Which texts have one:
+``typed_values.sql``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+
+import duckdb
+import pyarrow as pa
+
+FIELDS = ("number", "dimension", "first_day", "last_day")
+"""The properties of a typed value; those that a text has none of are null."""
+
+
+@cache
+def typed_value_macros() -> str:
+    """Return the statements that define ``typed_values('TABLE')`` on a connection of DuckDB."""
+    return resources.files(__package__).joinpath("typed_values.sql").read_text(encoding="utf-8")
+
+
+def find_typed_values(literals: Sequence[tuple[str, str | None]]) -> list[Mapping[str, object]]:
+    """Return the typed values of texts with their datatypes, by `FIELDS`."""
+    found: list[Mapping[str, object]] = [dict.fromkeys(FIELDS)] * len(literals)
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.execute(typed_value_macros())
+        columns = {"key": range(len(literals)), "text": pa.array((text for text, _ in literals), pa.string())}
+        datatypes = pa.array((datatype for _, datatype in literals), pa.string())
+        connection.register("literals", pa.table({**columns, "datatype": datatypes}))
+        for key, *values in connection.execute("FROM typed_values('literals')").fetchall():
+            found[key] = dict(zip(FIELDS, values, strict=True))
+    return found
