@@ -20,8 +20,8 @@ from ...models.f1 import f1_of
 from ...models.star.mined import THROUGH
 from ..gold_questions import GroundedQuestion
 from ..neo4j.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps
-from ..retrieval.beam import Frontier, FrontierTree, select_answer_ends
-from ..steps import Steps, send_one
+from ..retrieval.frontier import Frontier, FrontierTree, select_answer_ends
+from ..steps import Steps, send_all, send_one
 from ..values import Entity, RelationStep
 
 WalkedHop = tuple[RelationStep, ...]
@@ -150,7 +150,9 @@ def expand_frontiers(tree: FrontierTree, chosen: Sequence[tuple[Frontier, Relati
     """Take the steps in batches and return the frontiers they lead to, in order."""
     reached: list[Frontier] = []
     for start in range(0, len(chosen), EXPANDED_TOGETHER):
-        reached += yield from tree.expand(chosen[start : start + EXPANDED_TOGETHER])
+        some, new, requests = tree.begin(chosen[start : start + EXPANDED_TOGETHER])
+        tree.take(new, (yield from send_all(requests)))
+        reached += some
     return reached
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, SkippedQuestion
 from lodestar.engine.indexes.relation_index import RelationIndex
 from lodestar.engine.relations.words import words_of_relation
-from lodestar.engine.retrieval.beam import FrontierBounds
+from lodestar.engine.retrieval.frontier import FrontierBounds
 from lodestar.engine.supervision.answer_paths import serialise_hop, serialise_trie
 from lodestar.engine.supervision.mining import Miner, MiningOptions, QuestionPaths, TrainingExampleBuilder
 from lodestar.engine.values import Entity

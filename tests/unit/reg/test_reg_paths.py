@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from lodestar.engine.retrieval.path_decoder import GenerativePathScorer
+from lodestar.engine.retrieval.reg_path import GenerativePathScorer
 from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.language.lora import ModelAndTokenizer, load_language_model
