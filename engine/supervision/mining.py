@@ -493,7 +493,7 @@ def _open_miner(connection: Connection, options: MiningOptions) -> Iterator[tupl
 
 def _mine(opened: PerProcess[tuple[Miner, Gateway]], questions: Sequence[GoldQuestion]) -> Mined:
     miner, gateway = opened.value
-    return mine_batch(miner, questions, gateway.run)
+    return mine_batch(miner, questions, gateway.run_steps)
 
 
 def mine_batch(miner: Miner, questions: Sequence[GoldQuestion], run: Callable[[Steps[Mined]], Mined]) -> Mined:
