@@ -108,12 +108,12 @@ def find_command(*words: str) -> click.Command:
 
 def count_part_options() -> int:
     """Return the number of options that classes of parts declare."""
-    from lodestar.engine.parts import own_places, part_class
+    from lodestar.engine.recipes import part as parts
 
     declared = set()
-    for slot in ("stage", "linker", "answerer"):
-        for name in own_places(slot):
-            kind = part_class(name, slot)
+    for known in (parts.PARTS, parts.LINKERS, parts.ANSWERERS):
+        for name in known:
+            kind = parts.part_class(name, known=known)
             for each in dataclasses.fields(kind):
                 home = next(base for base in kind.__mro__ if each.name in vars(base).get("__annotations__", {}))
                 declared.add((home, each.name))
@@ -154,7 +154,9 @@ def figures() -> dict[str, int]:
         "dependencies of the core": len(project["dependencies"]),
         "imports of ask": imports_of("ask"),
         "imports of load": imports_of("load"),
-        "imports of train star": imports_of("train", "models.star.config"),
+        "imports of train star": imports_of(
+            "train", "engine.supervision.mining", "models.star.training", "models.star.network"
+        ),
     }
 
 

@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..models.star.mined import MinedTopic
+from ..models.mined import MinedTopic
 from ..models.words import fold_spelling
 from .neo4j.gateway import Gateway
 from .neo4j.graph import EntitySignature, read_signatures
 from .neo4j.mining import find_entities_by_name
 from .neo4j.templates import Request, split_into_requests, template
-from .steps import Steps, send_all
 from .values import Question, lexical_value
 
 
@@ -192,8 +191,8 @@ class GroundedQuestion:
 
 
 def ground_questions(
-    questions: Sequence[GoldQuestion], *, return_to_topic: bool = False, open_domain: bool = False
-) -> Steps[tuple[list[GroundedQuestion | SkippedQuestion], dict[str, EntitySignature]]]:
+    questions: Sequence[GoldQuestion], gateway: Gateway, *, return_to_topic: bool = False, open_domain: bool = False
+) -> tuple[list[GroundedQuestion | SkippedQuestion], dict[str, EntitySignature]]:
     """Look the questions up; return them with the signatures of their topics. return_to_topic: topics may be answers.
 
     open_domain: also take questions whose answers are not in the graph.
@@ -203,14 +202,14 @@ def ground_questions(
         for question in questions
         for name in (*_topic_names(question), *(name for answer in question.answers for name in _names(answer)))
     )
-    by_name = yield from send_all([find_entities_by_name(some) for some in split_into_requests(names, A_REQUEST, len)])
+    by_name = gateway.run_all([find_entities_by_name(some) for some in split_into_requests(names, A_REQUEST, len)])
     named = {name: ids for some in by_name for name, ids in some.items()}
     ids = dict.fromkeys(
         id_
         for question in questions
         for id_ in (*_topic_ids(question, named), *(answer.id for answer in question.answers if answer.id))
     )
-    by_id = yield from send_all([read_signatures(some) for some in split_into_requests(ids, A_REQUEST, len)])
+    by_id = gateway.run_all([read_signatures(some) for some in split_into_requests(ids, A_REQUEST, len)])
     signatures = {id_: signature for some in by_id for id_, signature in some.items()}
     found = [
         _place_question(question, named, signatures, return_to_topic=return_to_topic, open_domain=open_domain)

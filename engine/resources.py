@@ -22,8 +22,8 @@ from .relations.words import type_words, words_of_relations
 from .settings import Settings
 
 if TYPE_CHECKING:
+    from ..models.kinds import ModelDescription, ModelKind
     from ..models.language.causal_lm import CausalLM
-    from ..models.training.kind import AnyKind, ModelDescription
     from .indexes.entity_index import EntityIndex
     from .indexes.relation_index import RelationIndex
     from .llm.gateway import ChatGateway
@@ -80,16 +80,17 @@ class Resources:
         """The gateway to the language model if a stage has opened it, else None."""
         return self._opened.get("chat")
 
-    def describe(self, folder: str, *kinds: str | AnyKind) -> tuple[AnyKind, ModelDescription]:
+    def describe(self, folder: str, *kinds: str | ModelKind) -> tuple[ModelKind, ModelDescription]:
         """Return the kind of a checkpoint and its description. The kind is one of `kinds`, or any installed one without
         them.
 
         Raises `CheckpointError` if the checkpoint is missing, damaged or of another kind.
         """
 
-        from ..models.training.kind import ModelKind, find_checkpoint_kind, load_description, load_kind
+        from ..models.checkpoint import find_checkpoint_kind, load_description
+        from ..models.kinds import ModelKind, load_kind
 
-        def read() -> tuple[AnyKind, ModelDescription]:
+        def read() -> tuple[ModelKind, ModelDescription]:
             kind = find_checkpoint_kind(
                 Path(folder), [each if isinstance(each, ModelKind) else load_kind(each) for each in kinds]
             )
@@ -97,13 +98,13 @@ class Resources:
 
         return self._checkpoint(("description", folder, *kinds), read)
 
-    def model(self, folder: str, *kinds: str | AnyKind, language_model: str = "") -> Any:
+    def model(self, folder: str, *kinds: str | ModelKind, language_model: str = "") -> Any:
         """Return the scorer of a checkpoint, opened by the checkpoint's own kind after every file is checked.
 
         kinds: the expected kinds. language_model: for a LoRA, the place of its language model if it has moved since
         training. Raises `CheckpointError` if the checkpoint cannot be read or is of another kind.
         """
-        from ..models.training.kind import CheckpointOpenOptions
+        from ..models.kinds import CheckpointOpenOptions
 
         kind, _ = self.describe(folder, *kinds)
         with translate_import_errors(f"the checkpoint {folder}, of kind {kind.name},"):
@@ -170,7 +171,7 @@ class Resources:
 
     def _checkpoint(self, key: object, read: Callable[[], T]) -> T:
         """Return an open checkpoint, or read it. Raises `CheckpointError` if it cannot be read."""
-        from ..models.training.kind import BadCheckpointError  # pydantic: only checkpoints need it
+        from ..models.checkpoint import BadCheckpointError
 
         def opened() -> T:
             try:
@@ -206,16 +207,6 @@ class GraphResources:
         self.shared = resources
         self.catalogue = catalogue
         self.edition = edition
-        self._turn = threading.RLock()
-        self._opened: dict[object, Any] = {}
-
-    def get_or_make(self, key: object, make: Callable[[], T]) -> T:
-        """Return the value for this key, such as what a part opened; the first call makes it, other threads wait."""
-        with self._turn:
-            if key not in self._opened:
-                self._opened[key] = make()
-            made: T = self._opened[key]
-            return made
 
     @cached_property
     def relations(self) -> Mapping[int, str]:
@@ -258,7 +249,7 @@ class GraphResources:
 
         return RelationIndex(self.catalogue.relations, self.shared.vectors)
 
-    def model(self, folder: str, *kinds: str | AnyKind, any_graph: bool = False, language_model: str = "") -> Any:
+    def model(self, folder: str, *kinds: str | ModelKind, any_graph: bool = False, language_model: str = "") -> Any:
         """Return the scorer of a checkpoint, see `Resources.model`.
 
         Raises `CheckpointError` if it was trained on a graph with other relations, unless `any_graph` is set.

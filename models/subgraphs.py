@@ -10,16 +10,18 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
+from .kinds import QuestionKey, TrainingDataRecord, decode_dataclass
 from .message_text import one_line
-from .mined import PoolChain, PooledQuestion, PoolFile
-from .training.kind import QuestionKey, TrainingDataRecord, decode_dataclass
+from .mined import INVERSE, PoolChain, PooledQuestion, PoolFile
+from .ranges import Hops, NumPhrases, Positive, Range
 from .whole_file import atomic_write, file_sha256
 
 Ints = npt.NDArray[np.int64]
@@ -30,6 +32,18 @@ WEAK = "weak"
 """Supervision: the triples on shortest paths."""
 VERSION = 3
 """The version of the file's content; a new version makes files anew, as their names contain the number."""
+
+
+@pydantic_dataclass(frozen=True, slots=True)
+class SubgraphOptions:
+    """How a question's subgraph is read: hops from the topics, relations expanded per hop (those nearest to the
+    question), and the most triples. phrases: how many of what people say for a relation follow its words.
+    """
+
+    num_hops: Hops = 2
+    num_relations: Positive = 20
+    max_triples: Annotated[int, Range(1, 1_000_000)] = 4_000
+    phrases: NumPhrases = 0
 
 
 class GraphFileError(Exception):
@@ -157,7 +171,7 @@ def read_graphs(path: Path) -> QuestionGraphs:
         )
         _check(graphs)
     except FileNotFoundError:
-        raise GraphFileError(f"{path}: no such file: train with --fresh to make it again") from None
+        raise GraphFileError(f"{path}: no such file: train again to make it") from None
     except Exception as error:
         raise GraphFileError(f"{path}: damaged ({one_line(error)}): remove it, and Lodestar makes it again") from error
     return graphs
@@ -254,7 +268,6 @@ def hops_from(heads: Ints, tails: Ints, is_literal: Bools, topic: int) -> Ints:
         hops[reached] = level
 
 
-INVERSE = "^"
 REFINED = "refined by"
 
 

@@ -2,57 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass as plain_dataclass
+from dataclasses import field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from lodestar.engine.parts import part
-from lodestar.engine.retrieval.triples import SubgraphRetriever
-from lodestar.models.reg_triple.kind import FIGURES, SubgraphOptions
-from lodestar.models.reg_triple.network import (
-    EncodedGraphs,
-    SubgraphObjective,
-    TripleColumns,
-    TripleInputs,
-    calibration_pairs,
-)
-from lodestar.models.subgraphs import QuestionGraphs
+from lodestar.engine.recipes.part import option
+from lodestar.engine.recipes.retrieving import SubgraphPart, subgraph_scorer
+from lodestar.engine.resources import GraphResources
+from lodestar.engine.retrieval.triples import TripleRetriever
+from lodestar.engine.stages import Retriever
+from lodestar.models.checkpoint import check_checkpoint, read_weights
+from lodestar.models.kinds import CheckpointOpenOptions, ModelDescription, ModelKind, TrainingOptions
+from lodestar.models.reg import FIGURES
+from lodestar.models.reg.triples import SubgraphObjective, TripleColumns, TripleInputs, encode_sets, fit_scorer
+from lodestar.models.subgraphs import QuestionGraphs, SubgraphOptions
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.training.checkpoint import check_checkpoint, read_weights, write_weights
-from lodestar.models.training.kind import (
-    SUBGRAPHS,
-    AnyKind,
-    CheckpointOpenOptions,
-    Inputs,
-    ModelDescription,
-    ModelKind,
-    Outcome,
-    Phase,
-    Training,
-    TrainingOptions,
-)
-from lodestar.models.training.trainer import TrainingResult, fit_calibration
+from lodestar.models.training import TrainingFolder
+from pydantic.dataclasses import dataclass
 from torch import Tensor, nn
 
 
 @dataclass(frozen=True, slots=True)
 class ToyConfig:
-    """encoder: of texts. batch_size: questions a step."""
+    """encoder: of texts. num_rounds: of distance encoding. batch_size: questions a step."""
 
     encoder: str = "all-MiniLM-L6-v2"
+    num_rounds: int = 1
     batch_size: int = 4
     subgraph: SubgraphOptions = field(default_factory=SubgraphOptions)
-    open_domain: bool = False
     training: TrainingOptions = field(default_factory=lambda: TrainingOptions(epochs=20, head_learning_rate=0.1))
-
-    def as_json(self) -> dict[str, Any]:
-        """Return every option with its value, as plain data."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +45,13 @@ class ToyDescription(ModelDescription):
     kind: ClassVar[str] = "toy"
     parts: ClassVar[tuple[str, ...]] = ("weights",)
 
+    config: ToyConfig
     dimension: int
-    subgraph: SubgraphOptions
+    supervision: str
+
+    @property
+    def subgraph(self) -> SubgraphOptions:
+        return self.config.subgraph
 
 
 class ToyScorer(nn.Module):
@@ -94,7 +82,7 @@ class ToyModel:
 
 
 def read_toy(folder: Path, opening: CheckpointOpenOptions) -> ToyModel:
-    description = check_checkpoint(folder, ToyDescription, lambda _: ToyDescription.parts)
+    description = check_checkpoint(folder, ToyDescription)
     network = ToyScorer(description.dimension)
     network.load_state_dict(read_weights(folder / "weights"))
     return ToyModel(description, network, opening.vectors_of(description))
@@ -103,58 +91,48 @@ def read_toy(folder: Path, opening: CheckpointOpenOptions) -> ToyModel:
 class ToyObjective(SubgraphObjective):
     """Judges all triples of a question."""
 
-    def logits_and_labels(
-        self, network: nn.Module, encoded: EncodedGraphs, place: int, questions: Sequence[int]
-    ) -> tuple[Tensor, Tensor]:
-        spans = [encoded.graphs.triples_of(question) for question in questions]
-        rows = [np.arange(span.start, span.stop) for span in spans]
-        return network(encoded.inputs(questions, rows)), encoded.labels(rows)
+    def logits_and_labels(self, place: int, questions: Sequence[int]) -> tuple[Tensor, Tensor]:
+        encoded = self.train[place]
+        rows = list(map(encoded.rows, questions))
+        return self.network(encoded.inputs(questions, rows)), encoded.labels(rows)
 
     def triple_scores(self, inputs: TripleInputs) -> Tensor:
         logits: Tensor = self.network(inputs)
         return logits
 
 
-def toy_training(config: ToyConfig, inputs: Inputs[QuestionGraphs]) -> Training:
-    objectives: list[ToyObjective] = []
-
-    def objective() -> ToyObjective:
-        encode, device = inputs.vectors_of(config.encoder).encoder.encode, torch.device(inputs.device)
-        train, dev = ([EncodedGraphs(each, encode, 1, device) for each in sets] for sets in (inputs.train, inputs.dev))
-        network = ToyScorer(train[0].dimension).to(device)
-        objectives.append(ToyObjective(network, train, dev, config.training, config.batch_size))
-        return objectives[0]
-
-    def outcome(_: Mapping[str, TrainingResult]) -> Outcome:
-        (learned,) = objectives
-        fields = {
-            "encoder": config.encoder,
-            "dimension": learned.train[0].dimension,
-            "subgraph": config.subgraph,
-        }
-        parts = {"weights": partial(write_weights, learned.network.state_dict())}
-        return Outcome(parts, fit_calibration(calibration_pairs(learned.iterate_scores())), fields)
-
-    return Training([Phase("toy scorer", "weights", config.training, {}, objective)], outcome)
+def fit_toy(
+    config: ToyConfig, train: Sequence[QuestionGraphs], dev: Sequence[QuestionGraphs], out: TrainingFolder
+) -> ToyDescription:
+    learned, chosen = encode_sets(config, train, dev, out)
+    network = ToyScorer(learned[0].dimension).to(out.device)
+    description: ToyDescription = fit_scorer(
+        "toy scorer", "weights", ToyObjective(network, learned, chosen, config), config, out
+    )
+    return description
 
 
-KIND: ModelKind[ToyConfig, ToyDescription, QuestionGraphs, ToyModel] = ModelKind(
+KIND = ModelKind(
     name="toy",
     title="Toy scorer",
-    summary="Train a weight for each dimension of the encoder.",
-    learns_from=SUBGRAPHS,
+    learns_from="subgraphs",
     config=ToyConfig,
     description=ToyDescription,
-    train=toy_training,
+    fit=fit_toy,
     open=read_toy,
     about=lambda description: (f"Scores triples by their relation. Encoder: `{description.encoder}`.",),
     figures=FIGURES,
 )
 
 
-@part("toy")
-@dataclass(frozen=True)
-class Toy(SubgraphRetriever):
+@plain_dataclass(frozen=True)
+class Toy(SubgraphPart):
     """The triples around the topics, scored by their relations."""
 
-    kinds: ClassVar[tuple[AnyKind, ...]] = (KIND,)
+    name: ClassVar[str] = "toy"
+    kinds: ClassVar[tuple[ModelKind, ...]] = (KIND,)
+
+    checkpoint: str = option("", "folder of the trained scorer", source="lodestar train tests.toy_kind:KIND")
+
+    def retriever(self, graph: GraphResources) -> Retriever:
+        return TripleRetriever(subgraph_scorer(self, graph), keep=self.keep)

@@ -21,17 +21,22 @@ from statistics import mean
 from typing import Any
 
 import torch
-from lodestar.models.star.backbone import open_pretrained
-from lodestar.models.star.batches import CachedTokenizer
-from lodestar.models.star.config import PoolTrainingOptions
-from lodestar.models.star.examples import ExampleSet, Floats, examples_of
-from lodestar.models.star.mined import read_mined_file
-from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder, read_checkpoint
-from lodestar.models.star.objectives import PoolObjective, mix_shortlist_scores
+from lodestar.models.kinds import TrainingOptions
+from lodestar.models.mined import read_mined_file
+from lodestar.models.star import SPECIAL_TOKENS, PoolTrainingOptions
+from lodestar.models.star.network import (
+    CachedTokenizer,
+    CrossAttentiveScorer,
+    DualEncoder,
+    Floats,
+    mix_shortlist_scores,
+    read_checkpoint,
+)
+from lodestar.models.star.training import ExampleSet, PoolObjective, examples_of
+from lodestar.models.text.bert import open_pretrained
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.training.kind import TrainingOptions
-from lodestar.models.training.trainer import train
+from lodestar.models.training import train
 from lodestar.models.whole_file import file_sha256
 
 from ..speed.shortlisting import stop_scores
@@ -98,7 +103,7 @@ def errors_of(
     """Train a variant and return its errors on dev, of the best epoch."""
     options = options_of(variant, arguments)
     torch.manual_seed(seed)
-    backbone = open_pretrained(ENCODER)
+    backbone = open_pretrained(ENCODER, SPECIAL_TOKENS)
     network = CrossAttentiveScorer(backbone) if variant.is_cross else DualEncoder(backbone)
     training = TrainingOptions(
         epochs=arguments.epochs,
@@ -119,7 +124,7 @@ def errors_of(
         mix=1.0,
     )
     state = arguments.work / f"{variant.name}-{seed}.safetensors"
-    train(objective, training, state, {"variant": variant.name, "seed": seed, **about})
+    train(objective, state, {"variant": variant.name, "seed": seed, **about})
     state.unlink(missing_ok=True)
     ranked = (
         (e, mix_shortlist_scores(stop, own, rows, 1.0)) for e, stop, own, rows in objective.iterate_shortlist_scores()

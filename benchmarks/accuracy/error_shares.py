@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from lodestar.models.star.backbone import device_of
-from lodestar.models.star.batches import dual_batch
-from lodestar.models.star.examples import ExampleSet, Floats, QuestionExample
-from lodestar.models.star.mined import Hops
-from lodestar.models.star.objectives import ExampleCandidates, PoolObjective
+from lodestar.models.mined import Hops
+from lodestar.models.star.network import Floats
+from lodestar.models.star.training import ExampleCandidates, ExampleSet, PoolObjective, QuestionExample, dual_batch
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import verbalise_path
-from torch import Tensor, nn
+from lodestar.models.training import device_of
+from torch import Tensor
 
 TAIL = 0.2
 """The least frequent 20 % of training paths, and those that tie with the last of them, are the long tail. If most paths
@@ -92,12 +91,13 @@ def _cosine(example: QuestionExample, row: int, examples: ExampleSet, vectors: T
 class DualPoolObjective(PoolObjective):
     """Encodes question and path separately; s is the stop score times τ, as the network has its own scale."""
 
-    def logits(self, network: nn.Module, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
+    def logits(self, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
         """Return the stop scores of all candidates, (num_candidates,)."""
         some, candidates = zip(*selected, strict=True)
-        stop, extend = network(dual_batch(self.texts, examples.table, some, candidates).to(device_of(network)))
-        found: Tensor = stop + 0.0 * extend  # every output takes part: distributed training requires it
-        return found
+        stop: Tensor = self.network(
+            dual_batch(self.texts, examples.table, some, candidates).to(device_of(self.network))
+        )[0]
+        return stop
 
     def path_scores(self, logits: Tensor) -> Tensor:
         """Return the logits times τ."""

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from lodestar.engine.answering.extractive import Extractive
+from lodestar.engine.answering.extractive import ExtractiveAnswerer
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.runs import judge_answer
 from lodestar.engine.evaluation.statistics import compare_pairs
@@ -36,7 +36,7 @@ from lodestar.engine.neo4j.connection import make_connection
 from lodestar.engine.recipes.recipe import read_recipe
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import resolve
-from lodestar.engine.training.sources import build_reader_training_set, retrieve_for_reader
+from lodestar.engine.supervision.readings import build_reader_training_set, retrieve_for_reader
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.reader.fitting import ReaderTrainingSet, figures, figures_of_questions, fit_reader
 from lodestar.models.reader.model import READS, SourceChainColumns, shipped_reader
@@ -105,7 +105,7 @@ def ask(
     print(f"{recipe}: {Path(file).name}", file=sys.stderr, flush=True)
     given = read_questions(file)
     given = replace(given, questions=given.sample(limit, SEED))
-    answerer = Extractive(min_probability=0.0)
+    answerer = ExtractiveAnswerer(min_probability=0.0)
     parts = [each for each in changes if each.partition(".")[0] in recipe]
     with Engine(settings, recipe=read_recipe(recipe, parts), resources=resources) as engine:
         asked, evidence = retrieve_for_reader(given, engine, reads=reads)

@@ -56,7 +56,7 @@ def page(
     )
     yield from section("Why answers are wrong", ("questions", "recipe", "wrong", *SHOWN_KINDS), rows, about)
     about = (
-        "A checkpoint of `lodestar train star --preset paper`: the cross-attentive scorer alone orders paths. "
+        "A checkpoint of `lodestar train star --set mix=1`: the cross-attentive scorer alone orders paths. "
         "*star-cross*: it scores every candidate of each hop, too (`star.guide=cross`). *star-dual*: the dual encoder "
         "does."
     )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from lodestar.models.star.config import DualOptions
-from lodestar.models.star.examples import ExampleSet, Floats
-from lodestar.models.star.networks import Checkpoint
-from lodestar.models.star.objectives import DualObjective
-from lodestar.models.training.kind import TrainingOptions
+from lodestar.models.kinds import TrainingOptions
+from lodestar.models.star import DualOptions
+from lodestar.models.star.network import Checkpoint, Floats
+from lodestar.models.star.training import DualObjective, ExampleSet
 
 
 def stop_scores(checkpoint: Checkpoint, examples: ExampleSet) -> list[Floats]:

@@ -85,7 +85,7 @@ def examine(settings: Settings, checkpoint: str | None = None) -> Iterator[Findi
 
 def _attempt(part: str, look: Callable[[], tuple[Any, ...]], advice: str) -> Finding:
     """Return what a check finds (level, found, advice), or that the part is missing where the check fails."""
-    from ...models.training.kind import BadCheckpointError
+    from ...models.checkpoint import BadCheckpointError
 
     try:
         return Finding(part, *look())
@@ -113,7 +113,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
     try:
         with Gateway(make_connection(settings)) as gateway:
             yield Finding("database", "ok", f"Neo4j {gateway.version()} at {gateway.connection.where}")
-            state = read_full_state(gateway)
+            state = gateway.run_steps(read_full_state())
     except LodestarError as error:
         yield Finding("database", "missing", str(error), "lodestar db start, or --uri with LODESTAR_PASSWORD")
         return
@@ -147,15 +147,14 @@ def _encoder(settings: Settings) -> tuple[str, ...]:
 
 
 def _checkpoint(settings: Settings, folder: Path) -> tuple[str, ...]:
-    from ...models.training.checkpoint import check_checkpoint
-    from ...models.training.kind import find_checkpoint_kind, load_description
+    from ...models.checkpoint import check_checkpoint, find_checkpoint_kind, load_description
     from ..neo4j.catalogue import read_catalogue
     from ..neo4j.connection import make_connection
     from ..neo4j.gateway import Gateway
 
     kind = find_checkpoint_kind(folder)
     description, _ = load_description(folder, kind.description)
-    check_checkpoint(folder, kind.description, lambda _: ())
+    check_checkpoint(folder, kind.description)
     sets = ", ".join(dict.fromkeys(each.questions for each in description.train))
     found = f"{kind.name}, files as written, trained on {sets}"
     with Gateway(make_connection(settings)) as gateway:

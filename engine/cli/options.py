@@ -61,8 +61,9 @@ SEED = click.IntRange(0, 2**32 - 1)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 _NAME = click.option("--name", help="The embedded server to use (default: default).")
+_URI = click.option("--uri", help="Address of a Neo4j: neo4j://, neo4j+s://, bolt:// … (default: the embedded server).")
 _DATABASE = (
-    click.option("--uri", help="Address of a Neo4j: neo4j://, neo4j+s://, bolt:// … (default: the embedded server)."),
+    _URI,
     click.option("--database", help="Name of the database inside the server."),
     _NAME,
 )
@@ -83,6 +84,10 @@ def settings_from(uri: str | None = None, database: str | None = None, name: str
 
 def _server(name: str | None) -> dict[str, Any]:
     return {"settings": settings_from(name=name)}
+
+
+def _address(uri: str | None, name: str | None) -> dict[str, Any]:
+    return {"settings": settings_from(uri, name=name)}
 
 
 def _database(uri: str | None, database: str | None, name: str | None) -> dict[str, Any]:
@@ -111,6 +116,8 @@ def _gateway(uri: str | None, database: str | None, name: str | None) -> dict[st
 
 server_option = options_for(_server, _NAME)
 """--name: `settings` of an embedded server."""
+address_options = options_for(_address, _URI, _NAME)
+"""--uri, --name: `settings`."""
 database_options = options_for(_database, *_DATABASE)
 """--uri, --database, --name: `settings`."""
 engine_options = options_for(_engine, *_DATABASE)

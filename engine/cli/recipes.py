@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from .options import json_option
-from .terminal import echo, print_json, printable
+from .terminal import echo, printable
 
 SECTION = "Ask"
 
@@ -34,23 +34,28 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
     from ..recipes.recipe import list_parts, list_recipes, read_recipe_file
 
     files = [read_recipe_file(name) for name in names if name.endswith(".toml")]
-    if files and len(files) == len(names):
-        print_json({"files": files}) if as_json else echo("\n\n".join("\n".join(_file_lines(each)) for each in files))
+    names = tuple(name for name in names if not name.endswith(".toml"))
+    if files and not names:
+        if as_json:
+            echo(json.dumps({"files": files}, ensure_ascii=False))
+        else:
+            echo("\n\n".join("\n".join(_file_lines(each)) for each in files))
         return
     recipes, parts = list_recipes(), list_parts()
-    known = {each["name"] for each in (*recipes, *parts)}
-    wanted = {name for name in names if not name.endswith(".toml")}
-    if unknown := sorted(wanted - known):
-        raise UsageError(f"there is no recipe or part {unknown[0]!r}: expected one of {', '.join(sorted(known))}")
-    recipes, parts = ([each for each in some if not wanted or each["name"] in wanted] for some in (recipes, parts))
+    if names:
+        known = {each["name"] for each in (*recipes, *parts)}
+        if unknown := [name for name in names if name not in known]:
+            raise UsageError(f"there is no recipe or part {unknown[0]!r}: expected one of {', '.join(sorted(known))}")
+        recipes = [each for each in recipes if each["name"] in names]
+        parts = [each for each in parts if each["name"] in names]
     if as_json:
-        print_json({"recipes": recipes, "parts": parts})
+        echo(json.dumps({"recipes": recipes, "parts": parts}, ensure_ascii=False))
         return
     if recipes:
         echo("Recipes")
-    for recipe in recipes:
-        echo(f"  {recipe['name']:<16} {recipe['description']}")
-        echo(f"  {'':<16} {' '.join(recipe['resolved'])}; answerer {recipe['answerer']['kind']}")
+        for recipe in recipes:
+            echo(f"  {recipe['name']:<16} {recipe['description']}")
+            echo(f"  {'':<16} {' '.join(recipe['resolved'])}; answerer {recipe['answerer']['kind']}")
     for part in parts:
         echo("\n".join(_part_lines(part)))
 

@@ -32,25 +32,11 @@ SECTION = "Train"
     help="Refiner: llm, similarity, or the folder of a checkpoint of `lodestar train star`.",
 )
 @click.option(
-    "--each",
-    is_flag=True,
-    help="Ask the language model about one chain at a time: a small one cannot choose among many.",
-)
-@click.option(
-    "--most",
-    type=click.IntRange(1, 1000),
-    default=6,
-    show_default=True,
-    help="With --each: chains of a question that are asked about, shortest paths first.",
-)
-@click.option(
     "--log-odds",
     type=click.FloatRange(0),
-    help="For a scorer, or with --each: how far below the best path a chosen path may score (default: 1, or 0.15 with "
-    "--each).",
-)
-@click.option(
-    "--retries", type=click.IntRange(0, 10), default=2, show_default=True, help="Retries after an unreadable reply."
+    default=1.0,
+    show_default=True,
+    help="For a scorer: how far below the best path a chosen path may score.",
 )
 @click.option("--max-calls", type=click.IntRange(0), help="Budget of calls (default: the setting llm_max_calls).")
 @click.option("--max-tokens", type=click.IntRange(0), help="Budget of tokens (default: the setting llm_max_tokens).")
@@ -64,10 +50,7 @@ def command(
     out: Path,
     force: bool,
     by: str,
-    each: bool,
-    most: int,
-    log_odds: float | None,
-    retries: int,
+    log_odds: float,
     max_calls: int | None,
     max_tokens: int | None,
     as_json: bool,
@@ -75,15 +58,13 @@ def command(
     """Refine the supervision of questions: choose the chains of a candidate pool that match the question.
 
     A language model (docs/llm.md) reads numbered chains and returns numbers. Its replies are cached beside the file, so
-    the same command continues after a stop, or when the budget was spent. A small model is better asked whether one
-    chain says what the question asks (--each); it needs one call for each chain. Without a language model a scorer
-    chooses among the shortest paths.
+    the same command continues after a stop, or when the budget was spent. Without a language model a scorer chooses
+    among the shortest paths.
 
     \b
     Example:
       lodestar mine train.jsonl.gz --pool --out pool.jsonl.gz
       lodestar refine pool.jsonl.gz --out refined.jsonl.gz
-      lodestar refine pool.jsonl.gz --each --out refined.jsonl.gz
       lodestar refine pool.jsonl.gz --by star --out refined.jsonl.gz
       lodestar refine pool.jsonl.gz --by star --out refined.jsonl.gz --ray 10.0.0.1:6379
     """
@@ -91,15 +72,8 @@ def command(
     from ..errors import UsageError
     from ..parallel import HERE, PerProcess
     from ..progress import progress_bar
-    from ..supervision.refine import (
-        EACH_MARGIN,
-        EachChainRefiner,
-        LLMRefiner,
-        compute_supervision_sizes,
-        pool_of,
-        refine_by_llm,
-        refine_by_scorer,
-    )
+    from ..supervision.pools import pool_of
+    from ..supervision.refine import compute_supervision_sizes, open_path_scorer, refine_by_llm, refine_by_scorer
     from ..whole_file import check_output_file, translate_storage_errors
 
     if workers != HERE and by == "llm":
@@ -107,8 +81,6 @@ def command(
             "--workers, --ray: expected --by with a scorer; one process asks a language model many things at a time, "
             "within one budget"
         )
-    if each and by != "llm":
-        raise UsageError("--each: expected --by llm, which asks a language model, found another refiner")
     check_output_file("--out", out, reads=[pool], force=force)
     read = pool_of(pool)
     budget = {"llm_max_calls": max_calls, "llm_max_tokens": max_tokens}
@@ -116,17 +88,8 @@ def command(
     with progress_bar(out.name, "refining") as (progress, _):
         if by == "llm":
             cache = out.with_name(f"{out.name}.replies.sqlite")
-            refiner: LLMRefiner | EachChainRefiner = LLMRefiner(max_retries=retries)
-            if each:
-                from ...models.text.encoders import SentenceEncoder
-
-                margin = EACH_MARGIN if log_odds is None else log_odds
-                refiner = EachChainRefiner(SentenceEncoder(settings.encoder), margin=margin, most=most)
-            refined = refine_by_llm(read, settings, cache, refiner, progress=progress)
+            refined = refine_by_llm(read, settings, cache, progress=progress)
         else:
-            from ..training.sources import open_path_scorer
-
-            log_odds = 1.0 if log_odds is None else log_odds
             with PerProcess(partial(open_path_scorer, settings, by, log_odds)) as opened:
                 name = f"{by}, {log_odds:g} log-odds"
                 refined = refine_by_scorer(read, opened, name, workers=workers, progress=progress)

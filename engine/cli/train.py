@@ -3,84 +3,87 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...models.kinds import LearnsFrom, list_installed_kinds, load_kind
 from ...models.ranges import MAX_HOP
-from ...models.training.kind import (
-    KINDS,
-    PATHS,
-    POOLS,
-    READINGS,
-    SUBGRAPHS,
-    AnyKind,
-    LearnsFrom,
-    TrainCommandOption,
-    list_installed_kinds,
-    load_kind,
-)
-from .options import RETURN_TO_TOPIC, database_options, json_option
+from .options import SEED, address_options, json_option, options_for
 from .terminal import echo, say
 
 if TYPE_CHECKING:
-    from ...models.training.kind import ModelDescription
-    from ...models.training.trainer import TrainingCallbacks
+    from ..settings import Settings
 
 SECTION = "Train"
-Options = Sequence[Callable[[Any], Any]]
-
-_SUPERVISION = click.option(
-    "--supervision",
-    multiple=True,
-    default=("weak",),
-    show_default=True,
-    help="Which triples are positives: weak (all shortest paths), or by a file of `lodestar refine` for one of "
-    "the question sets; repeatable.",
-)
-_OF_SOURCE: Mapping[LearnsFrom, Options] = {
-    PATHS: (
-        click.option(
-            "--max-hop",
-            type=click.IntRange(1, MAX_HOP),
-            default=2,
-            show_default=True,
-            help="For question sets: longest path.",
-        ),
-        RETURN_TO_TOPIC,
-        click.option("--any-graph", is_flag=True, help="Train for other graphs too."),
-    ),
-    SUBGRAPHS: (_SUPERVISION,),
-    POOLS: (_SUPERVISION,),
-    READINGS: (
-        click.option("--recipe", help="Recipe whose evidence is read: a name, a TOML file, or a line of parts."),
-        click.option("--checkpoint", help="Checkpoint of the recipe's first part that takes one."),
-    ),
-}
-"""Options by data source, see `engine/training/sources.py`."""
 
 
-def _common(kind: AnyKind) -> Options:
-    """Return the options of every kind."""
-    mined = ", or a file of `lodestar mine`" if kind.learns_from == PATHS else ""
-    epochs = click.option("--epochs", type=click.IntRange(1), help="Most epochs of each network.")
-    presets = click.option(
-        "--preset",
-        type=click.Choice(tuple(kind.presets)),
-        default=next(iter(kind.presets), None),
+def _source(**options: Any) -> dict[str, Any]:
+    return {"options": options}
+
+
+def _paths(max_hop: int) -> dict[str, Any]:
+    return _source(max_hop=max_hop)
+
+
+def _supervised(supervision: tuple[str, ...]) -> dict[str, Any]:
+    return _source(supervision=supervision)
+
+
+def _readings(recipe: str | None, checkpoint: str | None) -> dict[str, Any]:
+    return _source(recipe=recipe, checkpoint=checkpoint)
+
+
+path_options = options_for(
+    _paths,
+    click.option(
+        "--max-hop",
+        type=click.IntRange(1, MAX_HOP),
+        default=2,
         show_default=True,
-        help="Defaults to start from.",
-    )
-    return [
+        help="Longest path, of a question set that is mined.",
+    ),
+)
+supervision_option = options_for(
+    _supervised,
+    click.option(
+        "--supervision",
+        multiple=True,
+        help="File of `lodestar refine` for one of the question sets (default: all shortest paths are right); "
+        "repeatable.",
+    ),
+)
+reading_options = options_for(
+    _readings,
+    click.option("--recipe", help="Recipe whose evidence is read: a name, a TOML file, or a line of parts."),
+    click.option("--checkpoint", help="Checkpoint of the recipe's first part that takes one."),
+)
+OF_SOURCE: Mapping[LearnsFrom, Callable[[Any], Any]] = {
+    "paths": path_options,
+    "subgraphs": supervision_option,
+    "pools": supervision_option,
+    "readings": reading_options,
+}
+"""The options of each data source: arguments of what reads the sets, see `engine.training.read_sets`."""
+
+
+def train_options(function: Any) -> Any:
+    """Add the options of every kind; `_train` takes their values."""
+    for option in (
+        address_options,
+        json_option,
         click.option(
-            "--dataset",
-            "train_files",
-            multiple=True,
-            required=True,
-            help=f"Training questions: a question set{mined}; repeatable.",
+            "--set", "changes", multiple=True, help="KEY=VALUE of the configuration, such as training.patience=3."
+        ),
+        click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed."),
+        click.option("--epochs", type=click.IntRange(1), help="Most epochs of each network."),
+        click.option(
+            "--limit", type=click.IntRange(1), help="Most questions of each set: a random sample by the seed."
+        ),
+        click.option(
+            "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder of the checkpoint."
         ),
         click.option(
             "--dev",
@@ -90,177 +93,194 @@ def _common(kind: AnyKind) -> Options:
             help="Dev questions, which select the epoch; repeatable.",
         ),
         click.option(
-            "--limit", type=click.IntRange(1), help="Most questions of each set: a random sample by the seed."
+            "--dataset",
+            "train_files",
+            multiple=True,
+            required=True,
+            help="Training questions: a question set, or for star a file of `lodestar mine`; repeatable.",
         ),
-        *_OF_SOURCE[kind.learns_from],
-        click.option(
-            "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder of the checkpoint."
-        ),
-        *([presets] if kind.presets else []),
-        *map(_option_of_kind, kind.options),
-        *([epochs] if kind.trainings else []),
-        click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Random seed."),
-        click.option(
-            "--set", "changes", multiple=True, help="KEY=VALUE of the configuration, such as training.patience=3."
-        ),
-        click.option("--fresh", is_flag=True, help="Start again, even if the folder has a finished training."),
-        json_option,
-        database_options,
-    ]
-
-
-def _option_of_kind(option: TrainCommandOption) -> Callable[[Any], Any]:
-    if not isinstance(option.sets, str):
-        return click.option(option.flag, is_flag=True, help=option.help)
-    kind = click.Choice(option.choices) if option.choices else option.type
-    return click.option(option.flag, type=kind, help=option.help)
-
-
-def train_command(name: str) -> click.Command:
-    """Return the command that trains a kind, given by name or as ``module:KIND``."""
-    try:
-        kind = load_kind(name)
-    except LookupError as error:
-        raise click.UsageError(str(error)) from error
-
-    def train(**given: Any) -> None:
-        _train(kind, **given)
-
-    for option in reversed(_common(kind)):
-        train = option(train)
-    examples = "\n".join(f"  {line}" for line in kind.examples)
-    text = f"{kind.summary}\n\nAfter a stop, run the same command again to continue." + (
-        f"\n\n\b\nExamples:\n{examples}" if examples else ""
-    )
-    return click.command(kind.name, help=text)(train)
-
-
-def _train(
-    kind: AnyKind,
-    train_files: Sequence[str],
-    dev_files: Sequence[str],
-    out: Path,
-    seed: int,
-    limit: int | None,
-    changes: Sequence[str],
-    fresh: bool,
-    as_json: bool,
-    preset: str = "",
-    epochs: int | None = None,
-    **given: Any,
-) -> None:
-    from ...loaders.questions.question_sets import read_questions
-    from ...models.training.trainer import is_first_process
-    from ..training.running import PRECISIONS, train_kind, training_config
-    from ..training.sources import TrainingRequest
-
-    values = _own_values(kind, given)
-    settings = given.pop("settings")
-    config = training_config(
-        kind,
-        changes,
-        preset=preset,
-        values=values,
-        epochs=epochs,
-        precision=PRECISIONS.get(settings.precision),
-        seed=seed,
-    )
-    request = TrainingRequest(
-        train_files,
-        dev_files,
-        out,
-        settings,
-        read_questions,
-        seed=seed,
-        limit=limit,
-        fresh=fresh,
-        options=given,
-        say=lambda line: say(line) if is_first_process() else None,
-    )
-    description = train_kind(kind, config, request, lambda: _watch(out, kind.figures))
-    _print_result(kind, description, out, as_json=as_json)
-
-
-def _own_values(kind: AnyKind, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the configuration values of a kind's own options; removes them from `given`."""
-    values: dict[str, Any] = {}
-    for option in kind.options:
-        value = given.pop(_name(option))
-        if isinstance(option.sets, str):
-            values |= {option.sets: value} if value is not None else {}
-        elif value:
-            values |= option.sets
-    return values
-
-
-def _name(option: TrainCommandOption) -> str:
-    return option.flag.removeprefix("--").replace("-", "_")
-
-
-@contextmanager
-def _watch(out: Path, figures: Sequence[str]) -> Iterator[TrainingCallbacks]:
-    """Show the progress of a training, and print `figures` after each epoch."""
-    from ...models.training.trainer import TrainingCallbacks
-    from ..progress import progress_bar
-
-    with progress_bar(out.name, "training") as (progress, say):
-
-        def step(name: str, epoch: int, done: int, total: int, loss: float) -> None:
-            progress(f"{name} {epoch + 1}, loss {loss:.2f}" if done == total else f"{name} {epoch + 1}", done, total)
-
-        def epoch_done(name: str, epoch: int, values: Mapping[str, float]) -> None:
-            say(f"{name}, epoch {epoch + 1}: {_figures_text(values, figures)} on dev")
-
-        yield TrainingCallbacks(step, epoch_done)
-
-
-def _print_result(kind: AnyKind, description: ModelDescription, out: Path, *, as_json: bool) -> None:
-    """Print the result of a training, once for all processes."""
-    from ...models.training.trainer import is_first_process
-
-    if not is_first_process():
-        return
-    if as_json:
-        figures = {name: dict(values) for name, values in description.figures.items()}
-        beside = {name: getattr(description, name) for name in ("supervision", "mix") if hasattr(description, name)}
-        echo(json.dumps({"out": str(out), **beside, "figures": figures}))
-    else:
-        for name, values in description.figures.items():
-            echo(f"{name:<24}{_figures_text(values, kind.figures)}")
-    minutes = sum(description.seconds.values()) / 60
-    echo(f"the checkpoint is in {out}, trained in {minutes:.1f} minutes", err=True)
-
-
-def _figures_text(figures: Mapping[str, float], names: Sequence[str]) -> str:
-    return ", ".join(f"{name} {figures[name]:.3f}" for name in names if name in figures)
+    ):
+        function = option(function)
+    return function
 
 
 class _Kinds(click.Group):
-    """Has a command for each kind; the kind's module is imported on use."""
+    """Has also the kinds of other packages, and any other kind as module:KIND."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Return the names of all installed kinds."""
-        return sorted(list_installed_kinds())
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all kinds."""
+        return sorted({*super().list_commands(ctx), *list_installed_kinds()})
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a kind."""
-        is_kind = cmd_name in list_installed_kinds() or ":" in cmd_name
-        return train_command(cmd_name) if is_kind else None
+        known = super().get_command(ctx, cmd_name)
+        if known or (":" not in cmd_name and cmd_name not in list_installed_kinds()):
+            return known
+        try:
+            kind = load_kind(cmd_name)
+        except LookupError as error:
+            raise click.UsageError(str(error)) from error
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """List the kinds without importing them."""
-        with formatter.section("Commands"):
-            rows = {name: KINDS[name][1] if name in KINDS else place for name, place in list_installed_kinds().items()}
-            formatter.write_dl(sorted(rows.items()))
+        @click.command(cmd_name, help=f"Train: {kind.title}.")
+        @train_options
+        @OF_SOURCE[kind.learns_from]
+        def own(**given: Any) -> None:
+            _train(cmd_name, **given)
+
+        return own
 
 
 @click.group(cls=_Kinds)
 def command() -> None:
     """Train a scorer on questions with answers.
 
-    Name your own kind as module:KIND.
+    After a stop, run the same command again to continue. Name your own kind as module:KIND.
 
     \b
     Example:
       lodestar train star --dataset questions-train.jsonl.gz --dev questions-dev.jsonl.gz --out star
     """
+
+
+@command.command()
+@train_options
+@path_options
+@click.option("--any-graph", is_flag=True, help="Train for other graphs too.")
+def star(**given: Any) -> None:
+    """Train STAR's path scorer, and the dual encoder that shortlists for it.
+
+    \b
+    Examples:
+      lodestar train star --dataset train.jsonl.gz --dev dev.jsonl.gz --out star
+      lodestar train star --any-graph --dataset one.jsonl.gz --dataset two.jsonl.gz --dev dev.jsonl.gz --out star
+      lodestar train star --dataset mined.jsonl.gz --dev mined-dev.jsonl.gz --out star --set mix=1
+    """
+    _train("star", **given)
+
+
+@command.command()
+@train_options
+@supervision_option
+def reg_triple(**given: Any) -> None:
+    """Train ReG's triple scorer on the subgraphs of questions.
+
+    \b
+    Examples:
+      lodestar train reg-triple --dataset train.jsonl.gz --dev dev.jsonl.gz --out reg
+      lodestar train reg-triple --dataset train.jsonl.gz --dev dev.jsonl.gz --supervision refined.jsonl.gz --out reg
+    """
+    _train("reg-triple", **given)
+
+
+@command.command()
+@train_options
+@supervision_option
+def reg_entity(**given: Any) -> None:
+    """Train ReG's entity scorer on the subgraphs of questions.
+
+    \b
+    Example:
+      lodestar train reg-entity --dataset train.jsonl.gz --dev dev.jsonl.gz --out reg
+    """
+    _train("reg-entity", **given)
+
+
+@command.command()
+@train_options
+@supervision_option
+@click.option("--model", required=True, help="Causal language model to train a LoRA on: Hugging Face name or folder.")
+def reg_path(model: str, **given: Any) -> None:
+    """Train a language model's LoRA to write relation paths, on the candidate pools of questions.
+
+    \b
+    Example:
+      lodestar train reg-path --dataset train.jsonl.gz --dev dev.jsonl.gz --out reg-path --model FOLDER
+    """
+    _train("reg-path", {"model": model}, **given)
+
+
+@command.command()
+@train_options
+@supervision_option
+@click.option("--reader", help="Reader to train with it, by name or path, for example all-MiniLM-L6-v2.")
+@click.option(
+    "--reads",
+    type=click.Choice(("pointing", "writing")),
+    help="What the reader does: an encoder points at answers (the default); a causal language model writes them, or "
+    "one of the options, with a LoRA.",
+)
+def gril(reader: str | None, reads: str | None, **given: Any) -> None:
+    """Train GRIL's retriever, which grows and prunes a subgraph by attention; with --reader what answers from it, too.
+
+    \b
+    Examples:
+      lodestar train gril --dataset train.jsonl.gz --dev dev.jsonl.gz --out gril
+      lodestar train gril --dataset train.jsonl.gz --dev dev.jsonl.gz --out gril --reader all-MiniLM-L6-v2
+      lodestar train gril --dataset t.jsonl --dev d.jsonl --out g --reader FOLDER --reads writing
+    """
+    _train("gril", {"joint.reader": reader, "joint.reads": reads}, **given)
+
+
+@command.command("reader")
+@train_options
+@reading_options
+def train_reader(**given: Any) -> None:
+    """Train what chooses answers from the evidence of a recipe, without a language model.
+
+    \b
+    Examples:
+      lodestar train reader --recipe similarity --dataset train.jsonl.gz --dev dev.jsonl.gz --out reader
+      lodestar ask --set answerer.kind=reader --set answerer.checkpoint=reader "Where was Lincoln born?"
+    """
+    _train("reader", **given)
+
+
+def _train(
+    name: str,
+    values: Mapping[str, Any] | None = None,
+    *,
+    options: Mapping[str, Any],
+    settings: Settings,
+    train_files: Sequence[str],
+    dev_files: Sequence[str],
+    out: Path,
+    limit: int | None,
+    epochs: int | None,
+    seed: int,
+    changes: Sequence[str],
+    as_json: bool,
+    any_graph: bool = False,
+) -> None:
+    """Train a kind, and print its figures. values: of the configuration, by key; None changes nothing."""
+    from ...loaders.questions.question_sets import read_questions
+    from ..progress import progress_bar
+    from ..training import PRECISIONS, TrainingRequest, read_sets, train_in_folder, training_config
+
+    kind = load_kind(name)
+    precision = PRECISIONS.get(settings.precision)
+    config = training_config(kind, changes, values, epochs=epochs, precision=precision, seed=seed)
+    request = TrainingRequest(train_files, dev_files, out, settings, read_questions, seed, limit, options, say)
+    train, dev, folder = read_sets(kind, config, request, any_graph=any_graph)
+    with progress_bar(out.name, "training") as (progress, tell):
+
+        def on_step(network: str, epoch: int, done: int, total: int, loss: float) -> None:
+            progress(f"{network} {epoch + 1}" + (f", loss {loss:.2f}" if done == total else ""), done, total)
+
+        def on_epoch(network: str, epoch: int, figures: Mapping[str, float]) -> None:
+            tell(f"{network}, epoch {epoch + 1}: {_figures_text(figures, kind.figures)} on dev")
+
+        folder.on_step, folder.on_epoch = on_step, on_epoch
+        description = train_in_folder(kind, config, train, dev, folder)
+    if as_json:
+        figures = {network: dict(each) for network, each in description.figures.items()}
+        beside = {name: getattr(description, name) for name in ("supervision", "mix") if hasattr(description, name)}
+        echo(json.dumps({"out": str(out), **beside, "figures": figures}))
+    else:
+        for network, figures in description.figures.items():
+            echo(f"{network:<24}{_figures_text(figures, kind.figures)}")
+    minutes = sum(description.seconds.values()) / 60
+    echo(f"the checkpoint is in {out}, trained in {minutes:.1f} minutes", err=True)
+
+
+def _figures_text(figures: Mapping[str, float], names: Sequence[str]) -> str:
+    return ", ".join(f"{name} {figures[name]:.3f}" for name in names if name in figures)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ...models.star.config import SPECIAL_TOKENS
+from ...models.star import SPECIAL_TOKENS
 from ...models.text.verbalise import verbalise_hop
 from ..errors import UsageError
 from ..evidence.bridges import convert_item_kind, to_chains
@@ -19,14 +19,14 @@ from ..evidence.evidence import FORMAT, Answer, Evidence, Item, Kind, answer_dat
 from ..evidence.text import item_text, one_line, relation_words
 from ..pipeline import deduplication_key
 from ..recipes.recipe import Recipe
+from ..recipes.retrieving import Similarity, Star
 from ..resources import GraphResources
 from ..retrieval.scoring import PathQuery, PathScorer, merge_mediator_hops, topic_mention
-from ..retrieval.similarity import Similarity
-from ..retrieval.star import Star, StarScorer
 from ..values import Question, Scored, Topic
 
 if TYPE_CHECKING:
     from ..api import Engine
+    from ..retrieval.dual_encoder import StarScorer
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +173,8 @@ def _attending(part: Star | Similarity, scorer: PathScorer) -> StarScorer | None
     """Return the scorer where it has attention to show."""
     if not isinstance(part, Star):
         return None
+    from ..retrieval.dual_encoder import StarScorer  # with PyTorch
+
     return scorer if isinstance(scorer, StarScorer) and scorer.model.checkpoint.cross is not None else None
 
 

@@ -17,11 +17,12 @@ from itertools import chain
 from typing import Any
 
 from ...models.f1 import f1_of
-from ...models.star.mined import THROUGH
+from ...models.mined import THROUGH
 from ..gold_questions import GroundedQuestion
+from ..neo4j.gateway import Gateway
 from ..neo4j.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps
-from ..retrieval.frontier import Frontier, FrontierTree, select_answer_ends
-from ..steps import Steps, send_all, send_one
+from ..neo4j.templates import Request
+from ..retrieval.beam import Frontier, FrontierTree, select_answer_ends
 from ..values import Entity, RelationStep
 
 WalkedHop = tuple[RelationStep, ...]
@@ -100,20 +101,26 @@ class Explorer:
     """
 
     def __init__(
-        self, tree: FrontierTree, relations: Mapping[int, str], mediating: AbstractSet[int], max_paths: int
+        self,
+        gateway: Gateway,
+        tree: FrontierTree,
+        relations: Mapping[int, str],
+        mediating: AbstractSet[int],
+        max_paths: int,
     ) -> None:
+        self.gateway = gateway
         self.tree = tree
         self.relations = relations
         self.mediating = mediating
         self.max_paths = max_paths
 
-    def explore(self, roots: Sequence[Frontier]) -> Steps[dict[str, TopicPaths]]:
+    def explore(self, roots: Sequence[Frontier]) -> dict[str, TopicPaths]:
         """Return the relation paths from each topic, by its id."""
         reaches = {root.topic.id: TopicPaths(root.topic) for root in roots}
         front = [PartialPath(root, (), (), reaches[root.topic.id].trie) for root in roots]
         while front:
             chosen = [(way, step) for way in front for step in self._leaving(way, reaches[way.frontier.topic.id])]
-            reached = yield from expand_frontiers(self.tree, [(way.frontier, step) for way, step in chosen])
+            reached = self.expand([(way.frontier, step) for way, step in chosen])
             front = []
             for (way, step), frontier in zip(chosen, reached, strict=True):
                 reach = reaches[frontier.topic.id]
@@ -130,6 +137,13 @@ class Explorer:
                     front.append(following)
         return reaches
 
+    def expand(self, chosen: Sequence[tuple[Frontier, RelationStep]]) -> list[Frontier]:
+        """Take the steps in batches and return the frontiers they lead to, in order."""
+        reached: list[Frontier] = []
+        for start in range(0, len(chosen), EXPANDED_TOGETHER):
+            reached += self.gateway.run_steps(self.tree.expand(chosen[start : start + EXPANDED_TOGETHER]))
+        return reached
+
     def _leaving(self, way: PartialPath, reach: TopicPaths) -> Iterator[RelationStep]:
         """Record the last hops that extend a path, and yield the other steps, which must be walked."""
         is_last = len(way.hops) + 1 == self.tree.max_hop
@@ -144,16 +158,6 @@ class Explorer:
                 yield step
             else:
                 way.following[way.hop(step)] = _END
-
-
-def expand_frontiers(tree: FrontierTree, chosen: Sequence[tuple[Frontier, RelationStep]]) -> Steps[list[Frontier]]:
-    """Take the steps in batches and return the frontiers they lead to, in order."""
-    reached: list[Frontier] = []
-    for start in range(0, len(chosen), EXPANDED_TOGETHER):
-        some, new, requests = tree.begin(chosen[start : start + EXPANDED_TOGETHER])
-        tree.take(new, (yield from send_all(requests)))
-        reached += some
-    return reached
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,14 +203,14 @@ class TopicSearch:
     return_to_topic: bool = False
 
 
-def find_paths(explorer: Explorer, searches: Sequence[TopicSearch], max_degree: int) -> Steps[list[UnlabelledPaths]]:
+def find_paths(explorer: Explorer, searches: Sequence[TopicSearch], max_degree: int) -> list[UnlabelledPaths]:
     """Return the paths from each topic to the answers of its question."""
     if not searches:
         return []
-    between = yield from _meetings(searches, max_degree, explorer.max_paths)
+    between = _meetings(explorer.gateway, searches, max_degree, explorer.max_paths)
     last = [list(_last_hops(explorer, search.paths, met)) for search, met in zip(searches, between, strict=True)]
     chosen = [(way.frontier, step) for hops in last for way, step in hops]
-    reached = iter((yield from expand_frontiers(explorer.tree, chosen)))
+    reached = iter(explorer.expand(chosen))
     return [
         _collect_paths(search, met, [(way, step, next(reached)) for way, step in hops])
         for search, met, hops in zip(searches, between, last, strict=True)
@@ -225,20 +229,16 @@ class _Met:
     cut: bool
 
 
-def _meetings(searches: Sequence[TopicSearch], max_degree: int, max_paths: int) -> Steps[list[_Met]]:
-    """Find paths of up to two steps between topic and answers, and for longer ones the last steps; one round trip in
-    all.
-    """
+def _meetings(gateway: Gateway, searches: Sequence[TopicSearch], max_degree: int, max_paths: int) -> list[_Met]:
+    """Find paths of up to two steps between topic and answers, and for longer ones the last steps, at the same time."""
     pairs = [AnswerPair(search.paths.topic.id, tuple(sorted(search.question.answers))) for search in searches]
     answers = {id_ for search in searches if any(map(_is_long, search.paths.last)) for id_ in search.question.answers}
-    if not answers:
-        short = yield from send_one(find_answer_paths(pairs, max_degree, max_paths))
-        return [_meet_in_the_middle(search, paths, {}) for search, paths in zip(searches, short, strict=True)]
-    short, last = yield (
-        find_answer_paths(pairs, max_degree, max_paths),
-        find_last_steps(sorted(answers), max_degree),
-    )
-    return [_meet_in_the_middle(search, paths, last) for search, paths in zip(searches, short, strict=True)]
+    requests: list[Request[Any]] = [find_answer_paths(pairs, max_degree, max_paths)]
+    if answers:
+        requests.append(find_last_steps(sorted(answers), max_degree))
+    short, *last = gateway.run_all(requests)
+    met = last[0] if last else {}
+    return [_meet_in_the_middle(search, paths, met) for search, paths in zip(searches, short, strict=True)]
 
 
 def _is_long(way: PartialPath) -> bool:

@@ -19,6 +19,7 @@ relation is compared or replaced.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,15 +29,28 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from pydantic.dataclasses import dataclass as pydantic_dataclass
+
+from ...models.mined import (
+    AnswerPath,
+    MinedFile,
+    MinedFileError,
+    MinedFileOrigin,
+    MinedQuestion,
+    MinedTopic,
+    NegativePath,
+    is_mined,
+    read_mined_file,
+    write_mined_file,
+)
 from ...models.ranges import Count, Hops, Positive
 from ...models.similarity import mask_topic
-from ...models.star.mined import AnswerPath, MinedFileOrigin, MinedQuestion, MinedTopic, NegativePath, write_mined_file
 from ...models.text.encoders import EncoderUnavailableError
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, verbalise_path
-from ..api import Engine
-from ..errors import EncoderError, GraphError, QueryTimeoutError
+from ..errors import EncoderError, GraphError, InputError, QueryTimeoutError
 from ..gold_questions import (
     NO_PATH,
     REASONS,
@@ -56,9 +70,7 @@ from ..neo4j.mining import stream_mediator_relations
 from ..parallel import HERE, PerProcess, Workers
 from ..progress import Progress, ignore_progress
 from ..relations.words import words_of_relation
-from ..retrieval.frontier import FrontierBounds, FrontierTree
-from ..settings import check_options
-from ..steps import Steps
+from ..retrieval.beam import FrontierBounds, FrontierTree
 from ..values import RelationStep
 from ..whole_file import check_output_file, translate_storage_errors
 from .answer_paths import (
@@ -76,8 +88,13 @@ from .answer_paths import (
     steps_of,
 )
 
+if TYPE_CHECKING:
+    from ...models.training import TrainingFolder
+    from ..api import Engine
+    from ..training import Sets, TrainingRequest
 
-@dataclass(frozen=True, slots=True)
+
+@pydantic_dataclass(frozen=True, slots=True)
 class MiningOptions:
     """Options of mining. `num_negatives` is STAR's k: similar and random relations for each hop of a positive path.
 
@@ -93,9 +110,6 @@ class MiningOptions:
     max_paths: Positive = 2_000
     max_degree: Positive = 20_000
     bounds: FrontierBounds = field(default_factory=FrontierBounds)
-
-    def __post_init__(self) -> None:
-        check_options(self, "mining")
 
 
 CUTS = ("reaches", "searches for answers", "answer paths")
@@ -117,33 +131,51 @@ class QuestionPaths:
     num_cut: Mapping[str, int]
 
 
+Mined = list[QuestionPaths | SkippedQuestion]
+
+
 class Miner:
     """Finds the paths of questions in a graph with this catalogue.
 
     `mediating` has the signed numbers of the relations of unnamed entities.
     """
 
-    def __init__(self, catalogue: Catalogue, mediating: AbstractSet[int], options: MiningOptions) -> None:
+    def __init__(
+        self, gateway: Gateway, catalogue: Catalogue, mediating: AbstractSet[int], options: MiningOptions
+    ) -> None:
+        self.gateway = gateway
         self.relations = {relation.number: relation.name for relation in catalogue.relations}
         self.stored_as = catalogue.stored_as
         self.mediating = mediating
         self.options = options
 
-    def mine(self, questions: Sequence[GoldQuestion]) -> Steps[list[QuestionPaths | SkippedQuestion]]:
-        """Return the paths of each question, or why it is left out; all questions share each round trip."""
+    def mine(self, questions: Sequence[GoldQuestion]) -> Mined:
+        """Return the paths of each question, or why it is left out; all questions share each round trip.
+
+        If a query times out, each half is mined alone. Raises `QueryTimeoutError` for a single question.
+        """
+        try:
+            return self._mine(questions)
+        except QueryTimeoutError:
+            if len(questions) == 1:
+                raise
+        half = len(questions) // 2
+        return self.mine(questions[:half]) + self.mine(questions[half:])
+
+    def _mine(self, questions: Sequence[GoldQuestion]) -> Mined:
         options = self.options
-        places, signatures = yield from ground_questions(questions, return_to_topic=options.return_to_topic)
+        places, signatures = ground_questions(questions, self.gateway, return_to_topic=options.return_to_topic)
         tree = FrontierTree(signatures, options.bounds, options.max_hop, self.stored_as)
-        explorer = Explorer(tree, self.relations, self.mediating, options.max_paths)
+        explorer = Explorer(self.gateway, tree, self.relations, self.mediating, options.max_paths)
         roots = [root for signature in signatures.values() if (root := tree.root(signature.entity))]
-        reaches = yield from explorer.explore(roots)
+        reaches = explorer.explore(roots)
         searches = [
             TopicSearch(place, number, reaches[topic.id], options.return_to_topic)
             for place in places
             if isinstance(place, GroundedQuestion)
             for number, topic in enumerate(place.topics)
         ]
-        found = iter((yield from find_paths(explorer, searches, options.max_degree)))
+        found = iter(find_paths(explorer, searches, options.max_degree))
         return [
             place
             if isinstance(place, SkippedQuestion)
@@ -402,8 +434,6 @@ class SimilarRelations:
         return self._found[relation]
 
 
-Mined = list[QuestionPaths | SkippedQuestion]
-
 LABELLED_TOGETHER = 256
 """Questions labelled together; independent of the database's batch size, so that this does not change the file."""
 
@@ -427,7 +457,7 @@ def mine_to_file(
     """
     check_output_file("", out, force=True)  # fail before the work, not after it
     gateway = engine.gateway()
-    read_full_state(gateway).check()
+    gateway.run_steps(read_full_state()).check()
     asked = look_up_answers(questions.questions, gateway).questions
     catalogue = gateway.run(read_catalogue())
     relations = catalogue.relations
@@ -485,26 +515,14 @@ def _mine_batches(
 
 
 @contextmanager
-def _open_miner(connection: Connection, options: MiningOptions) -> Iterator[tuple[Miner, Gateway]]:
+def _open_miner(connection: Connection, options: MiningOptions) -> Iterator[Miner]:
     with Gateway(connection) as gateway:
         mediating = frozenset(gateway.stream(stream_mediator_relations()))
-        yield Miner(gateway.run(read_catalogue()), mediating, options), gateway
+        yield Miner(gateway, gateway.run(read_catalogue()), mediating, options)
 
 
-def _mine(opened: PerProcess[tuple[Miner, Gateway]], questions: Sequence[GoldQuestion]) -> Mined:
-    miner, gateway = opened.value
-    return mine_batch(miner, questions, gateway.run_steps)
-
-
-def mine_batch(miner: Miner, questions: Sequence[GoldQuestion], run: Callable[[Steps[Mined]], Mined]) -> Mined:
-    """Mine a batch; if a query times out, mine each half. Raises `QueryTimeoutError` for a single question."""
-    try:
-        return run(miner.mine(questions))
-    except QueryTimeoutError:
-        if len(questions) == 1:
-            raise
-    half = len(questions) // 2
-    return mine_batch(miner, questions[:half], run) + mine_batch(miner, questions[half:], run)
+def _mine(opened: PerProcess[Miner], questions: Sequence[GoldQuestion]) -> Mined:
+    return opened.value.mine(questions)
 
 
 def _label_questions(
@@ -546,3 +564,43 @@ def counts_of(found: Sequence[QuestionPaths | SkippedQuestion], mined: Iterable[
         for negative in question.negatives:
             counts[f"{negative.kind} negatives"] += 1
     return counts
+
+
+def mined_sets(request: TrainingRequest, _config: Any, _out: TrainingFolder, *, max_hop: int = 2) -> Sets:
+    """Return mined files, or the mined paths of question sets, mined now or by an earlier run."""
+    options = MiningOptions(max_hop=max_hop, seed=request.seed)
+
+    def read(file: str) -> MinedFile:
+        if is_mined(Path(file)):
+            return sample_mined(read_mined(file), request.limit, request.seed)
+        questions = request.questions(file)
+
+        def mine(engine: Engine, wanted: Path, progress: Progress) -> None:
+            mine_to_file(questions, engine, wanted, options, progress=progress)
+
+        start = f"mined-{questions.name}-{questions.sha256[:8]}-{max_hop}-{request.seed}-"
+        return read_mined(str(request.make_once(questions.name, start, ".jsonl.gz", "mining", mine)))
+
+    return request.split([read(file) for file in (*request.train_files, *request.dev_files)])
+
+
+def read_mined(path: str) -> MinedFile:
+    """Read a mined file. Raises `InputError` if it is missing or damaged."""
+    try:
+        return read_mined_file(Path(path))
+    except MinedFileError as error:
+        raise InputError(str(error)) from error
+
+
+def sample_mined(mined: MinedFile, limit: int | None, seed: int) -> MinedFile:
+    """Return a random sample of the questions of a mined file, in its order; all without a limit."""
+    if limit is None or limit >= len(mined.questions):
+        return mined
+    places = sorted(random.Random(seed).sample(range(len(mined.questions)), limit))  # noqa: S311 - a sample, no secret
+    mining = mined.mining
+    name = f"sample of {limit}, seed {seed}"
+    digest, of_set = (
+        hashlib.sha256(f"{of}/{name}".encode()).hexdigest() for of in (mined.sha256, mining.questions_sha256)
+    )
+    mining = replace(mining, questions=f"{mining.questions}, to {name}", questions_sha256=of_set)
+    return MinedFile(mining, tuple(mined.questions[place] for place in places), digest)

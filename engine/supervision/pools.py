@@ -10,16 +10,27 @@ with the most paths, then the first by id. Chains from different topics are diff
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from statistics import fmean
+from typing import TYPE_CHECKING, Any
 
-from ...models.mined import ChainKind, PoolChain, PooledQuestion, PoolFile, PoolHeader, write_pool
+from pydantic.dataclasses import dataclass
+
+from ...models.mined import (
+    ChainKind,
+    MinedFileError,
+    PoolChain,
+    PooledQuestion,
+    PoolFile,
+    PoolHeader,
+    read_pool,
+    write_pool,
+)
 from ...models.ranges import Positive
-from ..api import Engine
-from ..errors import GraphError, QueryTimeoutError
+from ..errors import GraphError, InputError, QueryTimeoutError, UsageError
 from ..gold_questions import (
     NO_PATH,
     REASONS,
@@ -36,9 +47,13 @@ from ..neo4j.gateway import Gateway
 from ..neo4j.mining import RelationPathGroup, find_shortest_paths, read_neighbourhoods
 from ..parallel import HERE, PerProcess, Workers
 from ..progress import Progress, ignore_progress
-from ..settings import check_options
-from ..steps import Steps
+from ..relations.words import words_of_relations
 from ..whole_file import check_output_file, translate_storage_errors
+
+if TYPE_CHECKING:
+    from ...models.training import TrainingFolder
+    from ..api import Engine
+    from ..training import Sets, TrainingRequest
 
 CUT_ANSWERS = "answers"
 CUT_PATHS = "paths"
@@ -59,22 +74,18 @@ class PoolBounds:
     max_degree: Positive = 20_000
     max_chains: Positive = 200
 
-    def __post_init__(self) -> None:
-        check_options(self, "pools")
-
 
 def collect_pools(
-    questions: Sequence[GoldQuestion], options: PoolBounds
-) -> Steps[list[PooledQuestion | SkippedQuestion]]:
+    questions: Sequence[GoldQuestion], gateway: Gateway, options: PoolBounds
+) -> list[PooledQuestion | SkippedQuestion]:
     """Return the pool of each question, or why it is left out; one round trip for all after the look-up."""
-    places, _ = yield from ground_questions(questions)
+    places, _ = ground_questions(questions, gateway)
     kept = [each for each in places if isinstance(each, GroundedQuestion)]
     asked = [_topics_and_answers(each, options) for each in kept]
     pairs = list(dict.fromkeys((topic, answer) for topics, answers in asked for topic in topics for answer in answers))
     ids = list(dict.fromkeys(id_ for topics, answers in asked for id_ in (*topics, *answers)))
-    between, around = yield (
-        find_shortest_paths(pairs, options.max_paths),
-        read_neighbourhoods(ids, options.max_degree),
+    between, around = gateway.run_all(
+        [find_shortest_paths(pairs, options.max_paths), read_neighbourhoods(ids, options.max_degree)]
     )
     paths = dict(zip(pairs, between, strict=True))
     found = iter(
@@ -226,6 +237,53 @@ def compute_pool_sizes(questions: Sequence[PooledQuestion]) -> dict[str, float]:
     }
 
 
+def pool_of(path: Path) -> PoolFile:
+    """Read a candidate pool. Raises `InputError` if the file is no pool, or damaged."""
+    try:
+        return read_pool(path)
+    except MinedFileError as error:
+        raise InputError(str(error)) from error
+
+
+def pool_sets(request: TrainingRequest, _config: Any, _out: TrainingFolder, *, supervision: Sequence[str] = ()) -> Sets:
+    """Return the candidate pools of question sets, mined now or by an earlier run, with the graph's relations.
+
+    supervision: files of `lodestar refine`, each replaces the pool of its question set.
+    """
+    from ...models.reg.paths import RelationTokens
+    from ..api import Engine
+
+    pools = []
+    for questions in map(request.questions, (*request.train_files, *request.dev_files)):
+
+        def mine(engine: Engine, wanted: Path, progress: Progress, questions: QuestionSet = questions) -> None:
+            mine_pool(questions, engine, wanted, PoolBounds(), progress=progress)
+
+        start = f"pool-{questions.name}-{questions.sha256[:8]}-"
+        pools.append(pool_of(request.make_once(questions.name, start, ".jsonl.gz", "mining", mine)))
+    refined = read_refined_pools(supervision, [pool.header.questions_sha256 for pool in pools])
+    with Engine(request.settings) as engine:
+        relations = engine.gateway().run(read_catalogue()).relations
+    tokens = RelationTokens.of(words_of_relations(relations))
+    return request.split([refined.get(pool.header.questions_sha256, pool) for pool in pools], tokens)
+
+
+def read_refined_pools(supervision: Sequence[str], sets: Collection[str]) -> dict[str, PoolFile]:
+    """Return the pools of files of `lodestar refine`, by the hash of their question set.
+
+    sets: the hashes of the question sets of this training. Raises `UsageError` for a pool of none of them, `InputError`
+    for an invalid file.
+    """
+    pools = {pool.header.questions_sha256: pool for pool in (pool_of(Path(name)) for name in supervision)}
+    if others := set(pools) - set(sets):
+        names = ", ".join(sorted(pools[sha].header.questions for sha in others))
+        raise UsageError(
+            f"--supervision: expected candidate pools of the question sets of this training, found one of {names}: "
+            "mine it from a set of --dataset or --dev"
+        )
+    return pools
+
+
 def _pools(opened: PerProcess[Gateway], questions: Sequence[GoldQuestion], *, options: PoolBounds) -> list[Found]:
     return _batch(questions, opened.value, options)
 
@@ -233,7 +291,7 @@ def _pools(opened: PerProcess[Gateway], questions: Sequence[GoldQuestion], *, op
 def _batch(questions: Sequence[GoldQuestion], gateway: Gateway, options: PoolBounds) -> list[Found]:
     """Return the pools of a batch; if a query times out, those of each half; a single question is left out."""
     try:
-        return gateway.run_steps(collect_pools(questions, options))
+        return collect_pools(questions, gateway, options)
     except QueryTimeoutError:
         if len(questions) == 1:
             return [SkippedQuestion(questions[0].id, TOO_LONG)]

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...models.reg_triple.kind import SubgraphOptions
-from ...models.subgraphs import UNNAMED, WEAK, GraphTexts, QuestionGraphs, mark_shortest_paths, write_graphs
+from ...models.subgraphs import (
+    UNNAMED,
+    VERSION,
+    WEAK,
+    GraphFileError,
+    GraphTexts,
+    QuestionGraphs,
+    QuestionLabels,
+    SubgraphOptions,
+    mark_shortest_paths,
+    read_graphs,
+    relabel_graphs,
+    write_graphs,
+)
 from ...models.text.vectors import TextVectors
-from ..api import Engine
-from ..errors import GraphError
+from ..errors import GraphError, InputError
 from ..gold_questions import GroundedQuestion, QuestionSet, SkippedQuestion, ground_questions, look_up_answers
 from ..neo4j.catalogue import Catalogue, read_catalogue, read_full_state
 from ..progress import Progress, ignore_progress
@@ -19,8 +34,72 @@ from ..relations.words import words_of_relation
 from ..retrieval.subgraph.batch import Subgraph
 from ..retrieval.triples import GraphRelations, entity_text, subgraph_query, subgraphs_of
 from ..whole_file import translate_storage_errors
+from .pools import read_refined_pools
+
+if TYPE_CHECKING:
+    from ...models.training import TrainingFolder
+    from ..api import Engine
+    from ..training import Sets, TrainingRequest
 
 BATCH = 32
+
+
+def graph_sets(request: TrainingRequest, config: Any, out: TrainingFolder, *, supervision: Sequence[str] = ()) -> Sets:
+    """Return the subgraphs of question sets, read from the graph now or by an earlier run, with the questions' labels.
+
+    supervision: files of `lodestar refine`, each for its question set; a set without one has its shortest paths. A
+    configuration with `open_domain` also reads questions whose answers are not in the graph.
+    """
+    vectors = out.vectors_of(config.encoder)
+    open_domain = getattr(config, "open_domain", False)
+    sets = list(map(request.questions, (*request.train_files, *request.dev_files)))
+    found = [graph_set(request, each, config.subgraph, vectors, open_domain=open_domain) for each in sets]
+    pools = read_refined_pools(supervision, [graphs.texts.questions_sha256 for graphs in found])
+    for place, graphs in enumerate(found):
+        if pool := pools.get(graphs.texts.questions_sha256):
+            found[place], num_kept = relabel_graphs(graphs, pool)
+            request.say(
+                f"{graphs.texts.questions_name}: {graphs.supervision}; {num_kept:,} of {len(graphs):,} questions "
+                "keep their shortest paths"
+            )
+    return request.split(found, labels_of_sets(sets))
+
+
+def graph_set(
+    request: TrainingRequest,
+    questions: QuestionSet,
+    options: SubgraphOptions,
+    vectors: TextVectors,
+    *,
+    open_domain: bool,
+) -> QuestionGraphs:
+    """Return the subgraphs of a question set. Errors: `TrainingRequest.make_once`."""
+    how = json.dumps([VERSION, vectors.encoder.name, asdict(options), open_domain], sort_keys=True)
+    digest = hashlib.sha256(how.encode()).hexdigest()
+    start = f"subgraphs-{questions.name}-{questions.sha256[:8]}-{digest[:8]}-"
+
+    def read(engine: Engine, wanted: Path, progress: Progress) -> None:
+        write_question_graphs(questions, engine, vectors, wanted, options, open_domain=open_domain, progress=progress)
+
+    try:
+        return read_graphs(request.make_once(questions.name, start, ".safetensors", "reading", read))
+    except GraphFileError as error:
+        raise InputError(str(error)) from error
+
+
+def labels_of_sets(sets: Sequence[QuestionSet]) -> list[QuestionLabels]:
+    """Return the answers and options of the questions, which the graph does not have."""
+    return [
+        QuestionLabels(
+            questions.name,
+            question.id,
+            tuple(answer.names[0] if answer.names else answer.id or "" for answer in question.answers),
+            all(answer.names for answer in question.answers),
+            question.options,
+        )
+        for questions in sets
+        for question in questions.questions
+    ]
 
 
 def graph_relations(catalogue: Catalogue) -> GraphRelations:
@@ -49,7 +128,7 @@ def write_question_graphs(
     `GraphError` if no question is left.
     """
     gateway = engine.gateway()
-    read_full_state(gateway).check()
+    gateway.run_steps(read_full_state()).check()
     catalogue = gateway.run(read_catalogue())
     relations = graph_relations(catalogue)
     extractor = subgraphs_of(relations, vectors, options)
@@ -57,10 +136,10 @@ def write_question_graphs(
     made = _Columns(relations, options.phrases)
     progress("walking", 0, len(asked))
     for start in range(0, len(asked), BATCH):
-        placed, _ = gateway.run_steps(ground_questions(asked[start : start + BATCH], open_domain=open_domain))
+        placed, _ = ground_questions(asked[start : start + BATCH], gateway, open_domain=open_domain)
         kept = [each for each in placed if not isinstance(each, SkippedQuestion)]
         queries = [subgraph_query(each.question.text, [topic.id for topic in each.topics], options) for each in kept]
-        for each, subgraph in zip(kept, extractor.extract(gateway, queries), strict=True):
+        for each, subgraph in zip(kept, gateway.run_steps(extractor.extract(queries)), strict=True):
             made.add(each, subgraph)
         progress("walking", min(start + BATCH, len(asked)), len(asked))
     if not made.questions:
@@ -125,7 +204,7 @@ class _Columns:
             questions.name,
             questions.sha256,
             graph,
-            options.as_json() | {"supervision": WEAK},
+            asdict(options) | {"supervision": WEAK},
             tuple(each.question.id for each in self.questions),
             tuple(each.question.text for each in self.questions),
             tuple(self._entities),

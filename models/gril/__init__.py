@@ -1,1 +1,186 @@
-"""GRIL: a retriever that grows and prunes a subgraph by attention, trained jointly with its reader."""
+"""GRIL: a retriever that grows and prunes a subgraph by attention, trained jointly with its reader; its options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic.dataclasses import dataclass
+
+from ..kinds import CheckpointOpenOptions, LoraOptions, ModelDescription, ModelKind, TrainingOptions
+from ..ranges import Count, Dimension, Positive, Range, Share, Width
+from ..subgraphs import SubgraphOptions
+
+if TYPE_CHECKING:
+    from ..training import TrainingFolder
+    from .training import GrilCheckpoint
+
+Pruning = Literal["threshold", "top-k", "none"]
+Score = Literal["mlp", "linear"]
+Reads = Literal["pointing", "writing"]
+
+RECALL_AT = (5, 10, 20, 100)
+CHOOSE_AT = 20
+RETRIEVER_FIGURES = (*(f"recall_at_{k}" for k in RECALL_AT), "average_precision")
+"""Figures of a checkpoint: recall of right triples among a question's best k, and average precision over its right
+triples.
+"""
+ACCURACY = "accuracy"
+MAJORITY = "majority"
+"""Accuracy of the hop predictor, and of always predicting the commonest number of hops among the training questions."""
+HITS, F1 = "hits_at_1", "f1"
+FIGURES = (*RETRIEVER_FIGURES, ACCURACY, MAJORITY, HITS, F1)
+"""Figures of all phases."""
+
+
+@dataclass(frozen=True, slots=True)
+class GrowOptions:
+    """How a subgraph grows and is pruned, layer by layer (GRIL, section 4.1, algorithm 1, table 4).
+
+    pruning: `threshold` drops a question's edges below `sigma` unless they are among its `budget` best (the paper's, as
+    read in `network`); `top-k` keeps the `top_k` best edges of each source; or none. entity_update: apply equation 4
+    after each layer. temperature: τ of equation 5, which the paper does not state.
+    """
+
+    num_layers: Annotated[int, Range(1, 8)] = 3
+    pruning: Pruning = "threshold"
+    sigma: Share = 0.1
+    budget: Count = 16
+    top_k: Positive = 10
+    entity_update: bool = True
+    temperature: Annotated[float, Range(0.01, 10)] = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class JointOptions:
+    """How retriever and reader are trained jointly (section 4.3).
+
+    reader: model name or path; empty: no reader and no joint training. reads: an encoder that points at answers, or a
+    causal language model with a LoRA that writes them, or writes one of a question's options. token, text: whether the
+    reader gets the graph token and the verbalised triples (table 9). Without the token no gradient of the reader
+    reaches the retriever: the paper's separate training. graph_supervision: off in the open domain. num_triples: given
+    to the reader; 0: five per predicted hop. inner: hidden width of the projector, G-Retriever's. prior_weight: weight
+    of −log P(G_s | q), ours. max_tokens: of the reader's input.
+    """
+
+    reader: str = ""
+    reads: Reads = "pointing"
+    token: bool = True
+    text: bool = True
+    graph_supervision: bool = True
+    num_triples: Annotated[int, Range(0, 1_000)] = 0
+    inner: Dimension = 2_048
+    prior_weight: Annotated[float, Range(0, 100)] = 0.1
+    max_tokens: Annotated[int, Range(16, 8_192)] = 384
+    lora: LoraOptions = field(default_factory=LoraOptions)
+
+    def __post_init__(self) -> None:
+        if not self.reader and (self.reads != "pointing" or not self.graph_supervision):
+            raise ValueError("reads, graph_supervision: expected a reader to train, found none: name one with --reader")
+
+    @property
+    def open_domain(self) -> bool:
+        """Whether questions without an answer in the graph are used. A pointing reader cannot use them."""
+        return self.reads == "writing" and not self.graph_supervision
+
+
+@dataclass(frozen=True, slots=True)
+class GrilConfig:
+    """encoder: text encoder, by name or path; it is not trained. hidden: width of entities and of the score (the
+    paper's 512). max_hops: the largest number of hops predicted. score: `linear` is equation 3 to the letter, which
+    ignores the question (see `network`). batch_size: questions per step, ours; the paper's is 2, at a learning rate of
+    1e-5.
+    """
+
+    encoder: str = "all-MiniLM-L6-v2"
+    hidden: Width = 512
+    score: Score = "mlp"
+    max_hops: Annotated[int, Range(1, 16)] = 4
+    batch_size: Positive = 8
+    grow: GrowOptions = field(default_factory=GrowOptions)
+    subgraph: SubgraphOptions = field(default_factory=SubgraphOptions)
+    training: TrainingOptions = field(
+        default_factory=lambda: TrainingOptions(
+            epochs=30, learning_rate=1e-5, head_learning_rate=1e-3, weight_decay=0.05, patience=5
+        )
+    )
+
+    joint: JointOptions = field(default_factory=JointOptions)
+    joint_training: TrainingOptions = field(
+        default_factory=lambda: TrainingOptions(
+            epochs=10, learning_rate=5e-5, head_learning_rate=5e-4, weight_decay=0.05, patience=3
+        )
+    )
+    hop_training: TrainingOptions = field(
+        default_factory=lambda: TrainingOptions(epochs=30, head_learning_rate=1e-3, weight_decay=0.05, patience=5)
+    )
+
+    @property
+    def open_domain(self) -> bool:
+        """Whether subgraphs are also read for questions without an answer in the graph."""
+        return self.joint.open_domain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrilDescription(ModelDescription):
+    """The fields of ``gril.json``. dimension: of the encoder's vectors.
+
+    Of a reader: reader_width: of its embeddings, None without a reader. share: the fraction of the best candidate's
+    probability from which another candidate is an answer, too.
+    """
+
+    kind: ClassVar[str] = "gril"
+    parts: ClassVar[tuple[str, ...]] = ("retriever", "hops", "bridge", "reader")
+
+    config: GrilConfig
+    dimension: Dimension
+    reader_width: Dimension | None = None
+    share: Share = 1.0
+
+    @property
+    def networks(self) -> tuple[str, ...]:
+        return self.parts if self.reader_width else self.parts[:2]
+
+    @property
+    def subgraph(self) -> SubgraphOptions:
+        """How the subgraphs were read that it learned from."""
+        return self.config.subgraph
+
+
+def _fit(config: GrilConfig, train: Sequence[Any], dev: Sequence[Any], out: TrainingFolder) -> GrilDescription:
+    from .training import fit
+
+    return fit(config, train, dev, out)
+
+
+def _open(folder: Path, opening: CheckpointOpenOptions) -> GrilCheckpoint:
+    from .training import GrilCheckpoint
+
+    return GrilCheckpoint(folder, opening)
+
+
+def _about(description: GrilDescription) -> tuple[str, str]:
+    return (
+        "Grows a subgraph from a question's topics by attention over neighbours and prunes it, after GRIL. Encoder: "
+        f"`{description.encoder}`, not trained; supervision: entities on shortest paths to the answers.",
+        "Use it with `lodestar ask --recipe gril --checkpoint FOLDER`, on the graph it was trained on. The figures "
+        "below are the share of right triples among the best k of each dev question; for the hop predictor, "
+        "its accuracy and that of the commonest number; for the reader, over questions with an answer in their "
+        "subgraph, Hits@1 and F1.",
+    )
+
+
+KIND = ModelKind(
+    name="gril",
+    title="GRIL graph retriever",
+    learns_from="subgraphs",
+    config=GrilConfig,
+    description=GrilDescription,
+    fit=_fit,
+    open=_open,
+    about=_about,
+    figures=FIGURES,
+    epochs_of=("training", "joint_training"),
+)

@@ -25,9 +25,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ..reg_triple.network import TripleColumns, to_tensor
+from ..reg.triples import TripleColumns, to_tensor
 from ..text.vectors import TextVectors
-from .kind import GrilDescription, GrowOptions, Score
+from . import GrilDescription, GrowOptions, Score
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -250,7 +250,6 @@ class HopPredictor(nn.Module):
 
     @property
     def max_hops(self) -> int:
-        """The largest number of hops it predicts."""
         return self.out.out_features
 
 
@@ -263,7 +262,6 @@ class HopModel:
 
     @property
     def max_hops(self) -> int:
-        """The largest number of hops it predicts."""
         return self._network.max_hops
 
     def logits(self, questions: Sequence[str]) -> npt.NDArray[np.float32]:
@@ -368,7 +366,7 @@ class GrilModel:
             grown = self._network(inputs)
             tokens: list[list[float]] = [[] for _ in columns.questions]
             if self._bridge is not None:
-                mask = mask_of(grown, self.description.grow.temperature, is_sampled=False)
+                mask = mask_of(grown, self.description.config.grow.temperature, is_sampled=False)
                 tokens = self._bridge(grown, inputs, mask).float().cpu().tolist()
             return GrownTriples(
                 logit(grown.path_probability).float().cpu().numpy(),

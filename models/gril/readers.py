@@ -27,13 +27,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from ..checkpoint import read_weights, write_weights
+from ..kinds import LoraOptions
 from ..language.causal_lm import ChosenLogprobs
 from ..language.lora import ModelAndTokenizer, adapter_weights, add_lora, load_language_model, restore_adapter
-from ..star.backbone import Backbone, open_pretrained, open_stored_backbone, write_backbone_description
-from ..training.checkpoint import read_weights, write_weights
-from ..training.kind import LoraOptions
+from ..text.bert import Backbone, open_pretrained, open_stored_backbone, write_backbone_description
 from ..words import fold_spelling
-from .kind import GrilDescription, GrilReaderDescription, JointOptions
+from . import GrilDescription, JointOptions
 from .network import Bools, Floats, group_softmax
 
 ARROW, END = "→", ";"
@@ -215,15 +215,12 @@ class PointingReader(nn.Module):
 
     @property
     def width(self) -> int:
-        """Width of its embeddings."""
         return self.backbone.dimension
 
     def pretrained_parameters(self) -> Sequence[Tensor]:
-        """Return the encoder's parameters."""
         return list(self.encoder.parameters())
 
     def trained_weights(self) -> Mapping[str, Tensor]:
-        """Return all weights."""
         return self.state_dict()
 
     def forward(
@@ -292,7 +289,6 @@ class PointingReader(nn.Module):
     def loss(
         self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
     ) -> Tensor:
-        """Return `reading_loss`."""
         pointed = self([each.passage for each in questions], tokens, precision)
         right = [is_right for each in questions for is_right in each.is_right]
         is_right = pointed.probabilities.new_tensor(right)
@@ -301,7 +297,6 @@ class PointingReader(nn.Module):
     def outputs(
         self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
     ) -> list[ReaderOutput]:
-        """Return the probability of each candidate."""
         pointed = self([each.passage for each in questions], tokens, precision)
         scores, question_of = pointed.probabilities.cpu().numpy(), pointed.question_of.cpu().numpy()
         return [
@@ -347,7 +342,6 @@ class GenerativeReader(nn.Module):
 
     @property
     def width(self) -> int:
-        """Width of its embeddings."""
         return int(self._embeddings.weight.shape[1])
 
     def loss(
@@ -429,11 +423,9 @@ class GenerativeReader(nn.Module):
         return results
 
     def pretrained_parameters(self) -> Sequence[Tensor]:
-        """Return the LoRA's parameters."""
         return [parameter for parameter in self.language_model.parameters() if parameter.requires_grad]
 
     def trained_weights(self) -> Mapping[str, Tensor]:
-        """Return the LoRA's factors by name."""
         return adapter_weights(self.language_model)
 
     @property
@@ -533,21 +525,16 @@ def new_reader(options: JointOptions, device: str = "cpu") -> JointReader:
     return PointingReader(open_pretrained(options.reader), options.max_tokens, has_text=options.text)
 
 
-def open_reader(description: GrilReaderDescription, folder: Path, device: str = "cpu") -> JointReader:
+def open_reader(options: JointOptions, folder: Path, device: str = "cpu") -> JointReader:
     """Return the reader stored in `folder`; a writing reader is its language model, by name, with a LoRA."""
     weights: dict[str, Tensor] = read_weights(folder)
-    if description.reads == "writing":
-        writer = GenerativeReader(
-            load_language_model(description.name, device=device, fetch=False),
-            description.lora,
-            description.max_tokens,
-            has_text=description.text,
-        )
+    if options.reads == "writing":
+        model = load_language_model(options.reader, device=device, fetch=False)
+        writer = GenerativeReader(model, options.lora, options.max_tokens, has_text=options.text)
         restore_adapter(writer.language_model, weights)
         return writer.eval()
-    reader = PointingReader(
-        open_stored_backbone(description.name, folder), description.max_tokens, has_text=description.text
-    )
+    backbone = open_stored_backbone(options.reader, folder)
+    reader = PointingReader(backbone, options.max_tokens, has_text=options.text)
     reader.load_state_dict(weights)
     return reader.eval()
 
@@ -564,11 +551,11 @@ Tokens = Sequence[Sequence[float]]
 
 
 class ReaderModel:
-    """Answers with a checkpoint; threads take turns. `description.reads` says which of the two methods works."""
+    """Answers with a checkpoint; threads take turns. `options.reads` says which of the two methods works."""
 
     def __init__(self, description: GrilDescription, reader: JointReader) -> None:
-        assert description.reader is not None
-        self.description: GrilReaderDescription = description.reader
+        self.options = description.config.joint
+        self._share = description.share
         self._reader = reader
         self._turn = threading.RLock()
 
@@ -581,7 +568,7 @@ class ReaderModel:
             pointed = self._reader(passages, self._tensor(tokens))
         probabilities, question_of = pointed.probabilities.cpu().numpy(), pointed.question_of.cpu().numpy()
         each = [probabilities[question_of == number] for number in range(len(passages))]
-        return [(scores, is_answer(scores, self.description.share)) for scores in each]
+        return [(scores, is_answer(scores, self._share)) for scores in each]
 
     def write(self, passages: Sequence[Passage], tokens: Tokens) -> list[WrittenReply]:
         """Return what is written for each passage: one of its options, or names."""
@@ -592,6 +579,6 @@ class ReaderModel:
             return self._reader.replies(passages, self._tensor(tokens))
 
     def _tensor(self, tokens: Tokens) -> Tensor | None:
-        if not self.description.token:
+        if not self.options.token:
             return None
         return torch.tensor(tokens).to(self._reader.pretrained_parameters()[0].device)

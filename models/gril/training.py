@@ -1,113 +1,573 @@
-"""Train GRIL: its retriever, hop predictor, bridge and reader, and read them from a checkpoint."""
+"""Train GRIL: its retriever, its predictor of hops, and both with a reader, jointly (section 4.3); open its checkpoint.
+
+The retriever alone learns by binary cross-entropy over the entities on right paths. Ours: the mean is over a question's
+seen entities without its topics, then over questions. The selection metric is the recall of right triples within the
+most triples a reader gets.
+
+The joint loss is −log P_φψ(a | G_s, q), minimised in the reader φ and the bridge ψ (equation 6); the retriever θ
+minimises it plus −log P_θ(G_s | q), with φ and ψ fixed (equation 7). Both share their first term: its gradient in φ and
+ψ is that of equation 6, its gradient in θ flows through the soft token, and the second term depends on θ alone. So one
+backward pass gives both. Ours: log P_θ(G_s | q) is the mean of log P over the triples that the reader gets, weighted by
+`prior_weight`. These are the 5 · c most probable, c predicted, or a fixed number.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, cached_property, partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy, cross_entropy
 
-from ..language.causal_lm import CausalLMError
-from ..subgraphs import QuestionGraphs, QuestionLabels
-from ..text.vectors import encode_each_once
-from ..training.checkpoint import Writer, check_checkpoint, read_weights, translate_read_errors, write_weights
-from ..training.kind import (
+from ..checkpoint import (
     BadCheckpointError,
-    CheckpointOpenOptions,
-    Inputs,
-    NothingToLearnError,
-    Outcome,
-    Phase,
-    Training,
+    Writer,
+    check_checkpoint,
+    read_weights,
+    translate_read_errors,
+    write_weights,
 )
-from ..training.trainer import TrainingResult, fit_calibration
-from .kind import BRIDGE, HOPS, READER, RETRIEVER, GrilConfig, GrilDescription, GrilReaderDescription
-from .network import Bridge, GraphRetriever, GrilModel, HopModel, HopPredictor
-from .objective import EncodedSubgraphs, HopObjective, JointNetwork, JointObjective, RetrieverObjective, score_triples
-from .readers import JointReader, ReaderModel, ReaderTarget, new_reader, open_reader, write_reader
+from ..kinds import CheckpointOpenOptions, TrainingOptions
+from ..language.causal_lm import CausalLMError
+from ..reg.triples import list_learnable_questions, to_tensor
+from ..subgraphs import UNNAMED, UNREACHED, QuestionGraphs, QuestionLabels, hops_from
+from ..text.vectors import encode_each_once
+from ..training import Figures, NothingToLearnError, Objective, TrainingFolder, fit_calibration, split_parameters
+from . import (
+    ACCURACY,
+    CHOOSE_AT,
+    F1,
+    HITS,
+    MAJORITY,
+    RECALL_AT,
+    RETRIEVER_FIGURES,
+    GrilConfig,
+    GrilDescription,
+    JointOptions,
+)
+from .network import (
+    CLAMP,
+    TRIPLES_PER_HOP,
+    Bools,
+    Bridge,
+    Floats,
+    GraphRetriever,
+    GrilModel,
+    GrowInputs,
+    GrownSubgraph,
+    HopModel,
+    HopPredictor,
+    Ints,
+    logit,
+    mask_of,
+)
+from .readers import (
+    JointReader,
+    Passage,
+    ReaderModel,
+    ReaderOutput,
+    ReaderQuestion,
+    ReaderTarget,
+    is_answer,
+    new_reader,
+    open_reader,
+    write_reader,
+)
 
-NetworkT = TypeVar("NetworkT", bound=torch.nn.Module)
-PHASE, HOP_PHASE, JOINT_PHASE = "graph retriever", "hops", "reader"
-OF_PHASES = {"training", "hop_training", "joint", "joint_training"}
-"""Options that only some of the networks depend on."""
+NetworkT = TypeVar("NetworkT", bound=nn.Module)
+Question = tuple[int, int]
+"""The place of a set, and the number of a question in it."""
+Encode = Callable[[Sequence[str]], Floats]
+"""Unit vectors of texts, (num_texts, dimension)."""
+NO_HOPS = 0
 HOP_BATCH = 32
+TIE_BREAK = 1e-3
+"""Weight of the figure by which ties in the selection metric are broken."""
+
+
+class EncodedSubgraphs:
+    """A set of subgraphs with the vectors of all their texts."""
+
+    def __init__(self, graphs: QuestionGraphs, encode: Encode, device: torch.device) -> None:
+        self.graphs = graphs
+        self._tensor = partial(to_tensor, device)
+        texts = graphs.texts
+        self._questions = encode(texts.questions)
+        self._relations = encode(texts.relations)
+        self._entities = encode(texts.entities) if texts.entities else np.zeros((1, self._questions.shape[1]), "f4")
+        self._on_path = mark_answer_path_nodes(graphs)
+
+    @property
+    def dimension(self) -> int:
+        return int(self._questions.shape[1])
+
+    @property
+    def questions(self) -> Tensor:
+        """The questions' vectors, (num_questions, dimension)."""
+        return self._tensor(self._questions)
+
+    def rows(self, questions: Sequence[int]) -> tuple[Ints, Ints]:
+        """Return the rows of the nodes and of the triples of some questions, one question after another."""
+        none = np.zeros(0, dtype=np.int64)
+        nodes = [np.arange(span.start, span.stop) for span in map(self.graphs.nodes_of, questions)]
+        triples = [np.arange(span.start, span.stop) for span in map(self.graphs.triples_of, questions)]
+        return np.concatenate([none, *nodes]), np.concatenate([none, *triples])
+
+    def inputs(self, questions: Sequence[int], *, supervised: bool = False) -> GrowInputs:
+        """Return the whole subgraphs of some questions; `supervised` keeps expanding nodes on right paths."""
+        graphs = self.graphs
+        nodes, triples = self.rows(questions)
+        sizes = [graphs.node_starts[each + 1] - graphs.node_starts[each] for each in questions]
+        question_of = np.repeat(np.arange(len(questions)), sizes)
+        relations, relation_of = np.unique(graphs.relation_of[triples], return_inverse=True)
+        text_of = graphs.text_of[nodes]
+        moved = np.repeat(
+            np.cumsum([0, *sizes])[:-1] - graphs.node_starts[list(questions)],
+            [graphs.triple_starts[each + 1] - graphs.triple_starts[each] for each in questions],
+        )
+        return GrowInputs(
+            questions=self._tensor(self._questions[list(questions)]),
+            relations=self._tensor(self._relations[relations]),
+            entities=self._tensor(self._entities[np.maximum(text_of, 0)]),
+            is_named=self._tensor(text_of != UNNAMED),
+            is_topic=self._tensor(graphs.is_topic[nodes]),
+            is_literal=self._tensor(graphs.is_literal[nodes]),
+            question_of=self._tensor(question_of),
+            heads=self._tensor(graphs.heads[triples] + moved),
+            relation_of=self._tensor(relation_of),
+            tails=self._tensor(graphs.tails[triples] + moved),
+            grown_anyway=self._tensor(self._on_path[nodes]) if supervised else None,
+        )
+
+    def on_path(self, questions: Sequence[int]) -> Tensor:
+        """Return which nodes of some questions are on right paths, as 0 and 1."""
+        return self._tensor(self._on_path[self.rows(questions)[0]].astype(np.float32))
+
+
+def mark_answer_path_nodes(graphs: QuestionGraphs) -> Bools:
+    """Return which nodes are on a shortest path from a topic to an answer, (num_nodes,): the ends of right triples."""
+    found = np.zeros(len(graphs.text_of), dtype=np.bool_)
+    found[graphs.heads[graphs.is_positive]] = True
+    found[graphs.tails[graphs.is_positive]] = True
+    return found
+
+
+def graph_supervision(grown: GrownSubgraph, inputs: GrowInputs, on_path: Tensor) -> Tensor:
+    """Return the loss of a batch, a scalar.
+
+    on_path: (num_nodes,) 1 for entities on a shortest path from a topic to an answer. Unseen entities do not count, as
+    no gradient could change their probability.
+    """
+    num_questions = len(inputs.questions)
+    seen = torch.zeros_like(inputs.is_topic)
+    seen = seen.index_fill(0, inputs.heads[grown.is_seen], True).index_fill(0, inputs.tails[grown.is_seen], True)
+    seen = seen & ~inputs.is_topic
+    losses = binary_cross_entropy(grown.entity_probability.clamp(CLAMP, 1 - CLAMP), on_path, reduction="none") * seen
+    questions = inputs.question_of
+    total = losses.new_zeros(num_questions).index_add(0, questions, losses)
+    count = losses.new_zeros(num_questions).index_add(0, questions, seen.to(losses.dtype))
+    return (total / count.clamp(min=1)).mean()
+
+
+def by_set(sets: Sequence[EncodedSubgraphs], batch: Sequence[Question]) -> Iterator[tuple[EncodedSubgraphs, list[int]]]:
+    """Yield the sets of a batch, each with its questions."""
+    for place, encoded in enumerate(sets):
+        chosen = [question for of, question in batch if of == place]
+        if chosen:
+            yield encoded, chosen
+
+
+class RetrieverObjective(Objective[GraphRetriever, Question]):
+    """Trains on questions with a right triple in their subgraph, and chooses by such dev questions."""
+
+    def __init__(
+        self,
+        network: GraphRetriever,
+        train: Sequence[EncodedSubgraphs],
+        dev: Sequence[EncodedSubgraphs],
+        config: GrilConfig,
+    ) -> None:
+        questions = list_learnable_questions([each.graphs for each in train])
+        if not questions:
+            raise NothingToLearnError("no question to learn from has an answer in its subgraph")
+        super().__init__(network, questions, config.training, config.batch_size)
+        self._train, self._dev = train, dev
+
+    def loss(self, batch: Sequence[Question]) -> Tensor:
+        losses = []
+        for encoded, chosen in by_set(self._train, batch):
+            inputs = encoded.inputs(chosen, supervised=True)
+            with self.autocast():
+                grown = self.network(inputs)
+            losses.append(graph_supervision(grown, inputs, encoded.on_path(chosen)) * len(chosen))
+        return torch.stack(losses).sum() / len(batch)
+
+    def evaluate(self) -> Figures:
+        return figures_of(list(score_triples(self.network, self._dev)))
+
+
+def score_triples(network: GraphRetriever, sets: Sequence[EncodedSubgraphs]) -> Iterator[tuple[Floats, Bools]]:
+    """Yield the logits of each question's triples, −∞ of pruned ones, and which are right."""
+    with torch.no_grad():
+        for encoded in sets:
+            for question in range(len(encoded.graphs)):
+                grown = network(encoded.inputs([question]))
+                scores = logit(grown.path_probability).masked_fill(~grown.is_kept, float("-inf")).cpu().numpy()
+                yield scores, encoded.graphs.is_positive[encoded.graphs.triples_of(question)]
+
+
+def figures_of(scored: Sequence[tuple[Floats, Bools]]) -> Figures:
+    """Return `RETRIEVER_FIGURES` over questions with right triples, and the selection metric."""
+    found = [retriever_figures(scores, right) for scores, right in scored if right.any()]
+    if not found:
+        raise NothingToLearnError("no question to choose by has an answer in its subgraph")
+    figures = dict(zip(RETRIEVER_FIGURES, np.mean(found, axis=0).tolist(), strict=True))
+    return figures | {"selection_metric": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
+
+
+def retriever_figures(scores: Floats, right: Bools) -> list[float]:
+    """Return `RETRIEVER_FIGURES` of a question with right triples; the earlier of equal scores ranks higher.
+
+    What is pruned, with a score of −∞, is not found.
+    """
+    order = np.argsort(-scores, kind="stable")
+    ranks = np.flatnonzero(right[order] & np.isfinite(scores[order])) + 1
+    precisions = np.arange(1, len(ranks) + 1) / ranks
+    return [float(each) / int(right.sum()) for each in (*((ranks <= k).sum() for k in RECALL_AT), precisions.sum())]
+
+
+def hops_to_answers(graphs: QuestionGraphs, max_hops: int) -> Ints:
+    """Return the hops of each question, (num_questions,); `NO_HOPS` if no topic leads to an answer.
+
+    The paper's: the shortest path between topics and answers. Ours, with several topics: the longest of each topic's
+    shortest path to an answer, so that each topic's path has room; counted in triples, mediators included; at most
+    `max_hops`.
+    """
+    found = []
+    for question in range(len(graphs)):
+        nodes, triples = graphs.nodes_of(question), graphs.triples_of(question)
+        heads, tails = graphs.heads[triples] - nodes.start, graphs.tails[triples] - nodes.start
+        farthest = NO_HOPS
+        for topic in np.flatnonzero(graphs.is_topic[nodes]).tolist():
+            hops = hops_from(heads, tails, graphs.is_literal[nodes], topic)
+            reached = hops[graphs.is_answer[nodes] & (hops != UNREACHED)]
+            farthest = max(farthest, int(reached.min(initial=max_hops)) if len(reached) else NO_HOPS)
+        found.append(farthest)
+    return np.array(found, dtype=np.int64)
+
+
+class HopObjective(Objective[HopPredictor, int]):
+    """Cross-entropy over the questions with reachable answers."""
+
+    def __init__(
+        self,
+        network: HopPredictor,
+        train: Sequence[EncodedSubgraphs],
+        dev: Sequence[EncodedSubgraphs],
+        options: TrainingOptions,
+    ) -> None:
+        self._train, self._dev = (_select_known_hops(sets, network.max_hops) for sets in (train, dev))
+        super().__init__(network, range(len(self._train[1])), options, HOP_BATCH)
+
+    def loss(self, batch: Sequence[int]) -> Tensor:
+        questions, hops = self._train
+        with self.autocast():
+            logits = self.network(questions[batch])
+        return cross_entropy(logits.float(), hops[batch] - 1)
+
+    def evaluate(self) -> Figures:
+        """Return the accuracy on dev questions, and that of predicting the commonest number of hops."""
+        questions, hops = self._dev
+        if not len(hops) or not len(self._train[1]):
+            return {ACCURACY: 0.0, MAJORITY: 0.0, "selection_metric": 0.0}
+        with torch.no_grad():
+            logits = self.network(questions)
+            accuracy = float((logits.argmax(dim=1) + 1 == hops).float().mean())
+            loss = float(cross_entropy(logits, hops - 1))
+        commonest = torch.bincount(self._train[1]).argmax()
+        majority = float((hops == commonest).float().mean())
+        return {ACCURACY: accuracy, MAJORITY: majority, "selection_metric": accuracy - TIE_BREAK * loss}
+
+
+def _select_known_hops(sets: Sequence[EncodedSubgraphs], max_hops: int) -> tuple[Tensor, Tensor]:
+    """Return the vectors of the questions with known hops, and their hops."""
+    hops = [torch.from_numpy(hops_to_answers(each.graphs, max_hops)) for each in sets]
+    questions = torch.cat([each.questions[of != NO_HOPS] for each, of in zip(sets, hops, strict=True)])
+    return questions, torch.cat([of[of != NO_HOPS] for of in hops]).to(questions.device)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What the reader gets of some questions: the grown subgraph with its inputs, the questions with their graph
+    tokens, and the rows of the triples of each.
+    """
+
+    grown: GrownSubgraph
+    inputs: GrowInputs
+    questions: list[ReaderQuestion]
+    tokens: Tensor | None
+    rows: list[Ints]
+
+
+class JointNetwork(nn.Module):
+    """Retriever θ, bridge ψ and reader φ. wanted: reader targets by question id."""
+
+    def __init__(
+        self,
+        retriever: GraphRetriever,
+        bridge: Bridge,
+        reader: JointReader,
+        options: JointOptions,
+        wanted: Mapping[str, ReaderTarget] | None = None,
+    ) -> None:
+        super().__init__()
+        self.retriever, self.bridge = retriever, bridge
+        self.reader: Any = reader
+        self.options = options
+        self._wanted = wanted or {}
+
+    def losses(
+        self,
+        encoded: EncodedSubgraphs,
+        questions: Sequence[int],
+        num_triples: Sequence[int],
+        precision: torch.dtype | None = None,
+    ) -> dict[str, Tensor]:
+        """Return the parts of the loss of some questions. num_triples: given to the reader, per question."""
+        options = self.options
+        given = self.give(encoded, questions, num_triples)
+        losses = {"reading": self.reader.loss(given.questions, given.tokens, precision)}
+        if options.graph_supervision:
+            losses["graph"] = graph_supervision(given.grown, given.inputs, encoded.on_path(questions))
+        if options.prior_weight:
+            _, triples = encoded.rows(questions)
+            chosen = torch.from_numpy(np.isin(triples, np.concatenate(given.rows)))
+            prior = -given.grown.path_probability[chosen.to(given.grown.is_seen.device)].clamp(min=CLAMP).log()
+            losses["prior"] = options.prior_weight * prior.sum() / max(len(prior), 1)
+        return losses
+
+    def outputs(
+        self,
+        encoded: EncodedSubgraphs,
+        questions: Sequence[int],
+        num_triples: Sequence[int],
+        precision: torch.dtype | None = None,
+    ) -> list[ReaderOutput]:
+        given = self.give(encoded, questions, num_triples)
+        found: list[ReaderOutput] = self.reader.outputs(given.questions, given.tokens, precision)
+        return found
+
+    def trained_weights(self) -> dict[str, Tensor]:
+        """Return the weights that training changes, not copies; of a LoRA only its factors."""
+        parts = {"retriever": self.retriever.state_dict(), "bridge": self.bridge.state_dict()}
+        parts["reader"] = dict(self.reader.trained_weights())
+        return {f"{name}.{key}": weight for name, part in parts.items() for key, weight in part.items()}
+
+    def give(self, encoded: EncodedSubgraphs, questions: Sequence[int], num_triples: Sequence[int]) -> _Given:
+        """Grow the subgraphs, and return what the reader gets of them."""
+        inputs = encoded.inputs(questions, supervised=self.training and self.options.graph_supervision)
+        grown = self.retriever(inputs)
+        tokens = None
+        if self.options.token:
+            mask = mask_of(grown, self.retriever.options.temperature, is_sampled=self.training)
+            tokens = self.bridge(grown, inputs, mask)
+        rows = choose_triples(grown, encoded, questions, num_triples)
+        asked = [self.build_question(encoded, question, each) for question, each in zip(questions, rows, strict=True)]
+        return _Given(grown, inputs, asked, tokens, rows)
+
+    def build_question(self, encoded: EncodedSubgraphs, question: int, rows: Ints) -> ReaderQuestion:
+        """Return a question with the passage its reader gets."""
+        graphs = encoded.graphs
+        passage, nodes = build_passage(encoded, question, rows)
+        is_answer = graphs.is_answer[graphs.nodes_of(question)]
+        wanted = self._wanted.get(graphs.texts.ids[question])
+        if wanted is None:
+            texts = graphs.text_of[graphs.nodes_of(question)][is_answer].tolist()
+            wanted = ReaderTarget(tuple(dict.fromkeys(graphs.texts.entities[place] for place in texts if place >= 0)))
+        passage = replace(passage, options=wanted.options)
+        return ReaderQuestion(passage, tuple(graphs.is_answer[nodes].tolist()), int(is_answer.sum()), wanted)
+
+
+def choose_triples(
+    grown: GrownSubgraph, encoded: EncodedSubgraphs, questions: Sequence[int], num_triples: Sequence[int]
+) -> list[Ints]:
+    """Return, for each question, the rows of the triples that the reader gets: the most probable that were kept."""
+    probabilities = grown.path_probability.detach().cpu().numpy()
+    kept = grown.is_kept.cpu().numpy()
+    given: list[Ints] = []
+    start = 0
+    for question, number in zip(questions, num_triples, strict=True):
+        span = encoded.graphs.triples_of(question)
+        after = start + span.stop - span.start
+        rows = np.flatnonzero(kept[start:after])
+        best = rows[np.argsort(-probabilities[start:after][rows], kind="stable")[:number]]
+        given.append(best + span.start)
+        start = after
+    return given
+
+
+def build_passage(encoded: EncodedSubgraphs, question: int, rows: Ints) -> tuple[Passage, Ints]:
+    """Return a question's passage, and the node of each candidate: the named ends of the triples except topics."""
+    graphs = encoded.graphs
+    texts = graphs.texts
+    nodes = np.unique(np.concatenate([graphs.heads[rows], graphs.tails[rows]]))
+    names = tuple(texts.entities[place] if place >= 0 else None for place in graphs.text_of[nodes].tolist())
+    heads, tails = (np.searchsorted(nodes, ends[rows]).tolist() for ends in (graphs.heads, graphs.tails))
+    relations = [texts.relations[place] for place in graphs.relation_of[rows].tolist()]
+    may = [place for place, name in enumerate(names) if name is not None and not graphs.is_topic[nodes[place]]]
+    triples = tuple(zip(heads, relations, tails, strict=True))
+    return Passage(texts.questions[question], names, triples, tuple(may)), nodes[may]
+
+
+SHARES: tuple[float, ...] = tuple(np.linspace(0.05, 1.0, 20).tolist())
+"""Fractions of the best candidate's probability from which another candidate is an answer, too; dev decides."""
+
+
+class JointObjective(Objective[JointNetwork, Question]):
+    """Figures cover all dev questions with an answer in their subgraph, found or not; in the open domain all that have
+    a subgraph.
+    """
+
+    def __init__(
+        self,
+        network: JointNetwork,
+        hops: HopPredictor,
+        train: Sequence[EncodedSubgraphs],
+        dev: Sequence[EncodedSubgraphs],
+        config: GrilConfig,
+    ) -> None:
+        self._train, self._dev, self._config = train, dev, config
+        self._numbers = {id(each): numbers_of_triples(hops, each, config) for each in (*train, *dev)}
+        questions = [(place, question) for place, each in enumerate(train) for question in self._select_questions(each)]
+        super().__init__(network, questions, config.joint_training, config.batch_size)
+
+    def groups(self) -> list[tuple[list[Tensor], float]]:
+        """Return the reader's pretrained parameters, and all other parameters, which are new."""
+        inside = {id(parameter) for parameter in self.network.reader.pretrained_parameters()}
+        return split_parameters(self.network, inside, self.training)
+
+    def weights(self) -> Mapping[str, Tensor]:
+        return self.network.trained_weights()
+
+    def loss(self, batch: Sequence[Question]) -> Tensor:
+        losses = []
+        for encoded, chosen in by_set(self._train, batch):
+            numbers = [self._numbers[id(encoded)][each] for each in chosen]
+            parts = self.network.losses(encoded, chosen, numbers, self.training.dtype)
+            losses.append(torch.stack(list(parts.values())).sum() * len(chosen))
+        return torch.stack(losses).sum() / len(batch)
+
+    def evaluate(self) -> Figures:
+        """Return Hits@1 and F1 on dev, F1 at the best of `SHARES`."""
+        found = self.outputs()
+        hits = float(np.mean([is_best_right(each.scores, each.is_right) for each in found])) if found else 0.0
+        f1: float = max(mean_f1_at(share, found) for share in SHARES)
+        return {HITS: hits, F1: f1, "selection_metric": hits + TIE_BREAK * f1}
+
+    def best_share(self) -> float:
+        """Return the one of `SHARES` with the best F1 on dev; ties go to the highest."""
+        found = self.outputs()
+        best: float = max(SHARES, key=lambda share: (mean_f1_at(share, found), share))
+        return best
+
+    def outputs(self) -> list[ReaderOutput]:
+        found: list[ReaderOutput] = []
+        size = self._config.batch_size
+        with torch.no_grad():
+            for encoded in self._dev:
+                selected = self._select_questions(encoded)
+                for batch in (selected[start : start + size] for start in range(0, len(selected), size)):
+                    numbers = [self._numbers[id(encoded)][each] for each in batch]
+                    found += self.network.outputs(encoded, batch, numbers, self.training.dtype)
+        return found
+
+    def _select_questions(self, encoded: EncodedSubgraphs) -> list[int]:
+        """Return the questions to train and evaluate on: multiple-choice ones, and those with an answer in their
+        subgraph.
+        """
+        return list(range(len(encoded.graphs))) if self._config.joint.open_domain else answerable_questions(encoded)
+
+
+def answerable_questions(encoded: EncodedSubgraphs) -> list[int]:
+    """Return the questions that have an answer in their subgraph."""
+    graphs = encoded.graphs
+    return [each for each in range(len(graphs)) if graphs.is_answer[graphs.nodes_of(each)].any()]
+
+
+def numbers_of_triples(hops: HopPredictor, encoded: EncodedSubgraphs, config: GrilConfig) -> list[int]:
+    """Return how many triples the reader gets for each question."""
+    if config.joint.num_triples:
+        return [config.joint.num_triples] * len(encoded.graphs)
+    with torch.no_grad():
+        predicted = hops(encoded.questions).argmax(dim=1) + 1
+    return [TRIPLES_PER_HOP * c for c in predicted.tolist()]
+
+
+def is_best_right(scores: Floats, right: Bools) -> bool:
+    """Return whether the best candidate is right; False if it is not in the text."""
+    return bool(len(scores) and scores.max() > 0 and right[scores.argmax()])
+
+
+def mean_f1_at(share: float, found: Sequence[ReaderOutput]) -> float:
+    """Return the mean F1 of the answers at a fraction."""
+    figures = []
+    for each in found:
+        is_predicted = is_answer(each.scores, share)
+        figures.append(
+            2 * int((is_predicted & each.is_right).sum()) / max(int(is_predicted.sum()) + each.num_answers, 1)
+        )
+    return float(np.mean(figures)) if figures else 0.0
+
+
 CALIBRATED = 100
 """The number of best triples per dev question that calibration uses."""
 
 
-def gril_training(config: GrilConfig, inputs: Inputs[QuestionGraphs]) -> Training:
-    """Return the training: the retriever by graph supervision, the hop predictor, and, with a reader, all jointly.
+def fit(
+    config: GrilConfig, train: Sequence[QuestionGraphs], dev: Sequence[QuestionGraphs], out: TrainingFolder
+) -> GrilDescription:
+    """Train the retriever by graph supervision, the hop predictor, and, with a reader, all jointly.
 
-    `inputs.beside`: the `QuestionLabels` of all questions, which the reader is trained on.
+    `out.beside`: the `QuestionLabels` of all questions, which the reader is trained on.
     """
-    retrievers: list[RetrieverObjective] = []
-    predictors: list[HopPredictor] = []
-    joint: list[JointObjective] = []
-    device = torch.device(inputs.device)
-    encode = encode_each_once(inputs.vectors_of(config.encoder).encoder.encode)
-    wanted = reader_targets(inputs.beside, config) if config.joint.reader else {}
-
-    @cache
-    def encoded() -> list[list[EncodedSubgraphs]]:
-        return [[EncodedSubgraphs(graphs, encode, device) for graphs in sets] for sets in (inputs.train, inputs.dev)]
-
-    def new_retriever() -> GraphRetriever:
-        return GraphRetriever(encoded()[0][0].dimension, config.hidden, config.score, config.grow)
-
-    def objective() -> RetrieverObjective:
-        train, dev = encoded()
-        retrievers.append(RetrieverObjective(new_retriever().to(device), train, dev, config))
-        return retrievers[0]
-
-    def hop_objective() -> HopObjective:
-        train, dev = encoded()
-        network = HopPredictor(train[0].dimension, config.hidden, config.max_hops).to(device)
-        predictors.append(network)
-        return HopObjective(network, train, dev, config.hop_training, HOP_BATCH)
-
-    def joint_objective() -> JointObjective:
-        train, dev = encoded()
-        options = config.joint
-        reader = new_reader(options, inputs.device)
-        bridge = Bridge(config.hidden, options.inner, reader.width)
-        retriever = retrievers[0].network if retrievers else new_retriever()
-        network = JointNetwork(retriever, bridge, reader, options, wanted).to(device)
-        joint.append(JointObjective(network, predictors[0], train, dev, config))
-        return joint[0]
-
-    def outcome(_trained: Mapping[str, TrainingResult]) -> Outcome:
-        network = joint[0].network.retriever if joint else retrievers[0].network
-        fields = {
-            "encoder": config.encoder,
-            "dimension": network.of_entity.in_features,
-            "hidden": config.hidden,
-            "score": config.score,
-            "max_hops": config.max_hops,
-            "grow": config.grow,
-            "subgraph": config.subgraph,
-            "reader": _describe_reader(joint[0], config) if joint else None,
-        }
-        parts: dict[str, Writer] = {
-            RETRIEVER: partial(write_weights, network.state_dict()),
-            HOPS: partial(write_weights, predictors[0].state_dict()),
-        }
-        if joint:
-            parts[BRIDGE] = partial(write_weights, joint[0].network.bridge.state_dict())
-            parts[READER] = partial(write_reader, joint[0].network.reader)
-        return Outcome(parts, fit_calibration(_best(network, encoded()[1])), fields)
-
-    options = config.as_json()
-    depends_on = {key: value for key, value in options.items() if key not in OF_PHASES}
-    phases = [Phase(HOP_PHASE, HOPS, config.hop_training, depends_on, hop_objective)]
+    device = torch.device(out.device)
+    wanted = reader_targets(out.beside, config) if config.joint.reader else {}
+    encode = encode_each_once(out.vectors_of(config.encoder).encoder.encode)
+    learned, chosen = ([EncodedSubgraphs(graphs, encode, device) for graphs in sets] for sets in (train, dev))
+    dimension = learned[0].dimension
+    options = asdict(config)
+    depends_on = {
+        key: options[key] for key in ("encoder", "hidden", "score", "max_hops", "batch_size", "grow", "subgraph")
+    }
+    torch.manual_seed(config.training.seed)
+    retriever = GraphRetriever(dimension, config.hidden, config.score, config.grow).to(device)
     if config.joint.graph_supervision:
-        phases.insert(0, Phase(PHASE, RETRIEVER, config.training, depends_on, objective))
+        out.train("graph retriever", "retriever", RetrieverObjective(retriever, learned, chosen, config), depends_on)
+    torch.manual_seed(config.hop_training.seed)
+    hops = HopPredictor(dimension, config.hidden, config.max_hops).to(device)
+    out.train("hops", "hops", HopObjective(hops, learned, chosen, config.hop_training), depends_on)
+    parts: dict[str, Writer] = {
+        "retriever": partial(write_weights, retriever.state_dict()),
+        "hops": partial(write_weights, hops.state_dict()),
+    }
+    own: dict[str, Any] = {}
     if config.joint.reader:
-        after = depends_on | {key: options[key] for key in ("training", "hop_training", "joint")}
-        phases.append(Phase(JOINT_PHASE, READER, config.joint_training, after, joint_objective))
-    return Training(phases, outcome)
+        torch.manual_seed(config.joint_training.seed)
+        reader = new_reader(config.joint, out.device)
+        bridge = Bridge(config.hidden, config.joint.inner, reader.width)
+        network = JointNetwork(retriever, bridge, reader, config.joint, wanted).to(device)
+        objective = JointObjective(network, hops, learned, chosen, config)
+        out.train("reader", "reader", objective, {key: options[key] for key in options if key != "joint_training"})
+        parts |= {"bridge": partial(write_weights, bridge.state_dict()), "reader": partial(write_reader, reader)}
+        own = {"reader_width": reader.width, "share": objective.best_share()}
+    scored = fit_calibration(_best(retriever, chosen))
+    description: GrilDescription = out.write(parts, scored, dimension=dimension, **own)
+    return description
 
 
 def reader_targets(labels: Iterable[QuestionLabels], config: GrilConfig) -> dict[str, ReaderTarget]:
@@ -139,22 +599,6 @@ def _best(network: GraphRetriever, dev: Sequence[EncodedSubgraphs]) -> list[tupl
     return found
 
 
-def _describe_reader(objective: JointObjective, config: GrilConfig) -> GrilReaderDescription:
-    options = config.joint
-    return GrilReaderDescription(
-        options.reader,
-        objective.network.reader.width,
-        options.inner,
-        options.token,
-        options.text,
-        options.num_triples,
-        options.max_tokens,
-        objective.best_share(),
-        options.reads,
-        options.lora,
-    )
-
-
 class GrilCheckpoint:
     """An open checkpoint: retriever, hop predictor and reader, each read at first use.
 
@@ -164,76 +608,38 @@ class GrilCheckpoint:
     def __init__(self, folder: Path, opening: CheckpointOpenOptions) -> None:
         self._folder = folder
         self._opening = opening
-        self.description = check_checkpoint(folder, GrilDescription, _parts)
+        self.description = check_checkpoint(folder, GrilDescription)
 
     @cached_property
     def retriever(self) -> GrilModel:
-        """The retriever."""
-        description, network = read_graph_retriever(self._folder, self._opening.device)
-        has_token = description.reader is not None and description.reader.token
-        bridge = read_bridge(self._folder, self._opening.device) if has_token else None
-        return GrilModel(description, network, self._opening.vectors_of(description), bridge)
+        said, config = self.description, self.description.config
+        network = GraphRetriever(said.dimension, config.hidden, config.score, config.grow)
+        bridge = None
+        if said.reader_width and config.joint.token:
+            bridge = self._load(Bridge(config.hidden, config.joint.inner, said.reader_width), "bridge")
+        return GrilModel(said, self._load(network, "retriever"), self._opening.vectors_of(said), bridge)
 
     @cached_property
     def hops(self) -> HopModel:
-        """The hop predictor."""
-        description, network = read_hop_predictor(self._folder, self._opening.device)
-        return HopModel(network, self._opening.vectors_of(description))
+        said = self.description
+        network = HopPredictor(said.dimension, said.config.hidden, said.config.max_hops)
+        return HopModel(self._load(network, "hops"), self._opening.vectors_of(said))
 
     @cached_property
     def reader(self) -> ReaderModel:
-        """The reader."""
-        return ReaderModel(*read_reader(self._folder, self._opening.device))
+        if self.description.reader_width is None:
+            raise BadCheckpointError(
+                f"{self._folder}: expected a checkpoint with a reader, found only a retriever: train one with "
+                "`lodestar train gril --reader all-MiniLM-L6-v2`"
+            )
+        try:
+            with translate_read_errors(self._folder):
+                reader = open_reader(self.description.config.joint, self._folder / "reader", self._opening.device)
+        except CausalLMError as error:
+            raise BadCheckpointError(f"{self._folder}: {error}") from error
+        return ReaderModel(self.description, reader.to(torch.device(self._opening.device)))
 
-
-def read_graph_retriever(folder: Path, device: str = "cpu") -> tuple[GrilDescription, GraphRetriever]:
-    """Return a checkpoint's retriever after checking its hashes; raise `BadCheckpointError` for a damaged one."""
-    description = check_checkpoint(folder, GrilDescription, _parts)
-    network = GraphRetriever(description.dimension, description.hidden, description.score, description.grow)
-    return description, _read_weights(network, folder, RETRIEVER, device)
-
-
-def read_hop_predictor(folder: Path, device: str = "cpu") -> tuple[GrilDescription, HopPredictor]:
-    """Return a checkpoint's hop predictor; raise `BadCheckpointError` if it is damaged."""
-    description = check_checkpoint(folder, GrilDescription, _parts)
-    network = HopPredictor(description.dimension, description.hidden, description.max_hops)
-    return description, _read_weights(network, folder, HOPS, device)
-
-
-def read_bridge(folder: Path, device: str = "cpu") -> Bridge:
-    """Return a checkpoint's bridge; raise `BadCheckpointError` if it has no reader or is damaged."""
-    description, reader = _with_reader(folder)
-    return _read_weights(Bridge(description.hidden, reader.inner, reader.width), folder, BRIDGE, device)
-
-
-def _read_weights(network: NetworkT, folder: Path, part: str, device: str) -> NetworkT:
-    with translate_read_errors(folder):
-        network.load_state_dict(read_weights(folder / part))
-    return network.eval().to(torch.device(device))
-
-
-def read_reader(folder: Path, device: str = "cpu") -> tuple[GrilDescription, JointReader]:
-    """Return a checkpoint's reader; raise `BadCheckpointError` if there is none, it is damaged, or its language
-    model is unavailable.
-    """
-    description, reader_description = _with_reader(folder)
-    try:
-        with translate_read_errors(folder):
-            reader = open_reader(reader_description, folder / READER, device)
-    except CausalLMError as error:
-        raise BadCheckpointError(f"{folder}: {error}") from error
-    return description, reader.to(torch.device(device))
-
-
-def _with_reader(folder: Path) -> tuple[GrilDescription, GrilReaderDescription]:
-    description = check_checkpoint(folder, GrilDescription, _parts)
-    if description.reader is None:
-        raise BadCheckpointError(
-            f"{folder}: expected a checkpoint with a reader, found only a retriever: train one with `lodestar train "
-            "gril --reader all-MiniLM-L6-v2`"
-        )
-    return description, description.reader
-
-
-def _parts(description: GrilDescription) -> tuple[str, ...]:
-    return GrilDescription.parts if description.reader else (RETRIEVER, HOPS)
+    def _load(self, network: NetworkT, part: str) -> NetworkT:
+        with translate_read_errors(self._folder):
+            network.load_state_dict(read_weights(self._folder / part))
+        return network.eval().to(torch.device(self._opening.device))

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..training.kind import LoraOptions
+from ..kinds import LoraOptions
 from .causal_lm import WHERE, as_error
 
 VALUES = 64

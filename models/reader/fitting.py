@@ -10,30 +10,21 @@ of right and wrong candidates alike, for that is the way that will count.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 
+from ..checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..f1 import choose_answer_count
-from ..ranges import Range, Ranged
-from ..training.kind import (
-    READINGS,
-    CheckpointOpenOptions,
-    Inputs,
-    ModelDescription,
-    ModelKind,
-    NothingToLearnError,
-    Outcome,
-    QuestionKey,
-    Training,
-    TrainingDataRecord,
-)
+from ..kinds import CheckpointOpenOptions, ModelDescription, ModelKind, QuestionKey, TrainingDataRecord
+from ..ranges import Range
 from .model import (
     ANSWER_FEATURES,
     MAX_HOPS,
@@ -52,6 +43,9 @@ from .model import (
     sigmoid,
     way_features,
 )
+
+if TYPE_CHECKING:
+    from ..training import TrainingFolder
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -338,51 +332,58 @@ def _sum_at(rows: Ints, columns: Ints, values: Floats, num_rows: int, num_column
 
 FIGURES = ("f1", "hits_at_1", "ece", "oracle")
 """Figures of a checkpoint: F1, Hits@1 and calibration error of answers, and the F1 that the candidates allow."""
-Reads = Annotated[int, Range(1, 1_000)]
 PART = "weights"
 PLAN = ("last", "steps", "length")
 
 
-@dataclass(frozen=True, slots=True)
-class ReaderConfig(Ranged):
+@pydantic_dataclass(frozen=True, slots=True)
+class ReaderConfig:
     """encoder: of questions and relations, by name or path; it stays as it is. learn_paths: learn which relation paths
     questions ask for. reads: items of a question's evidence that are read, in training and later."""
 
     encoder: str = "all-MiniLM-L6-v2"
     learn_paths: bool = True
-    reads: Reads = READS
+    reads: Annotated[int, Range(1, 1_000)] = READS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@pydantic_dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderDescription(ModelDescription):
-    """What ``reader.json`` says. features: names, in order. sources: names of what each row of the weights is of.
-    reads: as in `ReaderConfig`."""
+    """The fields of ``reader.json``. features: names, in order. sources: names of what each row of the weights is
+    of."""
 
     kind: ClassVar[str] = "reader"
     parts: ClassVar[tuple[str, ...]] = (PART,)
 
+    config: ReaderConfig
     features: tuple[str, ...]
     sources: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)]
-    reads: Reads = READS
+
+    @property
+    def reads(self) -> int:
+        return self.config.reads
 
 
-def _train(config: ReaderConfig, inputs: Inputs[ReaderTrainingSet]) -> Training:
-    def outcome(_: Mapping[str, Any]) -> Outcome:
-        if not any(each.is_right.any() for each in inputs.train):
-            raise NothingToLearnError("no question to learn from has a right answer among its candidates")
-        reader = fit_reader(inputs.train, learn_paths=config.learn_paths)
-        dev = {each.name: figures(each, reader) for each in inputs.dev}
-        said: dict[str, Any] = {"encoder": config.encoder, "features": tuple(NAMES), "reads": config.reads}
-        said["sources"] = tuple(reader.sources)
-        return Outcome({PART: partial(_write, reader)}, (1.0, 0.0), said, dev)
+def fit(
+    config: ReaderConfig, train: Sequence[ReaderTrainingSet], dev: Sequence[ReaderTrainingSet], out: TrainingFolder
+) -> ReaderDescription:
+    """Fit the reader, and write the checkpoint."""
+    from ..training import NothingToLearnError
 
-    return Training((), outcome)
+    if not any(each.is_right.any() for each in train):
+        raise NothingToLearnError("no question to learn from has a right answer among its candidates")
+    reader = fit_reader(train, learn_paths=config.learn_paths)
+    description: ReaderDescription = out.write(
+        {PART: partial(_write, reader)},
+        (1.0, 0.0),
+        {each.name: figures(each, reader) for each in dev},
+        features=tuple(NAMES),
+        sources=tuple(reader.sources),
+    )
+    return description
 
 
 def _write(reader: Reader, part: Path) -> None:
     import torch
-
-    from ..training.checkpoint import write_weights
 
     each = list(reader.sources.values())
     columns = {
@@ -397,9 +398,7 @@ def _write(reader: Reader, part: Path) -> None:
 
 
 def _open(folder: Path, _opening: CheckpointOpenOptions) -> tuple[ReaderDescription, Reader]:
-    from ..training.checkpoint import check_checkpoint, read_weights, translate_read_errors
-
-    description = check_checkpoint(folder, ReaderDescription, lambda said: said.parts)
+    description = check_checkpoint(folder, ReaderDescription)
     with translate_read_errors(folder / PART):
         columns = {name: each.double().numpy() for name, each in read_weights(folder / PART).items()}
         num = len(description.sources)
@@ -428,19 +427,14 @@ def _about(description: ReaderDescription) -> tuple[str, str]:
     )
 
 
-KIND: ModelKind[ReaderConfig, ReaderDescription, ReaderTrainingSet, tuple[ReaderDescription, Reader]] = ModelKind(
+KIND = ModelKind(
     name="reader",
     title="Reader",
-    summary="Train what chooses answers from the evidence of a recipe, without a language model.",
-    learns_from=READINGS,
+    learns_from="readings",
     config=ReaderConfig,
     description=ReaderDescription,
-    train=_train,
+    fit=fit,
     open=_open,
     about=_about,
     figures=FIGURES,
-    examples=(
-        "lodestar train reader --recipe similarity --dataset train.jsonl.gz --dev dev.jsonl.gz --out reader",
-        'lodestar ask --set answerer.kind=reader --set answerer.checkpoint=reader "Where was Lincoln born?"',
-    ),
 )

@@ -1,124 +1,723 @@
-"""Train STAR: first the dual encoder, then the cross-attentive scorer over its shortlist."""
+"""Train STAR on mined paths: first the dual encoder, then the cross-attentive scorer over its shortlist.
+
+Questions taken as unanswerable calibrate, too. They lose the same relations as in `lodestar eval --unanswerable`: those
+of the positive paths, and those of every path whose ends match the right answers with F1 .5 or more, or as well as the
+best.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+import random
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
 
-from ..training.kind import Inputs, Outcome, Phase, Training
-from ..training.trainer import TrainingResult, fit_calibration
-from .backbone import open_pretrained
-from .batches import CachedTokenizer
-from .config import StarConfig
-from .examples import Floats, QuestionExample, examples_of, mark_remaining_paths
-from .mined import MinedFile
-from .networks import CrossAttentiveScorer, DualEncoder, Network
-from .objectives import DualObjective, PoolObjective, mix_shortlist_scores
+from ..kinds import TrainingOptions
+from ..mined import INVERSE, THROUGH, Hops, MinedFile, MinedQuestion, hop_of, iterate_paths, words_of
+from ..similarity import mask_topic
+from ..text.bert import open_pretrained
+from ..text.verbalise import Hop, RelationWords, verbalise_hop
+from ..training import Figures, Objective, TrainingFolder, device_of, fit_calibration
+from . import FIGURES, SPECIAL_TOKENS, DualOptions, PoolTrainingOptions, StarConfig, StarDescription, Targets
+from .network import (
+    CachedTokenizer,
+    CrossAttentiveScorer,
+    DualBatch,
+    DualEncoder,
+    Floats,
+    Ints,
+    PathLevel,
+    cross_batch,
+    mix_shortlist_scores,
+    path_words,
+    split_batches,
+    write_network,
+)
+
+Bools = npt.NDArray[np.bool_]
+ROOT = -1
+"""The parent of a path of one hop."""
+
+
+@dataclass(slots=True)
+class PathTable:
+    """Paths by number. A path's parent is the path without its last hop, and has a smaller number.
+
+    `hops` are the distinct hops, as words in `texts`.
+    """
+
+    words: Mapping[str, RelationWords]
+    hops: list[Hop] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    written: list[Hops] = field(default_factory=list)
+    _hop_numbers: dict[str, int] = field(default_factory=dict)
+    _numbers: dict[tuple[int, int], int] = field(default_factory=dict)
+    _parents: list[int] = field(default_factory=list)
+    _last: list[int] = field(default_factory=list)
+    _depths: list[int] = field(default_factory=list)
+    _frozen: _Arrays | None = None
+    """A cache of the arrays; adding a path clears it."""
+
+    def __len__(self) -> int:
+        return len(self._parents)
+
+    def number(self, hops: Hops) -> int:
+        """Return the number of a path; a new path gets a new number."""
+        at = ROOT
+        for length, hop in enumerate(hops, start=1):
+            key = (at, self._hop(hop))
+            if key not in self._numbers:
+                self._frozen = None
+                self._numbers[key] = len(self._parents)
+                self._parents.append(at)
+                self._last.append(key[1])
+                self._depths.append(length)
+                self.written.append(hops[:length])
+            at = self._numbers[key]
+        return at
+
+    def _hop(self, written: str) -> int:
+        if written not in self._hop_numbers:
+            hop = hop_of(written, self.words)
+            self._hop_numbers[written] = len(self.hops)
+            self.hops.append(hop)
+            self.texts.append(verbalise_hop(hop))
+        return self._hop_numbers[written]
+
+    def path_hops(self, number: int) -> tuple[Hop, ...]:
+        """Return the hops of a path in walking order."""
+        found: list[Hop] = []
+        while number != ROOT:
+            found.append(self.hops[self._last[number]])
+            number = self._parents[number]
+        return tuple(reversed(found))
+
+    def depths(self, numbers: Ints) -> Ints:
+        """Return the number of hops of each path."""
+        return self._arrays().depths[numbers]
+
+    def parents(self, numbers: Ints) -> Ints:
+        """Return the parent of each path."""
+        return self._arrays().parents[numbers]
+
+    def slice(self, numbers: Ints) -> PathSlice:
+        """Return the part of the trie that these paths need, renumbered."""
+        arrays = self._arrays()
+        parents, last, depths = arrays.parents, arrays.last, arrays.depths
+        needed = level = np.unique(numbers)
+        while len(level := np.unique(parents[level])) and level[-1] != ROOT:
+            level = level[level != ROOT]
+            needed = np.union1d(needed, level)
+        hops = np.unique(last[needed])
+        rows: list[Ints] = []
+        levels: list[PathLevel] = []
+        for depth in range(1, int(depths[needed].max(initial=0)) + 1):
+            here = needed[depths[needed] == depth]
+            parent = np.full(len(here), ROOT) if depth == 1 else np.searchsorted(rows[-1], parents[here])
+            levels.append(PathLevel(parent.astype(np.int64), np.searchsorted(hops, last[here]).astype(np.int64)))
+            rows.append(here)
+        ordered = np.concatenate([needed[:0], *rows])
+        place = np.empty(len(parents), dtype=np.int64)
+        place[ordered] = np.arange(len(ordered))
+        return PathSlice(hops, tuple(levels), place[numbers])
+
+    def _arrays(self) -> _Arrays:
+        if self._frozen is None:
+            columns = (self._parents, self._last, self._depths)
+            self._frozen = _Arrays(*(np.array(column, dtype=np.int64) for column in columns))
+        return self._frozen
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrays:
+    """For each path of a table: its parent, its last hop and its number of hops."""
+
+    parents: Ints
+    last: Ints
+    depths: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class PathSlice:
+    """Part of a `PathTable`. `hops` are numbers in the table; `levels` by length, from one hop; `rows[i]` is the place
+    of the i-th requested path in the concatenated levels.
+    """
+
+    hops: Ints
+    levels: Sequence[PathLevel]
+    rows: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Paths of one question: their numbers in the table, and the question's topic each leaves from; (num_candidates,)
+    each.
+    """
+
+    paths: Ints
+    topics: Ints
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def at(self, rows: Ints) -> Candidates:
+        """Return the candidates at these rows."""
+        return Candidates(self.paths[rows], self.topics[rows])
+
+    def concatenate(self, others: Candidates) -> Candidates:
+        """Return these candidates, then the others."""
+        return Candidates(np.concatenate([self.paths, others.paths]), np.concatenate([self.topics, others.topics]))
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionExample:
+    """One question with every path reachable from its topics, and how good each is.
+
+    masked: the question without each topic's mention. reachable: all paths in the graph. precision, recall and f1: of
+    the ends of each, 0 if no end is right. positive: the positives of hard path mining among them. first_shortest: the
+    row of the first shortest answer path, −1 if there is none. has_gold: the positives are an annotator's paths.
+    negatives: the wrong paths that mining made, some of which are not in the graph.
+    """
+
+    id: str
+    text: str
+    topic_ids: tuple[str, ...]
+    mentions: tuple[str, ...]
+    masked: tuple[str, ...]
+    reachable: Candidates
+    precision: Floats
+    recall: Floats
+    f1: Floats
+    positive: Bools
+    first_shortest: int
+    has_gold: bool
+    negatives: Candidates
+
+    @property
+    def is_right(self) -> Bools:
+        """Which of the reachable paths lead to a right answer."""
+        return self.f1 > 0
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleSet:
+    """The examples of one mined file."""
+
+    table: PathTable
+    examples: tuple[QuestionExample, ...]
+    mined: MinedFile
+
+
+def examples_of(mined: MinedFile) -> ExampleSet:
+    """Return the examples of a mined file, in its order."""
+    table = PathTable(words_of(mined.mining))
+    return ExampleSet(table, tuple(_example(question, table) for question in mined.questions), mined)
+
+
+def _example(question: MinedQuestion, table: PathTable) -> QuestionExample:
+    found = [(table.number(hops), topic) for topic, reach in enumerate(question.reach) for hops in iterate_paths(reach)]
+    row = {key: at for at, key in enumerate(found)}
+    values = np.zeros((3, len(found)), dtype=np.float32)
+    positive = np.zeros(len(found), dtype=np.bool_)
+    first_shortest = -1
+    for path in question.paths:
+        at = row.get((table.number(path.hops), path.topic))
+        if at is None:
+            continue  # mining cut the reach before this path
+        values[:, at] = path.precision, path.recall, path.f1
+        positive[at] = path.positive
+        if path.shortest and first_shortest < 0:
+            first_shortest = at
+    return QuestionExample(
+        id=question.id,
+        text=question.text,
+        topic_ids=tuple(topic.id for topic in question.topics),
+        mentions=tuple(topic.mention for topic in question.topics),
+        masked=tuple(mask_topic(question.text, topic.mention) for topic in question.topics),
+        reachable=_candidates(found),
+        precision=values[0],
+        recall=values[1],
+        f1=values[2],
+        positive=positive,
+        first_shortest=first_shortest,
+        has_gold=any(path.gold for path in question.paths),
+        negatives=_candidates([(table.number(path.hops), path.topic) for path in question.negatives]),
+    )
+
+
+def _candidates(pairs: Sequence[tuple[int, int]]) -> Candidates:
+    both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return Candidates(both[:, 0], both[:, 1])
+
+
+def dual_batch(
+    texts: CachedTokenizer, table: PathTable, examples: Sequence[QuestionExample], candidates: Sequence[Candidates]
+) -> DualBatch:
+    """Return the candidates of several questions as one batch, question after question."""
+    starts = np.cumsum([0, *(len(example.masked) for example in examples)])
+    owners = np.concatenate([start + each.topics for start, each in zip(starts[:-1], candidates, strict=True)])
+    part = table.slice(np.concatenate([each.paths for each in candidates]))
+    hops, hop_rows = split_batches(texts, [table.texts[hop] for hop in part.hops])
+    return DualBatch(
+        questions=texts.batch([texts.encode_single(masked) for example in examples for masked in example.masked]),
+        hops=hops,
+        hop_rows=torch.from_numpy(hop_rows),
+        levels=part.levels,
+        paths=torch.from_numpy(part.rows),
+        owners=torch.from_numpy(owners),
+    )
+
+
+def path_weighted_contrastive_loss(scores: Tensor, is_positive: Tensor, weights: Tensor, temperature: float) -> Tensor:
+    """Return STAR's loss (section 4.2); our reading, as the text has no formula.
+
+        L = Σ_(p+) w(p+) · −log( e^{s(p+)/τ} / ( e^{s(p+)/τ} + Σ_(p−) w(p−) · e^{s(p−)/τ} ) )
+
+    scores: s, (num_paths,). is_positive: (num_paths,) bool. weights: w, (num_paths,), all 1 without path weights.
+    temperature: τ. Returns a scalar, 0 without a positive. Deviations: the sum over the positives is their mean, so
+    that a question with many paths counts as much as one with a single path.
+    """
+    logits = scores / temperature
+    log_weights = weights.clamp(min=torch.finfo(weights.dtype).tiny).log()  # weight 0 has gradient 0
+    negatives = torch.logsumexp((logits + log_weights).masked_fill(is_positive, float("-inf")), dim=0)
+    each = torch.logaddexp(logits, negatives) - logits
+    return (each * weights)[is_positive].sum() / is_positive.sum().clamp(min=1)
+
+
+def listwise_loss(scores: Tensor, shares: Tensor) -> Tensor:
+    """Return the cross-entropy of the softmax over all candidates with their target shares; ours, not from a paper.
+
+        L = −Σ_p t(p) · log( e^{s(p)} / Σ_p' e^{s(p')} )
+
+    Unlike the contrastive loss it also orders the positives among themselves. scores: s, (num_paths,). shares: t,
+    (num_paths,), summing to 1, or all 0, which makes L 0.
+    """
+    return -(shares * scores.log_softmax(dim=0)).sum()
+
+
+PathT = TypeVar("PathT", bound=Hashable)
+
+
+def path_weights(paths: Sequence[PathT], w_min: float, w_max: float) -> Mapping[PathT, float]:
+    """Return the weight of each distinct path of a class (all positives, or all negatives, of the training set).
+
+        w_raw(p) = |class| / count(p),  scaled linearly so that the class's smallest is w_min and its largest w_max
+
+    `paths` has one entry per occurrence. If all paths are equally frequent, each weighs w_max. Scaling linearly within
+    the class is our reading: the paper says "scaled to a fixed range".
+    """
+    counts = Counter(paths)
+    raw = {path: len(paths) / count for path, count in counts.items()}
+    if len(set(raw.values())) < 2:
+        return dict.fromkeys(raw, w_max)
+    least, most = min(raw.values()), max(raw.values())
+    return {path: w_min + (w_max - w_min) * (value - least) / (most - least) for path, value in raw.items()}
+
+
+def compute_target_shares(example: QuestionExample, positives: Targets, any_weight: float) -> Floats:
+    """Return the share of each reachable path, (num_reachable,), summing to 1; all 0 without positives.
+
+    `any_weight` is a bonus on F1 for reaching a right answer at all, with the positives `f1`. If an annotator wrote the
+    question's paths, only these count, equally.
+    """
+    if positives == "hard":
+        raw = example.positive.astype(np.float32)
+    else:
+        raw = example.f1 + any_weight * example.is_right
+        if example.positive.any() and example.has_gold:
+            raw = example.positive.astype(np.float32)
+    total = raw.sum()
+    shares: Floats = (raw / total if total else raw).astype(np.float32)
+    return shares
+
+
+def first_path_figures(ranked: Iterable[tuple[QuestionExample, Floats]]) -> Figures:
+    """Return the figures of the best path of each question, given the scores of its reachable paths.
+
+    hits_at_1_any: it leads to a right answer. hits_at_1_expected: the share of its ends that are right. f1: of its
+    ends. Each as mean over questions and, as ``…_by_topic``, over topics. `selection_metric` is the mean
+    of the three: each alone rewards paths that are too wide or too narrow.
+    """
+    rows: list[tuple[float, float, float]] = []
+    topics: dict[tuple[str, ...], list[tuple[float, float, float]]] = {}
+    for example, scores in ranked:
+        best = int(np.argmax(scores))
+        row = (float(example.f1[best] > 0), float(example.precision[best]), float(example.f1[best]))
+        rows.append(row)
+        topics.setdefault(tuple(sorted(example.topic_ids)), []).append(row)
+    means = np.mean(rows, axis=0)
+    by_topic = np.mean([np.mean(group, axis=0) for group in topics.values()], axis=0)
+    return {
+        "selection_metric": float(means.mean()),
+        **{name: float(value) for name, value in zip(FIGURES, means, strict=True)},
+        **{f"{name}_by_topic": float(value) for name, value in zip(FIGURES, by_topic, strict=True)},
+    }
+
+
+MIXES = tuple(step / 20 for step in range(21))
+
+
+Shortlisted = tuple[QuestionExample, Floats, Floats, Ints]
+"""An example, the dual encoder's scores of its reachable paths, and the network's scores of the shortlisted rows."""
+
+
+def best_mix(ranked: Sequence[Shortlisted], mixes: Sequence[float] = MIXES) -> tuple[float, Figures]:
+    """Return the λ with the best figures on these dev examples, and the figures; ties go to the smallest λ."""
+    figures = {
+        mix: first_path_figures(
+            (example, mix_shortlist_scores(stop, cross, rows, mix)) for example, stop, cross, rows in ranked
+        )
+        for mix in mixes
+    }
+    best = max(mixes, key=lambda mix: (figures[mix]["selection_metric"], -mix))
+    return best, figures[best]
+
+
+Key = tuple[int, int]
+"""The number of a mined file, and of an example in it."""
+EVALUATION_BATCH = 64
+EXAMPLES_AT_ONCE = 16
+ExampleCandidates = Sequence[tuple[QuestionExample, Candidates]]
+"""Examples of one file, each with some of its candidates."""
+NetworkT = TypeVar("NetworkT", bound=nn.Module)
+
+
+class FileObjective(Objective[NetworkT, Key]):
+    """Trains on examples of mined files; each batch comes from one file."""
+
+    def __init__(
+        self,
+        network: NetworkT,
+        texts: CachedTokenizer,
+        sets: tuple[Sequence[ExampleSet], Sequence[ExampleSet]],
+        keys: Collection[Key],
+        training: TrainingOptions,
+        batch_size: int,
+    ) -> None:
+        super().__init__(network, list(keys), training, batch_size)
+        self.texts = texts
+        self.train, self.dev = sets
+
+    def batches(self, epoch: int) -> list[list[Key]]:
+        """Return batches of one file each; each file's examples are shuffled, and so are the batches."""
+        chance = random.Random(f"{self.training.seed}/{epoch}")  # noqa: S311 - an order, no secret
+        of_file: dict[int, list[Key]] = {}
+        for key in self.examples:
+            of_file.setdefault(key[0], []).append(key)
+        found = []
+        for keys in of_file.values():
+            chance.shuffle(keys)
+            found += [keys[at : at + self.batch_size] for at in range(0, len(keys), self.batch_size)]
+        chance.shuffle(found)
+        return found
+
+
+class DualObjective(FileObjective[DualEncoder]):
+    """Listwise: the softmax over all reachable paths of a question against the target shares.
+
+    stop: each path followed by END. extend: among the paths of each length that can continue, the part of the shares
+    that lies beyond each; the search uses it to rank a beam.
+    """
+
+    def __init__(
+        self,
+        network: DualEncoder,
+        texts: CachedTokenizer,
+        train: Sequence[ExampleSet],
+        dev: Sequence[ExampleSet],
+        options: DualOptions,
+        training: TrainingOptions,
+    ) -> None:
+        self._extend_weight = options.extend_weight
+        self._targets = {
+            (number, at): (shares, list(iterate_continuations(examples.table, example.reachable, shares)))
+            for number, examples in enumerate(train)
+            for at, example in enumerate(examples.examples)
+            if (shares := compute_target_shares(example, options.positives, options.any_weight)).any()
+        }
+        super().__init__(network, texts, (train, dev), self._targets, training, options.batch_size)
+
+    def loss(self, batch: Sequence[Key]) -> Tensor:
+        some = self.train[batch[0][0]]
+        examples = [some.examples[at] for _, at in batch]
+        candidates = [example.reachable for example in examples]
+        stop, extend = self.network(
+            dual_batch(self.texts, some.table, examples, candidates).to(device_of(self.network))
+        )
+        total = stop.new_zeros(())
+        start = 0
+        for key, each in zip(batch, candidates, strict=True):
+            rows = slice(start, start + len(each))
+            start += len(each)
+            shares, continuations = self._targets[key]
+            total = total + listwise_loss(stop[rows], torch.from_numpy(shares).to(stop.device))
+            for beginnings, beyond in continuations:
+                chosen = extend[rows][torch.from_numpy(beginnings).to(stop.device)]
+                total = total + self._extend_weight * listwise_loss(chosen, torch.from_numpy(beyond).to(stop.device))
+        return total / len(batch)
+
+    def evaluate(self) -> Figures:
+        """Return the figures of the first path when all reachable paths are scored."""
+        return first_path_figures(each for examples in self.dev for each in self.iterate_stop_scores(examples))
+
+    def iterate_stop_scores(self, examples: ExampleSet) -> Iterator[tuple[QuestionExample, Floats]]:
+        """Yield each example with the stop scores of its reachable paths."""
+        device = device_of(self.network)
+        for start in range(0, len(examples.examples), EVALUATION_BATCH):
+            chosen = examples.examples[start : start + EVALUATION_BATCH]
+            candidates = [example.reachable for example in chosen]
+            with torch.inference_mode():
+                stop, _ = self.network(dual_batch(self.texts, examples.table, chosen, candidates).to(device))
+            ends = np.cumsum([len(each) for each in candidates])[:-1]
+            yield from zip(chosen, np.split(stop.float().cpu().numpy(), ends), strict=True)
+
+
+def iterate_continuations(table: PathTable, reachable: Candidates, shares: Floats) -> Iterator[tuple[Ints, Floats]]:
+    """Yield, for each length at which paths continue, the rows of those paths and the part of the shares beyond each.
+
+    shares: (num_reachable,). The yielded parts sum to 1; lengths with nothing beyond are skipped.
+    """
+    depths, parents = table.depths(reachable.paths), table.parents(reachable.paths)
+    row = {key: at for at, key in enumerate(zip(reachable.paths.tolist(), reachable.topics.tolist(), strict=True))}
+    beyond = np.zeros(len(reachable), dtype=np.float32)
+    for at in np.argsort(-depths, kind="stable"):
+        before = row.get((int(parents[at]), int(reachable.topics[at])))
+        if before is not None:
+            beyond[before] += beyond[at] + shares[at]
+    for depth in range(1, int(depths.max(initial=0))):
+        rows = np.flatnonzero(depths == depth)
+        total = beyond[rows].sum()
+        if total > 0:
+            yield rows, beyond[rows] / total
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingPool:
+    """Positives and negatives of a question."""
+
+    positives: Candidates
+    negatives: Candidates
+
+
+def pool_of(example: QuestionExample, options: PoolTrainingOptions, chance: random.Random) -> TrainingPool:
+    """Return the pool of a question. A path to a right answer is never a negative."""
+    if options.positives == "hard":
+        right = np.flatnonzero(example.positive)[: options.num_positives]
+    else:
+        right = np.array([at for at in [example.first_shortest] if at >= 0], dtype=np.int64)
+    drawn_from = example.negatives
+    if options.negatives == "walks":
+        drawn_from = example.reachable.at(np.flatnonzero(~example.is_right))
+    drawn = chance.sample(range(len(drawn_from)), min(options.pool_size, len(drawn_from)))
+    return TrainingPool(example.reachable.at(right), drawn_from.at(np.array(drawn, dtype=np.int64)))
+
+
+class PoolObjective(FileObjective[nn.Module]):
+    """Trains a network to score positives above the negatives of a pool (see `PoolTrainingOptions`).
+
+    `dev_stop` are the dual encoder's scores of the reachable paths, per file and example. `mix` is the
+    network's weight against them (see `mix_shortlist_scores`); None to choose it at each evaluation.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        texts: CachedTokenizer,
+        train: Sequence[ExampleSet],
+        dev: Sequence[ExampleSet],
+        dev_stop: Sequence[Sequence[Floats]],
+        options: PoolTrainingOptions,
+        training: TrainingOptions,
+        mix: float | None = None,
+    ) -> None:
+        self.dev_stop = dev_stop
+        self.options = options
+        self.mix = mix
+        self.pools: dict[Key, TrainingPool] = {}
+        for number, examples in enumerate(train):
+            for at, example in enumerate(examples.examples):
+                chance = random.Random(f"{training.seed}/{number}/{example.id}")  # noqa: S311 - a sample, no secret
+                pool = pool_of(example, options, chance)
+                if len(pool.positives):
+                    self.pools[number, at] = pool
+        self._weights = self._path_weights() if options.path_weights else {}
+        self._hardest: dict[Key, Ints] = {}
+        super().__init__(network, texts, (train, dev), self.pools, training, options.batch_size)
+
+    def _path_weights(self) -> dict[tuple[int, int, bool], float]:
+        """Return the weight of each path per class: by file, path and whether it is a positive."""
+        classes: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
+        for (number, _), pool in self.pools.items():
+            classes[True] += [(number, int(path)) for path in pool.positives.paths]
+            classes[False] += [(number, int(path)) for path in pool.negatives.paths]
+        return {
+            (number, path, is_positive): weight
+            for is_positive, occurrences in classes.items()
+            for (number, path), weight in path_weights(occurrences, self.options.w_min, self.options.w_max).items()
+        }
+
+    def batches(self, epoch: int) -> list[list[Key]]:
+        """Shuffle the questions, and choose the hardest negatives of each pool with the current network."""
+        self._hardest = {}
+        if self.options.negatives == "hard" and epoch > 0:
+            most = self.options.num_negatives
+            for number, examples in enumerate(self.train):
+                own = [key for key, pool in self.pools.items() if key[0] == number and len(pool.negatives) > most]
+                selected = [(examples.examples[at], self.pools[number, at].negatives) for _, at in own]
+                for key, scores in zip(own, self.score(examples, selected), strict=True):
+                    self._hardest[key] = np.argsort(-scores, kind="stable")[:most]
+        return super().batches(epoch)
+
+    def negatives_of(self, key: Key) -> Candidates:
+        """Return the negatives of a question that this epoch trains on."""
+        pool = self.pools[key].negatives
+        return pool.at(self._hardest.get(key, np.arange(min(len(pool), self.options.num_negatives))))
+
+    def logits(self, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
+        """Return the logits of all candidates, example by example, (num_candidates,)."""
+        pairs = [
+            (example.text, path_words(example.mentions[topic], examples.table.path_hops(path)))
+            for example, candidates in selected
+            for path, topic in zip(candidates.paths.tolist(), candidates.topics.tolist(), strict=True)
+        ]
+        found: Tensor = self.network(cross_batch(self.texts, pairs).to(device_of(self.network)))
+        return found
+
+    def path_scores(self, logits: Tensor) -> Tensor:
+        """Return the score s of STAR's contrastive loss, which uses e^(s / τ), (num_candidates,): σ(logit)."""
+        return logits.sigmoid()
+
+    def loss(self, batch: Sequence[Key]) -> Tensor:
+        examples = self.train[batch[0][0]]
+        right = [self.pools[key].positives for key in batch]
+        wrong = [self.negatives_of(key) for key in batch]
+        both = [each.concatenate(others) for each, others in zip(right, wrong, strict=True)]
+        logits = self.logits(
+            examples, [(examples.examples[at], each) for (_, at), each in zip(batch, both, strict=True)]
+        )
+        total = logits.new_zeros(())
+        start = 0
+        for (number, _), positives, each in zip(batch, right, both, strict=True):
+            own = logits[start : start + len(each)]
+            start += len(each)
+            is_positive = torch.arange(len(each)).to(own.device) < len(positives)
+            weights = torch.ones_like(own)
+            if self._weights:
+                rows = zip(each.paths.tolist(), is_positive.tolist(), strict=True)
+                weights = torch.tensor([self._weights[number, path, kind] for path, kind in rows]).to(own)
+            scores = self.path_scores(own)
+            total = total + path_weighted_contrastive_loss(scores, is_positive, weights, self.options.temperature)
+        return total / len(batch)
+
+    def score(self, examples: ExampleSet, selected: ExampleCandidates) -> list[Floats]:
+        """Return the logits of each example's candidates, (num_candidates,) each."""
+        self.network.eval()
+        found: list[Floats] = []
+        with torch.inference_mode():
+            for at in range(0, len(selected), EXAMPLES_AT_ONCE):
+                some = selected[at : at + EXAMPLES_AT_ONCE]
+                logits = self.logits(examples, some).float().cpu().numpy()
+                found += np.split(logits, np.cumsum([len(candidates) for _, candidates in some])[:-1])
+        return found
+
+    def evaluate(self) -> Figures:
+        """Return the figures of the first path: both networks' scores order the dual encoder's shortlist."""
+        ranked = list(self.iterate_shortlist_scores())
+        mix, figures = best_mix(ranked, MIXES if self.mix is None else (self.mix,))
+        alone = first_path_figures((e, mix_shortlist_scores(stop, own, rows, 1.0)) for e, stop, own, rows in ranked)
+        return {**figures, "mix": mix, **{f"alone_{name}": value for name, value in alone.items()}}
+
+    def iterate_shortlist_scores(self) -> Iterator[Shortlisted]:
+        """Yield each dev example with the scores of its paths."""
+        for examples, stops in zip(self.dev, self.dev_stop, strict=True):
+            best = [np.argsort(-stop, kind="stable")[: self.options.shortlist] for stop in stops]
+            selected = [(e, e.reachable.at(rows)) for e, rows in zip(examples.examples, best, strict=True)]
+            yield from zip(examples.examples, stops, self.score(examples, selected), best, strict=True)
+
 
 UNANSWERABLE = 0.2
 """The weight of the questions taken as unanswerable. Our own choice."""
+ENOUGH_F1 = 0.5
 DUAL, CROSS = "dual encoder", "cross-attentive scorer"
-"""The phases, by their display names."""
+"""The networks, by their display names."""
 
 
-def star_training(config: StarConfig, inputs: Inputs[MinedFile]) -> Training:
-    """Return the training: the dual encoder, then the cross-attentive scorer if `config` asks for it."""
-    star = _Star(config, inputs)
-    options = config.as_json()
-    before: dict[str, Any] = {key: options[key] for key in ("encoder", "mix", "dual")}
-    before |= {"dual_training": config.dual_training.as_json(), "options": options["cross"]}
-    own = {"encoder": config.encoder, "options": options["dual"]}
-    phases = [
-        Phase(DUAL, "dual", config.dual_training, own, star.dual_objective),
-        Phase(CROSS, "cross", config.cross_training, before, star.cross_objective),
-    ]
-
-    def outcome(trained: Mapping[str, TrainingResult]) -> Outcome:
-        mix = trained[CROSS].best["mix"] if CROSS in trained else 0.0
-        fields = {
-            "scorer": config.scorer,
-            "encoder": config.encoder,
-            "mix": mix,
-            "shortlist": config.cross.shortlist,
-        }
-        parts = {name: network.write for name, network in star.networks.items()}
-        return Outcome(parts, star.calibration(mix), fields)
-
-    return Training(phases if config.scorer == "cross" else phases[:1], outcome)
-
-
-class _Star:
-    """Both networks and their data: the dual encoder makes the cross-attentive scorer's shortlists."""
-
-    def __init__(self, config: StarConfig, inputs: Inputs[MinedFile]) -> None:
-        self.networks: dict[str, Network] = {}
-        self._config = config
-        self._inputs = inputs
-        self._cross: PoolObjective | None = None
-
-    def dual_objective(self) -> DualObjective:
-        """Return the dual encoder's objective."""
-        config = self._config
-        self._train, self._dev = (list(map(examples_of, files)) for files in (self._inputs.train, self._inputs.dev))
-        backbone = open_pretrained(config.encoder)
-        network = DualEncoder(backbone).to(self._inputs.device)
-        network.precision = config.dual_training.dtype
-        self.networks["dual"] = Network(backbone, network)
-        self._dual = DualObjective(
-            network,
-            CachedTokenizer(backbone.tokenizer),
-            self._train,
-            self._dev,
-            config.dual,
-            config.dual_training,
+def fit(
+    config: StarConfig, train: Sequence[MinedFile], dev: Sequence[MinedFile], out: TrainingFolder
+) -> StarDescription:
+    """Train the dual encoder, then the cross-attentive scorer if `config` asks for it, and write the checkpoint."""
+    examples, chosen = (list(map(examples_of, files)) for files in (train, dev))
+    options = asdict(config)
+    torch.manual_seed(config.dual_training.seed)
+    backbone = open_pretrained(config.encoder, SPECIAL_TOKENS)
+    dual = DualEncoder(backbone).to(out.device)
+    dual.precision = config.dual_training.dtype
+    texts = CachedTokenizer(backbone.tokenizer)
+    first = DualObjective(dual, texts, examples, chosen, config.dual, config.dual_training)
+    out.train(DUAL, "dual", first, {"encoder": config.encoder, "options": options["dual"]})
+    parts = {"dual": partial(write_network, backbone, dual)}
+    scored = [list(first.iterate_stop_scores(each)) for each in chosen]
+    ranked = [each for some in scored for each in some]
+    mix = 0.0
+    if config.scorer == "cross":
+        torch.manual_seed(config.cross_training.seed)
+        backbone = open_pretrained(config.encoder, SPECIAL_TOKENS)
+        cross = CrossAttentiveScorer(backbone).to(out.device)
+        cross.precision = config.cross_training.dtype
+        stops = [[stop for _, stop in some] for some in scored]
+        second = PoolObjective(
+            cross, texts, examples, chosen, stops, config.cross, config.cross_training, mix=config.mix
         )
-        return self._dual
+        before = {key: options[key] for key in ("encoder", "mix", "dual", "dual_training", "cross")}
+        out.train(CROSS, "cross", second, before)
+        parts["cross"] = partial(write_network, backbone, cross)
+        mix = out.results[CROSS].best["mix"]
+        ranked = [
+            (example, mix_shortlist_scores(stop, own, rows, mix))
+            for example, stop, own, rows in second.iterate_shortlist_scores()
+        ]
+    tables = [each.table for each in chosen for _ in each.examples]
+    description: StarDescription = out.write(parts, calibration(ranked, tables), mix=mix)
+    return description
 
-    def cross_objective(self) -> PoolObjective:
-        """Return the cross-attentive scorer's objective; the dual encoder must be trained."""
-        config = self._config
-        backbone = open_pretrained(config.encoder)
-        network = CrossAttentiveScorer(backbone).to(self._inputs.device)
-        network.precision = config.cross_training.dtype
-        self.networks["cross"] = Network(backbone, network)
-        self._cross = PoolObjective(
-            network,
-            CachedTokenizer(backbone.tokenizer),
-            self._train,
-            self._dev,
-            [[stop for _, stop in self._dual.iterate_stop_scores(examples)] for examples in self._dev],
-            config.cross,
-            config.cross_training,
-            mix=config.mix,
-        )
-        return self._cross
 
-    def iterate_scores(self, mix: float) -> Iterator[tuple[QuestionExample, Floats]]:
-        """Yield each dev example with the scores of its paths by all trained networks."""
-        if self._cross:
-            for example, stop, scores, rows in self._cross.iterate_shortlist_scores():
-                yield example, mix_shortlist_scores(stop, scores, rows, mix)
-        else:
-            for examples in self._dev:
-                yield from self._dual.iterate_stop_scores(examples)
+def calibration(ranked: Sequence[tuple[QuestionExample, Floats]], tables: Sequence[PathTable]) -> tuple[float, float]:
+    """Return slope and intercept of the first path's probability, fitted on the dev questions and, with a fifth of
+    the weight, on the same questions without the relations that lead to their answers.
 
-    def calibration(self, mix: float) -> tuple[float, float]:
-        """Return slope and intercept of the first path's probability, fitted on the dev questions and, with a fifth of
-        the weight, on the same questions without the relations that lead to their answers.
-        """
-        tables = {id(example): examples.table for examples in self._dev for example in examples.examples}
-        answerable: list[tuple[float, float]] = []
-        bare: list[tuple[float, float]] = []
-        for example, scores in self.iterate_scores(mix):
-            first = int(np.argmax(scores))
-            answerable.append((float(scores[first]), float(example.f1[first] > 0)))
-            left = mark_remaining_paths(example, tables[id(example)])
-            if left.any():
-                bare.append((float(scores[left].max()), 0.0))
-        if not bare:  # in a graph of one relation nothing is left to answer with
-            return fit_calibration(answerable)
-        weights = [(1 - UNANSWERABLE) / len(answerable)] * len(answerable)
-        weights += [UNANSWERABLE / len(bare)] * len(bare)
-        return fit_calibration([*answerable, *bare], weights)
+    ranked: each dev example with the scores of its paths. tables: of each.
+    """
+    answerable: list[tuple[float, float]] = []
+    bare: list[tuple[float, float]] = []
+    for (example, scores), table in zip(ranked, tables, strict=True):
+        first = int(np.argmax(scores))
+        answerable.append((float(scores[first]), float(example.f1[first] > 0)))
+        left = mark_remaining_paths(example, table)
+        if left.any():
+            bare.append((float(scores[left].max()), 0.0))
+    if not bare:  # in a graph of one relation nothing is left to answer with
+        return fit_calibration(answerable)
+    weights = [(1 - UNANSWERABLE) / len(answerable)] * len(answerable)
+    weights += [UNANSWERABLE / len(bare)] * len(bare)
+    return fit_calibration([*answerable, *bare], weights)
+
+
+def mark_remaining_paths(example: QuestionExample, table: PathTable) -> Bools:
+    """Return which of the reachable paths do not use the relations of the right ones, (num_reachable,)."""
+    least = min(ENOUGH_F1, float(example.f1.max()))
+    right = example.positive | ((example.f1 >= least) & example.is_right)
+    paths = [table.written[path] for path in example.reachable.paths.tolist()]
+    taken_out = {relation for row in np.flatnonzero(right).tolist() for relation in relations_of(paths[row])}
+    return np.array([taken_out.isdisjoint(relations_of(path)) for path in paths])
+
+
+def relations_of(hops: Hops) -> set[str]:
+    """Return the relations of a path as a mined file writes it."""
+    return {step.removeprefix(INVERSE) for hop in hops for step in hop.split(THROUGH)}

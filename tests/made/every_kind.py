@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lodestar.models.gril.kind import GrilConfig, GrowOptions, JointOptions
+from lodestar.models.gril import GrilConfig, GrowOptions, JointOptions
+from lodestar.models.kinds import LoraOptions, ModelKind, TrainingOptions, load_kind
+from lodestar.models.mined import MinedFile
 from lodestar.models.reader.fitting import ReaderConfig, ReaderTrainingSet
-from lodestar.models.reg_entity.kind import EntityConfig
-from lodestar.models.reg_path.kind import PathConfig
-from lodestar.models.reg_triple.kind import TripleConfig
-from lodestar.models.star.config import StarConfig
-from lodestar.models.star.mined import MinedFile
+from lodestar.models.reg import EntityConfig, PathConfig, TripleConfig
+from lodestar.models.star import StarConfig
 from lodestar.models.subgraphs import QuestionGraphs
-from lodestar.models.training.kind import AnyKind, LoraOptions, TrainingOptions, load_kind
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.mined_examples import MINING, questions, tiny_encoder
@@ -32,7 +30,7 @@ Configure = Callable[[TrainingOptions, Path], Any]
 class Lesson:
     """What one kind is trained with. config: of the options of its trainings and a folder for what it starts from."""
 
-    kind: AnyKind
+    kind: ModelKind
     config: Configure
     train: list[Any]
     dev: list[Any]

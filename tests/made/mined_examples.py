@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from lodestar.models.star.backbone import write_backbone_description
-from lodestar.models.star.examples import ExampleSet, QuestionExample, examples_of
-from lodestar.models.star.mined import (
+from lodestar.models.mined import (
     AnswerPath,
     Hops,
     MinedFile,
@@ -19,6 +17,8 @@ from lodestar.models.star.mined import (
     read_mined_file,
     write_mined_file,
 )
+from lodestar.models.star.training import ExampleSet, QuestionExample, examples_of
+from lodestar.models.text.bert import write_backbone_description
 
 from tests.made.tiny_checkpoint import GRAPH, WORDS, tiny_backbone
 

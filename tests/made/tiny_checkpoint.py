@@ -5,14 +5,15 @@ from __future__ import annotations
 import string
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import torch
-from lodestar.models.star.backbone import Backbone
-from lodestar.models.star.config import SPECIAL_TOKENS, Scorer, StarConfig, StarDescription
-from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder, Network
-from lodestar.models.training.checkpoint import write_checkpoint
-from lodestar.models.training.kind import TrainingDataRecord
+from lodestar.models.checkpoint import write_checkpoint
+from lodestar.models.kinds import TrainingDataRecord
+from lodestar.models.star import SPECIAL_TOKENS, PoolTrainingOptions, Scorer, StarConfig, StarDescription
+from lodestar.models.star.network import CrossAttentiveScorer, DualEncoder, write_network
+from lodestar.models.text.bert import Backbone
 from transformers import BertConfig, BertModel, BertTokenizer
 
 GRAPH = "0" * 64
@@ -56,25 +57,20 @@ def write_tiny_checkpoint(
     """Write a checkpoint of random weights and return its folder; `graph` is the graph's `Catalogue.vocabulary`."""
     dual = tiny_backbone(seed=0)
     torch.manual_seed(1)
-    networks = {"dual": Network(dual, DualEncoder(dual))}
+    networks = {"dual": partial(write_network, dual, DualEncoder(dual))}
     if scorer == "cross":
         cross = tiny_backbone(seed=2)
         torch.manual_seed(3)
-        networks["cross"] = Network(cross, CrossAttentiveScorer(cross))
+        networks["cross"] = partial(write_network, cross, CrossAttentiveScorer(cross))
     trained = TrainingDataRecord("tiny questions", "1" * 64, "2" * 64, graph, num_questions=3, max_hop=2)
     description = StarDescription(
-        scorer=scorer,
-        encoder="tiny",
         mix=0.5 if scorer == "cross" else 0.0,
-        shortlist=20,
         calibration=calibration,
-        config=StarConfig(scorer=scorer, encoder="tiny").as_json(),
+        config=StarConfig(scorer=scorer, encoder="tiny", cross=PoolTrainingOptions(shortlist=20)),
         train=(trained,),
         dev=(),
         figures={},
         any_graph=any_graph,
     )
-    write_checkpoint(
-        folder, description, {name: each.write for name, each in networks.items()}, "# A tiny checkpoint\n"
-    )
+    write_checkpoint(folder, description, networks, "# A tiny checkpoint\n")
     return folder

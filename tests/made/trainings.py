@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from lodestar.engine.training.running import train_in_folder
+from lodestar.engine.training import train_in_folder
 from lodestar.models.gril.readers import ReaderTarget
+from lodestar.models.kinds import ModelKind
 from lodestar.models.subgraphs import QuestionLabels
-from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.training.kind import AnyKind, DescriptionT, Inputs, ModelKind
-from lodestar.models.training.trainer import TrainingCallbacks, train_model
+from lodestar.models.training import TrainingFolder
 from lodestar.models.whole_file import file_sha256
 from safetensors.torch import load_file, save_file
 
@@ -33,18 +31,23 @@ class Encoding:
         return self
 
 
-def inputs_of(
-    train: Sequence[Any], dev: Sequence[Any], vectors: Any = None, beside: Any = None, *, any_graph: bool = False
-) -> Inputs[Any]:
-    """Return the inputs of a training; `vectors` of one encoder, else of any by its name."""
-    return Inputs(
-        train,
-        dev,
-        "cpu",
-        lambda name: TextVectors(SentenceEncoder(name)) if vectors is None else vectors,
-        beside,
-        any_graph,
-    )
+class OneEncoder(dict[str, Any]):
+    """Text vectors that are those of any encoder."""
+
+    def __init__(self, vectors: Any) -> None:
+        super().__init__()
+        self._vectors = vectors
+
+    def __contains__(self, _name: object) -> bool:
+        return True
+
+    def __getitem__(self, _name: str) -> Any:
+        return self._vectors
+
+
+def training_folder(folder: Path, vectors: Any = None, **more: Any) -> TrainingFolder:
+    """Return a folder to train in; `vectors` of one encoder, else of any by its name."""
+    return TrainingFolder(folder, vectors={} if vectors is None else OneEncoder(vectors), **more)
 
 
 def labels_of(wanted: Mapping[str, ReaderTarget]) -> list[QuestionLabels]:
@@ -53,39 +56,46 @@ def labels_of(wanted: Mapping[str, ReaderTarget]) -> list[QuestionLabels]:
 
 
 def train_sets(
-    kind: ModelKind[Any, DescriptionT, Any, Any],
+    kind: ModelKind,
     config: Any,
     train: Sequence[Any],
     dev: Sequence[Any],
     folder: Path,
     *,
     encode: Callable[..., Any] | None = None,
-    beside: Any = None,
-    any_graph: bool = False,
-    watcher: TrainingCallbacks | None = None,
-) -> DescriptionT:
-    """Train a model in a folder."""
+    **more: Any,
+) -> Any:
+    """Train a model in a folder. more: see `TrainingFolder`."""
     vectors = None if encode is None else Encoding(encode)
-    inputs = inputs_of(train, dev, vectors, beside, any_graph=any_graph)
-    return train_model(kind, config, inputs, folder, watcher=watcher)
+    return training_folder(folder, vectors, **more).fit(kind, config, train, dev)
 
 
 def train_in(
-    kind: AnyKind,
+    kind: ModelKind,
     config: Any,
     train: Sequence[Any],
     dev: Sequence[Any],
     folder: Path,
     *,
     vectors: TextVectors | None = None,
-    beside: Any = None,
-    fresh: bool = False,
-    watcher: TrainingCallbacks | None = None,
+    **more: Any,
 ) -> Any:
     """Train as the command line does: one training at a time in a folder, errors in one line."""
-    return train_in_folder(
-        kind, config, inputs_of(train, dev, vectors, beside), folder, fresh=fresh, watching=lambda: nullcontext(watcher)
-    )
+    return train_in_folder(kind, config, train, dev, training_folder(folder, vectors, **more))
+
+
+class StoppedError(Exception):
+    """Stands for a kill: nothing of the process is left but its files."""
+
+
+def stop_at(network: str, epoch: int, done: int) -> Callable[[str, int, int, int, float], None]:
+    """Return an `on_step` that stops a training after a step of a network."""
+
+    def on_step(name: str, now: int, step: int, _total: int, _loss: float) -> None:
+        if (name, now, step) == (network, epoch, done):
+            raise StoppedError
+
+    return on_step
 
 
 def grow_weights(checkpoint: str | Path, to: Path, factor: float = 1e30) -> str:

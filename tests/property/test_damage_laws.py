@@ -18,10 +18,9 @@ from lodestar.engine.settings import resolve
 from lodestar.loaders.formats.by_name import detect_format
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
 from lodestar.loaders.formats.graphml import graphml_source
-from lodestar.models.star.config import StarDescription
+from lodestar.models.checkpoint import BadCheckpointError, load_description, read_weights, translate_read_errors
+from lodestar.models.star import StarDescription
 from lodestar.models.text.vectors import TextVectors, VectorStore
-from lodestar.models.training.checkpoint import read_weights, translate_read_errors
-from lodestar.models.training.kind import BadCheckpointError, load_description
 
 from tests.conftest import examples
 from tests.fakes.letter_encoder import LetterEncoder

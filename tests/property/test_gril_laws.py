@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.models.gril.kind import GrowOptions, Pruning
+from lodestar.models.gril import GrowOptions, Pruning
 from lodestar.models.gril.network import GraphRetriever, GrowInputs
 
 from tests.conftest import examples

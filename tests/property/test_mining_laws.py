@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, SkippedQuestion
 from lodestar.engine.indexes.relation_index import RelationIndex
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.relations.words import words_of_relation
-from lodestar.engine.retrieval.frontier import FrontierBounds
+from lodestar.engine.retrieval.beam import FrontierBounds
 from lodestar.engine.supervision.answer_paths import serialise_hop, serialise_trie
 from lodestar.engine.supervision.mining import Miner, MiningOptions, QuestionPaths, TrainingExampleBuilder
 from lodestar.engine.values import Entity
-from lodestar.models.star.mined import INVERSE, THROUGH, MinedQuestion, iterate_paths
+from lodestar.models.mined import INVERSE, THROUGH, MinedQuestion, iterate_paths
 from lodestar.models.text.vectors import TextVectors
 
 from tests.conftest import examples
@@ -62,8 +64,7 @@ def mined(
     return_to_topic: bool = False,
 ) -> list[QuestionPaths | SkippedQuestion]:
     options = MiningOptions(max_hop=max_hop, bounds=bounds, return_to_topic=return_to_topic)
-    miner = Miner(catalogue_of(graph), mediating_of(graph), options)
-    return graph.run_steps(miner.mine(asked))
+    return Miner(cast(Gateway, graph), catalogue_of(graph), mediating_of(graph), options).mine(asked)
 
 
 @cache

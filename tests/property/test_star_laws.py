@@ -11,9 +11,9 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
-from lodestar.models.mined import MinedFileError
-from lodestar.models.star.mined import (
+from lodestar.models.mined import (
     AnswerPath,
+    MinedFileError,
     MinedFileOrigin,
     MinedQuestion,
     MinedTopic,
@@ -23,8 +23,8 @@ from lodestar.models.star.mined import (
     read_mined_file,
     write_mined_file,
 )
-from lodestar.models.star.networks import listwise_loss, path_weighted_contrastive_loss
-from lodestar.models.star.objectives import mix_shortlist_scores, path_weights
+from lodestar.models.star.network import mix_shortlist_scores
+from lodestar.models.star.training import listwise_loss, path_weighted_contrastive_loss, path_weights
 
 from tests.conftest import examples
 

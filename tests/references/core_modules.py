@@ -13,9 +13,8 @@ from lodestar.engine.extras import EXTRAS
 EXTRA_MODULES = frozenset(module for extra in EXTRAS for module in extra.modules)
 TOPS = ("cypher", "engine", "loaders", "models")
 _TRAINED = re.compile(
-    r"models\.(gril|language|reg_entity|reg_path|reg_triple|star|training)\."
-    r"|models\.splitting$"
-    r"|engine\.training\."
+    r"models\.(gril|language|reg|star|training)(\.|$)"
+    r"|models\.text\.bert$"
     r"|engine\.answering\.gril_answers$"
     r"|engine\.serving\."
     r"|engine\.integrations\.(dspy|haystack|llama_index|neo4j_graphrag)$"

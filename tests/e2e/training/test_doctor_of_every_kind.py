@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.models.training.kind import KINDS, TrainingOptions
+from lodestar.models.kinds import KINDS, TrainingOptions
 
 from tests.e2e.conftest import Lodestar
 from tests.made.every_kind import lesson, teach

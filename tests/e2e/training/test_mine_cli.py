@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from lodestar.models.star.mined import read_mined_file
+from lodestar.models.mined import read_mined_file
 
 from tests.e2e.conftest import Lodestar
 

@@ -54,4 +54,4 @@ def test_a_retriever_is_trained_and_asked(lodestar: Lodestar, driver: neo4j.Driv
     assert 1 <= len(json.loads(few.out)["items"]) <= 4
     ran = lodestar(*command, "--set", "grow.pruning=sometimes")
     assert ran.code == 2
-    assert "expected one of threshold, top-k, none for pruning" in ran.err
+    assert "grow.pruning: input should be 'threshold', 'top-k' or 'none', found 'sometimes'" in ran.err

@@ -19,7 +19,7 @@ from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.mining import MiningOptions, mine_to_file
 from lodestar.loaders.formats.rdf import RdfSource
 from lodestar.loaders.questions.question_sets import read_questions
-from lodestar.models.star.mined import read_mined_file
+from lodestar.models.mined import read_mined_file
 
 from tests.conftest import clear_database
 from tests.made.graphs import load

@@ -9,18 +9,16 @@ import pytest
 import torch
 from lodestar import Engine
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
-from lodestar.engine.reorganising.chaining import Reorganise
-from lodestar.engine.retrieval.triples import Gril
+from lodestar.engine.recipes.reorganising import Reorganise
+from lodestar.engine.recipes.retrieving import Gril
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.subgraphs import write_question_graphs
-from lodestar.engine.training.running import training_config
-from lodestar.engine.training.sources import labels_of_sets
+from lodestar.engine.supervision.subgraphs import labels_of_sets, write_question_graphs
+from lodestar.engine.training import training_config
 from lodestar.engine.values import Question, Triple
-from lodestar.models.gril.kind import KIND, OPEN_DOMAIN
-from lodestar.models.gril.objective import EncodedSubgraphs
-from lodestar.models.gril.training import read_graph_retriever
-from lodestar.models.reg_triple.kind import SubgraphOptions
-from lodestar.models.subgraphs import QuestionGraphs, read_graphs
+from lodestar.models.gril import KIND
+from lodestar.models.gril.training import EncodedSubgraphs, GrilCheckpoint
+from lodestar.models.kinds import CheckpointOpenOptions
+from lodestar.models.subgraphs import QuestionGraphs, SubgraphOptions, read_graphs
 
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
 from tests.made.trainings import train_in
@@ -61,7 +59,8 @@ def test_what_is_asked_is_what_was_trained_on(
     """The same logits from a file of subgraphs and from the graph, for every triple kept, one question or a batch."""
     asked = (*LEARNED, *CHOSEN)
     graphs = graphs_of(engine, tmp_path, "asked", asked)
-    _, network = read_graph_retriever(Path(checkpoint))
+    opening = CheckpointOpenOptions("cpu", torch.float32, lambda _: engine.resources.vectors)
+    network = GrilCheckpoint(Path(checkpoint), opening).retriever._network
     encoded = EncodedSubgraphs(graphs, engine.resources.vectors.encoder.encode, torch.device("cpu"))
     with Engine(settings, recipe=Gril(checkpoint=checkpoint, keep=1_000)) as one:
         questions = [Question(text, (topic,)) for text, topic, _ in asked]
@@ -109,8 +108,8 @@ def test_options_that_no_graph_has_are_chosen_from(settings: Settings, engine: E
         graphs.append([read_graphs(path)])
     assert [len(each) for (each,) in graphs] == [len(LEARNED), len(CHOSEN)]
     few = ["hidden=8", "joint.inner=8", "joint.max_tokens=200", "joint_training.head_learning_rate=0.01"]
-    values = {"joint.reader": model, "joint.reads": "writing", **OPEN_DOMAIN}
-    config = training_config(KIND, few, values=values, epochs=1)
+    few += ["joint.graph_supervision=false", "joint.num_triples=20"]
+    config = training_config(KIND, few, {"joint.reader": model, "joint.reads": "writing"}, epochs=1)
     train, dev = graphs
     folder = str(tmp_path / "gril")
     train_in(KIND, config, train, dev, Path(folder), vectors=engine.resources.vectors, beside=labels_of_sets(sets))

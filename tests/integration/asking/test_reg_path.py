@@ -10,15 +10,17 @@ from lodestar import Engine
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
-from lodestar.engine.retrieval.reg_path import RegPath
+from lodestar.engine.neo4j.catalogue import read_catalogue
+from lodestar.engine.recipes.retrieving import RegPath
+from lodestar.engine.relations.words import words_of_relations
 from lodestar.engine.settings import Settings
 from lodestar.engine.show.explanation import explain_answer
 from lodestar.engine.supervision.pools import PoolBounds, mine_pool
-from lodestar.engine.training.running import training_config
-from lodestar.engine.training.sources import read_relation_tokens
+from lodestar.engine.training import training_config
 from lodestar.engine.values import Question
 from lodestar.models.mined import PoolFile
-from lodestar.models.reg_path.kind import KIND
+from lodestar.models.reg import PATH
+from lodestar.models.reg.paths import RelationTokens
 
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
 from tests.made.trainings import train_in
@@ -46,10 +48,10 @@ def test_paths_are_written_and_walked(settings: Settings, engine: Engine, tmp_pa
     train, dev = pool_of(engine, tmp_path, "train", LEARNED), pool_of(engine, tmp_path, "dev", CHOSEN)
     model = str(write_tiny_causal_lm(tmp_path / "lm", num_layers=2))
     changes = [f"model={model}", "batch_size=2", "training.learning_rate=0.02", "training.patience=99"]
-    config = training_config(KIND, changes, epochs=10)
+    config = training_config(PATH, changes, epochs=10)
     folder = tmp_path / "reg"
-    vocabulary = read_relation_tokens(settings)
-    description = train_in(KIND, config, [train], [dev], folder, vectors=engine.resources.vectors, beside=vocabulary)
+    vocabulary = RelationTokens.of(words_of_relations(engine.gateway().run(read_catalogue()).relations))
+    description = train_in(PATH, config, [train], [dev], folder, vectors=engine.resources.vectors, beside=vocabulary)
     assert description.supervision == "weak"
     with Engine(settings, recipe=RegPath(checkpoint=str(folder)), options={"answerer.min_probability": 0.0}) as asked:
         answer = asked.ask(Question("What is the capital of Chile?", ("m.chile",)))
@@ -68,4 +70,4 @@ def test_paths_are_written_and_walked(settings: Settings, engine: Engine, tmp_pa
     with pytest.raises(UsageError, match=r"--set reg-path\.checkpoint=FOLDER.*lodestar train reg-path"):
         RegPath().check()
     with pytest.raises(UsageError, match="of its questions are in --dataset as well"):
-        train_in(KIND, config, [train], [train], folder, vectors=engine.resources.vectors, beside=vocabulary)
+        train_in(PATH, config, [train], [train], folder, vectors=engine.resources.vectors, beside=vocabulary)

@@ -12,17 +12,17 @@ from lodestar import Engine
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
-from lodestar.engine.reorganising.chaining import Reorganise
+from lodestar.engine.recipes.reorganising import Reorganise
+from lodestar.engine.recipes.retrieving import RegEntity, RegTriple
 from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
-from lodestar.engine.retrieval.triples import RegEntity, RegTriple, mark_first_pairs
+from lodestar.engine.retrieval.triples import mark_first_pairs
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.subgraphs import write_question_graphs
-from lodestar.engine.training.running import training_config
+from lodestar.engine.training import training_config
 from lodestar.engine.values import Question, Triple
-from lodestar.models.reg_entity.kind import KIND as ENTITIES
-from lodestar.models.reg_triple.kind import KIND as TRIPLES
-from lodestar.models.reg_triple.kind import SubgraphOptions
-from lodestar.models.subgraphs import QuestionGraphs, read_graphs
+from lodestar.models.reg import ENTITY as ENTITIES
+from lodestar.models.reg import TRIPLE as TRIPLES
+from lodestar.models.subgraphs import QuestionGraphs, SubgraphOptions, read_graphs
 
 from tests.made.trainings import train_in
 

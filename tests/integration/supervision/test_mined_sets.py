@@ -13,9 +13,10 @@ from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.mining import MiningOptions
-from lodestar.engine.training.sources import TrainingRequest, mine_set
-from lodestar.models.star.mined import MinedFile
+from lodestar.engine.supervision.mining import mined_sets
+from lodestar.engine.training import TrainingRequest
+from lodestar.models.mined import MinedFile
+from lodestar.models.training import TrainingFolder
 
 from tests.conftest import clear_database
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
@@ -36,11 +37,12 @@ class Asked:
         self.settings = settings
         self.said: list[str] = []
 
-    def __call__(self, *, fresh: bool = False, settings: Settings | None = None, seed: int = 0) -> MinedFile:
-        request = TrainingRequest(
-            [], [], self.folder, settings or self.settings, lambda _: QUESTIONS, fresh=fresh, say=self.said.append
-        )
-        return mine_set(request, QUESTIONS, MiningOptions(max_hop=1, seed=seed))
+    def __call__(self, *, settings: Settings | None = None, seed: int = 0) -> MinedFile:
+        used = settings or self.settings
+        request = TrainingRequest(["a"], [], self.folder, used, lambda _: QUESTIONS, seed, say=self.said.append)
+        (found,), _, _ = mined_sets(request, None, TrainingFolder(self.folder), max_hop=1)
+        assert isinstance(found, MinedFile)
+        return found
 
 
 @pytest.fixture
@@ -59,12 +61,12 @@ def test_what_was_mined_is_taken_up_and_of_another_graph_refused(
     clear_database(driver, connection.database)
     load(TripleSource([*COUNTRIES, ("m.peru", "capital", "m.santiago")], COUNTRY_NAMES), gateway)
     with pytest.raises(
-        UsageError, match=rf"{kept.name} was made from another graph, or from this one before .*--fresh"
+        UsageError, match=rf"{kept.name} was made from another graph, or from this one before .*delete it"
     ):
         ask()
     assert kept.exists()
-    changed = ask(fresh=True)
-    assert not kept.exists()
+    kept.unlink()
+    changed = ask()
     assert changed.sha256 != first.sha256
     assert asdict(ask()) == asdict(changed)
 

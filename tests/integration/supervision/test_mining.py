@@ -6,6 +6,7 @@ import random
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import neo4j
 import pytest
@@ -26,7 +27,7 @@ from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.answer_paths import serialise_trie
 from lodestar.engine.supervision.mining import Miner, MiningOptions, QuestionPaths, mine_to_file
 from lodestar.engine.values import RelationStep
-from lodestar.models.star.mined import iterate_paths
+from lodestar.models.mined import iterate_paths
 
 from tests.conftest import clear_database
 from tests.fakes.memory_graph import MemoryGraph
@@ -72,8 +73,8 @@ def test_neo4j_is_mined_as_the_fake_is(gateway: Gateway, driver: neo4j.Driver, s
     options = MiningOptions(max_hop=max_hop, bounds=replace(MiningOptions().bounds, proposers=1_000))
     mediating = frozenset(gateway.stream(stream_mediator_relations()))
     assert mediating == mediating_of(fake)
-    real = gateway.run_steps(Miner(gateway.run(read_catalogue()), mediating, options).mine(questions))
-    expected = fake.run_steps(Miner(catalogue_of(fake), mediating, options).mine(questions))
+    real = Miner(gateway, gateway.run(read_catalogue()), mediating, options).mine(questions)
+    expected = Miner(cast(Gateway, fake), catalogue_of(fake), mediating, options).mine(questions)
     assert [unordered(found) for found in real] == [unordered(found) for found in expected]
     assert any(isinstance(found, QuestionPaths) for found in real)
 
@@ -118,9 +119,9 @@ def test_the_search_for_answers_is_bounded_at_hubs(gateway: Gateway) -> None:
     assert (len(last["hub"].steps), last["hub"].cut) == (MAX_DEGREE, True)
     assert "nobody" not in last
     question = GoldQuestion("q", "capital of the country of nationality", (GoldAnswer("city"),), ("p7",))
-    miner = Miner(gateway.run(read_catalogue()), frozenset(), MiningOptions())
+    miner = Miner(gateway, gateway.run(read_catalogue()), frozenset(), MiningOptions())
     started = time.perf_counter()
-    (mined,) = gateway.run_steps(miner.mine([question]))
+    (mined,) = miner.mine([question])
     assert time.perf_counter() - started < 10.0
     assert isinstance(mined, QuestionPaths)
     assert [path.hops for path in mined.paths] == [hops("nationality", "capital")]

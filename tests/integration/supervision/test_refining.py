@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,16 +15,13 @@ from lodestar.engine.supervision.refine import (
     BATCH,
     RETRIED,
     UNREADABLE,
-    EachChainRefiner,
     LLMRefiner,
     choose_by_score,
     compute_supervision_sizes,
     refine_by_llm,
 )
-from lodestar.models.mined import PoolFile
 
-from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, raw, refuses, says
-from tests.fakes.word_encoder import WordEncoder
+from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, refuses, says
 from tests.made.pool_examples import CHAINS, candidate_pool, pooled_question
 
 
@@ -103,47 +98,6 @@ def test_out_of_budget_it_goes_on_where_it_was(tmp_path: Path) -> None:
         refined = refine_by_llm(pool, asking(llm), cache)
     assert refined.header.counts["from the cache"] == refined.header.counts["calls"] == BATCH
     assert refined.header.counts["refined"] == len(pool.questions)
-
-
-def sure(**log_odds: float) -> Callable[[Request], Reply]:
-    """Answers yes or no about a chain with so much certainty, by the relation that its line has; "no" of others."""
-
-    def reply(asked: Request) -> Reply:
-        line = asked.prompt.rpartition("line: ")[2].partition("\n")[0]
-        wanted = next((value for relation, value in log_odds.items() if relation in line), -3.0)
-        word = "Yes" if wanted >= 0 else "No"
-        token = {"token": word, "logprob": -math.log1p(math.exp(-abs(wanted))), "top_logprobs": []}
-        choice = {"index": 0, "message": {"role": "assistant", "content": word}, "finish_reason": "stop"}
-        return raw(json.dumps({"choices": [choice | {"logprobs": {"content": [token]}}]}))
-
-    return reply
-
-
-def ask_each(pool: PoolFile, llm: ScriptedLLM, cache: Path, **options: float) -> PoolFile:
-    return refine_by_llm(pool, asking(llm), cache, EachChainRefiner(WordEncoder(), **options))
-
-
-@pytest.mark.parametrize(
-    ("log_odds", "chosen"),
-    [
-        ({"capital": 1.0, "born": 0.9}, (0, 1)),  # both within the margin
-        ({"capital": 1.0, "born": 0.7}, (0,)),
-        ({"capital": -1.0, "born": -0.5}, (1,)),  # the best of them stays, however unlikely
-        ({"capital": 1.0, "born": 0.0, "population": 1.0, "marriage": 0.9}, (0, 3)),  # no neighbour below the best path
-    ],
-)
-def test_asked_about_each_chain_it_keeps_the_best_paths_and_neighbours_as_good(
-    tmp_path: Path, log_odds: dict[str, float], chosen: tuple[int, ...]
-) -> None:
-    with ScriptedLLM([sure(**log_odds)] * 4) as llm:
-        refined = ask_each(candidate_pool(1), llm, tmp_path / "a.sqlite")
-        again = ask_each(candidate_pool(1), llm, tmp_path / "a.sqlite")
-    (question,) = refined.questions
-    assert (question.chosen, question.how) == (chosen, "refined")
-    assert again.questions == refined.questions
-    assert refined.header.refiner == "scripted, each chain"
-    assert len(llm.requests) == 4
-    assert all("answer: Lima\n" in request.prompt and request.body["max_tokens"] == 1 for request in llm.requests)
 
 
 class ByLength:

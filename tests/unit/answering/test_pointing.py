@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import pytest
 import torch
-from lodestar.engine.answering.gril_reader import GenerativeAnswerer, GrilReader, PassageWriter, PointerAnswerer
+from lodestar.engine.answering.gril_answers import GenerativeAnswerer, PassageWriter, PointerAnswerer
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.evidence.extras import GraphToken
+from lodestar.engine.recipes.retrieving import GrilReader
+from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.gril.kind import GrilDescription, GrilReaderDescription, GrowOptions
+from lodestar.models.gril import GrilConfig, GrilDescription, JointOptions
 from lodestar.models.gril.network import HopModel, HopPredictor
 from lodestar.models.gril.readers import Passage, PointingReader, ReaderModel, WrittenReply
-from lodestar.models.reg_triple.kind import SubgraphOptions
 from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -33,21 +34,16 @@ def evidence(*triples: Triple, token: bool = True) -> Evidence[Triple]:
 
 def answerer(*, token: bool = True, share: float = 0.0, num_triples: int = 0) -> PointerAnswerer:
     torch.manual_seed(0)
-    said = GrilReaderDescription("tiny", DIMENSION, 4, token, True, num_triples, 120, share)
+    joint = JointOptions(reader="tiny", inner=4, token=token, num_triples=num_triples, max_tokens=120)
     description = GrilDescription(
         calibration=(1.0, 0.0),
-        config={},
+        config=GrilConfig(encoder="letters", hidden=8, joint=joint),
         train=(),
         dev=(),
         figures={},
-        encoder="letters",
         dimension=26,
-        hidden=8,
-        score="mlp",
-        max_hops=4,
-        grow=GrowOptions(),
-        subgraph=SubgraphOptions(),
-        reader=said,
+        reader_width=DIMENSION,
+        share=share,
     )
     reader = PointingReader(tiny_backbone(), 120, has_text=True).eval()
     hops = HopModel(HopPredictor(26, 4, 4).eval(), TextVectors(LetterEncoder()))
@@ -56,7 +52,7 @@ def answerer(*, token: bool = True, share: float = 0.0, num_triples: int = 0) ->
 
 
 def answers(pointing: PointerAnswerer, *asked: Evidence[Triple]) -> list[Answer]:
-    found: list[Answer] = pointing.answer(asked)
+    found: list[Answer] = run_steps(pointing.answer(asked), list)
     return found
 
 
@@ -123,7 +119,7 @@ def test_what_is_written_is_looked_up_in_the_triples(
     monkeypatch.setattr(ReaderModel, "write", write)
     given = evidence(*TRIPLES)
     writing = GenerativeAnswerer(answerer(num_triples=3)._passages)
-    (answer,) = writing.answer([replace(given, question=replace(given.question, options=options))])
+    (answer,) = run_steps(writing.answer([replace(given, question=replace(given.question, options=options))]), list)
     assert [(each.name, each.origin, each.evidence) for each in answer.entities] == expected
     assert answer.confidence == (0.75 if expected else 0.0)
     assert asked[0].options == options

@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 import pytest
 import torch
-from lodestar.models.gril.kind import GrilConfig, GrowOptions, JointOptions
+from lodestar.models.gril import GrilConfig, GrowOptions, JointOptions
 from lodestar.models.gril.network import (
     GraphRetriever,
     HopPredictor,
@@ -18,7 +18,7 @@ from lodestar.models.gril.network import (
     group_softmax,
     mark_best_of_groups,
 )
-from lodestar.models.gril.objective import (
+from lodestar.models.gril.training import (
     EncodedSubgraphs,
     figures_of,
     graph_supervision,

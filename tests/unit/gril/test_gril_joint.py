@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from lodestar.models.gril.kind import KIND, GrilConfig, GrilDescription, GrowOptions, JointOptions
+from lodestar.models.checkpoint import BadCheckpointError
+from lodestar.models.gril import KIND, GrilConfig, GrilDescription, GrowOptions, JointOptions
 from lodestar.models.gril.network import Bridge, GraphRetriever, HopPredictor, mask_of
-from lodestar.models.gril.objective import (
-    EncodedSubgraphs,
-    JointNetwork,
-    JointObjective,
-    build_passage,
-    choose_triples,
-    is_answer,
-    mean_f1_at,
-)
 from lodestar.models.gril.readers import (
     Passage,
     PointingOutput,
@@ -29,20 +22,28 @@ from lodestar.models.gril.readers import (
     ReaderQuestion,
     ReaderTarget,
     encode_passage,
+    is_answer,
     reading_loss,
 )
-from lodestar.models.gril.training import read_bridge, read_graph_retriever, read_reader
-from lodestar.models.reg_triple.network import TripleColumns
-from lodestar.models.star.backbone import write_backbone_description
+from lodestar.models.gril.training import (
+    EncodedSubgraphs,
+    GrilCheckpoint,
+    JointNetwork,
+    JointObjective,
+    build_passage,
+    choose_triples,
+    mean_f1_at,
+)
+from lodestar.models.kinds import CheckpointOpenOptions, TrainingOptions
+from lodestar.models.reg.triples import TripleColumns
+from lodestar.models.text.bert import write_backbone_description
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.training.kind import BadCheckpointError, CheckpointOpenOptions, TrainingOptions
-from lodestar.models.training.trainer import TrainingCallbacks
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.gril_graphs import inputs_of
 from tests.made.reg_graphs import question_graphs
 from tests.made.tiny_checkpoint import DIMENSION, tiny_backbone
-from tests.made.trainings import train_sets
+from tests.made.trainings import StoppedError, stop_at, train_sets
 
 CPU = torch.device("cpu")
 JOINT = JointOptions(reader="tiny", inner=12, prior_weight=0.0, max_tokens=120, num_triples=4)
@@ -59,6 +60,10 @@ def encoded(first: int = 0, after: int = 3) -> EncodedSubgraphs:
     return EncodedSubgraphs(question_graphs(first, after), LetterEncoder().encode, CPU)
 
 
+def total(network: JointNetwork, questions: list[int], numbers: list[int]) -> torch.Tensor:
+    return torch.stack(list(network.losses(encoded(), questions, numbers).values())).sum()
+
+
 def gradients(network: torch.nn.Module) -> dict[str, torch.Tensor]:
     return {name: p.grad for name, p in network.named_parameters() if p.grad is not None and bool(p.grad.any())}
 
@@ -70,16 +75,16 @@ class TestGradients:
         """Against two: φ and ψ from a token that is cut off from θ, θ with φ and ψ frozen."""
         questions, numbers = [0, 1, 2], [4, 4, 4]
         network = network_of(replace(JOINT, prior_weight=0.5))
-        network(encoded(), questions, numbers).loss.backward()
+        total(network, questions, numbers).backward()
         found = gradients(network)
 
         first = network_of(replace(JOINT, prior_weight=0.0, graph_supervision=False))
         first.retriever.requires_grad_(False)
-        first(encoded(), questions, numbers).losses["reading"].backward()
+        first.losses(encoded(), questions, numbers)["reading"].backward()
         second = network_of(replace(JOINT, prior_weight=0.5))
         second.bridge.requires_grad_(False)
         second.reader.requires_grad_(False)
-        second(encoded(), questions, numbers).loss.backward()
+        total(second, questions, numbers).backward()
 
         of_readers, of_retriever = gradients(first), gradients(second)
         assert {name.split(".")[0] for name in of_readers} == {"bridge", "reader"}
@@ -91,7 +96,7 @@ class TestGradients:
     @pytest.mark.parametrize("supervised", [True, False])
     def test_the_readers_gradient_reaches_the_retriever(self, supervised: bool) -> None:
         network = network_of(replace(JOINT, graph_supervision=supervised))
-        network(encoded(), [0, 1], [4, 4]).losses["reading"].backward()
+        network.losses(encoded(), [0, 1], [4, 4])["reading"].backward()
         reached = {name for name in gradients(network) if name.startswith("retriever.")}
         assert {
             "retriever.score_out.weight",
@@ -102,7 +107,7 @@ class TestGradients:
     def test_by_the_mask_alone_where_entities_are_not_updated(self) -> None:
         """The score reaches the token by M and A alone then; without M it could not."""
         network = network_of(entity_update=False)
-        network(encoded(), [0, 1], [4, 4]).losses["reading"].backward()
+        network.losses(encoded(), [0, 1], [4, 4])["reading"].backward()
         assert "retriever.score_out.weight" in gradients(network)
         cut = network_of(entity_update=False)
         inputs = encoded().inputs([0, 1])
@@ -112,15 +117,16 @@ class TestGradients:
 
     def test_separate_no_token_nothing_of_the_reader_reaches_the_retriever(self) -> None:
         network = network_of(replace(JOINT, token=False))
-        network(encoded(), [0, 1], [4, 4]).losses["reading"].backward()
+        network.losses(encoded(), [0, 1], [4, 4])["reading"].backward()
         assert {name.split(".")[0] for name in gradients(network)} == {"reader"}
 
     def test_the_prior_is_the_mean_over_the_triples_that_are_read(self) -> None:
-        found = network_of(replace(JOINT, prior_weight=0.5))(encoded(), [0, 1], [1, 2])
-        given = np.concatenate(choose_triples(found.grown, encoded(), [0, 1], [1, 2]))
-        assert len(given) == 3
-        likely = found.grown.path_probability[torch.from_numpy(given)]
-        torch.testing.assert_close(found.losses["prior"], -0.5 * likely.log().mean())
+        network = network_of(replace(JOINT, prior_weight=0.5))
+        given = network.give(encoded(), [0, 1], [1, 2])
+        rows = np.concatenate(given.rows)
+        assert len(rows) == 3
+        likely = given.grown.path_probability[torch.from_numpy(rows)]
+        torch.testing.assert_close(network.losses(encoded(), [0, 1], [1, 2])["prior"], -0.5 * likely.log().mean())
 
 
 class TestBridge:
@@ -272,50 +278,45 @@ def config(reader: str, **joint: object) -> GrilConfig:
     )
 
 
-def train(folder: Path, chosen: GrilConfig, watcher: TrainingCallbacks | None = None) -> GrilDescription:
+def train(folder: Path, chosen: GrilConfig, **more: Any) -> GrilDescription:
     encode = LetterEncoder().encode
-    return train_sets(
-        KIND,
-        chosen,
-        [question_graphs(0, 9)],
-        [question_graphs(9, 15)],
-        folder,
-        encode=encode,
-        beside=(),
-        watcher=watcher,
-    )
+    sets = [question_graphs(0, 9)], [question_graphs(9, 15)]
+    return train_sets(KIND, chosen, *sets, folder, encode=encode, beside=(), **more)
+
+
+def opened(folder: Path) -> GrilCheckpoint:
+    vectors = TextVectors(LetterEncoder())
+    return GrilCheckpoint(folder, CheckpointOpenOptions("cpu", torch.float32, lambda _: vectors))
 
 
 def test_the_loss_of_a_batch_is_the_mean_over_its_questions_whatever_sets_they_are_of() -> None:
     network, sets = network_of(), [encoded(0, 2), encoded(2, 3)]
     objective = JointObjective(network, HopPredictor(26, 8, 2), sets, sets, config("tiny"))
     with torch.no_grad():
-        two, one = (network(sets[0], [0, 1], [4, 4]).loss, network(sets[1], [0], [4]).loss)
+        two, one = (
+            sum(network.losses(some, list(range(size)), [4] * size).values())
+            for some, size in zip(sets, (2, 1), strict=True)
+        )
         assert not torch.isclose(one, two)
-        torch.testing.assert_close(objective.loss(network, 0, (0, 1)), (2 * two + one) / 3)
+        torch.testing.assert_close(objective.loss(objective.batches(0)[0]), (2 * two + one) / 3)
 
 
 class TestTraining:
     def test_it_is_taken_up_read_again_and_at_work(self, reader_folder: str, tmp_path: Path) -> None:
-        class StoppedError(Exception):
-            pass
-
-        def stop(name: str, epoch: int, done: int, _total: int, _loss: float) -> None:
-            if (name, epoch, done) == ("reader", 1, 1):
-                raise StoppedError
-
         whole, halted = tmp_path / "whole", tmp_path / "halted"
         description = train(whole, config(reader_folder))
         with pytest.raises(StoppedError):
-            train(halted, config(reader_folder), TrainingCallbacks(step=stop))
+            train(halted, config(reader_folder), on_step=stop_at("reader", 1, 1))
         train(halted, config(reader_folder))
         for part in ("retriever", "hops", "bridge", "reader"):
             weights = [folder / part / "model.safetensors" for folder in (whole, halted)]
             assert weights[0].read_bytes() == weights[1].read_bytes(), part
         assert 0 <= description.figures["reader"]["hits_at_1"] <= 1
 
-        _, retriever = read_graph_retriever(whole)
-        bridge, (_, reader) = read_bridge(whole), read_reader(whole)
+        checkpoint = opened(whole)
+        retriever, bridge, model = checkpoint.retriever._network, checkpoint.retriever._bridge, checkpoint.reader
+        assert bridge is not None
+        reader = model._reader
         sets = encoded(9, 12)
         joint = JointNetwork(retriever, bridge, reader, config(reader_folder).joint).eval()
         with torch.no_grad():
@@ -325,10 +326,9 @@ class TestTraining:
             tokens = bridge(grown, inputs, mask_of(grown, 0.5, is_sampled=False))
         given = choose_triples(grown, sets, [0, 1, 2], [4, 4, 4])
         passages = [build_passage(sets, question, rows)[0] for question, rows in enumerate(given)]
-        model = ReaderModel(description, reader)
         read = model.read(passages, tokens.tolist())
-        assert description.reader is not None
-        bare = replace(description, reader=replace(description.reader, token=False))
+        joint_options = replace(description.config.joint, token=False)
+        bare = replace(description, config=replace(description.config, joint=joint_options))
         with torch.no_grad():
             assert isinstance(reader, PointingReader)
             pointed = reader(passages, None).probabilities.numpy()
@@ -344,15 +344,13 @@ class TestTraining:
         self, reader_folder: str, tmp_path: Path, token: bool
     ) -> None:
         train(tmp_path, config(reader_folder, token=token))
-        vectors = TextVectors(LetterEncoder())
-        opened = KIND.open(tmp_path, CheckpointOpenOptions("cpu", torch.float32, lambda _: vectors))
         ends, flags = np.array([0, 1]), np.array([True, False])
         columns = TripleColumns(["who"], ["in"], ["Peru", "Lima"], flags, ends[:1], ends[:1], ends[1:], ends[:1])
-        (given,) = opened.retriever.grow(columns, flags & False, np.array([0, 0])).tokens
+        (given,) = opened(tmp_path).retriever.grow(columns, flags & False, np.array([0, 0])).tokens
         assert len(given) == (DIMENSION if token else 0)
 
     def test_a_retriever_alone_has_no_reader(self, tmp_path: Path) -> None:
         description = train(tmp_path, config(""))
-        assert description.reader is None
+        assert description.reader_width is None
         with pytest.raises(BadCheckpointError, match="--reader all-MiniLM-L6-v2"):
-            read_reader(tmp_path)
+            _ = opened(tmp_path).reader

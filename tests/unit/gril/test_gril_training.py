@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from lodestar.models.gril.kind import KIND, GrilConfig, GrilDescription, GrowOptions
+from lodestar.models.gril import KIND, GrilConfig, GrilDescription, GrowOptions
 from lodestar.models.gril.network import Bridge, GraphRetriever, GrilModel, HopPredictor
-from lodestar.models.gril.objective import (
+from lodestar.models.gril.training import (
     EncodedSubgraphs,
+    GrilCheckpoint,
     HopObjective,
     graph_supervision,
     hops_to_answers,
     mark_answer_path_nodes,
 )
-from lodestar.models.gril.training import read_graph_retriever, read_hop_predictor
-from lodestar.models.reg_triple.network import TripleColumns
+from lodestar.models.kinds import CheckpointOpenOptions, TrainingOptions
+from lodestar.models.reg.triples import TripleColumns
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.training.kind import TrainingOptions
-from lodestar.models.training.trainer import TrainingCallbacks
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.reg_graphs import question_graphs
@@ -36,18 +36,15 @@ CONFIG = GrilConfig(
 )
 
 
-def train(folder: Path, config: GrilConfig = CONFIG, watcher: TrainingCallbacks | None = None) -> GrilDescription:
+def train(folder: Path, **more: Any) -> GrilDescription:
     encode = LetterEncoder().encode
-    return train_sets(
-        KIND,
-        config,
-        [question_graphs(0, 18)],
-        [question_graphs(18, 30)],
-        folder,
-        encode=encode,
-        beside=(),
-        watcher=watcher,
-    )
+    sets = [question_graphs(0, 18)], [question_graphs(18, 30)]
+    return train_sets(KIND, CONFIG, *sets, folder, encode=encode, beside=(), **more)
+
+
+def opened(folder: Path) -> GrilCheckpoint:
+    vectors = TextVectors(LetterEncoder())
+    return GrilCheckpoint(folder, CheckpointOpenOptions("cpu", torch.float32, lambda _: vectors))
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +55,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_right_triple_of_new_questions_comes_first(trained: Path) -> None:
-    description, network = read_graph_retriever(trained)
+    checkpoint = opened(trained)
+    description, network = checkpoint.description, checkpoint.retriever._network
     graphs = question_graphs(30, 42)
     encoded = EncodedSubgraphs(graphs, LetterEncoder().encode, CPU)
     with torch.no_grad():
@@ -69,7 +67,8 @@ def test_the_right_triple_of_new_questions_comes_first(trained: Path) -> None:
 
 
 def test_the_model_at_work_grows_what_the_training_side_grows(trained: Path) -> None:
-    description, network = read_graph_retriever(trained)
+    checkpoint = opened(trained)
+    description, network = checkpoint.description, checkpoint.retriever._network
     graphs = question_graphs(30, 36)
     encoder = LetterEncoder()
     texts = graphs.texts
@@ -98,16 +97,18 @@ def test_the_model_at_work_grows_what_the_training_side_grows(trained: Path) -> 
     assert (len(nothing.logits), len(nothing.is_kept), nothing.tokens) == (0, 0, ())
 
     # The mask of a reader's bridge, σ(logit P / τ): of τ = ¼ it is P⁴ / (P⁴ + (1 − P)⁴).
-    bridge, given = Bridge(description.hidden, 12, 7), list[torch.Tensor]()
+    bridge, given = Bridge(description.config.hidden, 12, 7), list[torch.Tensor]()
     bridge.register_forward_pre_hook(lambda _, arguments: given.append(arguments[2]))
-    sharp = replace(description, grow=replace(description.grow, temperature=0.25))
+    grow = replace(description.config.grow, temperature=0.25)
+    sharp = replace(description, config=replace(description.config, grow=grow))
     GrilModel(sharp, network, TextVectors(encoder), bridge).grow(columns, graphs.is_literal, question_of)
     powers, others = found.path_probability**4, (1 - found.path_probability) ** 4
     torch.testing.assert_close(given, [powers / (powers + others) * found.is_seen])
 
 
 def test_hops_are_predicted_from_the_question(trained: Path) -> None:
-    description, network = read_hop_predictor(trained)
+    checkpoint = opened(trained)
+    description, network = checkpoint.description, checkpoint.hops
     assert description.figures["hops"]["accuracy"] == description.figures["hops"]["majority"] == 1  # all take one hop
     assert hops_to_answers(question_graphs(0, 3), 4).tolist() == [1, 1, 1]
     near = question_graphs(0, 12)
@@ -120,32 +121,15 @@ def test_hops_are_predicted_from_the_question(trained: Path) -> None:
     assert (hops_to_answers(graphs, 1) == 1).all()
     encoded = EncodedSubgraphs(graphs, LetterEncoder().encode, CPU)
     torch.manual_seed(0)
-    objective = HopObjective(HopPredictor(26, 8, 4), [encoded], [encoded], CONFIG.hop_training, 4)
+    objective = HopObjective(HopPredictor(26, 8, 4), [encoded], [encoded], CONFIG.hop_training)
     optimizer = torch.optim.Adam(objective.network.parameters(), 0.05)
     for _ in range(80):
         optimizer.zero_grad()
-        objective.loss(objective.network, 0, (0, 1)).backward()
-        objective.loss(objective.network, 1, (0, 1)).backward()
+        objective.loss(range(12)).backward()
         optimizer.step()
     figures = objective.evaluate()
     assert figures["accuracy"] > 0.9 > figures["majority"] == 0.5
     assert network.max_hops == 4
-
-
-def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: Path) -> None:
-    class StoppedError(Exception):
-        pass
-
-    def stop(_name: str, epoch: int, done: int, _total: int, _loss: float) -> None:
-        if (epoch, done) == (3, 2):
-            raise StoppedError
-
-    with pytest.raises(StoppedError):
-        train(tmp_path, watcher=TrainingCallbacks(step=stop))
-    train(tmp_path)
-    for part in ("retriever", "hops"):
-        weights = [folder / part / "model.safetensors" for folder in (tmp_path, trained)]
-        assert weights[0].read_bytes() == weights[1].read_bytes()
 
 
 def test_graph_supervision_by_hand() -> None:

@@ -5,21 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from lodestar.engine.errors import UsageError
-from lodestar.engine.training.running import training_config
-from lodestar.models.gril.kind import (
-    KIND,
-    OPEN_DOMAIN,
-    GrilConfig,
-    GrilDescription,
-    GrowOptions,
-    JointOptions,
-)
+from lodestar.engine.training import training_config
+from lodestar.models.checkpoint import BadCheckpointError
+from lodestar.models.gril import KIND, GrilConfig, GrilDescription, GrowOptions, JointOptions
 from lodestar.models.gril.network import Bridge, GraphRetriever
-from lodestar.models.gril.objective import EncodedSubgraphs, JointNetwork
 from lodestar.models.gril.readers import (
     GenerativeReader,
     Passage,
@@ -29,16 +23,17 @@ from lodestar.models.gril.readers import (
     WrittenReply,
     new_reader,
 )
-from lodestar.models.gril.training import read_reader, reader_targets
+from lodestar.models.gril.training import EncodedSubgraphs, GrilCheckpoint, JointNetwork, reader_targets
+from lodestar.models.kinds import CheckpointOpenOptions, LoraOptions, TrainingOptions
 from lodestar.models.subgraphs import QuestionLabels
-from lodestar.models.training.kind import BadCheckpointError, LoraOptions, NothingToLearnError, TrainingOptions
-from lodestar.models.training.trainer import TrainingCallbacks
+from lodestar.models.text.vectors import TextVectors
+from lodestar.models.training import NothingToLearnError
 from safetensors.torch import load_file
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.reg_graphs import question_graphs
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
-from tests.made.trainings import labels_of, train_sets
+from tests.made.trainings import StoppedError, labels_of, stop_at, train_sets
 
 CPU = torch.device("cpu")
 LORA = LoraOptions(rank=2, alpha=4, dropout=0.0)
@@ -80,7 +75,7 @@ def test_the_loss_reaches_the_retriever_the_bridge_and_the_factors_and_nothing_o
     language_model: str,
 ) -> None:
     network = network_of(options(language_model))
-    network(encoded(), [0, 1, 2], [4, 4, 4]).losses["reading"].backward()
+    network.losses(encoded(), [0, 1, 2], [4, 4, 4])["reading"].backward()
     found = reached(network)
     assert {"retriever.score_out.weight", "retriever.score_question.weight", "bridge.out.weight"} <= found
     of_reader = {name for name in found if name.startswith("reader.")}
@@ -91,7 +86,7 @@ def test_the_loss_reaches_the_retriever_the_bridge_and_the_factors_and_nothing_o
 
 def test_separate_without_the_token_the_factors_alone_learn(llama: str) -> None:
     network = network_of(options(llama, token=False))
-    network(encoded(), [0, 1], [4, 4]).losses["reading"].backward()
+    network.losses(encoded(), [0, 1], [4, 4])["reading"].backward()
     assert {name.split(".")[0] for name in reached(network)} == {"reader"}
 
 
@@ -100,24 +95,24 @@ def test_the_loss_is_the_mean_of_each_questions_answer_by_token(llama: str) -> N
     network = network_of(options(llama))
     sets = encoded()
     with torch.no_grad():
-        read = network(sets, [0, 1, 2], [4, 4, 4])
+        given = network.give(sets, [0, 1, 2], [4, 4, 4])
         reader = network.reader
         assert isinstance(reader, GenerativeReader)
-        assert read.tokens is not None
+        assert given.tokens is not None
         losses = []
-        for each, token in zip(read.reader_questions, read.tokens, strict=True):
+        for each, token in zip(given.questions, given.tokens, strict=True):
             prompt = reader._prompt(each.passage)
             answer = [*reader._ids(" | ".join(each.wanted.answers)), reader._tokenizer.eos_token_id]
             words = reader._embeddings(torch.tensor([*prompt, *answer]))
             labels = torch.tensor([[-100] * (1 + len(prompt)) + answer])
             whole = torch.cat([token[None], words])[None]
             losses.append(reader.language_model(inputs_embeds=whole, labels=labels).loss)
-        questions = read.reader_questions
+        questions = given.questions
         silent = replace(questions[0], wanted=ReaderTarget(()))
-        tokens = read.tokens[[0, 0, 1, 2]]
+        tokens = given.tokens[[0, 0, 1, 2]]
         with_silent = reader.loss([silent, *questions], tokens)
         assert reader.loss([silent], tokens[:1]).item() == 0
-    torch.testing.assert_close(read.losses["reading"], torch.stack(losses).mean())
+    torch.testing.assert_close(reader.loss(questions, given.tokens), torch.stack(losses).mean())
     torch.testing.assert_close(with_silent, torch.stack(losses).mean())
 
 
@@ -170,46 +165,40 @@ def config(language_model: str, **joint: object) -> GrilConfig:
 
 
 def train(
-    folder: Path,
-    chosen: GrilConfig,
-    watcher: TrainingCallbacks | None = None,
-    wanted: dict[str, ReaderTarget] | None = None,
+    folder: Path, chosen: GrilConfig, wanted: dict[str, ReaderTarget] | None = None, **more: Any
 ) -> GrilDescription:
     encode = LetterEncoder().encode
     sets = [question_graphs(0, 6)], [question_graphs(9, 12)]
-    return train_sets(KIND, chosen, *sets, folder, encode=encode, beside=labels_of(wanted or {}), watcher=watcher)
+    return train_sets(KIND, chosen, *sets, folder, encode=encode, beside=labels_of(wanted or {}), **more)
+
+
+def opened_reader(folder: Path) -> ReaderModel:
+    vectors = TextVectors(LetterEncoder())
+    return GrilCheckpoint(folder, CheckpointOpenOptions("cpu", torch.float32, lambda _: vectors)).reader
 
 
 @pytest.mark.long
 def test_in_bf16_with_accumulation_it_is_taken_up_and_at_work(llama: str, tmp_path: Path) -> None:
-    class StoppedError(Exception):
-        pass
-
-    def stop(name: str, epoch: int, done: int, _total: int, _loss: float) -> None:
-        if (name, epoch, done) == ("reader", 1, 1):
-            raise StoppedError
-
     whole, halted = tmp_path / "whole", tmp_path / "halted"
     description = train(whole, config(llama))
     with pytest.raises(StoppedError):
-        train(halted, config(llama), TrainingCallbacks(step=stop))
+        train(halted, config(llama), on_step=stop_at("reader", 1, 1))
     train(halted, config(llama))
     for part in ("retriever", "hops", "bridge", "reader"):
         weights = [folder / part / "model.safetensors" for folder in (whole, halted)]
         assert weights[0].read_bytes() == weights[1].read_bytes(), part
     assert (whole / "reader/model.safetensors").stat().st_size < 40_000  # the factors alone
 
-    assert description.reader is not None
-    assert (description.reader.reads, description.reader.lora) == ("writing", LORA)
-    _, reader = read_reader(whole)
+    assert description.reader_width
+    model = opened_reader(whole)
+    reader = model._reader
     assert isinstance(reader, GenerativeReader)
     written = load_file(whole / "reader/model.safetensors")
     assert written.keys() >= reader.trained_weights().keys()
     assert all(torch.equal(each, written[name]) for name, each in reader.trained_weights().items())
-    model = ReaderModel(description, reader)
     network = network_of(config(llama).joint)
     with torch.no_grad():
-        asked = network(encoded(), [0, 1], [4, 4]).reader_questions
+        asked = network.give(encoded(), [0, 1], [4, 4]).questions
     tokens = [[0.1] * reader.width, [0.2] * reader.width]
     replies = model.write([each.passage for each in asked], tokens)
     assert [model.write([each.passage], [tokens[place]])[0] for place, each in enumerate(asked)] == replies
@@ -224,7 +213,7 @@ def test_without_its_language_model_a_checkpoint_says_so(llama: str, tmp_path: P
     for path in folder.iterdir():
         path.unlink()
     with pytest.raises(BadCheckpointError, match=r"the language model .* cannot be loaded"):
-        read_reader(tmp_path / "out")
+        opened_reader(tmp_path / "out")
 
 
 OPTIONS = ("Sol", "Lima city", "Peru")
@@ -270,12 +259,12 @@ def test_in_the_open_domain_options_are_learned_that_no_graph_has(llama: str, tm
 
 
 def test_the_right_option_is_the_answers_name() -> None:
-    chosen = training_config(KIND, [], values={"joint.reader": "x", "joint.reads": "writing", **OPEN_DOMAIN})
-    assert (chosen.joint.open_domain, chosen.joint.num_triples) == (True, 20)
+    chosen = training_config(KIND, ["joint.graph_supervision=false"], {"joint.reader": "x", "joint.reads": "writing"})
+    assert chosen.open_domain
     label = QuestionLabels("set", "q", ("a",), all_named=True, options=("b", "a"))
     assert reader_targets([label], chosen) == {"q": ReaderTarget(("a",), ("b", "a"), 1)}
     for wrong in (("b", "c"), ("a", "a")):
         with pytest.raises(NothingToLearnError, match="expected one right answer among the 2 options"):
             reader_targets([replace(label, options=wrong)], chosen)
     with pytest.raises(UsageError, match="expected a reader to train"):
-        training_config(KIND, [], values={"joint.reads": "writing"})
+        training_config(KIND, [], {"joint.reads": "writing"})

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lodestar.models.splitting import BatchSplitter
-from lodestar.models.star.networks import HopSequence, StarModel, read_checkpoint
+from lodestar.models.star.network import BatchSplitter, HopSequence, StarModel, read_checkpoint
 from lodestar.models.text.verbalise import DirectedRelation, RelationWords
 from torch import Tensor, nn
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import pytest
+from lodestar.models.kinds import decode_dataclass
 from lodestar.models.ranges import Positive, Range, Ranged, Share
-from lodestar.models.reg_triple.kind import SubgraphOptions
-from lodestar.models.training.kind import decode_dataclass
+from lodestar.models.subgraphs import SubgraphOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def test_an_extra_is_required_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_kind_of_model_is_described_without_pytorch() -> None:
-    describe = "import sys; from lodestar.models.training.kind import KINDS, load_kind; [*map(load_kind, KINDS)]"
+    describe = "import sys; from lodestar.models.kinds import KINDS, load_kind; [*map(load_kind, KINDS)]"
     ran = subprocess.run(
         [sys.executable, "-c", f"{describe}; print('torch' in sys.modules)"],
         cwd=ROOT,

@@ -22,6 +22,7 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
+from lodestar.models.checkpoint import BadCheckpointError
 from lodestar.models.reader.fitting import (
     FOLDS,
     ReaderTrainingSet,
@@ -41,7 +42,6 @@ from lodestar.models.reader.model import (
 )
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import RelationWords
-from lodestar.models.training.kind import BadCheckpointError
 from lodestar.models.whole_file import file_sha256
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -202,13 +202,11 @@ def test_probabilities_of_a_reader_of_several_sources_add_up_to_what_is_right() 
 
 def test_a_checkpoint_comes_back_as_it_was_written(tmp_path: Path) -> None:
     import torch
+    from lodestar.models.kinds import CheckpointOpenOptions
     from lodestar.models.reader.fitting import KIND, ReaderConfig
-    from lodestar.models.training.kind import CheckpointOpenOptions, Inputs
-    from lodestar.models.training.trainer import train_model
 
     made = readings([one_hop(), two_hops()] * 10, [BY, OTHER] * 10)
-    inputs = Inputs([made], [made], "cpu", lambda _: vectors())
-    description = train_model(KIND, ReaderConfig(encoder="", reads=7), inputs, tmp_path / "reader")
+    description = train_sets(KIND, ReaderConfig(encoder="", reads=7), [made], [made], tmp_path / "reader")
     assert set(description.figures["made"]) == {"f1", "hits_at_1", "ece", "oracle"}
     said, reader = KIND.open(tmp_path / "reader", CheckpointOpenOptions("cpu", torch.float32, lambda _: vectors()))
     assert said.sources == ("triple",) and said.reads == 7
@@ -238,8 +236,8 @@ def test_a_checkpoint_of_other_weights_is_refused(
     name: str, shape: tuple[int, ...] | None, message: str, tmp_path: Path
 ) -> None:
     import torch
+    from lodestar.models.kinds import CheckpointOpenOptions
     from lodestar.models.reader.fitting import KIND, ReaderConfig
-    from lodestar.models.training.kind import CheckpointOpenOptions
     from safetensors.torch import load_file, save_file
 
     made = readings([one_hop(), two_hops()], [BY, OTHER])

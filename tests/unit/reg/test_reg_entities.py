@@ -5,28 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
-from lodestar.models.reg_entity.kind import KIND, EntityConfig, EntityDescription
-from lodestar.models.reg_entity.network import (
-    EntityObjective,
-    EntityScorer,
-    node_questions,
-    triple_logits,
-)
-from lodestar.models.reg_triple.network import EncodedGraphs, TripleInputs
-from lodestar.models.training.kind import TrainingOptions
-from lodestar.models.training.trainer import TrainingCallbacks
+from lodestar.models.kinds import TrainingOptions
+from lodestar.models.reg import EntityConfig
+from lodestar.models.reg.entities import EntityObjective, EntityScorer, node_questions, triple_logits
+from lodestar.models.reg.triples import EncodedGraphs, TripleInputs
 from torch import Tensor
 from torch_geometric.nn import PNAConv
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.reg_graphs import question_graphs
-from tests.made.trainings import train_sets
 
 CONFIG = EntityConfig(
     hidden=16,
@@ -34,20 +25,6 @@ CONFIG = EntityConfig(
     batch_size=4,
     training=TrainingOptions(epochs=12, head_learning_rate=0.02, weight_decay=0.0, patience=99),
 )
-
-
-def train(folder: Path, config: EntityConfig = CONFIG, watcher: TrainingCallbacks | None = None) -> EntityDescription:
-    encode = LetterEncoder().encode
-    return train_sets(
-        KIND, config, [question_graphs(0, 18)], [question_graphs(18, 30)], folder, encode=encode, watcher=watcher
-    )
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("trained")
-    train(folder)
-    return folder
 
 
 def test_messages_are_aggregated_as_the_paper_has_it() -> None:
@@ -144,23 +121,8 @@ def test_all_right_entities_and_a_few_wrong_ones_are_learned_from() -> None:
     objective = EntityObjective(network, graphs, graphs, replace(CONFIG, num_negatives=1))
     drawn = set()
     for epoch in range(20):
-        objective.begin(epoch)
-        logits, right = objective.logits_and_labels(network, graphs[0], 0, [0, 1])
+        objective.batches(epoch)
+        logits, right = objective.logits_and_labels(0, [0, 1])
         assert right.tolist() == [1, 1, 0, 1, 1, 0]  # the topic and the answer are of the right triple
         drawn.add(round(logits[2].item(), 5))
     assert len(drawn) == 3  # each wrong one in its turn
-
-
-def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, tmp_path: Path) -> None:
-    class StoppedError(Exception):
-        pass
-
-    def stop(_name: str, epoch: int, done: int, _total: int, _loss: float) -> None:
-        if (epoch, done) == (3, 2):
-            raise StoppedError
-
-    with pytest.raises(StoppedError):
-        train(tmp_path, watcher=TrainingCallbacks(step=stop))
-    train(tmp_path)
-    weights = [folder / "gnn" / "model.safetensors" for folder in (tmp_path, trained)]
-    assert weights[0].read_bytes() == weights[1].read_bytes()

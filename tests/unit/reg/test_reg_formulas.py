@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from lodestar.models.reg_triple import network as reg_network
-from lodestar.models.reg_triple.network import TripleInputs, TripleScorer
+from lodestar.models.reg import triples as reg_network
+from lodestar.models.reg.triples import TripleInputs, TripleScorer
 from lodestar.models.subgraphs import distance_encoding, encoding_width, mark_shortest_paths
 
 

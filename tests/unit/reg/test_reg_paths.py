@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from lodestar.engine.retrieval.reg_path import GenerativePathScorer
+from lodestar.engine.retrieval.path_decoder import GenerativePathScorer
 from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
+from lodestar.models.checkpoint import BadCheckpointError
+from lodestar.models.kinds import LoraOptions, TrainingOptions
 from lodestar.models.language.lora import ModelAndTokenizer, load_language_model
 from lodestar.models.mined import PoolChain, PooledQuestion, PoolFile, PoolHeader
-from lodestar.models.reg_path import writing as path_writing
-from lodestar.models.reg_path.kind import KIND, PathConfig, PathDescription
-from lodestar.models.reg_path.writing import (
+from lodestar.models.reg import PATH, PathConfig, PathDescription
+from lodestar.models.reg import paths as path_writing
+from lodestar.models.reg.paths import (
     PathModel,
     PathPrefix,
     PathTokenizer,
@@ -26,11 +29,10 @@ from lodestar.models.reg_path.writing import (
     read_path_writer,
 )
 from lodestar.models.text.verbalise import RelationWords
-from lodestar.models.training.kind import BadCheckpointError, LoraOptions, NothingToLearnError, TrainingOptions
-from lodestar.models.training.trainer import TrainingCallbacks
+from lodestar.models.training import NothingToLearnError
 
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
-from tests.made.trainings import train_sets
+from tests.made.trainings import StoppedError, stop_at, train_sets
 
 WORDS = {name: RelationWords("", (name,)) for name in ("capital", "currency", "currency code", "language")}
 VOCABULARY = RelationTokens.of(WORDS)
@@ -59,8 +61,8 @@ def config(base: Path) -> PathConfig:
     return PathConfig(str(base), LoraOptions(rank=8, dropout=0.0), batch_size=3, training=training)
 
 
-def train(base: Path, folder: Path, watcher: TrainingCallbacks | None = None) -> PathDescription:
-    return train_sets(KIND, config(base), [pool(0, 12)], [pool(12, 15)], folder, beside=VOCABULARY, watcher=watcher)
+def train(base: Path, folder: Path, **more: Any) -> PathDescription:
+    return train_sets(PATH, config(base), [pool(0, 12)], [pool(12, 15)], folder, beside=VOCABULARY, **more)
 
 
 @pytest.fixture(scope="module")
@@ -152,15 +154,8 @@ def test_the_path_that_a_question_asks_for_is_learned(model: PathModel) -> None:
 
 
 def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, base: Path, tmp_path: Path) -> None:
-    class StoppedError(Exception):
-        pass
-
-    def stop(_name: str, epoch: int, done: int, _total: int, _loss: float) -> None:
-        if (epoch, done) == (2, 2):
-            raise StoppedError
-
     with pytest.raises(StoppedError):
-        train(base, tmp_path, TrainingCallbacks(step=stop))
+        train(base, tmp_path, on_step=stop_at("path writer", 2, 2))
     train(base, tmp_path)
     weights = [folder / "adapter" / "model.safetensors" for folder in (tmp_path, trained)]
     assert weights[0].read_bytes() == weights[1].read_bytes()
@@ -173,7 +168,7 @@ def test_the_language_model_is_the_one_of_the_training(trained: Path, base: Path
     try:
         with pytest.raises(BadCheckpointError, match="cannot be loaded"):
             read_path_writer(trained)
-        assert read_path_writer(trained, str(moved))[0].model == str(base)
+        assert read_path_writer(trained, str(moved))[0].config.model == str(base)
     finally:
         moved.rename(base)
     other = write_tiny_causal_lm(tmp_path / "other", num_layers=3)
@@ -199,7 +194,7 @@ def test_questions_without_a_path_teach_nothing(base: Path, tmp_path: Path) -> N
     empty = PoolFile(pool(0, 1).header, ())
     for train_on, choose_on, why in ((empty, pool(0, 3), "learn from"), (pool(0, 3), empty, "choose by")):
         with pytest.raises(NothingToLearnError, match=f"no question to {why}"):
-            train_sets(KIND, config(base), [train_on], [choose_on], tmp_path, beside=VOCABULARY)
+            train_sets(PATH, config(base), [train_on], [choose_on], tmp_path, beside=VOCABULARY)
 
 
 def test_a_language_model_is_fetched_only_where_it_is_named_anew(

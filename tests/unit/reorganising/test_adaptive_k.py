@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from lodestar.engine.context import Context
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.parts import reorganise
-from lodestar.engine.reorganising.filtering import AdaptiveK, count_items_within
+from lodestar.engine.pipeline import TracedReorganiser
+from lodestar.engine.reorganising.filtering import AdaptiveKFilter, count_items_within
+from lodestar.engine.steps import measure_costs, run_steps
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril.network import HopModel, HopPredictor
 from lodestar.models.text.vectors import TextVectors
 
-from tests.fakes.call_context import make_context
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.evidence import evidence_of, leads, ranked
 
@@ -27,7 +26,7 @@ def triples(question: str, number: int) -> Evidence[Triple]:
     return Evidence(Question(question), (Topic(PERU),), "triple", tuple(items))
 
 
-def context(stage: AdaptiveK) -> Context:
+def stage(per_hop: int = 5) -> AdaptiveKFilter:
     """As many hops as the letter z stands in the question, and one."""
     network = HopPredictor(26, 4, 4)
     with torch.no_grad():
@@ -36,25 +35,24 @@ def context(stage: AdaptiveK) -> Context:
         network.inner.weight[0, 25] = 1.0
         network.out.weight[1, 0] = 1.0
         network.out.bias.copy_(torch.tensor([0.5, 0.0, -1.0, -1.0]))
-    return make_context(opened={stage: HopModel(network, TextVectors(LetterEncoder()))})
+    return AdaptiveKFilter(HopModel(network, TextVectors(LetterEncoder())), per_hop=per_hop)
 
 
 def kept(evidence: Sequence[Evidence[Triple]], per_hop: int = 5) -> list[int]:
-    stage = AdaptiveK(per_hop=per_hop)
-    return [len(each.items) for each in stage(context(stage), evidence)]
+    return [len(each.items) for each in run_steps(stage(per_hop).reorganise(evidence), list)]
 
 
 def test_five_triples_for_each_hop_and_never_more_than_there_are() -> None:
     assert kept([triples("where", 30), triples("zzz", 30), triples("zzz", 7), triples("zzz", 0)]) == [5, 10, 7, 0]
     assert kept([triples("where", 30), triples("zzz", 30)], per_hop=2) == [2, 4]
-    assert kept([]) == []
+    assert run_steps(stage().reorganise([]), list) == []
 
 
 def test_the_best_stay_in_their_order_and_it_is_charged() -> None:
-    ctx = context(AdaptiveK())
-    (found,) = reorganise(ctx, "adaptive-k", AdaptiveK(), [triples("where", 30)])
+    traced = TracedReorganiser("adaptive-k", stage())
+    (found,), costs = run_steps(measure_costs(traced.reorganise([triples("where", 30)])), list)
     assert [item.value for item in found.items] == [item.value for item in triples("where", 5).items]
-    assert [cost.stage for cost in ctx.trace.costs] == ["adaptive-k"]
+    assert [cost.stage for cost in costs] == ["adaptive-k"]
 
 
 def test_chains_count_their_triples_and_one_always_stays() -> None:

@@ -10,18 +10,17 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from lodestar.engine.retrieval.reg_path import GenerativePathScorer
-from lodestar.engine.retrieval.scoring import PathQuery, PathScorer, PathScores
-from lodestar.engine.retrieval.similarity import SimilarityScorer
-from lodestar.engine.retrieval.star import StarScorer
+from lodestar.engine.retrieval.dual_encoder import StarScorer
+from lodestar.engine.retrieval.path_decoder import GenerativePathScorer
+from lodestar.engine.retrieval.scoring import PathQuery, PathScorer, PathScores, SimilarityScorer
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
+from lodestar.models.kinds import LoraOptions
 from lodestar.models.language.lora import add_lora, load_language_model
-from lodestar.models.reg_path.kind import PathDescription
-from lodestar.models.reg_path.writing import PathModel
-from lodestar.models.star.networks import StarModel, read_checkpoint
+from lodestar.models.reg import PathDescription
+from lodestar.models.reg.paths import PathModel
+from lodestar.models.star.network import StarModel, read_checkpoint
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.verbalise import RelationWords
-from lodestar.models.training.kind import LoraOptions
 
 from tests.fakes.word_scorer import WordScorer
 from tests.made.tiny_causal_lm import write_tiny_causal_lm

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from lodestar.engine.errors import GraphError
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import Row
 from lodestar.engine.supervision import mining
 from lodestar.engine.supervision.mining import MiningOptions, mine_to_file
 from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_pools
 from lodestar.engine.supervision.subgraphs import write_question_graphs
-from lodestar.models.mined import PooledQuestion
-from lodestar.models.reg_triple.kind import SubgraphOptions
-from lodestar.models.star.mined import read_mined_file
-from lodestar.models.subgraphs import UNNAMED, QuestionGraphs, read_graphs
+from lodestar.models.mined import PooledQuestion, read_mined_file
+from lodestar.models.subgraphs import UNNAMED, QuestionGraphs, SubgraphOptions, read_graphs
 
 from tests.fakes.memory_engine import WholeGraph, open_engine
 
@@ -112,7 +111,7 @@ def chain(*steps: str, count: int = 1, cut: bool = False) -> tuple[tuple[str, ..
 
 def pool_of(graph: PoolGraph, *topics: str, answers: tuple[str, ...], **bounds: int) -> PooledQuestion:
     asked = GoldQuestion("q", "?", tuple(map(GoldAnswer, answers)), topics)
-    (found,) = graph.run_steps(collect_pools([asked], PoolBounds(**bounds)))
+    (found,) = collect_pools([asked], cast(Gateway, graph), PoolBounds(**bounds))
     assert isinstance(found, PooledQuestion)
     return found
 

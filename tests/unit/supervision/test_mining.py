@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from lodestar.engine.errors import QueryTimeoutError
@@ -17,10 +18,10 @@ from lodestar.engine.gold_questions import (
     GoldQuestion,
     SkippedQuestion,
 )
-from lodestar.engine.steps import Steps
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.supervision.answer_paths import serialise_hop, serialise_trie
-from lodestar.engine.supervision.mining import Mined, Miner, MiningOptions, QuestionPaths, mine_batch
-from lodestar.models.star.mined import iterate_paths
+from lodestar.engine.supervision.mining import Mined, Miner, MiningOptions, QuestionPaths
+from lodestar.models.mined import iterate_paths
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.made.mined_graphs import catalogue_of, hops, mediating_of
@@ -52,8 +53,8 @@ def asked(topic: str, *answers: str, text: str = "?", **fields: Any) -> GoldQues
 
 
 def mine(*questions: GoldQuestion, **options: Any) -> list[QuestionPaths | SkippedQuestion]:
-    miner = Miner(catalogue_of(WORLD), mediating_of(WORLD), MiningOptions(**options))
-    return WORLD.run_steps(miner.mine(questions))
+    gateway = cast(Gateway, WORLD)
+    return Miner(gateway, catalogue_of(WORLD), mediating_of(WORLD), MiningOptions(**options)).mine(questions)
 
 
 def walked(question: GoldQuestion, **options: Any) -> QuestionPaths:
@@ -146,17 +147,18 @@ def test_a_reach_that_is_cut_has_the_answer_paths_all_the_same() -> None:
     assert whole.num_cut == {"reaches": 0, "searches for answers": 0, "answer paths": 0}
 
 
-def test_a_batch_that_takes_too_long_is_mined_in_halves() -> None:
+def test_a_batch_that_takes_too_long_is_mined_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = [asked("Peru", "Lima"), asked("Chile", "Santiago"), asked("Brazil", "Brasilia")]
-    miner = Miner(catalogue_of(WORLD), mediating_of(WORLD), MiningOptions())
     sizes: list[int] = []
+    mine_at_once = Miner._mine
 
-    def run(steps: Steps[Mined]) -> Mined:
-        found = WORLD.run_steps(steps)
-        sizes.append(len(found))
-        if len(found) > 1:
+    def _mine(miner: Miner, questions: Sequence[GoldQuestion]) -> Mined:
+        sizes.append(len(questions))
+        if len(questions) > 1:
             raise QueryTimeoutError("too long")
-        return found
+        return mine_at_once(miner, questions)
 
-    assert mine_batch(miner, batch, run) == mine(*batch)
+    expected = mine(*batch)
+    monkeypatch.setattr(Miner, "_mine", _mine)
+    assert mine(*batch) == expected
     assert sizes == [3, 1, 2, 1, 1]

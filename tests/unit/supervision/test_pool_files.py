@@ -8,9 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from lodestar.models.mined import MAX_RATIO, MinedFileError, read_pool, write_pool
-from lodestar.models.star.mined import is_mined
-from lodestar.models.star.mined import read_mined_file as read_mined
+from lodestar.models.mined import MAX_RATIO, MinedFileError, is_mined, read_pool, write_pool
+from lodestar.models.mined import read_mined_file as read_mined
 
 from tests.made.mined_examples import mined_file
 from tests.made.pool_examples import candidate_pool

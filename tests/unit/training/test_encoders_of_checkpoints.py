@@ -11,19 +11,16 @@ from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
 from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.language.lora import load_language_model
-from lodestar.models.star.config import StarDescription
+from lodestar.models.star import StarConfig, StarDescription
 from lodestar.models.text.encoders import SentenceEncoder
 
 SAID = StarDescription(
     calibration=(1, 0),
-    config={},
+    config=StarConfig(scorer="similarity"),
     train=(),
     dev=(),
     figures={},
-    encoder="all-MiniLM-L6-v2",
-    scorer="similarity",
     mix=0.0,
-    shortlist=1,
 )
 
 
@@ -46,7 +43,7 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.mark.parametrize("name", ["stranger/encoder", "/tmp/another", "", "x\n\x1b[31my"])
 def test_an_encoder_that_no_setting_names_is_not_loaded(name: str, loaded: list[str]) -> None:
     with pytest.raises(CheckpointError, match="which no setting names") as caught:
-        resources(encoders="other/one").vectors_for(replace(SAID, encoder=name))
+        resources(encoders="other/one").vectors_for(replace(SAID, config=replace(SAID.config, encoder=name)))
     assert "\n" not in str(caught.value)
     assert "\x1b" not in str(caught.value)
     assert not loaded
@@ -56,7 +53,9 @@ def test_an_encoder_that_no_setting_names_is_not_loaded(name: str, loaded: list[
 def test_an_encoder_that_a_setting_names_is_loaded(settings: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = resources().vectors_for(SAID)
     monkeypatch.setattr(Resources, "vectors_of", lambda _, name: {"my/encoder": vectors}[name])
-    assert resources(**settings).vectors_for(replace(SAID, encoder="my/encoder")) is vectors
+    assert (
+        resources(**settings).vectors_for(replace(SAID, config=replace(SAID.config, encoder="my/encoder"))) is vectors
+    )
 
 
 def test_other_weights_of_the_same_name_are_an_error() -> None:

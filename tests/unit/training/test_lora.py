@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 import torch
+from lodestar.models.checkpoint import read_weights, write_weights
+from lodestar.models.kinds import LoraOptions
 from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.language.lora import (
     ModelAndTokenizer,
@@ -15,8 +17,6 @@ from lodestar.models.language.lora import (
     load_language_model,
     restore_adapter,
 )
-from lodestar.models.training.checkpoint import read_weights, write_weights
-from lodestar.models.training.kind import LoraOptions
 from torch import Tensor, nn
 
 from tests.made.tiny_causal_lm import KINDS, write_tiny_causal_lm

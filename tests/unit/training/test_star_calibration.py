@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.retrieval.scoring import PathQuery
-from lodestar.engine.retrieval.star import StarScorer
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
-from lodestar.models.star.config import KIND, DualOptions, StarConfig
-from lodestar.models.star.examples import mark_remaining_paths, relations_of
-from lodestar.models.star.mined import words_of
-from lodestar.models.star.networks import StarModel, read_checkpoint
-from lodestar.models.training.kind import TrainingOptions
-from lodestar.models.training.trainer import fit_calibration
+from lodestar.models.kinds import TrainingOptions
+from lodestar.models.mined import words_of
+from lodestar.models.star import KIND, DualOptions, StarConfig
+from lodestar.models.star.network import StarModel, read_checkpoint
+from lodestar.models.star.training import mark_remaining_paths, relations_of
+from lodestar.models.training import fit_calibration
 
 from tests.made.mined_examples import MINING, example_set, mined, tiny_encoder
 from tests.made.trainings import train_sets

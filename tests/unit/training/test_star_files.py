@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+from copy import copy
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,11 @@ from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Settings
-from lodestar.models.mined import MinedFileError
-from lodestar.models.star.config import StarDescription
-from lodestar.models.star.examples import examples_of
-from lodestar.models.star.mined import is_mined, read_mined_file
-from lodestar.models.star.networks import DualEncoder, Network, read_checkpoint
-from lodestar.models.training.checkpoint import write_checkpoint
-from lodestar.models.training.kind import BadCheckpointError, load_description
+from lodestar.models.checkpoint import BadCheckpointError, load_description, write_checkpoint
+from lodestar.models.mined import MinedFileError, is_mined, read_mined_file
+from lodestar.models.star import StarDescription
+from lodestar.models.star.network import DualEncoder, read_checkpoint, write_network
+from lodestar.models.star.training import examples_of
 from safetensors.torch import load_file
 
 from tests.made.mined_examples import example, mined_file
@@ -148,9 +148,10 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(tmp_path: Pat
     folder = write_tiny_checkpoint(tmp_path / "star")
     before = read_checkpoint(folder)
     backbone = tiny_backbone()
-    bad = replace(before.description, figures={"x": object()})
+    bad = copy(before.description)
+    object.__setattr__(bad, "figures", {"x": object()})
     with pytest.raises(TypeError):
-        write_checkpoint(folder, bad, {"dual": Network(backbone, DualEncoder(backbone)).write}, "")
+        write_checkpoint(folder, bad, {"dual": partial(write_network, backbone, DualEncoder(backbone))}, "")
     assert read_checkpoint(folder).description == before.description
     assert not (folder / ".checkpoint.new").exists()
 

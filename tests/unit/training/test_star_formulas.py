@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 import torch
 from lodestar.models.similarity import GAP
-from lodestar.models.star.backbone import attend
-from lodestar.models.star.config import PoolTrainingOptions
-from lodestar.models.star.networks import listwise_loss, path_weighted_contrastive_loss
-from lodestar.models.star.objectives import (
+from lodestar.models.star import PoolTrainingOptions
+from lodestar.models.star.network import attend, mix_shortlist_scores
+from lodestar.models.star.training import (
     best_mix,
     first_path_figures,
-    mix_shortlist_scores,
+    listwise_loss,
+    path_weighted_contrastive_loss,
     path_weights,
     pool_of,
 )
-from lodestar.models.training.trainer import PENALTY, fit_calibration
+from lodestar.models.training import PENALTY, fit_calibration
 from torch import nn
 
 from tests.made.mined_examples import example, example_set

@@ -8,17 +8,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from lodestar.models.star.batches import CachedTokenizer, dual_batch
-from lodestar.models.star.config import DualOptions, PoolTrainingOptions
-from lodestar.models.star.examples import ExampleSet, QuestionExample
-from lodestar.models.star.networks import CrossAttentiveScorer, DualEncoder
-from lodestar.models.star.objectives import (
+from lodestar.models.kinds import TrainingOptions
+from lodestar.models.star import DualOptions, PoolTrainingOptions
+from lodestar.models.star.network import CachedTokenizer, CrossAttentiveScorer, DualEncoder
+from lodestar.models.star.training import (
     DualObjective,
+    ExampleSet,
     PoolObjective,
+    QuestionExample,
     compute_target_shares,
+    dual_batch,
     iterate_continuations,
 )
-from lodestar.models.training.kind import TrainingOptions
 
 from tests.made.mined_examples import example_set
 from tests.made.tiny_checkpoint import tiny_backbone
@@ -35,7 +36,7 @@ def dual_objective(**options: float) -> DualObjective:
 
 
 def loss_of(objective: DualObjective) -> torch.Tensor:
-    return objective.loss(objective.network, 0, (0, 1))
+    return objective.loss(objective.batches(0)[0])
 
 
 def compute_loss(examples: ExampleSet, example: QuestionExample, stop: torch.Tensor, extend: torch.Tensor) -> float:
@@ -90,5 +91,5 @@ def test_the_weights_of_paths_reach_the_contrastive_loss() -> None:
         own = weight_of[0][int(candidates.paths[0])]
         expected.append(-own * np.log(powers[0] / (powers[0] + against)))
     with torch.no_grad():
-        found = objective.loss(network, 0, (0, 1)).item()
+        found = objective.loss(objective.batches(0)[0]).item()
     assert found == pytest.approx(np.mean(expected), rel=1e-4)

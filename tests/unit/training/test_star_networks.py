@@ -13,10 +13,23 @@ import numpy as np
 import pytest
 import torch
 from lodestar.engine.evidence.chain import Chain, ChainStep
+from lodestar.engine.retrieval.dual_encoder import ShortlistRescorer, StarScorer
 from lodestar.engine.retrieval.scoring import PathQuery
-from lodestar.engine.retrieval.star import ShortlistRescorer, StarScorer
+from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Scored, Topic
-from lodestar.models.star.backbone import (
+from lodestar.models.kinds import TrainingOptions
+from lodestar.models.star import SPECIAL_TOKENS, DualOptions, PoolTrainingOptions
+from lodestar.models.star.network import (
+    CachedTokenizer,
+    Checkpoint,
+    CrossAttentiveScorer,
+    DualEncoder,
+    StarModel,
+    cross_batch,
+    read_checkpoint,
+)
+from lodestar.models.star.training import DualObjective, PoolObjective, dual_batch
+from lodestar.models.text.bert import (
     Backbone,
     Bert,
     PlainTokenizer,
@@ -25,29 +38,19 @@ from lodestar.models.star.backbone import (
     open_stored_backbone,
     write_backbone_description,
 )
-from lodestar.models.star.batches import CachedTokenizer, cross_batch, dual_batch
-from lodestar.models.star.config import END, PATH, QUESTION, DualOptions, PoolTrainingOptions
-from lodestar.models.star.networks import (
-    Checkpoint,
-    CrossAttentiveScorer,
-    DualEncoder,
-    StarModel,
-    read_checkpoint,
-)
-from lodestar.models.star.objectives import DualObjective, PoolObjective
 from lodestar.models.text.encoders import EncoderUnavailableError
 from lodestar.models.text.verbalise import DirectedRelation, RelationWords
-from lodestar.models.training.kind import Objective, TrainingOptions
+from lodestar.models.training import Objective
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
 from transformers import BertTokenizer
 
 from benchmarks.accuracy.error_shares import DualPoolObjective
-from tests.fakes.call_context import make_context
 from tests.made.evidence import evidence_of
 from tests.made.mined_examples import example_set, tiny_encoder
 from tests.made.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint
 
+QUESTION, PATH, END = SPECIAL_TOKENS
 WORDS = {
     "capital": RelationWords("country", ("capital",)),
     "currency": RelationWords("country", ("currency used",)),
@@ -117,7 +120,7 @@ def test_the_encoder_that_scores_is_the_one_that_was_trained(tmp_path: Path) -> 
 
 def test_a_stored_tokenizer_gives_what_transformers_does(tmp_path: Path) -> None:
     """Without its import; the texts are longer than what the tokenizer was made for, odd or have special tokens."""
-    trained = open_pretrained("all-MiniLM-L6-v2")
+    trained = open_pretrained("all-MiniLM-L6-v2", SPECIAL_TOKENS)
     write_backbone_description(trained, tmp_path)
     stored = open_stored_backbone("", tmp_path).tokenizer
     assert isinstance(stored, PlainTokenizer)
@@ -205,17 +208,17 @@ def test_the_special_tokens_begin_as_the_mean_of_all_others(tmp_path: Path) -> N
     vocabulary = sorted(plain.tokenizer.get_vocab(), key=plain.tokenizer.get_vocab().__getitem__)[:size]
     (tmp_path / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
     BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
-    found = open_pretrained(str(tmp_path))
+    found = open_pretrained(str(tmp_path), SPECIAL_TOKENS)
     embeddings = found.model.get_input_embeddings().weight
     assert len(embeddings) == len(found.tokenizer) == size + 3
     assert found.tokenizer.convert_tokens_to_ids([QUESTION, PATH, END]) == [size, size + 1, size + 2]
     assert torch.allclose(embeddings[size:], embeddings[:size].mean(dim=0).expand(3, -1), atol=1e-6)
     knows = tiny_encoder(tmp_path / "knows them")
-    again = open_pretrained(str(knows))
+    again = open_pretrained(str(knows), SPECIAL_TOKENS)
     assert len(again.tokenizer) == len(tiny_backbone().tokenizer)
     again.model.resize_token_embeddings(len(again.tokenizer) + 5, mean_resizing=False)
     again.model.save_pretrained(knows)
-    wide = open_pretrained(str(knows)).model.get_input_embeddings()
+    wide = open_pretrained(str(knows), SPECIAL_TOKENS).model.get_input_embeddings()
     assert len(wide.weight) == len(again.tokenizer) + 5
 
 
@@ -342,8 +345,7 @@ NOT_LEARNED = {
 def test_gradients_reach_every_parameter(name: str) -> None:
     objective: Objective = OBJECTIVES[name]()
     learned(objective.network)
-    objective.begin(0)
-    objective.loss(objective.network, 0, (0, 1)).backward()
+    objective.loss(objective.batches(0)[0]).backward()
     without = {
         parameter_name
         for parameter_name, parameter in objective.network.named_parameters()
@@ -353,25 +355,16 @@ def test_gradients_reach_every_parameter(name: str) -> None:
     assert {each for each in without if not any(part in each for part in not_learned)} == set()
 
 
-def test_the_hardest_negatives_are_taken_anew_each_epoch_and_come_back_with_the_state() -> None:
-    options = replace(AS_IN_THE_PAPER, num_negatives=2, num_positives=1)
-    objective = pool_objective(options)
-    objective.begin(0)
-    assert objective.state() == {}
-    objective.begin(1)
-    state = objective.state()
-    for (_, at), rows in zip(state["keys"].tolist(), state["rows"].tolist(), strict=True):
-        asked = objective.train[0].examples[at]
-        (scores,) = objective.score(objective.train[0], [(asked, objective.pools[0, at].negatives)])
-        assert set(rows) == set(np.argsort(-scores)[:2].tolist())
-    other = pool_objective(options)
-    learned(other.network)
-    other.resume(1, state)
-    other.network.load_state_dict(objective.network.state_dict())
-    assert other.steps_per_epoch == objective.steps_per_epoch
-    for step in range(other.steps_per_epoch):
-        losses = [each.loss(each.network.eval(), step, (0, 1)).item() for each in (objective, other)]
-        assert losses[0] == losses[1]
+def test_the_hardest_negatives_are_taken_anew_each_epoch() -> None:
+    objective = pool_objective(replace(AS_IN_THE_PAPER, num_negatives=2, num_positives=1))
+    objective.batches(0)
+    key = next(iter(objective.pools))
+    assert objective.negatives_of(key).paths.tolist() == objective.pools[key].negatives.paths[:2].tolist()
+    objective.batches(1)
+    for at, example in enumerate(objective.train[0].examples):
+        pool = objective.pools[0, at].negatives
+        (scores,) = objective.score(objective.train[0], [(example, pool)])
+        assert set(objective.negatives_of((0, at)).paths) == set(pool.paths[np.argsort(-scores)[:2]])
 
 
 def query(prefix: str) -> PathQuery:
@@ -393,7 +386,7 @@ def test_the_first_chains_are_read_and_both_scores_blended(checkpoint: Checkpoin
     topics = tuple(dict.fromkeys(asked.topics))
     evidence = evidence_of(*chains, text=asked.question, topics=topics)
     rescoring = ShortlistRescorer(scorer, shortlist=5, mix=0.7, link_weight=1.0)
-    (found,) = rescoring(make_context(), [evidence])
+    (found,) = run_steps(rescoring.reorganise([evidence]), lambda _: [])
     read = StarModel(checkpoint).cross(
         [(asked.question, asked.topics[i].mention, (hop,)) for i, hop in enumerate(list(HOPS.values())[:5])]
     )

@@ -1,0 +1,129 @@
+"""Say how sure the first answer is, and why there is none: another relation fits and has no triple, or none fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..evidence.bridges import to_chains
+from ..evidence.calibration import LEAST_PROBABILITY, Calibration, Certainty
+from ..evidence.chain import Chain
+from ..evidence.evidence import Evidence, Kind
+from ..evidence.text import shorten_iris
+from ..retrieval.scoring import PathQuery, PathScorer
+from ..steps import Steps
+from ..values import RelationPath, RelationStep, Scored, Topic
+
+FITS = 0.5
+"""A relation whose path of one hop would be an answer that is not unsure. Our own choice."""
+MAX_RELATIONS = 40
+"""Relations that are scored, of a graph with more the nearest to the question."""
+USUAL_MARGIN = 0.25
+"""How far a first path usually is above the next one. Our own choice, by the development graphs of ``tests/people``."""
+MOST = 0.5
+"""By how much margin and lack change a score."""
+USUAL_RELATIONS = 25
+"""Of a graph with more relations, the best of those that are not there fits well by chance: it counts for less."""
+
+
+@dataclass(frozen=True)
+class NoAnswerExplainer:
+    """Says how sure the first answer is, and where it is no answer, why; a `Reorganiser` that changes no items.
+
+    The relations of the graph that no topic has, and that no path found leads over, are scored as paths are, as if the
+    best path's topic had them. The best of them is said to lack a triple if it fits, and fits better than the best
+    path. `nearest` names the relations nearest to a question about a topic, for a graph with many. With `doubts` the
+    first answer has a `Certainty`: P of its score + margin − lacking − `USUAL_MARGIN`. No request is sent.
+    """
+
+    scorer: PathScorer
+    calibration: Calibration
+    relations: Mapping[int, str]
+    nearest: Callable[[str, Topic, int], Collection[str]]
+    doubts: bool = False
+    takes: Kind | None = None
+    gives: Kind | None = None
+
+    def reorganise(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Evidence[Any]]]:
+        yield from ()
+        found = list(evidence)
+        places = [at for at, each in enumerate(evidence) if each.topics and (self.doubts or _fails(each))]
+        chains = [to_chains(evidence[at]) for at in places]
+        for at, each, lacking in zip(places, chains, self._find_lacking(chains), strict=True):
+            judged = self._judge(evidence[at], each.items, lacking) if self.doubts else evidence[at]
+            found[at] = self._explain(judged, _find_start(each), lacking) if _fails(judged) else judged
+        return found
+
+    def _judge(
+        self, evidence: Evidence[Any], chains: Sequence[Scored[Chain]], lacking: Scored[str] | None
+    ) -> Evidence[Any]:
+        if not chains:
+            return evidence
+        first = chains[0]
+        ends = {end.id for end in first.value.answers}
+        others = (each.score for each in chains[1:] if {end.id for end in each.value.answers} != ends)
+        margin = min(first.score - next(others, float("-inf")), MOST)
+        above = min(max(lacking.score - first.score, 0.0), MOST) if lacking else 0.0
+        above *= min(1.0, USUAL_RELATIONS / max(len(self.relations), 1))
+        probability = self.calibration.probability(first.score + margin - above - USUAL_MARGIN)
+        said = Certainty(first.value.topic.id, str(first.value.relation_path), first.score, margin, above, probability)
+        return replace(evidence, extras=(*(e for e in evidence.extras if not isinstance(e, Certainty)), said))
+
+    def _find_lacking(self, evidence: Sequence[Evidence[Chain]]) -> list[Scored[str] | None]:
+        """Return for each question the relation that fits best of those that its topics lack."""
+        starts = [_find_start(each) for each in evidence]
+        offered = [self._offer(each, start) for each, start in zip(evidence, starts, strict=True)]
+        queries = [
+            PathQuery(
+                each.question.text,
+                (start,) * len(steps),
+                tuple(RelationPath((step,)) for step in steps),
+                (0.0,) * len(steps),
+            )
+            for each, start, steps in zip(evidence, starts, offered, strict=True)
+            if steps
+        ]
+        scores = iter(self.scorer.score(queries) if queries else [])
+        return [_find_best(steps, next(scores).stop.tolist()) if steps else None for steps in offered]
+
+    def _offer(self, evidence: Evidence[Chain], start: Topic) -> list[RelationStep]:
+        """Return both directions of the relations that none of the topics has and that lie on no path found."""
+        there = {abs(number) for topic in evidence.topics for number in topic.relations}
+        used = evidence.question.excluded_relations.union(
+            step.step.relation for each in evidence.items for step in each.value.steps
+        )
+        names = [name for number, name in self.relations.items() if number not in there and name not in used]
+        if len(names) > MAX_RELATIONS:
+            near = self.nearest(evidence.question.text, start, MAX_RELATIONS)
+            names = [name for name in names if name in near]
+        return [RelationStep(name, inverse) for name in names for inverse in (False, True)]
+
+    def _explain(self, evidence: Evidence[Any], start: Topic, lacking: Scored[str] | None) -> Evidence[Any]:
+        best = max((each.score for each in evidence.items), default=float("-inf"))
+        if lacking and lacking.score > best and self.calibration.probability(lacking.score) >= FITS:
+            where = start.entity.label
+            note = f"{shorten_iris(lacking.value)} fits the question, and the graph has no triple of it at {where}"
+            return replace(evidence, reason="no triple", note=note)
+        leads_on = any(topic.relations for topic in evidence.topics)
+        note = "no path from its entities ends at an answer" if leads_on else "no path leads on from its entities"
+        if evidence.items:
+            fits = (evidence.probability(0) or 0.0) >= FITS
+            note = "no path fits the question clearly enough" if fits else "no relation fits the question"
+        return replace(evidence, reason="no relation fits", note=note)
+
+
+def _fails(evidence: Evidence[Any]) -> bool:
+    return not evidence.items or (evidence.confidence or 0.0) < LEAST_PROBABILITY
+
+
+def _find_start(evidence: Evidence[Chain]) -> Topic:
+    """Return the topic of the best path, the first one where there is none."""
+    chains = evidence.items
+    of_first = (topic for topic in evidence.topics if chains and topic.entity == chains[0].value.topic)
+    return next(of_first, evidence.topics[0])
+
+
+def _find_best(steps: Sequence[RelationStep], scores: Sequence[float]) -> Scored[str]:
+    best = max(range(len(steps)), key=lambda at: (scores[at], -at))
+    return Scored(steps[best].relation, scores[best])

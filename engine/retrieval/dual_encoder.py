@@ -1,0 +1,121 @@
+"""Score the paths of a beam search with a checkpoint of STAR: the candidates of each hop, and the found chains again.
+
+The dual encoder scores every candidate of every hop; the cross-attentive scorer reads pairs of question and path. Paths
+are encoded hop by hop and kept, so that a path met before costs nothing, and relation paths that several topics or
+questions share are composed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...models.similarity import lower_other_scores
+from ...models.star.network import Floats, HopSequence, PairAttention, StarModel, blend_scores
+from ...models.text.verbalise import RelationWords
+from ..evidence.chain import Chain
+from ..evidence.evidence import Evidence, Kind, item_sort_key
+from ..linking.topics import compute_link_penalties
+from ..steps import Steps, attribute_costs
+from ..values import RelationPath, Scored, Topic, check_finite
+from .scoring import Guide, PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention
+
+
+class StarScorer:
+    """A `PathScorer` by a checkpoint; `words` has the words of every relation.
+
+    With `guide="cross"` the cross-attentive scorer reads every candidate of a hop, of all questions together, and its
+    logit is both scores (STAR, algorithm 3): exact, and as slow as there are candidates.
+    """
+
+    def __init__(
+        self,
+        words: Mapping[str, RelationWords],
+        model: StarModel,
+        guide: Guide = "dual",
+    ) -> None:
+        self.guide = guide
+        self.words = words
+        self.model = model
+
+    @property
+    def encoding_s(self) -> float:
+        """Seconds spent in the encoders so far."""
+        return self.model.encoding_s
+
+    def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
+        """Return the scores for each query, in order; the texts of all of them are encoded together."""
+        if self.guide == "cross":
+            logits = self.read([(q.question, *pair) for q in queries for pair in zip(q.topics, q.paths, strict=True)])
+            ends = np.cumsum([len(query.paths) for query in queries])[:-1]
+            return [PathScores(each, each) for each in np.split(logits.astype(np.float32), ends)]
+        hops = [tuple(merge_mediator_hops(path, self.words) for path in query.paths) for query in queries]
+        self.model.encode_ahead(
+            [mask_mention(query.question, topic) for query in queries for topic in dict.fromkeys(query.topics)],
+            [path for paths in hops for path in paths],
+        )
+        return [self._dual(query, paths) for query, paths in zip(queries, hops, strict=True)]
+
+    def read(self, pairs: Sequence[tuple[str, Topic, RelationPath]]) -> Floats:
+        """Return the logits of the cross-attentive scorer, (num_pairs,); equal pairs are read once."""
+        scores = self.model.cross(
+            [(question, topic_mention(topic), merge_mediator_hops(path, self.words)) for question, topic, path in pairs]
+        )
+        check_finite(scores, "a checkpoint of kind star")
+        return scores
+
+    def attention(self, question: str, topic: Topic, path: RelationPath) -> PairAttention:
+        """Return what the cross-attentive scorer attends to; raise `ValueError` where the checkpoint has none."""
+        return self.model.attention(question, topic_mention(topic), merge_mediator_hops(path, self.words))
+
+    def _dual(self, query: PathQuery, paths: Sequence[HopSequence]) -> PathScores:
+        stop, extend = np.zeros(len(paths), dtype=np.float32), np.zeros(len(paths), dtype=np.float32)
+        for topic, rows in query.rows_by_topic().items():
+            masked = mask_mention(query.question, topic)
+            stop[rows], extend[rows] = self.model.dual(masked, [paths[row] for row in rows])
+        check_finite(np.stack([stop, extend]), "a checkpoint of kind star")
+        return PathScores(stop, extend)
+
+
+@dataclass(frozen=True, slots=True)
+class ShortlistRescorer:
+    """A `Reorganiser`: of each question the first `shortlist` chains get (1 − mix) · score + mix · reading.
+
+    The reading takes part in the link of its topic as the search's score did (`link_weight`). All questions of a batch
+    are read together. The chains that were not read follow below, in their order.
+    """
+
+    reader: StarScorer
+    shortlist: int
+    mix: float
+    link_weight: float
+    takes: Kind = "chain"
+    gives: Kind = "chain"
+
+    def reorganise(self, evidence: Sequence[Evidence[Chain]]) -> Steps[list[Evidence[Chain]]]:
+        encoding_s = self.reader.encoding_s
+        pairs = [
+            (each.question.text, topics[scored.value.topic.id], scored.value.relation_path)
+            for each in evidence
+            for topics in ({topic.entity.id: topic for topic in each.topics},)
+            for scored in each.items[: self.shortlist]
+        ]
+        read = self.reader.read(pairs)
+        yield from attribute_costs("encode", self.reader.encoding_s - encoding_s)
+        ends = np.cumsum([len(each.items[: self.shortlist]) for each in evidence])
+        parts = np.split(read, ends)
+        return [self._rescored(each, part) for each, part in zip(evidence, parts, strict=False)]
+
+    def _rescored(self, evidence: Evidence[Chain], read: Floats) -> Evidence[Chain]:
+        penalties = compute_link_penalties(evidence.topics, self.link_weight)
+        scores = np.array([each.score for each in evidence.items], dtype=np.float32)
+        first = evidence.items[: len(read)]
+        linked = read + np.array([penalties[each.value.topic.id] for each in first])
+        scores[: len(read)] = blend_scores(scores[: len(read)], linked, self.mix)
+        lower_other_scores(scores, np.arange(len(read)))
+        items = [Scored(each.value, score) for each, score in zip(evidence.items, scores.tolist(), strict=True)]
+        order = sorted(range(len(items)), key=lambda i: item_sort_key(items[i]))
+        groups = tuple(evidence.groups[i] for i in order) if evidence.groups else ()
+        return replace(evidence, items=tuple(items[i] for i in order), groups=groups)

@@ -1,0 +1,60 @@
+"""Score the paths of a beam search with ReG@Path's language model.
+
+The search is the constraint: at every hop the model writes along a trie of the relations that the database has at the
+frontier, so that every path that it writes can be walked. Where a path cannot go on, it ends there or is dropped; what
+is offered and not written is not walked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...models.reg.paths import PathModel, PathPrefix, RelationTokens
+from ...models.text.verbalise import RelationWords
+from .scoring import PathQuery, PathScores
+
+Place = tuple[str, tuple[str, ...]]
+
+
+class GenerativePathScorer:
+    """A `PathScorer` by a checkpoint; `words` has the words of every relation, `num_beams` are written of each prefix.
+
+    extend: the log-probability of the path as the beginning of one; stop: of the path followed by END; minus infinity
+    of what was not written.
+    """
+
+    encoding_s = 0.0
+
+    def __init__(self, words: Mapping[str, RelationWords], model: PathModel, num_beams: int) -> None:
+        self._model = model
+        self._text = model.text(RelationTokens.of(words))
+        self._num_beams = num_beams
+
+    def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
+        """Return the scores for each query, in order; all of them are written together."""
+        places = [_rows_by_place(query) for query in queries]
+        prefixes = [
+            PathPrefix(query.question, topic, path, tuple(rows))
+            for query, each in zip(queries, places, strict=True)
+            for (topic, path), rows in each.items()
+        ]
+        written = iter(self._model.write(prefixes, self._text, self._num_beams))
+        found = []
+        for query, each in zip(queries, places, strict=True):
+            scores = np.full((2, len(query.paths)), -np.inf, dtype=np.float32)
+            for rows in each.values():
+                for step, (begun, whole) in next(written).items():
+                    scores[:, rows[step]] = np.array([[whole], [begun]])
+            found.append(PathScores(scores[0], scores[1]))
+        return found
+
+
+def _rows_by_place(query: PathQuery) -> dict[Place, dict[str, list[int]]]:
+    """Return, for each topic and path so far, the rows of the steps that lead on."""
+    found: dict[Place, dict[str, list[int]]] = {}
+    for row, (topic, path) in enumerate(zip(query.topics, query.paths, strict=True)):
+        *before, step = (str(each) for each in path.steps)
+        found.setdefault((topic.entity.label, tuple(before)), {}).setdefault(step, []).append(row)
+    return found

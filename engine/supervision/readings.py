@@ -1,0 +1,134 @@
+"""Read what the reader of answers learns from: the candidates that the evidence of a recipe names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...models.reader.fitting import ReaderTrainingSet
+from ...models.reader.model import READS
+from ...models.text.vectors import TextVectors
+from ...models.words import fold_spelling
+from ..answering.candidates import find_candidates
+from ..answering.reader import encode_questions, make_reader_columns
+from ..api import Engine
+from ..errors import UsageError
+from ..evidence.evidence import Evidence
+from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers, look_up_topic_ids
+from ..neo4j.catalogue import read_catalogue
+from ..progress import Progress, ignore_progress, progress_bar
+from ..recipes.recipe import Recipe, read_recipe
+from ..relations.words import words_of_relations
+
+if TYPE_CHECKING:
+    from ...models.training import TrainingFolder
+    from ..training import Sets, TrainingRequest
+
+BATCH = 16
+
+
+def reading_sets(
+    request: TrainingRequest,
+    config: Any,
+    out: TrainingFolder,
+    *,
+    recipe: str | None = None,
+    checkpoint: str | None = None,
+) -> Sets:
+    """Return the candidates of question sets. checkpoint: of the recipe's first part that takes one."""
+    vectors = out.vectors_of(config.encoder)
+    sets = list(map(request.questions, (*request.train_files, *request.dev_files)))
+    used = recipe_with_checkpoint(recipe or request.settings.recipe, checkpoint)
+    with (
+        Engine(request.settings, recipe=used) as engine,
+        progress_bar("the questions", "reading") as (progress, _),
+    ):
+        for warning in list_known_questions(sets[: len(request.train_files)], engine):
+            request.say(warning)
+        found = []
+        for each in sets:
+            asked, evidence = retrieve_for_reader(each, engine, reads=config.reads, progress=progress)
+            found.append(build_reader_training_set(each, asked, evidence, engine, vectors))
+    return request.split(found)
+
+
+def retrieve_for_reader(
+    questions: QuestionSet, engine: Engine, *, reads: int = READS, progress: Progress = ignore_progress
+) -> tuple[list[GoldQuestion], list[Evidence[Any]]]:
+    """Return the questions that have an answer in the graph, and the evidence of each: the first `reads` items."""
+    gateway = engine.gateway()
+    known = look_up_answers([each for each in questions.questions if each.answers], gateway).questions
+    asked = look_up_topic_ids(known, gateway)
+    if not asked:
+        raise UsageError(f"{questions.name}: expected questions with right answers, found none")
+    found: list[Evidence[Any]] = []
+    progress("reading", 0, len(asked))
+    for start in range(0, len(asked), BATCH):
+        batch = asked[start : start + BATCH]
+        found += engine.retrieve_batch([each.as_question(each.topic_ids) for each in batch], top_k=reads)
+        progress("reading", len(found), len(asked))
+    return list(asked), [replace(each, trace=()) for each in found]
+
+
+def build_reader_training_set(
+    questions: QuestionSet,
+    asked: Sequence[GoldQuestion],
+    found: Sequence[Evidence[Any]],
+    engine: Engine,
+    vectors: TextVectors,
+) -> ReaderTrainingSet:
+    """Return the candidates of evidence, and which are right."""
+    catalogue = engine.gateway().run(read_catalogue())
+    words = words_of_relations(catalogue.relations)
+    candidates = find_candidates(found)
+    columns = make_reader_columns(candidates, found, words, vectors)
+    ids = [{each.id for each in question.answers if each.id} for question in asked]
+    names = [
+        {fold_spelling(name) for each in question.answers if not each.id for name in each.names} for question in asked
+    ]
+    return ReaderTrainingSet(
+        questions.name,
+        questions.sha256,
+        catalogue.vocabulary,
+        tuple(each.text for each in asked),
+        tuple(frozenset(each.topic_ids) for each in asked),
+        encode_questions(found, vectors),
+        candidates.starts,
+        np.array(
+            [
+                entity.id in ids[question] or fold_spelling(entity.label) in names[question]
+                for question, entity in zip(candidates.question.tolist(), candidates.entities, strict=True)
+            ],
+            dtype=np.bool_,
+        ),
+        np.array([len(each.answers) for each in asked], dtype=np.int64),
+        tuple(columns),
+    )
+
+
+def list_known_questions(sets: Sequence[QuestionSet], engine: Engine) -> list[str]:
+    """Return in words which question sets, by name or hash, a checkpoint of the engine's recipe was trained on."""
+    found = []
+    for name, part in engine.recipe.parts.items():
+        if folder := getattr(part, "checkpoint", ""):
+            _, description = engine.resources.describe(folder, *part.kinds)
+            known = {key for each in description.train for key in (each.questions, each.questions_sha256)}
+            found += [
+                f"{each.name}: {name} learned from these questions, so the reader will trust it too much: give others"
+                for each in sets
+                if {each.name, each.sha256} & known
+            ]
+    return found
+
+
+def recipe_with_checkpoint(recipe: str, checkpoint: str | None) -> Recipe:
+    """Return a recipe whose first part with a checkpoint has this one; raise `UsageError` where there is none."""
+    if not checkpoint:
+        return read_recipe(recipe)
+    part = read_recipe(recipe).part_with("checkpoint")
+    if part is None:
+        raise UsageError(f"--checkpoint: no part of the recipe {recipe} takes one")
+    return read_recipe(recipe, options={f"{part}.checkpoint": checkpoint})

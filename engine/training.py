@@ -1,0 +1,227 @@
+"""Train a kind of model: resolve its configuration, read its sets from question sets and the graph, lock its folder.
+
+What is made from the graph is made once and stored in the checkpoint's folder.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..models.kinds import ModelKind, TrainingOptions, decode_dataclass
+from ..models.placement import Placement, PlacementError
+from ..models.words import normalise_question
+from .errors import DatabaseUnavailableError, EncoderError, UsageError
+from .extras import translate_import_errors
+from .machine import code_sha256
+from .progress import Progress, progress_bar
+from .settings import Settings, set_nested_value, set_option
+from .whole_file import lock_file, translate_storage_errors
+
+if TYPE_CHECKING:
+    from ..models.training import TrainingFolder
+    from .api import Engine
+    from .gold_questions import QuestionSet
+
+PRECISIONS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
+"""The training's precision by that of the settings; with ``auto`` the configuration decides."""
+DIGITS = 12
+"""Digits of the graph's fingerprint in the name of a file that was made from it."""
+Sets = tuple[Sequence[Any], Sequence[Any], Any]
+"""Training sets, dev sets, and what their source has more for `TrainingFolder.beside`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRequest:
+    """A request for training.
+
+    train_files, dev_files: question sets, or mined files. folder: of the checkpoint. read_questions: reads a question
+    set. limit: most questions of each set. options: of the data source, by the names of its command-line options. say:
+    receives messages.
+    """
+
+    train_files: Sequence[str]
+    dev_files: Sequence[str]
+    folder: Path
+    settings: Settings
+    read_questions: Callable[[str], QuestionSet]
+    seed: int = 0
+    limit: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    say: Callable[[str], None] = lambda _: None
+
+    @property
+    def device(self) -> str:
+        """The PyTorch device of the settings. Raises `UsageError` if it does not exist."""
+        try:
+            return Placement(self.settings.device, self.settings.precision).torch_device
+        except PlacementError as error:
+            raise UsageError(f"device: {error}") from error
+
+    def questions(self, file: str) -> QuestionSet:
+        """Return a question set, or a random sample of it if there is a limit."""
+        questions = self.read_questions(file)
+        sample = questions.sample(self.limit, self.seed)
+        if len(sample) == len(questions.questions):
+            return questions
+        digest = hashlib.sha256(f"{questions.sha256}/{self.limit}/{self.seed}".encode())
+        return replace(questions, questions=sample, sha256=digest.hexdigest())
+
+    def split(self, sets: Sequence[Any], beside: Any = None) -> Sets:
+        """Return sets of all files, training files first, as training and dev sets."""
+        number = len(self.train_files)
+        return sets[:number], sets[number:], beside
+
+    def make_once(
+        self, of: str, start: str, suffix: str, doing: str, make: Callable[[Engine, Path, Progress], object]
+    ) -> Path:
+        """Return a file in the training's folder, made now or by an earlier run of it.
+
+        of: the name of the question set. start, suffix: of the file's name, around the graph's fingerprint. doing: for
+        the progress. If the graph cannot be reached, an existing file is used. Raises `UsageError` if the folder has a
+        file from another graph, or from this one before a change; `StorageError` if the folder cannot be written.
+        """
+        from .api import Engine
+        from .neo4j.catalogue import read_catalogue
+
+        with translate_storage_errors(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with lock_file(self.folder / f".{start}lock", f"another process is {doing} {of}"):
+                kept = sorted(self.folder.glob(f"{glob.escape(start)}{'[0-9a-f]' * DIGITS}{suffix}"))
+                try:
+                    with Engine(self.settings) as engine:
+                        fingerprint = engine.gateway().run(read_catalogue()).fingerprint
+                        wanted = self.folder / f"{start}{fingerprint[:DIGITS]}{suffix}"
+                        if others := [path for path in kept if path != wanted]:
+                            raise UsageError(
+                                f"{others[0]} was made from another graph, or from this one before a change: name "
+                                "another --out, or delete it to make it and train again"
+                            )
+                        if not wanted.exists():
+                            with progress_bar(of, doing) as (progress, _):
+                                make(engine, wanted, progress)
+                except DatabaseUnavailableError as error:
+                    if not kept:
+                        raise
+                    wanted = kept[-1]
+                    self.say(
+                        f"{wanted.name} was made earlier; it is unknown whether the graph has changed since: {error}"
+                    )
+        return wanted
+
+
+def training_config(
+    kind: ModelKind,
+    changes: Sequence[str],
+    values: Mapping[str, Any] | None = None,
+    *,
+    epochs: int | None = None,
+    precision: str | None = None,
+    seed: int = 0,
+) -> Any:
+    """Return the configuration of a training: the kind's own, with changes.
+
+    values: by key, of command-line options; None changes nothing. changes: ``KEY=VALUE``, applied last. precision:
+    fp32, bf16 or fp16. Raises `UsageError` for an unknown option or a value out of range.
+    """
+    data: dict[str, Any] = {}
+    for each in fields(kind.config):
+        value = each.default if each.default_factory is MISSING else each.default_factory()
+        if isinstance(value, TrainingOptions):
+            value = replace(value, seed=seed)
+            if epochs is not None and (not kind.epochs_of or each.name in kind.epochs_of):
+                value = replace(value, epochs=epochs)
+            if precision is not None:
+                value = replace(value, precision=precision)
+        if value is not MISSING:
+            data[each.name] = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+    for key, value in (values or {}).items():
+        if value is not None:
+            set_nested_value(data, key, value, f"train {kind.name}")
+    for text in changes:
+        set_option(data, text, "training.epochs=5")
+    try:
+        return decode_dataclass(kind.config, json.dumps(data, default=str))
+    except ValueError as error:
+        raise UsageError(f"train {kind.name}: {error}") from error
+
+
+@translate_import_errors("training")
+def read_sets(
+    kind: ModelKind, config: Any, request: TrainingRequest, *, any_graph: bool = False
+) -> tuple[Sequence[Any], Sequence[Any], TrainingFolder]:
+    """Return the sets that a kind is trained and selected on, and the folder with what `ModelKind.fit` needs beside.
+
+    Raises `UsageError` for missing questions, `InputError` for files that cannot be read, `EncoderError` for an encoder
+    that cannot be loaded, and the errors of the database if the graph is needed.
+    """
+    from ..models.text.encoders import EncoderUnavailableError
+    from ..models.training import TrainingFolder
+
+    out = TrainingFolder(request.folder, request.device, any_graph=any_graph)
+    try:
+        train, dev, out.beside = _read(kind.learns_from)(request, config, out, **request.options)
+    except EncoderUnavailableError as error:
+        raise EncoderError(str(error)) from error
+    return train, dev, out
+
+
+def _read(learns_from: str) -> Callable[..., Sets]:
+    if learns_from == "paths":
+        from .supervision.mining import mined_sets
+
+        return mined_sets
+    if learns_from == "pools":
+        from .supervision.pools import pool_sets
+
+        return pool_sets
+    if learns_from == "subgraphs":
+        from .supervision.subgraphs import graph_sets
+
+        return graph_sets
+    from .supervision.readings import reading_sets
+
+    return reading_sets
+
+
+@translate_import_errors("training")
+def train_in_folder(kind: ModelKind, config: Any, train: Sequence[Any], dev: Sequence[Any], out: TrainingFolder) -> Any:
+    """Train on the given sets, one training at a time in a folder, and return the description of the checkpoint.
+
+    Raises `UsageError` if training set and dev share questions, nothing can be learned from them, the folder has
+    another training, or the loss becomes NaN or infinite; `StorageError` if the folder cannot be written;
+    `EncoderError` if an encoder or a language model cannot be loaded.
+    """
+    from ..models.language.causal_lm import CausalLMError
+    from ..models.text.encoders import EncoderUnavailableError
+    from ..models.training import NothingToLearnError, TrainingStateError
+
+    check_disjoint_sets(train, dev)
+    out.revision = code_sha256()
+    reason = f"--out {out.folder}: another training writes to it: wait until it is done, or name another folder"
+    try:
+        with translate_storage_errors(out.folder):
+            out.folder.mkdir(parents=True, exist_ok=True)
+            with lock_file(out.folder / ".lock", reason, refusal=UsageError(reason)):
+                return out.fit(kind, config, train, dev)
+    except (EncoderUnavailableError, CausalLMError) as error:
+        raise EncoderError(str(error)) from error
+    except (NothingToLearnError, TrainingStateError, FloatingPointError) as error:
+        raise UsageError(str(error)) from error
+
+
+def check_disjoint_sets(train: Iterable[Any], dev: Iterable[Any]) -> None:
+    """Raise `UsageError` if training set and dev share a question, by words and topics."""
+    learned = {(normalise_question(text), topics) for each in train for _, text, topics in each.question_keys}
+    keys = (key for each in dev for key in each.question_keys)
+    shared = [id_ for id_, text, topics in keys if (normalise_question(text), topics) in learned]
+    if shared:
+        raise UsageError(
+            f"--dev: {len(shared):,} of its questions are in --dataset as well (the first is {shared[0]}): "
+            "give other questions"
+        )

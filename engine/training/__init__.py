@@ -1,1 +1,0 @@
-"""Training of scorers from question sets: what is mined, what is left out, what is written."""

@@ -1,0 +1,238 @@
+"""ReG: scorers of triples and entities of subgraphs, and a writer of relation paths; their options and checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from ..kinds import CheckpointOpenOptions, LoraOptions, ModelDescription, ModelKind, TrainingOptions
+from ..ranges import Count, Dimension, Positive, Range, Width
+from ..subgraphs import SubgraphOptions
+
+if TYPE_CHECKING:
+    from ..training import TrainingFolder
+    from .entities import EntityModel
+    from .paths import PathModel
+    from .triples import TripleModel
+
+RECALL_AT = (10, 50, 100, 500)
+ANSWERS = tuple(f"answer_recall_at_{k}" for k in RECALL_AT)
+FIGURES = (*(f"recall_at_{k}" for k in RECALL_AT), "average_precision", *ANSWERS)
+"""Recall of a question's right triples among its best k, average precision over its right triples, and recall of the
+right answers in its subgraph among the ends of the best k.
+"""
+PATH_FIGURES = ("log_likelihood", "first_right")
+"""The mean log-likelihood of a right path, and the share of dev questions whose likeliest candidate (of the chains that
+leave its topics) is right.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TripleConfig:
+    """encoder: text encoder, by name or path; it is not trained. hidden: units of the network. num_rounds: of distance
+    encoding in each direction (SubgraphRAG's 2). batch_size: questions per step. num_negatives: wrong triples, or
+    entities, per question and step, sampled anew each epoch.
+    """
+
+    encoder: str = "all-MiniLM-L6-v2"
+    hidden: Width = 384
+    num_rounds: Annotated[int, Range(0, 8)] = 2
+    batch_size: Positive = 8
+    num_negatives: Positive = 500
+    subgraph: SubgraphOptions = field(default_factory=SubgraphOptions)
+    training: TrainingOptions = field(
+        default_factory=lambda: TrainingOptions(
+            epochs=30, learning_rate=1e-3, head_learning_rate=1e-3, weight_decay=0.0, patience=10
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EntityConfig(TripleConfig):
+    """num_layers: rounds of message passing between all entities of a subgraph."""
+
+    hidden: Width = 64
+    training: TrainingOptions = field(
+        default_factory=lambda: TrainingOptions(
+            epochs=20, learning_rate=1e-3, head_learning_rate=2e-3, weight_decay=0.0, patience=3
+        )
+    )
+    num_layers: Annotated[int, Range(1, 8)] = 2
+
+
+@dataclass(frozen=True, slots=True)
+class PathConfig:
+    """model: a causal LM of Hugging Face, by name or folder. batch_size: paths per step. num_candidates: chains scored
+    per dev question, including its right ones.
+
+    Eight epochs are the paper's (appendix E). The paper does not give the rate; this one is usual for LoRA.
+    """
+
+    model: Annotated[str, Field(min_length=1)]
+    lora: LoraOptions = field(default_factory=LoraOptions)
+    batch_size: Positive = 8
+    num_candidates: Positive = 20
+    training: TrainingOptions = field(
+        default_factory=lambda: TrainingOptions(
+            epochs=8, learning_rate=2e-4, head_learning_rate=2e-4, weight_decay=0.0, patience=3
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TripleDescription(ModelDescription):
+    """The fields of ``reg-triple.json``.
+
+    dimension: of the encoder's vectors. supervision: what chose the right triples; `weak`: those on shortest paths to
+    the answers.
+    """
+
+    kind: ClassVar[str] = "reg-triple"
+    parts: ClassVar[tuple[str, ...]] = ("mlp",)
+
+    config: TripleConfig
+    dimension: Dimension
+    supervision: str = "weak"
+
+    @property
+    def subgraph(self) -> SubgraphOptions:
+        """How the subgraphs were read that it learned from."""
+        return self.config.subgraph
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityDescription(TripleDescription):
+    """The fields of ``reg-entity.json``.
+
+    degrees: the degree histogram of the training graphs, which scales messages: how many nodes are in 0, 1, 2 …
+    triples.
+    """
+
+    kind: ClassVar[str] = "reg-entity"
+    parts: ClassVar[tuple[str, ...]] = ("gnn",)
+
+    config: EntityConfig
+    degrees: Annotated[tuple[Count, ...], Field(min_length=2)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathDescription(ModelDescription):
+    """The fields of ``reg-path.json``. model_fingerprint: of the language model's weights. supervision: what chose the
+    right paths.
+    """
+
+    kind: ClassVar[str] = "reg-path"
+    parts: ClassVar[tuple[str, ...]] = ("adapter",)
+
+    config: PathConfig
+    model_fingerprint: str
+    supervision: str = "weak"
+
+
+def _fit_triples(config: TripleConfig, train: Sequence[Any], dev: Sequence[Any], out: TrainingFolder) -> Any:
+    from .triples import fit
+
+    return fit(config, train, dev, out)
+
+
+def _fit_entities(config: EntityConfig, train: Sequence[Any], dev: Sequence[Any], out: TrainingFolder) -> Any:
+    from .entities import fit
+
+    return fit(config, train, dev, out)
+
+
+def _fit_paths(config: PathConfig, train: Sequence[Any], dev: Sequence[Any], out: TrainingFolder) -> Any:
+    from .paths import fit
+
+    return fit(config, train, dev, out)
+
+
+def _open_triples(folder: Path, opening: CheckpointOpenOptions) -> TripleModel:
+    from .triples import TripleModel, read_triple_scorer
+
+    description, network = read_triple_scorer(folder, opening.device)
+    return TripleModel(description, network, opening.vectors_of(description))
+
+
+def _open_entities(folder: Path, opening: CheckpointOpenOptions) -> EntityModel:
+    from .entities import EntityModel, read_entity_scorer
+
+    description, network = read_entity_scorer(folder, opening.device)
+    return EntityModel(description, network, opening.vectors_of(description))
+
+
+def _open_paths(folder: Path, opening: CheckpointOpenOptions) -> PathModel:
+    from .paths import PathModel, read_path_writer
+
+    return PathModel(*read_path_writer(folder, opening.language_model, opening.device))
+
+
+def _about_triples(description: TripleDescription) -> tuple[str, str]:
+    return (
+        "Scores the triples of a question's subgraph, after ReG@Triple (an MLP over text embeddings and directional "
+        f"distance encodings). Encoder: `{description.encoder}`, not trained; supervision: {description.supervision}.",
+        "Use it with `lodestar ask --recipe reg-triple --checkpoint FOLDER`, on the graph it was trained on. The "
+        "figures below are the share of right triples among the best k of each dev question.",
+    )
+
+
+def _about_entities(description: EntityDescription) -> tuple[str, str]:
+    return (
+        "Scores the entities of a question's subgraph, after ReG@Entity (principal neighbourhood aggregation over text "
+        f"embeddings and directional distance encodings). Encoder: `{description.encoder}`, not trained; supervision: "
+        f"{description.supervision}.",
+        "Use it with `lodestar ask --recipe reg-entity --checkpoint FOLDER`, on the graph it was trained on. A "
+        "triple's score is the mean of its two entities' scores. The figures below are the share of right triples, "
+        "and of right answers, among the best k of each dev question.",
+    )
+
+
+def _about_paths(description: PathDescription) -> tuple[str, str]:
+    config = description.config
+    return (
+        "Writes relation paths that lead from a question's topic to its answers, after ReG@Path: a LoRA of rank "
+        f"{config.lora.rank} on `{config.model}`, which is not in this folder; supervision: {description.supervision}.",
+        "Use it with `lodestar ask --recipe reg-path --checkpoint FOLDER`, on the graph it was trained on. The figures "
+        "below are the mean log-likelihood of the right paths of dev questions, and the share of dev questions of "
+        f"whose candidates, at most {config.num_candidates}, a right one is the likeliest.",
+    )
+
+
+TRIPLE = ModelKind(
+    name="reg-triple",
+    title="ReG triple scorer",
+    learns_from="subgraphs",
+    config=TripleConfig,
+    description=TripleDescription,
+    fit=_fit_triples,
+    open=_open_triples,
+    about=_about_triples,
+    figures=FIGURES,
+)
+ENTITY = ModelKind(
+    name="reg-entity",
+    title="ReG entity scorer",
+    learns_from="subgraphs",
+    config=EntityConfig,
+    description=EntityDescription,
+    fit=_fit_entities,
+    open=_open_entities,
+    about=_about_entities,
+    figures=FIGURES,
+)
+PATH = ModelKind(
+    name="reg-path",
+    title="ReG path writer",
+    learns_from="pools",
+    config=PathConfig,
+    description=PathDescription,
+    fit=_fit_paths,
+    open=_open_paths,
+    about=_about_paths,
+    figures=PATH_FIGURES,
+)

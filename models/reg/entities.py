@@ -1,0 +1,189 @@
+"""Score every entity of a question's subgraph: ReG@Entity.
+
+ReG, appendix D.3: PNA scores entities by equation 34, and a triple's score is the mean of its two entities' scores.
+
+Deviations: messages go both ways along triples, and carry the words of their relation, which the paper's do not;
+without them only names could match what the question asks for.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import PNAConv
+
+from ..checkpoint import check_checkpoint, read_weights, translate_read_errors
+from ..subgraphs import QuestionGraphs, distance_encoding, encoding_width
+from ..text.vectors import TextVectors
+from ..training import TrainingFolder
+from . import EntityConfig, EntityDescription
+from .triples import (
+    EncodedGraphs,
+    SubgraphObjective,
+    TripleColumns,
+    TripleInputs,
+    encode_sets,
+    fit_scorer,
+    to_tensor,
+)
+
+AGGREGATORS = ("mean", "min", "max", "std")
+SCALERS = ("identity", "amplification", "attenuation")
+"""Scale a message by log(degree + 1) over its mean in the training graphs, and by the inverse (equation 5)."""
+
+
+class EntityScorer(nn.Module):
+    """dimension: of the text vectors. distance_width: of the encodings. hidden: units of a layer. degrees: how many
+    nodes of the training graphs are in 0, 1, 2 … triples.
+    """
+
+    def __init__(
+        self, dimension: int, distance_width: int, hidden: int, num_layers: int, degrees: Sequence[int]
+    ) -> None:
+        super().__init__()
+        self.unnamed = nn.Parameter(torch.zeros(dimension))
+        self.of_question = nn.Linear(dimension, hidden)
+        self.of_entity = nn.Linear(dimension, hidden, bias=False)
+        self.of_distance = nn.Linear(distance_width, hidden, bias=False)
+        self.of_relation = nn.Linear(dimension, hidden)
+        self.of_inverse = nn.Linear(dimension, hidden)
+        self.of_question_in_relation = nn.Linear(dimension, hidden, bias=False)
+        histogram = torch.tensor(list(degrees), dtype=torch.long)
+        self.layers = nn.ModuleList(
+            PNAConv(hidden, hidden, list(AGGREGATORS), list(SCALERS), histogram, edge_dim=hidden)
+            for _ in range(num_layers)
+        )
+        self.out = nn.Linear(hidden, 1)
+
+    def forward(self, inputs: TripleInputs) -> Tensor:
+        """Return the logit of each node, (num_nodes,)."""
+        entities = torch.where(inputs.is_named[:, None], inputs.entities, self.unnamed)
+        nodes = self.of_entity(entities) + self.of_distance(inputs.distances)
+        nodes = nodes + self.of_question(inputs.questions)[node_questions(inputs)]
+        edges = torch.stack([torch.cat([inputs.heads, inputs.tails]), torch.cat([inputs.tails, inputs.heads])])
+        both_ways = (self.of_relation(inputs.relations), self.of_inverse(inputs.relations))
+        messages = torch.cat([projected[inputs.relation_of] for projected in both_ways])
+        asked = self.of_question_in_relation(inputs.questions)[inputs.question_of].repeat(2, 1)
+        messages = torch.relu(messages * (1 + asked))
+        for layer in self.layers:
+            nodes = nodes + layer(torch.relu(nodes), edges, messages)
+        logits: Tensor = self.out(torch.relu(nodes)).squeeze(1)
+        return logits
+
+
+def node_questions(inputs: TripleInputs) -> Tensor:
+    """Return the question of each node, (num_nodes,): every node is head or tail of a triple."""
+    found = inputs.heads.new_zeros(len(inputs.is_named))
+    found[inputs.heads] = inputs.question_of
+    found[inputs.tails] = inputs.question_of
+    return found
+
+
+def triple_logits(of_nodes: Tensor, inputs: TripleInputs) -> Tensor:
+    """Return the logits of triples, (num_triples,): the means of their two entities' logits."""
+    return (of_nodes[inputs.heads] + of_nodes[inputs.tails]) / 2
+
+
+class EntityModel:
+    """Scores triples with a checkpoint. Threads take turns; `vectors` must come from its training's encoder."""
+
+    def __init__(self, description: EntityDescription, network: EntityScorer, vectors: TextVectors) -> None:
+        self.description = description
+        self._network = network
+        self._vectors = vectors
+        self._tensor = partial(to_tensor, network.unnamed.device)
+        self._turn = threading.RLock()
+
+    def score(self, columns: TripleColumns) -> npt.NDArray[np.float32]:
+        """Return the logit of each triple, (num_triples,): the mean of its two entities'."""
+        if not len(columns.heads):
+            return np.zeros(0, dtype=np.float32)
+        distances = distance_encoding(
+            columns.heads, columns.tails, columns.is_topic, self.description.config.num_rounds
+        )
+        with self._turn, torch.no_grad():
+            inputs = TripleInputs(
+                questions=self._tensor(self._vectors.stack(columns.questions)),
+                relations=self._tensor(self._vectors.stack(columns.relations, lasting=True)),
+                entities=self._tensor(self._vectors.stack([name or "" for name in columns.names], lasting=True)),
+                is_named=self._tensor(np.array([name is not None for name in columns.names])),
+                distances=self._tensor(distances),
+                question_of=self._tensor(columns.question_of),
+                heads=self._tensor(columns.heads),
+                relation_of=self._tensor(columns.relation_of),
+                tails=self._tensor(columns.tails),
+            )
+            return triple_logits(self._network(inputs), inputs).float().cpu().numpy()
+
+
+def read_entity_scorer(folder: Path, device: str = "cpu") -> tuple[EntityDescription, EntityScorer]:
+    """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged."""
+    description = check_checkpoint(folder, EntityDescription)
+    with translate_read_errors(folder):
+        network = new_scorer(description.config, description.dimension, description.degrees)
+        network.load_state_dict(read_weights(folder / "gnn"))
+    return description, network.eval().to(torch.device(device))
+
+
+def new_scorer(config: EntityConfig, dimension: int, degrees: Sequence[int]) -> EntityScorer:
+    """Return an untrained network. dimension: of the text vectors. degrees: see `degree_histogram`."""
+    return EntityScorer(dimension, encoding_width(config.num_rounds), config.hidden, config.num_layers, degrees)
+
+
+def fit(
+    config: EntityConfig, train: Sequence[QuestionGraphs], dev: Sequence[QuestionGraphs], out: TrainingFolder
+) -> EntityDescription:
+    """Train the scorer of entities, and write the checkpoint."""
+    learned, chosen = encode_sets(config, train, dev, out)
+    degrees = degree_histogram(learned)
+    torch.manual_seed(config.training.seed)
+    network = new_scorer(config, learned[0].dimension, degrees).to(out.device)
+    objective = EntityObjective(network, learned, chosen, config)
+    description: EntityDescription = fit_scorer("entity scorer", "gnn", objective, config, out, degrees=degrees)
+    return description
+
+
+class EntityObjective(SubgraphObjective):
+    """Messages pass through a question's whole subgraph; the loss covers its right and some wrong entities."""
+
+    def logits_and_labels(self, place: int, questions: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Return the logits of some entities of the questions, and which are right."""
+        encoded = self.train[place]
+        rows = list(map(encoded.rows, questions))
+        inputs = encoded.inputs(questions, rows)
+        is_right = right_entities(inputs, encoded.labels(rows))
+        asked, right = node_questions(inputs).cpu().numpy(), is_right.cpu().numpy()
+        chosen = []
+        for number, question in enumerate(questions):
+            wrong = self.draw(place, question, np.flatnonzero((asked == number) & ~right))
+            chosen += [np.flatnonzero((asked == number) & right), wrong]
+        nodes = torch.from_numpy(np.concatenate(chosen)).to(inputs.heads.device)
+        return self.network(inputs)[nodes], is_right[nodes].float()
+
+    def triple_scores(self, inputs: TripleInputs) -> Tensor:
+        return triple_logits(self.network(inputs), inputs)
+
+
+def right_entities(inputs: TripleInputs, labels: Tensor) -> Tensor:
+    """Return which nodes are head or tail of a right triple, (num_nodes,)."""
+    found = torch.zeros(len(inputs.is_named), dtype=torch.bool).to(labels.device)
+    is_right = labels > 0
+    found[inputs.heads[is_right]] = True
+    found[inputs.tails[is_right]] = True
+    return found
+
+
+def degree_histogram(sets: Sequence[EncodedGraphs]) -> tuple[int, ...]:
+    """Return how many nodes of the graphs take part in 0, 1, 2 … triples, at either end; a self-loop counts twice."""
+    counts = [
+        np.bincount(np.concatenate([each.graphs.heads, each.graphs.tails]), minlength=len(each.graphs.text_of))
+        for each in sets
+    ]
+    return tuple(np.bincount(np.concatenate(counts)).tolist())

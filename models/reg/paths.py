@@ -1,0 +1,420 @@
+"""Have a language model write relation paths that exist in the graph, and train the LoRA that does: ReG@Path.
+
+The form is RoG's, as in ReG@Path (appendix D.3). Deviations: the path ends with the model's end token, and existing
+tokens spell the marks, so that no embedding is new and only the LoRA is trained. Every piece is tokenised alone: a path
+has the same tokens in every context.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..checkpoint import BadCheckpointError, check_checkpoint, read_weights, translate_read_errors, write_weights
+from ..language.causal_lm import CausalLMError
+from ..language.lora import (
+    ModelAndTokenizer,
+    adapter_weights,
+    add_lora,
+    fingerprint,
+    load_language_model,
+    restore_adapter,
+)
+from ..mined import INVERSE, PooledQuestion, PoolFile, supervision_of
+from ..text.verbalise import DirectedRelation, RelationWords, verbalise_hop
+from ..training import Figures, NothingToLearnError, Objective, TrainingFolder, device_of, fit_calibration
+from . import PATH_FIGURES, PathConfig, PathDescription
+
+Tokens = tuple[int, ...]
+
+MAX_QUESTION_CHARS = 1_000
+PROMPT = "Question: {question}\nTopic: {topic}\nRelations that lead from the topic to the answer:\n<PATH>"
+SEPARATOR = " <SEP>"
+
+
+@dataclass(frozen=True, slots=True)
+class RelationTokens:
+    """texts: of each token. tokens: by relation and direction; ``^`` marks an inverse step (tail to head)."""
+
+    texts: tuple[str, ...]
+    tokens: Mapping[str, int] = field(repr=False)
+
+    @classmethod
+    def of(cls, words: Mapping[str, RelationWords]) -> RelationTokens:
+        """Return the tokens of relations by name."""
+        steps = {f"{INVERSE * inverse}{name}": (name, bool(inverse)) for name in words for inverse in (0, 1)}
+        texts = []
+        for name, inverse in steps.values():
+            text = verbalise_hop((DirectedRelation(words[name], inverse),))
+            texts.append(f"{text} backwards" if inverse else text)
+        return cls(tuple(texts), {step: token for token, step in enumerate(steps)})
+
+    def knows(self, path: Sequence[str]) -> bool:
+        """Whether all relations of a path are known."""
+        return all(step in self.tokens for step in path)
+
+
+class PathTokenizer:
+    """Prompts and paths as tokens. Raises `CausalLMError` for a tokenizer without an end token."""
+
+    def __init__(self, tokenizer: Any, vocabulary: RelationTokens) -> None:
+        if tokenizer.eos_token_id is None:
+            raise CausalLMError("the language model's tokenizer has no end token: expected one to end a path with")
+        self.end = int(tokenizer.eos_token_id)
+        self.padding = int(tokenizer.pad_token_id)
+        self._tokenizer = tokenizer
+        self._vocabulary = vocabulary
+        self.separator = self._pieces(SEPARATOR)
+        self._of_step: dict[str, Tokens] = {}
+
+    def prompt(self, question: str, topic: str) -> Tokens:
+        """Return the prompt for a path from a topic, given by its name."""
+        text = PROMPT.format(question=question[:MAX_QUESTION_CHARS], topic=topic)
+        tokens = tuple(self._tokenizer(text)["input_ids"])
+        return tokens[:-1] if tokens[-1] == self.end else tokens
+
+    def step(self, step: str) -> Tokens:
+        """Return the tokens of a relation with its direction."""
+        if step not in self._of_step:
+            self._of_step[step] = self._pieces(f" {self._vocabulary.texts[self._vocabulary.tokens[step]]}")
+        return self._of_step[step]
+
+    def path(self, steps: Sequence[str]) -> Tokens:
+        """Return the tokens of a path without the end token."""
+        found: Tokens = ()
+        for number, step in enumerate(steps):
+            found += (self.separator if number else ()) + self.step(step)
+        return found
+
+    def _pieces(self, text: str) -> Tokens:
+        return tuple(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+class Trie:
+    """A prefix tree of token sequences."""
+
+    def __init__(self, sequences: Iterable[Sequence[int]]) -> None:
+        self._root: dict[int, Any] = {}
+        for sequence in sequences:
+            node = self._root
+            for token in sequence:
+                node = node.setdefault(token, {})
+
+    def list_next_tokens(self, written: Iterable[int]) -> list[int]:
+        """Return the tokens that may follow; none after a whole sequence or a prefix of none."""
+        node = self._root
+        for token in written:
+            if token not in node:
+                return []
+            node = node[token]
+        return list(node)
+
+
+def log_probabilities(
+    network: nn.Module, prompts: Sequence[Tokens], paths: Sequence[Tokens], end: int, padding: int
+) -> tuple[Tensor, Tensor]:
+    """Return Σ ln P(token | prompt, tokens before) of each path, without and with the end token, (num_paths,) each."""
+    device = device_of(network)
+    length = max(len(prompt) + len(path) for prompt, path in zip(prompts, paths, strict=True))
+    tokens = torch.full((len(paths), length), padding)  # to the right, where no token before reads it
+    for row, (prompt, path) in enumerate(zip(prompts, paths, strict=True)):
+        tokens[row, : len(prompt) + len(path)] = torch.tensor([*prompt, *path])
+    logits = network(input_ids=tokens.to(device), use_cache=False).logits
+    begun, whole = [], []
+    for row, (prompt, path) in enumerate(zip(prompts, paths, strict=True)):
+        first, after = len(prompt), len(prompt) + len(path)
+        log_probabilities_of = logits[row, first - 1 : after].float().log_softmax(dim=1)
+        written = log_probabilities_of[:-1].gather(1, tokens[row, first:after, None].to(device)).sum()
+        begun.append(written)
+        whole.append(written + log_probabilities_of[-1, end])
+    return torch.stack(begun), torch.stack(whole)
+
+
+AT_A_TIME = 8
+"""The number of prefixes to expand together, each with all its beams."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathPrefix:
+    """A prefix to expand: the relations from a topic of a question. offered: the relations that can follow."""
+
+    question: str
+    topic: str
+    path: tuple[str, ...]
+    offered: tuple[str, ...]
+
+
+ScoredRelations = Mapping[str, tuple[float, float]]
+"""The written relations with the log-probability of the path up to them, without END and with it."""
+
+
+class PathModel:
+    """Writes the next relation of paths. Threads take turns."""
+
+    def __init__(self, description: PathDescription, model: ModelAndTokenizer, network: nn.Module) -> None:
+        self.description = description
+        self._tokenizer = model.tokenizer
+        self._network: Any = network
+        self._turn = threading.RLock()
+
+    def text(self, vocabulary: RelationTokens) -> PathTokenizer:
+        """Return the tokens of paths over these relations."""
+        return PathTokenizer(self._tokenizer, vocabulary)
+
+    def write(self, prefixes: Sequence[PathPrefix], text: PathTokenizer, num_beams: int) -> list[ScoredRelations]:
+        """Return, for each prefix, the `num_beams` offered relations that a beam search writes, with scores.
+
+        A trie of the offered relations constrains the search: it can write no other relation, and none if none is
+        offered. Relations with the same words are written as one, and get the same score.
+        """
+        found: list[ScoredRelations] = [{} for _ in prefixes]
+        asked = [number for number, prefix in enumerate(prefixes) if prefix.offered]
+        with self._turn, torch.inference_mode():
+            for start in range(0, len(asked), AT_A_TIME):
+                batch = asked[start : start + AT_A_TIME]
+                chosen = self._beam_search([prefixes[number] for number in batch], text, num_beams)
+                for number, steps in zip(batch, chosen, strict=True):
+                    found[number] = self._score(prefixes[number], steps, text)
+        return found
+
+    def _beam_search(self, prefixes: Sequence[PathPrefix], text: PathTokenizer, num_beams: int) -> list[list[str]]:
+        """Return what a constrained beam search writes."""
+        from transformers import GenerationConfig
+
+        of_tokens = [_by_tokens(prefix, text) for prefix in prefixes]
+        ends = ((text.end,), (text.separator[0], text.end))  # a path ends or continues here
+        tries = [Trie((*tokens, *end) for tokens in each for end in ends) for each in of_tokens]
+        beginnings = [_beginning(prefix, text) for prefix in prefixes]
+        length = max(map(len, beginnings))
+        padded = [[text.padding] * (length - len(each)) + list(each) for each in beginnings]
+        is_token = [[0] * (length - len(each)) + [1] * len(each) for each in beginnings]
+        device = device_of(self._network)
+
+        def allowed(row: int, tokens: torch.Tensor) -> list[int]:
+            return tries[row].list_next_tokens(tokens[length:].tolist()) or [
+                text.end
+            ]  # a dead beam ends, with score -inf
+
+        config = GenerationConfig(  # type: ignore[no-untyped-call]
+            do_sample=False,
+            num_beams=num_beams,
+            num_return_sequences=num_beams,
+            length_penalty=0.0 if num_beams > 1 else None,  # the sum of log-probabilities
+            repetition_penalty=1.0,
+            max_new_tokens=max(len(tokens) for each in of_tokens for tokens in each) + 2,
+            pad_token_id=text.padding,
+            eos_token_id=text.end,
+        )
+        output = self._network.generate(
+            input_ids=torch.tensor(padded).to(device),
+            attention_mask=torch.tensor(is_token).to(device),
+            generation_config=config,
+            prefix_allowed_tokens_fn=allowed,
+        )
+        rows = output[:, length:].tolist()
+        return [
+            _steps(rows[place * num_beams : (place + 1) * num_beams], each, text)
+            for place, each in enumerate(of_tokens)
+        ]
+
+    def _score(self, prefix: PathPrefix, steps: Sequence[str], text: PathTokenizer) -> ScoredRelations:
+        prompt = text.prompt(prefix.question, prefix.topic)
+        distinct = {text.path((*prefix.path, step)): None for step in steps}
+        if not distinct:
+            return {}
+        scores = log_probabilities(self._network, [prompt] * len(distinct), list(distinct), text.end, text.padding)
+        both = dict(zip(distinct, zip(*(each.tolist() for each in scores), strict=True), strict=True))
+        return {step: both[text.path((*prefix.path, step))] for step in steps}
+
+
+def _beginning(prefix: PathPrefix, text: PathTokenizer) -> Tokens:
+    walked = text.path(prefix.path)
+    return text.prompt(prefix.question, prefix.topic) + walked + (text.separator if walked else ())
+
+
+def _by_tokens(prefix: PathPrefix, text: PathTokenizer) -> dict[Tokens, list[str]]:
+    found: dict[Tokens, list[str]] = {}
+    for step in prefix.offered:
+        found.setdefault(text.step(step), []).append(step)
+    return found
+
+
+def _steps(rows: Sequence[Sequence[int]], of_tokens: Mapping[Tokens, list[str]], text: PathTokenizer) -> list[str]:
+    """Return the written relations in beam order, without duplicates."""
+    found: dict[str, None] = {}
+    for row in rows:
+        written = tuple(row[: row.index(text.end)] if text.end in row else row)
+        for tokens in (written, written[:-1] if written[-1:] == text.separator[:1] else written):
+            found |= dict.fromkeys(of_tokens.get(tokens, ()))
+    return list(found)
+
+
+def read_path_writer(
+    folder: Path, model: str = "", device: str = "cpu"
+) -> tuple[PathDescription, ModelAndTokenizer, nn.Module]:
+    """Return a checkpoint after checking every file, with its language model and the network with the LoRA.
+
+    model: where the language model is, if it has moved. Raises `BadCheckpointError` for a damaged checkpoint, or a
+    language model that is unavailable or another one.
+    """
+    description = check_checkpoint(folder, PathDescription)
+    try:
+        base = load_language_model(model or description.config.model, device=device, fetch=bool(model))
+        if fingerprint(base) != description.model_fingerprint:
+            raise BadCheckpointError(
+                f"{folder}: the language model in {base.name} is not the one that this LoRA was trained on: name that "
+                "one with --set reg-path.model=FOLDER, or train again"
+            )
+        network = add_lora(base, description.config.lora)
+    except CausalLMError as error:
+        raise BadCheckpointError(f"{folder}: {error}") from error
+    with translate_read_errors(folder):
+        restore_adapter(network, read_weights(folder / "adapter"))
+    return description, base, network.eval()
+
+
+@dataclass(frozen=True, slots=True)
+class PathExample:
+    """A question, by its id, with candidate paths from one of its topics. topic: its name."""
+
+    question: str
+    text: str
+    topic: str
+    paths: tuple[tuple[str, ...], ...]
+    is_right: tuple[bool, ...]
+
+
+Pair = tuple[PathExample, tuple[str, ...]]
+"""A path for a question."""
+
+
+def examples_of(pools: Sequence[PoolFile], vocabulary: RelationTokens) -> list[PathExample]:
+    """Return the training examples of pools: for each question and topic, the chains that leave it."""
+    return [
+        example
+        for pool in pools
+        for question in pool.questions
+        for example in _examples(question, vocabulary)
+        if any(example.is_right)
+    ]
+
+
+def _examples(question: PooledQuestion, vocabulary: RelationTokens) -> Iterator[PathExample]:
+    right = set(question.supervision)
+    for topic in question.topics:
+        chains = [chain for chain in question.chains if chain.kind != "answer" and chain.start == topic]
+        known = [chain for chain in chains if vocabulary.knows(chain.steps)]
+        if known:
+            paths = tuple(chain.steps for chain in known)
+            is_right = tuple(chain in right for chain in known)
+            yield PathExample(question.id, question.text, known[0].names[0], paths, is_right)
+
+
+def limit_candidates(example: PathExample, most: int) -> PathExample:
+    """Return an example with at most this many candidates, its right ones first."""
+    order = sorted(range(len(example.paths)), key=lambda number: not example.is_right[number])[:most]
+    return replace(
+        example,
+        paths=tuple(example.paths[number] for number in order),
+        is_right=tuple(example.is_right[number] for number in order),
+    )
+
+
+class PathObjective(Objective[nn.Module, Pair]):
+    """Trains and saves only the LoRA: each right path of a question is an example."""
+
+    def __init__(
+        self,
+        network: nn.Module,
+        train: Sequence[PathExample],
+        dev: Sequence[PathExample],
+        text: PathTokenizer,
+        config: PathConfig,
+    ) -> None:
+        pairs: list[Pair] = [
+            (example, path)
+            for example in train
+            for path, right in zip(example.paths, example.is_right, strict=True)
+            if right
+        ]
+        if not pairs or not dev:
+            raise NothingToLearnError(
+                f"no question to {'choose by' if pairs else 'learn from'} has a path from a topic to an answer"
+            )
+        super().__init__(network, pairs, config.training, config.batch_size)
+        self._dev = [limit_candidates(each, config.num_candidates) for each in dev]
+        self._text = text
+
+    def weights(self) -> Mapping[str, Tensor]:
+        return adapter_weights(self.network)
+
+    def log_likelihoods(self, pairs: Sequence[Pair]) -> Tensor:
+        """Return the log-probability of each path as a whole one, (num_pairs,), batch by batch."""
+        text, size = self._text, self.batch_size
+        found = []
+        for start in range(0, len(pairs), size):
+            batch = pairs[start : start + size]
+            prompts = [text.prompt(example.text, example.topic) for example, _ in batch]
+            paths = [text.path(path) for _, path in batch]
+            found.append(log_probabilities(self.network, prompts, paths, text.end, text.padding)[1])
+        return torch.cat(found)
+
+    def loss(self, batch: Sequence[Pair]) -> Tensor:
+        """Return the mean negative log-likelihood of a batch of paths."""
+        with self.autocast():
+            likelihoods = self.log_likelihoods(batch)
+        return -likelihoods.float().mean()
+
+    def evaluate(self) -> Figures:
+        found: list[float] = []
+        first: dict[str, tuple[float, bool]] = {}
+        for example, scores in self.iterate_scores():
+            found += [score for score, right in zip(scores, example.is_right, strict=True) if right]
+            best = int(np.argmax(scores))
+            mine = (scores[best], example.is_right[best])
+            first[example.question] = max(first.get(example.question, mine), mine)
+        likelihood = float(np.mean(found))
+        figures = (likelihood, float(np.mean([right for _, right in first.values()])))
+        return dict(zip(PATH_FIGURES, figures, strict=True)) | {"selection_metric": likelihood}
+
+    def iterate_scores(self) -> Iterator[tuple[PathExample, list[float]]]:
+        """Yield the log-probabilities of each dev example's candidates as whole paths."""
+        with torch.no_grad():
+            for example in self._dev:
+                pairs = [(example, path) for path in example.paths]
+                yield example, self.log_likelihoods(pairs).tolist()
+
+    def calibration_pairs(self) -> list[tuple[float, float]]:
+        """Return score and correctness of each dev example's likeliest candidate."""
+        best = [(example, scores, int(np.argmax(scores))) for example, scores in self.iterate_scores()]
+        return [(scores[at], float(example.is_right[at])) for example, scores, at in best]
+
+
+def fit(config: PathConfig, train: Sequence[PoolFile], dev: Sequence[PoolFile], out: TrainingFolder) -> PathDescription:
+    """Train the LoRA, and write the checkpoint. `out.beside`: the `RelationTokens` of the graph's relations.
+
+    Raises `CausalLMError` if the language model cannot be loaded.
+    """
+    torch.manual_seed(config.training.seed)
+    model = load_language_model(config.model, device=out.device)
+    known = fingerprint(model)
+    text = PathTokenizer(model.tokenizer, out.beside)
+    learned, chosen = (examples_of(pools, out.beside) for pools in (train, dev))
+    objective = PathObjective(add_lora(model, config.lora), learned, chosen, text, config)
+    options = asdict(config)
+    out.train("path writer", "adapter", objective, {key: options[key] for key in options if key != "training"})
+    description: PathDescription = out.write(
+        {"adapter": partial(write_weights, adapter_weights(objective.network))},
+        fit_calibration(objective.calibration_pairs()),
+        model_fingerprint=known,
+        supervision=supervision_of(train),
+    )
+    return description

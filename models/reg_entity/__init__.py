@@ -1,1 +1,0 @@
-"""ReG@Entity: a graph neural network that scores entities."""

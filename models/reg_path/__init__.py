@@ -1,1 +1,0 @@
-"""ReG@Path: a language model that writes relation paths."""

@@ -1,1 +1,0 @@
-"""ReG@Triple: an MLP that scores triples."""

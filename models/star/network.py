@@ -1,0 +1,612 @@
+"""STAR's networks, the dual encoder and the cross-attentive scorer, what they read, and the model of a checkpoint.
+
+A path is encoded hop by hop. The encoder sees each hop's words once, whatever paths contain it, and a small network
+composes them, so that all paths of a graph can be scored. The composition is ours, not from a paper:
+
+    z_1 = h_1,   z_l = norm( norm(z_(l−1) + h_l) + MLP([z_(l−1); h_l; z_(l−1) ∘ h_l]) )
+    stop(q, p)   = e^a · cos(q, z_L) + (L − 1) · (b + w·q)          the path, followed by END
+    extend(q, p) = e^a · cos(q, norm(z_L + MLP'(z_L))) + (L − 1) · (b + w·q)    the path as a prefix
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from ..checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
+from ..similarity import lower_other_scores
+from ..text.bert import Backbone, hidden_states, open_stored_backbone, write_backbone_description
+from ..text.vectors import LRUCache
+from ..text.verbalise import Hop, verbalise_hop
+from ..training import device_of
+from . import SPECIAL_TOKENS, StarDescription
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+Tokens = tuple[int, ...]
+
+MAX_QUESTION_TOKENS = 64
+MAX_PATH_TOKENS = 96
+MAX_KEPT_TOKENS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class PathLevel:
+    """The paths of one length: the row of each path's parent in the level before, and of its last hop."""
+
+    parents: Ints
+    hops: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class TextBatch:
+    """Padded texts: ids, (num_texts, length), and mask, the same shape, true for tokens."""
+
+    ids: Tensor
+    mask: Tensor
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, rows: slice) -> TextBatch:
+        return TextBatch(self.ids[rows], self.mask[rows])
+
+    def to(self, device: torch.device) -> TextBatch:
+        return TextBatch(self.ids.to(device), self.mask.to(device))
+
+
+@dataclass(frozen=True, slots=True)
+class PairBatch:
+    """Padded sequences of question and path. is_question and is_path, (num_pairs, length) bool, mark their tokens;
+    question_at and path_at, (num_pairs,), are the places of `[QSP]` and `[PSP]`.
+    """
+
+    text: TextBatch
+    is_question: Tensor
+    is_path: Tensor
+    question_at: Tensor
+    path_at: Tensor
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    def __getitem__(self, rows: slice) -> PairBatch:
+        parts = (self.is_question, self.is_path, self.question_at, self.path_at)
+        return PairBatch(self.text[rows], *(part[rows] for part in parts))
+
+    def to(self, device: torch.device) -> PairBatch:
+        return PairBatch(
+            self.text.to(device),
+            *(t.to(device) for t in (self.is_question, self.is_path, self.question_at, self.path_at)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DualBatch:
+    """Questions, the distinct hops of their candidates, and which question is scored with which path.
+
+    hops: in parts of similar length. hop_rows: for each hop, in the order of `levels`' numbers, its row in the
+    concatenated parts. levels: see `PathSlice`. paths and owners, (num_pairs,): the row of the path in the concatenated
+    levels, the row of the question.
+    """
+
+    questions: TextBatch
+    hops: Sequence[TextBatch]
+    hop_rows: Tensor
+    levels: Sequence[PathLevel]
+    paths: Tensor
+    owners: Tensor
+
+    def to(self, device: torch.device) -> DualBatch:
+        return DualBatch(
+            self.questions.to(device),
+            [part.to(device) for part in self.hops],
+            self.hop_rows.to(device),
+            self.levels,
+            self.paths.to(device),
+            self.owners.to(device),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CrossBatch:
+    """Pairs in parts of similar length; rows, (num_pairs,), is each pair's row in the concatenated parts."""
+
+    parts: Sequence[PairBatch]
+    rows: Tensor
+
+    def to(self, device: torch.device) -> CrossBatch:
+        return CrossBatch([part.to(device) for part in self.parts], self.rows.to(device))
+
+
+class CachedTokenizer:
+    """A tokenizer with a cache of the ids of `MAX_KEPT_TOKENS` texts."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self._kept: LRUCache[str, Tokens] = LRUCache(MAX_KEPT_TOKENS)
+        self._first = _id(tokenizer.cls_token_id, tokenizer.bos_token_id)
+        self._last = _id(tokenizer.sep_token_id, tokenizer.eos_token_id)
+        self._padding = _id(tokenizer.pad_token_id, 0)
+        self._unknown = _id(tokenizer.unk_token_id, self._last)
+        self._question, self._path, self._end = (
+            _id(tokenizer.convert_tokens_to_ids(token)) for token in SPECIAL_TOKENS
+        )
+
+    def tokens(self, text: str) -> Tokens:
+        """Return the ids of a text without special tokens; at least one."""
+        if text not in self._kept:
+            ids = self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+            self._kept[text] = tuple(ids) or (self._unknown,)
+        return self._kept[text]
+
+    def encode_single(self, text: str) -> Tokens:
+        """Return the ids of a text as the only input of an encoder."""
+        return (self._first, *self.tokens(text)[:MAX_QUESTION_TOKENS], self._last)
+
+    def batch(self, texts: Sequence[Tokens]) -> TextBatch:
+        """Return the texts padded to the longest."""
+        length = max(map(len, texts))
+        ids = torch.full((len(texts), length), self._padding)
+        mask = torch.zeros((len(texts), length), dtype=torch.bool)
+        for row, tokens in enumerate(texts):
+            ids[row, : len(tokens)] = torch.tensor(tokens)
+            mask[row, : len(tokens)] = True
+        return TextBatch(ids, mask)
+
+    def pair(self, question: str, path: str) -> tuple[Tokens, int]:
+        """Return ``[CLS] [QSP] question [SEP] [PSP] path [END] [SEP]`` (STAR, section 4.1), and the place of `[PSP]`.
+
+        Our reading: the paper's relation END is a token of its own after the path.
+        """
+        before = (self._first, self._question, *self.tokens(question)[:MAX_QUESTION_TOKENS], self._last)
+        return (*before, self._path, *self.tokens(path)[:MAX_PATH_TOKENS], self._end, self._last), len(before)
+
+    def pairs(self, pairs: Sequence[tuple[Tokens, int]]) -> PairBatch:
+        """Return the sequences padded to the longest."""
+        text = self.batch([tokens for tokens, _ in pairs])
+        path_at = torch.tensor([at for _, at in pairs])
+        lengths = torch.tensor([len(tokens) for tokens, _ in pairs])
+        place = torch.arange(text.ids.shape[1])[None, :]
+        return PairBatch(
+            text,
+            is_question=(place > 1) & (place < path_at[:, None] - 1),
+            is_path=(place > path_at[:, None]) & (place < lengths[:, None] - 1),
+            question_at=torch.ones(len(pairs), dtype=torch.long),
+            path_at=path_at,
+        )
+
+
+def _id(*candidates: Any) -> int:
+    return int(next(candidate for candidate in candidates if candidate is not None))
+
+
+PARTS = 6
+
+
+def split_batches(texts: CachedTokenizer, many: Sequence[str], parts: int = PARTS) -> tuple[list[TextBatch], Ints]:
+    """Return the texts in at most `parts` batches of similar length, and each row in the concatenated batches."""
+    tokens = [texts.encode_single(text) for text in many]
+    chunks, rows = _by_length([len(each) for each in tokens], parts)
+    return [texts.batch([tokens[i] for i in chunk]) for chunk in chunks], rows
+
+
+def cross_batch(texts: CachedTokenizer, pairs: Sequence[tuple[str, str]], part_size: int = 32) -> CrossBatch:
+    """Return questions with the words of paths as one batch, in parts of about `part_size` pairs."""
+    sequences = [texts.pair(question, path) for question, path in pairs]
+    chunks, rows = _by_length([len(tokens) for tokens, _ in sequences], -(-len(pairs) // part_size))
+    return CrossBatch([texts.pairs([sequences[i] for i in chunk]) for chunk in chunks], torch.from_numpy(rows))
+
+
+def path_words(mention: str, hops: Sequence[Hop]) -> str:
+    """Return a path's words for the cross-attentive scorer: the topic entity, then hop by hop."""
+    return ", ".join([mention, *map(verbalise_hop, hops)])
+
+
+def _by_length(lengths: Sequence[int], parts: int) -> tuple[list[Ints], Ints]:
+    """Return chunks of similar length, and the row of each text in the concatenated chunks."""
+    order = np.argsort(lengths, kind="stable")
+    rows = np.empty(len(lengths), dtype=np.int64)
+    rows[order] = np.arange(len(lengths))
+    return [chunk for chunk in np.array_split(order, max(parts, 1)) if len(chunk)], rows
+
+
+def attend(
+    query: Tensor, states: Tensor, mask: Tensor, query_map: nn.Linear, key_map: nn.Linear
+) -> tuple[Tensor, Tensor]:
+    """Attend from the query to the states (STAR, section 4.1).
+
+        attend(h, S) = softmax( (h·W_Q)(S·W_K)ᵀ / √d_k ) · S
+
+    query: h, (batch, d). states: S, (batch, length, d). mask: (batch, length) bool, true for states that count; at
+    least one per row. query_map, key_map: W_Q and W_K, d → d_k, without bias. Returns the result, (batch, d), and the
+    weights, (batch, length), which sum to 1. Deviations: none; the values are the states themselves.
+    """
+    keys = key_map(states)
+    logits = torch.einsum("bk,blk->bl", query_map(query), keys) / keys.shape[-1] ** 0.5
+    weights = logits.float().masked_fill(~mask, float("-inf")).softmax(dim=1)
+    return torch.einsum("bl,bld->bd", weights.to(states.dtype), states), weights
+
+
+INITIAL_SCALE = 20.0
+INITIAL_HOP_COST = -3.0
+
+
+@dataclass(frozen=True, slots=True)
+class PathStates:
+    """Composed paths: states, (num_paths, dimension) of unit length, and num_hops, (num_paths,)."""
+
+    states: Tensor
+    num_hops: Tensor
+
+
+class DualEncoder(nn.Module):
+    """Scores paths by the cosine of their encoding with the question's; see the module's formula."""
+
+    def __init__(self, backbone: Backbone) -> None:
+        super().__init__()
+        dimension = backbone.dimension
+        self.encoder = backbone.model
+        self.precision: torch.dtype | None = None
+        self.compose = _mlp(3 * dimension, dimension)
+        self.promise = _mlp(dimension, dimension)
+        self.log_scale = nn.Parameter(torch.tensor(math.log(INITIAL_SCALE)))
+        self.hop_cost = nn.Linear(dimension, 1)
+        nn.init.zeros_(self.hop_cost.weight)
+        nn.init.constant_(self.hop_cost.bias, INITIAL_HOP_COST)
+
+    def encode(self, texts: TextBatch) -> Tensor:
+        """Return the mean of each text's hidden states at unit length, (num_texts, dimension)."""
+        hidden = hidden_states(self.encoder, texts.ids, texts.mask, self.precision)
+        return normalize(torch.einsum("bld,bl->bd", hidden, texts.mask.float()))  # the sum has the mean's direction
+
+    def step(self, before: Tensor, hop: Tensor) -> Tensor:
+        """Return the states of paths extended by one hop; all (num_paths, dimension)."""
+        change = self.compose(torch.cat([before, hop, before * hop], dim=1))
+        return normalize(normalize(before + hop) + change)
+
+    def paths(self, hops: Tensor, levels: Sequence[PathLevel]) -> PathStates:
+        """Return the states of all paths of a trie, level by level; hops: (num_hops, dimension)."""
+        found: list[Tensor] = []
+        lengths: list[Tensor] = []
+        for depth, level in enumerate(levels, start=1):
+            last = hops[torch.from_numpy(level.hops).to(hops.device)]
+            parents = torch.from_numpy(level.parents).to(hops.device)
+            found.append(last if depth == 1 else self.step(found[-1][parents], last))
+            lengths.append(torch.full_like(parents, depth))
+        return PathStates(torch.cat(found), torch.cat(lengths))
+
+    def encode_prefixes(self, states: Tensor) -> Tensor:
+        """Return the encodings of paths as prefixes, unit vectors, (num_paths, dimension)."""
+        return normalize(states + self.promise(states))
+
+    def hop_costs(self, questions: Tensor, num_hops: Tensor) -> Tensor:
+        """Return (L − 1) · (b + w·q) for pairs: questions (num_pairs, dimension), num_hops (num_pairs,)."""
+        cost: Tensor = self.hop_cost(questions)[:, 0]
+        return (num_hops - 1) * cost
+
+    def forward(self, batch: DualBatch) -> tuple[Tensor, Tensor]:
+        """Return stop and extend, (num_pairs,) each."""
+        questions = self.encode(batch.questions)[batch.owners]
+        hops = torch.cat([self.encode(part) for part in batch.hops])[batch.hop_rows]
+        paths = self.paths(hops, batch.levels)
+        cost = self.hop_costs(questions, paths.num_hops[batch.paths])
+        scale = self.log_scale.exp()
+        stop = scale * (paths.states[batch.paths] * questions).sum(dim=1) + cost
+        extend = scale * (self.encode_prefixes(paths.states)[batch.paths] * questions).sum(dim=1) + cost
+        return stop, extend
+
+
+def _mlp(inputs: int, outputs: int) -> nn.Sequential:
+    """A network that starts as zero."""
+    last = nn.Linear(outputs, outputs)
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    return nn.Sequential(nn.Linear(inputs, outputs), nn.GELU(), last)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialTokenAttention:
+    """The special tokens' attention: question, of `[QSP]` over the question's tokens, and path, of `[PSP]` over the
+    path's; (num_pairs, length) each, 0 outside, rows sum to 1.
+    """
+
+    question: Tensor
+    path: Tensor
+
+
+class CrossAttentiveScorer(nn.Module):
+    """Scores a question with a path:
+
+        h'_QSP  = h_QSP + attend(h_QSP, H_question)
+        h'_PSP  = h_PSP + attend(h_PSP, H_path)
+        s(q, p) = sigmoid( FFN( [h_CLS ; h'_QSP ; h'_PSP] ) )
+
+    W_Q and W_K are shared by both reads (our reading: the paper speaks of two linear maps). H_path starts after `[PSP]`
+    and includes the topic entity and `[END]`.
+    """
+
+    def __init__(self, backbone: Backbone, *, key_dimension: int | None = None, dropout: float = 0.1) -> None:
+        super().__init__()
+        dimension = backbone.dimension
+        self.encoder = backbone.model
+        self.precision: torch.dtype | None = None
+        self.query_map = nn.Linear(dimension, key_dimension or dimension, bias=False)
+        self.key_map = nn.Linear(dimension, key_dimension or dimension, bias=False)
+        self.feed_forward = nn.Sequential(
+            nn.Dropout(dropout),
+            nn.Linear(3 * dimension, dimension),
+            nn.GELU(),
+            nn.Dropout(dropout),
+            nn.Linear(dimension, 1),
+        )
+
+    def forward(self, batch: CrossBatch) -> Tensor:
+        """Return the logits of s, (num_pairs,)."""
+        return torch.cat([self.read(part)[0] for part in batch.parts])[batch.rows]
+
+    def read(self, batch: PairBatch) -> tuple[Tensor, SpecialTokenAttention]:
+        """Return the logits of s, (num_pairs,), and the attention behind them."""
+        text = batch.text
+        hidden = hidden_states(self.encoder, text.ids, text.mask, self.precision)
+        row = torch.arange(len(hidden)).to(hidden.device)
+        question, path = hidden[row, batch.question_at], hidden[row, batch.path_at]
+        from_question, question_weights = attend(question, hidden, batch.is_question, self.query_map, self.key_map)
+        from_path, path_weights = attend(path, hidden, batch.is_path, self.query_map, self.key_map)
+        joined = torch.cat([hidden[:, 0], question + from_question, path + from_path], dim=1)
+        logits = self.feed_forward(joined)[:, 0].float()
+        return logits, SpecialTokenAttention(question_weights, path_weights)
+
+
+def blend_scores(stop: Floats, cross: Floats, mix: float) -> Floats:
+    """Return the weighted sum, (num_paths,), of both networks' scores of the same paths. mix: λ."""
+    return np.asarray((1 - mix) * stop + mix * cross, dtype=np.float32)
+
+
+def mix_shortlist_scores(stop: Floats, cross: Floats, rows: Ints, mix: float) -> Floats:
+    """Return the scores of all paths. stop: (num_paths,). cross: (num_shortlisted,), of the paths at `rows`. mix: λ."""
+    scores = stop.copy()
+    scores[rows] = blend_scores(stop[rows], cross, mix)
+    lower_other_scores(scores, rows)
+    return scores
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint in memory, ready to score. `cross` is None if the scorer is `similarity`."""
+
+    description: StarDescription
+    dual: DualEncoder
+    dual_texts: CachedTokenizer
+    cross: CrossAttentiveScorer | None
+    cross_texts: CachedTokenizer | None
+
+
+def write_network(backbone: Backbone, network: nn.Module, part: Path) -> None:
+    """Write the files of a network's part."""
+    write_backbone_description(backbone, part)
+    write_weights(network.state_dict(), part)
+
+
+def read_checkpoint(folder: Path, device: str = "cpu", precision: torch.dtype = torch.float32) -> Checkpoint:
+    """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged.
+
+    precision: the type of the encoders' weights; the layers on top stay float32.
+    """
+    description = check_checkpoint(folder, StarDescription)
+    with translate_read_errors(folder):
+        dual_backbone = open_stored_backbone(description.encoder, folder / "dual")
+        dual = DualEncoder(dual_backbone)
+        dual.load_state_dict(read_weights(folder / "dual"))
+        cross, cross_texts = None, None
+        if description.scorer == "cross":
+            backbone = open_stored_backbone(description.encoder, folder / "cross")
+            cross = CrossAttentiveScorer(backbone)
+            cross.load_state_dict(read_weights(folder / "cross"))
+            cross_texts = CachedTokenizer(backbone.tokenizer)
+    for network in (dual, cross):
+        if network is not None:
+            network.eval().to(device)
+            network.encoder.to(precision)
+    return Checkpoint(description, dual, CachedTokenizer(dual_backbone.tokenizer), cross, cross_texts)
+
+
+class BatchSplitter:
+    """Computes on batches; halves a batch of more than `most` rows, or one that runs out of memory, until it fits.
+
+    A size that failed is not tried again. Rows must be independent; results may differ in the last digits with the
+    batch.
+    """
+
+    def __init__(self, most: float = math.inf) -> None:
+        self.most = most
+
+    def __call__(self, batch: Any, compute: Callable[[Any], Tensor]) -> Tensor:
+        """Return the results of `compute` row by row; raise its error if a single row does not fit.
+
+        batch: a list, a tensor, or anything else with rows and slices.
+        """
+        results: list[Tensor] = []
+        waiting = [batch]
+        while waiting:
+            part = waiting.pop()
+            if len(part) > self.most:
+                half = (len(part) + 1) // 2
+                waiting += [part[half:], part[:half]]
+                continue
+            try:
+                results.append(compute(part))
+                continue
+            except RuntimeError as error:
+                if len(part) < 2 or not is_out_of_memory(error):
+                    raise
+            waiting.append(part)  # the error, and the tensors it held, are released here
+            self.most = (len(part) + 1) // 2
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+        return torch.cat(results)
+
+
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Whether a device or the processor ran out of memory; only CUDA has its own error for it."""
+    message = str(error)
+    return isinstance(error, torch.OutOfMemoryError) or "out of memory" in message or "can't allocate memory" in message
+
+
+HopSequence = tuple[Hop, ...]
+MAX_KEPT_PATHS = 100_000
+MAX_KEPT_TEXTS = 50_000
+TEXTS_AT_ONCE = 256
+PATHS_AT_ONCE = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class PairAttention:
+    """The attention of one pair's special tokens: token strings with weights that sum to 1."""
+
+    score: float
+    question: tuple[tuple[str, float], ...]
+    path: tuple[tuple[str, float], ...]
+
+
+class StarModel:
+    """Scores paths with a checkpoint. Deterministic up to the order in which texts are batched (the last digits).
+
+    Batches that do not fit into memory are split (`BatchSplitter`). `encoding_s` counts the seconds spent in encoders.
+    Threads take turns.
+    """
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self.checkpoint = checkpoint
+        self.encoding_s = 0.0
+        self._device = device_of(checkpoint.dual)
+        self._turn = threading.RLock()
+        self._of_texts, self._of_pairs, self._of_paths = BatchSplitter(), BatchSplitter(), BatchSplitter(PATHS_AT_ONCE)
+        self._texts: LRUCache[str, Tensor] = LRUCache(MAX_KEPT_TEXTS)
+        self._paths: LRUCache[HopSequence, Tensor] = LRUCache(MAX_KEPT_PATHS)
+
+    def encode_ahead(self, questions: Iterable[str], paths: Iterable[HopSequence]) -> None:
+        """Encode what is not cached in a few batches: questions, hops, and paths composed of them."""
+        with self._turn:
+            missing = [path for path in dict.fromkeys(paths) if path not in self._paths]
+            hops = {hop for path in missing for hop in path}
+            self._encode_texts([*questions, *sorted(map(verbalise_hop, hops))])
+            self._compose(missing)
+
+    def _encode_texts(self, texts: Sequence[str]) -> None:
+        missing = [text for text in dict.fromkeys(texts) if text not in self._texts]
+        started = time.perf_counter()
+        for at in range(0, len(missing), TEXTS_AT_ONCE):
+            some = missing[at : at + TEXTS_AT_ONCE]
+            parts, rows = split_batches(self.checkpoint.dual_texts, some, parts=-(-len(some) // 64))
+            with torch.inference_mode():
+                encoded = torch.cat([self._of_texts(part, self._encode) for part in parts])
+            for text, row in zip(some, rows.tolist(), strict=True):
+                self._texts[text] = encoded[row].clone()
+        self.encoding_s += time.perf_counter() - started
+
+    def _compose(self, paths: Iterable[HopSequence]) -> dict[HopSequence, Tensor]:
+        """Return the state of each path, composed from its parent's unless cached."""
+        wanted = dict.fromkeys(paths)
+        states = {path: self._paths[path] for path in wanted if path in self._paths}
+        missing: dict[int, list[HopSequence]] = {}
+        unknown = [path for path in wanted if path not in states]
+        for part in dict.fromkeys(path[:length] for path in unknown for length in range(1, len(path) + 1)):
+            if part in self._paths:
+                states[part] = self._paths[part]
+            else:
+                missing.setdefault(len(part), []).append(part)
+        for _, some in sorted(missing.items()):
+            with torch.inference_mode():
+                composed = self._of_paths(some, lambda part: self._extend(part, states))
+            for path, state in zip(some, composed, strict=True):
+                states[path] = state
+                self._paths[path] = state.clone()
+        return states
+
+    def _extend(self, paths: Sequence[HopSequence], states: Mapping[HopSequence, Tensor]) -> Tensor:
+        """Return the states of paths of one length, composed from their parents'."""
+        last = torch.stack([self._text(verbalise_hop(path[-1])) for path in paths])
+        if len(paths[0]) == 1:
+            return last
+        return self.checkpoint.dual.step(torch.stack([states[path[:-1]] for path in paths]), last)
+
+    def _encode(self, texts: TextBatch) -> Tensor:
+        return self.checkpoint.dual.encode(texts.to(self._device))
+
+    def _text(self, text: str) -> Tensor:
+        self._encode_texts([text])
+        return self._texts[text]
+
+    def dual(self, question: str, paths: Sequence[HopSequence]) -> tuple[Floats, Floats]:
+        """Return stop and extend of the dual encoder, (num_paths,) each; `question` has no topic mention."""
+        network = self.checkpoint.dual
+        with self._turn, torch.inference_mode():
+            composed = self._compose(paths)
+            vector = self._text(question)
+            scale = network.log_scale.exp()
+
+            def scored(some: Sequence[HopSequence]) -> Tensor:
+                states = torch.stack([composed[path] for path in some])
+                num_hops = torch.tensor([len(path) for path in some]).to(self._device)
+                cost = network.hop_costs(vector.expand(len(some), -1), num_hops)
+                stop = scale * (states @ vector) + cost
+                extend = scale * (network.encode_prefixes(states) @ vector) + cost
+                return torch.stack([stop, extend], dim=1).float()
+
+            both = self._of_paths(paths, scored).cpu().numpy()
+        return both[:, 0], both[:, 1]
+
+    def cross(self, pairs: Sequence[tuple[str, str, HopSequence]]) -> Floats:
+        """Return the logits of the cross-attentive scorer, (num_pairs,), for (question, mention of the topic, path).
+
+        Equal pairs are computed once.
+        """
+        texts = self.checkpoint.cross_texts
+        if texts is None or not pairs:
+            return np.zeros(len(pairs), dtype=np.float32)
+        read = [(question, path_words(mention, path)) for question, mention, path in pairs]
+        row = {pair: at for at, pair in enumerate(dict.fromkeys(read))}
+        with self._turn, torch.inference_mode():
+            started = time.perf_counter()
+            batch = cross_batch(texts, list(row))
+            logits = torch.cat([self._of_pairs(part, self._read) for part in batch.parts])
+            scores: Floats = logits.cpu()[batch.rows].numpy()[[row[pair] for pair in read]]
+            self.encoding_s += time.perf_counter() - started
+        return scores
+
+    def _read(self, pairs: PairBatch) -> Tensor:
+        assert self.checkpoint.cross
+        return self.checkpoint.cross.read(pairs.to(self._device))[0].float()
+
+    def attention(self, question: str, mention: str, path: HopSequence) -> PairAttention:
+        """Return the attention of the cross-attentive scorer; raise `ValueError` if the checkpoint has none."""
+        network, texts = self.checkpoint.cross, self.checkpoint.cross_texts
+        if network is None:
+            raise ValueError("the checkpoint has no cross-attentive scorer")
+        assert texts
+        tokens, at = texts.pair(question, path_words(mention, path))
+        batch = texts.pairs([(tokens, at)])
+        with torch.inference_mode():
+            logits, attention = network.read(batch.to(self._device))
+        strings = [str(each) for each in texts.tokenizer.convert_ids_to_tokens(list(tokens))]
+        return PairAttention(
+            float(logits.sigmoid()[0]),
+            _pair_weights(strings, batch.is_question[0], attention.question[0]),
+            _pair_weights(strings, batch.is_path[0], attention.path[0]),
+        )
+
+
+def _pair_weights(strings: Sequence[str], chosen: Tensor, weights: Tensor) -> tuple[tuple[str, float], ...]:
+    return tuple((strings[int(at)], float(weights[at])) for at in torch.nonzero(chosen)[:, 0].tolist())

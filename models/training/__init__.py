@@ -1,1 +1,0 @@
-"""Train models of any kind: phases, the loop, exact resume, checkpoints and model cards."""
