@@ -31,6 +31,8 @@ from .values import Question, Scored, Topic
 if TYPE_CHECKING:
     from ..models.text.encoders import SentenceEncoder
     from .neo4j.gateway import Gateway
+    from .plans.compile import PlanResult
+    from .plans.plan import Plan
     from .relations.describing import DescriptionReport
     from .show.explanation import Explanation
     from .writing.changing import ChangeReport, Names
@@ -178,6 +180,20 @@ class Engine:
         evidence = self.retrieve(question, top_k=top_k)
         assert self._opened is not None
         return explain_evidence(evidence, part, self._opened.graph)
+
+    def run(self, plan: Plan | str) -> PlanResult:
+        """Return what a plan, or its JSON, gives: the database executes it in one query; see `engine.plans`.
+
+        Raises `InputError` for what is no plan, and for one with a relation or a kind that the graph does not have.
+        """
+        from .plans.compile import compile_plan
+        from .plans.plan import read_plan
+        from .plans.schema import read_schema
+
+        plan = read_plan(plan) if isinstance(plan, str) else plan
+        graph, db = self._read_graph().graph, self.gateway()
+        schema = graph.get_or_make("plans", lambda: read_schema(db, graph.catalogue, graph.words))
+        return db.run(compile_plan(plan, schema))
 
     def quote(self, evidence: Sequence[Evidence[Item]], *, max_items: int = 3) -> list[Quotes]:
         """Return the text snippets behind the first items of each evidence, if the graph was made from text."""

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import click
 
@@ -38,6 +38,7 @@ TOGETHER = 64
 @click.command()
 @question_options
 @click.option("--llm", is_flag=True, help="Let a language model answer from the evidence (see docs/llm.md).")
+@click.option("--plan", type=click.File(), help="Execute a plan: a file of JSON, or - (see docs/questions.md).")
 @click.option("--paths-only", is_flag=True, help="Find and rank the evidence, without an answer.")
 @TOP_K
 @recipe_options
@@ -49,6 +50,7 @@ def command(
     recipe: Recipe,
     workers: Workers,
     llm: bool,
+    plan: IO[str] | None,
     paths_only: bool,
     as_json: bool,
 ) -> None:
@@ -62,6 +64,7 @@ def command(
       lodestar ask --json --file questions.txt > answers.jsonl
       cat questions.txt | lodestar ask --paths-only --json --file - > paths.jsonl
       lodestar ask --json --file questions.txt --ray 10.0.0.1:6379 > answers.jsonl
+      lodestar ask --plan plan.json
       lodestar ask --recipe "star + merge" --set star.checkpoint=FOLDER "Where was Ann born?"
     """
     from ..api import Engine, find_fault
@@ -71,6 +74,9 @@ def command(
     from ..watchers import WatchedRecipe
     from .render import answer_lines, evidence_lines
 
+    if plan is not None:
+        _run_plan(plan.read(), settings, recipe, as_json)
+        return
     if not questions:
         raise UsageError(NO_QUESTION)
     if llm:
@@ -95,6 +101,26 @@ def command(
                 print_json(data) if as_json else echo("\n".join(lines))
     if failed:
         raise failed
+
+
+def _run_plan(text: str, settings: Settings, recipe: Recipe, as_json: bool) -> None:
+    """Print how a plan is said, its result, and the triples that the first rows rest on."""
+    from ..api import Engine
+    from ..plans.compile import explain, result_data
+    from ..plans.plan import read_plan
+
+    plan = read_plan(text)
+    with Engine(settings, recipe=recipe) as engine:
+        data = result_data(plan, engine.run(plan))
+    if as_json:
+        print_json(data)
+        return
+    echo(click.style(printable(explain(plan)), bold=True))
+    echo(printable(f"  {data['result']}"))
+    for row in data["rows"][:MAX_SHOWN]:
+        echo(printable(f"  {row['name']}: {'; '.join(' → '.join(triple) for triple in row['because'])}"))
+    for note in data["notes"]:
+        echo(printable(f"  {note}"))
 
 
 def _retrieve(opened: PerProcess[Engine], questions: Sequence[Question], *, alone: bool) -> list[Found]:

@@ -28,6 +28,8 @@ _PARAMETER = re.compile(r"\$([A-Za-z_]\w*)")
 _NAME = re.compile(r"\{\{(\w+)\}\}")
 _PART = re.compile(r" *\{\{> (\w+)\}\}")
 _PARTS = "parts"
+_FRAGMENTS = (_PARTS, "plans")
+"""Folders of what is no query on its own."""
 _ENDING = ".cypher"
 
 
@@ -106,7 +108,7 @@ def parse(name: str, source: str) -> Template:
 @cache
 def _files() -> Mapping[str, Traversable]:
     found = resources.files(cypher_folder).iterdir()
-    folders = [folder for folder in found if folder.is_dir() and folder.name != _PARTS]
+    folders = [folder for folder in found if folder.is_dir() and folder.name not in _FRAGMENTS]
     files = [file for folder in folders for file in folder.iterdir() if file.name.endswith(_ENDING)]
     return {file.name.removesuffix(_ENDING): file for file in files}
 

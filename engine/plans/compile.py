@@ -1,0 +1,350 @@
+"""Compile a plan to one read-only query, composed of the files in ``cypher/plans/``, and say a plan in words.
+
+A set becomes a subquery with a row for each member: x, the node; w, the triples that make it a member; by, the value
+that it was ordered by and the runner-up. Each file's parameters get the number of its place in the plan. "Has" is the
+intersection with what the path leads to against its arrows, so that it is as fast as the smaller set.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from rapidfuzz import process
+
+from ... import cypher as cypher_folder
+from ..errors import InputError
+from ..evidence.text import relation_words
+from ..neo4j.templates import Request, Row, Template, quote_identifier
+from ..values import Entity, Triple
+from .plan import (
+    Best,
+    Both,
+    Compare,
+    Count,
+    CountOf,
+    Either,
+    Exists,
+    Find,
+    Follow,
+    Has,
+    Is,
+    Kind,
+    Lacks,
+    Part,
+    Path,
+    Plan,
+    Rank,
+    Topics,
+    Total,
+    Where,
+    Without,
+    check,
+    plan_data,
+)
+
+MAX_ROWS = 100
+"""Rows that come back; all are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindSource:
+    """Where the things of a kind are: types by id, and ends of relations (``name`` its heads, ``^name`` its tails)."""
+
+    types: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What a plan may name. relations: the relationship type of each, by name; types: the relations from things to what
+    they are; kinds: by name."""
+
+    relations: Mapping[str, str]
+    types: tuple[str, ...] = ()
+    kinds: Mapping[str, KindSource] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRow:
+    """A member of a result. key: the value that it was ordered by; witness: the triples that make it a member."""
+
+    entity: Entity
+    key: float | None = None
+    next: tuple[str, float] | None = None
+    """The runner-up and its key."""
+    witness: tuple[Triple, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanResult:
+    """What a plan gives. total: how many there are; rows: the first of them; missing: members without a value.
+
+    number: of a count or total; None where no value is there. yes: of a plan that asks whether.
+    """
+
+    total: int
+    rows: tuple[PlanRow, ...]
+    missing: int = 0
+    number: float | None = None
+    yes: bool | None = None
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there are more rows than came back."""
+        return self.total > len(self.rows) > 0 and len(self.rows) == MAX_ROWS
+
+
+@cache
+def _fragment(name: str) -> str:
+    text = resources.files(cypher_folder).joinpath("plans", f"{name}.cypher").read_text(encoding="utf-8")
+    return "\n".join(line for line in text.splitlines() if not line.startswith("//"))
+
+
+def compile_plan(plan: Plan, schema: Schema) -> Request[PlanResult]:
+    """Return the request of a plan. Raises `InputError` for a plan that is too large, and one with a relation or a kind
+    that the graph does not have."""
+    check(plan)
+    compiler = _Compiler(schema)
+    text = compiler.whole(plan)
+    query = Template("plan", "read", frozenset(), frozenset(), text)
+    return Request(query, compiler.params | {"limit": MAX_ROWS}, lambda rows: _decode(plan, rows))
+
+
+class _Compiler:
+    """Composes the text of a query, and collects its parameters."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.params: dict[str, Any] = {}
+
+    def fill(self, name: str, texts: Mapping[str, str] | None = None, **params: Any) -> str:
+        """Return a file with its parameters numbered and texts in the place of its names."""
+        at = len(self.params)
+        for each, value in params.items():
+            self.params[f"{each}_{at}"] = value
+        numbered = re.sub(r"\$(\w+)", lambda m: f"${m[1]}_{at}" if m[1] in params else m[0], _fragment(name))
+        return re.sub(r"\{\{(\w+)\}\}", lambda m: (texts or {})[m[1]], numbered)
+
+    def whole(self, plan: Plan) -> str:
+        match plan:
+            case Find(of) | Count(of) | Exists(of):
+                return self.fill("find", {"SET": self.set(of)})
+            case Total(of, path, how):
+                texts = {"SET": self.set(of), "STEPS": self.steps(path), "VALUE": _fragment("value")}
+                return self.fill("total", texts, how=how)
+            case Rank(of, by, how, path):
+                values = {"STEPS": self.steps(path), "VALUE": _fragment("value")} if path else {}
+                keys = self.fill("rank_values" if path else "rank_counts", values)
+                return self.fill("rank", {"SET": self.set(of), "BY": self.steps(by), "VALUES": keys}, how=how)
+            case Compare(left, op, right):
+                return self.fill("compare", {"LEFT": self.whole(left), "RIGHT": self.whole(right)}, op=op)
+
+    def set(self, of: Part) -> str:
+        match of:
+            case Topics(ids):
+                return self.fill("topics", ids=list(ids))
+            case Kind(name):
+                return self.kind(name)
+            case Follow(inner, path):
+                return self.follow(self.set(inner), path)
+            case Both(left, right) | Either(left, right) | Without(left, right):
+                return self.fill(of.do, {"LEFT": self.set(left), "RIGHT": self.set(right)})
+            case Best(inner, path, how, k, skip, count):
+                sign = -1 if how == "most" else 1
+                key = (
+                    self.fill("key_count")
+                    if count
+                    else self.fill("key_value", {"VALUE": _fragment("value")}, sign=sign)
+                )
+                texts = {"SET": self.set(inner), "STEPS": self.steps(path), "KEY": key}
+                return self.fill("best", texts, sign=sign, k=k, skip=skip)
+            case Where(inner, condition):
+                return self.where(self.set(inner), condition)
+        raise AssertionError(of)
+
+    def where(self, of: str, condition: Part) -> str:
+        match condition:
+            case Has(path, to):
+                return self.fill("both", {"LEFT": of, "RIGHT": self.follow(self.set(to), reverse(path))})
+            case Lacks(path, None):
+                return self.fill("count_of", {"SET": of, "STEPS": self.steps(path)}, op="=", number=0)
+            case Lacks(path, to) if to is not None:
+                return self.fill("without", {"LEFT": of, "RIGHT": self.follow(self.set(to), reverse(path))})
+            case CountOf(path, op, number):
+                return self.fill("count_of", {"SET": of, "STEPS": self.steps(path)}, op=op, number=number)
+            case Is(path, op, number, date, text, unit):
+                if date is not None:
+                    first, last = days(date)
+                    test = self.fill("is_date", op=op, first=first, last=last)
+                elif text is not None:
+                    test = self.fill("is_text", op=op, text=text.strip().lower())
+                else:
+                    test = self.fill("is_number", op=op, number=number, unit=unit.lower())
+                texts = {"SET": of, "STEPS": self.steps(path), "VALUE": _fragment("value"), "TEST": test}
+                return self.fill("is", texts)
+        raise AssertionError(condition)
+
+    def kind(self, name: str) -> str:
+        source = self.schema.kinds.get(name)
+        if source is None:
+            raise InputError(f"the graph has no kind {name!r}{_nearest(name, self.schema.kinds)}")
+        sets = [
+            self.follow(self.fill("topics", ids=list(source.types)), (f"^{t}",))
+            for t in self.schema.types
+            if source.types
+        ]
+        sets += [self.relation("tails" if end.startswith("^") else "heads", end) for end in source.ends]
+        text = sets[0]
+        for each in sets[1:]:
+            text = self.fill("either", {"LEFT": text, "RIGHT": each})
+        return text
+
+    def follow(self, of: str, path: Path) -> str:
+        return self.fill("follow", {"SET": of, "STEPS": self.steps(path)})
+
+    def steps(self, path: Path) -> str:
+        return "\n".join(self.relation("step_back" if step.startswith("^") else "step", step) for step in path)
+
+    def relation(self, name: str, step: str) -> str:
+        relation = step.removeprefix("^")
+        type_ = self.schema.relations.get(relation)
+        if type_ is None:
+            raise InputError(f"the graph has no relation {relation!r}{_nearest(relation, self.schema.relations)}")
+        if name in ("heads", "tails"):
+            return self.fill(name, {"TYPE": quote_identifier(type_)}, relation=relation)
+        return self.fill(name, type=type_, relation=relation)  # one query for plans of the same form
+
+
+def reverse(path: Path) -> Path:
+    """Return the path that leads back."""
+    return tuple(step[1:] if step.startswith("^") else f"^{step}" for step in reversed(path))
+
+
+def days(date: str) -> tuple[int, int]:
+    """Return the first and the last day of a date of any precision, in days of years of twelve months of 31."""
+    year, *rest = (int(each) for each in date.split("-"))
+    first, last = [*rest, *(1, 1)[len(rest) :]], [*rest, *(12, 31)[len(rest) :]]
+    return 372 * year + 31 * (first[0] - 1) + first[1] - 1, 372 * year + 31 * (last[0] - 1) + last[1] - 1
+
+
+def _nearest(name: str, known: Mapping[str, Any]) -> str:
+    found = process.extractOne(name, list(known), score_cutoff=60)
+    return f": did you mean {found[0]!r}?" if found else ""
+
+
+def _decode(plan: Plan, found: Sequence[Row]) -> PlanResult:
+    total, number, missing, rows = found[0]
+    decoded = tuple(_row(*row) for row in rows)
+    match plan:
+        case Count() | Total():
+            return PlanResult(total, decoded, missing, number)
+        case Exists():
+            return PlanResult(total, decoded, yes=total > 0)
+        case Compare():
+            return PlanResult(total or 0, decoded, yes=None if total is None else bool(total))
+    return PlanResult(total, decoded, missing)
+
+
+def _row(id_: str, name: str | None, is_literal: bool, key: float | None, after: Any, witness: Any) -> PlanRow:
+    triples = tuple(
+        Triple(Entity(head, head_name), relation, Entity(tail, tail_name, literal))
+        for head, head_name, relation, tail, tail_name, literal in witness
+    )
+    runner_up = (after[1] or after[0], after[2]) if after and after[0] is not None else None
+    return PlanRow(Entity(id_, name, is_literal), key, runner_up, tuple(dict.fromkeys(triples)))
+
+
+def result_data(plan: Plan, found: PlanResult) -> dict[str, Any]:
+    """Return a result for JSON: the result in words, its rows with the triples that they rest on, and notes on what is
+    cut, missing or equal."""
+    rows = [
+        {
+            "name": row.entity.label,
+            "id": row.entity.id,
+            "value": row.key,
+            "next": row.next and list(row.next),
+            "because": [[t.head.label, relation_words(t.relation), t.tail.label] for t in row.witness],
+        }
+        for row in found.rows
+    ]
+    names = ", ".join(str(row["name"]) for row in rows[:20])
+    if found.yes is not None or isinstance(plan, Compare):
+        result = {True: "yes", False: "no", None: "unknown: a value is missing"}[found.yes]
+    elif isinstance(plan, Count | Total):
+        result = "unknown: no value" if found.number is None else f"{found.number:,.10g}"
+    elif isinstance(plan, Rank):
+        result = ", ".join(f"{row['name']}: {row['value']:,.10g}" for row in rows[:20]) or "none"
+    else:
+        result = (names + (f" and {found.total - 20:,} more" if found.total > len(rows[:20]) else "")) or "none"
+    notes = [f"{found.missing:,} without a value"] if found.missing else []
+    notes += [f"the first {len(rows)} of {found.total:,} are listed"] if found.is_cut else []
+    return {
+        "plan": plan_data(plan), "how": explain(plan), "result": result, "number": found.number, "yes": found.yes,
+        "total": found.total, "missing": found.missing, "rows": rows, "notes": notes,
+    }  # fmt: skip
+
+
+# A plan in words
+
+_OPS = {"<": "less than", "<=": "at most", "=": "", "!=": "other than", ">=": "at least", ">": "more than"}
+_DATE_OPS = {**_OPS, "<": "before", ">": "after", "<=": "until", ">=": "since"}
+
+
+def explain(plan: Part, names: Mapping[str, str] | None = None) -> str:  # noqa: PLR0911, PLR0912
+    """Return a plan in one line of the graph's words; names: of topics, by id."""
+
+    def say(part: Part) -> str:
+        return explain(part, names)
+
+    match plan:
+        case Find(of):
+            return say(of)
+        case Count(of):
+            return f"the number of {say(of)}"
+        case Exists(of):
+            return f"whether there are {say(of)}"
+        case Total(of, path, how):
+            word = {"sum": "total", "mean": "average", "min": "least", "max": "greatest"}[how]
+            return f"the {word} {_say_path(path)} of {say(of)}"
+        case Rank(of, by, how, path):
+            what = f"the {'total' if how == 'sum' else 'average'} {_say_path(path)}" if path else "the number"
+            return f"{what} of {say(of)} by {_say_path(by)}"
+        case Compare(left, op, right):
+            return f"whether {say(left)} is {_OPS[op] or 'equal to'} {say(right)}"
+        case Topics(ids):
+            return " or ".join((names or {}).get(each, each) for each in ids[:3]) + (" …" if len(ids) > 3 else "")
+        case Kind(name):
+            return f"things of the kind {name}"
+        case Follow(of, path):
+            return f"{_say_path(path)} of {say(of)}"
+        case Both(left, right):
+            return f"{say(left)} that are also {say(right)}"
+        case Either(left, right):
+            return f"{say(left)} or {say(right)}"
+        case Without(left, right):
+            return f"{say(left)} that are not {say(right)}"
+        case Best(of, path, how, k, skip, count):
+            number = " ".join([f"after the first {skip}"] * (skip > 0) + [str(k)] * (k > 1))
+            by = f"{'number of ' if count else ''}{_say_path(path)}"
+            return f"of {say(of)} {'that' if k == 1 else 'those'} {number + ' ' if number else ''}with the {how} {by}"
+        case Where(of, condition):
+            return f"{say(of)} {say(condition)}"
+        case Has(path, to):
+            return f"whose {_say_path(path)} is {say(to)}"
+        case Lacks(path, to):
+            return f"whose {_say_path(path)} is not {say(to)}" if to is not None else f"without {_say_path(path)}"
+        case CountOf(path, op, number):
+            return f"with {_OPS[op] or 'exactly'} {number} {_say_path(path)}"
+        case Is(path, op, number, date, text, unit):
+            value = f"{number:g} {unit}".strip() if number is not None else (date or f"“{text}”")
+            return f"whose {_say_path(path)} is {(_DATE_OPS if date else _OPS)[op]} {value}".replace("is  ", "is ")
+
+
+def _say_path(path: Path) -> str:
+    words = [f"{'what has ' if step.startswith('^') else ''}{relation_words(step.removeprefix('^'))}" for step in path]
+    return ", then ".join(words)

@@ -1,0 +1,274 @@
+"""Define plans: what a question asks of the graph, as an expression over sets, values and counts.
+
+A plan is made of frozen dataclasses, and as JSON of objects whose key `do` names the class in lower case. A path is
+relations in walking order, ``^name`` against the arrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from typing import Annotated, Any, Literal, TypeAlias
+
+from annotated_types import Ge, Le, Len, MinLen
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from ..errors import InputError
+
+MAX_DEPTH = 8
+MAX_PARTS = 40
+"""Sets and conditions of a plan, all told."""
+MAX_CHARS = 200_000
+
+Path: TypeAlias = Annotated[tuple[str, ...], Len(1, 4)]
+Op = Literal["<", "<=", "=", "!=", ">=", ">"]
+Most = Literal["most", "least"]
+Date: TypeAlias = Annotated[str, Field(pattern=r"^\d{4}(-\d\d(-\d\d)?)?$")]
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """Entities or literals by id."""
+
+    ids: Annotated[tuple[str, ...], Len(1, 1_000)]
+    do: Literal["topics"] = "topics"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """All things of a kind, by its name: a type of the graph, or what stands at an end of a relation."""
+
+    name: Annotated[str, MinLen(1)]
+    do: Literal["kind"] = "kind"
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """What a path leads to from a set."""
+
+    of: Set
+    path: Path
+    do: Literal["follow"] = "follow"
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Those of a set for which a condition holds."""
+
+    of: Set
+    condition: Condition
+    do: Literal["where"] = "where"
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """Those of a set with the greatest or smallest values of a path, or number of its ends with `count`: the `k` after
+    the first `skip`, and all equals of the last."""
+
+    of: Set
+    path: Path
+    how: Most = "most"
+    k: Annotated[int, Ge(1), Le(1_000)] = 1
+    skip: Annotated[int, Ge(0), Le(1_000)] = 0
+    count: bool = False
+    do: Literal["best"] = "best"
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """What is in two sets."""
+
+    left: Set
+    right: Set
+    do: Literal["both"] = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """What is in one of two sets."""
+
+    left: Set
+    right: Set
+    do: Literal["either"] = "either"
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """What is in the left set and not in the right one."""
+
+    left: Set
+    right: Set
+    do: Literal["without"] = "without"
+
+
+@dataclass(frozen=True, slots=True)
+class Has:
+    """A path leads to one of a set."""
+
+    path: Path
+    to: Set
+    do: Literal["has"] = "has"
+
+
+@dataclass(frozen=True, slots=True)
+class Lacks:
+    """A path leads to none of a set; without one, nowhere."""
+
+    path: Path
+    to: Set | None = None
+    do: Literal["lacks"] = "lacks"
+
+
+@dataclass(frozen=True, slots=True)
+class Is:
+    """One value of a path compares so: with a number (of a unit as the graph writes it, if it does), a date of any
+    precision, or a text regardless of case."""
+
+    path: Path
+    op: Op
+    number: float | None = None
+    date: Date | None = None
+    text: str | None = None
+    unit: str = ""
+    do: Literal["is"] = "is"
+
+
+@dataclass(frozen=True, slots=True)
+class CountOf:
+    """The number of ends of a path compares so."""
+
+    path: Path
+    op: Op
+    number: Annotated[int, Ge(0)]
+    do: Literal["countof"] = "countof"
+
+
+Set: TypeAlias = Annotated[Topics | Kind | Follow | Where | Best | Both | Either | Without, Field(discriminator="do")]
+Condition: TypeAlias = Annotated[Has | Lacks | Is | CountOf, Field(discriminator="do")]
+
+
+@dataclass(frozen=True, slots=True)
+class Find:
+    """The members of a set."""
+
+    of: Set
+    do: Literal["find"] = "find"
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many a set has."""
+
+    of: Set
+    do: Literal["count"] = "count"
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """Whether a set has any."""
+
+    of: Set
+    do: Literal["exists"] = "exists"
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The sum, mean, least or greatest of the values of a path, over a set."""
+
+    of: Set
+    path: Path
+    how: Literal["sum", "mean", "min", "max"]
+    do: Literal["total"] = "total"
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """The groups of a set by the ends of a path, with the number of members of each, or the sum or mean of a value."""
+
+    of: Set
+    by: Path
+    how: Literal["count", "sum", "mean"] = "count"
+    path: Annotated[tuple[str, ...], Len(0, 4)] = ()
+    do: Literal["rank"] = "rank"
+
+
+Number: TypeAlias = Annotated[Count | Total, Field(discriminator="do")]
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Whether two numbers compare so."""
+
+    left: Number
+    op: Op
+    right: Number
+    do: Literal["compare"] = "compare"
+
+
+Plan: TypeAlias = Annotated[Find | Count | Exists | Total | Rank | Compare, Field(discriminator="do")]
+Part: TypeAlias = (
+    Topics | Kind | Follow | Where | Best | Both | Either | Without | Has | Lacks | Is | CountOf
+    | Find | Count | Exists | Total | Rank | Compare
+)  # fmt: skip
+
+
+@cache
+def _adapter() -> TypeAdapter[Any]:
+    return TypeAdapter(Plan, config=ConfigDict(extra="forbid"))
+
+
+def parts_of(part: Part) -> Iterator[Part]:
+    """Yield the parts that a part is made of."""
+    for each in fields(part):
+        value = getattr(part, each.name)
+        if is_dataclass(value):
+            yield value  # type: ignore[misc]
+
+
+def check(plan: Part) -> None:
+    """Raise `InputError` for a plan that is too deep, too large, or compares a value with none or several."""
+    waiting, count = [(plan, 1)], 0
+    while waiting:
+        part, depth = waiting.pop()
+        count += 1
+        if depth > MAX_DEPTH + 1:  # of the plan itself, which is no set
+            raise InputError(f"the plan is nested more than {MAX_DEPTH} deep")
+        if count > MAX_PARTS:
+            raise InputError(f"the plan has more than {MAX_PARTS} parts")
+        if isinstance(part, Is) and sum(v is not None for v in (part.number, part.date, part.text)) != 1:
+            raise InputError("a comparison takes one of number, date, text")
+        if isinstance(part, Is) and part.text is not None and part.op not in ("=", "!="):
+            raise InputError(f"a text is compared by = or !=, found {part.op!r}")
+        if isinstance(part, Rank) and (part.how == "count") == bool(part.path):
+            raise InputError("a rank by sum or mean takes a path to values, one by count none")
+        waiting += [(each, depth + 1) for each in parts_of(part)]
+
+
+def read_plan(text: str | bytes) -> Any:
+    """Return the plan of a JSON text. Raises `InputError` that names the place of the first fault."""
+    if len(text) > MAX_CHARS:
+        raise InputError(f"the plan has more than {MAX_CHARS:,} characters")
+    try:
+        plan = _adapter().validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(each) for each in first["loc"])
+        raise InputError(f"not a plan{f', at {place}' if place else ''}: {first['msg']}") from error
+    check(plan)
+    return plan
+
+
+def plan_data(plan: Any) -> dict[str, Any]:
+    """Return a plan as JSON objects; what has its default is left out."""
+    data: dict[str, Any] = {"do": plan.do}
+    for each in fields(plan):
+        value = getattr(plan, each.name)
+        if value != each.default:
+            data[each.name] = plan_data(value) if is_dataclass(value) else value
+    return data
+
+
+def plan_schema() -> dict[str, Any]:
+    """Return the JSON schema of plans."""
+    return _adapter().json_schema()

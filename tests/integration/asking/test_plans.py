@@ -1,0 +1,262 @@
+"""Plans over a real Neo4j: what the compiled query gives is what a naive evaluator gives, with witnesses that are there."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import neo4j
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, Phase, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from lodestar import Engine
+from lodestar.engine.cli.main import main
+from lodestar.engine.errors import InputError
+from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.plans.compile import MAX_ROWS, KindSource, PlanResult, Schema, compile_plan, explain
+from lodestar.engine.plans.plan import (
+    Best,
+    Both,
+    Compare,
+    Count,
+    CountOf,
+    Either,
+    Exists,
+    Find,
+    Follow,
+    Has,
+    Is,
+    Kind,
+    Lacks,
+    Rank,
+    Topics,
+    Total,
+    Where,
+    Without,
+    plan_data,
+    read_plan,
+)  # fmt: skip
+from lodestar.engine.settings import Settings
+
+from tests.conftest import clear_database, examples
+from tests.made.plain_graph import write_graph
+from tests.references.plans import Naive
+
+IDS = [f"e{i}" for i in range(7)]
+TYPES = ["town", "river"]
+VALUES = [
+    "7",
+    "1,200",
+    "12.5 km",
+    "3 miles",
+    "1984",
+    "1984-05",
+    "1984-05-17",
+    "2001-12-31T10:00:00",
+    "blue",
+    "Blue",
+    "-4",
+]
+LITERALS = {f'"{value}"': value for value in VALUES}
+SCHEMA = Schema(
+    {"joins": "joins", "size": "size", "near": "RELATED", "type": "type"},
+    ("type",),
+    {
+        "town": KindSource(("town",)),
+        "river": KindSource(("river",)),
+        "sized": KindSource((), ("size",)),
+        "joined": KindSource(("river",), ("^joins", "near")),
+    },
+)
+Triples = list[tuple[str, str, str]]
+
+
+def make_graph(seed: int) -> Triples:
+    pick = random.Random(seed)
+    made = {(pick.choice(IDS), r, pick.choice(IDS)) for r in ("joins", "near") for _ in range(9)}
+    made |= {(pick.choice(IDS), "size", pick.choice(list(LITERALS))) for _ in range(10)}
+    return sorted(made | {(each, "type", TYPES[at % 2]) for at, each in enumerate(IDS[:5])})
+
+
+@pytest.fixture(scope="module", params=range(3))
+def graph(
+    request: pytest.FixtureRequest, gateway: Gateway, driver: neo4j.Driver, connection: Connection
+) -> Iterator[Naive]:
+    triples = make_graph(request.param)
+    clear_database(driver, connection.database)
+    names = {each: each.upper() for each in [*IDS[:-1], *TYPES]}  # the last is unnamed
+    there = {tail for _, _, tail in triples}
+    literals = {each: value for each, value in LITERALS.items() if each in there}
+    write_graph(driver, gateway, triples, names, literals=literals, related=["near"])
+    yield Naive(triples, LITERALS | {each: names.get(each, "") for each in [*IDS, *TYPES]}, SCHEMA)
+
+
+step = st.sampled_from(["joins", "^joins", "near", "^near", "size", "^size", "^type"])
+path = st.lists(step, min_size=1, max_size=2).map(tuple)
+to_values = st.sampled_from([("size",), ("joins", "size"), ("^near", "size")])
+op = st.sampled_from(["<", "<=", "=", "!=", ">=", ">"])
+leaf = st.one_of(
+    st.lists(st.sampled_from([*IDS, *TYPES, *LITERALS, "nowhere"]), min_size=1, max_size=3).map(tuple).map(Topics),
+    st.sampled_from(sorted(SCHEMA.kinds)).map(Kind),
+)
+
+
+def sets_of(inner: st.SearchStrategy) -> st.SearchStrategy:
+    condition = st.one_of(
+        st.builds(Has, path, inner),
+        st.builds(Lacks, path, st.none() | inner),
+        st.builds(
+            Is, to_values, op, number=st.sampled_from([7.0, 12.5, 1984.0, 0.0]), unit=st.sampled_from(["", "km"])
+        ),
+        st.builds(Is, to_values, op, date=st.sampled_from(["1984", "1984-05", "1984-05-17", "2001"])),
+        st.builds(Is, to_values, st.sampled_from(["=", "!="]), text=st.sampled_from(["blue", "7"])),
+        st.builds(CountOf, path, op, st.integers(0, 3)),
+    )
+    pairs = st.one_of(*(st.builds(each, inner, inner) for each in (Both, Either, Without)))
+    how, number = st.sampled_from(["most", "least"]), st.integers(1, 3)
+    best = st.builds(Best, inner, to_values, how, number, st.integers(0, 1))
+    most = st.builds(Best, inner, path, how, number, st.integers(0, 1), st.just(True))
+    return st.one_of(st.builds(Follow, inner, path), st.builds(Where, inner, condition), best, most, pairs)
+
+
+sets = st.one_of(leaf, sets_of(leaf), sets_of(sets_of(leaf)))
+numbers = st.one_of(
+    st.builds(Count, sets), st.builds(Total, sets, to_values, st.sampled_from(["sum", "mean", "min", "max"]))
+)
+plans = st.one_of(
+    st.builds(Find, sets),
+    st.builds(Exists, sets),
+    numbers,
+    st.builds(Compare, numbers, op, numbers),
+    st.builds(Rank, sets, path),
+    st.builds(Rank, sets, path, st.sampled_from(["sum", "mean"]), to_values),
+)
+
+
+def gives(plan: object, found: PlanResult) -> object:
+    if isinstance(plan, Find):
+        assert found.total == len(found.rows)
+        return {row.entity.id for row in found.rows}
+    if isinstance(plan, Rank):
+        return {row.entity.id: pytest.approx(row.key) for row in found.rows}
+    if isinstance(plan, Exists | Compare):
+        return found.yes
+    return None if found.number is None else pytest.approx(found.number)
+
+
+@hypothesis_settings(
+    max_examples=examples(15),
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(asked=st.lists(plans, min_size=4, max_size=4))
+def test_a_compiled_plan_gives_what_the_naive_evaluator_gives(graph: Naive, gateway: Gateway, asked: list) -> None:
+    for plan in asked:
+        assert read_plan(json.dumps(plan_data(plan))) == plan
+        assert explain(plan)
+    results = gateway.run_all([compile_plan(plan, SCHEMA) for plan in asked])
+    for plan, found in zip(asked, results, strict=True):
+        assert gives(plan, found) == graph.run(plan), explain(plan)
+        for row in found.rows:
+            assert {(t.head.id, t.relation, t.tail.id) for t in row.witness} <= set(graph.triples)
+
+
+def find(gateway: Gateway, of: object) -> PlanResult:
+    return gateway.run(compile_plan(Find(of), SCHEMA))
+
+
+@pytest.fixture
+def towns(gateway: Gateway, driver: neo4j.Driver, connection: Connection) -> None:
+    """Three towns with sizes 5, 9 and none, on a river."""
+    clear_database(driver, connection.database)
+    triples = [(f"t{i}", "type", "town") for i in range(3)]
+    triples += [("t0", "size", '"5"'), ("t1", "size", '"9"'), ("t0", "near", "r"), ("t1", "near", "r")]
+    write_graph(driver, gateway, triples, {}, literals={'"5"': "5", '"9"': "9"}, related=["near"])
+
+
+@pytest.mark.usefixtures("towns")
+def test_a_result_says_what_it_rests_on(gateway: Gateway) -> None:
+    (row,) = find(gateway, Best(Where(Kind("town"), Has(("near",), Topics(("r",)))), ("size",))).rows
+    assert (row.entity.id, row.key, row.next) == ("t1", 9.0, ("t0", 5.0))
+    assert [(t.head.id, t.relation, t.tail.id) for t in row.witness] == [
+        ("t1", "type", "town"), ("t1", "near", "r"), ("t1", "size", '"9"'),
+    ]  # fmt: skip
+    mean = gateway.run(compile_plan(Total(Kind("town"), ("size",), "mean"), SCHEMA))
+    assert (mean.number, mean.missing, mean.total) == (7.0, 1, 2)
+    none = gateway.run(compile_plan(Total(Topics(("t2",)), ("size",), "mean"), SCHEMA))
+    assert (none.number, none.missing) == (None, 1)
+
+
+def test_all_are_counted_and_the_first_come_back(
+    gateway: Gateway, driver: neo4j.Driver, connection: Connection
+) -> None:
+    clear_database(driver, connection.database)
+    write_graph(driver, gateway, [(f"t{i}", "type", "town") for i in range(MAX_ROWS + 7)], {})
+    found = find(gateway, Kind("town"))
+    assert (found.total, len(found.rows), found.is_cut) == (MAX_ROWS + 7, MAX_ROWS, True)
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        (Find(Follow(Kind("town"), ("joined",))), "no relation 'joined': did you mean 'joins'"),
+        (Find(Kind("towns")), "no kind 'towns': did you mean 'town'"),
+        (Find(Where(Kind("town"), Is(("size",), ">"))), "one of number, date, text"),
+        (Find(Where(Kind("town"), Is(("size",), ">", text="blue"))), "a text is compared"),
+        (Rank(Kind("town"), ("joins",), "mean"), "takes a path to values"),
+    ],
+)
+def test_what_is_no_plan_of_the_graph_is_said(plan: object, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        compile_plan(plan, SCHEMA)
+
+
+def test_a_plan_that_is_too_deep_or_too_large_is_refused() -> None:
+    deep = wide = Kind("town")
+    for _ in range(9):
+        deep = Follow(deep, ("joins",))
+    with pytest.raises(InputError, match="nested more than 8 deep"):
+        compile_plan(Find(deep), SCHEMA)
+    sides: list = [wide] * 32
+    while len(sides) > 1:
+        sides = [Both(*pair) for pair in zip(sides[::2], sides[1::2], strict=True)]
+    with pytest.raises(InputError, match="more than 40 parts"):
+        compile_plan(Find(sides[0]), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("MATCH (n) RETURN n", "not a plan"),
+        ('{"do": "find"}', "at find.of: Field required"),
+        ('{"do": "find", "of": {"do": "kind", "name": "a", "cypher": "x"}}', "at find.of.kind.cypher"),
+        ('{"do": "find", "of": {"do": "best", "of": {"do": "kind", "name": "a"}, "path": ["r"], "k": 0}}', "best.k"),
+        ('{"do":"find","of":' + '{"do":"follow","path":["r"],"of":' * 3000 + "1" + "}" * 3001, "not a plan"),
+    ],
+)
+def test_what_is_no_plan_at_all_is_said_with_its_place(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read_plan(text)
+
+
+@pytest.mark.usefixtures("towns")
+def test_the_engine_and_the_command_line_run_a_plan(
+    settings: Settings, environment: dict[str, str], tmp_path: Path
+) -> None:
+    text = '{"do":"find","of":{"do":"best","of":{"do":"kind","name":"town"},"path":["size"]}}'
+    with Engine(settings) as engine:
+        assert [row.entity.id for row in engine.run(text).rows] == ["t1"]
+    (file := tmp_path / "plan.json").write_text(text, encoding="utf-8")
+    ask = ["ask", "--plan", str(file)]
+    said = CliRunner().invoke(main, ask, env=environment)
+    assert "of things of the kind town that with the most size" in said.output, said
+    data = json.loads(CliRunner().invoke(main, [*ask, "--json"], env=environment).output)
+    assert (data["rows"][0]["value"], data["rows"][0]["next"]) == (9.0, ["t0", 5.0])
+    file.write_text("drop it", encoding="utf-8")
+    assert isinstance(CliRunner().invoke(main, ask, env=environment).exception, InputError)
