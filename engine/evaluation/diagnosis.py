@@ -52,16 +52,15 @@ class Diagnosis:
     """Determines the kinds of misses in the graph of a gateway, for searches of at most `max_hop` hops."""
 
     def __init__(self, gateway: Gateway, max_hop: int, *, return_to_topic: bool = False) -> None:
-        self._gateway = gateway
         self.max_hop = max_hop
         options = MiningOptions(max_hop=max_hop, return_to_topic=return_to_topic, bounds=EVERY)
         mediating = frozenset(gateway.stream(stream_mediator_relations()))
-        self._miner = Miner(gateway.run(read_catalogue()), mediating, options)
+        self._miner = Miner(gateway, gateway.run(read_catalogue()), mediating, options)
 
     def find_paths(self, questions: Sequence[GoldQuestion]) -> Iterator[QuestionPaths | SkippedQuestion]:
         """Yield for each question the paths from its topics to its gold answers, or why there are none."""
         for start in range(0, len(questions), TOGETHER):
-            yield from self._gateway.run_steps(self._miner.mine(questions[start : start + TOGETHER]))
+            yield from self._miner.mine(questions[start : start + TOGETHER])
 
     def miss(self, question: GoldQuestion, answer: Answer) -> Miss | None:
         """Return the kind of miss of a question whose first answer is wrong or missing; None if it takes too long."""
