@@ -108,12 +108,12 @@ def find_command(*words: str) -> click.Command:
 
 def count_part_options() -> int:
     """Return the number of options that classes of parts declare."""
-    from lodestar.engine.recipes import part as parts
+    from lodestar.engine.parts import own_places, part_class
 
     declared = set()
-    for known in (parts.PARTS, parts.LINKERS, parts.ANSWERERS):
-        for name in known:
-            kind = parts.part_class(name, known=known)
+    for slot in ("stage", "linker", "answerer"):
+        for name in own_places(slot):
+            kind = part_class(name, slot)
             for each in dataclasses.fields(kind):
                 home = next(base for base in kind.__mro__ if each.name in vars(base).get("__annotations__", {}))
                 declared.add((home, each.name))

@@ -5,30 +5,33 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, TypeVar, Unpack
 
+from ..models.placement import limit_blas_threads
+from . import pipeline
+from .context import Context, Event
 from .errors import EntityNotFoundError, LodestarError, StaleCatalogueError, UsageError
 from .evidence.evidence import Answer, Evidence, Item
 from .evidence.extras import Quotes, collect_snippets
 from .extras import translate_import_errors
-from .linking.topics import rerank_candidates
 from .neo4j.catalogue import ORIGINS, Edition, RelationInfo, read_catalogue, read_full_state, read_graph_revision
-from .neo4j.connection import Connection, Gateways, make_connection
+from .neo4j.connection import Connection, make_connection
 from .neo4j.templates import split_into_requests
-from .pipeline import Pipeline
-from .recipes.part import Expression, Part
+from .parts import Expression, Named, Part
 from .recipes.recipe import MAX_TOP_K, Recipe, read_recipe
 from .resources import GraphResources, Resources
 from .settings import Settings, resolve
-from .stages import Answerer, Linker, RerankingLinker, Retriever
-from .steps import AsyncStepRunner, StepRunner, Steps, run_alongside, send_one
 from .values import Question, Scored, Topic
 
 if TYPE_CHECKING:
+    import neo4j
+
     from ..models.text.encoders import SentenceEncoder
     from .neo4j.gateway import Gateway
     from .plans.compile import PlanResult
@@ -43,21 +46,44 @@ T = TypeVar("T")
 MAX_TOGETHER = 1_000
 MAX_CHARS_TOGETHER = 500_000
 """Questions that share round trips, and the characters of them and of their topics: the database holds them at once."""
-
-MAX_PIPELINES = 16
+MAX_RECIPES = 16
 """With the options of calls; the one that was not used for longest is dropped."""
+MAX_THREADS = 16
+"""Calls of asyncio at a time."""
 
 _log = logging.getLogger(__name__)
 
 
+class Options(TypedDict, total=False):
+    """What a call may change. An option of another part is named with it in a mapping: ``**{"star.mix": 0.5}``.
+
+    top_k: items of evidence that are kept. forms: whether counting, yes/no and comparison questions are taken apart;
+    "auto" where that is surer. max_hop: longest path in hops between named entities. beam_width: paths kept at each
+    hop. return_to_topic: allow a topic entity as an answer. keep: triples kept, of a part that retrieves or pools
+    triples. reads: items that the answerer reads. min_probability, sure_from: below these probabilities there is no
+    answer, or an unsure one. on_event: called with each `Event`, in the thread that answers: topics, evidence, and the
+    pieces of a language model's reply.
+    """
+
+    top_k: int | None
+    forms: bool | Literal["auto"]
+    max_hop: int
+    beam_width: int
+    return_to_topic: bool
+    keep: int
+    reads: int
+    min_probability: float
+    sure_from: float
+    on_event: Callable[[Event], None] | None
+
+
 @dataclass(slots=True)
 class _Opened:
-    """What an engine made of one edition of the graph; a pipeline is joined when a question is asked."""
+    """What an engine made of one edition of the graph, with the recipes that were opened for it by their options."""
 
     edition: Edition
     graph: GraphResources
-    pipelines: dict[str, tuple[Recipe, Pipeline]] = field(default_factory=dict)
-    """By the options of a call, the last used last."""
+    recipes: dict[str, Recipe]
 
 
 class Engine:
@@ -65,13 +91,13 @@ class Engine:
 
     Without settings it resolves them as the command line does (environment, ``lodestar.toml``, the embedded server),
     with what is named here before the others: `name` of an embedded server, or `uri`, `auth` (user and password) and
-    `database` of any other; `device`, ….
+    `database` of any other; `device`, …. driver: a driver of Neo4j to use instead; it stays yours to close.
     recipe: the name of a recipe, a TOML file, a line of parts, or parts joined in Python; that of the settings without.
     allow_parts: import the code that a file names as parts of its own. options: what to change in the recipe, as
     ``{"star.checkpoint": "folder", "top_k": 5}``. A `linker`, `retriever` or `answerer` takes the place of the
     recipe's. resources: what engines over the same graph share. It holds connections: use it as a (sync or async)
-    context manager or call `close` / `aclose`. Every call sees what was loaded before it.
-    That a load is half there is logged as a warning, once.
+    context manager or call `close` / `aclose`. Every call sees what was loaded before it. An engine can be pickled
+    unless it has a driver of yours. That a load is half there is logged as a warning, once.
 
     Example::
 
@@ -79,8 +105,7 @@ class Engine:
             print(engine.ask("What is the capital of Peru?").text)
             print(engine.ask("How many countries border Peru?", forms=True, top_k=5).number)
 
-    Options of a call change the recipe for it alone, by their names (`forms`, `max_hop`, …; or with the part's, as
-    ``star.max_hop``, in a mapping); `UsageError` for one that the recipe does not have.
+    `Options` of a call change the recipe for it alone; `UsageError` for one that the recipe does not have.
     """
 
     def __init__(
@@ -91,12 +116,13 @@ class Engine:
         uri: str | None = None,
         auth: tuple[str, str] | None = None,
         database: str | None = None,
+        driver: neo4j.Driver | None = None,
         recipe: str | Part | Expression | Recipe | None = None,
         options: Mapping[str, Any] | None = None,
         allow_parts: bool = False,
-        linker: Linker | None = None,
-        retriever: Retriever | None = None,
-        answerer: Answerer | None = None,
+        linker: Any = None,
+        retriever: Any = None,
+        answerer: Any = None,
         connection: Connection | None = None,
         resources: Resources | None = None,
         **flags: Any,
@@ -112,22 +138,51 @@ class Engine:
             )
         if settings is not None and given_flags:
             raise UsageError(f"expected either settings or {', '.join(given_flags)}: put them into the settings")
-        self.settings = settings or resolve(flags)
-        given = self.settings.recipe if recipe is None else recipe
-        self.recipe = (
-            given
-            if isinstance(given, Recipe) and not options
-            else read_recipe(given, options=options, allow_parts=allow_parts)
-        )
-        if retriever is None:
-            self.recipe.check()
-        self.connection = connection or make_connection(self.settings)
-        self.resources = resources or Resources(self.settings, self.connection)
-        self._own: dict[str, Any] = {"linker": linker, "retriever": retriever, "answerer": answerer}
-        self._opening = threading.Lock()
-        self._gateways = Gateways(self.connection)
+        settings = settings or resolve(flags)
+        given = settings.recipe if recipe is None else recipe
+        if options or not isinstance(given, Recipe):
+            given = read_recipe(given, options=options, allow_parts=allow_parts)
+        own = {
+            "linker": linker,
+            "stages": None if retriever is None else Named("retriever", retriever),
+            "answerer": answerer,
+        }
+        own = {role: stage for role, stage in own.items() if stage is not None}
+        replace(given, **own).check()
+        if driver is not None:
+            from .neo4j.gateway import connection_of
+
+            connection = connection_of(driver, settings)
+        self._begin(settings, given, own, connection or make_connection(settings), resources, driver)
+
+    def _begin(
+        self,
+        settings: Settings,
+        recipe: Recipe,
+        own: Mapping[str, Any],
+        connection: Connection,
+        resources: Resources | None = None,
+        driver: neo4j.Driver | None = None,
+    ) -> None:
+        self.settings = settings
+        self.recipe = recipe
+        self.connection = connection
+        self.resources = resources or Resources(settings, connection)
+        self._own = own
+        self._driver = driver
+        self._opening = threading.RLock()
+        self._gateway: Gateway | None = None
+        self._threads: ThreadPoolExecutor | None = None
         self._opened: _Opened | None = None
         self._warned: set[str] = set()
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._driver is not None:
+            raise TypeError("an engine over a driver of yours cannot be pickled: make it from settings")
+        return {"settings": self.settings, "recipe": self.recipe, "own": self._own, "connection": self.connection}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self._begin(**state)
 
     @property
     def encoder(self) -> SentenceEncoder:
@@ -135,38 +190,39 @@ class Engine:
         return self.resources.encoder
 
     def prepare(self) -> None:
-        """Join the pipeline, and open what its stages need, now instead of at the first question."""
-        with translate_import_errors(f"recipe {self.recipe.name}"):
-            self.gateway().run_steps(self._prepare())
+        """Open what the stages need now instead of at the first question."""
+        with self._asking():
+            self._open({})
 
     # One question or many, blocking
 
-    def retrieve(self, question: str | Question, *, top_k: int | None = None, **options: Any) -> Evidence[Item]:
-        """Return the ranked evidence for a question; raise its fault (`find_fault`), as where it names no entity."""
-        return raise_fault(self.retrieve_batch([question], top_k=top_k, **options)[0])
+    def retrieve(self, question: str | Question, **options: Unpack[Options]) -> Evidence[Item]:
+        """Return the ranked evidence for a question; of one without a known entity the note says so."""
+        return self.retrieve_batch([validate_question(question)], **options)[0]
 
-    def retrieve_batch(
-        self, questions: Sequence[str | Question], *, top_k: int | None = None, **options: Any
-    ) -> list[Evidence[Item]]:
+    def retrieve_batch(self, questions: Sequence[str | Question], **options: Unpack[Options]) -> list[Evidence[Item]]:
         """Return the ranked evidence for each question; of one with a fault (`find_fault`) the note says which."""
-        return self._run(self._retrieval_steps(questions, top_k, options))
+        with self._asking():
+            return self._retrieve(questions, dict(options))
 
-    def ask(self, question: str | Question, *, top_k: int | None = None, **options: Any) -> Answer:
+    def ask(self, question: str | Question, **options: Unpack[Options]) -> Answer:
         """Return the answer to a question, with its evidence; where the answerer fails, with its `failure`."""
-        return self._run(self._ask_steps(question, top_k, options))
+        with self._asking():
+            found = self._retrieve([validate_question(question)], dict(options))
+            return self._answer(found, dict(options))[0]
 
-    def ask_batch(
-        self, questions: Sequence[str | Question], *, top_k: int | None = None, **options: Any
-    ) -> list[Answer]:
+    def ask_batch(self, questions: Sequence[str | Question], **options: Unpack[Options]) -> list[Answer]:
         """Return an answer to each question; up to 1,000 share each round trip, and their prompts go together.
 
         Where the answerer fails, the question's answer has no entities, and says why in `failure`: none is lost.
         """
-        return self._run(self._answer_steps(questions, top_k, options))
+        with self._asking():
+            return self._answer(self._retrieve(questions, dict(options)), dict(options))
 
-    def answer_evidence(self, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
+    def answer_evidence(self, evidence: Sequence[Evidence[Item]], **options: Unpack[Options]) -> list[Answer]:
         """Return an answer to each evidence. If the answerer fails for a question, that answer has a `failure`."""
-        return self._run(self._answers_to(evidence, {}))
+        with self._asking():
+            return self._answer(evidence, dict(options))
 
     def explain(self, question: str | Question, *, top_k: int = 5) -> Explanation:
         """Return the best paths for a question with what their scores rest on: what a trained scorer attended to, else
@@ -197,20 +253,28 @@ class Engine:
 
     def quote(self, evidence: Sequence[Evidence[Item]], *, max_items: int = 3) -> list[Quotes]:
         """Return the text snippets behind the first items of each evidence, if the graph was made from text."""
-        return self._run(collect_snippets(evidence, max_items))
+        return collect_snippets(self.gateway(), evidence, max_items)
 
     def link(self, text: str) -> tuple[Topic, ...]:
         """Return the entities that a text mentions, best first."""
-        return self._run(self._link_steps(validate_question(text)))
+        with self._asking():
+            opened = self._read_graph()
+            linker = self._own.get("linker", self.recipe.linker)
+            question = replace(validate_question(text), topic_entities=())
+            return pipeline.link_questions(Context(self.gateway(), opened.graph), linker, [question])[0].topics
 
     def relations(self, text: str, *, top_k: int = 10) -> list[Scored[RelationInfo]]:
         """Return the relations nearest to a text by cosine."""
-        return self._run(self._relation_steps(validate_question(text), top_k))
+        question = validate_question(text)
+        opened = self._opened
+        if opened is None or self.gateway().run(read_graph_revision()) != opened.edition:
+            opened = self._read_graph(anew=True)
+        return opened.graph.index.search(self.encoder.encode([question.text]), top_k)[0]
 
     def describe_interpretation(self, evidence: Evidence[Item]) -> str:
         """Return in one line how the question was understood: the kind it asks for, what its best path leads to, and
         the phrase that matched."""
-        from .retrieval.scoring import describe_wanted_kind
+        from .retrieval.similarity import describe_wanted_kind
 
         if self._opened is None or not evidence.items:
             return ""
@@ -284,163 +348,162 @@ class Engine:
 
         return remove_triples(self.gateway(), triples, missing_ok=missing_ok)
 
-    # The same with asyncio
+    # The same with asyncio, in a thread: what has begun goes on to its end, even where the task is cancelled
 
-    async def aretrieve(self, question: str | Question, *, top_k: int | None = None, **options: Any) -> Evidence[Item]:
+    async def aretrieve(self, question: str | Question, **options: Unpack[Options]) -> Evidence[Item]:
         """Like `retrieve`."""
-        return raise_fault((await self.aretrieve_batch([question], top_k=top_k, **options))[0])
+        return await self._in_thread(partial(self.retrieve, question, **options))
 
     async def aretrieve_batch(
-        self, questions: Sequence[str | Question], *, top_k: int | None = None, **options: Any
+        self, questions: Sequence[str | Question], **options: Unpack[Options]
     ) -> list[Evidence[Item]]:
         """Like `retrieve_batch`."""
-        return await self._arun(self._retrieval_steps(questions, top_k, options))
+        return await self._in_thread(partial(self.retrieve_batch, questions, **options))
 
-    async def aask(self, question: str | Question, *, top_k: int | None = None, **options: Any) -> Answer:
+    async def aask(self, question: str | Question, **options: Unpack[Options]) -> Answer:
         """Like `ask`."""
-        return await self._arun(self._ask_steps(question, top_k, options))
+        return await self._in_thread(partial(self.ask, question, **options))
 
-    async def aask_batch(
-        self, questions: Sequence[str | Question], *, top_k: int | None = None, **options: Any
-    ) -> list[Answer]:
+    async def aask_batch(self, questions: Sequence[str | Question], **options: Unpack[Options]) -> list[Answer]:
         """Like `ask_batch`."""
-        return await self._arun(self._answer_steps(questions, top_k, options))
+        return await self._in_thread(partial(self.ask_batch, questions, **options))
 
-    async def aanswer_evidence(self, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
+    async def aanswer_evidence(self, evidence: Sequence[Evidence[Item]], **options: Unpack[Options]) -> list[Answer]:
         """Like `answer_evidence`."""
-        return await self._arun(self._answers_to(evidence, {}))
+        return await self._in_thread(partial(self.answer_evidence, evidence, **options))
 
     async def aadd(self, triples: Iterable[Stated], *, names: Names | None = None) -> ChangeReport:
-        """Like `add`, in a thread: a change that has begun goes on to its end, even where this task is cancelled."""
-        return await asyncio.to_thread(self.add, triples, names=names)
+        """Like `add`."""
+        return await self._in_thread(partial(self.add, triples, names=names))
 
     async def aremove(self, triples: Iterable[Stated], *, missing_ok: bool = False) -> ChangeReport:
-        """Like `remove`, in a thread, as `aadd`."""
-        return await asyncio.to_thread(self.remove, triples, missing_ok=missing_ok)
+        """Like `remove`."""
+        return await self._in_thread(partial(self.remove, triples, missing_ok=missing_ok))
+
+    async def _in_thread(self, call: Callable[[], T]) -> T:
+        with self._opening:
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="lodestar-ask")
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
     # What every call does
 
-    def _run(self, steps: Steps[T]) -> T:
-        with translate_import_errors(f"recipe {self.recipe.name}"):
-            return StepRunner(self.gateway(), lambda: self.resources.chat_opened).run(steps)
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        with translate_import_errors(f"recipe {self.recipe.name}"), limit_blas_threads():
+            yield
 
-    async def _arun(self, steps: Steps[T]) -> T:
-        with translate_import_errors(f"recipe {self.recipe.name}"):
-            return await AsyncStepRunner(await self._gateways.of_loop(), lambda: self.resources.chat_opened).run(steps)
-
-    def _retrieval_steps(
-        self, questions: Sequence[str | Question], top_k: int | None, options: Mapping[str, Any]
-    ) -> Steps[list[Evidence[Item]]]:
+    def _retrieve(self, questions: Sequence[str | Question], options: dict[str, Any]) -> list[Evidence[Item]]:
         given = [validate_question_or_fault(question) for question in questions]
         asked = [each for each in given if isinstance(each, Question)]
-        all_found: list[Evidence[Item]] = []
+        found: list[Evidence[Item]] = []
         for together in split_into_requests(asked, MAX_TOGETHER, count_chars, MAX_CHARS_TOGETHER):
-            all_found += yield from self._retrieve(together, top_k, options)
-        found = iter(all_found)
-        return [next(found) if isinstance(each, Question) else each for each in given]
+            found += self._retrieve_together(together, options)
+        rest = iter(found)
+        return [next(rest) if isinstance(each, Question) else each for each in given]
 
-    def _retrieve(
-        self, asked: Sequence[Question], top_k: int | None, options: Mapping[str, Any]
-    ) -> Steps[list[Evidence[Item]]]:
-        if top_k is not None and not 1 <= top_k <= MAX_TOP_K:
-            raise UsageError(f"top_k: expected 1 to {MAX_TOP_K}, found {top_k}")
-        edition, recipe, pipeline = yield from self._prepare(options)
-        kept = max(recipe.top_k, min(pipeline.reads, MAX_TOP_K)) if top_k is None else top_k
-        try:
-            found, now = yield from run_alongside(pipeline.retrieve(asked, kept), read_graph_revision())
-            if now in (None, edition):
-                return found
-        except StaleCatalogueError:
-            pass  # a load is on its way: the graph has more than the catalogue as it was read
-        _, _, pipeline = yield from self._prepare(options, anew=True)
-        return (yield from pipeline.retrieve(asked, kept))
+    def _retrieve_together(self, asked: Sequence[Question], options: Mapping[str, Any]) -> list[Evidence[Item]]:
+        """Retrieve; again where the graph is another one than at the last call, which is asked meanwhile."""
+        is_fresh = self._opened is None
+        top_k = options.get("top_k")
+        for anew in (False, True):
+            opened, recipe = self._open(options, anew=anew)
+            revision = None if anew or is_fresh else self.gateway().submit(read_graph_revision())
+            kept = _num_kept(recipe, opened.graph) if top_k is None else top_k
+            ctx = Context(self.gateway(), opened.graph, on_event=options.get("on_event"), chat=self._chat)
+            try:
+                found = pipeline.retrieve(recipe, ctx, asked, kept)
+            except StaleCatalogueError:  # a load is on its way: the graph has more than the catalogue as it was read
+                if anew:
+                    raise
+            else:
+                if revision is None or revision() == opened.edition:
+                    return found
+        raise AssertionError("the second try returns or raises")
 
-    def _ask_steps(self, question: str | Question, top_k: int | None, options: Mapping[str, Any]) -> Steps[Answer]:
-        (found,) = yield from self._retrieval_steps([question], top_k, options)
-        return (yield from self._answers_to([raise_fault(found)], options))[0]
-
-    def _answer_steps(
-        self, questions: Sequence[str | Question], top_k: int | None, options: Mapping[str, Any]
-    ) -> Steps[list[Answer]]:
-        evidence = yield from self._retrieval_steps(questions, top_k, options)
-        return (yield from self._answers_to(evidence, options))
-
-    def _answers_to(self, evidence: Sequence[Evidence[Item]], options: Mapping[str, Any]) -> Steps[list[Answer]]:
+    def _answer(self, evidence: Sequence[Evidence[Item]], options: Mapping[str, Any]) -> list[Answer]:
         if not evidence:
             return []
-        _, _, pipeline = yield from self._prepare(options)
-        return (yield from pipeline.answer(evidence))
+        opened, recipe = self._open(options)
+        ctx = Context(self.gateway(), opened.graph, on_event=options.get("on_event"), chat=self._chat)
+        return pipeline.answer(recipe, ctx, evidence)
 
-    def _link_steps(self, question: Question) -> Steps[tuple[Topic, ...]]:
-        opened = yield from self._graph_read()
-        linker: Linker = self._own["linker"] or self.recipe.linker.linker(opened.graph)
-        found = yield from linker.link([question])
-        if isinstance(linker, RerankingLinker) and found[0]:
-            found = yield from rerank_candidates([question], found, linker)
-        return found[0]
+    def _chat(self) -> Any:
+        return self.resources.chat_opened
 
-    def _relation_steps(self, question: Question, top_k: int) -> Steps[list[Scored[RelationInfo]]]:
-        opened = self._opened
-        if opened is None or (yield from send_one(read_graph_revision())) != opened.edition:
-            opened = yield from self._graph_read(anew=True)
-        return opened.graph.index.search(self.encoder.encode([question.text]), top_k)[0]
-
-    def _prepare(
-        self, options: Mapping[str, Any] | None = None, *, anew: bool = False
-    ) -> Steps[tuple[Edition, Recipe, Pipeline]]:
-        """Read the catalogue and join the pipeline of the options; once for each edition, or `anew`."""
-        opened = yield from self._graph_read(anew=anew)
-        key = repr(sorted((options or {}).items()))
+    def _open(self, options: Mapping[str, Any], *, anew: bool = False) -> tuple[_Opened, Recipe]:
+        """Return the graph and the recipe of a call's options, opened; once for each edition, or `anew`."""
+        changes = {name: value for name, value in options.items() if name not in ("top_k", "on_event")}
+        if (top_k := options.get("top_k")) is not None and not 1 <= top_k <= MAX_TOP_K:
+            raise UsageError(f"top_k: expected 1 to {MAX_TOP_K}, found {top_k}")
+        key = repr(sorted(changes.items()))
         with self._opening:
-            joined = opened.pipelines.pop(key, None)
-            if joined is None:
-                recipe = self._recipe_with(options) if options else self.recipe
-                own = {role: stage for role, stage in self._own.items() if stage is not None}
-                joined = recipe, recipe.pipeline(opened.graph, **own)
-            while len(opened.pipelines) >= MAX_PIPELINES:
-                del opened.pipelines[next(iter(opened.pipelines))]
-            opened.pipelines[key] = joined
-        return opened.edition, *joined
+            opened = self._read_graph(anew=anew)
+            recipe = opened.recipes.pop(key, None)
+            if recipe is None:
+                recipe = replace(self._recipe_with(changes) if changes else self.recipe, **self._own)
+                recipe.open(opened.graph)
+            while len(opened.recipes) >= MAX_RECIPES:
+                del opened.recipes[next(iter(opened.recipes))]
+            opened.recipes[key] = recipe
+        return opened, recipe
 
     def _recipe_with(self, options: Mapping[str, Any]) -> Recipe:
-        if self._own["retriever"] is not None:
+        if "stages" in self._own:
             raise UsageError(f"{', '.join(options)}: options change a recipe, and this engine has a retriever instead")
         recipe = read_recipe(self.recipe, options={self.recipe.find_option(name): v for name, v in options.items()})
         recipe.check()
         return recipe
 
-    def _graph_read(self, *, anew: bool = False) -> Steps[_Opened]:
-        opened = None if anew else self._opened
-        if opened is None:
-            edition = yield from send_one(read_graph_revision())
-            state = yield from read_full_state()
-            state.check()
-            self._warn(state.warnings)
-            graph = self.resources.of_graph((yield from send_one(read_catalogue())), edition)
-            self._opened = opened = _Opened(edition, graph)
-        return opened
-
-    def _warn(self, warnings: Sequence[str]) -> None:
-        for warning in warnings:
-            if warning not in self._warned:
-                self._warned.add(warning)
-                _log.warning(warning)
+    def _read_graph(self, *, anew: bool = False) -> _Opened:
+        with self._opening:
+            opened = None if anew else self._opened
+            if opened is None:
+                gateway = self.gateway()
+                edition = gateway.run(read_graph_revision())
+                state = read_full_state(gateway)
+                state.check()
+                for warning in state.warnings:
+                    if warning not in self._warned:
+                        self._warned.add(warning)
+                        _log.warning(warning)
+                graph = self.resources.of_graph(gateway.run(read_catalogue()), edition)
+                self._opened = opened = _Opened(edition, graph, {})
+            return opened
 
     # Connections
 
     def gateway(self) -> Gateway:
-        """Return the blocking gateway, opened and its server checked at the first call."""
-        return self._gateways.blocking()
+        """Return the gateway, opened and its server checked at the first call.
+
+        Raises `DatabaseError` if the server does not answer or is too old.
+        """
+        with self._opening:
+            if self._gateway is None:
+                from .neo4j.gateway import Gateway
+
+                gateway = Gateway(self.connection, self._driver)
+                try:
+                    gateway.version()
+                except BaseException:
+                    gateway.close()
+                    raise
+                self._gateway = gateway
+            return self._gateway
 
     def close(self) -> None:
-        """Give the blocking connections back."""
+        """Give the connections back."""
         self.resources.close()
-        self._gateways.close()
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads = None
+        if self._gateway is not None:
+            self._gateway.close()
+            self._gateway = None
 
     async def aclose(self) -> None:
-        """Give back the connections of this event loop, and the blocking ones."""
-        await self._gateways.aclose()
-        self.close()
+        """Like `close`."""
+        await asyncio.to_thread(self.close)
 
     def __repr__(self) -> str:
         return f"<Engine over {self.connection.where}, recipe {self.recipe.name}>"
@@ -448,21 +511,23 @@ class Engine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         await self.aclose()
 
 
-# Why a question cannot be asked: alone it raises its fault, in a batch it loses no other question
+def _num_kept(recipe: Recipe, graph: GraphResources) -> int:
+    """Return how many items are kept: as many as the recipe says, or as the answerer was trained to read."""
+    num_read: int = recipe.answerer.num_read(graph) if isinstance(recipe.answerer, Part) else 0  # type: ignore[attr-defined]
+    return max(recipe.top_k, min(num_read, MAX_TOP_K))
+
+
+# Why a question cannot be asked: in a batch it loses no other question
 
 
 @dataclass(frozen=True, slots=True)
@@ -497,23 +562,13 @@ def validate_question_or_fault(question: str | Question) -> Question | Evidence[
 
 
 def find_fault(evidence: Evidence[Item]) -> LodestarError | None:
-    """Return why a question could not be asked: it is none, or no entity of it is known; None where it was asked.
-
-    It is what `Engine.ask` and `Engine.retrieve` raise for a question alone; in a batch no other question is lost.
-    """
+    """Return why a question could not be asked: it is none, or no entity of it is known; None where it was asked."""
     if (fault := evidence.extra_of(Fault)) is not None:
         return fault.error
     if not evidence.topics:
         hint = "try `lodestar search` with parts of it, or give --topic an id or a name"
         return EntityNotFoundError(f"{evidence.note}: {_shorten(evidence.question.text)!r}; {hint}")
     return None
-
-
-def raise_fault(evidence: Evidence[Item]) -> Evidence[Item]:
-    """Return the evidence; raise its fault where it has one."""
-    if (fault := find_fault(evidence)) is not None:
-        raise fault
-    return evidence
 
 
 def _shorten(text: str, limit: int = 80) -> str:

@@ -207,6 +207,16 @@ class GraphResources:
         self.shared = resources
         self.catalogue = catalogue
         self.edition = edition
+        self._turn = threading.RLock()
+        self._opened: dict[object, Any] = {}
+
+    def get_or_make(self, key: object, make: Callable[[], T]) -> T:
+        """Return the value for this key, such as what a part opened; the first call makes it, other threads wait."""
+        with self._turn:
+            if key not in self._opened:
+                self._opened[key] = make()
+            made: T = self._opened[key]
+            return made
 
     @cached_property
     def relations(self) -> Mapping[int, str]:

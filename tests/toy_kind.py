@@ -11,11 +11,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 import torch
-from lodestar.engine.recipes.part import option
-from lodestar.engine.recipes.retrieving import SubgraphPart, subgraph_scorer
-from lodestar.engine.resources import GraphResources
-from lodestar.engine.retrieval.triples import TripleRetriever
-from lodestar.engine.stages import Retriever
+from lodestar.engine.parts import part
+from lodestar.engine.retrieval.triples import SubgraphRetriever
 from lodestar.models.checkpoint import check_checkpoint, read_weights
 from lodestar.models.kinds import CheckpointOpenOptions, ModelDescription, ModelKind, TrainingOptions
 from lodestar.models.reg import FIGURES
@@ -125,14 +122,9 @@ KIND = ModelKind(
 )
 
 
+@part("toy")
 @plain_dataclass(frozen=True)
-class Toy(SubgraphPart):
+class Toy(SubgraphRetriever):
     """The triples around the topics, scored by their relations."""
 
-    name: ClassVar[str] = "toy"
     kinds: ClassVar[tuple[ModelKind, ...]] = (KIND,)
-
-    checkpoint: str = option("", "folder of the trained scorer", source="lodestar train tests.toy_kind:KIND")
-
-    def retriever(self, graph: GraphResources) -> Retriever:
-        return TripleRetriever(subgraph_scorer(self, graph), keep=self.keep)

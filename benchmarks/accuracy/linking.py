@@ -20,9 +20,18 @@ from statistics import mean
 
 import numpy as np
 import numpy.typing as npt
+from lodestar.engine.context import Context
 from lodestar.engine.gold_questions import GoldQuestion
 from lodestar.engine.linking import reranking
-from lodestar.engine.linking.full_text import FullTextLinker, make_candidate
+from lodestar.engine.linking.full_text import (
+    CONSIDERED,
+    PER_WORD,
+    POOL,
+    FullText,
+    FullTextLinker,
+    make_candidate,
+    write_full_text_queries,
+)
 from lodestar.engine.linking.names import (
     MENTION_FEATURES,
     MENTION_WEIGHTS,
@@ -31,13 +40,12 @@ from lodestar.engine.linking.names import (
     compute_features,
     compute_probabilities,
 )
-from lodestar.engine.linking.topics import add_signature
+from lodestar.engine.linking.topics import add_signatures
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.connection import make_connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import NamedEntity, find_entity_candidates, read_signatures
 from lodestar.engine.neo4j.mining import find_entities_by_name
-from lodestar.engine.recipes.retrieving import open_entity_search, relation_evidence
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import resolve
 from lodestar.engine.values import Topic
@@ -99,18 +107,15 @@ def read(questions: Sequence[GoldQuestion], gateway: Gateway, linker: FullTextLi
         known = [(q, of_q) for q, of_q in zip(batch, topics_of(batch, gateway), strict=True) if of_q]
         batch = [q for q, _ in known]
         linked = []
-        pools = gateway.run(find_entity_candidates([linker.write_queries(q.text) for q in batch]))
-        found_here = gateway.run_steps(linker.find_mentions([q.text for q in batch]))
+        pools = gateway.run(find_entity_candidates([write_full_text_queries(q.text, POOL, PER_WORD) for q in batch]))
+        found_here = linker.find_mentions(gateway, [q.text for q in batch])
         for (question, of_question), pool, (words, some) in zip(known, pools, found_here, strict=True):
             x = compute_features(words, some, linker.type_words)
-            order = _order(compute_probabilities(x), [m.named.entity.id for m in some])[: linker.considered]
+            order = _order(compute_probabilities(x), [m.named.entity.id for m in some])[:CONSIDERED]
             linked.append(Linked(question, of_question, pool, some, x, order, np.zeros((0, 0))))
         ids = {each.ids[row] for each in linked for row in each.considered}
         signatures = gateway.run(read_signatures(sorted(ids)))
-        candidates = [
-            [add_signature(c, signatures[c.entity.id]) for c in (_candidate(each, row) for row in each.considered)]
-            for each in linked
-        ]
+        candidates = [add_signatures([_candidate(each, row) for row in each.considered], signatures) for each in linked]
         assert linker.evidence is not None
         relations = linker.evidence.features([each.question.text for each in linked], candidates)
         found += [replace(each, relations=x) for each, x in zip(linked, relations, strict=True)]
@@ -227,19 +232,14 @@ def _lost(question: Linked, started: Sequence[str], ranked: Sequence[str], topic
 
 
 def print_times(questions: Sequence[GoldQuestion], gateway: Gateway, linker: FullTextLinker) -> None:
-    """Print how long a question takes by words alone, one at a time, and to weigh its candidates by relations."""
-    reading, reranker = [], []
+    """Print how long a question takes, one at a time."""
+    db, seconds = Context(gateway).db, []
     for question in questions:
         started_s = time.perf_counter()
-        (found,) = gateway.run_steps(linker.link([question.as_question(())]))
-        reading.append(time.perf_counter() - started_s)
-        signatures = gateway.run(read_signatures([c.entity.id for c in found]))
-        started_s = time.perf_counter()
-        linker.rerank([question.as_question(())], [[add_signature(c, signatures[c.entity.id]) for c in found]])
-        reranker.append(time.perf_counter() - started_s)
-    for name, seconds in (("by words", reading), ("by relations, beside", reranker)):
-        p50, p95 = np.percentile(seconds, [50, 95]) * 1000
-        print(f"{name}: p50 {p50:.1f} ms, p95 {p95:.1f} ms, {len(seconds)} questions one at a time")
+        linker.link(db, [question.as_question(())])
+        seconds.append(time.perf_counter() - started_s)
+    p50, p95 = np.percentile(seconds, [50, 95]) * 1000
+    print(f"p50 {p50:.1f} ms, p95 {p95:.1f} ms, {len(seconds)} questions one at a time")
 
 
 def main() -> None:
@@ -259,8 +259,7 @@ def main() -> None:
     words, both = np.array(MENTION_WEIGHTS), np.array(reranking.WEIGHTS)
     with Gateway(connection) as gateway:
         graph = Resources(settings, connection).of_graph(gateway.run(read_catalogue()))
-        evidence = relation_evidence(graph)
-        linker = FullTextLinker(type_words=graph.type_words, evidence=evidence, nearest=open_entity_search(graph))
+        linker = FullText().open(graph)
         for number, file in enumerate(args.questions):
             every = read_questions(str(file))
             asked = every.sample(args.sample, args.seed)

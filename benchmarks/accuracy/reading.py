@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from lodestar.engine.answering.extractive import ExtractiveAnswerer
+from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.runs import judge_answer
 from lodestar.engine.evaluation.statistics import compare_pairs
@@ -105,7 +105,7 @@ def ask(
     print(f"{recipe}: {Path(file).name}", file=sys.stderr, flush=True)
     given = read_questions(file)
     given = replace(given, questions=given.sample(limit, SEED))
-    answerer = ExtractiveAnswerer(min_probability=0.0)
+    answerer = Extractive(min_probability=0.0)
     parts = [each for each in changes if each.partition(".")[0] in recipe]
     with Engine(settings, recipe=read_recipe(recipe, parts), resources=resources) as engine:
         asked, evidence = retrieve_for_reader(given, engine, reads=reads)

@@ -17,7 +17,8 @@ from lodestar.engine.context import merge_costs
 from lodestar.engine.evidence.evidence import Evidence, Item
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import read_signatures
-from lodestar.engine.recipes.retrieving import Similarity, Star
+from lodestar.engine.retrieval.similarity import Similarity
+from lodestar.engine.retrieval.star import Star
 from lodestar.engine.settings import resolve
 from lodestar.engine.values import Question
 

@@ -25,6 +25,8 @@ Numbers = npt.NDArray[Any]
 
 LIMIT = 12.0
 """The bound of log-odds: a probability beyond it counts as 0 or 1."""
+LLM, CLOSED_BOOK = "llm", "closed-book"
+"""Names of the sources with a language model's answers: what it reads in the evidence, and what it knows itself."""
 NO_CHAIN = -1
 """The number of hops of a way without a chain: a triple that is not connected to a topic."""
 

@@ -5,20 +5,35 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from ...models.ranges import Share
 from ..evidence.bridges import to_chains
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, name_entities
 from ..evidence.extras import FormResult
-from ..steps import Steps
+from ..parts import Answerer, option, part
 from ..values import AnswerEntity
+
+if TYPE_CHECKING:
+    from ..context import Context
 
 UNCALIBRATED_TEMPERATURE = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractiveAnswerer:
-    """Answers with the ends of the best chain; if it meets a chain from another topic, only with the ends they share.
+@dataclass(frozen=True)
+class Abstaining(Answerer):
+    """Options of an answerer that knows how likely its answer is right."""
+
+    min_probability: Share = option(LEAST_PROBABILITY, "below this probability of the best answer there is none")
+    sure_from: Share = option(0.5, "below this probability of the best answer it is unsure")
+
+
+@part("extractive")
+@dataclass(frozen=True)
+class Extractive(Abstaining):
+    """Answers with the ends of the best chain, without a language model; where it meets a chain from another topic,
+    only with the ends that they share.
 
     The confidence of the answer is the probability that the best chain is right. Without a calibration there is no
     confidence: the answer is never unsure, and it never abstains. Below `min_probability` it gives no answer; below
@@ -27,11 +42,7 @@ class ExtractiveAnswerer:
     as the chains that they form.
     """
 
-    min_probability: float = LEAST_PROBABILITY
-    sure_from: float = 0.5
-
-    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        yield from ()
+    def __call__(self, _ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
         return [self.answer_of(each) for each in evidence]
 
     def answer_of(self, evidence: Evidence[Item]) -> Answer:

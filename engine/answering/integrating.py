@@ -1,22 +1,18 @@
-"""Use what a language model knows itself: alone, merged with the graph's answer, or as a source for a reader."""
+"""Use what a language model knows itself: alone, or merged with the graph's answer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from ...models.graphrag_fi import KeyedAnswer, Thresholds, integrate_answers
 from ..errors import LLMError
-from ..evidence.calibration import Calibration
-from ..evidence.chain import Chain
-from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, Kind, make_failed_answer
-from ..evidence.extras import FormResult
+from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
 from ..evidence.text import one_line
-from ..llm.prompts import Completed, Prompt, send_prompts
-from ..stages import Answerer
-from ..steps import Steps, gather_steps
-from ..values import AnswerEntity, Entity, Scored, TokenUsage
-from .candidates import list_ends
+from ..llm.prompts import Completed, Prompt
+from ..parts import Answerer, part
+from ..values import AnswerEntity, TokenUsage
 from .llm import (
     MAX_REPLY_TOKENS,
     MAX_TEXT_CHARS,
@@ -29,33 +25,46 @@ from .llm import (
     read_own_prompt,
 )
 
+if TYPE_CHECKING:
+    from ..context import Context
+    from ..resources import GraphResources
+
 PROMPT = "closed-book.txt"
 
 
-class ClosedBookAnswerer:
-    """An `Answerer` that asks the language model without evidence; confidences are token probabilities.
+@part("closed-book")
+@dataclass(frozen=True)
+class ClosedBook(Answerer):
+    """Answers with what a language model knows itself; the evidence is not shown to it.
 
-    If the endpoint returns no log-probabilities, there is no confidence. A multiple-choice question is answered with
-    one of its options.
+    Confidences are token probabilities; there are none if the endpoint returns no log-probabilities. A multiple-choice
+    question is answered with one of its options.
     """
 
-    def __init__(self) -> None:
-        self._template = read_own_prompt(PROMPT)
+    def open(self, graph: GraphResources) -> None:
+        """Raise `LLMError` if no model is configured."""
+        _ = graph.shared.chat
 
-    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        completed = yield from send_prompts([self._write_prompt(each) for each in evidence])
-        return [self._outcome(each, what) for each, what in zip(evidence, completed, strict=True)]
+    def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
+        return self.begin(ctx, evidence)()
 
-    def _write_prompt(self, evidence: Evidence[Item]) -> Prompt:
-        content = self._template.replace("{question}", escape_data(evidence.question.text.strip()))
+    def begin(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> Callable[[], list[Answer]]:
+        """Send the prompts, and return what waits for the answers: another answerer can be asked meanwhile."""
+        told = [ctx.trace.listener(each.question) for each in evidence]
+        waiting = ctx.llm.submit([self._make_prompt(*each) for each in zip(evidence, told, strict=True)])
+        return lambda: [self._outcome(each, what) for each, what in zip(evidence, waiting(), strict=True)]
+
+    def _make_prompt(self, evidence: Evidence[Item], on_text: Callable[[str], None] | None) -> Prompt:
+        content = read_own_prompt(PROMPT).replace("{question}", escape_data(evidence.question.text.strip()))
         if evidence.question.options:
-            return make_choice_prompt(content, evidence.question.options)
+            return replace(make_choice_prompt(content, evidence.question.options), on_text=on_text)
         return Prompt(
             content,
             json=True,
             logprobs=True,
             max_tokens=MAX_REPLY_TOKENS,
             is_read=is_parseable_reply,
+            on_text=on_text,
         )
 
     def _outcome(self, evidence: Evidence[Item], completed: Completed) -> Answer:
@@ -78,17 +87,11 @@ class ClosedBookAnswerer:
         return Answer(bare, entities, text, answerer, completed.usage)
 
 
-@dataclass(frozen=True)
-class IntegratingAnswerer:
-    """An `Answerer` that asks two answerers at the same time and merges their answers."""
-
-    graph: Answerer
-    model: Answerer
-    thresholds: Thresholds
-
-    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        graph, model = yield from gather_steps(self.graph.answer(evidence), self.model.answer(evidence))
-        return [merge_answers(*pair, self.thresholds) for pair in zip(graph, model, strict=True)]
+def integrate(ctx: Context, evidence: Sequence[Evidence[Item]], answerer: Any, thresholds: Thresholds) -> list[Answer]:
+    """Return an answerer's answers merged with what the model knows itself; both are asked at the same time."""
+    waiting = ClosedBook().begin(ctx, evidence)
+    graph = answerer(ctx, evidence)
+    return [merge_answers(*pair, thresholds) for pair in zip(graph, waiting(), strict=True)]
 
 
 def merge_answers(graph: Answer, model: Answer, thresholds: Thresholds) -> Answer:
@@ -142,55 +145,3 @@ def _add_usage(one: TokenUsage | None, two: TokenUsage | None) -> TokenUsage | N
     if one is None or two is None:
         return one or two
     return TokenUsage(one.prompt + two.prompt, one.completion + two.completion)
-
-
-LLM, CLOSED_BOOK = "llm", "closed-book"
-"""Names of the sources: what the model reads in the evidence, and what it knows itself."""
-READS = 10
-"""Items of a question that answerers are given."""
-UNKNOWN = 0.5
-"""Stands for the confidence of an answer where the endpoint gives none."""
-
-
-@dataclass(frozen=True)
-class LanguageModelSources:
-    """A `Reorganiser`: the items stay as they are, and each answerer's answers are a source under its name.
-
-    A reader weighs them beside what was found (our own). A source has a chain without steps for each name, whose ends
-    are the entities of that name among the ends of the evidence, so that no answer is invented. Questions that a form
-    has answered are not asked. Where the model fails for a question, the evidence says so and lacks that source.
-    """
-
-    answerers: Mapping[str, Answerer]
-    reads: int = READS
-    takes: Kind | None = None
-    gives: Kind | None = None
-
-    def reorganise(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Evidence[Item]]]:
-        found = list(evidence)
-        asked = [place for place, each in enumerate(found) if each.extra_of(FormResult) is None]
-        shown = [found[place].cut_to(self.reads) for place in asked]
-        replies = yield from gather_steps(*(each.answer(shown) for each in self.answerers.values()))
-        for name, answers in zip(self.answerers, replies, strict=True):
-            for place, answer in zip(asked, answers, strict=True):
-                found[place] = _add_source(found[place], name, answer)
-        return found
-
-
-def _add_source(evidence: Evidence[Item], name: str, answer: Answer) -> Evidence[Item]:
-    if answer.failure is not None:
-        return replace(evidence, left_out=(*evidence.left_out, f"{name}: {answer.failure}"))
-    entities: dict[str, list[Entity]] = {}
-    for end in list_ends(evidence):
-        entities.setdefault(normalise_name(end.label), []).append(end)
-    items = []
-    for each in answer.entities:
-        if ends := entities.pop(normalise_name(each.name), None):
-            topic = evidence.topics[0].entity if evidence.topics else ends[0]
-            confidence = UNKNOWN if each.confidence is None else each.confidence
-            items.append(Scored(Chain(topic, (), tuple(ends)), confidence))
-    items.sort(key=lambda item: -item.score)
-    source: Evidence[Item] = Evidence(
-        evidence.question, evidence.topics, "chain", tuple(items), Calibration("probability")
-    )
-    return replace(evidence, sources=(*evidence.sources_or_self(evidence.kind), (name, source)))

@@ -6,16 +6,15 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ...models.graphrag_fi import answer_confidences
+from ...models.ranges import Range
 from ...models.words import fold_spelling
 from .. import answering
 from ..errors import LLMError, UsageError
-from ..evidence.calibration import Calibration
 from ..evidence.chain import Chain
 from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
 from ..evidence.text import EVIDENCE_TOKENS, MAX_NAMES, Order, fit_evidence, one_line
@@ -26,12 +25,15 @@ from ..llm.prompts import (
     PromptTooLongError,
     estimate_tokens,
     list_schema,
-    send_prompts,
 )
-from ..steps import Steps
+from ..parts import Answerer, option, part
 from ..values import AnswerEntity, Entity
 from ..whole_file import read_text
-from .candidates import compute_log_odds, list_ends
+from .candidates import list_ends
+
+if TYPE_CHECKING:
+    from ..context import Context
+    from ..resources import GraphResources
 
 PLACEHOLDERS = ("question", "evidence")
 MAX_CHOICES = 20
@@ -44,73 +46,80 @@ MAX_REPLY_TOKENS = 400
 OPTIONS = "Exactly one of these options is the answer. Give it as the only answer, even if nothing says which it is:"
 
 
+@part("llm")
 @dataclass(frozen=True)
-class LLMAnswerer:
-    """Answers with a chat model; if it fails for a question, that answer has the failure.
+class LanguageModel(Answerer):
+    """Answers from the evidence with a language model (docs/llm.md).
 
     An answer that is in the evidence has its id and items; any other is the model's own (`origin` = ``model``). If the
     model refuses, the answer has no entities, and its text says so. Confidences are the probabilities of the answers'
     tokens; if the endpoint returns none, what the model states. Where the prompt exceeds the model's context, half as
     much evidence is sent, again if need be. A multiple-choice question is answered with one of its options.
-
-    prompt: a template's text with {question} and {evidence}, None for the default. order: of the evidence in it.
-    max_names: ends named per chain. reads: items of a question, 0 for as many as the recipe keeps. max_tokens: the
-    longest evidence, by `estimate_tokens`. chooses: the model may only answer with the first `MAX_CHOICES` names at the
-    ends of the evidence. completes: `complete_answers` is done, but not to multiple-choice questions. calibration: of
-    the log-odds of the first answer's confidence; min_probability: least probability by it for an answer.
     """
 
-    prompt: str | None = None
-    order: Order = "best-first"
-    max_names: int = MAX_NAMES
-    reads: int = 0
-    max_tokens: int = EVIDENCE_TOKENS
-    chooses: bool = False
-    completes: bool = True
-    calibration: Calibration | None = None
-    min_probability: float = 0.0
+    prompt: str = option("", "file of the prompt; empty for the setting llm_prompt, else the default")
+    order: Order = option(
+        "best-first",
+        "order of the evidence in the prompt: best-first, ascending or lost-in-the-middle",
+        source="Path Pooling, section 4.3.3",
+    )
+    reads: Annotated[int, Range(0, 1_000)] = option(0, "items of a question that it reads; 0 for as many as top_k")
+    tokens: Annotated[int, Range(50, 1_000_000)] = option(
+        EVIDENCE_TOKENS,
+        "longest evidence of a prompt, in tokens (estimated); half of it if the model's context is too small",
+    )
+    choose: bool = option(False, "the model may only answer with names of the evidence")
+    complete: bool = option(
+        True, "whether all ends of a path are answers where it names two of at most 100, or the only one"
+    )
 
-    @cached_property
-    def template(self) -> str:
-        """The prompt's text; raise `UsageError` if it lacks a placeholder."""
-        return read_default_prompt() if self.prompt is None else check_prompt(self.prompt, "the prompt")
+    def open(self, graph: GraphResources) -> str | None:
+        """Return the template of the user's own prompt; raise `LLMError` if no model is configured."""
+        _ = graph.shared.chat
+        path = self.prompt or graph.shared.settings.llm_prompt
+        return load_prompt(Path(path)) if path else None
 
-    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
+    def num_read(self, _graph: GraphResources) -> int:
+        """Return `reads`."""
+        return self.reads
+
+    def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
+        template: str | None = self.opened(ctx.graph)
         done = {number: _choose_nothing(each) for number, each in enumerate(evidence) if self._lacks_choices(each)}
-        budgets = {number: self.max_tokens for number in range(len(evidence)) if number not in done}
+        budgets = {number: self.tokens for number in range(len(evidence)) if number not in done}
         while budgets:
-            written = {
-                number: self._write_evidence(evidence[number], max_tokens) for number, max_tokens in budgets.items()
-            }
-            completed = yield from send_prompts(
-                [self._make_prompt(evidence[number], text) for number, (text, _) in written.items()]
-            )
+            written = {n: self._write_evidence(evidence[n], max_tokens) for n, max_tokens in budgets.items()}
+            prompts = [self.make_prompt(evidence[n], text, template) for n, (text, _) in written.items()]
+            told = [ctx.trace.listener(evidence[n].question) for n in written]
+            completed = ctx.llm.complete([replace(p, on_text=tell) for p, tell in zip(prompts, told, strict=True)])
             too_long: dict[int, int] = {}
             for (number, (text, num_items)), outcome in zip(written.items(), completed, strict=True):
                 if isinstance(outcome, PromptTooLongError) and (half := estimate_tokens(text) // 2) >= LEAST_TOKENS:
                     too_long[number] = half
                 else:
-                    done[number] = self._outcome(_note_left_out(evidence[number], num_items, budgets[number]), outcome)
+                    read = _note_left_out(evidence[number], num_items, budgets[number])
+                    try:
+                        done[number] = self.answer_of(outcome, read)
+                    except LLMError as error:
+                        done[number] = make_failed_answer(read, error)
             budgets = too_long
         return [done[number] for number in range(len(evidence))]
 
     def _lacks_choices(self, evidence: Evidence[Item]) -> bool:
-        return self.chooses and not evidence.question.options and not list_choices(evidence)
+        return self.choose and not evidence.question.options and not list_choices(evidence)
 
-    def write_prompt(self, evidence: Evidence[Item]) -> Prompt:
-        text, _ = self._write_evidence(evidence, self.max_tokens)
-        return self._make_prompt(evidence, text)
-
-    def _make_prompt(self, evidence: Evidence[Item], text: str) -> Prompt:
+    def make_prompt(self, evidence: Evidence[Item], text: str | None = None, template: str | None = None) -> Prompt:
+        """Return the prompt of a question with its evidence as text. template: the user's own."""
+        text = self._write_evidence(evidence, self.tokens)[0] if text is None else text
         question, options = evidence.question.text.strip(), evidence.question.options
-        content = fill_placeholders(self.template, question=question, evidence=text)
+        content = fill_placeholders(template or read_default_prompt(), question=question, evidence=text)
         if options:
             return make_choice_prompt(content, options)
-        choices = list_choices(evidence) if self.chooses else ()
+        choices = list_choices(evidence) if self.choose else ()
         return Prompt(
             content,
             json=True,
-            schema=list_schema(MAX_ANSWERS, "answers", choices=choices) if choices or self.prompt is None else None,
+            schema=list_schema(MAX_ANSWERS, "answers", choices=choices) if choices or template is None else None,
             logprobs=True,
             max_tokens=MAX_REPLY_TOKENS,
             is_read=is_parseable_reply,
@@ -121,7 +130,7 @@ class LLMAnswerer:
         max_chars = max_tokens * BYTES_PER_TOKEN
         while True:
             text, num_items = fit_evidence(
-                evidence.items, evidence.groups, order=self.order, max_names=self.max_names, max_chars=max_chars
+                evidence.items, evidence.groups, order=self.order, max_names=MAX_NAMES, max_chars=max_chars
             )
             if (tokens := estimate_tokens(text)) <= max_tokens:  # characters beyond ASCII have several bytes
                 return text, num_items
@@ -137,27 +146,10 @@ class LLMAnswerer:
             return Answer(evidence, (), text, answerer, completed.usage)
         reply = parse_reply(completed.content)
         entities = cite_claims(add_token_confidence(reply.claims, completed.logprobs), evidence)
-        if self.completes and not evidence.question.options:
+        if self.complete and not evidence.question.options:
             entities = complete_answers(entities, evidence)
         text = reply.text or ", ".join(entity.name for entity in entities) or NO_ANSWER
-        sure = self._compute_confidence(entities)
-        if sure is not None and sure < self.min_probability:
-            text = f"{NO_ANSWER}: {text} has a probability of {sure:.2f}, less than {self.min_probability:g}"
-            return Answer(evidence, (), text, answerer, completed.usage, confidence=sure)
-        return Answer(evidence, entities, text, answerer, completed.usage, confidence=sure)
-
-    def _compute_confidence(self, entities: Sequence[AnswerEntity]) -> float | None:
-        """Return the probability that the first answer is right, None where nobody knows."""
-        if self.calibration is None or not entities or entities[0].confidence is None:
-            return None
-        (log_odds,) = compute_log_odds([entities[0].confidence], Calibration("probability"))
-        return self.calibration.probability(float(log_odds))
-
-    def _outcome(self, evidence: Evidence[Item], completed: Completed) -> Answer:
-        try:
-            return self.answer_of(completed, evidence)
-        except LLMError as error:
-            return make_failed_answer(evidence, error)
+        return Answer(evidence, entities, text, answerer, completed.usage)
 
 
 def make_choice_prompt(content: str, options: Sequence[str]) -> Prompt:

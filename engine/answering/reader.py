@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from ...models.f1 import choose_answer_count
+from ...models.ranges import Range
 from ...models.reader.model import (
     ABSENT,
     NAMES,
@@ -19,6 +21,7 @@ from ...models.reader.model import (
     add_plan_scores,
     answer_features,
     asks_for_one,
+    shipped_reader,
 )
 from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, PathsOfTopic, SimilarityWeights
 from ...models.text.vectors import TextVectors
@@ -28,12 +31,15 @@ from ..evidence.bridges import chain_of, make_last_step, to_chains
 from ..evidence.chain import Chain, ChainStep
 from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, name_entities
 from ..evidence.extras import FormResult
+from ..parts import Trained, option, part
 from ..retrieval.scoring import mask_mention, merge_mediator_hops
-from ..steps import Steps
 from ..values import AnswerEntity, RelationPath, RelationStep, Scored
-from .candidates import AnswerCandidates, CandidateSource, ChainColumns, find_candidates
-from .extractive import ExtractiveAnswerer
-from .integrating import CLOSED_BOOK, LLM
+from .candidates import CLOSED_BOOK, LLM, AnswerCandidates, CandidateSource, ChainColumns, find_candidates
+from .extractive import Abstaining, Extractive
+
+if TYPE_CHECKING:
+    from ..context import Context
+    from ..resources import GraphResources
 
 Columns = tuple[str, str, SourceChainColumns]
 
@@ -76,30 +82,51 @@ NAMED_BY: Mapping[str, str] = {
 }
 
 
+@part("reader")
+@dataclass(frozen=True)
+class ReaderPart(Trained, Abstaining):
+    """Scores every candidate of the evidence by features, and chooses the set, without a language model
+    (docs/how-it-works.md).
+    """
+
+    reads: Annotated[int, Range(0, 1_000)] = option(
+        0, "items of a question that it reads; 0 for as many as the checkpoint learned from, or 100"
+    )
+
+    def open(self, graph: GraphResources) -> ReaderAnswerer:
+        """Return what answers by the checkpoint, or by the weights that come with Lodestar."""
+        shared = graph.shared
+        plain = Extractive(self.min_probability, self.sure_from)
+        if not self.checkpoint:
+            reader = shared.get_or_make("reader", shipped_reader)
+            return ReaderAnswerer(reader, graph.words, shared.vectors, plain, self.reads or READS)
+        description, reader = graph.model(self.checkpoint, "reader", any_graph=self.any_graph)
+        vectors = shared.vectors_for(description)
+        return ReaderAnswerer(reader, graph.words, vectors, plain, self.reads or description.reads)
+
+    def num_read(self, graph: GraphResources) -> int:
+        """Return how many items of a question are read."""
+        opened: ReaderAnswerer = self.opened(graph)
+        return opened.reads
+
+    def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
+        opened: ReaderAnswerer = self.opened(ctx.graph)
+        return opened.answer_batch(evidence)
+
+
 @dataclass(frozen=True)
 class ReaderAnswerer:
-    """An `Answerer` that scores every candidate of the evidence (docs/how-it-works.md).
+    """Answers with a reader. The answer's confidence is the calibrated probability that its first entity is right.
 
-    words: the words of each relation, by name. reads: items of a question that it reads. The answer's confidence is the
-    calibrated probability that its first entity is right. Below `min_probability` there is no answer; below `sure_from`
-    it is marked as unsure. Questions with a form are already answered.
+    words: the words of each relation, by name. plain: what answers questions with a form, and has the bounds of the
+    probability. reads: items of a question that are read.
     """
 
     reader: Reader
     words: Mapping[str, RelationWords]
     vectors: TextVectors
-    min_probability: float
-    sure_from: float
+    plain: Extractive
     reads: int = READS
-
-    @property
-    def plain(self) -> ExtractiveAnswerer:
-        """What answers where no candidate is likely enough, and questions with a form."""
-        return ExtractiveAnswerer(self.min_probability, self.sure_from)
-
-    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        yield from ()
-        return self.answer_batch(evidence)
 
     def answer_batch(self, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
         candidates = find_candidates(evidence)
@@ -132,7 +159,7 @@ class ReaderAnswerer:
         sure = self.reader.confidence(answer_features(read, order), sources)
         probabilities = read.probabilities[order]
         chosen = order[: choose_answer_count(probabilities, one=asks_for_one(evidence.question.text))]
-        if sure < self.min_probability:
+        if sure < self.plain.min_probability:
             shown, _ = _select_shown_chains(evidence, order[:1], candidates, read)
             reason = evidence.note or "no path fits the question"
             return Answer(shown, (), f"{NO_ANSWER}: {reason}", "reader", confidence=sure)
@@ -141,7 +168,7 @@ class ReaderAnswerer:
             AnswerEntity(candidates.entities[row].label, candidates.entities[row].id, float(p), "graph", rests_on[row])
             for row, p in zip(chosen.tolist(), probabilities.tolist(), strict=False)
         )
-        unsure = sure < self.sure_from
+        unsure = sure < self.plain.sure_from
         text = f"{'unsure: perhaps ' if unsure else ''}{name_entities(entities, unsure=unsure)}"
         other = order[len(chosen)] if len(chosen) < len(order) else None
         why = self._explain_choice(int(chosen[0]), None if other is None else int(other), candidates, read)

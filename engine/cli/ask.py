@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import IO, TYPE_CHECKING
@@ -17,12 +17,13 @@ from .terminal import echo, print_json, printable
 
 if TYPE_CHECKING:
     from ..api import Engine
+    from ..context import Event
     from ..evidence.evidence import Answer, Evidence, Item
     from ..evidence.extras import Quotes
     from ..parallel import PerProcess, Workers
     from ..recipes.recipe import Recipe
     from ..settings import Settings
-    from ..values import Question, Topic
+    from ..values import Question
 
     Found = tuple[Answer | Evidence[Item], Quotes]
 
@@ -71,7 +72,6 @@ def command(
     from ..evidence.evidence import Answer, answer_data, evidence_data
     from ..parallel import PerProcess
     from ..recipes.recipe import read_recipe
-    from ..watchers import WatchedRecipe
     from .render import answer_lines, evidence_lines
 
     if plan is not None:
@@ -82,8 +82,6 @@ def command(
     if llm:
         recipe = read_recipe(recipe, options={"answerer.kind": "llm"})
     alone = len(questions) == 1 and not as_json  # what cannot be asked ends it; as JSON it is an answer of no kind
-    if alone and sys.stderr.isatty() and not workers.ray:
-        recipe = WatchedRecipe.wrap(recipe)
     parts = [questions[start : start + TOGETHER] for start in range(0, len(questions), TOGETHER)]
     failed = None
     with PerProcess(partial(Engine, settings, recipe=recipe)) as opened:
@@ -124,41 +122,49 @@ def _run_plan(text: str, settings: Settings, recipe: Recipe, as_json: bool) -> N
 
 
 def _retrieve(opened: PerProcess[Engine], questions: Sequence[Question], *, alone: bool) -> list[Found]:
-    engine = opened.value
-    return [(each, ()) for each in ([engine.retrieve(questions[0])] if alone else engine.retrieve_batch(questions))]
+    found = opened.value.retrieve_batch(questions)
+    if alone:
+        raise_fault(found[0])
+    return [(each, ()) for each in found]
 
 
 def _ask(opened: PerProcess[Engine], questions: Sequence[Question], *, alone: bool) -> list[Found]:
     """Return the answers with the snippets of their first items. alone: raise what keeps it from being asked."""
     engine = opened.value
     if alone:
-        with _show_progress(engine.recipe, questions[0]):
-            answers = [engine.ask(questions[0])]
+        with _show_progress() as on_event:
+            answers = [engine.ask(questions[0], on_event=on_event)]
+        raise_fault(answers[0].evidence)
     else:
         answers = engine.ask_batch(questions)
     quotes = engine.quote([answer.evidence for answer in answers], max_items=MAX_SHOWN)
     return list(zip(answers, quotes, strict=True))
 
 
-@contextmanager
-def _show_progress(recipe: Recipe, question: Question) -> Iterator[None]:
-    """Show while a question is answered what it is about, then the end of what a language model has written."""
-    from ..watchers import Watch, WatchedRecipe
+def raise_fault(evidence: Evidence[Item]) -> None:
+    """Raise why a question could not be asked, if that is so."""
+    from ..api import find_fault
 
-    if not isinstance(recipe, WatchedRecipe):
-        yield
+    if (fault := find_fault(evidence)) is not None:
+        raise fault
+
+
+@contextmanager
+def _show_progress() -> Iterator[Callable[[Event], None] | None]:
+    """Show while a question is answered what it is about, then the end of what a language model has written."""
+    if not sys.stderr.isatty():
+        yield None
         return
     written = ""
     with show_status("reading the question …") as show:
 
-        def show_topics(topics: Sequence[Topic]) -> None:
-            about = ", ".join(topic.entity.label for topic in topics)
-            show(printable(f"answering from what is known of {about} …" if about else "answering …"))
-
-        def show_text(text: str) -> None:
+        def on_event(event: Event) -> None:
             nonlocal written
-            written += text
-            show(printable(" ".join(written[-SHOWN_CHARS:].split())))
+            if event.kind == "topics":
+                about = ", ".join(topic.entity.label for topic in event.value)
+                show(printable(f"answering from what is known of {about} …" if about else "answering …"))
+            elif event.kind == "text":
+                written += event.value
+                show(printable(" ".join(written[-SHOWN_CHARS:].split())))
 
-        with recipe.watches.of({question: Watch(on_topics=show_topics, on_text=show_text)}):
-            yield
+        yield on_event

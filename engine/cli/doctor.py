@@ -113,7 +113,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
     try:
         with Gateway(make_connection(settings)) as gateway:
             yield Finding("database", "ok", f"Neo4j {gateway.version()} at {gateway.connection.where}")
-            state = gateway.run_steps(read_full_state())
+            state = read_full_state(gateway)
     except LodestarError as error:
         yield Finding("database", "missing", str(error), "lodestar db start, or --uri with LODESTAR_PASSWORD")
         return

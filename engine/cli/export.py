@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,12 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import UsageError
-from .options import FORCE, database_options, json_option
-from .terminal import echo
+from .options import FORCE, gateway_options, json_option
+from .terminal import print_json, printable, say
 
 if TYPE_CHECKING:
-    from ...loaders.export.exporting import ExportRequest
-    from ..settings import Settings
+    from ..neo4j.gateway import Gateway
 
 
 @click.command()
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
 )
 @FORCE
 @json_option
-@database_options
+@gateway_options
 def command(
     path: str,
     format_: str | None,
@@ -50,7 +48,7 @@ def command(
     load: int | None,
     force: bool,
     as_json: bool,
-    settings: Settings,
+    gateway: Gateway,
 ) -> None:
     """Write the graph to FILE, or to standard output (-): TSV, N-Triples or parquet, in a total order.
 
@@ -64,32 +62,21 @@ def command(
     """
     from ...loaders.export.exporting import ExportRequest, export
     from ...loaders.formats.freebase import FREEBASE
-    from ..neo4j.connection import make_connection
-    from ..neo4j.gateway import Gateway
     from ..progress import progress_bar
     from ..whole_file import check_output_file
-    from .terminal import printable
 
     request = ExportRequest(path, format_, names_path, phrases_path, base or FREEBASE, id_names, load)
-    _check(request, as_json=as_json)
+    kind = request.resolve_format()
+    if "-" in (path, names_path, phrases_path):
+        if as_json:
+            raise UsageError("the data and the report of --json cannot both go to standard output: give a FILE")
+        if kind == "parquet" and sys.stdout and sys.stdout.isatty():
+            raise UsageError("parquet is not readable on a terminal: give a FILE")
     for option, file in (("", path), ("--names", names_path), ("--phrases", phrases_path)):
         if file and file != "-":
             check_output_file(option, Path(file), force=force)
-    with Gateway(make_connection(settings)) as gateway:
-        gateway.version()
-        with progress_bar("the graph", "exporting") as (progress, _):
-            report = export(request, gateway, progress)
-    echo(printable(str(report)), err=True)
+    with progress_bar("the graph", "exporting") as (progress, _):
+        report = export(request, gateway, progress)
+    say(printable(str(report)))
     if as_json:
-        echo(json.dumps(report.as_json()))
-
-
-def _check(request: ExportRequest, *, as_json: bool) -> None:
-    """Raise `UsageError` for an impossible request, or for output that is not readable on a terminal."""
-    format_ = request.resolve_format()
-    if "-" not in (request.path, request.names_path, request.phrases_path):
-        return
-    if as_json:
-        raise UsageError("the data and the report of --json cannot both go to standard output: give a FILE")
-    if format_ == "parquet" and sys.stdout and sys.stdout.isatty():
-        raise UsageError("parquet is not readable on a terminal: give a FILE")
+        print_json(report.as_json())

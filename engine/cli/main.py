@@ -29,7 +29,7 @@ SECTIONS = ("Start here", "Ask", "Train", "Maintain")
 
 
 class VerbGroup(click.Group):
-    """Imports a verb's file when the verb is used; all that --help needs of the others is in their first lines."""
+    """Imports a verb's file when the verb is used, so that it starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in alphabetical order."""

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from .options import json_option
-from .terminal import echo, printable
+from .terminal import echo, print_json, printable
 
 SECTION = "Ask"
 
@@ -34,28 +34,23 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
     from ..recipes.recipe import list_parts, list_recipes, read_recipe_file
 
     files = [read_recipe_file(name) for name in names if name.endswith(".toml")]
-    names = tuple(name for name in names if not name.endswith(".toml"))
-    if files and not names:
-        if as_json:
-            echo(json.dumps({"files": files}, ensure_ascii=False))
-        else:
-            echo("\n\n".join("\n".join(_file_lines(each)) for each in files))
+    if files and len(files) == len(names):
+        print_json({"files": files}) if as_json else echo("\n\n".join("\n".join(_file_lines(each)) for each in files))
         return
     recipes, parts = list_recipes(), list_parts()
-    if names:
-        known = {each["name"] for each in (*recipes, *parts)}
-        if unknown := [name for name in names if name not in known]:
-            raise UsageError(f"there is no recipe or part {unknown[0]!r}: expected one of {', '.join(sorted(known))}")
-        recipes = [each for each in recipes if each["name"] in names]
-        parts = [each for each in parts if each["name"] in names]
+    known = {each["name"] for each in (*recipes, *parts)}
+    wanted = {name for name in names if not name.endswith(".toml")}
+    if unknown := sorted(wanted - known):
+        raise UsageError(f"there is no recipe or part {unknown[0]!r}: expected one of {', '.join(sorted(known))}")
+    recipes, parts = ([each for each in some if not wanted or each["name"] in wanted] for some in (recipes, parts))
     if as_json:
-        echo(json.dumps({"recipes": recipes, "parts": parts}, ensure_ascii=False))
+        print_json({"recipes": recipes, "parts": parts})
         return
     if recipes:
         echo("Recipes")
-        for recipe in recipes:
-            echo(f"  {recipe['name']:<16} {recipe['description']}")
-            echo(f"  {'':<16} {' '.join(recipe['resolved'])}; answerer {recipe['answerer']['kind']}")
+    for recipe in recipes:
+        echo(f"  {recipe['name']:<16} {recipe['description']}")
+        echo(f"  {'':<16} {' '.join(recipe['resolved'])}; answerer {recipe['answerer']['kind']}")
     for part in parts:
         echo("\n".join(_part_lines(part)))
 

@@ -22,40 +22,28 @@ if TYPE_CHECKING:
 CLOSE = 0.3
 """Share of a topic's probability from which another entity with the same words is named beside it."""
 MAX_CLOSE = 2
+MAX_ENDS = 5
 
 
-def format_topics(evidence: Evidence[Item]) -> str:
-    """Return the names of the topics that the items start from, with the mention where it differs."""
-    return ", ".join(dict.fromkeys(_name_topic(topic) for topic in topics_of(evidence)))
-
-
-def list_link_alternatives(evidence: Evidence[Item]) -> str:
-    """Return other entities that the topics' words may mean, most likely first; empty if none is close."""
-    topics = topics_of(evidence)
-    ids = {topic.entity.id for topic in topics}
-    close = [
-        other
-        for other in evidence.topics
-        if other.entity.id not in ids and any(_is_close(other, topic) for topic in topics)
-    ]
-    return " or ".join(f"{_describe_topic(other)}, {other.entity.id}" for other in close[:MAX_CLOSE])
-
-
-def topics_of(evidence: Evidence[Item]) -> list[Topic]:
-    """Return the topics that the chains start from, in the order of the chains; for triples all topics."""
+def topic_lines(evidence: Evidence[Item]) -> tuple[str, str]:
+    """Return the topics that the items start from, with the mention where it differs, and what else they may mean."""
     known = {topic.entity.id: topic for topic in evidence.topics}
-    if evidence.kind == "triple":
-        return list(known.values())
     starts = dict.fromkeys(each.value.topic for each in evidence.items if isinstance(each.value, Chain))
-    return [known.get(entity.id, Topic(entity)) for entity in starts]
+    topics = [known.get(entity.id, Topic(entity)) for entity in starts]
+    if evidence.kind == "triple":
+        topics = list(known.values())
+    names = [
+        _name_topic(topic)
+        + (f", “{topic.mention}”" if topic.mention and fold(topic.mention) != fold(topic.entity.label) else "")
+        for topic in topics
+    ]
+    ids = {topic.entity.id for topic in topics}
+    others = [topic for topic in evidence.topics if topic.entity.id not in ids]
+    close = [other for other in others if any(_is_close(other, topic) for topic in topics)][:MAX_CLOSE]
+    return ", ".join(dict.fromkeys(names)), " or ".join(f"{_name_topic(other)}, {other.entity.id}" for other in close)
 
 
 def _name_topic(topic: Topic) -> str:
-    differs = topic.mention and fold(topic.mention) != fold(topic.entity.label)
-    return _describe_topic(topic) + (f", “{topic.mention}”" if differs else "")
-
-
-def _describe_topic(topic: Topic) -> str:
     return topic.entity.label + (f" ({topic.kind})" if topic.kind else "")
 
 
@@ -64,9 +52,6 @@ def _is_close(other: Topic, topic: Topic) -> bool:
         return False
     overlap = other.span[0] < topic.span[1] and topic.span[0] < other.span[1]
     return overlap and other.score >= CLOSE * topic.score
-
-
-MAX_ENDS = 5
 
 
 def answer_lines(
@@ -117,13 +102,14 @@ def evidence_lines(
     for text in evidence.left_out:
         yield click.style(f"  {printable(text)}", dim=True)
     trips = evidence.round_trips
+    topics, others = map(printable, topic_lines(evidence))
     yield click.style(
-        f"  about {printable(format_topics(evidence)) or 'nothing known'}; {evidence.seconds * 1000:.0f} ms, "
+        f"  about {topics or 'nothing known'}; {evidence.seconds * 1000:.0f} ms, "
         f"{trips} round trip{'' if trips == 1 else 's'} to the database"
         + (f" for all {num_asked:,} questions" if num_asked > 1 else ""),
         dim=True,
     )
-    if others := printable(list_link_alternatives(evidence)):
+    if others:
         yield click.style(f"  not {others}: --topic to choose", dim=True)
 
 
@@ -151,12 +137,3 @@ def entity_path_line(path: Path) -> str:
 def _show_entity(entity: Entity) -> str:
     """Return the label of an entity, or a literal's value on one line, cut if long."""
     return one_line(entity.label) if entity.is_literal else entity.label
-
-
-def candidate_line(candidate: Topic) -> str:
-    """Return one line for a linked entity."""
-    kind = f", {candidate.kind}" if candidate.kind else ""
-    return printable(
-        f"{candidate.score:6.3f}  {candidate.entity.id:<20}  {candidate.entity.label}  "
-        f"(“{candidate.mention}” is {candidate.matched_name!r}{kind}, {candidate.degree:,} edges)"
-    )

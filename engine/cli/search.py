@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from .options import engine_options, json_option
-from .terminal import echo
+from .terminal import echo, print_json, printable, say
 
 if TYPE_CHECKING:
     from ..api import Engine
@@ -40,49 +39,40 @@ def command(engine: Engine, text: str | None, of_relations: bool, top_k: int, as
       lodestar search --relations
     """
     from ..errors import UsageError
-
-    if text is None and not of_relations:
-        raise UsageError("expected a text, or --relations to list all relations")
-    if of_relations:
-        _search_relations(engine, text, top_k, as_json=as_json)
-    elif text is not None:
-        _search_entities(engine, text, as_json=as_json)
-
-
-def _search_entities(engine: Engine, text: str, *, as_json: bool) -> None:
-    from ..evidence.evidence import topic_data
-    from .render import candidate_line
-
-    candidates = engine.link(text)
-    if as_json:
-        echo(json.dumps([topic_data(candidate) for candidate in candidates], ensure_ascii=False))
-        return
-    for candidate in candidates:
-        echo(candidate_line(candidate))
-    if not candidates:
-        echo("no known entity in the text", err=True)
-
-
-def _search_relations(engine: Engine, text: str | None, top_k: int, *, as_json: bool) -> None:
     from ..relations.describing import find_ambiguous_phrases
 
-    scores: list[float] = []
-    if text is None:
-        shown = list(engine.read_relations())
-    else:
-        found = engine.relations(text, top_k=top_k)
-        shown, scores = [each.value for each in found], [each.score for each in found]
-    if as_json:
-        rows = [relation_row(relation) for relation in shown]
-        for row, score in zip(rows, scores, strict=False):
-            row["score"] = round(score, 4)
-        echo(json.dumps(rows, ensure_ascii=False))
+    if not of_relations:
+        if text is None:
+            raise UsageError("expected a text, or --relations to list all relations")
+        _show_entities(engine, text, as_json=as_json)
         return
-    for place, relation in enumerate(shown):
+    found = [] if text is None else engine.relations(text, top_k=top_k)
+    relations = list(engine.read_relations()) if text is None else [each.value for each in found]
+    scores = [each.score for each in found]
+    if as_json:
+        score = [{"score": round(each, 4)} for each in scores] or [{}] * len(relations)
+        print_json([relation_row(relation) | more for relation, more in zip(relations, score, strict=True)])
+        return
+    for place, relation in enumerate(relations):
         print_relation(relation, f"{scores[place]:6.3f}  " if scores else "")
     if text is None:
-        ambiguous = find_ambiguous_phrases(shown, lexicon=True)
+        ambiguous = find_ambiguous_phrases(relations, lexicon=True)
         print_ambiguous_phrases(ambiguous, len(ambiguous))
+
+
+def _show_entities(engine: Engine, text: str, *, as_json: bool) -> None:
+    from ..evidence.evidence import topic_data
+
+    topics = engine.link(text)
+    if as_json:
+        print_json([topic_data(topic) for topic in topics])
+        return
+    for topic in topics:
+        kind = f", {topic.kind}" if topic.kind else ""
+        matched = f"(“{topic.mention}” is {topic.matched_name!r}{kind}, {topic.degree:,} edges)"
+        echo(printable(f"{topic.score:6.3f}  {topic.entity.id:<20}  {topic.entity.label}  {matched}"))
+    if not topics:
+        say("no known entity in the text")
 
 
 def relation_row(relation: RelationInfo) -> dict[str, Any]:
@@ -104,7 +94,6 @@ def relation_row(relation: RelationInfo) -> dict[str, Any]:
 def print_relation(relation: RelationInfo, before: str = "") -> None:
     """Print a relation and what is known of its meaning, the phrases by direction and source."""
     from ..relations.words import phrases_of
-    from .terminal import printable
 
     label = "" if relation.shown_label == relation.name else f": {relation.shown_label}"
     ends = f"({relation.head} → {relation.tail}, {relation.count:,} triples)"
@@ -120,10 +109,7 @@ def print_relation(relation: RelationInfo, before: str = "") -> None:
 
 def print_ambiguous_phrases(found: Sequence[AmbiguousPhrase], most: int) -> None:
     """Print, to standard error, the phrases that ask for several relations."""
-    from .terminal import printable
-
     for each in found[:most]:
-        names = ", ".join(each.relations)
-        echo(printable(f"  “{each.phrase}” asks for {names}: questions may take one for the other"), err=True)
+        say(printable(f"  “{each.phrase}” asks for {', '.join(each.relations)}: questions may take one for the other"))
     if len(found) > most:
-        echo(f"  and {len(found) - most:,} more phrases of several relations", err=True)
+        say(f"  and {len(found) - most:,} more phrases of several relations")

@@ -206,7 +206,7 @@ def figure_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]
     shown = dict(report["figures"])
     if calibration := report["calibration"]:
         shown["ece"] = {"mean": calibration["ece"], "n": calibration["n"]}
-    shown |= {f"abstention/{name}": figure for name, figure in report["abstention"].items()}
+    shown |= {f"abstention/{name}": figure for name, figure in report["abstention"].items() if figure["n"]}
     for metric, figure in shown.items():
         interval = f"{figure['low']:.3f} to {figure['high']:.3f}" if "low" in figure else ""
         yield (metric, f"{figure['mean']:.3f}", interval, f"{figure['n']:,}")
@@ -221,7 +221,7 @@ def _stage_rows(cost: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Return the lines of a Markdown table, whose columns are aligned as plain text too."""
     cells = [header, *rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    widths = [max(2, *map(len, column)) for column in zip(*cells, strict=True)]
     lines = [[row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])] for row in cells]
     rule = ["-" * widths[0], *(f"{'-' * (width - 1)}:" for width in widths[1:])]
     return [f"| {' | '.join(line)} |" for line in (lines[0], rule, *lines[1:])]

@@ -30,7 +30,7 @@ from ..neo4j.catalogue import read_graph_state, read_loads
 from ..parallel import HERE, PerProcess, Workers
 from ..recipes.recipe import Recipe
 from ..settings import Settings
-from ..values import Entity
+from ..values import Entity, Scored
 from ..whole_file import lock_file, parse_json, translate_storage_errors, write_text_file
 from .diagnosis import Diagnosis, Miss, check_excluded, exclude_relations
 from .metrics import Prediction, RetrievedPath, answer_scores, path_scores, rog_scores
@@ -44,6 +44,25 @@ DIGITS = 6
 """Of scores and confidences; further digits depend on which texts are encoded together."""
 RECORDS, REPORT, PAGE = OUTPUTS = ("records.jsonl", "report.json", "report.md")
 """The files of a run in its folder, beside ``run.json``, which identifies the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathRecord:
+    """A retrieved path: its relations in walking order, ``^`` before an inverse one, and one entity path as text."""
+
+    score: float
+    topic: str
+    relations: tuple[str, ...]
+    num_ends: int
+    text: str
+
+    @classmethod
+    def of(cls, scored: Scored[Chain]) -> PathRecord:
+        """Return the record of a chain."""
+        chain = scored.value
+        relations = tuple(str(step.step) for step in chain.steps)
+        text = "".join(map(str, chain.instances(1)))
+        return cls(round(scored.score, DIGITS), chain.topic.id, relations, len(chain.ends), text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +80,13 @@ class Record:
     """One question of a run with its metrics (`scores`). A `failure` is an error in one line; it counts as wrong.
 
     `confidence` is that of the whole answer. With `excluded_relations` the question has no right answer. `expected` are
-    the names of the first gold answers, `path` the first one that was found.
+    the names of the first gold answers.
     """
 
     id: str
     question: str
     topics: tuple[str, ...] = ()
-    path: str = ""
+    paths: tuple[PathRecord, ...] = ()
     answers: tuple[AnswerRecord, ...] = ()
     text: str = ""
     failure: str | None = None
@@ -150,7 +169,7 @@ def judge_answer(question: GoldQuestion, answer: Answer) -> Record:
     return replace(
         _record(question),
         topics=tuple(topic.entity.id for topic in evidence.topics),
-        path=next((str(instance) for each in chains[:1] for instance in each.value.instances(1)), ""),
+        paths=tuple(map(PathRecord.of, chains)),
         answers=tuple(AnswerRecord(e.name, e.id, _rounded(e.confidence), e.origin) for e in answer.answers),
         text=answer.text,
         confidence=_rounded(answer.confidence),

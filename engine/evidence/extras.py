@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..neo4j.graph import MENTIONED_WITH, Pair, read_snippets
-from ..steps import Steps, send_one
 from ..values import Entity, Triple
 from .chain import Chain
 from .evidence import Evidence, Item, entity_data, round_score
 from .text import relation_words
+
+if TYPE_CHECKING:
+    from ..neo4j.gateway import Gateway
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ Quotes = tuple[tuple[str, ...], ...]
 """The snippets of each item, best item first."""
 
 
-def collect_snippets(evidence: Sequence[Evidence[Item]], max_items: int) -> Steps[list[Quotes]]:
+def collect_snippets(db: Gateway, evidence: Sequence[Evidence[Item]], max_items: int) -> list[Quotes]:
     """Return the snippets of the first items of each evidence, a step's after the other, each snippet once.
 
     Of a chain they are those of the entity path that stands for it. One round trip for all, none where no item is of
@@ -117,7 +119,7 @@ def collect_snippets(evidence: Sequence[Evidence[Item]], max_items: int) -> Step
         [[_pair(triple) for triple in _triples(item.value)] for item in each.items[:max_items]] for each in evidence
     ]
     asked = list(dict.fromkeys(pair for items in pairs for item in items for pair in item))
-    found = dict(zip(asked, (yield from send_one(read_snippets(asked))), strict=True)) if asked else {}
+    found = dict(zip(asked, db.run(read_snippets(asked)), strict=True)) if asked else {}
     return [
         tuple(tuple(dict.fromkeys(text for pair in item for text in found[pair])) for item in items) for items in pairs
     ]

@@ -9,22 +9,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ...models.forms.operators import Operator, find_operators, find_placed_names, read_noun
 from ...models.text.verbalise import RelationWords
 from ...models.wording.english import plural, singular
 from ...models.words import fold
 from ..evidence.chain import Chain
-from ..evidence.evidence import Answer, Evidence, Item
+from ..evidence.evidence import Answer, Item
 from ..evidence.extras import FormResult
 from ..evidence.text import relation_words
 from ..linking.topics import write_phrase_query
-from ..neo4j.catalogue import Catalogue
 from ..neo4j.templates import Request, Row, template
-from ..stages import Answerer
-from ..steps import Steps, send_one
 from ..values import Entity, Topic
 from .part_chains import leads_to_values
+
+if TYPE_CHECKING:
+    from ..context import Context
+    from ..resources import GraphResources
 
 ENDS = 5
 """Answers whose kinds are read."""
@@ -56,35 +58,39 @@ class _Reading:
         return frozenset(words) <= frozenset().union(*self.step_words)
 
 
-class AccountingAnswerer:
-    """An `Answerer` that gives the answers of another one only where they used the words of the question.
+def withhold_unaccounted(ctx: Context, answers: list[Answer]) -> list[Answer]:
+    """Return the answers; one whose words were not all used as `not_understood`.
 
     Answers that a language model wrote are given as they are. One query a batch reads kinds.
     """
+    if not any(map(_is_from_paths, answers)):
+        return answers
+    account: _Account = ctx.graph.get_or_make(_Account, lambda: _Account(ctx.graph))
+    return account.withhold(ctx, answers)
 
-    def __init__(self, answerer: Answerer, catalogue: Catalogue, words: Mapping[str, RelationWords]) -> None:
-        self._answerer = answerer
-        self.reads: int = getattr(answerer, "reads", 0)
-        self._words = words
-        types = [relation for relation in catalogue.relations if words[relation.name].is_type]
-        names = [relation.name for relation in catalogue.relations]
+
+class _Account:
+    """What the words of questions are held against: the relations of a graph."""
+
+    def __init__(self, graph: GraphResources) -> None:
+        self._words = graph.words
+        relations = graph.catalogue.relations
+        types = [relation for relation in relations if graph.words[relation.name].is_type]
         self._relations = {
             "types": [relation.name for relation in types],
             "numbers": [relation.number for relation in types],
-            "subclass": [name for name in names if relation_words(name).lower() in SUBCLASS],
+            "subclass": [each.name for each in relations if relation_words(each.name).lower() in SUBCLASS],
             "limit": LIMIT,
         }
-        self._properties = {singular(fold(text)) for each in words.values() for text in each.properties}
+        self._properties = {singular(fold(text)) for each in graph.words.values() for text in each.properties}
 
-    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        """Return an answer to each question; one whose words were not all used has `not_understood`."""
-        answers = yield from self._answerer.answer(evidence)
+    def withhold(self, ctx: Context, answers: list[Answer]) -> list[Answer]:
+        answers = list(answers)
         readings = {at: self._read(each) for at, each in enumerate(answers) if _is_from_paths(each)}
         asked = {at: each for at, each in readings.items() if each.nouns and each.ends}
         kinds: dict[int, Kinds] = {}
         if asked and self._relations["types"]:
-            found = yield from send_one(self._read_kinds(list(asked.values())))
-            kinds = dict(zip(asked, found, strict=True))
+            kinds = dict(zip(asked, ctx.db.run(self._read_kinds(list(asked.values()))), strict=True))
         for at, reading in readings.items():
             left = [*_find_unused(answers[at], reading), *self._find_wrong_noun(reading, kinds.get(at, ((), ())))]
             if left:

@@ -7,23 +7,23 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...models.forms.operators import find_operators
 from ...models.forms.parsing import parse_question
 from ...models.forms.plan import FormPlan
+from ...models.ranges import Share
 from ...models.text.verbalise import RelationWords
 from ...models.wording.english import singular
 from ...models.words import fold
 from ..evidence.bridges import to_chains
 from ..evidence.calibration import LEAST_PROBABILITY
 from ..evidence.chain import Chain
-from ..evidence.evidence import Evidence, Kind, Reason
+from ..evidence.evidence import Evidence, Reason
 from ..evidence.extras import FormAnswer, FormResult
 from ..evidence.text import shorten_iris
 from ..linking.topics import look_up_topics
-from ..stages import Linker, RerankingLinker, Retriever
-from ..steps import Steps, send_all
+from ..parts import Link, Retrieve, Wrapper, option, part
 from ..values import LinkedQuestion, Question, Scored, Topic
 from .accounting import find_step_words
 from .ends import MAX_STEPS, Combination, CombinationResult, EndSet, ValueBounds, combine_ends
@@ -37,6 +37,9 @@ from .part_chains import (
     take_back_last_hop,
 )
 from .yes_or_no import answer_yes_or_no, are_distinct, raise_odds, split_sides
+
+if TYPE_CHECKING:
+    from ..context import Context, Database
 
 MAX_SHOWN = 100
 """Of the ends that are found, those that come back; all are counted."""
@@ -65,8 +68,10 @@ class _FormState:
     kind: Reason | None = None
 
 
-class FormRetriever:
-    """A `Retriever` that retrieves plain questions with the inner retriever, and questions with a form part by part.
+@part("forms")
+@dataclass(frozen=True)
+class Forms(Wrapper):
+    """Takes questions of a form (how many, both, not, …) apart, and combines their parts (docs/questions.md).
 
     The evidence of a question with a form holds the chains that support its answer, with a `FormResult` as its extra. A
     part's chain is its best one; chains with a probability below `least` are dropped. A chain's probability is the
@@ -78,31 +83,47 @@ class FormRetriever:
     evidence, or if it asks how many and a number is found.
     """
 
-    gives: Kind = "chain"
+    least: Share = option(LEAST_PROBABILITY, "below this probability no path is taken for a part of a question")
+    where_sure: bool = option(False, "keep the plain answer unless the parts of the question are surer")
+
+    def __call__(
+        self, ctx: Context, questions: Sequence[LinkedQuestion], top_k: int, retrieve: Retrieve, link: Link
+    ) -> list[Evidence[Any]]:
+        graph = ctx.graph
+        forms = FormRetriever(
+            ctx.db, retrieve, link, graph.catalogue.stored_as, graph.words, self.least, where_sure=self.where_sure
+        )
+        return forms.retrieve(questions, top_k)
+
+
+class FormRetriever:
+    """Answers the questions with a form of one batch part by part; the others are retrieved as they are."""
 
     def __init__(
         self,
-        retriever: Retriever,
-        linker: Linker,
+        db: Database,
+        retrieve: Retrieve,
+        link: Link,
         stored_as: Mapping[str, str],
         words: Mapping[str, RelationWords],
-        *,
         least: float = LEAST_PROBABILITY,
+        *,
         where_sure: bool = False,
     ) -> None:
-        self._retriever = retriever
-        self._linker = linker
+        self._db = db
+        self._retrieve = retrieve
+        self._link = link
         self._stored_as = stored_as
         self._words = words
         self._least = least
         self._where_sure = where_sure
 
-    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
+    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> list[Evidence[Any]]:
         """Return the evidence of each question; for a question with a form it has a `FormResult`."""
         states = [self._start(linked) for linked in questions]
         taken = [each for each in states if each is not None]
         others = [question for question, each in zip(questions, states, strict=True) if each is None]
-        plain, formed = yield from self._retrieve_parts(taken, others, top_k)
+        plain, formed = self._retrieve_parts(taken, others, top_k)
         rest, done = iter(plain), iter(formed)
         return [next(rest) if each is None else next(done) for each in states]
 
@@ -113,17 +134,15 @@ class FormRetriever:
 
     def _retrieve_parts(
         self, states: Sequence[_FormState], plain: Sequence[LinkedQuestion], top_k: int
-    ) -> Steps[tuple[list[Evidence[Any]], list[Evidence[Any]]]]:
+    ) -> tuple[list[Evidence[Any]], list[Evidence[Any]]]:
         yes_no = [each for each in states if each.plan.forms == ("yes or no",)]
         others = [each for each in states if each.plan.forms != ("yes or no",)]
         texts = [(each, part.text) for each in others for part in each.plan.parts]
-        linked = yield from self._link_parts([(each.linked, text) for each, text in texts])
+        linked = self._link_parts([(each.linked, text) for each, text in texts])
         sides = [side for each in yes_no for side in split_sides(each.linked)]
         whole = [each for each in others if self._where_sure or each.plan.words or len(each.plan.parts) > 1]
         whole += yes_no if self._where_sure else []
-        found = yield from self._retriever.retrieve(
-            [*plain, *linked, *sides, *(each.linked for each in whole)], max(top_k, PATHS)
-        )
+        found = self._retrieve([*plain, *linked, *sides, *(each.linked for each in whole)], max(top_k, PATHS))
         chains = iter([to_chains(each) for each in found[len(plain) :]])
         for each, _ in texts:
             each.parts.append(next(chains))
@@ -133,8 +152,8 @@ class FormRetriever:
             each.whole = next(chains)
         for each in others:
             each.chosen = self._choose_chains(each)
-        yield from self._find_value_paths(others)
-        combined = yield from self._combine(others)
+        self._find_value_paths(others)
+        combined = self._combine(others)
         results: dict[int, FormResult] = {}
         for each in yes_no:
             results[id(each)], evidence, item = answer_yes_or_no(each.linked, each.plan, each.parts)
@@ -159,24 +178,15 @@ class FormRetriever:
         covered = frozenset().union(*find_step_words([best] if best is not None else [], self._words))
         return bool(operators) and all(fold(each.said) in covered for each in operators)
 
-    def _link_parts(self, texts: Sequence[tuple[LinkedQuestion, str]]) -> Steps[list[LinkedQuestion]]:
+    def _link_parts(self, texts: Sequence[tuple[LinkedQuestion, str]]) -> list[LinkedQuestion]:
         """Link each part by its own words. If the user gave ids, use those whose names are in the part, or else all."""
         if not texts:
             return []
-        questions = [
-            replace(whole.question, text=text, topic_entities=_select_topics(whole, text)) for whole, text in texts
-        ]
-        free = [question for question in questions if not question.topic_entities]
-        candidates = iter((yield from self._linker.link(free)) if free else [])
-        return (
-            yield from look_up_topics(
-                questions,
-                [() if q.topic_entities else next(candidates) for q in questions],
-                self._linker if isinstance(self._linker, RerankingLinker) else None,
-            )
+        return self._link(
+            [replace(whole.question, text=text, topic_entities=_select_topics(whole, text)) for whole, text in texts]
         )
 
-    def _find_value_paths(self, states: Sequence[_FormState]) -> Steps[None]:
+    def _find_value_paths(self, states: Sequence[_FormState]) -> None:
         """Find the path from the ends to the values that order or filter them, by asking for some of the ends."""
         questions: list[Question] = []
         asked: list[tuple[list[Evidence[Chain]], int]] = []
@@ -189,8 +199,8 @@ class FormRetriever:
                 asked.append((each.sampled[-1][1], len(ends)))
         if not questions:
             return
-        linked = yield from look_up_topics(questions, [()] * len(questions))
-        found = iter((yield from self._retriever.retrieve(linked, PATHS)))
+        linked = look_up_topics(self._db, questions, [()] * len(questions))
+        found = iter(self._retrieve(linked, PATHS))
         for evidence, num_ends in asked:
             evidence.extend(to_chains(next(found)) for _ in range(num_ends))
         for each in states:
@@ -233,10 +243,10 @@ class FormRetriever:
         chosen = max(best, key=lambda each: how_often[str(each[0].relation_path)], default=None)
         return chosen and Scored(chosen[0], _take_logarithm(1.0 if chosen[1] is None else chosen[1]))
 
-    def _combine(self, states: Sequence[_FormState]) -> Steps[list[CombinationResult | None]]:
+    def _combine(self, states: Sequence[_FormState]) -> list[CombinationResult | None]:
         wanted: list[Combination | None] = [self._make_combination(each) for each in states]
         requests = [combine_ends(each, self._stored_as, MAX_SHOWN) for each in wanted if each is not None]
-        found = iter((yield from send_all(requests)))
+        found = iter(self._db.run_all(requests))
         return [None if each is None else next(found) for each in wanted]
 
     def _make_combination(self, state: _FormState) -> Combination | None:

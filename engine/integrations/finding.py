@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import EntityNotFoundError, UsageError
+from ..errors import UsageError
 from ..evidence.chain import Chain
 from ..evidence.evidence import FORMAT, Answer, Evidence, Item, item_data
 from ..evidence.extras import FormResult
@@ -51,19 +51,13 @@ class EvidenceFinder:
 
     def find(self, question: str) -> list[EvidenceItem]:
         """Return the items, best first; the result of a form before them."""
-        try:
-            evidence = self.engine.retrieve(question, top_k=self.top_k)
-        except EntityNotFoundError:
-            return []
+        evidence = self.engine.retrieve(question, top_k=self.top_k)
         answers = self.engine.answer_evidence([evidence]) if self._answers_alone else None
         return self._items(evidence, None if answers is None else answers[0])
 
     async def afind(self, question: str) -> list[EvidenceItem]:
         """Like `find`."""
-        try:
-            evidence = await self.engine.aretrieve(question, top_k=self.top_k)
-        except EntityNotFoundError:
-            return []
+        evidence = await self.engine.aretrieve(question, top_k=self.top_k)
         answers = await self.engine.aanswer_evidence([evidence]) if self._answers_alone else None
         return self._items(evidence, None if answers is None else answers[0])
 

@@ -10,13 +10,15 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated
 
 from ...models.forms.operators import is_compared
+from ...models.ranges import Range
 from ...models.words import FUNCTION_WORDS
-from ..indexes.entity_index import NearestEntitySearch
+from ..indexes.entity_index import EntityTypes, NearestEntitySearch
 from ..neo4j.graph import NamedEntity, NameQuery, find_entity_candidates, find_literals_by_prefix, read_search_names
-from ..stages import RerankingLinker
-from ..steps import Steps, send_one
+from ..parts import Linker, option, part
+from ..relations.words import words_of_relation
 from ..values import Entity, Question, Topic, literal_term
 from .names import (
     MAX_WORDS,
@@ -34,6 +36,12 @@ from .names import (
     tokenise,
 )
 from .reranking import Floats, RelationFeatureExtractor, weigh_candidates
+from .topics import add_signatures, read_topic_signatures
+
+if TYPE_CHECKING:
+    from ..context import Context, Database
+    from ..neo4j.gateway import Gateway
+    from ..resources import GraphResources
 
 _NUMBERED = re.compile(rf"([a-z]{{2,5}}?)([1-9]|1\d|20|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})")
 MAX_CLAUSES = 400
@@ -112,46 +120,87 @@ def _find_other_spelling(word: str) -> str:
     return found[1] + ROMANS.get(found[2], found[2])[0] if found else ""
 
 
+POOL, PER_WORD = 100, 10
+"""Entities that are read for a question, and for each word of it."""
+LEAST_SIMILARITY = 0.8
+"""Of a name with typos that is a mention; 1: equal after folding."""
+CONSIDERED = 20
+"""Candidates that are reranked by their relations, once these are read."""
+NEAREST_BELOW = 0.3
+"""Below this probability of its best candidate a question also gets entities whose names are near by embedding."""
+
+
+@part("full-text")
+@dataclass(frozen=True)
+class FullText(Linker):
+    """Links by names and aliases in the full-text index, by the relations of the candidates, and dates, numbers and
+    quoted texts to literals."""
+
+    top_k: Annotated[int, Range(1, 100)] = option(10, "candidates kept")
+
+    def open(self, graph: GraphResources) -> FullTextLinker:
+        """Return the linker of a graph."""
+        vectors, relations = graph.shared.vectors, graph.catalogue.relations
+        # the lexicon's phrases are left out: the weights were not fitted with them
+        words = {r.number: words_of_relation(r, lambda p: p.origin != "lexicon") for r in relations}
+        return FullTextLinker(
+            self.top_k,
+            graph.type_words,
+            RelationFeatureExtractor(words, EntityTypes(graph.catalogue), vectors),
+            None if graph.entity_index is None else NearestEntitySearch(graph.entity_index, vectors),
+            frozenset(relation.number for relation in relations if graph.words[relation.name].is_type),
+        )
+
+    def __call__(self, ctx: Context, questions: Sequence[Question]) -> list[tuple[Topic, ...]]:
+        linker: FullTextLinker = self.opened(ctx.graph)
+        return linker.link(ctx.db, questions)
+
+
 @dataclass(frozen=True, slots=True)
 class FullTextLinker:
-    """Links questions by names and aliases; a question with given ids needs no linking.
+    """Links questions by names and aliases, and to the literals that match the values in them.
 
-    It reads `pool` entities per question and `per_word` for each word, and returns at most `top_k` candidates. Names
-    with a similarity below `min_similarity` (1: equal after folding) are left out. `type_words` name types of entities
-    in the graph: "film" in small letters is rarely what a question is about. With `evidence`, the best `considered`
-    candidates are reranked by their relations, once these are read. With `nearest`, a question whose best candidate has
-    a probability below `nearest_below` also gets entities whose names are near its words by embedding.
+    type_words: those that name types of entities: "film" in small letters is rarely what a question is about. evidence:
+    reranks the candidates by their relations. nearest: finds names by embedding. types: numbers of the relations from
+    things to their kinds; a kind is no topic beside another one.
     """
 
-    pool: int = 100
-    per_word: int = 10
     top_k: int = 10
-    min_similarity: float = 0.8
     type_words: Collection[str] = frozenset()
     evidence: RelationFeatureExtractor | None = None
-    considered: int = 20
     nearest: NearestEntitySearch | None = None
-    nearest_below: float = 0.3
+    types: frozenset[int] = frozenset()
 
-    def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Topic, ...]]]:
-        """Return the candidates of each question with their probabilities, best first. One round trip for the
-        batch, and another if the entity index is searched."""
-        found = yield from self.find_mentions([question.text for question in questions])
-        return [self._rank_mentions(words, some) for words, some in found]
+    def link(self, db: Database, questions: Sequence[Question]) -> list[tuple[Topic, ...]]:
+        """Return the candidates of each question with their probabilities, best first.
 
-    def find_mentions(self, texts: Sequence[str]) -> Steps[list[tuple[QuestionWords, list[Mention]]]]:
+        Two round trips for the batch; one more each if questions contain values, or the entity index is searched.
+        """
+        texts = [question.text for question in questions]
+        found = [self._rank_mentions(words, some) for words, some in self.find_mentions(db, texts)]
+        literals = find_value_topics(db, texts)
+        ids = dict.fromkeys(each.entity.id for some in (*found, *literals) for each in some)
+        signatures = read_topic_signatures(db, list(ids))
+        reranked = self.rerank(texts, [add_signatures(some, signatures) for some in found])
+        values = [[each for each in add_signatures(some, signatures) if each.relations] for some in literals]
+        return [
+            tuple(sorted((*self._drop_kinds(some), *own), key=lambda each: -each.score))
+            for some, own in zip(reranked, values, strict=True)
+        ]
+
+    def find_mentions(self, db: Database | Gateway, texts: Sequence[str]) -> list[tuple[QuestionWords, list[Mention]]]:
         """Return the words of each text, and all mentions of entities in it."""
-        pools = yield from send_one(find_entity_candidates([self.write_queries(text) for text in texts]))
+        pools = db.run(find_entity_candidates([write_full_text_queries(text, POOL, PER_WORD) for text in texts]))
         every = [QuestionWords(text) for text in texts]
         found = [self._find_all_mentions(words, pool) for words, pool in zip(every, pools, strict=True)]
         if self.nearest is not None:
             near = {
                 at: self.nearest.find_nearest([token.folded for token in words.tokens], words.is_content)
                 for at, words in enumerate(every)
-                if self._best(words, found[at]) < self.nearest_below
+                if self._best(words, found[at]) < NEAREST_BELOW
             }
             ids = list(dict.fromkeys(each.id for some in near.values() for each in some))
-            named = (yield from send_one(read_search_names(ids))) if ids else {}
+            named = db.run(read_search_names(ids)) if ids else {}
             for at, some in near.items():
                 known = {each.named.entity.id for each in found[at]}
                 found[at] += [
@@ -161,17 +210,13 @@ class FullTextLinker:
                 ]
         return list(zip(every, found, strict=True))
 
-    def write_queries(self, text: str) -> list[NameQuery]:
-        """Return the full-text queries for a question, each with its limit of entities."""
-        return write_full_text_queries(text, self.pool, self.per_word)
-
     def rank(self, text: str, pool: Iterable[NamedEntity]) -> tuple[Topic, ...]:
         """Return the candidates among `pool` for the mentions in `text`, best first; equal ones by id."""
         words = QuestionWords(text)
         return self._rank_mentions(words, self._find_all_mentions(words, pool))
 
     def _find_all_mentions(self, words: QuestionWords, pool: Iterable[NamedEntity]) -> list[Mention]:
-        found = (find_mention(words, named, self.min_similarity, self.type_words) for named in pool)
+        found = (find_mention(words, named, LEAST_SIMILARITY, self.type_words) for named in pool)
         return [each for each in found if each is not None]
 
     def _best(self, words: QuestionWords, found: Sequence[Mention]) -> float:
@@ -180,14 +225,13 @@ class FullTextLinker:
     def _rank_mentions(self, words: QuestionWords, found: Sequence[Mention]) -> tuple[Topic, ...]:
         probabilities = compute_probabilities(compute_features(words, found, self.type_words)).tolist()
         likely = sorted(zip(probabilities, found, strict=True), key=lambda each: (-each[0], each[1].named.entity.id))
-        kept = likely[: self.considered if self.evidence else self.top_k]
+        kept = likely[: CONSIDERED if self.evidence else self.top_k]
         return tuple(make_candidate(words, mention, probability) for probability, mention in kept)
 
-    def rerank(self, questions: Sequence[Question], found: Sequence[Sequence[Topic]]) -> list[list[Topic]]:
+    def rerank(self, texts: Sequence[str], found: Sequence[Sequence[Topic]]) -> list[list[Topic]]:
         """Return the candidates of each question with their probabilities by words and relations, best first."""
         if self.evidence is None:
             return [list(some) for some in found]
-        texts = [question.text for question in questions]
         kept = [self.evidence.leave_out_asked_type(text, some) for text, some in zip(texts, found, strict=True)]
         relations = self.evidence.features(texts, kept)
         return [self._rerank(some, x) for some, x in zip(kept, relations, strict=True)]
@@ -202,6 +246,11 @@ class FullTextLinker:
             for p, each in zip(likely, some, strict=True)
         ]
         return sorted(weighed, key=lambda each: (-each.score, each.entity.id))[: self.top_k]
+
+    def _drop_kinds(self, topics: Sequence[Topic]) -> Sequence[Topic]:
+        """Return the topics without kinds of things, unless there is nothing else that a question is surely about."""
+        others = [topic for topic in topics if not any(-number in self.types for number in topic.relations)]
+        return others if any((topic.probability or 0.0) >= SURE_TOPIC for topic in others) else topics
 
 
 def make_candidate(words: QuestionWords, found: Mention, probability: float | None = None) -> Topic:
@@ -284,46 +333,18 @@ OF_A_VALUE = 5
 """The most literals that are read for a value; they differ in type or language."""
 
 
-class ValueLinker:
-    """A `RerankingLinker` that also finds literals. It needs one more round trip if questions contain values.
-
-    types: catalogue numbers of the relations from things to their kinds. A kind is no topic beside another one.
-    """
-
-    def __init__(self, linker: RerankingLinker, types: Iterable[int] = ()) -> None:
-        self._linker = linker
-        self._types = frozenset(types)
-
-    def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Topic, ...]]]:
-        """Return the candidates of the inner linker, and the literals that match values in each question."""
-        found = yield from self._linker.link(questions)
-        forms = [(at, form) for at, question in enumerate(questions) for form in parse_values(question.text)]
-        if not forms:
-            return found
-        wanted = [(at, form, term) for at, form in forms for term in _write_terms(form)]
-        literals = yield from send_one(find_literals_by_prefix([term for *_, term in wanted], OF_A_VALUE))
-        added: list[dict[str, tuple[ValueMention, Entity]]] = [{} for _ in questions]
-        for (at, form, _), some in zip(wanted, literals, strict=True):
-            for literal in some:
-                added[at].setdefault(literal.id, (form, literal))
-        return [
-            (*some, *_make_candidates(question.text, list(literals.values())))
-            for question, some, literals in zip(questions, found, added, strict=True)
-        ]
-
-    def rerank(self, questions: Sequence[Question], found: Sequence[Sequence[Topic]]) -> list[list[Topic]]:
-        """Return the candidates as the inner linker reranks them, together with the literals, best first."""
-        entities = [[each for each in some if not each.entity.is_literal] for some in found]
-        literals = [[each for each in some if each.entity.is_literal and each.relations] for some in found]
-        decided = [self._drop_kinds(some) for some in self._linker.rerank(questions, entities)]
-        return [
-            sorted((*one_, *two), key=lambda each: -each.score) for one_, two in zip(decided, literals, strict=True)
-        ]
-
-    def _drop_kinds(self, topics: Sequence[Topic]) -> Sequence[Topic]:
-        """Return the topics without kinds of things, unless there is nothing else that a question is surely about."""
-        others = [topic for topic in topics if not any(-number in self._types for number in topic.relations)]
-        return others if any((topic.probability or 0.0) >= SURE_TOPIC for topic in others) else topics
+def find_value_topics(db: Database, texts: Sequence[str]) -> list[list[Topic]]:
+    """Return the literals that match values in each text; one round trip if there are values."""
+    forms = [(at, form) for at, text in enumerate(texts) for form in parse_values(text)]
+    if not forms:
+        return [[] for _ in texts]
+    wanted = [(at, form, term) for at, form in forms for term in _write_terms(form)]
+    literals = db.run(find_literals_by_prefix([term for *_, term in wanted], OF_A_VALUE))
+    added: list[dict[str, tuple[ValueMention, Entity]]] = [{} for _ in texts]
+    for (at, form, _), some in zip(wanted, literals, strict=True):
+        for literal in some:
+            added[at].setdefault(literal.id, (form, literal))
+    return [_make_candidates(text, list(found.values())) for text, found in zip(texts, added, strict=True)]
 
 
 def _write_terms(form: ValueMention) -> list[str]:

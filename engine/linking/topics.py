@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import DamerauLevenshtein
 
@@ -17,10 +18,12 @@ from ..neo4j.graph import (
     read_signatures,
     read_value_signatures,
 )
-from ..stages import RerankingLinker
-from ..steps import Steps, send_all, send_one
 from ..values import Entity, LinkedQuestion, Question, Topic
 from .names import Token, tokenise
+
+if TYPE_CHECKING:
+    from ..context import Database
+    from ..neo4j.gateway import Gateway
 
 NAMESAKES = 1_000
 """Entities read for a name; beyond them no other of the same name is looked at."""
@@ -32,22 +35,18 @@ _MAX_WORDS = 32
 _SHORTEST = 3
 
 
-def resolve_names(names: Sequence[str]) -> Steps[dict[str, Entity]]:
+def resolve_names(db: Database | Gateway, names: Sequence[str]) -> dict[str, Entity]:
     """Return the entity with each name, ignoring case and accents. Of several entities, take the one with the most
     triples, then the first by id. One round trip; unknown names are left out."""
-    pools = yield from send_one(
-        find_entity_candidates([[NameQuery(write_phrase_query(name), NAMESAKES)] for name in names])
-    )
+    pools = db.run(find_entity_candidates([[NameQuery(write_phrase_query(name), NAMESAKES)] for name in names]))
     found = {name: _select_same_name(name, pool) for name, pool in zip(names, pools, strict=True)}
     return {name: entity for name, entity in found.items() if entity is not None}
 
 
-def find_nearest_names(texts: Sequence[str]) -> Steps[list[tuple[Entity, ...]]]:
+def find_nearest_names(db: Database, texts: Sequence[str]) -> list[tuple[Entity, ...]]:
     """Return at most `SUGGESTED` entities for each text, whose names are most similar to its words; one round trip."""
     tokens = [_select_search_words(text) for text in texts]
-    pools = yield from send_one(
-        find_entity_candidates([[NameQuery(_write_loose_query(some), POOL)] for some in tokens])
-    )
+    pools = db.run(find_entity_candidates([[NameQuery(_write_loose_query(some), POOL)] for some in tokens]))
     return [_select_nearest(some, pool) for some, pool in zip(tokens, pools, strict=True)]
 
 
@@ -93,53 +92,51 @@ def _compute_agreement(tokens: Sequence[Token], name: str) -> float:
     return max(DamerauLevenshtein.normalized_similarity(run, target) for run in runs)
 
 
-Candidates = Sequence[Topic]
-
-
 def look_up_topics(
-    questions: Sequence[Question], linked: Sequence[Candidates], linker: RerankingLinker | None = None
-) -> Steps[list[LinkedQuestion]]:
+    db: Database, questions: Sequence[Question], linked: Sequence[Sequence[Topic]]
+) -> list[LinkedQuestion]:
     """Return the questions with their topics as they are in the graph; unknown ones are left out.
 
     linked: a linker's candidates for each question. If a question gives ids, these are its topics, with certainty. Text
-    that is no id is taken for a name, which costs further round trips. linker: reranks the candidates by their
-    relations.
+    that is no id is taken for a name, which costs further round trips.
     """
-    ids = list(dict.fromkeys(id_ for q in questions for id_ in q.topic_entities))
-    ids += [c.entity.id for q, found in zip(questions, linked, strict=True) if not q.topic_entities for c in found]
-    signatures = yield from _read_signatures(list(dict.fromkeys(ids)))
-    unknown = [id_ for q in questions for id_ in q.topic_entities if id_ not in signatures]
-    named = (yield from _read_named_signatures(list(dict.fromkeys(unknown)))) if unknown else {}
-    signatures |= named
-    there = [_add_signatures(found, signatures) for found in linked]
-    if linker is not None:
-        free = [at for at, question in enumerate(questions) if not question.topic_entities and there[at]]
-        reranked = linker.rerank([questions[at] for at in free], [there[at] for at in free])
-        for at, some in zip(free, reranked, strict=True):
-            there[at] = some
+    given = [id_ for q in questions for id_ in q.topic_entities]
+    found = [
+        c.entity.id
+        for q, some in zip(questions, linked, strict=True)
+        if not q.topic_entities
+        for c in some
+        if not c.relations
+    ]
+    signatures = read_topic_signatures(db, list(dict.fromkeys([*given, *found])))
+    if unknown := [id_ for id_ in dict.fromkeys(given) if id_ not in signatures]:
+        signatures |= _read_named_signatures(db, unknown)
     return [
-        LinkedQuestion(question, _make_given_topics(question, signatures) if question.topic_entities else tuple(some))
-        for question, some in zip(questions, there, strict=True)
+        LinkedQuestion(
+            question,
+            _make_given_topics(question, signatures)
+            if question.topic_entities
+            else tuple(add_signatures(some, signatures)),
+        )
+        for question, some in zip(questions, linked, strict=True)
     ]
 
 
-def _read_signatures(ids: Sequence[str]) -> Steps[dict[str, EntitySignature]]:
+def read_topic_signatures(db: Database, ids: Sequence[str]) -> dict[str, EntitySignature]:
     """Read the signatures of the entities and literals with these ids; one round trip."""
-    if not ids:
-        return {}
     literals = [id_ for id_ in ids if id_.startswith('"')]
-    found = yield from send_all([read_signatures(ids), *([read_value_signatures(literals)] if literals else [])])
+    asked = [read_signatures(ids)] if ids else []
+    found = db.run_all([*asked, read_value_signatures(literals)] if literals else asked)
     return {id_: signature for some in found for id_, signature in some.items()}
 
 
-def rerank_candidates(
-    questions: Sequence[Question], linked: Sequence[Candidates], linker: RerankingLinker
-) -> Steps[list[tuple[Topic, ...]]]:
-    """Return a linker's candidates, reranked by their relations; one round trip."""
-    ids = dict.fromkeys(candidate.entity.id for found in linked for candidate in found)
-    signatures = yield from send_one(read_signatures(list(ids)))
-    there = [_add_signatures(found, signatures) for found in linked]
-    return [tuple(some) for some in linker.rerank(questions, there)]
+def add_signatures(found: Sequence[Topic], signatures: Mapping[str, EntitySignature]) -> list[Topic]:
+    """Return a linker's candidates with their data from the graph; those that it does not have are left out."""
+    return [
+        replace(each, entity=known.entity, degree=known.degree, relations=known.relations) if known else each
+        for each in found
+        if (known := signatures.get(each.entity.id)) or each.relations
+    ]
 
 
 MAX_TOPICS, MIN_LINK = 3, 0.1
@@ -163,23 +160,12 @@ def compute_link_penalties(topics: Sequence[Topic], link_weight: float) -> Mappi
     return {topic.entity.id: link_weight * (topic.score - best) for topic in topics}
 
 
-def _read_named_signatures(names: Sequence[str]) -> Steps[dict[str, EntitySignature]]:
-    entities = yield from resolve_names(names)
-    if not entities:
-        return {}
-    signatures = yield from send_one(read_signatures([entity.id for entity in entities.values()]))
+def _read_named_signatures(db: Database, names: Sequence[str]) -> dict[str, EntitySignature]:
+    entities = resolve_names(db, names)
+    signatures = db.run(read_signatures([entity.id for entity in entities.values()])) if entities else {}
     return {name: signatures[entity.id] for name, entity in entities.items() if entity.id in signatures}
 
 
 def _make_given_topics(question: Question, signatures: Mapping[str, EntitySignature]) -> tuple[Topic, ...]:
     found = {s.entity.id: s for given in question.topic_entities if (s := signatures.get(given)) is not None}
     return tuple(Topic(s.entity, s.degree, s.relations) for s in found.values())
-
-
-def add_signature(topic: Topic, signature: EntitySignature) -> Topic:
-    """Return a linker's candidate with its data from the graph."""
-    return replace(topic, entity=signature.entity, degree=signature.degree, relations=signature.relations)
-
-
-def _add_signatures(found: Candidates, signatures: Mapping[str, EntitySignature]) -> list[Topic]:
-    return [add_signature(each, signatures[i]) for each in found if (i := each.entity.id) in signatures]

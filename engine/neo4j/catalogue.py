@@ -6,12 +6,14 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...models.wording.kinds import NO_KIND, EndKind
 from ..errors import GraphError, StaleCatalogueError
-from ..steps import Steps, send_one
 from .templates import Request, Row, template
+
+if TYPE_CHECKING:
+    from .gateway import Gateway
 
 LABEL_SEPARATOR = " – "
 
@@ -289,12 +291,12 @@ def count_signature_mismatches() -> Request[int]:
     return Request(template("check_signatures"), {}, lambda rows: int(rows[0][0]))
 
 
-def read_full_state() -> Steps[GraphState]:
+def read_full_state(db: Gateway) -> GraphState:
     """Read the state of the graph in one round trip, two if a load or a deletion is unfinished."""
-    state = yield from send_one(read_graph_state())
+    state = db.run(read_graph_state())
     if not state.unfinished_loads and not state.deleting_loads:
         return state
-    return replace(state, under_way=(yield from send_one(check_load_running())))
+    return replace(state, under_way=db.run(check_load_running()))
 
 
 def check_load_running() -> Request[bool]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +11,6 @@ from ..settings import Settings, check_address
 if TYPE_CHECKING:
     from neo4j import Query, RoutingControl
 
-    from .gateway import AsyncGateway, Gateway
     from .templates import Request
 
 GRACE_S = 3.0
@@ -42,7 +39,7 @@ class Connection:
 
     @property
     def driver_options(self) -> dict[str, Any]:
-        """Keyword arguments for either driver."""
+        """Keyword arguments for the driver."""
         return {
             "auth": (self.user, self.password) if self.password else None,
             "connection_timeout": min(10.0, self.timeout_s),
@@ -75,66 +72,6 @@ class Connection:
             f"Neo4j at {self.where} did not answer within {self.timeout_s + GRACE_S:g} s: check the server, or raise "
             "query_timeout_s"
         )
-
-
-class Gateways:
-    """The gateways of one connection, each opened and its server checked at the first use.
-
-    Connections of asyncio belong to the event loop that opened them.
-    """
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-        self._opening = threading.Lock()
-        self._blocking: Gateway | None = None
-        self._of_loops: dict[asyncio.AbstractEventLoop, AsyncGateway] = {}
-        self._opening_in: dict[asyncio.AbstractEventLoop, asyncio.Lock] = {}
-
-    def blocking(self) -> Gateway:
-        """Return the blocking gateway. Raises `DatabaseError` if the server does not answer or is too old."""
-        with self._opening:
-            if self._blocking is None:
-                from .gateway import Gateway
-
-                gateway = Gateway(self.connection)
-                try:
-                    gateway.version()
-                except BaseException:
-                    gateway.close()
-                    raise
-                self._blocking = gateway
-            return self._blocking
-
-    async def of_loop(self) -> AsyncGateway:
-        """Return the gateway of the running event loop; raise as `blocking`."""
-        loop = asyncio.get_running_loop()
-        async with self._opening_in.setdefault(loop, asyncio.Lock()):
-            if loop not in self._of_loops:
-                from .gateway import AsyncGateway
-
-                gateway = AsyncGateway(self.connection)
-                try:
-                    await gateway.version()
-                except BaseException:
-                    await gateway.close()
-                    raise
-                self._of_loops[loop] = gateway
-            return self._of_loops[loop]
-
-    def close(self) -> None:
-        """Close the blocking gateway."""
-        if self._blocking is not None:
-            self._blocking.close()
-            self._blocking = None
-
-    async def aclose(self) -> None:
-        """Close the gateway of the running event loop, and the blocking one."""
-        loop = asyncio.get_running_loop()
-        self._opening_in.pop(loop, None)
-        gateway = self._of_loops.pop(loop, None)
-        if gateway is not None:
-            await gateway.close()
-        self.close()
 
 
 LOAD_TIMEOUT_S = 3_600.0

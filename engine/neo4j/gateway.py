@@ -1,4 +1,4 @@
-"""Send requests to Neo4j through a blocking gateway and an asyncio one, which run the same steps.
+"""Send requests to Neo4j.
 
 Every query has read or write routing, the database's name, a timeout, and the template's name as transaction metadata.
 The driver's errors are translated into Lodestar's. A transaction that is held open keeps its locks, so that only one
@@ -7,21 +7,21 @@ load at a time runs on a graph; the database frees them when the process that op
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import ssl
 import threading
 import uuid
-from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from threading import Thread
 from typing import Any, LiteralString, Self, TypeVar, cast
 
 import neo4j
-from neo4j import AsyncGraphDatabase, GraphDatabase, Query, RoutingControl
+from neo4j import GraphDatabase, Query, RoutingControl
 from neo4j import exceptions as driver_errors
 
 from ..errors import (
@@ -32,7 +32,8 @@ from ..errors import (
     QueryTimeoutError,
     UnsupportedVersionError,
 )
-from ..steps import Steps, check_database_requests, run_steps, run_steps_async
+from ..settings import Settings
+from ..steps import Steps, check_database_requests, run_steps
 from .catalogue import read_graph_revision
 from .connection import GRACE_S, Connection
 from .templates import Request, Row, template
@@ -231,6 +232,15 @@ def check_version(connection: Connection, agent: str) -> str:
     return version
 
 
+def connection_of(driver: neo4j.Driver, settings: Settings) -> Connection:
+    """Return the connection of somebody's own driver, with the database and the timeout of the settings."""
+    scheme = "neo4j" if isinstance(driver, neo4j.Neo4jDriver) else "bolt"
+    connection = Connection(f"{scheme}://", database=settings.database, timeout_s=settings.query_timeout_s)
+    with translate_errors(connection):
+        host, port = driver.get_server_info().address[:2]
+    return replace(connection, uri=f"{scheme}://{host}:{port}")
+
+
 def _start_call(call: Callable[[], T]) -> Future[T]:
     """Run a call in a daemon thread, which does not keep the process alive, and return its future."""
     future: Future[T] = Future()
@@ -249,18 +259,15 @@ def _rows(result: neo4j.Result) -> list[Row]:
     return [tuple(record.values()) for record in result]
 
 
-async def _async_rows(result: neo4j.AsyncResult) -> list[Row]:
-    return [tuple(record.values()) async for record in result]
-
-
 class Gateway:
     """Send requests and wait for the answers. Use it as a context manager, or call `close`."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, driver: neo4j.Driver | None = None) -> None:
         self.connection = connection
         self.round_trips = 0
+        self._is_own_driver = driver is None
         with translate_errors(connection):
-            self._driver = GraphDatabase.driver(connection.uri, **connection.driver_options)
+            self._driver = driver or GraphDatabase.driver(connection.uri, **connection.driver_options)
         self._pool = ThreadPoolExecutor(MAX_CONCURRENT, thread_name_prefix="lodestar-query")
         self._is_stalled = False
 
@@ -274,9 +281,13 @@ class Gateway:
         """Close the connections."""
         if self._is_stalled:  # closing would wait for the stalled query
             self._pool.shutdown(wait=False, cancel_futures=True)
-            _start_call(self._driver.close)
+            _start_call(self._close_driver)
         else:
             self._pool.shutdown(cancel_futures=True)
+            self._close_driver()
+
+    def _close_driver(self) -> None:
+        if self._is_own_driver:
             self._driver.close()
 
     def version(self) -> str:
@@ -434,68 +445,3 @@ class Gateway:
 
     def _end_transactions(self, token: str) -> int:
         return self.run(end_transactions(token))
-
-
-class AsyncGateway:
-    """Send requests with asyncio; computation between requests runs in a thread."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-        self.round_trips = 0
-        with translate_errors(connection):
-            self._driver = AsyncGraphDatabase.driver(connection.uri, **connection.driver_options)
-        self._limit = asyncio.Semaphore(MAX_CONCURRENT)
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._driver.close()
-
-    async def version(self) -> str:
-        """Return the server's version after checking address, password and version: at once, where a query that
-        cannot reach the server is tried again for some seconds."""
-
-        async def server_info() -> neo4j.ServerInfo:
-            info = await self._driver.get_server_info()
-            await self._driver.verify_authentication() if self.connection.password else None
-            return info
-
-        version = check_version(self.connection, (await self._call(server_info)).agent)
-        if self.connection.is_routed:
-            await self._call(self._see_last_writes)
-        return version
-
-    async def _see_last_writes(self) -> None:
-        """Like that of `Gateway`."""
-        with suppress(driver_errors.ServiceUnavailable, driver_errors.SessionExpired):
-            await self._query(read_graph_revision(), RoutingControl.WRITE)
-
-    async def run(self, steps: Steps[T]) -> T:
-        """Run steps that only use the database, and return their result."""
-        return await run_steps_async(steps, lambda group: self.send(check_database_requests(group)))
-
-    async def send(self, requests: Sequence[Request[Any]]) -> list[Any]:
-        """Run requests concurrently and return their decoded answers, in order."""
-        return await asyncio.gather(*map(self.fetch, requests))
-
-    async def fetch(self, request: Request[T]) -> T:
-        """Run one request and return its answer."""
-        self.round_trips += 1
-        async with self._limit:
-            return request.decode(await self._call(partial(self._query, request)))
-
-    async def _call(self, call: Callable[[], Awaitable[T]]) -> T:
-        with translate_errors(self.connection):
-            try:
-                async with asyncio.timeout(self.connection.timeout_s + GRACE_S):
-                    return await call()
-            except TimeoutError:
-                raise self.connection.make_stalled_error() from None
-
-    async def _query(self, request: Request[Any], routing: RoutingControl | None = None) -> list[Row]:
-        return await self._driver.execute_query(
-            self.connection.query(request),
-            parameters_=dict(request.params),
-            database_=self.connection.database,
-            routing_=routing or self.connection.routing(request),
-            result_transformer_=_async_rows,
-        )

@@ -145,7 +145,7 @@ def read_figures(gateway: Gateway, *, full: bool = False) -> dict[str, Any] | No
 
     full: also degrees, the relations with the most triples, and hubs, for which every entity is read.
     """
-    state = gateway.run_steps(read_full_state())
+    state = read_full_state(gateway)
     loads = gateway.run(read_loads())
     if state.is_empty and not loads:
         return None

@@ -1,4 +1,4 @@
-"""Define a recipe: an expression of parts with their options, from TOML, one line or Python."""
+"""Read recipes: named, from a TOML file, or a line of parts, with any option changed by ``--set`` or in Python."""
 
 from __future__ import annotations
 
@@ -8,60 +8,53 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any
 
 from ...models.message_text import one_line
 from .. import recipes
 from ..errors import InputError, UsageError
-from ..pipeline import Pipeline
-from ..resources import GraphResources
-from ..settings import fill_dataclass, key_and_value, set_nested_value
-from ..stages import Answerer, Linker, Retriever
-from ..whole_file import read_text
-from .part import (
-    ANSWERERS,
-    LINKERS,
-    PARTS,
-    AnswererPart,
+from ..parts import (
     Expression,
-    JoinExpression,
-    LinkerPart,
-    NamedPart,
-    Node,
+    Joined,
+    Named,
     Part,
-    ReorganiserPart,
-    build_retriever,
+    Slot,
     expression_of,
     foreign_code,
-    names_in,
-    parse_expression,
+    join,
+    own_places,
+    parse_line,
     part_class,
+    parts_of,
     resolve_stages,
 )
+from ..settings import fill_dataclass, key_and_value, set_nested_value
+from ..whole_file import read_text
+
+if TYPE_CHECKING:
+    from ..resources import GraphResources
 
 MAX_TOP_K = 1_000
 MAX_SEED = 2**32 - 1
 EXAMPLE = "star.checkpoint=FOLDER"
 
-Forms = bool | Literal["auto"]
-
-_KINDS = {"linker": "full-text", "answerer": "extractive"}
+_KINDS: Mapping[Slot, str] = {"linker": "full-text", "answerer": "extractive"}
 OWN_OPTIONS = ("name", "description", "stages", "resolved", "top_k", "seed", "forms", "parts", "linker", "answerer")
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The stages of a pipeline: `stages` is the expression, `parts` has the options of each name in it.
+    """What answers a question: a linker, an expression of parts that find evidence, and an answerer.
 
-    `top_k` items are kept in the end. `seed` draws the sample of a run with a limit. `own` has the parts that are not
-    Lodestar's, by name. Raises `UsageError` for parts that do not fit together.
+    Each of them may be any function that is called like one (`Linker`, `Retriever`, `Answerer`). `top_k` items are kept
+    in the end. `seed` draws the sample of a run with a limit. `own` has the parts that are not Lodestar's, by name.
+    Raises `UsageError` for parts that do not fit together.
     """
 
     name: str
-    stages: Node
-    parts: Mapping[str, Part]
-    linker: LinkerPart
-    answerer: AnswererPart
+    stages: Expression
+    linker: Any
+    answerer: Any
     description: str = ""
     top_k: int = 10
     seed: int = 0
@@ -70,47 +63,40 @@ class Recipe:
     def __post_init__(self) -> None:
         if not 1 <= self.top_k <= MAX_TOP_K:
             raise UsageError(f"top_k: expected 1 to {MAX_TOP_K}, found {self.top_k}")
-        resolve_stages(self.stages, self.parts)
+        resolve_stages(self.stages)
+
+    @property
+    def parts(self) -> Mapping[str, Any]:
+        """The parts of the expression by name."""
+        return parts_of(self.stages)
+
+    def named_parts(self) -> dict[str, Part]:
+        """Return all parts by the name that their options have, the stages first."""
+        everything = {**self.parts, "answerer": self.answerer, "linker": self.linker}
+        return {name: part for name, part in everything.items() if isinstance(part, Part)}
 
     def check(self) -> None:
-        for part in (*self.parts.values(), self.linker, self.answerer):
+        """Raise `UsageError` if a part lacks an option that it needs."""
+        for part in self.named_parts().values():
             part.check()
 
-    def pipeline(
-        self,
-        graph: GraphResources,
-        *,
-        linker: Linker | None = None,
-        retriever: Retriever | None = None,
-        answerer: Answerer | None = None,
-    ) -> Pipeline:
-        """Return the stages of a recipe that was checked, joined; one that is given takes the place of its own."""
-        from ..forms.accounting import AccountingAnswerer
-
-        linker = linker or self.linker.linker(graph)
-        answerer = answerer or AccountingAnswerer(self._answerer(graph), graph.catalogue, graph.words)
-        if retriever is None:
-            retriever = build_retriever(self.stages, self.parts, graph, linker)
-        return Pipeline(linker, retriever, answerer)
-
-    def _answerer(self, graph: GraphResources) -> Answerer:
-        answerer = self.answerer.answerer(graph)
-        for part in self.parts.values():
-            if isinstance(part, ReorganiserPart) and part.answers:
-                answerer = part.answerer(graph, answerer)
-        return answerer
+    def open(self, graph: GraphResources) -> None:
+        """Open what the parts need of a graph, such as models."""
+        for part in self.named_parts().values():
+            part.opened(graph)
 
     def part_with(self, option: str) -> str | None:
-        return next((name for name, part in self.parts.items() if option in {f.name for f in fields(part)}), None)
+        """Return the name of the first stage that has an option."""
+        return next((n for n, part in self.parts.items() if option in {f.name for f in fields(part)}), None)
 
     def find_option(self, option: str) -> str:
-        """Return the whole name of an option: of the recipe itself, or of the first part, answerer or linker with it.
+        """Return the full name of an option: of the recipe itself, or of the first stage, answerer or linker with it.
 
         Raises `UsageError` where there is none.
         """
         if "." in option or option in ("forms", "seed", "top_k"):
             return option
-        for name, part in (*self.parts.items(), ("answerer", self.answerer), ("linker", self.linker)):
+        for name, part in self.named_parts().items():
             if option in {each.name for each in fields(part)}:
                 return f"{name}.{option}"
         raise UsageError(f"option {option[:80]!r}: no part of the recipe {self.name} has it (see `lodestar recipes`)")
@@ -121,7 +107,7 @@ class Recipe:
             "name": self.name,
             "description": self.description,
             "stages": str(self.stages),
-            "resolved": resolve_stages(self.stages, self.parts),
+            "resolved": resolve_stages(self.stages)[0],
             "top_k": self.top_k,
             "seed": self.seed,
             **({"parts": dict(self.own)} if self.own else {}),
@@ -138,8 +124,7 @@ class Recipe:
         ``forms = true`` is short for ``+ forms`` at the end of the line, ``forms = "auto"`` for that with the option
         `where_sure`.
         """
-        name = str(data.get("name", ""))
-        where = f"recipe {name}"
+        where = f"recipe {data.get('name', '')}"
         line = data.get("stages")
         if not isinstance(line, str):
             raise UsageError(f"{where}: expected stages, a line such as 'similarity + merge', found {line!r}")
@@ -151,18 +136,22 @@ class Recipe:
                 "--allow-parts (in Python allow_parts=True) if you trust it; `lodestar recipes FILE.toml` shows what a "
                 "recipe would load"
             )
-        node = parse_expression(line)
         forms = data.get("forms")
-        if not isinstance(forms, Mapping):
-            mode = forms is not None and _forms(forms, where)
-            if mode and "forms" not in names_in(node):
-                node = JoinExpression("+", node, NamedPart("forms"))
-            elif forms is False and str(node).endswith(" + forms"):
-                node = cast(JoinExpression, node).left
-            data = {key: value for key, value in data.items() if key != "forms"}
-            if mode == "auto":
-                data["forms"] = {"where_sure": True}
-        names = names_in(node)
+        if not isinstance(forms, Mapping | bool | None) and forms != "auto":
+            raise UsageError(f"{where}: expected true, false or auto for forms, found {forms!r}")
+        tables = {**data, "forms": {"where_sure": True} if forms == "auto" else forms}
+
+        def make(name: str) -> Part:
+            table = tables.get(name)
+            return _fill(part_class(name, own=own), {} if isinstance(table, bool | None) else table, name, where)
+
+        stages = parse_line(line, make)
+        has_forms = "forms" in parts_of(stages)
+        if forms and not isinstance(forms, Mapping) and not has_forms:
+            stages = join("+", stages, Named("forms", make("forms")))
+        elif forms is False and isinstance(stages, Joined) and str(stages).endswith(" + forms"):
+            stages = stages.left
+        names = parts_of(stages)
         for table in data:
             if table not in (*OWN_OPTIONS, *names):
                 raise UsageError(
@@ -170,19 +159,19 @@ class Recipe:
                     f"{', '.join((*names, *OWN_OPTIONS[1:3], *OWN_OPTIONS[4:]))}"
                 )
         return cls(
-            name=name,
+            name=str(data.get("name", "")),
             description=str(data.get("description", "")),
-            stages=node,
-            parts={each: _part(each, data.get(each, {}), own, where) for each in names},
-            linker=cast(LinkerPart, _of_kind(data.get("linker", {}), "linker", LINKERS, where)),
-            answerer=cast(AnswererPart, _of_kind(data.get("answerer", {}), "answerer", ANSWERERS, where)),
-            top_k=_whole(data.get("top_k", 10), "top_k", where),
-            seed=_seed(data.get("seed", 0), where),
+            stages=stages,
+            linker=_of_kind(data.get("linker", {}), "linker", where),
+            answerer=_of_kind(data.get("answerer", {}), "answerer", where),
+            top_k=_whole(data.get("top_k", 10), "top_k", MAX_TOP_K, where),
+            seed=_whole(data.get("seed", 0), "seed", MAX_SEED, where),
             own=own,
         )
 
 
 def recipe_names() -> list[str]:
+    """Return the names of Lodestar's recipes, sorted."""
     return sorted(
         entry.name.removesuffix(".toml") for entry in resources.files(recipes).iterdir() if entry.name.endswith(".toml")
     )
@@ -198,13 +187,12 @@ def read_recipe(
     """Return a recipe by its name, the path of a TOML file, an expression, or parts joined in Python.
 
     changes: ``key=value`` with dots in the key. options: the same as a mapping. allow_parts: whether code that a file
-    names as a part of its own is imported; parts joined in Python are there already. Raises
-    `UsageError` for a recipe, a part or an option that is not there, `InputError` for a file that is no TOML.
+    names as a part of its own is imported; parts joined in Python are there already. Raises `UsageError` for a recipe,
+    a part or an option that is not there, `InputError` for a file that is no TOML.
     """
     own = given.own if isinstance(given, Recipe) else {}
-    if isinstance(given, Part | Expression):
-        expression = expression_of(given)
-        data = _data_of(expression)
+    if isinstance(given, Part | Named | Joined):
+        data = _data_of(expression_of(given))
         own = data["parts"]
     elif isinstance(given, Recipe):
         data = given.as_json()
@@ -213,16 +201,12 @@ def read_recipe(
     found = [(*key_and_value(change, EXAMPLE), f"--set {change}") for change in changes]
     found += [(key, value, f"option {key}") for key, value in (options or {}).items()]
     for key, value, where in sorted(found, key=lambda each: not each[0].endswith(".kind")):
-        _put(data, key, value, where)
+        role, _, option = key.partition(".")
+        table = data.get(role)
+        if option == "kind" and isinstance(table, dict) and table.get("kind", _KINDS.get(role)) != value:  # type: ignore[call-overload]
+            data[role] = {}  # another kind of linker or answerer starts from its own defaults
+        set_nested_value(data, key, value, where)
     return Recipe.of(data, allow_parts=allow_parts or data.get("parts", {}) == own)
-
-
-def _put(data: dict[str, Any], key: str, value: Any, where: str) -> None:
-    """Put an option into plain data; a new kind of linker or answerer starts from its own defaults: it goes first."""
-    role, _, option = key.partition(".")
-    if option == "kind" and isinstance(table := data.get(role), dict) and table.get("kind", _KINDS.get(role)) != value:
-        data[role] = {}
-    set_nested_value(data, key, value, where)
 
 
 def read_recipe_data(given: str) -> dict[str, Any]:
@@ -231,10 +215,10 @@ def read_recipe_data(given: str) -> dict[str, Any]:
         text, shown = resources.files(recipes).joinpath(f"{given}.toml").read_text(encoding="utf-8"), given
     elif given.endswith(".toml"):
         text, shown = read_text(Path(given), "the recipe"), Path(given).stem
-    elif re.fullmatch(r"[\w-]*", given) and given not in PARTS:
+    elif re.fullmatch(r"[\w-]*", given) and given not in own_places("stage"):
         raise UsageError(
             f"no recipe is called {given!r}: name one of {', '.join(recipe_names())}, a .toml file, or a line of parts "
-            f"({', '.join(sorted(PARTS))}) such as 'similarity + merge'"
+            f"({', '.join(sorted(own_places('stage')))}) such as 'similarity + merge'"
         )
     else:
         return {"name": _name_of(given), "stages": given}
@@ -248,75 +232,52 @@ def _name_of(line: str) -> str:
     return re.sub(r"[^\w+-]", "", line.replace("|", "-or-"))
 
 
-def _data_of(expression: Expression) -> dict[str, Any]:
-    line = str(expression.node)
-    own = {
-        name: f"{type(part).__module__}:{type(part).__qualname__}"
-        for name, part in expression.parts.items()
-        if name not in PARTS
-    }
-    tables = {name: asdict(part) for name, part in expression.parts.items()}
-    return {"name": _name_of(line), "stages": line, "parts": own, **tables}
+def _data_of(stages: Expression) -> dict[str, Any]:
+    known, parts = own_places("stage"), parts_of(stages)
+    own = {n: f"{type(p).__module__}:{type(p).__qualname__}" for n, p in parts.items() if n not in known}
+    tables = {name: asdict(part) for name, part in parts.items()}
+    return {"name": _name_of(str(stages)), "stages": str(stages), "parts": own, **tables}
 
 
 def _own_parts(given: Any, where: str) -> dict[str, str]:
     if not isinstance(given, Mapping) or not all(isinstance(place, str) for place in given.values()):
         raise UsageError(f"{where}: expected parts to be a table of names and module:Class, found {given!r}")
     for name in given:
-        if name in PARTS or name in OWN_OPTIONS or not isinstance(parse_expression(name), NamedPart):
+        if name in own_places("stage") or name in OWN_OPTIONS or not re.fullmatch(r"[A-Za-z][\w-]*", name):
             raise UsageError(f"{where}: your own part cannot be called {name!r}: choose another name")
     return dict(given)
 
 
-def _part(name: str, options: Any, own: Mapping[str, str], where: str) -> Part:
-    kind = part_class(name, own)
+def _of_kind(options: Any, slot: Slot, where: str) -> Part:
+    name = options.get("kind", _KINDS[slot]) if isinstance(options, Mapping) else _KINDS[slot]
+    if not isinstance(name, str) or name not in own_places(slot):
+        known = ", ".join(sorted(own_places(slot)))
+        raise UsageError(f"{where}: expected one of {known} for {slot}.kind, found {name!r}")
+    given = {k: v for k, v in options.items() if k != "kind"} if isinstance(options, Mapping) else options
+    return _fill(part_class(name, slot), given, slot, where)
+
+
+def _fill(kind: type[Part], options: Any, name: str, where: str) -> Part:
     if not isinstance(options, Mapping):
         raise UsageError(f"{where}: expected options of {name}, found {options!r}")
     return fill_dataclass(kind, options, f"{where}: {name}")
 
 
-def _of_kind(options: Any, role: str, known: Mapping[str, str], where: str) -> Part:
-    if not isinstance(options, Mapping):
-        raise UsageError(f"{where}: expected options of {role}, found {options!r}")
-    name = options.get("kind", _KINDS[role])
-    if not isinstance(name, str) or name not in known:
-        raise UsageError(f"{where}: expected one of {', '.join(sorted(known))} for {role}.kind, found {name!r}")
-    given = {key: value for key, value in options.items() if key != "kind"}
-    return fill_dataclass(part_class(name, known=known), given, f"{where}: {role}")
-
-
-def _forms(value: Any, where: str) -> Forms:
-    if value == "auto":
-        return "auto"
-    if not isinstance(value, bool):
-        raise UsageError(f"{where}: expected true, false or auto for forms, found {value!r}")
-    return value
-
-
-def _seed(value: Any, where: str) -> int:
-    seed = _whole(value, "seed", where)
-    if not 0 <= seed <= MAX_SEED:
-        raise UsageError(f"{where}: expected a seed from 0 to {MAX_SEED:,}, found {one_line(_show_number(seed), 40)}")
-    return seed
-
-
-def _show_number(number: int) -> str:
-    return str(number) if number.bit_length() < 1_000 else "a number with too many digits"
-
-
-def _whole(value: Any, name: str, where: str) -> int:
-    if type(value) is not int:
-        raise UsageError(f"{where}: expected a whole number for {name}, found {value!r}")
+def _whole(value: Any, name: str, most: int, where: str) -> int:
+    if type(value) is not int or not 0 <= value <= most:
+        shown = "a number with too many digits" if type(value) is int and value.bit_length() > 999 else repr(value)
+        raise UsageError(f"{where}: expected a whole number from 0 to {most:,} for {name}, found {one_line(shown, 40)}")
     return value
 
 
 def list_parts() -> list[dict[str, Any]]:
     """Return name, role, input, output and options of each part, as plain data."""
-    known = (PARTS, LINKERS, ANSWERERS)
-    return [_part_data(name, part_class(name, known=some)) for some in known for name in sorted(some)]
+    slots: tuple[Slot, ...] = ("stage", "linker", "answerer")
+    return [_part_data(name, part_class(name, slot)) for slot in slots for name in sorted(own_places(slot))]
 
 
 def list_recipes() -> list[dict[str, Any]]:
+    """Return Lodestar's recipes as plain data."""
     return [read_recipe(name).as_json() for name in recipe_names()]
 
 

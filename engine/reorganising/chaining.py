@@ -8,14 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
+from ...models.ranges import Positive, Range, Weight
 from ..evidence.bridges import chain_of, compute_weakest_score, triples_of
 from ..evidence.chain import Chain, ChainStep, Link
 from ..evidence.evidence import Evidence, Kind
-from ..retrieval.beam import Frontier, FrontierBounds, FrontierTree, select_answer_ends
-from ..steps import Steps
+from ..parts import Reorganiser, option, part
+from ..retrieval.frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
 from ..values import Entity, RelationStep, Scored, Triple
+
+if TYPE_CHECKING:
+    from ..context import Context
 
 ChainSteps = tuple[int, ...]
 """A chain as its steps: 2 · index of the triple, + 1 if it is walked from tail to head."""
@@ -71,55 +75,60 @@ def chain_triples(triples: Sequence[Triple], topics: Iterable[Entity], bounds: E
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class ChainExpander:
-    """A `Reorganiser`: the chains that triples make from the topics, those of one relation path merged to one.
+@part("reorganise")
+@dataclass(frozen=True)
+class Reorganise(Reorganiser):
+    """Expands triples to chains from the topics, and merges chains with several answers and chains that meet
+    (docs/papers.md).
 
     Chains of different topics that lead to the same stand together, and share it as targets (appendix D.4.2). The
     paper scores no chain: ours is worth as much as the weakest of its steps, each step as its best triple, so that the
     calibration stays; of a group the best chain has its place by score, the others follow it.
     """
 
-    bounds: ExpansionBounds
-    keep: int = KEPT
+    takes: ClassVar[Kind] = "triple"
+    gives: ClassVar[Kind] = "chain"
 
-    takes: Kind = "triple"
-    gives: Kind = "chain"
+    max_length: Annotated[int, Range(1, 8)] = option(4, "longest chain, in triples (ReG's L)")
+    turning: bool = option(True, "whether a chain may change direction")
 
-    def reorganise(self, evidence: Sequence[Evidence[Triple]]) -> Steps[list[Evidence[Chain]]]:
-        yield from ()
-        return [self._chained(each) for each in evidence]
+    def __call__(self, _ctx: Context, evidence: Sequence[Evidence[Triple]]) -> list[Evidence[Chain]]:
+        bounds = ExpansionBounds(self.max_length, turning=self.turning)
+        return [expand_to_chains(each, bounds) for each in evidence]
 
-    def _chained(self, evidence: Evidence[Triple]) -> Evidence[Chain]:
-        scores = {each.value: each.score for each in evidence.items}
-        topics = tuple(dict.fromkeys(topic.entity for topic in evidence.topics))
-        triples = [each.value for each in evidence.items]
-        grown = chain_triples(triples, topics, self.bounds)
-        chains = [
-            Scored(chain, compute_weakest_score(chain, scores))
-            for topic, levels in zip(topics, grown, strict=True)
-            for chain in _merged(topic, triples, levels, self.bounds, frozenset(topics))
-        ]
-        chains.sort(key=evidence.chain_order)
-        kept = self._join_chains(chains[: self.keep], evidence)
-        is_cut = any(len(level) > self.bounds.max_chains for levels in grown for level in levels)
-        left_out = [f"chains of a length beyond the first {self.bounds.max_chains:,} are left out"] if is_cut else []
-        left_out += [f"chains beyond the best {self.keep:,} are left out"] if len(chains) > self.keep else []
-        groups: tuple[int, ...] = ()
-        if evidence.groups:
-            of = {triple: evidence.group(place) for place, triple in enumerate(triples)}
-            groups = tuple(min(map(of.__getitem__, triples_of(each.value))) for each in kept)
-        cuts = (*evidence.left_out, *left_out)
-        changed = replace(evidence, kind="chain", items=tuple(kept), groups=groups, left_out=cuts)  # type: ignore[arg-type]
-        return cast(Evidence[Chain], changed)
 
-    def _join_chains(self, chains: list[Scored[Chain]], evidence: Evidence[Triple]) -> list[Scored[Chain]]:
-        mentions = {topic.entity.id: topic.mention for topic in evidence.topics}
-        return [
-            Scored(add_targets(chains[place].value, shared), chains[place].score)
-            for places, shared in group_meeting_chains(chains, mentions)
-            for place in places
-        ]
+def expand_to_chains(evidence: Evidence[Triple], bounds: ExpansionBounds, keep: int = KEPT) -> Evidence[Chain]:
+    """Return the evidence with the chains that its triples make."""
+    scores = {each.value: each.score for each in evidence.items}
+    topics = tuple(dict.fromkeys(topic.entity for topic in evidence.topics))
+    triples = [each.value for each in evidence.items]
+    grown = chain_triples(triples, topics, bounds)
+    chains = [
+        Scored(chain, compute_weakest_score(chain, scores))
+        for topic, levels in zip(topics, grown, strict=True)
+        for chain in _merged(topic, triples, levels, bounds, frozenset(topics))
+    ]
+    chains.sort(key=evidence.chain_order)
+    kept = _join_chains(chains[:keep], evidence)
+    is_cut = any(len(level) > bounds.max_chains for levels in grown for level in levels)
+    left_out = [f"chains of a length beyond the first {bounds.max_chains:,} are left out"] if is_cut else []
+    left_out += [f"chains beyond the best {keep:,} are left out"] if len(chains) > keep else []
+    groups: tuple[int, ...] = ()
+    if evidence.groups:
+        of = {triple: evidence.group(place) for place, triple in enumerate(triples)}
+        groups = tuple(min(map(of.__getitem__, triples_of(each.value))) for each in kept)
+    cuts = (*evidence.left_out, *left_out)
+    changed = replace(evidence, kind="chain", items=tuple(kept), groups=groups, left_out=cuts)  # type: ignore[arg-type]
+    return cast(Evidence[Chain], changed)
+
+
+def _join_chains(chains: list[Scored[Chain]], evidence: Evidence[Triple]) -> list[Scored[Chain]]:
+    mentions = {topic.entity.id: topic.mention for topic in evidence.topics}
+    return [
+        Scored(add_targets(chains[place].value, shared), chains[place].score)
+        for places, shared in group_meeting_chains(chains, mentions)
+        for place in places
+    ]
 
 
 def _merged(
@@ -156,21 +165,22 @@ NUM_LEADS = 5
 """Chains of one hop of a topic that chains of other topics are compared with."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChainMerger:
-    """A `Reorganiser` that gives chains that meet their targets: the ends they share (ReG, section 4.2).
+@part("merge")
+@dataclass(frozen=True)
+class Merge(Reorganiser):
+    """Merges chains from different topics at the entities where they meet (ReG, section 4.2): their targets.
 
     A question that names two entities mostly asks for what is related to both. Our own rule: a chain meets the best of
     the other topics' `NUM_LEADS` best one-hop chains with which it shares an end; two candidates for the same mention
     never meet. A chain with targets gains `bonus`, in log-odds; without a calibration no score is changed.
     """
 
-    bonus: float = 0.0
-    takes: Kind = "chain"
-    gives: Kind = "chain"
+    takes: ClassVar[Kind] = "chain"
+    gives: ClassVar[Kind] = "chain"
 
-    def reorganise(self, evidence: Sequence[Evidence[Chain]]) -> Steps[list[Evidence[Chain]]]:
-        yield from ()
+    bonus: Weight = option(0.0, "log-odds that a chain gains for meeting another topic's chain")
+
+    def __call__(self, _ctx: Context, evidence: Sequence[Evidence[Chain]]) -> list[Evidence[Chain]]:
         return [self._merged(each) for each in evidence]
 
     def _merged(self, evidence: Evidence[Chain]) -> Evidence[Chain]:
@@ -260,24 +270,27 @@ Walk = tuple[str, tuple[tuple[str, bool], ...]]
 """The id of a topic, and relation and direction of each step from it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChainCompleter:
-    """A `Reorganiser`: the best `chains` chains of a question have every triple of their relation paths.
+@part("complete-chains")
+@dataclass(frozen=True)
+class CompleteChains(Reorganiser):
+    """Reads the triples that are missing on the best chains' relation paths from the graph (docs/how-it-works.md).
 
     A retriever of triples keeps some hundred, and one relation path may have thousands: the graph has the rest. Each
     chain keeps its place and its score. One that has targets stays as it is, and so do the others. No step walks the
-    triple of the step before it back. stored_as: the relationship type of each relation that is not stored under its
-    own name. Round trips per batch: one a step of the longest path, and one more for each relation walked from a hub.
+    triple of the step before it back. Round trips per batch: one a step of the longest path, and one more for each
+    relation walked from a hub.
     """
 
-    stored_as: Mapping[str, str]
-    chains: int
-    takes: Kind = "chain"
-    gives: Kind = "chain"
+    takes: ClassVar[Kind] = "chain"
+    gives: ClassVar[Kind] = "chain"
 
-    def reorganise(self, evidence: Sequence[Evidence[Chain]]) -> Steps[list[Evidence[Chain]]]:
+    chains: Positive = option(50, "best chains that are completed, the others stay as they are")
+
+    def __call__(self, ctx: Context, evidence: Sequence[Evidence[Chain]]) -> list[Evidence[Chain]]:
         topics = {topic.entity.id: topic for each in evidence for topic in each.topics}
-        tree = FrontierTree(topics, FrontierBounds(), max_hop=0, stored_as=self.stored_as, reuse_triples=False)
+        tree = FrontierTree(
+            topics, FrontierBounds(), max_hop=0, stored_as=ctx.graph.catalogue.stored_as, reuse_triples=False
+        )
         reached: dict[Walk, Frontier] = {
             (id_, ()): root for id_, topic in topics.items() if (root := tree.root(topic.entity))
         }
@@ -290,7 +303,7 @@ class ChainCompleter:
         for length in range(1, max((len(steps) for _, steps in walks), default=0) + 1):
             level = sorted({(topic, steps[:length]) for topic, steps in walks if len(steps) >= length})
             chosen = [(reached[topic, steps[:-1]], RelationStep(*steps[-1])) for topic, steps in level]
-            reached |= zip(level, (yield from tree.expand(chosen)), strict=True)
+            reached |= zip(level, tree.expand(ctx.db, chosen), strict=True)
         return [replace(each, items=tuple(self._complete(each, reached))) for each in evidence]
 
     def _complete(self, evidence: Evidence[Chain], reached: Mapping[Walk, Frontier]) -> Iterator[Scored[Chain]]:

@@ -6,13 +6,14 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ...models.graphrag_fi import (
     Priorities,
+    Thresholds,
     attention_relevance,
     filter_coarsely,
     prioritise_items,
@@ -20,17 +21,20 @@ from ...models.graphrag_fi import (
     token_spans,
 )
 from ...models.language.causal_lm import CausalLM, CausalLMError, PromptTooLongError
+from ...models.ranges import Positive, Range
 from ...models.text.vectors import TextVectors
 from ..errors import LLMError
 from ..evidence.bridges import triples_of
-from ..evidence.evidence import Evidence, Item, Kind
+from ..evidence.evidence import Answer, Evidence, Item
 from ..evidence.text import item_text, one_line
-from ..llm.prompts import Completed, Message, Prompt, send_prompts
-from ..steps import Steps, attribute_costs
+from ..llm.prompts import Completed, Message, Prompt
+from ..parts import Reorganiser, option, part
 from ..values import Scored, check_finite
 
 if TYPE_CHECKING:
     from ...models.gril.network import HopModel
+    from ..context import Context
+    from ..resources import GraphResources
 
 Floats = npt.NDArray[np.floating]
 
@@ -162,45 +166,84 @@ SHARE = 0.5
 """The largest share of the items that the coarse filter keeps: all of few would be no filter. Our own choice."""
 
 
-@dataclass(frozen=True, slots=True)
-class RelevanceFilter:
-    """A `Reorganiser` of either kind: the `coarse` most relevant items, in two groups, the useful ones first.
+Threshold = Annotated[float, Range(0, 2)]
+"""Of a confidence, which is at most 1."""
+_SOURCE = "GraphRAG-FI, section "
 
-    GraphRAG-FI, section 4.1. The most relevant items come first within each group, so that a later cut takes the least
-    relevant of the second group. All items keep their scores. All questions of a batch are asked about together. Where
-    the language model fails for a question its items are one group, and the evidence says so. is_fine: whether a
-    language model is asked at all. note: what the evidence says of a filter that is not there.
+
+@part("fi")
+@dataclass(frozen=True)
+class FI(Reorganiser):
+    """Filters evidence into two groups, and adds answers that a language model is sure of (docs/papers.md).
+
+    GraphRAG-FI, section 4: the `coarse` most relevant items, the useful ones first. The most relevant items come first
+    within each group, so that a later cut takes the least relevant of the second group. All items keep their scores.
+    All questions of a batch are asked about together. Where the language model fails for a question its items are one
+    group, and the evidence says so; without a language model there is only the coarse filter.
     """
 
-    relevance: Relevance
-    coarse: int
-    is_fine: bool
-    note: str = ""
-    takes: Kind | None = None
-    gives: Kind | None = None
+    model: str = option("", "local causal language model (folder or name) whose attention is the coarse filter")
+    coarse: Positive = option(
+        50, "items that the coarse filter keeps, at most half of those that came", source=f"{_SOURCE}A.4"
+    )
+    fine: bool = option(True, "ask the language model which of these are useful", source=f"{_SOURCE}4.1")
+    integrate: bool = option(True, "add answers that the language model is sure of", source=f"{_SOURCE}4.2")
+    tau_graph: Threshold = option(
+        0.5, "least confidence of an answer with the evidence, 2 for none", source=f"{_SOURCE}A.4"
+    )
+    tau_model: Threshold = option(0.995, "least confidence of an answer without it, 2 for none", source=f"{_SOURCE}4.2")
 
-    def reorganise(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Evidence[Item]]]:
-        yield from attribute_costs(f"filter {self.relevance.name}")
-        coarse = [
-            filter_coarsely(self.relevance.of(each), min(self.coarse, math.ceil(len(each.items) * SHARE)))
-            for each in evidence
-        ]
-        if not self.is_fine:
-            taken = [_taken(each, kept) for each, kept in zip(evidence, coarse, strict=True)]
-            return [replace(each, left_out=(*each.left_out, self.note)) if self.note else each for each in taken]
-        yield from attribute_costs("")
-        asked = [number for number, kept in enumerate(coarse) if kept]
-        prompts = [
-            usefulness_prompt(
-                one_line(evidence[n].question.text, 10_000), list_item_texts([evidence[n].items[i] for i in coarse[n]])
-            )
-            for n in asked
-        ]
-        replies: dict[int, Completed] = dict(zip(asked, (yield from send_prompts(prompts)), strict=True))
-        return [
-            _grouped(each, kept, replies[number]) if number in replies else _taken(each, kept)
-            for number, (each, kept) in enumerate(zip(evidence, coarse, strict=True))
-        ]
+    def open(self, graph: GraphResources) -> Relevance:
+        """Return the coarse filter's relevance."""
+        if graph.shared.settings.llm_model and (self.fine or self.integrate):
+            _ = graph.shared.chat
+        if self.model:
+            return AttentionRelevance(graph.shared.causal_lm(self.model))
+        return SimilarityRelevance(graph.shared.vectors)
+
+    def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Evidence[Item]]:
+        relevance: Relevance = self.opened(ctx.graph)
+        with ctx.trace.stage(f"filter {relevance.name}"):
+            coarse = [
+                filter_coarsely(relevance.of(each), min(self.coarse, math.ceil(len(each.items) * SHARE)))
+                for each in evidence
+            ]
+        if ctx.graph.shared.settings.llm_model and self.fine:
+            return filter_finely(ctx, evidence, coarse)
+        taken = [_taken(each, kept) for each, kept in zip(evidence, coarse, strict=True)]
+        note = "" if ctx.graph.shared.settings.llm_model else self._say_missing(relevance)
+        return [replace(each, left_out=(*each.left_out, note)) if note else each for each in taken]
+
+    def _say_missing(self, relevance: Relevance) -> str:
+        without = [f"filtered {relevance.name} alone"] if self.fine else []
+        without += ["nothing is added"] if self.integrate else []
+        return f"{self.name}: no language model is configured: {', and '.join(without)}" if without else ""
+
+    def answer(self, ctx: Context, evidence: Sequence[Evidence[Item]], answerer: Any) -> list[Answer]:
+        """Return the answerer's answers, integrated with the model's own knowledge where one is configured."""
+        from ..answering.integrating import integrate
+
+        if not (self.integrate and ctx.graph.shared.settings.llm_model):
+            return answerer(ctx, evidence)  # type: ignore[no-any-return]
+        return integrate(ctx, evidence, answerer, Thresholds(self.tau_graph, self.tau_model))
+
+
+def filter_finely(
+    ctx: Context, evidence: Sequence[Evidence[Item]], coarse: Sequence[tuple[int, ...]]
+) -> list[Evidence[Item]]:
+    """Return the items that the coarse filter kept, in two groups by the language model."""
+    asked = [number for number, kept in enumerate(coarse) if kept]
+    prompts = [
+        usefulness_prompt(
+            one_line(evidence[n].question.text, 10_000), list_item_texts([evidence[n].items[i] for i in coarse[n]])
+        )
+        for n in asked
+    ]
+    replies: dict[int, Completed] = dict(zip(asked, ctx.llm.complete(prompts), strict=True))
+    return [
+        _grouped(each, kept, replies[number]) if number in replies else _taken(each, kept)
+        for number, (each, kept) in enumerate(zip(evidence, coarse, strict=True))
+    ]
 
 
 def _grouped(evidence: Evidence[Item], coarse: tuple[int, ...], reply: Completed) -> Evidence[Item]:
@@ -227,21 +270,26 @@ def _taken(evidence: Evidence[Item], places: Sequence[int]) -> Evidence[Item]:
     return replace(evidence, items=tuple(evidence.items[place] for place in places), groups=groups)
 
 
-@dataclass(frozen=True, slots=True)
-class AdaptiveKFilter:
-    """A `Reorganiser` of either kind: the best `per_hop` · c triples, c hops predicted from the question's text.
+@part("adaptive-k")
+@dataclass(frozen=True)
+class AdaptiveK(Reorganiser):
+    """Keeps the best `per_hop` · c triples, c hops predicted from the question's text (docs/papers.md).
 
     Of chains, ours: the best ones whose triples together are no more, and at least one.
     """
 
-    model: HopModel
-    per_hop: int
-    takes: Kind | None = None
-    gives: Kind | None = None
+    kinds: ClassVar[tuple[str, ...]] = ("gril",)
 
-    def reorganise(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Evidence[Item]]]:
-        yield from ()
-        hops = predict_hops(self.model, [each.question.text for each in evidence])
+    checkpoint: str = option("", "folder that `lodestar train gril` wrote, for any graph", source="lodestar train gril")
+    per_hop: Positive = option(5, "triples kept for each hop", source="GRIL, appendix C.2")
+
+    def open(self, graph: GraphResources) -> HopModel:
+        """Return what predicts the number of hops."""
+        model: HopModel = graph.shared.model(self.checkpoint, *self.kinds).hops
+        return model
+
+    def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Evidence[Item]]:
+        hops = predict_hops(self.opened(ctx.graph), [each.question.text for each in evidence])
         return [each.cut_to(count_items_within(each, self.per_hop * c)) for each, c in zip(evidence, hops, strict=True)]
 
 

@@ -4,35 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
-from ...models.path_pooling import Floats, PoolingOptions, ScoredTriples, reselect_triples
+from ...models.path_pooling import Floats, Kernel, PoolingOptions, ScoredTriples, reselect_triples
+from ...models.ranges import Count, Range
 from ..evidence.calibration import sigmoid
 from ..evidence.evidence import Evidence, Kind
-from ..steps import Steps
+from ..parts import Reorganiser, option, part
 from ..values import Entity, Scored, Triple
 
+if TYPE_CHECKING:
+    from ..context import Context
 
-@dataclass(frozen=True, slots=True)
-class PathPoolingReorganiser:
-    """A `Reorganiser`: of each question's `coarse` best triples the `keep` of the best pooled score (None: all).
+_SOURCE = "Path Pooling, section "
+
+
+@part("path-pooling")
+@dataclass(frozen=True)
+class PathPooling(Reorganiser):
+    """Smooths triple scores along the paths from and to the topics, and keeps the best (docs/papers.md).
 
     What is pooled are probabilities: those of the evidence's calibration; without one the scores as they are, or, where
-    one is negative, their sigmoid, for the position bonus would prefer the far triples (docs/papers.md). A pooled
-    score is no probability, so that the calibration is dropped. All questions of a batch are one disjoint graph.
+    one is negative, their sigmoid, for the position bonus would prefer the far triples. A pooled score is no
+    probability, so that the calibration is dropped. All questions of a batch are one disjoint graph.
     """
 
-    pooling: PoolingOptions
-    keep: int | None
-    coarse: int | None
-    takes: Kind = "triple"
-    gives: Kind = "triple"
+    takes: ClassVar[Kind] = "triple"
+    gives: ClassVar[Kind] = "triple"
 
-    def reorganise(self, evidence: Sequence[Evidence[Triple]]) -> Steps[list[Evidence[Triple]]]:
-        yield from ()
+    keep: Count = option(25, "triples kept; 0 keeps all, in their new order", source=f"{_SOURCE}4.2")
+    coarse: Count = option(500, "best triples to pool; 0 pools all", source=f"{_SOURCE}4.2")
+    kernel: Kernel = option("dijkstra", "paths to pool along: dijkstra, bfs or random-walk", source=f"{_SOURCE}4.3.1")
+    position: Annotated[float, Range(1e-6)] = option(1.0, "a, the divisor of the bonus for a position in a path")
+
+    def __call__(self, _ctx: Context, evidence: Sequence[Evidence[Triple]]) -> list[Evidence[Triple]]:
         triples = make_triple_columns(evidence)
-        places, scores = reselect_triples(triples, self.keep, self.pooling, coarse=self.coarse)
+        places, scores = reselect_triples(
+            triples, self.keep or None, PoolingOptions(self.kernel, self.position), coarse=self.coarse or None
+        )
         ends = np.searchsorted(triples.questions[places], np.arange(len(evidence)), side="right")
         pooled = []
         for number, each in enumerate(evidence):

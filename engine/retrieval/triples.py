@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ...models.gril.network import GrilModel
-from ...models.reg import EntityDescription, TripleDescription
-from ...models.reg.triples import TripleColumns
-from ...models.subgraphs import SubgraphOptions
+from ...models.ranges import Positive
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, verbalise_hop
 from ..evidence.calibration import Calibration
 from ..evidence.evidence import Evidence, Kind, item_sort_key
 from ..evidence.extras import GraphToken
 from ..linking.topics import select_start_topics
-from ..steps import Steps, attribute_costs
+from ..parts import Retriever, Trained, option, part
 from ..values import Entity, LinkedQuestion, Scored, Topic, Triple, check_finite
 from .subgraph.batch import SubgraphBatch
 from .subgraph.walking import SimilarityProposer, SubgraphBounds, SubgraphExtractor, SubgraphQuery
+
+if TYPE_CHECKING:
+    from ...models.gril.network import GrilModel
+    from ...models.reg import EntityDescription, TripleDescription
+    from ...models.reg.triples import TripleColumns
+    from ...models.subgraphs import SubgraphOptions
+    from ..context import Context, Database
+    from ..resources import GraphResources
 
 NOTHING = "no triple was found around the topic entities"
 CUT = "triples beyond the bounds of the question's subgraph are left out"
@@ -35,6 +40,12 @@ class GraphRelations:
     names: Mapping[int, str]
     words: Mapping[int, RelationWords]
     stored_as: Mapping[str, str]
+
+    @classmethod
+    def of(cls, graph: GraphResources) -> GraphRelations:
+        """Return those of a graph."""
+        words = {number: graph.words[name] for number, name in graph.relations.items()}
+        return cls(graph.relations, words, graph.catalogue.stored_as)
 
     def texts(self, num_phrases: int) -> dict[int, str]:
         """Return what the encoder gets to see of each; num_phrases: see `verbalise_hop`."""
@@ -99,9 +110,10 @@ class SubgraphReader:
         """Return the topics that a subgraph is read around."""
         return tuple(select_start_topics(linked.topics))
 
-    def extract(self, questions: Sequence[LinkedQuestion]) -> Steps[SubgraphBatch]:
+    def extract(self, db: Database, questions: Sequence[LinkedQuestion]) -> SubgraphBatch:
         """Return the subgraphs."""
         return self._subgraphs.extract(
+            db,
             [
                 subgraph_query(
                     each.question.text,
@@ -110,11 +122,13 @@ class SubgraphReader:
                     each.question.excluded_relations,
                 )
                 for each in questions
-            ]
+            ],
         )
 
     def columns(self, questions: Sequence[LinkedQuestion], batch: SubgraphBatch) -> TripleColumns:
         """Return what a network gets to see of a batch."""
+        from ...models.reg.triples import TripleColumns  # with PyTorch
+
         numbers, relation_of = np.unique(batch.relations, return_inverse=True)
         texts = [entity_text(batch.table[place]) for place in range(len(batch.table.ids))]
         return TripleColumns(
@@ -163,12 +177,7 @@ class SubgraphReader:
 class SubgraphScorer(SubgraphReader):
     """Scores the triples of questions' subgraphs with a trained network, all questions together."""
 
-    def __init__(
-        self,
-        relations: GraphRelations,
-        vectors: TextVectors,
-        model: TrainedTripleScorer,
-    ) -> None:
+    def __init__(self, relations: GraphRelations, vectors: TextVectors, model: TrainedTripleScorer) -> None:
         super().__init__(relations, vectors, model.description.subgraph)
         self.model = model
 
@@ -179,34 +188,35 @@ class SubgraphScorer(SubgraphReader):
         return scores
 
 
-class TripleRetriever:
-    """A `Retriever`: of each question the `keep` best triples of its subgraph.
+@dataclass(frozen=True)
+class SubgraphRetriever(Trained, Retriever):
+    """Options of retrievers that score the triples of the subgraphs around topic entities, and score them so."""
 
-    merge_parallel: triples between the same two entities count as one of them (ReG, appendix D.3; our reading, for they
-    stay triples of their own).
-    """
+    gives: ClassVar[Kind] = "triple"
+    merge_parallel: ClassVar[bool] = False
+    """Triples between the same two entities count as one of the `keep`, though they stay triples of their own."""
 
-    gives: Kind = "triple"
+    keep: Positive = option(100, "triples kept")
 
-    def __init__(self, scorer: SubgraphScorer, *, keep: int, merge_parallel: bool = False) -> None:
-        self._scorer = scorer
-        self._keep = keep
-        self._merge_parallel = merge_parallel
+    def open(self, graph: GraphResources) -> Any:
+        """Return the scorer of the checkpoint's triples, over the subgraphs that the part reads."""
+        model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
+        return SubgraphScorer(GraphRelations.of(graph), graph.shared.vectors_for(model.description), model)
 
-    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Triple]]]:
+    def __call__(self, ctx: Context, questions: Sequence[LinkedQuestion], top_k: int) -> list[Evidence[Triple]]:
         """Return the triples, best first: at least `top_k` where there are as many."""
-        encoding_s = self._scorer.encoding_s
-        batch = yield from self._scorer.extract(questions)
-        scores = self._scorer.score(questions, batch)
-        yield from attribute_costs("encode", self._scorer.encoding_s - encoding_s)
-        keep = max(self._keep, top_k)
-        calibration = self._scorer.model.description.calibration
+        scorer: SubgraphScorer = self.opened(ctx.graph)
+        encoding_s = scorer.encoding_s
+        batch = scorer.extract(ctx.db, questions)
+        scores = scorer.score(questions, batch)
+        ctx.trace.move(scorer.encoding_s - encoding_s, to="encode")
+        keep = max(self.keep, top_k)
         found: list[Evidence[Triple]] = []
         for number, question in enumerate(questions):
             rows = np.arange(batch.triple_starts[number], batch.triple_starts[number + 1])
             ranked = rows[np.argsort(-scores[rows], kind="stable")]
-            best = ranked[mark_first_pairs(batch, ranked, keep)] if self._merge_parallel else ranked[:keep]
-            found.append(self._scorer.evidence(question, batch, number, best, scores, calibration))
+            best = ranked[mark_first_pairs(batch, ranked, keep)] if self.merge_parallel else ranked[:keep]
+            found.append(scorer.evidence(question, batch, number, best, scores, scorer.model.description.calibration))
         return found
 
 
@@ -219,39 +229,54 @@ def mark_first_pairs(batch: SubgraphBatch, rows: npt.NDArray[np.int64], keep: in
     return kept
 
 
-class GrowingRetriever:
-    """A `Retriever`: of each question the `keep` best triples of the subgraph that grew; pruned ones are not in it."""
+@part("reg-triple")
+@dataclass(frozen=True)
+class RegTriple(SubgraphRetriever):
+    """The triples around the topics, scored by a trained network (ReG@Triple, docs/papers.md)."""
 
-    gives: Kind = "triple"
+    kinds: ClassVar[tuple[str, ...]] = ("reg-triple",)
 
-    def __init__(
-        self,
-        relations: GraphRelations,
-        vectors: TextVectors,
-        model: GrilModel,
-        *,
-        keep: int,
-    ) -> None:
-        self._columns = SubgraphReader(relations, vectors, model.description.subgraph)
-        self._model = model
-        self._keep = keep
 
-    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Triple]]]:
-        """Return the triples, best first: at least `top_k` where pruning kept as many."""
-        encoding_s = self._columns.encoding_s
-        batch = yield from self._columns.extract(questions)
-        columns = self._columns.columns(questions, batch)
-        found = self._model.grow(columns, batch.table.is_literal[batch.entities], batch.node_questions)
-        check_finite(found.logits, "a checkpoint of kind gril")
-        yield from attribute_costs("encode", self._columns.encoding_s - encoding_s)
-        keep = max(self._keep, top_k)
-        evidence: list[Evidence[Triple]] = []
+@part("reg-entity")
+@dataclass(frozen=True)
+class RegEntity(SubgraphRetriever):
+    """The triples around the topics, scored by a graph neural network over their entities (ReG@Entity); of those that
+    it keeps, triples between the same two entities count as one (ReG, appendix D.3)."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("reg-entity",)
+    merge_parallel: ClassVar[bool] = True
+
+    keep: Positive = option(300, "pairs of entities whose triples are kept", source="ReG, appendices D.3 and E")
+
+
+@part("gril")
+@dataclass(frozen=True)
+class Gril(SubgraphRetriever):
+    """The triples with the most attention as a trained network grows and prunes a subgraph (GRIL, docs/papers.md)."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("gril",)
+
+    def open(self, graph: GraphResources) -> tuple[SubgraphReader, GrilModel]:
+        """Return what reads subgraphs, and the network."""
+        model: GrilModel = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph).retriever
+        vectors = graph.shared.vectors_for(model.description)
+        return SubgraphReader(GraphRelations.of(graph), vectors, model.description.subgraph), model
+
+    def __call__(self, ctx: Context, questions: Sequence[LinkedQuestion], top_k: int) -> list[Evidence[Triple]]:
+        """Return the triples that grew and were not pruned, best first: at least `top_k` where as many were kept."""
+        reader, model = self.opened(ctx.graph)
+        encoding_s = reader.encoding_s
+        batch = reader.extract(ctx.db, questions)
+        columns = reader.columns(questions, batch)
+        grown = model.grow(columns, batch.table.is_literal[batch.entities], batch.node_questions)
+        check_finite(grown.logits, "a checkpoint of kind gril")
+        ctx.trace.move(reader.encoding_s - encoding_s, to="encode")
+        keep = max(self.keep, top_k)
+        found: list[Evidence[Triple]] = []
         for number, question in enumerate(questions):
             rows = np.arange(batch.triple_starts[number], batch.triple_starts[number + 1])
-            kept = rows[found.is_kept[rows]]
-            best = kept[np.argsort(-found.logits[kept], kind="stable")[:keep]]
-            one = self._columns.evidence(
-                question, batch, number, best, found.logits, self._model.description.calibration
-            )
-            evidence.append(replace(one, extras=(GraphToken(tuple(found.tokens[number])),)))
-        return evidence
+            kept = rows[grown.is_kept[rows]]
+            best = kept[np.argsort(-grown.logits[kept], kind="stable")[:keep]]
+            one = reader.evidence(question, batch, number, best, grown.logits, model.description.calibration)
+            found.append(replace(one, extras=(GraphToken(tuple(grown.tokens[number])),)))
+        return found

@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 from starlette.types import ASGIApp, Scope
 
+from ..context import Event
 from ..errors import (
     DatabaseError,
     EntityNotFoundError,
@@ -44,7 +45,6 @@ from ..evidence.evidence import (
 )
 from ..evidence.text import item_text
 from ..values import Question
-from ..watchers import Watch
 from . import schemas
 from .batches import DeadlineExceededError, OverloadedError
 from .page import Assets, draw, make_page_routes
@@ -247,15 +247,14 @@ async def stream_events(
 
         loop.call_soon_threadsafe(put)
 
-    def tell_found(evidence: Any) -> None:
-        for index in range(len(evidence.items)):
-            tell("path", item_data(evidence, index))
-
-    watch = Watch(
-        on_topics=lambda topics: tell("topics", [topic_data(topic) for topic in topics]),
-        on_evidence=tell_found,
-        on_text=lambda text: tell("token", {"text": text}),
-    )
+    def watch(event: Event) -> None:
+        if event.kind == "topics":
+            tell("topics", [topic_data(topic) for topic in event.value])
+        elif event.kind == "evidence":
+            for index in range(len(event.value.items)):
+                tell("path", item_data(event.value, index))
+        else:
+            tell("token", {"text": event.value})
 
     async def answer() -> None:
         try:

@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ..api import Engine
+from ..context import Event
 from ..errors import DatabaseUnavailableError, EntityNotFoundError, LodestarError, StaleCatalogueError, UsageError
 from ..evidence.evidence import Answer
 from ..linking.topics import resolve_names
 from ..neo4j.catalogue import (
-    Catalogue,
     Edition,
     RelationInfo,
     read_catalogue,
@@ -37,9 +37,7 @@ from ..neo4j.templates import Request, template
 from ..recipes.recipe import Recipe, read_recipe
 from ..resources import Resources
 from ..settings import Settings
-from ..steps import Steps, send_all, send_one
 from ..values import Entity, Question, Scored, Topic, Triple
-from ..watchers import Watch, WatchedRecipe
 from .batches import BatchLimits, MicroBatcher, is_database_away
 
 if TYPE_CHECKING:
@@ -63,6 +61,7 @@ MAX_VARIANTS = 16
 DEADLINE_S, MAX_DEADLINE_S = 30.0, 120.0
 
 Options = tuple[tuple[str, int | bool], ...]
+Watch = Callable[[Event], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ class PendingQuestion:
     """A waiting question.
 
     answers: whether to answer it or only retrieve. write: makes the result of the answer, in the batch's thread.
-    watch: is notified of progress."""
+    watch: is called with each event of it."""
 
     question: Question
     answers: bool
@@ -198,20 +197,16 @@ class Service:
     ) -> NeighbourPage:
         """Return a page of the triples of an entity, by id or name."""
 
-        def steps() -> Steps[NeighbourPage]:
-            edition = yield from send_one(read_graph_revision())
-            catalogue = yield from send_one(read_catalogue())
-            return (
-                yield from read_page(
-                    catalogue, edition, entity, relation=relation, direction=direction, limit=limit, cursor=cursor
-                )
+        def look(engine: Engine) -> NeighbourPage:
+            return read_page(
+                engine.gateway(), entity, relation=relation, direction=direction, limit=limit, cursor=cursor
             )
 
-        return await self._look(lambda engine: engine.gateway().run_steps(steps()))
+        return await self._look(look)
 
     async def verify(self, triples: Sequence[tuple[str, str, str]]) -> tuple[list[Triple], list[bool]]:
         """Return the triples, and whether the graph has each of them."""
-        return await self._look(lambda engine: engine.gateway().run_steps(check_path(triples)))
+        return await self._look(lambda engine: check_path(engine.gateway(), triples))
 
     async def browser_links(self, answer: Answer) -> tuple[str, str | None]:
         """Write the evidence for Neo4j Browser, and return the link that shows it.
@@ -236,7 +231,7 @@ class Service:
         """Return why no question can be answered now (database, graph, models), or an empty text."""
 
         def check(engine: Engine) -> str:
-            state = engine.gateway().run_steps(read_full_state())
+            state = read_full_state(engine.gateway())
             state.check()
             engine.prepare()
             return ""
@@ -282,13 +277,10 @@ class Service:
     def _answers(self, variant: Variant, asked: Sequence[PendingQuestion]) -> list[Any]:
         try:
             engine = self._engine(variant)
-            with _watch(engine.recipe, asked):
-                evidence = engine.retrieve_batch([each.question for each in asked])
-                for each, found in zip(asked, evidence, strict=True):
-                    if each.watch is not None:
-                        each.watch.on_evidence(found)
-                wanted = [found for each, found in zip(asked, evidence, strict=True) if each.answers]
-                answers = iter(engine.answer_evidence(wanted) if wanted else [])
+            on_event = _notify(asked) if any(each.watch for each in asked) else None
+            evidence = engine.retrieve_batch([each.question for each in asked], on_event=on_event)
+            wanted = [found for each, found in zip(asked, evidence, strict=True) if each.answers]
+            answers = iter(engine.answer_evidence(wanted, on_event=on_event) if wanted else [])
             result = [
                 next(answers) if each.answers else Answer(found, (), "", "none")
                 for each, found in zip(asked, evidence, strict=True)
@@ -318,8 +310,7 @@ class Service:
 
     def _make_engine(self, variant: Variant, connection: Connection, resources: Resources) -> _SharingEngine:
         recipe = read_recipe(self.recipes[variant.recipe], options=dict(variant.options))
-        watched = WatchedRecipe.wrap(recipe)
-        return _SharingEngine(self.settings, recipe=watched, connection=connection, resources=resources)
+        return _SharingEngine(self.settings, recipe=recipe, connection=connection, resources=resources)
 
     def _reconnect(self) -> None:
         """Reconnect if the embedded server has a new address."""
@@ -332,13 +323,18 @@ class Service:
                 threading.Thread(target=opened.first.close, daemon=True).start()
 
 
-@contextlib.contextmanager
-def _watch(recipe: Recipe, asked: Sequence[PendingQuestion]) -> Any:
-    if isinstance(recipe, WatchedRecipe):
-        with recipe.watches.of({each.question: each.watch for each in asked if each.watch is not None}):
-            yield
-    else:
-        yield
+def _notify(asked: Sequence[PendingQuestion]) -> Watch:
+    """Return what passes each event to those that watch its question."""
+    watches: dict[Question, list[Watch]] = {}
+    for each in asked:
+        if each.watch is not None:
+            watches.setdefault(each.question, []).append(each.watch)
+
+    def notify(event: Event) -> None:
+        for watch in watches.get(event.question, ()):
+            watch(event)
+
+    return notify
 
 
 def _check_bounds(option: str, value: int | bool) -> int | bool:
@@ -387,36 +383,36 @@ class _Span:
     end: int
 
 
-def find_entity(id_or_name: str) -> Steps[Entity]:
+def find_entity(db: Gateway, id_or_name: str) -> Entity:
     """Return the entity with this id or name; raise `EntityNotFoundError` if there is none."""
-    found = yield from send_one(read_search_names([id_or_name]))
+    found = db.run(read_search_names([id_or_name]))
     if id_or_name in found:
         return found[id_or_name].entity
-    named = yield from resolve_names([id_or_name])
+    named = resolve_names(db, [id_or_name])
     if id_or_name not in named:
         raise EntityNotFoundError(f"no entity has the id or name {id_or_name[:80]!r}: look for it by /v1/entities")
     return named[id_or_name]
 
 
 def read_page(
-    catalogue: Catalogue,
-    edition: Edition,
+    db: Gateway,
     id_or_name: str,
     *,
     relation: str | None = None,
     direction: Direction = "both",
     limit: int = 50,
     cursor: str | None = None,
-) -> Steps[NeighbourPage]:
+) -> NeighbourPage:
     """Return a page of at most `limit` triples at an entity, in the catalogue's order of their relations.
 
     Raises `EntityNotFoundError`, `StaleCatalogueError`, and `UsageError` for a cursor of another request or graph.
     """
+    edition, catalogue = db.run_all([read_graph_revision(), read_catalogue()])
     by_number = {each.number: each for each in catalogue.relations}
     if relation is not None and relation not in {each.name for each in catalogue.relations}:
         raise StaleCatalogueError(f"the graph has no relation {relation[:80]!r}: look for it by /v1/relations")
-    entity = yield from find_entity(id_or_name)
-    (described,) = yield from send_all([read_entity_signatures([entity.id])])
+    entity = find_entity(db, id_or_name)
+    described = db.run(read_entity_signatures([entity.id]))
     signatures = described.signatures
     sizes = [
         (int(number), int(count))
@@ -429,7 +425,7 @@ def read_page(
     key = _make_key(edition, entity.id, relation, direction)
     at = _read_cursor(cursor, key)
     spans, end = _find_spans([(number, min(count, MAX_OFFSET)) for number, count in sizes], at, limit)
-    found = yield from send_all(
+    found = db.run_all(
         [
             read_hub_neighbours(
                 [entity.id],
@@ -476,15 +472,15 @@ def check_triples_exist(triples: Sequence[tuple[str, str, str]]) -> Request[list
     return Request(template("find_triples"), {"asked": asked}, decode)
 
 
-def check_path(triples: Sequence[tuple[str, str, str]]) -> Steps[tuple[list[Triple], list[bool]]]:
+def check_path(db: Gateway, triples: Sequence[tuple[str, str, str]]) -> tuple[list[Triple], list[bool]]:
     """Return the triples, which say entities by id or name, and whether the graph has each; the id is the
     name of what has none."""
     if not 1 <= len(triples) <= MAX_TRIPLES:
         raise UsageError(f"expected 1 to {MAX_TRIPLES} triples, found {len(triples)}")
     ends = list(dict.fromkeys(end for head, _, tail in triples for end in (head, tail) if not end.startswith('"')))
-    known = yield from send_one(read_search_names(ends))
+    known = db.run(read_search_names(ends))
     unknown = [end for end in ends if end not in known]
-    named = (yield from resolve_names(unknown)) if unknown else {}
+    named = resolve_names(db, unknown) if unknown else {}
     there = {end: each.entity for end, each in known.items()} | named
     meant = {end: Entity(each.id, each.name or each.id) for end, each in there.items()}
     found = [
@@ -492,7 +488,7 @@ def check_path(triples: Sequence[tuple[str, str, str]]) -> Steps[tuple[list[Trip
         for head, relation, tail in triples
     ]
     ids = [(each.head.id, each.relation, each.tail.id) for each in found]
-    return found, (yield from send_one(check_triples_exist(ids)))
+    return found, db.run(check_triples_exist(ids))
 
 
 def _find_spans(sizes: Sequence[tuple[int, int]], at: int, limit: int) -> tuple[list[_Span], int]:

@@ -19,14 +19,14 @@ from ..evidence.evidence import FORMAT, Answer, Evidence, Item, Kind, answer_dat
 from ..evidence.text import item_text, one_line, relation_words
 from ..pipeline import deduplication_key
 from ..recipes.recipe import Recipe
-from ..recipes.retrieving import Similarity, Star
 from ..resources import GraphResources
 from ..retrieval.scoring import PathQuery, PathScorer, merge_mediator_hops, topic_mention
+from ..retrieval.similarity import Similarity
+from ..retrieval.star import Star, StarScorer
 from ..values import Question, Scored, Topic
 
 if TYPE_CHECKING:
     from ..api import Engine
-    from ..retrieval.dual_encoder import StarScorer
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +173,6 @@ def _attending(part: Star | Similarity, scorer: PathScorer) -> StarScorer | None
     """Return the scorer where it has attention to show."""
     if not isinstance(part, Star):
         return None
-    from ..retrieval.dual_encoder import StarScorer  # with PyTorch
-
     return scorer if isinstance(scorer, StarScorer) and scorer.model.checkpoint.cross is not None else None
 
 

@@ -22,7 +22,7 @@ from ..gold_questions import GroundedQuestion
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps
 from ..neo4j.templates import Request
-from ..retrieval.beam import Frontier, FrontierTree, select_answer_ends
+from ..retrieval.frontier import Frontier, FrontierTree, select_answer_ends
 from ..values import Entity, RelationStep
 
 WalkedHop = tuple[RelationStep, ...]
@@ -141,7 +141,7 @@ class Explorer:
         """Take the steps in batches and return the frontiers they lead to, in order."""
         reached: list[Frontier] = []
         for start in range(0, len(chosen), EXPANDED_TOGETHER):
-            reached += self.gateway.run_steps(self.tree.expand(chosen[start : start + EXPANDED_TOGETHER]))
+            reached += self.tree.expand(self.gateway, chosen[start : start + EXPANDED_TOGETHER])
         return reached
 
     def _leaving(self, way: PartialPath, reach: TopicPaths) -> Iterator[RelationStep]:

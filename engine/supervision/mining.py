@@ -70,7 +70,7 @@ from ..neo4j.mining import stream_mediator_relations
 from ..parallel import HERE, PerProcess, Workers
 from ..progress import Progress, ignore_progress
 from ..relations.words import words_of_relation
-from ..retrieval.beam import FrontierBounds, FrontierTree
+from ..retrieval.frontier import FrontierBounds, FrontierTree
 from ..values import RelationStep
 from ..whole_file import check_output_file, translate_storage_errors
 from .answer_paths import (
@@ -457,7 +457,7 @@ def mine_to_file(
     """
     check_output_file("", out, force=True)  # fail before the work, not after it
     gateway = engine.gateway()
-    gateway.run_steps(read_full_state()).check()
+    read_full_state(gateway).check()
     asked = look_up_answers(questions.questions, gateway).questions
     catalogue = gateway.run(read_catalogue())
     relations = catalogue.relations

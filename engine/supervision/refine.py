@@ -227,8 +227,8 @@ def open_path_scorer(settings: Settings, name: str, log_odds: float) -> Iterator
 
     Raises `CheckpointError` if the checkpoint cannot be read or is of another graph.
     """
-    from ..recipes.retrieving import Star
-    from ..retrieval.scoring import SimilarityScorer
+    from ..retrieval.similarity import SimilarityScorer
+    from ..retrieval.star import Star
 
     with Engine(settings) as engine:
         graph = engine.resources.of_graph(engine.gateway().run(read_catalogue()))

@@ -128,7 +128,7 @@ def write_question_graphs(
     `GraphError` if no question is left.
     """
     gateway = engine.gateway()
-    gateway.run_steps(read_full_state()).check()
+    read_full_state(gateway).check()
     catalogue = gateway.run(read_catalogue())
     relations = graph_relations(catalogue)
     extractor = subgraphs_of(relations, vectors, options)
@@ -139,7 +139,7 @@ def write_question_graphs(
         placed, _ = ground_questions(asked[start : start + BATCH], gateway, open_domain=open_domain)
         kept = [each for each in placed if not isinstance(each, SkippedQuestion)]
         queries = [subgraph_query(each.question.text, [topic.id for topic in each.topics], options) for each in kept]
-        for each, subgraph in zip(kept, gateway.run_steps(extractor.extract(queries)), strict=True):
+        for each, subgraph in zip(kept, extractor.extract(gateway, queries), strict=True):
             made.add(each, subgraph)
         progress("walking", min(start + BATCH, len(asked)), len(asked))
     if not made.questions:

@@ -270,7 +270,7 @@ def export(request: ExportRequest, gateway: Gateway, progress: Progress = ignore
 
 def _num_triples(gateway: Gateway, load: int | None) -> int:
     """Return how many triples to export; raise if there is no complete graph or no such load."""
-    state = gateway.run_steps(read_full_state())
+    state = read_full_state(gateway)
     state.check()
     unfinished = (*state.unfinished_loads, *state.deleting_loads)
     if load is None and unfinished and state.under_way:

@@ -66,7 +66,7 @@ class Verification:
 
 def verify(gateway: Gateway, progress: Progress = ignore_progress) -> Verification:
     """Count everything in the graph again and compare it with the catalogue, the signatures and the manifests."""
-    state = gateway.run_steps(read_full_state())
+    state = read_full_state(gateway)
     loads = gateway.run(read_loads())
     catalogue = gateway.run(read_catalogue())
     faults = []

@@ -71,5 +71,5 @@ def open_engine(
     connection = Connection("bolt://127.0.0.1:1")
     resources = Resources(settings, connection)
     engine = Engine(settings, recipe=recipe, options=options, connection=connection, resources=resources)
-    engine._gateways._blocking = graph or WholeGraph(TRIPLES)
+    engine._gateway = graph or WholeGraph(TRIPLES)  # type: ignore[assignment]
     return engine

@@ -8,11 +8,10 @@ from typing import Any, TypeVar
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain, ChainStep
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.linking.topics import Candidates, look_up_topics
-from lodestar.engine.stages import Retriever
-from lodestar.engine.steps import Steps
+from lodestar.engine.linking.topics import look_up_topics
 from lodestar.engine.values import Entity, Path, Question, RelationStep, Scored, Topic, Triple
 
+from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph
 
 T = TypeVar("T")
@@ -55,15 +54,12 @@ def ranked(*chains: Chain) -> tuple[Scored[Chain], ...]:
 
 def retrieved(
     graph: MemoryGraph,
-    retriever: Retriever,
+    retriever: Any,
     questions: Sequence[Question],
     top_k: int = 10,
-    linked: Sequence[Candidates] | None = None,
+    linked: Sequence[Sequence[Topic]] | None = None,
 ) -> list[Evidence[Any]]:
     """What a retriever finds on a graph in memory, cut as a pipeline cuts it."""
-
-    def steps() -> Steps[list[Evidence[Any]]]:
-        topics = yield from look_up_topics(questions, linked or [() for _ in questions])
-        return (yield from retriever.retrieve(topics, top_k))
-
-    return [each.cut_to(top_k) for each in graph.run_steps(steps())]
+    ctx = make_context(graph)
+    topics = look_up_topics(ctx.db, questions, linked or [() for _ in questions])
+    return [each.cut_to(top_k) for each in retriever(ctx, topics, top_k)]

@@ -8,16 +8,16 @@ from typing import Any
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence, Item
 from lodestar.engine.linking.topics import look_up_topics
-from lodestar.engine.stages import Retriever
-from lodestar.engine.steps import Steps
 from lodestar.engine.values import Question
 
+from tests.fakes.call_context import make_context
 
-def searched(retriever: Retriever, questions: Sequence[Question], top_k: int) -> Steps[list[Evidence[Any]]]:
+
+def searched(db: Any, retriever: Any, questions: Sequence[Question], top_k: int) -> list[Evidence[Any]]:
     """Look the topics of the questions up, and return the best `top_k` items of each."""
-    linked = yield from look_up_topics(questions, [()] * len(questions))
-    found = yield from retriever.retrieve(linked, top_k)
-    return [each.cut_to(top_k) for each in found]
+    ctx = make_context(db)
+    linked = look_up_topics(ctx.db, questions, [()] * len(questions))
+    return [each.cut_to(top_k) for each in retriever(ctx, linked, top_k)]
 
 
 def chains(evidence: Evidence[Item]) -> list[Chain]:

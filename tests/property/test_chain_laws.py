@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from lodestar.engine.evidence.bridges import triples_of
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.reorganising.chaining import ChainExpander, ExpansionBounds, chain_triples
-from lodestar.engine.steps import run_steps
+from lodestar.engine.reorganising.chaining import ExpansionBounds, chain_triples, expand_to_chains
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
 ENTITIES = [Entity(name, name) for name in "abcde"]
@@ -70,8 +69,7 @@ def test_a_bound_keeps_the_first(
 def reorganised(facts: list[Triple], start: list[Entity], bounds: ExpansionBounds) -> Evidence[Chain]:
     items = tuple(Scored(fact, 1 - place / 10) for place, fact in enumerate(facts))
     evidence = Evidence(Question("?"), tuple(map(Topic, start)), "triple", items)
-    (chained,) = run_steps(ChainExpander(bounds, keep=10_000).reorganise([evidence]), lambda _: [])
-    return chained
+    return expand_to_chains(evidence, bounds, 10_000)
 
 
 @given(triples, topics, all_bounds)

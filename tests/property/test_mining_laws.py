@@ -14,7 +14,7 @@ from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, SkippedQues
 from lodestar.engine.indexes.relation_index import RelationIndex
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.relations.words import words_of_relation
-from lodestar.engine.retrieval.beam import FrontierBounds
+from lodestar.engine.retrieval.frontier import FrontierBounds
 from lodestar.engine.supervision.answer_paths import serialise_hop, serialise_trie
 from lodestar.engine.supervision.mining import Miner, MiningOptions, QuestionPaths, TrainingExampleBuilder
 from lodestar.engine.values import Entity

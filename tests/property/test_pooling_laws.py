@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.reorganising.pooling import PathPoolingReorganiser
-from lodestar.engine.steps import run_steps
+from lodestar.engine.reorganising.pooling import PathPooling
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.path_pooling import Kernel, PoolingOptions, ScoredTriples, pool_triple_scores, reselect_triples
 
+from tests.fakes.call_context import make_context
 from tests.references.pooling import PlainTriple, reference_scores
 
 NUM_NODES = 7
@@ -116,7 +116,7 @@ def stage_of(
     )
     given_topics = tuple(Topic(entities[topic]) for topic in topics)
     evidence = Evidence(Question("?"), given_topics, "triple", items, Calibration("probability"))
-    (kept,) = run_steps(PathPoolingReorganiser(pooling, keep=keep, coarse=None).reorganise([evidence]), lambda _: [])
+    (kept,) = PathPooling(keep or 0, 0, pooling.kernel, pooling.position)(make_context(), [evidence])
     return [(int(item.value.relation[1:]), item.score) for item in kept.items]
 
 

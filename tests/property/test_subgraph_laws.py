@@ -19,6 +19,7 @@ from lodestar.engine.retrieval.subgraph.walking import (
 )
 
 from tests.conftest import examples
+from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.number_proposer import NumberProposer
 from tests.references.subgraph import Store, plain, reference
@@ -78,7 +79,7 @@ def extract(
         stored_as=graph.stored_as,
         hub_degree=hub_degree,
     )
-    return graph.run_steps(subgraphs.extract(asked))
+    return subgraphs.extract(make_context(graph).db, asked)
 
 
 @settings(max_examples=examples(300))

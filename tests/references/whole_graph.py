@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from lodestar.engine.retrieval.beam import is_return_path
+from lodestar.engine.retrieval.frontier import is_return_path
 from lodestar.engine.values import Entity, RelationPath, RelationStep
 from lodestar.models.f1 import f1_of
 

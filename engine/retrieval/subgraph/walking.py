@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -33,8 +33,11 @@ from ...neo4j.graph import (
     read_neighbours,
 )
 from ...neo4j.templates import Request
-from ...steps import Steps, send_all, send_one
 from .batch import BOUNDS, Bools, EntityTable, Ints, Subgraph, SubgraphBatch
+
+if TYPE_CHECKING:
+    from ...context import Database
+    from ...neo4j.gateway import Gateway
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -169,7 +172,7 @@ class StepReader:
     hub_degree: int = HUB_DEGREE
     entities: EntityRegistry = field(default_factory=EntityRegistry)
 
-    def read(self, plans: Sequence[ReadPlan], *, last: bool) -> Steps[StepTriples]:
+    def read(self, db: Database | Gateway, plans: Sequence[ReadPlan], *, last: bool) -> StepTriples:
         """Return the triples that any of the plans wants; the nodes they lead to are among `entities` from then on."""
         wholes, wanted = _unite_plans(plans)
         hubs = self._hubs(wanted)
@@ -190,8 +193,7 @@ class StepReader:
             type_ = self.stored_as.get(name)
             requests.append(read_hub_neighbours(ids, name, relation, limit, stored_as=type_, last=last))
             sources.append(np.array(there, dtype=np.int64))
-        answers = yield from send_all(requests)
-        return self._join_answers(answers, sources, wholes)
+        return self._join_answers(db.run_all(requests), sources, wholes)
 
     def _request(
         self, wholes: Ints, parts: Mapping[int, Mapping[int, int]], *, last: bool
@@ -412,7 +414,7 @@ class SubgraphExtractor:
         self.stored_as = stored_as or {}
         self.hub_degree = hub_degree
 
-    def extract(self, queries: Sequence[SubgraphQuery]) -> Steps[SubgraphBatch]:
+    def extract(self, db: Database | Gateway, queries: Sequence[SubgraphQuery]) -> SubgraphBatch:
         """Return the subgraphs of the questions, in order.
 
         Raises `StaleCatalogueError` when the graph has a relation whose number is not in `relations`.
@@ -420,7 +422,7 @@ class SubgraphExtractor:
         reader = StepReader(self.relations, self.stored_as, self.hub_degree)
         ids = list(dict.fromkeys(id_ for query in queries for id_ in query.topics))
         if ids:
-            reader.entities.add((yield from send_one(read_entity_signatures(ids))))
+            reader.entities.add(db.run(read_entity_signatures(ids)))
         growing = [_Growing(query, reader.entities) for query in queries]
         num_hops = max((query.num_hops for query in queries), default=0)
         for hop in range(1, num_hops + 1):
@@ -429,7 +431,7 @@ class SubgraphExtractor:
                 plans = self._plans(growing, fronts, hop)
                 if any(len(plan.entities) for plan in plans):
                     last = hop == num_hops
-                    reading = yield from reader.read(plans, last=last)
+                    reading = reader.read(db, plans, last=last)
                     for g, plan in zip(growing, plans, strict=True):
                         g.add(reading, plan, hop)
         table = reader.entities.table()

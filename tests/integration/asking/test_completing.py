@@ -11,8 +11,10 @@ from lodestar import Engine
 from lodestar.engine.evidence.chain import Chain, ChainStep
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.neo4j.catalogue import read_catalogue
-from lodestar.engine.reorganising.chaining import ChainCompleter
+from lodestar.engine.reorganising.chaining import CompleteChains
 from lodestar.engine.values import Entity, Question, RelationStep, Scored
+
+from tests.fakes.call_context import make_context
 
 QUESTIONS = (
     Question("What is spoken in the countries of South America?", ("m.south_america",)),
@@ -54,8 +56,7 @@ def in_any_order(evidence: Evidence[Any]) -> list[Any]:
 
 def complete(engine: Engine, evidence: list[Evidence[Any]], *, chains: int = 1_000) -> list[Evidence[Any]]:
     gateway = engine.gateway()
-    stored_as = gateway.run(read_catalogue()).stored_as
-    return gateway.run_steps(ChainCompleter(stored_as, chains=chains).reorganise(evidence))
+    return CompleteChains(chains)(make_context(gateway, stored_as=gateway.run(read_catalogue()).stored_as), evidence)
 
 
 def test_a_completed_chain_is_the_one_that_a_search_finds(engine: Engine, searches: list[Evidence[Any]]) -> None:

@@ -14,7 +14,7 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.text import item_text
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.recipes.retrieving import Star
+from lodestar.engine.retrieval.star import Star
 from lodestar.engine.settings import Settings
 from lodestar.engine.show.explanation import OCCLUSION, explain_answer, reasons_data
 from lodestar.engine.values import Question

@@ -9,8 +9,8 @@ import pytest
 import torch
 from lodestar import Engine
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
-from lodestar.engine.recipes.reorganising import Reorganise
-from lodestar.engine.recipes.retrieving import Gril
+from lodestar.engine.reorganising.chaining import Reorganise
+from lodestar.engine.retrieval.triples import Gril
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.subgraphs import labels_of_sets, write_question_graphs
 from lodestar.engine.training import training_config

@@ -11,8 +11,8 @@ from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.neo4j.catalogue import read_catalogue
-from lodestar.engine.recipes.retrieving import RegPath
 from lodestar.engine.relations.words import words_of_relations
+from lodestar.engine.retrieval.reg_path import RegPath
 from lodestar.engine.settings import Settings
 from lodestar.engine.show.explanation import explain_answer
 from lodestar.engine.supervision.pools import PoolBounds, mine_pool

@@ -12,10 +12,9 @@ from lodestar import Engine
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
-from lodestar.engine.recipes.reorganising import Reorganise
-from lodestar.engine.recipes.retrieving import RegEntity, RegTriple
+from lodestar.engine.reorganising.chaining import Reorganise
 from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
-from lodestar.engine.retrieval.triples import mark_first_pairs
+from lodestar.engine.retrieval.triples import RegEntity, RegTriple, mark_first_pairs
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.subgraphs import write_question_graphs
 from lodestar.engine.training import training_config

@@ -9,14 +9,14 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
-from lodestar.engine.retrieval.beam import BeamSearch, FrontierBounds
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.retrieval.beam import BeamSearch
+from lodestar.engine.retrieval.frontier import FrontierBounds
 from lodestar.engine.values import Question
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer
-from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.made.graphs import TripleSource, load
 from tests.made.searches import searched
 
 pytestmark = pytest.mark.usefixtures("empty_graph")
@@ -51,26 +51,13 @@ def test_neo4j_answers_as_the_fake_does(gateway: Gateway, seed: int, hub_degree:
     questions = [Question(" ".join(rng.sample(relations, 2)), (id_,)) for id_ in rng.sample(sorted(fake.names), 6)]
     bounds = FrontierBounds(hub_degree=hub_degree)
     over_neo4j = BeamSearch(numbered(gateway), WordScorer(), max_hop=3, bounds=bounds)
-    real = gateway.run_steps(searched(over_neo4j, questions, 20))
+    real = searched(gateway, over_neo4j, questions, 20)
     over_fake = BeamSearch(fake.numbered, WordScorer(), max_hop=3, bounds=bounds)
-    expected = fake.run_steps(searched(over_fake, questions, 20))
+    expected = searched(fake, over_fake, questions, 20)
     assert [unordered(r) for r in real] == [unordered(r) for r in expected]
     known = set(triples)
     for path in (i for r in real for p in r.items for i in p.value.instances()):
         assert {(t.head.id, t.relation, t.tail.id) for t in path.triples} <= known
-
-
-async def test_the_async_gateway_gives_the_same(gateway: Gateway, connection: Connection) -> None:
-    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
-    search = BeamSearch(numbered(gateway), WordScorer())
-    questions = [Question("capital", ("m.peru",)), Question("currency used", ("m.chile",))]
-    other = AsyncGateway(connection)
-    try:
-        found = await other.run(searched(search, questions, 5))
-    finally:
-        await other.close()
-    assert found == gateway.run_steps(searched(search, questions, 5))
-    assert [p.ends[0].name for p in (r.items[0].value for r in found)] == ["Lima", "Chilean peso"]
 
 
 @pytest.mark.long
@@ -90,7 +77,7 @@ def test_a_hub_is_bounded_in_time_and_in_what_it_returns(gateway: Gateway, drive
     found: list[Evidence[Any]] = []
     for _ in range(20):
         started = time.perf_counter()
-        found = gateway.run_steps(searched(search, questions, 5))
+        found = searched(gateway, search, questions, 5)
         seconds.append(time.perf_counter() - started)
     round_trips = (gateway.round_trips - before) / 20
     capital, two_hops, people = found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Collection, Mapping
 
@@ -10,8 +9,7 @@ import neo4j
 import pytest
 from lodestar.engine.neo4j.catalogue import Catalogue, read_catalogue
 from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
-from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.retrieval.subgraph.walking import SubgraphBounds, SubgraphExtractor, SubgraphQuery
 
 from tests.fakes.number_proposer import NumberProposer
@@ -76,19 +74,10 @@ def test_neo4j_gives_what_the_definition_gives(
             hub_degree=hub_degree,
         )
         expected = [reference(store, query, proposer.choose if proposer else None) for query in asked]
-        batch = gateway.run_steps(subgraphs.extract(asked))
+        batch = subgraphs.extract(gateway, asked)
         assert [plain(subgraph) for subgraph in batch] == expected
-        assert [plain(gateway.run_steps(subgraphs.extract([query]))[0]) for query in asked] == expected
+        assert [plain(subgraphs.extract(gateway, [query])[0]) for query in asked] == expected
         assert any(plain_.left_out for plain_ in expected)
-
-        async def extracted(subgraphs: SubgraphExtractor = subgraphs) -> SubgraphBatch:
-            other = AsyncGateway(connection)
-            try:
-                return await other.run(subgraphs.extract(asked))
-            finally:
-                await other.close()
-
-        assert [plain(subgraph) for subgraph in asyncio.run(extracted())] == expected
     names_found = dict(zip(batch.table.ids, batch.table.names, strict=True))
     assert {id_: name for id_, name in names_found.items() if name is not None} == {
         id_: (names | LITERALS)[id_] for id_ in names_found if id_ in names or id_ in LITERALS
@@ -106,7 +95,7 @@ def test_a_step_is_one_query_and_a_hub_one_more_for_each_relation(gateway: Gatew
 
     def round_trips(*asked: SubgraphQuery) -> int:
         before = gateway.round_trips
-        batch = gateway.run_steps(subgraphs.extract(asked))
+        batch = subgraphs.extract(gateway, asked)
         assert all(subgraph.num_triples for subgraph in batch)
         return gateway.round_trips - before
 
@@ -118,6 +107,6 @@ def test_a_step_is_one_query_and_a_hub_one_more_for_each_relation(gateway: Gatew
         "signatures, and for the hub a query for a, b and c that leave and a that enters"
     )
     assert round_trips(one_hop, at_hub, SubgraphQuery("", ("u",), 2, bounds)) == 1 + (1 + 4) + 1 + 1 + 0
-    (cut,) = gateway.run_steps(subgraphs.extract([at_hub]))
+    (cut,) = subgraphs.extract(gateway, [at_hub])
     assert cut.num_triples == 16
     assert cut.left_out[cut.hops == 0].tolist() == [[75, 0, 0]]

@@ -24,12 +24,9 @@ from lodestar.engine.llm.prompts import (
     Prompt,
     PromptTooLongError,
 )
-from lodestar.engine.neo4j.templates import Request as DatabaseRequest
-from lodestar.engine.steps import AsyncStepRunner, StepRunner, Steps
 from lodestar.engine.values import TokenUsage
 
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, completion, hangs, raw, refuses, says, status
-from tests.unit.pipeline.test_steps import request
 
 Complete = Callable[[ChatGateway, Sequence[Prompt]], list[Completed]]
 
@@ -160,46 +157,6 @@ def test_calls_beyond_the_budget_are_not_sent_and_say_how_to_raise_it(complete: 
     assert "budget of 2 calls is spent (2)" in str(completed[2])
     assert "raise llm_max_calls (LODESTAR_LLM_MAX_CALLS)" in str(completed[2])
     assert len(llm.requests) == 2
-
-
-class Waiting:
-    """A database that answers only once the language model was asked: the two are sent together."""
-
-    def __init__(self) -> None:
-        self.asked = threading.Event()
-
-    def run_all(self, requests: Sequence[DatabaseRequest[Any]]) -> list[Any]:
-        assert self.asked.wait(20)
-        return [request.params["value"] for request in requests]
-
-
-class AsyncWaiting:
-    def __init__(self, waiting: Waiting) -> None:
-        self._waiting = waiting
-
-    async def send(self, requests: Sequence[DatabaseRequest[Any]]) -> list[Any]:
-        return await asyncio.to_thread(self._waiting.run_all, requests)
-
-
-@pytest.mark.parametrize("blocking", [True, False])
-def test_requests_and_prompts_of_a_group_are_sent_together_and_come_back_in_order(blocking: bool) -> None:
-    database = Waiting()
-
-    def noted(asked: Request) -> Reply:
-        database.asked.set()
-        return echo(asked)
-
-    def steps() -> Steps[list[Any]]:
-        return list((yield (request(1), Prompt("a"), Prompt("b"), request(2))))
-
-    with ScriptedLLM([noted] * 2) as llm:
-        chat = gateway(llm)
-        if blocking:
-            found = StepRunner(database, chat).run(steps())
-        else:
-            found = asyncio.run(AsyncStepRunner(AsyncWaiting(database), chat).run(steps()))
-    one, a, b, two = found
-    assert (one, two, *contents([a, b])) == (1, 2, "a", "b")
 
 
 def test_what_was_said_once_is_not_asked_again(complete: Complete, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lodestar.engine.answering.llm import LLMAnswerer, parse_reply
+from lodestar.engine.answering.llm import LanguageModel, parse_reply
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.llm.prompts import Completion, Prompt, PromptTooLongError, list_schema
@@ -41,7 +41,7 @@ def test_names_to_choose_from_hold_even_a_model_that_writes_no_json(chat: ChatGa
         Scored(leads("country.currency", Entity(f"m.{n}", n), topic=Entity("m.p", "Peru")), 0.9)
         for n in ("Sol", "Inti")
     ]
-    prompt = LLMAnswerer(chooses=True).write_prompt(evidence_of(*ends, text="Which currency is used in Peru?"))
+    prompt = LanguageModel(choose=True).make_prompt(evidence_of(*ends, text="Which currency is used in Peru?"))
     prompt = replace(prompt, schema=list_schema(3, "answers", choices=("Sol", "Inti")))  # it would write a hundred
     reply = parse_reply(expect_completion(chat.complete([prompt])[0]).content)
     assert {claim.name for claim in reply.claims} <= {"Sol", "Inti"}
@@ -50,7 +50,7 @@ def test_names_to_choose_from_hold_even_a_model_that_writes_no_json(chat: ChatGa
 def test_a_multiple_choice_question_gets_exactly_one_of_its_options(chat: ChatGateway) -> None:
     options = ("Sol (a coin)", "Real")
     evidence = evidence_of(text="Which currency is used in Peru?")
-    prompt = LLMAnswerer().write_prompt(replace(evidence, question=replace(evidence.question, options=options)))
+    prompt = LanguageModel().make_prompt(replace(evidence, question=replace(evidence.question, options=options)))
     (claim,) = parse_reply(expect_completion(chat.complete([prompt])[0]).content).claims
     assert claim.name in options
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import socket
@@ -20,7 +19,7 @@ from lodestar.engine.errors import (
 from lodestar.engine.neo4j import home
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.embedded import EmbeddedServer, Status
-from lodestar.engine.neo4j.gateway import AsyncGateway, Gateway
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.home import configuration
 
 from tests.made.certificates import write_certificate
@@ -146,17 +145,6 @@ def test_a_wrong_certificate_is_one_clear_line(
     assert said.startswith(f"{connection.uri}: its certificate is not trusted (")
     assert reason in said
     assert "\n" not in said
-
-    async def ask() -> None:
-        gateway = AsyncGateway(connection)
-        try:
-            await gateway.version()
-        finally:
-            await gateway.close()
-
-    with pytest.raises(DatabaseUnavailableError) as caught:
-        asyncio.run(ask())
-    assert str(caught.value) == said
 
 
 def test_a_server_that_speaks_no_tls_is_one_clear_line(server: EmbeddedServer) -> None:

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from lodestar.engine.answering.extractive import ExtractiveAnswerer
+from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.context import StageCost
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.bridges import to_chains
@@ -25,7 +25,7 @@ def path(relation: str, *ends: Entity, score: float, targets: tuple[Entity, ...]
 
 
 def answer(evidence: Evidence[Item]) -> Answer:
-    return ExtractiveAnswerer().answer_of(evidence)
+    return Extractive().answer_of(evidence)
 
 
 def test_answers_are_the_ends_of_the_best_path_with_their_evidence() -> None:

@@ -1,29 +1,26 @@
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from lodestar.engine.answering.llm import (
-    LLMAnswerer,
+    LanguageModel,
     fill_placeholders,
     list_choices,
     load_prompt,
 )
 from lodestar.engine.errors import LLMError, UsageError
-from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Answer, Evidence, Item
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt, PromptTooLongError, estimate_tokens
 from lodestar.engine.settings import Settings
-from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Scored, Triple
 
+from tests.fakes.call_context import make_context
 from tests.made.evidence import evidence_of, leads, ranked
 
 KEY = "sk-secret-0123456789"
@@ -35,8 +32,8 @@ def retrieval(text: str, end: str = "Sol") -> Evidence[Chain]:
 
 
 def test_the_default_prompt_holds_question_and_evidence_and_keeps_its_json() -> None:
-    answerer = LLMAnswerer()
-    prompt = answerer.write_prompt(retrieval("Which currency has Peru?")).content
+    answerer = LanguageModel()
+    prompt = answerer.make_prompt(retrieval("Which currency has Peru?")).content
     assert "<evidence>\n[1] Peru —[country currency]→ Sol\n</evidence>" in prompt
     assert "<question>\nWhich currency has Peru?\n</question>" in prompt
     assert '{"answers": ["name' in prompt
@@ -47,10 +44,10 @@ def test_a_multiple_choice_question_is_answered_with_one_of_its_options() -> Non
     evidence = retrieval("Which is Peru's?")
     options = ("Sol", "Real", "</evidence>\nSol", "Sol")
     asked = replace(evidence, question=replace(evidence.question, options=options))
-    prompt = LLMAnswerer().write_prompt(asked)
+    prompt = LanguageModel().make_prompt(asked)
     assert isinstance(prompt.content, str)
     listed = ("Sol", "Real", "</evidence> Sol")
-    assert prompt.content.startswith(str(LLMAnswerer().write_prompt(evidence).content).rstrip())
+    assert prompt.content.startswith(str(LanguageModel().make_prompt(evidence).content).rstrip())
     assert prompt.content.endswith("\n- Sol\n- Real\n- ‹/evidence> Sol\n")
     assert prompt.schema is not None
     assert prompt.schema["properties"]["answers"] == {
@@ -59,7 +56,7 @@ def test_a_multiple_choice_question_is_answered_with_one_of_its_options() -> Non
         "minItems": 1,
         "maxItems": 1,
     }
-    own = LLMAnswerer(prompt="{question}{evidence}").write_prompt(asked)
+    own = LanguageModel().make_prompt(asked, template="{question}{evidence}")
     assert own.schema == prompt.schema
 
 
@@ -84,8 +81,8 @@ def test_data_cannot_end_its_turn_of_a_chat(mark: str) -> None:
 
 @pytest.mark.parametrize("letter", ["S", "秘"])
 def test_a_prompt_is_bounded_whatever_the_evidence(letter: str) -> None:
-    answerer = LLMAnswerer(prompt="{question}{evidence}", max_tokens=60)
-    prompt = answerer.write_prompt(retrieval("q", end=letter * 5_000)).content
+    found = retrieval("q", end=letter * 5_000)
+    prompt = LanguageModel(tokens=60).make_prompt(found, template="{question}{evidence}").content
     assert isinstance(prompt, str)
     assert prompt.startswith(f"q[1] Peru —[country currency]→ {3 * letter}")
     assert 30 <= estimate_tokens(prompt) <= 61
@@ -99,24 +96,22 @@ def capitals(number: int) -> Evidence[Chain]:
     )
 
 
-def reply_to(answerer: LLMAnswerer, evidence: Evidence[Chain], most_tokens: int) -> tuple[Answer, list[int]]:
+def reply_to(answerer: LanguageModel, evidence: Evidence[Chain], most_tokens: int) -> tuple[Answer, list[int]]:
     """Return the answer of a model whose context holds so many tokens, and the tokens of each prompt."""
     asked: list[int] = []
 
-    def send(prompts: Sequence[object]) -> list[Completed]:
-        (prompt,) = prompts
-        assert isinstance(prompt, Prompt)
+    def reply(prompt: Prompt) -> Completed:
         assert isinstance(prompt.content, str)
         asked.append(estimate_tokens(prompt.content))
         fits = asked[-1] <= most_tokens
-        return [Completion('{"answers": ["End 0"]}') if fits else PromptTooLongError("too long")]
+        return Completion('{"answers": ["End 0"]}') if fits else PromptTooLongError("too long")
 
-    (answer,) = run_steps(answerer.answer([evidence]), send)
+    (answer,) = answerer(make_context(reply=reply, opened={answerer: "{question}{evidence}"}), [evidence])
     return answer, asked
 
 
 def test_half_the_evidence_is_sent_to_a_model_whose_context_is_too_small_and_the_answer_says_so() -> None:
-    whole = LLMAnswerer(prompt="{question}{evidence}")
+    whole = LanguageModel()
     answer, asked = reply_to(whole, capitals(100), most_tokens=350)
     assert [entity.name for entity in answer.entities] == ["End 0"]
     assert len(asked) == 3
@@ -136,37 +131,13 @@ def test_a_reply_is_completed_but_where_that_is_unwanted_or_options_are_given() 
     reply = Completion('{"answers": ["A", "B"]}')
     options = replace(evidence, question=replace(evidence.question, options=("A", "B")))
 
-    def names(answerer: LLMAnswerer, asked: Evidence[Chain]) -> tuple[str, list[str]]:
+    def names(answerer: LanguageModel, asked: Evidence[Chain]) -> tuple[str, list[str]]:
         answer = answerer.answer_of(reply, asked)
         return answer.text, [entity.name for entity in answer.entities]
 
-    assert names(LLMAnswerer(), evidence) == ("A, B, C", ["A", "B", "C"])
-    assert names(LLMAnswerer(completes=False), evidence) == ("A, B", ["A", "B"])
-    assert names(LLMAnswerer(), options) == ("A, B", ["A", "B"])
-
-
-def sure_answer(answerer: LLMAnswerer, *logprobs: tuple[str, float]) -> Answer:
-    return answerer.answer_of(Completion('{"answers": ["Sol"]}', logprobs=logprobs), retrieval("Which currency?"))
-
-
-def test_a_calibrated_confidence_is_held_against_the_bound() -> None:
-    said = (('{"answers": ["', 0.0), ("Sol", math.log(0.8)), ('"]}', 0.0))
-    plain = sure_answer(LLMAnswerer(), *said)
-    assert plain.entities[0].confidence == pytest.approx(0.8)
-    assert plain.confidence is None
-    calibration = Calibration("logit", 0.5, -1.0)
-    sure = 1 / (1 + math.exp(1 - 0.5 * math.log(4)))
-    fitted = sure_answer(LLMAnswerer(calibration=calibration, min_probability=0.4), *said)
-    assert fitted.confidence == pytest.approx(sure)
-    assert fitted.names == ("Sol",)
-    bounded = sure_answer(LLMAnswerer(calibration=calibration, min_probability=0.5), *said)
-    assert bounded.kind == "none"
-    assert bounded.confidence == pytest.approx(sure)
-    assert bounded.text == "no answer found: Sol has a probability of 0.42, less than 0.5"
-    even = sure_answer(LLMAnswerer(calibration=Calibration("logit", 0.0, 0.0), min_probability=0.5), *said)
-    assert (even.names, even.confidence) == (("Sol",), 0.5)
-    unknown = sure_answer(LLMAnswerer(calibration=calibration, min_probability=0.5))
-    assert (unknown.names, unknown.confidence) == (("Sol",), None)
+    assert names(LanguageModel(), evidence) == ("A, B, C", ["A", "B", "C"])
+    assert names(LanguageModel(complete=False), evidence) == ("A, B", ["A", "B"])
+    assert names(LanguageModel(), options) == ("A, B", ["A", "B"])
 
 
 @pytest.mark.parametrize(
@@ -232,6 +203,6 @@ def test_a_model_chooses_among_the_ends_of_the_evidence_the_best_first() -> None
     cities = [Entity(f"m.{number}", f"City {number}") for number in range(25)]
     many = evidence_of(Scored(leads("country.city", *cities, topic=Entity("m.peru", "Peru")), 0.9))
     assert list_choices(many) == tuple(f"City {number}" for number in range(20))
-    prompt = LLMAnswerer(chooses=True).write_prompt(evidence)
+    prompt = LanguageModel(choose=True).make_prompt(evidence)
     assert prompt.schema is not None
     assert prompt.schema["properties"]["answers"]["items"] == {"type": "string", "enum": ["Sol", "Inti"]}

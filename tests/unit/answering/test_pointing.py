@@ -6,12 +6,10 @@ from dataclasses import replace
 
 import pytest
 import torch
-from lodestar.engine.answering.gril_answers import GenerativeAnswerer, PassageWriter, PointerAnswerer
+from lodestar.engine.answering.gril_reader import GenerativeAnswerer, GrilReader, PassageWriter, PointerAnswerer
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.evidence.extras import GraphToken
-from lodestar.engine.recipes.retrieving import GrilReader
-from lodestar.engine.steps import run_steps
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril import GrilConfig, GrilDescription, JointOptions
 from lodestar.models.gril.network import HopModel, HopPredictor
@@ -52,7 +50,7 @@ def answerer(*, token: bool = True, share: float = 0.0, num_triples: int = 0) ->
 
 
 def answers(pointing: PointerAnswerer, *asked: Evidence[Triple]) -> list[Answer]:
-    found: list[Answer] = run_steps(pointing.answer(asked), list)
+    found: list[Answer] = pointing.answer(asked)
     return found
 
 
@@ -119,7 +117,7 @@ def test_what_is_written_is_looked_up_in_the_triples(
     monkeypatch.setattr(ReaderModel, "write", write)
     given = evidence(*TRIPLES)
     writing = GenerativeAnswerer(answerer(num_triples=3)._passages)
-    (answer,) = run_steps(writing.answer([replace(given, question=replace(given.question, options=options))]), list)
+    (answer,) = writing.answer([replace(given, question=replace(given.question, options=options))])
     assert [(each.name, each.origin, each.evidence) for each in answer.entities] == expected
     assert answer.confidence == (0.75 if expected else 0.0)
     assert asked[0].options == options

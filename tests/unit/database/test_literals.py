@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.answering.extractive import ExtractiveAnswerer
+from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.answering.llm import Claim, cite_claims
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.retrieval.beam import BeamSearch, FrontierBounds
+from lodestar.engine.retrieval.beam import BeamSearch
+from lodestar.engine.retrieval.frontier import FrontierBounds
 from lodestar.engine.values import Entity, Question, Scored
 
 from tests.fakes.memory_graph import MemoryGraph
@@ -72,7 +73,7 @@ def test_a_step_into_literals_is_no_step_into_mediators() -> None:
 
 
 def test_an_answer_is_its_value() -> None:
-    answer = ExtractiveAnswerer().answer_of(retrieved(INDEPENDENCE))
+    answer = Extractive().answer_of(retrieved(INDEPENDENCE))
     assert (answer.text, answer.entities[0].name, answer.entities[0].id) == ("1821-07-28", "1821-07-28", DATE)
 
 

@@ -12,7 +12,15 @@ from lodestar.engine.context import StageCost
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.evaluation.diagnosis import Miss
 from lodestar.engine.evaluation.report import compare_runs, format_summary, make_report, report_page
-from lodestar.engine.evaluation.runs import AnswerRecord, Record, RecordFile, Run, judge_answer, record_failure
+from lodestar.engine.evaluation.runs import (
+    AnswerRecord,
+    PathRecord,
+    Record,
+    RecordFile,
+    Run,
+    judge_answer,
+    record_failure,
+)
 from lodestar.engine.evidence.evidence import Answer
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.recipes.recipe import read_recipe
@@ -146,7 +154,7 @@ RECORDS = [
         "q1",
         "who\n?",
         ("m.1",),
-        "One —[r]→ Two",
+        (PathRecord(0.5, "m.1", ("r", "^s"), 30, "One —[r]→ Two"),),
         (AnswerRecord("Zwei \u2028", "m.2", 0.4, "graph"),),
         "Zwei",
         scores={"mrr": 1.0},

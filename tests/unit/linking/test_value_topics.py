@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from lodestar.engine.linking.full_text import ValueLinker, parse_values
+from lodestar.engine.linking.full_text import find_value_topics, parse_values
 from lodestar.engine.linking.topics import compute_link_penalties, look_up_topics, select_start_topics
-from lodestar.engine.steps import Steps
-from lodestar.engine.values import Entity, LinkedQuestion, Question, Topic
+from lodestar.engine.values import Entity, Question, Topic
 
+from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph
 
 GRAPH = MemoryGraph(
@@ -20,20 +20,6 @@ GRAPH = MemoryGraph(
         '"41000"': "41000",
     },
 )
-
-
-class Nobody:
-    """A linker that knows `ann`, wherever it is asked."""
-
-    def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Topic, ...]]]:
-        yield from ()
-        return [
-            (Topic(Entity("ann", "ann"), 2, score=0.6, mention="ann", matched_name="ann", probability=None),)
-            for _ in questions
-        ]
-
-    def rerank(self, questions: Sequence[Question], found: Sequence[Sequence[Topic]]) -> list[list[Topic]]:
-        return [list(some) for some in found]
 
 
 @pytest.mark.parametrize(
@@ -59,10 +45,9 @@ def test_values_in_a_question(text: str, written: list[tuple[str, ...]]) -> None
 
 def test_a_date_is_surer_than_a_number_and_both_stand_in_the_question() -> None:
     text = "who was hired on 2016-07-16 for 41000"
-    (found,) = GRAPH.run_steps(ValueLinker(Nobody()).link([Question(text)]))
+    (found,) = find_value_topics(make_context(GRAPH).db, [text])
     assert [
-        (topic.matched_name, topic.score, topic.probability, topic.mention, topic.span, topic.kind)
-        for topic in found[1:]
+        (topic.matched_name, topic.score, topic.probability, topic.mention, topic.span, topic.kind) for topic in found
     ] == [
         ("2016-07-16", 0.9, 0.9, "2016-07-16", (17, 27), "value"),
         ("2016-07-16T08:00:00", 0.9, 0.9, "2016-07-16", (17, 27), "value"),
@@ -90,14 +75,11 @@ def test_of_two_values_that_overlap_the_longer_is_a_topic() -> None:
         [("ann", "wage", '"41,000 EUR"'), ("bob", "wage", '"41000"'), ("bob", "born", '"1970"')],
         literals={'"41,000 EUR"': "41,000 EUR", '"41000"': "41000", '"1970"': "1970"},
     )
-    question = Question("who was born in 1970 or has a salary of 41,000 EUR")
-    (found,) = graph.run_steps(ValueLinker(Nobody()).link([question]))
-    assert [topic.entity.label for topic in found if topic.entity.is_literal] == ["1970", "41,000 EUR"]
+    text = "who was born in 1970 or has a salary of 41,000 EUR"
+    (found,) = find_value_topics(make_context(graph).db, [text])
+    assert [topic.entity.label for topic in found] == ["1970", "41,000 EUR"]
 
 
 def test_a_literal_that_the_asker_names_by_id() -> None:
-    def steps() -> Steps[list[LinkedQuestion]]:
-        return (yield from look_up_topics([Question("who?", ('"41000"',))], [()]))
-
-    (question,) = GRAPH.run_steps(steps())
+    (question,) = look_up_topics(make_context(GRAPH).db, [Question("who?", ('"41000"',))], [()])
     assert [(t.entity.label, t.is_given) for t in question.topics] == [("41000", True)]

@@ -1,7 +1,12 @@
-"""What steps compute is computed with one BLAS thread; then the limit before holds again."""
+"""What a call computes is computed with one BLAS thread; then the limit before holds again."""
 
-from lodestar.engine.steps import Steps, run_steps
+from pathlib import Path
+from typing import Any
+
+from lodestar.engine.evidence.evidence import Answer
 from threadpoolctl import ThreadpoolController
+
+from tests.fakes.memory_engine import open_engine
 
 
 def num_threads() -> set[int]:
@@ -10,13 +15,18 @@ def num_threads() -> set[int]:
     return {library["num_threads"] for library in libraries if "numpy" in library["filepath"]}
 
 
-def test_steps_compute_with_one_blas_thread() -> None:
-    import numpy as np  # noqa: F401 - its library is the one that is limited
+def test_a_call_computes_with_one_blas_thread(tmp_path: Path) -> None:
+    seen: list[set[int]] = []
 
-    def steps() -> Steps[set[int]]:
-        yield ()
-        return num_threads()
+    def answer(_ctx: Any, evidence: Any) -> list[Answer]:
+        seen.append(num_threads())
+        return [Answer(each, (), "", "none") for each in evidence]
 
-    with ThreadpoolController().select(user_api="blas").limit(limits=2):
-        assert run_steps(steps(), lambda _: []) == {1}
+    with (
+        open_engine(tmp_path, "similarity") as engine,
+        ThreadpoolController().select(user_api="blas").limit(limits=2),
+    ):
+        engine._own = {"answerer": answer}
+        engine.ask("What is the capital of Peru?")
+        assert seen == [{1}]
         assert num_threads() == {2}

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from hypothesis import given
 from hypothesis import strategies as st
+from lodestar.engine.context import Context
 from lodestar.engine.evidence.bridges import to_chains, to_triples
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.evidence import Evidence, Kind
-from lodestar.engine.llm.prompts import Completion, Prompt
-from lodestar.engine.pipeline import (
-    ReorganisedRetriever,
-    UnionRetriever,
-)
-from lodestar.engine.steps import Call, Steps, gather_steps, run_steps
+from lodestar.engine.parts import Expression, Named, Reorganiser, resolve_stages
+from lodestar.engine.pipeline import run_stages
 from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Topic, Triple
 
+from tests.fakes.call_context import make_context
 from tests.made.evidence import chain_of, evidence_of, leads
 
 PERU, LIMA, CUSCO, SOL = (Entity(name[0], name) for name in ("Peru", "Lima", "Cusco", "Sol"))
@@ -27,36 +25,35 @@ PROBABLE = Calibration("probability")
 
 
 class Found:
-    """A retriever that has found its evidence already, at the cost of one prompt."""
+    """A retriever that has found its evidence already."""
 
     def __init__(self, evidence: Evidence[Any]) -> None:
         self.evidence = evidence
         self.gives: Kind = evidence.kind
-        self.num_asked = 0
 
-    def retrieve(self, questions: Sequence[LinkedQuestion], top_k: int) -> Steps[list[Evidence[Any]]]:
-        self.num_asked += len(questions)
-        yield (Prompt("x"),)
+    def __call__(self, _ctx: Context, questions: Sequence[LinkedQuestion], _top_k: int) -> list[Evidence[Any]]:
         return [replace(self.evidence, question=linked.question, topics=linked.topics) for linked in questions]
 
 
-class Reversed:
+@dataclass(frozen=True)
+class Turned(Reorganiser):
     """A reorganiser of triples that turns their order round."""
 
-    takes: Kind = "triple"
-    gives: Kind = "triple"
+    name: ClassVar[str] = "turned"
+    takes: ClassVar[Kind] = "triple"
+    gives: ClassVar[Kind] = "triple"
 
-    def reorganise(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Evidence[Any]]]:
-        yield from ()
+    def __call__(self, _ctx: Context, evidence: Sequence[Evidence[Any]]) -> list[Evidence[Any]]:
         return [replace(each, items=each.items[::-1], calibration=None) for each in evidence]
 
 
-def send(group: Sequence[Call]) -> list[Any]:
-    return [Completion("y") for _ in group]
+def found(evidence: Evidence[Any], name: str = "found") -> Named:
+    return Named(name, Found(evidence))
 
 
-def ask(retriever: Any, *questions: LinkedQuestion) -> list[Evidence[Any]]:
-    return run_steps(retriever.retrieve(list(questions) or [QUESTION], 10), send)
+def ask(stages: Expression) -> Evidence[Any]:
+    (one,) = run_stages(stages, make_context(), [QUESTION], 10, lambda _: [])
+    return one
 
 
 def triples(*scored: tuple[Triple, float], **options: Any) -> Evidence[Triple]:
@@ -71,11 +68,14 @@ CHAINS = evidence_of(
 
 
 def test_a_bridge_stands_where_kinds_differ() -> None:
-    then = ReorganisedRetriever(Found(CHAINS), Reversed())
-    assert then.gives == "triple"
-    (found,) = ask(then)
-    assert [(item.value, item.score) for item in found.items] == [(MONEY, 0.4), (CAPITAL, 0.9)]
-    assert found.calibration is None
+    stages = found(CHAINS) + Turned()
+    assert resolve_stages(stages) == (["found", "chain → triple", "turned"], "triple")
+    turned = ask(stages)
+    assert [(item.value, item.score) for item in turned.items] == [(MONEY, 0.4), (CAPITAL, 0.9)]
+    assert turned.calibration is None
+    assert turned.stages == (("found", "chain", 2), ("turned", "triple", 2))
+    ((name, before, after),) = turned.changes
+    assert (name, len(before.items), len(after.items)) == ("turned", 2, 2)
 
 
 def test_the_score_of_a_triple_is_that_of_its_best_chain_and_so_is_its_group() -> None:
@@ -133,22 +133,7 @@ def test_there_and_back_again_loses_no_triple_that_a_topic_leads_to(rows: list[t
 
 def test_a_union_is_by_reciprocal_rank_whatever_the_probabilities() -> None:
     other = evidence_of(Scored(leads("money", SOL, topic=PERU), 9.0), calibration=Calibration("logit", 1.0, 0.0))
-    (found,) = ask(UnionRetriever(Found(CHAINS), Found(other)))
-    assert found.calibration is None
-    assert found.items[0].score < 0.04
-
-
-def test_what_two_sides_ask_is_sent_together() -> None:
-    groups: list[int] = []
-
-    def counting(group: Sequence[Call]) -> list[Any]:
-        groups.append(len(group))
-        return send(group)
-
-    def asks(times: int) -> Steps[int]:
-        for _ in range(times):
-            yield (Prompt("x"),)
-        return times
-
-    assert run_steps(gather_steps(asks(3), asks(0), asks(1)), counting) == [3, 0, 1]
-    assert groups == [2, 1, 1]
+    united = ask(found(CHAINS) | found(other, "other"))
+    assert united.calibration is None
+    assert united.items[0].score < 0.04
+    assert [(name, len(each.items)) for name, each in united.sources] == [("found", 2), ("other", 1)]

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from lodestar.engine.answering.extractive import ExtractiveAnswerer
+from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.evidence.bridges import to_chains, to_triples
 from lodestar.engine.evidence.calibration import SIMILARITY, Calibration, Certainty
-from lodestar.engine.evidence.evidence import Evidence, Kind, answer_data
-from lodestar.engine.pipeline import ReorganisedRetriever, unite_evidence
-from lodestar.engine.reorganising.chaining import ChainExpander, ChainMerger, ExpansionBounds
-from lodestar.engine.reorganising.filtering import AdaptiveKFilter, RelevanceFilter
-from lodestar.engine.reorganising.pooling import PathPoolingReorganiser
-from lodestar.engine.stages import Reorganiser
-from lodestar.engine.steps import Steps
-from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Topic
-from lodestar.models.gril.network import HopModel
-from lodestar.models.path_pooling import PoolingOptions
+from lodestar.engine.evidence.evidence import Evidence, answer_data
+from lodestar.engine.parts import Reorganiser, reorganise
+from lodestar.engine.pipeline import unite
+from lodestar.engine.reorganising.chaining import Merge, Reorganise
+from lodestar.engine.reorganising.filtering import FI, AdaptiveK
+from lodestar.engine.reorganising.pooling import PathPooling
+from lodestar.engine.values import Entity, Scored
 
-from tests.fakes.memory_graph import MemoryGraph
+from tests.fakes.call_context import make_context
 from tests.made.evidence import evidence_of, leads
 
 PERU, LIMA, CUSCO, ANA = (Entity(name, name) for name in ("Peru", "Lima", "Cusco", "Ana"))
-GRAPH = MemoryGraph([("Peru", "city", "Lima")])
 FIRST = leads("mayor", ANA, topic=PERU, via=LIMA)
 SAID = Certainty("Peru", str(FIRST.relation_path), 2.0, 0.4, -0.2, 0.77)
 CHAINS = evidence_of(
@@ -52,29 +48,18 @@ class InOrder:
         return -np.arange(len(evidence.items), dtype=np.float64)
 
 
-class Found:
-    """Retrieves the same evidence for every question."""
-
-    def __init__(self, evidence: Evidence[Any]) -> None:
-        self.evidence = evidence
-        self.gives: Kind = evidence.kind
-
-    def retrieve(self, questions: Sequence[LinkedQuestion], _top_k: int) -> Steps[list[Evidence[Any]]]:
-        yield from ()
-        return [self.evidence for _ in questions]
-
-
-POOL = PathPoolingReorganiser(PoolingOptions(), keep=None, coarse=None)
-REORGANISE = ChainExpander(ExpansionBounds(4, 100, turning=True), 100)
-MERGE = ChainMerger(0.5)
-FILTER = RelevanceFilter(InOrder(), coarse=2, is_fine=False)
-CUT = AdaptiveKFilter(cast(HopModel, OneHop()), per_hop=5)
+POOL = PathPooling(keep=0, coarse=0)
+REORGANISE = Reorganise()
+MERGE = Merge(0.5)
+FILTER = FI(coarse=2, fine=False)
+CUT = AdaptiveK()
 
 
 def ask(evidence: Evidence[Any], *stages: Reorganiser) -> Evidence[Any]:
-    steps = ReorganisedRetriever(Found(evidence), *stages).retrieve([LinkedQuestion(Question("?"), (Topic(PERU),))], 10)
-    (found,) = GRAPH.run_steps(steps)
-    return to_chains(found)
+    ctx = make_context(opened={FILTER: InOrder(), CUT: OneHop()})
+    for stage in stages:
+        (evidence,) = reorganise(ctx, stage.name, stage, [evidence])
+    return to_chains(evidence)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +68,7 @@ def ask(evidence: Evidence[Any], *stages: Reorganiser) -> Evidence[Any]:
 def test_the_path_that_was_retrieved_keeps_its_confidence(stages: tuple[Reorganiser, ...]) -> None:
     found = ask(CHAINS, *stages)
     assert str(found.items[0].value.relation_path) == SAID.path
-    assert ExtractiveAnswerer().answer_of(found).confidence == SAID.probability
+    assert Extractive().answer_of(found).confidence == SAID.probability
 
 
 @pytest.mark.parametrize("evidence", [CHAINS, TRIPLES], ids=["chains", "triples"])
@@ -101,7 +86,7 @@ def test_of_chains_made_of_triples_nobody_knows(stages: tuple[Reorganiser, ...])
 
 @pytest.mark.parametrize("other", [CHAINS, TRIPLES, to_chains(TRIPLES)], ids=["chains", "triples", "made"])
 def test_a_union_has_no_confidence(other: Evidence[Any]) -> None:
-    assert_unsaid(unite_evidence(CHAINS, to_chains(other)))
+    assert_unsaid(unite(CHAINS, to_chains(other)))
 
 
 def test_a_chain_that_triples_make_beside_the_retrieved_has_no_probability() -> None:
@@ -110,11 +95,11 @@ def test_a_chain_that_triples_make_beside_the_retrieved_has_no_probability() -> 
     assert known[SAID.path] == SIMILARITY.probability(2.0)
     assert known["on"] is None  # half of the path
     alone = replace(found, items=tuple(i for i in found.items if str(i.value.relation_path) == "on"))
-    assert ExtractiveAnswerer().answer_of(alone).confidence is None
+    assert Extractive().answer_of(alone).confidence is None
 
 
 def assert_unsaid(found: Evidence[Any]) -> None:
-    answer = ExtractiveAnswerer().answer_of(found)
+    answer = Extractive().answer_of(found)
     assert answer.found
     assert (answer.confidence, answer.unsure) == (None, False)
     data = answer_data(answer)

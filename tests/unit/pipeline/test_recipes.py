@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from lodestar.engine.errors import InputError, LodestarError, UsageError
-from lodestar.engine.recipes.part import ANSWERERS, LINKERS, PARTS, parse_expression
+from lodestar.engine.forms.form_retriever import Forms
+from lodestar.engine.parts import Joined, Named, own_places, parse_line
 from lodestar.engine.recipes.recipe import Recipe, list_parts, list_recipes, read_recipe, recipe_names
-from lodestar.engine.recipes.reorganising import Forms
-from lodestar.engine.recipes.retrieving import Merge, Similarity, Star
+from lodestar.engine.reorganising.chaining import Merge
+from lodestar.engine.retrieval.similarity import Similarity
+from lodestar.engine.retrieval.star import Star
 
 
 @pytest.mark.parametrize("name", recipe_names())
@@ -71,23 +73,30 @@ def test_one_part_twice_keeps_the_options_of_both() -> None:
     [
         ("a+b|c+d", "a + b | c + d"),
         ("(a | b) + c", "(a | b) + c"),
-        ("a + (b + c)", "a + (b + c)"),
+        ("a + (b + c)", "a + b + c"),
         ("((a))", "a"),
         ("a | (b | c)", "a | (b | c)"),
     ],
 )
 def test_a_line_is_written_as_it_is_read(line: str, written: str) -> None:
-    assert str(parse_expression(line)) == written
-    assert parse_expression(written) == parse_expression(line)
+    assert str(parse_line(line, str)) == written
+    assert parse_line(written, str) == parse_line(line, str)
+
+
+def test_a_line_is_read_as_a_tree_in_which_plus_binds_more_tightly() -> None:
+    a, b, c = (Named(name, name) for name in "abc")
+    assert parse_line("a + b | c", str) == Joined("|", Joined("+", a, b), c)
 
 
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ("star +", "expected the name of a part, found the end"),
-        ("+ star", r"expected the name of a part, found '\+'"),
-        ("(star", r"expected a \), found the end"),
-        ("star merge", r"expected a \+ or a \|, found 'merge'"),
+        ("star +", r"expected parts joined by \+ and \|"),
+        ("+ star", "expected a part between two signs"),
+        ("(star", r"expected parts joined by \+ and \|"),
+        ("star merge", r"expected parts joined by \+ and \|"),
+        ("star(merge)", "expected a part between two signs"),
+        ("(" * 1_000 + "star" + ")" * 900, r"expected parts joined by \+ and \|"),
         ("star & merge", r"expected names of parts, \+ and \|, found '&'"),
         (
             "star + nova",
@@ -117,7 +126,7 @@ def test_a_wrong_line_is_said(line: str, fault: str) -> None:
         ("similarity.meeting_bonus=-1", "similarity: expected at least 0 for meeting_bonus, found -1"),
         ("similarity=1", "expected options of similarity, found 1"),
         ("top_k=0", "top_k: expected 1 to 1000, found 0"),
-        ("top_k=many", "expected a whole number for top_k, found 'many'"),
+        ("top_k=many", "expected a whole number from 0 to 1,000 for top_k, found 'many'"),
         ("seed", r"expected KEY=VALUE, as star\.checkpoint=FOLDER, found 'seed'"),
         ("seed.x.y=1", "seed has no options of its own"),
         ("stages=3", "expected stages, a line such as 'similarity \\+ merge', found 3"),
@@ -127,10 +136,10 @@ def test_a_wrong_line_is_said(line: str, fault: str) -> None:
         ),
         ("linker.kind=magic", "expected one of full-text for linker.kind, found 'magic'"),
         ("star.max_hop=3", "there is no part or option 'star' in it: expected some of similarity"),
-        ("parts.x=json:loads", "expected a class derived from a Part, found json:loads"),
+        ("parts.x=json:loads", "expected a class derived from a part, with __call__, found json:loads"),
         ("parts.x=no.such:Thing", "no.such:Thing cannot be imported"),
         ("parts.x=tests.fakes.raising_module:Thing", "tests.fakes.raising_module:Thing cannot be imported: 1 / 0"),
-        ("parts.x=lodestar.engine.recipes.part:RetrieverPart", "expected a concrete class"),
+        ("parts.x=lodestar.engine.parts:Retriever", "expected a class derived from a part, with __call__"),
         ("parts.star=json:loads", "your own part cannot be called 'star'"),
         ("parts.x=nonsense", "expected module:Class or the name of a part, found 'nonsense'"),
     ],
@@ -157,7 +166,9 @@ def test_what_is_no_recipe(tmp_path: Path) -> None:
 
 def test_the_list_has_every_part_with_every_option_explained() -> None:
     parts: list[dict[str, Any]] = list_parts()
-    assert {part["name"] for part in parts} == {*PARTS, *LINKERS, *ANSWERERS}
+    slots = (own_places("stage"), own_places("linker"), own_places("answerer"))
+    assert [part["name"] for part in parts] == [name for places in slots for name in sorted(places)]
+    assert {"similarity", "full-text", "extractive"} <= {part["name"] for part in parts}
     for part in parts:
         assert part["description"], part["name"]
         for option in part["options"]:

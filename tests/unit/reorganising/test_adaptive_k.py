@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+from lodestar.engine.context import Context
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.pipeline import TracedReorganiser
-from lodestar.engine.reorganising.filtering import AdaptiveKFilter, count_items_within
-from lodestar.engine.steps import measure_costs, run_steps
+from lodestar.engine.parts import reorganise
+from lodestar.engine.reorganising.filtering import AdaptiveK, count_items_within
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril.network import HopModel, HopPredictor
 from lodestar.models.text.vectors import TextVectors
 
+from tests.fakes.call_context import make_context
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.evidence import evidence_of, leads, ranked
 
@@ -26,7 +27,7 @@ def triples(question: str, number: int) -> Evidence[Triple]:
     return Evidence(Question(question), (Topic(PERU),), "triple", tuple(items))
 
 
-def stage(per_hop: int = 5) -> AdaptiveKFilter:
+def context(stage: AdaptiveK) -> Context:
     """As many hops as the letter z stands in the question, and one."""
     network = HopPredictor(26, 4, 4)
     with torch.no_grad():
@@ -35,24 +36,25 @@ def stage(per_hop: int = 5) -> AdaptiveKFilter:
         network.inner.weight[0, 25] = 1.0
         network.out.weight[1, 0] = 1.0
         network.out.bias.copy_(torch.tensor([0.5, 0.0, -1.0, -1.0]))
-    return AdaptiveKFilter(HopModel(network, TextVectors(LetterEncoder())), per_hop=per_hop)
+    return make_context(opened={stage: HopModel(network, TextVectors(LetterEncoder()))})
 
 
 def kept(evidence: Sequence[Evidence[Triple]], per_hop: int = 5) -> list[int]:
-    return [len(each.items) for each in run_steps(stage(per_hop).reorganise(evidence), list)]
+    stage = AdaptiveK(per_hop=per_hop)
+    return [len(each.items) for each in stage(context(stage), evidence)]
 
 
 def test_five_triples_for_each_hop_and_never_more_than_there_are() -> None:
     assert kept([triples("where", 30), triples("zzz", 30), triples("zzz", 7), triples("zzz", 0)]) == [5, 10, 7, 0]
     assert kept([triples("where", 30), triples("zzz", 30)], per_hop=2) == [2, 4]
-    assert run_steps(stage().reorganise([]), list) == []
+    assert kept([]) == []
 
 
 def test_the_best_stay_in_their_order_and_it_is_charged() -> None:
-    traced = TracedReorganiser("adaptive-k", stage())
-    (found,), costs = run_steps(measure_costs(traced.reorganise([triples("where", 30)])), list)
+    ctx = context(AdaptiveK())
+    (found,) = reorganise(ctx, "adaptive-k", AdaptiveK(), [triples("where", 30)])
     assert [item.value for item in found.items] == [item.value for item in triples("where", 5).items]
-    assert [cost.stage for cost in costs] == ["adaptive-k"]
+    assert [cost.stage for cost in ctx.trace.costs] == ["adaptive-k"]
 
 
 def test_chains_count_their_triples_and_one_always_stays() -> None:

@@ -14,19 +14,18 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
-from lodestar.engine.recipes.reorganising import FI
 from lodestar.engine.reorganising.filtering import (
+    FI,
     AttentionRelevance,
     Relevance,
-    RelevanceFilter,
     SimilarityRelevance,
     parse_item_numbers,
 )
-from lodestar.engine.steps import Steps, measure_costs, run_steps
 from lodestar.engine.values import Entity
 from lodestar.models.language.causal_lm import CausalLM, PromptAttention
 from lodestar.models.text.vectors import TextVectors
 
+from tests.fakes.call_context import make_context
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.evidence import evidence_of, leads, ranked
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
@@ -44,13 +43,8 @@ def filtered(
     coarse: int = 50,
     relevance: Relevance | None = None,
 ) -> list[Evidence[Any]]:
-    def send(calls: Sequence[object]) -> list[Completed]:
-        return [reply(call) for call in calls if isinstance(call, Prompt)]
-
-    filtering = RelevanceFilter(relevance or Falling(), coarse=coarse, is_fine=True)
-    steps: Steps[list[Any]] = filtering.reorganise(given)
-    found, costs = run_steps(measure_costs(steps), send)
-    return [each.add_costs(costs) for each in found]
+    ctx = make_context(reply=reply, opened={FI(coarse=coarse): relevance or Falling()})
+    return [each.add_costs(ctx.trace.costs) for each in FI(coarse=coarse)(ctx, given)]
 
 
 class Falling:
@@ -148,15 +142,16 @@ class TestGroups:
 
     @pytest.mark.parametrize(("num_items", "num_kept"), [(0, 0), (1, 1), (5, 3), (25, 13), (200, 50)])
     def test_at_most_the_better_half_is_kept(self, num_items: int, num_kept: int) -> None:
-        steps = RelevanceFilter(Falling(), coarse=50, is_fine=False).reorganise([evidence(*map(str, range(num_items)))])
-        (found,) = run_steps(steps, lambda _: [])
+        stage = FI(fine=False, integrate=False)
+        (found,) = stage(make_context(opened={stage: Falling()}), [evidence(*map(str, range(num_items)))])
         assert shown(found) == [(str(place), 0) for place in range(num_kept)]
 
     def test_groups_go_with_their_items(self) -> None:
         given = replace(evidence("x", "a", "b", "c"), groups=(0, 1, 0, 2), left_out=("a bound",))
-        filtering = RelevanceFilter(Rising(), coarse=2, is_fine=False, note="no model")
-        (found,) = run_steps(filtering.reorganise([given]), lambda _: [])
-        assert (shown(found), found.left_out) == ([("c", 2), ("b", 0)], ("a bound", "no model"))
+        stage = FI(coarse=2, integrate=False)
+        (found,) = stage(make_context(opened={stage: Rising()}), [given])
+        note = "fi: no language model is configured: filtered rising alone"
+        assert (shown(found), found.left_out) == ([("c", 2), ("b", 0)], ("a bound", note))
 
 
 class Attends:

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.reorganising.chaining import ChainMerger, find_meeting_ends
-from lodestar.engine.steps import run_steps
+from lodestar.engine.reorganising.chaining import Merge, find_meeting_ends
 from lodestar.engine.values import Entity, Scored
 
+from tests.fakes.call_context import make_context
 from tests.made.evidence import evidence_of, leads
 
 
@@ -47,7 +47,7 @@ def test_only_the_best_few_are_leads() -> None:
 def test_what_meets_gains_the_bonus_in_log_odds_and_keeps_its_group() -> None:
     chains = (lead("c", "q", 1.0), lead("a", "xy", 0.9), lead("b", "y", 0.8))
     evidence = replace(evidence_of(*chains, calibration=Calibration("logit", 2.0, 0.0)), groups=(0, 1, 2))
-    (merged,) = run_steps(ChainMerger(bonus=0.5).reorganise([evidence]), lambda _: [])
+    (merged,) = Merge(bonus=0.5)(make_context(), [evidence])
     assert [(item.value.topic.id, item.score) for item in merged.items] == [
         ("a", pytest.approx(1.15)),
         ("b", pytest.approx(1.05)),
@@ -55,5 +55,5 @@ def test_what_meets_gains_the_bonus_in_log_odds_and_keeps_its_group() -> None:
     ]
     assert merged.groups == (1, 2, 0)
     assert [[end.id for end in item.value.answers] for item in merged.items] == [["y"], ["y"], ["q"]]
-    (plain,) = run_steps(ChainMerger(bonus=0.5).reorganise([replace(evidence, calibration=None)]), lambda _: [])
+    (plain,) = Merge(bonus=0.5)(make_context(), [replace(evidence, calibration=None)])
     assert [item.score for item in plain.items] == [1.0, 0.9, 0.8]

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
 
 import pytest
-from lodestar.engine.answering.extractive import ExtractiveAnswerer
+from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.evidence.calibration import LEAST_PROBABILITY, SIMILARITY, Calibration, Certainty
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence, answer_data
-from lodestar.engine.pipeline import ReorganisedRetriever
-from lodestar.engine.reorganising.no_answer import NoAnswerExplainer
 from lodestar.engine.retrieval.beam import BeamSearch
+from lodestar.engine.retrieval.no_answer import NoAnswerExplainer
 from lodestar.engine.values import Entity, Question, Scored, Topic
 
 from tests.fakes.memory_graph import MemoryGraph
@@ -33,8 +31,8 @@ def nearest(text: str, topic: Topic, num_relations: int) -> frozenset[str]:
 
 def ask(question: Question) -> tuple[str, str | None]:
     search = BeamSearch(GRAPH.numbered, WordScorer(), calibration=SCORE, max_hop=1)
-    explained = ReorganisedRetriever(search, NoAnswerExplainer(WordScorer(), SCORE, GRAPH.numbered, nearest))
-    answer = ExtractiveAnswerer().answer_of(retrieved(GRAPH, explained, [question])[0])
+    explain = NoAnswerExplainer(WordScorer(), SCORE, GRAPH.numbered, nearest)
+    answer = Extractive().answer_of(explain(retrieved(GRAPH, search, [question]))[0])
     assert answer_data(answer)["reason"] == answer.reason
     return answer.text, answer.reason
 
@@ -67,8 +65,7 @@ def explain(
     """What the stage makes of evidence about Peru, which has the capital only."""
     stage = NoAnswerExplainer(WordScorer(), SCORE, GRAPH.numbered, nearest, doubts=doubts)
     topics = (Topic(PERU, relations=(GRAPH.relations["capital"],)),)
-    steps = stage.reorganise([evidence_of(*items, text=text, calibration=calibration, topics=topics)])
-    return cast(Evidence[Chain], GRAPH.run_steps(steps)[0])
+    return stage([evidence_of(*items, text=text, calibration=calibration, topics=topics)])[0]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +97,7 @@ def test_of_a_graph_with_many_relations_what_the_topic_lacks_counts_less(number:
     names = {place: f"relation{place}" for place in range(1, number + 1)}
     stage = NoAnswerExplainer(WordScorer(), SCORE, names, lambda *_: set(names.values()), doubts=True)
     evidence = evidence_of(Scored(leads("capital", LIMA, topic=PERU), -9.0), calibration=SCORE)
-    said = GRAPH.run_steps(stage.reorganise([evidence]))[0].extra_of(Certainty)
+    said = stage([evidence])[0].extra_of(Certainty)
     assert said is not None
     assert said.lacking == pytest.approx(lacking)
 
@@ -129,7 +126,7 @@ def test_what_is_as_likely_as_an_answer_must_be_is_one() -> None:
 def test_a_relation_lacks_a_triple_from_a_probability_of_one_half(intercept: float, reason: str) -> None:
     stage = NoAnswerExplainer(WordScorer(), Calibration("logit", 0.0, intercept), GRAPH.numbered, nearest)
     topics = (Topic(PERU, relations=(GRAPH.relations["capital"],)),)
-    (found,) = GRAPH.run_steps(stage.reorganise([evidence_of(text="currency?", calibration=SCORE, topics=topics)]))
+    (found,) = stage([evidence_of(text="currency?", calibration=SCORE, topics=topics)])
     assert found.reason == reason
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.reorganising.pooling import PathPoolingReorganiser, make_triple_columns
-from lodestar.engine.steps import run_steps
+from lodestar.engine.reorganising.pooling import PathPooling, make_triple_columns
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.path_pooling import (
     PoolingOptions,
@@ -17,6 +16,8 @@ from lodestar.models.path_pooling import (
     pool_triple_scores,
     reselect_triples,
 )
+
+from tests.fakes.call_context import make_context
 
 MEAN = PoolingOptions()
 BFS = PoolingOptions(kernel="bfs")
@@ -135,8 +136,8 @@ NOTHING, APART = triples(topics="a"), triples(("xry", 0.25), topics="q")
 def test_evidence_of_a_batch_is_pooled_each_question_alone(
     keep: int | None, coarse: int | None, found: list[tuple[str, float]], groups: tuple[int, ...]
 ) -> None:
-    stage = PathPoolingReorganiser(MEAN, keep=keep, coarse=coarse)
-    whole, nothing, apart = run_steps(stage.reorganise([CHAIN, NOTHING, APART]), lambda _: [])
+    stage = PathPooling(keep or 0, coarse or 0, MEAN.kernel, MEAN.position)
+    whole, nothing, apart = stage(make_context(), [CHAIN, NOTHING, APART])
     facts = [f"{i.value.head.id}{i.value.relation}{i.value.tail.id}" for i in whole.items]
     assert facts == [fact for fact, _ in found]
     assert [item.score for item in whole.items] == pytest.approx([score for _, score in found])

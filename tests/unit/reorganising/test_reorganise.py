@@ -9,9 +9,7 @@ from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
-from lodestar.engine.recipes.reorganising import Reorganise
-from lodestar.engine.reorganising.chaining import ChainExpander, ExpansionBounds, group_meeting_chains
-from lodestar.engine.steps import run_steps
+from lodestar.engine.reorganising.chaining import ExpansionBounds, Reorganise, expand_to_chains, group_meeting_chains
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
 from tests.made.evidence import leads
@@ -30,7 +28,7 @@ def triples(*facts: tuple[str, float], topics: str = "a") -> Evidence[Triple]:
 
 
 def chained(*evidence: Evidence[Triple], keep: int = 1_000, **bounds: Any) -> list[Evidence[Chain]]:
-    return run_steps(ChainExpander(ExpansionBounds(**bounds), keep).reorganise(evidence), lambda _: [])
+    return [expand_to_chains(each, ExpansionBounds(**bounds), keep) for each in evidence]
 
 
 def shown(evidence: Evidence[Chain]) -> list[tuple[str, str, float]]:

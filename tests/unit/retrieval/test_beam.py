@@ -1,18 +1,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.pipeline import ReorganisedRetriever
-from lodestar.engine.retrieval.beam import BeamSearch, FrontierBounds, is_return_path
-from lodestar.engine.retrieval.dual_encoder import ShortlistRescorer
+from lodestar.engine.retrieval.beam import BeamSearch
+from lodestar.engine.retrieval.frontier import FrontierBounds, is_return_path
 from lodestar.engine.retrieval.scoring import FloatArray
+from lodestar.engine.retrieval.star import ShortlistRescorer
 from lodestar.engine.values import Question, RelationPath, RelationStep, Topic
 
+from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer
 from tests.made.evidence import retrieved
@@ -103,10 +104,9 @@ def test_the_best_of_what_was_found_are_read_again_all_questions_together() -> N
     questions = [Question(text, (topic,)) for text, topic in texts]
     usual = search(WORLD, texts)
     reader = SecondThoughts()
-    looked_at = ReorganisedRetriever(
-        BeamSearch(WORLD.numbered, WordScorer()), ShortlistRescorer(reader, shortlist=3, mix=1.0, link_weight=0.5)
-    )
-    again = retrieved(WORLD, looked_at, questions)
+    found = retrieved(WORLD, BeamSearch(WORLD.numbered, WordScorer()), questions)
+    rescorer = ShortlistRescorer(cast(Any, reader), shortlist=3, mix=1.0, link_weight=0.5)
+    again = rescorer(make_context(), found)
     before = [[str(item.value.relation_path) for item in each.items] for each in usual]
     after = [[str(item.value.relation_path) for item in each.items] for each in again]
     assert [len(each) > 3 for each in before] == [True, False, True]

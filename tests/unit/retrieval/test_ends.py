@@ -1,7 +1,7 @@
 """Where a path ends for the asker."""
 
 import pytest
-from lodestar.engine.retrieval.beam import is_return_path, select_answer_ends
+from lodestar.engine.retrieval.frontier import is_return_path, select_answer_ends
 from lodestar.engine.values import Entity, RelationStep
 
 ANN, BEN = Entity("ann", "Ann"), Entity("ben", "Ben")

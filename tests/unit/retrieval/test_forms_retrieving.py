@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
+from lodestar.engine.context import Database
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence, Kind
+from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.forms.form_retriever import VALUED, FormRetriever
 from lodestar.engine.forms.yes_or_no import raise_odds
+from lodestar.engine.linking.topics import look_up_topics
 from lodestar.engine.neo4j.templates import Row
-from lodestar.engine.steps import Steps
-from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Topic
+from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored
 
+from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph
-from tests.made.evidence import evidence_of, leads, retrieved
+from tests.made.evidence import evidence_of, leads
 
 PERU, AMAZON, RIMAC, LIMA, CUSCO = (Entity(name, name) for name in ("Peru", "Amazon", "Rimac", "Lima", "Cusco"))
 
@@ -32,13 +35,10 @@ class CombiningGraph(MemoryGraph):
 class FoundByHand:
     """Finds for each question what was found by hand for its topic, with these probabilities."""
 
-    gives: Kind = "chain"
-
     def __init__(self, find: Callable[[Entity], Mapping[Chain, float]]) -> None:
         self.find = find
 
-    def retrieve(self, questions: Sequence[LinkedQuestion], _top_k: int) -> Steps[list[Evidence[Chain]]]:
-        yield from ()
+    def __call__(self, questions: Sequence[LinkedQuestion], _top_k: int) -> list[Evidence[Chain]]:
         calibration = Calibration("probability")
         return [
             evidence_of(
@@ -51,11 +51,9 @@ class FoundByHand:
         ]
 
 
-class NoLinker:
-    """Nothing is linked, as the question has its topic by id."""
-
-    def link(self, questions: Sequence[Question]) -> Steps[list[tuple[Topic, ...]]]:
-        raise AssertionError(questions)
+def look_up_parts(db: Database, questions: Sequence[Question]) -> list[LinkedQuestion]:
+    """Return the questions with the topics that they have by id."""
+    return look_up_topics(db, questions, [()] * len(questions))
 
 
 def ask(
@@ -67,8 +65,10 @@ def ask(
 ) -> FormResult:
     """Ask a question with a form about a topic; ends: further entities that are looked up."""
     graph = CombiningGraph([(topic.id, "any", end.id) for end in ends] or [(topic.id, "any", "other")])
-    retriever = FormRetriever(FoundByHand(find), NoLinker(), {}, {}, least=least)
-    (found,) = retrieved(graph, retriever, [Question(text, (topic.id,))])
+    db = make_context(graph).db
+    link = partial(look_up_parts, db)
+    retriever = FormRetriever(db, FoundByHand(find), link, {}, {}, least)
+    (found,) = retriever.retrieve(link([Question(text, (topic.id,))]), 10)
     formed = found.extra_of(FormResult)
     assert formed is not None
     return formed

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from lodestar.engine.neo4j.graph import read_signatures
-from lodestar.engine.retrieval.beam import Frontier, FrontierBounds, FrontierTree
-from lodestar.engine.steps import send_one
+from lodestar.engine.retrieval.frontier import Frontier, FrontierBounds, FrontierTree
 from lodestar.engine.values import Entity, RelationStep, Topic
 
+from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph
 
 FILMS = MemoryGraph(
@@ -33,7 +33,7 @@ FILMS = MemoryGraph(
 def tree_of(graph: MemoryGraph, *topics: str, max_hop: int = 4, **bounds: int) -> FrontierTree:
     """Return a tree with the frontiers of these topics, as a search begins it."""
     graph.requests.clear()
-    signatures = graph.run_steps(send_one(read_signatures(topics)))
+    signatures = graph.run(read_signatures(topics))
     found: dict[str, Any] = {**signatures} | {
         id_: Topic(Entity(id_, graph.literals[id_], True), relations=tuple(graph.signature(id_)))
         for id_ in topics
@@ -56,7 +56,7 @@ def step(name: str) -> RelationStep:
 def walk(graph: MemoryGraph, tree: FrontierTree, topic: str, *names: str) -> Frontier:
     at = root(tree, topic)
     for name in names:
-        (at,) = graph.run_steps(tree.expand([(at, step(name))]))
+        (at,) = tree.expand(make_context(graph).db, [(at, step(name))])
     return at
 
 
@@ -70,7 +70,7 @@ def list_proposals(graph: MemoryGraph, frontier: Frontier) -> set[str]:
 
 def test_a_step_is_read_once_however_many_searches_take_it() -> None:
     tree = tree_of(FILMS, "heat")
-    one, two = FILMS.run_steps(tree.expand([(root(tree, "heat"), step("actor"))] * 2))
+    one, two = tree.expand(make_context(FILMS).db, [(root(tree, "heat"), step("actor"))] * 2)
     assert walk(FILMS, tree, "heat", "actor") is one is two
     assert FILMS.requests == ["expand_steps"]
     assert len(one.links) == 4

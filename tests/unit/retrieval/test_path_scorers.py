@@ -10,9 +10,10 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from lodestar.engine.retrieval.dual_encoder import StarScorer
-from lodestar.engine.retrieval.path_decoder import GenerativePathScorer
-from lodestar.engine.retrieval.scoring import PathQuery, PathScorer, PathScores, SimilarityScorer
+from lodestar.engine.retrieval.reg_path import GenerativePathScorer
+from lodestar.engine.retrieval.scoring import PathQuery, PathScorer, PathScores
+from lodestar.engine.retrieval.similarity import SimilarityScorer
+from lodestar.engine.retrieval.star import StarScorer
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.kinds import LoraOptions
 from lodestar.models.language.lora import add_lora, load_language_model

@@ -10,12 +10,10 @@ from lodestar.engine.evidence.bridges import to_triples
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.recipes.recipe import Recipe, read_recipe
-from lodestar.engine.recipes.reorganising import PathPooling
-from lodestar.engine.reorganising.pooling import PathPoolingReorganiser
-from lodestar.engine.steps import run_steps
+from lodestar.engine.reorganising.pooling import PathPooling
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.path_pooling import PoolingOptions
 
+from tests.fakes.call_context import make_context
 from tests.made.evidence import evidence_of, leads
 
 PROBABILITY = Calibration("probability")
@@ -33,9 +31,7 @@ def triples(
 
 
 def smoothed(*evidence: Evidence[Triple], keep: int | None = None, coarse: int | None = None) -> list[Evidence[Triple]]:
-    return run_steps(
-        PathPoolingReorganiser(PoolingOptions(), keep=keep, coarse=coarse).reorganise(evidence), lambda _: []
-    )
+    return PathPooling(keep=keep or 0, coarse=coarse or 0)(make_context(), evidence)
 
 
 def shown(evidence: Evidence[Triple]) -> list[tuple[str, float]]:

@@ -7,7 +7,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from lodestar.engine.retrieval.scoring import PathQuery, SimilarityScorer
+from lodestar.engine.retrieval.scoring import PathQuery
+from lodestar.engine.retrieval.similarity import SimilarityScorer
 from lodestar.engine.retrieval.subgraph.walking import (
     RelationProposer,
     RelationQuery,

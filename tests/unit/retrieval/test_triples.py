@@ -11,16 +11,16 @@ from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.evidence.extras import graph_token
 from lodestar.engine.linking.topics import look_up_topics
-from lodestar.engine.retrieval.triples import NOTHING, GraphRelations, GrowingRetriever, SubgraphScorer, TripleRetriever
+from lodestar.engine.retrieval.triples import NOTHING, GraphRelations, Gril, RegTriple, SubgraphReader, SubgraphScorer
 from lodestar.engine.values import Question, Triple
 from lodestar.models.reg.triples import TripleColumns
 from lodestar.models.subgraphs import SubgraphOptions
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import RelationWords
 
+from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_encoder import WordEncoder
-from tests.made.evidence import retrieved
 
 SCORES = {
     ("film", "actor", "ann"): 3.0,
@@ -65,6 +65,14 @@ def scorer(**options: Any) -> tuple[SubgraphScorer, KnownScores]:
     return SubgraphScorer(relations, vectors, cast(Any, model)), model
 
 
+def scored(by: SubgraphScorer, questions: list[Question], keep: int = 9, top_k: int = 10) -> list[Evidence[Triple]]:
+    """What the part finds with a scorer."""
+    part = RegTriple(keep=keep)
+    ctx = make_context(GRAPH, opened={part: by})
+    linked = look_up_topics(ctx.db, questions, [()] * len(questions))
+    return [each.cut_to(top_k) for each in part(ctx, linked, top_k)]
+
+
 def asked(*topics: str) -> Question:
     return Question("who is in it", topics)
 
@@ -82,7 +90,7 @@ def best(*topics: str) -> list[tuple[str, str, str]]:
 def test_the_best_triples_of_each_question_come_first_with_their_scores() -> None:
     by, model = scorer()
     questions = [asked("film"), asked("nowhere"), asked("town")]
-    found = retrieved(GRAPH, TripleRetriever(by, keep=4), questions, 2)
+    found = scored(by, questions, 4, 2)
     assert [triples(each) for each in found] == [best("film")[:2], [], best("town")[:2]]
     assert [item.score for item in found[0].items] == [3.0, 2.75]
     assert {each.calibration for each in found} == {Calibration("logit", 2.0, -1.0, of="triple")}
@@ -110,10 +118,12 @@ def test_what_grows_and_is_not_pruned_is_found_the_best_first() -> None:
     model = KnownGrowth(SubgraphOptions())
     words = {number: RelationWords("", (name,)) for number, name in GRAPH.numbered.items()}
     vectors = TextVectors(WordsAndTokens())
-    growing = GrowingRetriever(GraphRelations(GRAPH.numbered, words, {}), vectors, cast(Any, model), keep=2)
-    linked = GRAPH.run_steps(look_up_topics([asked("film"), asked("nowhere"), asked("town")], [(), (), ()]))
+    reader = SubgraphReader(GraphRelations(GRAPH.numbered, words, {}), vectors, model.description.subgraph)
+    part = Gril(keep=2)
+    ctx = make_context(GRAPH, opened={part: (reader, cast(Any, model))})
+    linked = look_up_topics(ctx.db, [asked("film"), asked("nowhere"), asked("town")], [(), (), ()])
     for top_k, num in ((1, 2), (9, 6)):
-        found = GRAPH.run_steps(growing.retrieve(linked, top_k))
+        found = part(ctx, linked, top_k)
         assert triples(found[0]) == best("film")[:num]
         near = [("m1", "of", "bob"), ("film", "actor", "bob"), ("film", "year", "m1")]
         assert [triples(each) for each in found[1:]] == [[], near[: max(top_k, 2)]]
@@ -123,8 +133,8 @@ def test_what_grows_and_is_not_pruned_is_found_the_best_first() -> None:
 
 def test_a_subgraph_that_a_bound_cuts_says_so() -> None:
     by, _ = scorer(max_triples=2)
-    (found,) = retrieved(GRAPH, TripleRetriever(by, keep=9), [asked("film")])
+    (found,) = scored(by, [asked("film")])
     assert 1 <= len(found.items) <= 2
     assert len(found.left_out) == 1
-    (whole,) = retrieved(GRAPH, TripleRetriever(scorer()[0], keep=9), [asked("film")])
+    (whole,) = scored(scorer()[0], [asked("film")])
     assert whole.left_out == ()

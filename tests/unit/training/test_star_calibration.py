@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lodestar.engine.retrieval.dual_encoder import StarScorer
 from lodestar.engine.retrieval.scoring import PathQuery
+from lodestar.engine.retrieval.star import StarScorer
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.kinds import TrainingOptions
 from lodestar.models.mined import words_of

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 import torch
 from lodestar.engine.evidence.chain import Chain, ChainStep
-from lodestar.engine.retrieval.dual_encoder import ShortlistRescorer, StarScorer
 from lodestar.engine.retrieval.scoring import PathQuery
-from lodestar.engine.steps import run_steps
+from lodestar.engine.retrieval.star import ShortlistRescorer, StarScorer
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Scored, Topic
 from lodestar.models.kinds import TrainingOptions
 from lodestar.models.star import SPECIAL_TOKENS, DualOptions, PoolTrainingOptions
@@ -46,6 +45,7 @@ from torch.nn.functional import cosine_similarity, normalize
 from transformers import BertTokenizer
 
 from benchmarks.accuracy.error_shares import DualPoolObjective
+from tests.fakes.call_context import make_context
 from tests.made.evidence import evidence_of
 from tests.made.mined_examples import example_set, tiny_encoder
 from tests.made.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint
@@ -386,7 +386,7 @@ def test_the_first_chains_are_read_and_both_scores_blended(checkpoint: Checkpoin
     topics = tuple(dict.fromkeys(asked.topics))
     evidence = evidence_of(*chains, text=asked.question, topics=topics)
     rescoring = ShortlistRescorer(scorer, shortlist=5, mix=0.7, link_weight=1.0)
-    (found,) = run_steps(rescoring.reorganise([evidence]), lambda _: [])
+    (found,) = rescoring(make_context(), [evidence])
     read = StarModel(checkpoint).cross(
         [(asked.question, asked.topics[i].mention, (hop,)) for i, hop in enumerate(list(HOPS.values())[:5])]
     )

@@ -9,11 +9,10 @@ from typing import Any
 from ..evidence.bridges import to_chains
 from ..evidence.calibration import LEAST_PROBABILITY, Calibration, Certainty
 from ..evidence.chain import Chain
-from ..evidence.evidence import Evidence, Kind
+from ..evidence.evidence import Evidence
 from ..evidence.text import shorten_iris
-from ..retrieval.scoring import PathQuery, PathScorer
-from ..steps import Steps
 from ..values import RelationPath, RelationStep, Scored, Topic
+from .scoring import PathQuery, PathScorer
 
 FITS = 0.5
 """A relation whose path of one hop would be an answer that is not unsure. Our own choice."""
@@ -29,7 +28,7 @@ USUAL_RELATIONS = 25
 
 @dataclass(frozen=True)
 class NoAnswerExplainer:
-    """Says how sure the first answer is, and where it is no answer, why; a `Reorganiser` that changes no items.
+    """Says how sure the first answer is, and where it is no answer, why.
 
     The relations of the graph that no topic has, and that no path found leads over, are scored as paths are, as if the
     best path's topic had them. The best of them is said to lack a triple if it fits, and fits better than the best
@@ -42,11 +41,9 @@ class NoAnswerExplainer:
     relations: Mapping[int, str]
     nearest: Callable[[str, Topic, int], Collection[str]]
     doubts: bool = False
-    takes: Kind | None = None
-    gives: Kind | None = None
 
-    def reorganise(self, evidence: Sequence[Evidence[Any]]) -> Steps[list[Evidence[Any]]]:
-        yield from ()
+    def __call__(self, evidence: Sequence[Evidence[Any]]) -> list[Evidence[Any]]:
+        """Return the evidence of each question, with the same items."""
         found = list(evidence)
         places = [at for at, each in enumerate(evidence) if each.topics and (self.doubts or _fails(each))]
         chains = [to_chains(evidence[at]) for at in places]

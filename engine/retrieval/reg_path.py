@@ -8,14 +8,38 @@ is offered and not written is not walked.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ...models.reg.paths import PathModel, PathPrefix, RelationTokens
 from ...models.text.verbalise import RelationWords
+from ..evidence.calibration import Calibration
+from ..parts import Trained, option, part
+from .beam import BeamRetriever, OpenedSearch
 from .scoring import PathQuery, PathScores
 
+if TYPE_CHECKING:
+    from ...models.reg.paths import PathModel
+    from ..resources import GraphResources
+
 Place = tuple[str, tuple[str, ...]]
+
+
+@part("reg-path")
+@dataclass(frozen=True)
+class RegPath(Trained, BeamRetriever):
+    """Beam search over relation paths from a language model with a LoRA (ReG@Path, docs/papers.md)."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("reg-path",)
+
+    model: str = option("", "language model of the LoRA, by name or folder", source="the checkpoint")
+
+    def open(self, graph: GraphResources) -> OpenedSearch:
+        """Return the search of a graph."""
+        model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph, language_model=self.model)
+        scorer = GenerativePathScorer(graph.words, model, self.beam_width)
+        return self.open_search(graph, scorer, Calibration("logit", *model.description.calibration))
 
 
 class GenerativePathScorer:
@@ -28,12 +52,16 @@ class GenerativePathScorer:
     encoding_s = 0.0
 
     def __init__(self, words: Mapping[str, RelationWords], model: PathModel, num_beams: int) -> None:
+        from ...models.reg.paths import RelationTokens  # with PyTorch
+
         self._model = model
         self._text = model.text(RelationTokens.of(words))
         self._num_beams = num_beams
 
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
         """Return the scores for each query, in order; all of them are written together."""
+        from ...models.reg.paths import PathPrefix
+
         places = [_rows_by_place(query) for query in queries]
         prefixes = [
             PathPrefix(query.question, topic, path, tuple(rows))

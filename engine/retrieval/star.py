@@ -9,18 +9,71 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 
+from ...models.ranges import Range, Share
 from ...models.similarity import lower_other_scores
-from ...models.star.network import Floats, HopSequence, PairAttention, StarModel, blend_scores
 from ...models.text.verbalise import RelationWords
+from ..errors import UsageError
+from ..evidence.calibration import Calibration
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Kind, item_sort_key
 from ..linking.topics import compute_link_penalties
-from ..steps import Steps, attribute_costs
+from ..parts import Trained, option, part
 from ..values import RelationPath, Scored, Topic, check_finite
-from .scoring import Guide, PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention
+from .beam import BeamRetriever, OpenedSearch
+from .scoring import PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention
+
+if TYPE_CHECKING:
+    from ...models.star.network import Floats, HopSequence, PairAttention, StarModel
+    from ..context import Context
+    from ..resources import GraphResources
+
+Guide = Literal["dual", "cross"]
+"""The network of a checkpoint of STAR that scores the candidates of each hop."""
+
+
+@part("star")
+@dataclass(frozen=True)
+class Star(Trained, BeamRetriever):
+    """Beam search with two trained networks: a dual encoder guides it, a cross-attentive scorer reads the best paths
+    (STAR).
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("star",)
+
+    shortlist: Annotated[int, Range(0, 1_000)] | None = option(
+        None, "paths that the cross-attentive scorer reads", source="the checkpoint"
+    )
+    mix: Share | None = option(None, "weight of the cross-attentive scorer", source="the checkpoint")
+    guide: Guide = option(
+        "dual",
+        "network that scores each hop: dual, or cross (the paper's: slow, without probabilities)",
+        source="STAR, algorithm 3",
+    )
+
+    def open(self, graph: GraphResources) -> OpenedSearch:
+        """Return the search of a graph; raise `UsageError` for a checkpoint without the scorer that is wanted."""
+        scorer = self.scorer(graph)
+        description = scorer.model.checkpoint.description
+        calibration = Calibration("logit", *description.calibration)
+        mix = 1.0 if self.guide == "cross" else description.mix if self.mix is None else self.mix
+        if mix and description.scorer != "cross":
+            raise UsageError(
+                f"{self.name}: {self.checkpoint} has only the scorer {description.scorer}: guide must be dual and mix 0"
+            )
+        if self.guide == "cross":
+            return self.open_search(graph, scorer, None)
+        shortlist = description.shortlist if self.shortlist is None else self.shortlist
+        link_weight = calibration.from_log_odds(self.link_weight)
+        rescoring = ShortlistRescorer(scorer, shortlist, mix, link_weight) if mix else None
+        return self.open_search(graph, scorer, calibration, rescoring)
+
+    def scorer(self, graph: GraphResources) -> StarScorer:
+        """Return what scores paths of a graph."""
+        return StarScorer(graph.words, graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph), self.guide)
 
 
 class StarScorer:
@@ -81,7 +134,7 @@ class StarScorer:
 
 @dataclass(frozen=True, slots=True)
 class ShortlistRescorer:
-    """A `Reorganiser`: of each question the first `shortlist` chains get (1 − mix) · score + mix · reading.
+    """Reads chains again: of each question the first `shortlist` chains get (1 − mix) · score + mix · reading.
 
     The reading takes part in the link of its topic as the search's score did (`link_weight`). All questions of a batch
     are read together. The chains that were not read follow below, in their order.
@@ -94,7 +147,7 @@ class ShortlistRescorer:
     takes: Kind = "chain"
     gives: Kind = "chain"
 
-    def reorganise(self, evidence: Sequence[Evidence[Chain]]) -> Steps[list[Evidence[Chain]]]:
+    def __call__(self, ctx: Context, evidence: Sequence[Evidence[Chain]]) -> list[Evidence[Chain]]:
         encoding_s = self.reader.encoding_s
         pairs = [
             (each.question.text, topics[scored.value.topic.id], scored.value.relation_path)
@@ -103,12 +156,14 @@ class ShortlistRescorer:
             for scored in each.items[: self.shortlist]
         ]
         read = self.reader.read(pairs)
-        yield from attribute_costs("encode", self.reader.encoding_s - encoding_s)
+        ctx.trace.move(self.reader.encoding_s - encoding_s, to="encode")
         ends = np.cumsum([len(each.items[: self.shortlist]) for each in evidence])
         parts = np.split(read, ends)
         return [self._rescored(each, part) for each, part in zip(evidence, parts, strict=False)]
 
     def _rescored(self, evidence: Evidence[Chain], read: Floats) -> Evidence[Chain]:
+        from ...models.star.network import blend_scores  # with PyTorch
+
         penalties = compute_link_penalties(evidence.topics, self.link_weight)
         scores = np.array([each.score for each in evidence.items], dtype=np.float32)
         first = evidence.items[: len(read)]

@@ -4,20 +4,58 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ...models.gril.network import TRIPLES_PER_HOP, HopModel
-from ...models.gril.readers import Passage, ReaderModel
+from ...models.text.verbalise import DirectedRelation, verbalise_hop
 from ..errors import UsageError
 from ..evidence.bridges import to_triples
 from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, name_entities
 from ..evidence.extras import graph_token
+from ..parts import Answerer, option, part
 from ..reorganising.filtering import predict_hops
-from ..steps import Steps
 from ..values import AnswerEntity, Entity, Triple, check_finite
 from .llm import Claim, cite_claims
+
+if TYPE_CHECKING:
+    from ...models.gril.network import HopModel
+    from ...models.gril.readers import Passage, ReaderModel
+    from ..context import Context
+    from ..resources import GraphResources
+
+
+@part("gril")
+@dataclass(frozen=True)
+class GrilReader(Answerer):
+    """Answers from gril's evidence with the reader that was trained jointly with it (docs/papers.md)."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("gril",)
+
+    checkpoint: str = option(
+        "", "folder of a gril that was trained with a reader", source="lodestar train gril --reader"
+    )
+
+    def open(self, graph: GraphResources) -> GrilAnswerer:
+        """Return what answers by the checkpoint."""
+        self.check()
+        model = graph.shared.model(self.checkpoint, *self.kinds)
+        num_phrases = model.description.subgraph.phrases
+        texts = {name: verbalise_hop((DirectedRelation(words),), num_phrases) for name, words in graph.words.items()}
+        passages = PassageWriter(model.reader, model.hops, texts)
+        return (PointerAnswerer if model.reader.options.reads == "pointing" else GenerativeAnswerer)(passages)
+
+    def num_read(self, graph: GraphResources) -> int:
+        """Return the most triples of a question that are read."""
+        opened: GrilAnswerer = self.opened(graph)
+        return opened.reads
+
+    def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
+        """Return an answer to each question; raises `UsageError` for evidence without the graph token it reads."""
+        opened: GrilAnswerer = self.opened(ctx.graph)
+        return opened.answer(evidence)
 
 
 class PassageWriter:
@@ -31,10 +69,14 @@ class PassageWriter:
 
     @property
     def most(self) -> int:
+        from ...models.gril.network import TRIPLES_PER_HOP  # with PyTorch
+
         return self.reader.options.num_triples or TRIPLES_PER_HOP * self._hops.max_hops
 
     def select_triples(self, evidence: Sequence[Evidence[Item]]) -> list[Evidence[Triple]]:
         """Return the triples to read; raise `UsageError` if the evidence lacks the graph token."""
+        from ...models.gril.network import TRIPLES_PER_HOP
+
         said = self.reader.options
         hops = [] if said.num_triples else predict_hops(self._hops, [each.question.text for each in evidence])
         numbers = [said.num_triples] * len(evidence) if said.num_triples else [TRIPLES_PER_HOP * c for c in hops]
@@ -48,6 +90,8 @@ class PassageWriter:
 
     def write_passage(self, evidence: Evidence[Triple]) -> tuple[Passage, list[Entity]]:
         """Return the passage of a question, and the entities in it that may be answers: named, and no topics."""
+        from ...models.gril.readers import Passage
+
         triples = [item.value for item in evidence.items]
         place: dict[Entity, int] = {}
         for triple in triples:
@@ -76,9 +120,8 @@ class GrilAnswerer(ABC):
     def reads(self) -> int:
         return self._passages.most
 
-    def answer(self, evidence: Sequence[Evidence[Item]]) -> Steps[list[Answer]]:
-        """Return an answer to each question; raises `UsageError` for evidence without the graph token it reads."""
-        yield from ()
+    def answer(self, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
+        """Return an answer to each question."""
         taken = self._passages.select_triples(evidence)
         passages, candidates = zip(*map(self._passages.write_passage, taken), strict=True) if taken else ((), ())
         return self._answer(taken, passages, candidates)

@@ -1,0 +1,125 @@
+"""Score paths by sentence similarity, without training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from ...models.ranges import Weight
+from ...models.similarity import COSINE, PathSimilarity, PathsOfTopic, SimilarityWeights
+from ...models.text.encoders import SentenceEncoder
+from ...models.text.vectors import TextVectors
+from ...models.text.verbalise import RelationWords, find_end_kind, hop_phrases, verbalise_hop
+from ...models.word_places import read_asked_words
+from ...models.wording.kinds import UNKNOWN, agreement, find_wanted_kind
+from ..evidence.calibration import SIMILARITY
+from ..evidence.chain import Chain
+from ..evidence.evidence import Evidence, Item
+from ..evidence.text import shorten_iris
+from ..parts import option, part
+from .beam import BeamRetriever, OpenedSearch
+from .scoring import PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention
+
+if TYPE_CHECKING:
+    from ..resources import GraphResources
+
+
+@part("similarity")
+@dataclass(frozen=True)
+class Similarity(BeamRetriever):
+    """Beam search scored by sentence similarity, without training."""
+
+    link_weight: ClassVar[float] = 1.68
+
+    meeting_bonus: Weight = option(0.672, "log-odds that a path gains for meeting another topic's path")
+    cosine: bool = option(False, "score by the cosine alone, without probabilities", source="STAR's baseline")
+
+    def open(self, graph: GraphResources) -> OpenedSearch:
+        """Return the search of a graph."""
+        return self.open_search(graph, self.scorer(graph), None if self.cosine else SIMILARITY, doubts=True)
+
+    def scorer(self, graph: GraphResources) -> SimilarityScorer:
+        """Return what scores paths of a graph."""
+        shared = graph.shared
+        weights = COSINE if self.cosine else None
+        return SimilarityScorer(graph.words, shared.encoder, weights=weights, vectors=shared.vectors)
+
+    @property
+    def bonus(self) -> float:
+        """`meeting_bonus`."""
+        return self.meeting_bonus
+
+
+class SimilarityScorer:
+    """A `PathScorer` by sentence similarity, see `PathSimilarity`; `words` has the words of every relation.
+
+    `vectors` are those of another scorer with the same encoder: what that one encoded is not encoded again.
+    """
+
+    def __init__(
+        self,
+        words: Mapping[str, RelationWords],
+        encoder: SentenceEncoder,
+        *,
+        weights: SimilarityWeights | None = None,
+        shortlist: int = 16,
+        vectors: TextVectors | None = None,
+    ) -> None:
+        self.words = words
+        self.vectors = vectors or TextVectors(encoder)
+        self._similarity = PathSimilarity(self.vectors, weights, shortlist)
+
+    @property
+    def encoding_s(self) -> float:
+        """Seconds spent in the encoder so far."""
+        return self.vectors.encoding_s
+
+    def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
+        """Return the scores for each query, in order; the texts of all of them are encoded together."""
+        rows = [query.rows_by_topic() for query in queries]
+        asked = [
+            [
+                PathsOfTopic(
+                    mask_mention(query.question, topic),
+                    [merge_mediator_hops(query.paths[row], self.words) for row in some],
+                    [query.log_branching[row] for row in some],
+                    read_asked_words(query.question, topic_mention(topic)),
+                )
+                for topic, some in by_topic.items()
+            ]
+            for query, by_topic in zip(queries, rows, strict=True)
+        ]
+        found = []
+        for by_topic, (stop, extend) in zip(rows, self._similarity.scores(asked), strict=True):
+            places = np.array([row for some in by_topic.values() for row in some], dtype=np.int64)
+            order = np.argsort(places)
+            found.append(PathScores(stop[order], extend[order]))
+        return found
+
+
+def describe_wanted_kind(evidence: Evidence[Item], words: Mapping[str, RelationWords], vectors: TextVectors) -> str:
+    """Return one line, "wants a date: hired_on leads to dates; read as “when did … join”"; empty where nothing is
+    told."""
+    chains = [item.value for item in evidence.items if isinstance(item.value, Chain)]
+    if not chains or not all(step.step.relation in words for step in chains[0].steps):
+        return ""
+    chain = chains[0]
+    topic = next((each for each in evidence.topics if each.entity == chain.topic), None)
+    asked_for = mask_mention(evidence.question.text, topic) if topic else evidence.question.text
+    asked = find_wanted_kind(asked_for)
+    hops = merge_mediator_hops(chain.relation_path, words)
+    last = chain.steps[-1].step
+    name = ("^" if last.inverse else "") + shorten_iris(last.relation)
+    end = find_end_kind(hops[-1])
+    parts = []
+    if asked.kinds and end.kind != UNKNOWN:
+        but = "" if agreement(asked, end) >= 0 else ", which is another kind"
+        parts.append(f"wants {asked.said}: {name} leads to {end}{but}")
+    texts = (verbalise_hop(hops[-1]), *hop_phrases(hops[-1]))
+    best = int(np.argmax(vectors.stack(texts, lasting=True) @ vectors.sentence(asked_for)))
+    if best:
+        parts.append(f"{name} read as “{texts[best]}”")
+    return "; ".join(parts)

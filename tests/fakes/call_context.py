@@ -1,0 +1,61 @@
+"""The context of a call without a graph's resources: what a stage gets in a unit test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any
+
+from lodestar.engine.context import Context, Event
+from lodestar.engine.llm.prompts import Completed, Prompt
+from lodestar.models.text.verbalise import RelationWords
+
+from tests.fakes.memory_graph import MemoryGraph
+
+
+class ScriptedChat:
+    """A chat gateway whose replies a function makes."""
+
+    def __init__(self, reply: Callable[[Prompt], Completed]) -> None:
+        self._reply = reply
+
+    def submit(self, prompts: Sequence[Prompt]) -> Future[list[Completed]]:
+        future: Future[list[Completed]] = Future()
+        future.set_result([self._reply(prompt) for prompt in prompts])
+        return future
+
+
+class FakeGraph:
+    """Stands for `GraphResources`: what parts opened, by part, and a few facts."""
+
+    def __init__(
+        self,
+        opened: Mapping[object, Any] | None = None,
+        *,
+        words: Mapping[str, RelationWords] | None = None,
+        stored_as: Mapping[str, str] | None = None,
+        llm_model: str = "",
+    ) -> None:
+        self._opened = dict(opened or {})
+        self.words = dict(words or {})
+        self.catalogue = SimpleNamespace(stored_as=dict(stored_as or {}), relations=())
+        self.shared = SimpleNamespace(settings=SimpleNamespace(llm_model=llm_model, llm_prompt=""), chat=None)
+
+    def get_or_make(self, key: object, make: Callable[[], Any]) -> Any:
+        if key not in self._opened:
+            self._opened[key] = make()
+        return self._opened[key]
+
+
+def make_context(
+    db: Any = None,
+    reply: Callable[[Prompt], Completed] | None = None,
+    on_event: Callable[[Event], None] | None = None,
+    opened: Mapping[object, Any] | None = None,
+    **graph: Any,
+) -> Context:
+    """The context of a call over a graph in memory, with a scripted language model."""
+    chat: Any = None if reply is None else ScriptedChat(reply)
+    fake: Any = FakeGraph(opened, llm_model="a model" if reply else "", **graph)
+    return Context(db or MemoryGraph([]), fake, chat, on_event)

@@ -1,0 +1,85 @@
+"""What a call's trace says: each stage without those inside it, round trips, tokens, and events as they happen."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from lodestar.engine.context import Event, StageCost, merge_costs
+from lodestar.engine.errors import LLMError
+from lodestar.engine.llm.prompts import ChatUsage, Completion, Prompt
+from lodestar.engine.neo4j.graph import read_signatures
+from lodestar.engine.values import Question
+
+from tests.fakes.call_context import make_context
+from tests.fakes.memory_graph import MemoryGraph
+
+GRAPH = MemoryGraph([("Peru", "capital", "Lima")])
+
+
+def test_a_stage_is_charged_without_what_the_stages_in_it_took() -> None:
+    ctx = make_context(GRAPH)
+    with ctx.trace.stage("outer"):
+        ctx.db.run(read_signatures(["Peru"]))
+        with ctx.trace.stage("inner"):
+            time.sleep(0.02)
+            ctx.db.run_all([read_signatures(["Peru"]), read_signatures(["Lima"])])
+        with ctx.trace.stage("inner"):
+            ctx.db.run(read_signatures(["Lima"]))
+    ctx.db.run(read_signatures(["Lima"]))  # of no stage
+    outer, inner = ctx.trace.costs
+    assert [(cost.stage, cost.round_trips) for cost in (outer, inner)] == [("outer", 1), ("inner", 3)]
+    assert inner.seconds >= 0.02 > outer.seconds
+
+
+def test_seconds_are_moved_but_never_more_than_there_are() -> None:
+    ctx = make_context(GRAPH)
+    with ctx.trace.stage("score"):
+        time.sleep(0.01)
+        ctx.trace.move(0.004, to="encode")
+        ctx.trace.move(9.0, to="encode")
+    score, encode = ctx.trace.costs
+    assert encode.seconds >= 0.01
+    assert 0.0 <= score.seconds < 0.01
+
+
+def test_a_failed_stage_ends() -> None:
+    ctx = make_context(GRAPH)
+    with pytest.raises(ValueError, match="no"), ctx.trace.stage("a"):
+        raise ValueError("no")
+    with ctx.trace.stage("b"):
+        ctx.db.run(read_signatures(["Peru"]))
+    assert [(cost.stage, cost.round_trips) for cost in ctx.trace.costs] == [("a", 0), ("b", 1)]
+
+
+def test_prompts_are_charged_to_the_stage_that_waits_for_them() -> None:
+    ctx = make_context(GRAPH, reply=lambda _: Completion("four"))
+    with ctx.trace.stage("answer"):
+        waiting = ctx.llm.submit([Prompt("a" * 40), Prompt("b" * 4)])
+        assert [each.content for each in waiting() if isinstance(each, Completion)] == ["four", "four"]
+    (cost,) = ctx.trace.costs
+    assert cost.llm == ChatUsage(calls=2, prompt_tokens=11, completion_tokens=2)
+
+
+def test_without_a_language_model_each_prompt_fails() -> None:
+    (said,) = make_context(GRAPH).llm.complete([Prompt("a")])
+    assert isinstance(said, LLMError)
+    assert "no language model is configured" in str(said)
+    assert make_context(GRAPH).llm.complete([]) == []
+
+
+def test_events_reach_who_listens() -> None:
+    told: list[Event] = []
+    question = Question("?")
+    trace = make_context(GRAPH, on_event=told.append).trace
+    trace.notify("topics", question, ())
+    tell: Any = trace.listener(question)
+    tell("Li")
+    assert told == [Event("topics", question, ()), Event("text", question, "Li")]
+    assert make_context(GRAPH).trace.listener(question) is None
+
+
+def test_costs_of_one_stage_are_one() -> None:
+    costs = [StageCost("a", 1.0, 1), StageCost("b", 2.0), StageCost("a", 0.5, 2, ChatUsage(calls=1))]
+    assert merge_costs(costs) == (StageCost("a", 1.5, 3, ChatUsage(calls=1)), StageCost("b", 2.0))
