@@ -1,15 +1,10 @@
-"""Call an OpenAI-compatible endpoint and turn its failures into one-line errors.
-
-The `openai` client sends and retries: it retries 408, 409, 429, 500 and above, time-outs and broken connections until
-the call's deadline, after the wait that the server requests (Retry-After) or a growing one.
-"""
+"""Call an OpenAI-compatible endpoint by the `openai` client, and turn its failures into one-line errors."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,15 +13,7 @@ import openai
 from ..errors import LLMError
 from ..settings import is_loopback
 from .prompts import Completion, Prompt, PromptTooLongError, key_of
-from .replies import (
-    STREAM_OPTIONS,
-    BadResponseBodyError,
-    BoundedClient,
-    limit_time,
-    listen,
-    merge_events,
-    parse_completion,
-)
+from .replies import STREAM_OPTIONS, merge_events, parse_completion
 
 SET_KEY = "set LODESTAR_LLM_API_KEY or OPENAI_API_KEY in the environment"
 NO_KEY = "no-key"
@@ -64,67 +51,38 @@ def check_key(api_key: str, where: str) -> str:
 
 def describe_failure(error: openai.OpenAIError) -> str:
     """Return what failed and what to do about it, without any header or body."""
-    tried = _count_tries(error) if isinstance(error, openai.APIError) else ""
-    unreadable = next((e for e in (error, error.__cause__) if isinstance(e, BadResponseBodyError)), None)
-    if unreadable:  # the cause of a connection error in versions 2 of the client
-        return f"sent {unreadable}: check that LODESTAR_LLM_BASE_URL is OpenAI-compatible"
-    if isinstance(error, openai.APIConnectionError):
-        return f"could not be reached, or cut the connection{tried}: check that it runs, and LODESTAR_LLM_BASE_URL"
     if isinstance(error, openai.APIStatusError):
-        return _describe_status(error, tried)
+        return _describe_status(error)
+    if isinstance(error, openai.APITimeoutError):
+        return "did not answer in time: check that it runs, or raise LODESTAR_LLM_TIMEOUT_S"
+    if isinstance(error, openai.APIConnectionError):
+        return "could not be reached, or cut the connection: check that it runs, and LODESTAR_LLM_BASE_URL"
     return f"could not be called: {type(error).__name__}"
 
 
-def _count_tries(error: openai.APIError) -> str:
-    """Return how often the client has sent the request, by its own header, if more than once."""
-    num_retries = error.request.headers.get("x-stainless-retry-count", "0")
-    return f" in {int(num_retries) + 1} attempts" if num_retries.isdigit() and num_retries != "0" else ""
-
-
-def _describe_status(error: openai.APIStatusError, tried: str) -> str:
-    status = f"HTTP {error.status_code}{_code(error)}"
-    if 300 <= error.status_code < 400:
-        return (
-            f"redirects to {_redirect_target(error)} ({status}), which was not followed: "
-            "set LODESTAR_LLM_BASE_URL to the final address"
-        )
-    if error.status_code in (401, 403):
-        return f"refused the key ({status}): {SET_KEY}"
-    if error.status_code == 404:
-        return (
-            f"was not found ({status}): check LODESTAR_LLM_MODEL, and that LODESTAR_LLM_BASE_URL is the address before "
-            "/chat/completions (it often ends in /v1)"
-        )
-    if error.status_code == 429:
-        return f"is over its rate limit or quota ({status}){_wait(error)}: try again later"
-    if error.status_code >= 500:
-        return f"failed{tried} ({status}){_wait(error)}: try again later"
-    return f"refused the request ({status})"
-
-
-def _redirect_target(error: openai.APIStatusError) -> str:
-    """Return host and port of a redirect's target, if printable."""
-    location = error.response.headers.get("location", "")
-    if not re.match(r"(https?:)?//", location, re.IGNORECASE):
-        return "another path"
-    try:
-        where = host_and_port(location if not location.startswith("//") else f"https:{location}")
-    except LLMError:
-        return "another host"
-    return where if re.fullmatch(r"[A-Za-z0-9.:\[\]-]{1,100}", where) else "another host"
-
-
-def _code(error: openai.APIStatusError) -> str:
-    """Return an error's machine-readable code, such as insufficient_quota; nothing else of a body is safe to show."""
-    return f", {error.code}" if error.code and re.fullmatch(r"[a-z]+(_[a-z]+){1,6}", error.code) else ""
-
-
-def _wait(error: openai.APIStatusError) -> str:
-    try:
-        seconds = float(error.response.headers.get("retry-after", ""))
-    except ValueError:
-        return ""
-    return f" and asks to wait {seconds:,.0f} s" if math.isfinite(seconds) and seconds > 0 else ""
+def _describe_status(error: openai.APIStatusError) -> str:
+    # of a body nothing else is safe to show than a code such as insufficient_quota
+    code = f", {error.code}" if error.code and re.fullmatch(r"[a-z]+(_[a-z]+){1,6}", error.code) else ""
+    status = f"HTTP {error.status_code}{code}"
+    seconds = error.response.headers.get("retry-after", "")
+    wait = f" and asks to wait {int(seconds):,} s" if re.fullmatch(r"[1-9]\d{0,8}", seconds) else ""
+    match error.status_code:
+        case number if 300 <= number < 400:
+            said = f"redirects ({status}), which was not followed: set LODESTAR_LLM_BASE_URL to the final address"
+        case 401 | 403:
+            said = f"refused the key ({status}): {SET_KEY}"
+        case 404:
+            said = (
+                f"was not found ({status}): check LODESTAR_LLM_MODEL, and that LODESTAR_LLM_BASE_URL is the address "
+                "before /chat/completions (it often ends in /v1)"
+            )
+        case 429:
+            said = f"is over its rate limit or quota ({status}){wait}: try again later"
+        case number if number >= 500:
+            said = f"failed ({status}){wait}: try again later"
+        case _:
+            said = f"refused the request ({status})"
+    return said
 
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
@@ -140,41 +98,20 @@ _TOO_LONG = re.compile(r"context[_ ](?:length|size|window)|exceed_context")
 
 SCHEMA = "json_schema"
 """The type of a response format; an endpoint may know JSON objects alone."""
-
-
 JSON_OBJECT = {"type": "json_object"}
 
-
-def _format_of(prompt: Prompt) -> dict[str, Any] | None:
-    """Return the response format of a prompt."""
-    if prompt.schema is not None:
-        return {"type": SCHEMA, SCHEMA: {"name": "reply", "strict": True, "schema": prompt.schema}}
-    return JSON_OBJECT if prompt.json else None
-
-
-def _replace_schema(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options with any JSON object in the place of a schema."""
-    return {**options, "response_format": JSON_OBJECT} if _is_schema(options) else options
-
-
-def _is_schema(options: Mapping[str, Any]) -> bool:
-    return bool(options.get("response_format", {}).get("type") == SCHEMA)
-
-
-def _find_left_out(options: Mapping[str, Any], fewer: Mapping[str, Any]) -> frozenset[str]:
-    """Return what fewer options lack; `SCHEMA` where they have any JSON object in its place."""
-    return frozenset(options.keys() - fewer.keys()) | (
-        {SCHEMA} if _is_schema(options) and not _is_schema(fewer) else set()
-    )
+_SENT_HEADERS = {
+    *("accept", "accept-encoding", "authorization", "connection", "content-length", "content-type", "host"),
+    *("transfer-encoding", "user-agent"),
+}
+"""The only headers of a request to another address than OpenAI's; the client adds headers from its environment."""
 
 
 class ChatEndpoint:
-    """A model at an endpoint, for a single event loop.
+    """A model at an endpoint. Options that the endpoint does not know are left out once a call went without them.
 
-    Options that the endpoint does not know are left out: one that its message names from then on, one that it refuses
-    without a name once two calls in a row went without it, since a prompt may be refused for other reasons.
-
-    timeout_s: the deadline of a whole call, with all attempts and waits. temperature, seed: None sends none.
+    timeout_s: of each attempt. The client makes up to `max_retries` more after 408, 409, 429, 500 and above, time-outs
+    and broken connections, and waits as long as the server asks for. temperature, seed: None sends none.
     sends_openai_env: whether the client adds the OpenAI settings of the environment, such as an organisation.
     """
 
@@ -199,55 +136,62 @@ class ChatEndpoint:
         self._temperature = temperature
         self._seed = seed
         self._sends_openai_env = sends_openai_env
-        if not model:
+        if not model or not model.isprintable():
             raise LLMError("no language model is configured: set LODESTAR_LLM_MODEL, or llm_model in lodestar.toml")
-        if not model.isprintable():
-            raise LLMError(f"the language model's name (LODESTAR_LLM_MODEL): expected text, found {model[:80]!r}")
         self._unknown: frozenset[str] = frozenset()  # options that this endpoint refused
-        self._suspected: frozenset[str] = frozenset()  # those that it did without in the last call, and never named
-        self._client: openai.AsyncOpenAI | None = None
+        self._client: openai.OpenAI | None = None
 
-    async def complete(self, prompt: Prompt) -> Completion:
+    def complete(self, prompt: Prompt) -> Completion:
         """Return the model's reply. Raises `LLMError`."""
-        try:
-            async with limit_time(self._timeout_s):
-                return await self._complete(prompt)
-        except TimeoutError:
-            raise self._timeout_error(self._timeout_s) from None
+        wanted = self._options(prompt) | ({} if prompt.on_text is None else STREAM_OPTIONS)
+        left_out = self._unknown
+        while True:
+            options = _leave_out(wanted, left_out)
+            try:
+                body = self._send(prompt, options)
+            except openai.OpenAIError as error:
+                if getattr(error, "code", None) == "content_filter":
+                    return Completion("", refusal="its content filter stopped the prompt", model=self.model)
+                left_out |= {self._find_unwanted(error, options)}
+            else:
+                self._unknown |= left_out
+                return parse_completion(body, prompt, self.model, self._name)
 
-    async def models(self, timeout_s: float) -> list[str] | None:
+    def models(self, timeout_s: float) -> list[str] | None:
         """Return the ids of the models that the endpoint lists, None if it has no list; one attempt."""
-        client = self._open_client().with_options(max_retries=0)
+        client = self._open_client().with_options(max_retries=0, timeout=timeout_s)
         try:
-            async with limit_time(timeout_s):
-                raw = await client.models.with_raw_response.list()
-            return [str(model["id"]) for model in json.loads(raw.content)["data"]]
+            return [str(model["id"]) for model in json.loads(client.models.with_raw_response.list().content)["data"]]
         except openai.NotFoundError:
             return None
-        except TimeoutError:
-            raise self._timeout_error(timeout_s) from None
         except openai.OpenAIError as error:
             raise LLMError(f"{self._name} {describe_failure(error)}") from None
         except (ValueError, KeyError, TypeError, RecursionError):
             return None
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Close the connections; the next call opens new ones."""
         client, self._client = self._client, None
         if client is not None:
-            await client.close()
+            client.close()
 
     def key_of(self, prompt: Prompt) -> str:
         """Return the cache key of this call, from the endpoint's address, the model, the messages and the options."""
         parts = urlsplit(self.base_url)
-        return key_of(
-            f"{parts.scheme}://{self.where}{parts.path.rstrip('/')}", self.model, prompt, self._options(prompt)
-        )
+        address = f"{parts.scheme}://{self.where}{parts.path.rstrip('/')}"
+        return key_of(address, self.model, prompt, self._options(prompt))
+
+    @property
+    def _name(self) -> str:
+        return f"the language model {self.model!r} at {self.where}"
 
     def _options(self, prompt: Prompt) -> dict[str, Any]:
         """Return the options of a call by their protocol names, whether or not the endpoint knows them."""
+        reply_format: dict[str, Any] | None = JSON_OBJECT if prompt.json else None
+        if prompt.schema is not None:
+            reply_format = {"type": SCHEMA, SCHEMA: {"name": "reply", "strict": True, "schema": prompt.schema}}
         wanted = {
-            "response_format": _format_of(prompt),
+            "response_format": reply_format,
             "temperature": self._temperature,
             "seed": self._seed,
             "logprobs": prompt.logprobs or None,
@@ -255,80 +199,67 @@ class ChatEndpoint:
         }
         return {name: value for name, value in wanted.items() if value is not None}
 
-    def _leave_out_unknown(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        """Return the options that this endpoint has not refused."""
-        options = {name: value for name, value in wanted.items() if name not in self._unknown}
-        return _replace_schema(options) if SCHEMA in self._unknown else options
-
-    async def _complete(self, prompt: Prompt) -> Completion:
+    def _send(self, prompt: Prompt, options: dict[str, Any]) -> bytes:
+        """Return the body of the reply, in the form of one that came as a whole."""
         messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
-        wanted = self._options(prompt) | ({} if prompt.on_text is None else STREAM_OPTIONS)
-        options = self._leave_out_unknown(wanted)
-        sent, named = options, frozenset[str]()
-        while True:
-            request: dict[str, Any] = {"model": self.model, "messages": messages, **options}
-            try:
-                with listen(prompt.on_text):
-                    raw = await self._open_client().chat.completions.with_raw_response.create(**request)
-            except openai.OpenAIError as error:
-                next_step = self._after_failure(error, options)
-                if isinstance(next_step, Completion):
-                    return next_step
-                fewer, is_named = next_step
-                named |= _find_left_out(options, fewer) if is_named else set()
-                options = fewer
-            else:
-                left_out = _find_left_out(sent, options)
-                self._unknown |= named | (left_out & self._suspected)
-                self._suspected = left_out - named
-                return parse_completion(merge_events(raw.content), prompt, self.model, self._name)
+        request: dict[str, Any] = {"model": self.model, "messages": messages, **options}
+        completions = self._open_client().chat.completions
+        if prompt.on_text is None or "stream" not in options:
+            return completions.with_raw_response.create(**request).content
+        with completions.with_streaming_response.create(**request) as response:
+            return merge_events(self._read_lines(response), prompt.on_text)
 
-    def _open_client(self) -> openai.AsyncOpenAI:
-        """Return the client; the first call creates it, because importing it is slow."""
+    def _read_lines(self, response: openai.APIResponse[Any]) -> Iterator[str]:
+        try:
+            yield from response.iter_lines()
+        except Exception:  # noqa: BLE001 - the client does not translate the errors of its HTTP library here
+            raise LLMError(f"{self._name} cut the connection in the middle of its reply: try again") from None
+
+    def _open_client(self) -> openai.OpenAI:
+        """Return the client; the first call creates it."""
         if self._client is None:
-            own = urlsplit(self.base_url).hostname or ""
-            timeout = openai.Timeout(None, connect=CONNECT_TIMEOUT_S)  # the call's deadline bounds the rest
-            self._client = openai.AsyncOpenAI(
+            timeout = openai.Timeout(self._timeout_s, connect=min(CONNECT_TIMEOUT_S, self._timeout_s))
+            self._client = openai.OpenAI(
                 base_url=self.base_url,
                 api_key=self._api_key,
                 timeout=timeout,
                 max_retries=self._max_retries,
-                http_client=BoundedClient(
+                http_client=openai.DefaultHttpxClient(
                     timeout=timeout,
-                    bearer=None if self._sends_openai_env else self._api_key,
-                    trust_env=not is_loopback(own),  # no proxy for this machine
+                    follow_redirects=False,
+                    trust_env=not is_loopback(urlsplit(self.base_url).hostname or ""),  # no proxy for this machine
+                    event_hooks={"request": [] if self._sends_openai_env else [self._drop_environment]},
                 ),
             )
         return self._client
 
-    @property
-    def _name(self) -> str:
-        return f"the language model {self.model!r} at {self.where}"
+    def _drop_environment(self, request: Any) -> None:
+        """Take out of a request what the client reads from OpenAI's variables."""
+        for name in list(request.headers):
+            if name.lower() not in _SENT_HEADERS and not name.lower().startswith("x-stainless-"):  # the client's own
+                del request.headers[name]
+        request.headers["authorization"] = f"Bearer {self._api_key}"
 
-    def _after_failure(
-        self, error: openai.OpenAIError, options: dict[str, Any]
-    ) -> tuple[dict[str, Any], bool] | Completion:
-        """Return the options to retry with and whether the message names what they lack, or a refusal; else raise.
-
-        Endpoints know different options: a refused option is dropped, first the one that the message names.
-        """
+    def _find_unwanted(self, error: openai.OpenAIError, options: dict[str, Any]) -> str:
+        """Return the option that the endpoint refuses: one that its message names, else any; raise for other errors."""
         if isinstance(error, openai.APIStatusError):
             named = [name for name in options if re.search(rf"\b{name}\b", str(error.body))]
             is_refused = error.status_code in _REFUSABLE
-            if is_refused and error.code == "content_filter":
-                return Completion("", refusal="its content filter stopped the prompt", model=self.model)
             if is_refused and _TOO_LONG.search(f"{error.code} {error.body}".lower()):
                 raise PromptTooLongError(
                     f"the prompt exceeds the context of {self._name}: lower answerer.tokens, or use a longer context"
                 ) from None
             if (is_refused and options) or (error.status_code == _NAMES_AN_OPTION and named):
                 unwanted = (named or list(options))[0]
-                if unwanted == "response_format" and _is_schema(options):
-                    return _replace_schema(options), bool(named)
-                return {name: value for name, value in options.items() if name != unwanted}, bool(named)
+                return SCHEMA if unwanted == "response_format" and _is_schema(options) else unwanted
         raise LLMError(f"{self._name} {describe_failure(error)}") from None
 
-    def _timeout_error(self, timeout_s: float) -> LLMError:
-        return LLMError(
-            f"{self._name} did not answer within {timeout_s:g} s: check that it runs, or raise LODESTAR_LLM_TIMEOUT_S"
-        )
+
+def _is_schema(options: dict[str, Any]) -> bool:
+    return bool(options.get("response_format", {}).get("type") == SCHEMA)
+
+
+def _leave_out(wanted: dict[str, Any], left_out: frozenset[str]) -> dict[str, Any]:
+    """Return the other options; in the place of a schema that is left out stands any JSON object."""
+    options = {name: value for name, value in wanted.items() if name not in left_out}
+    return options | {"response_format": JSON_OBJECT} if SCHEMA in left_out and _is_schema(options) else options

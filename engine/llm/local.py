@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import threading
 import time
-from collections.abc import Callable
-from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -43,58 +39,44 @@ class LocalEndpoint:
         self.model = model.name
         self._model = model
         self._timeout_s = timeout_s
-        self._turn = asyncio.Lock()
+        self._turn = threading.Lock()
 
-    async def complete(self, prompt: Prompt) -> Completion:
+    def complete(self, prompt: Prompt) -> Completion:
         """Return the model's reply. Raises `LLMError` if it fails, or if the prompt is too long."""
-        stopped = threading.Event()
-        async with self._turn:
+        messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
+        with self._turn:
             ends_s = time.monotonic() + self._timeout_s
             try:
-                async with asyncio.timeout(self._timeout_s):
-                    return await asyncio.to_thread(
-                        self._complete, prompt, lambda: not stopped.is_set() and time.monotonic() < ends_s
-                    )
-            except TimeoutError:
-                raise self._too_late() from None
-            finally:  # also for a cancelled call
-                stopped.set()
+                (reply,) = self._model.replies(
+                    [messages], prompt.max_tokens or MAX_TOKENS, goes_on=lambda: time.monotonic() < ends_s
+                )
+            except StoppedError:
+                raise LLMError(
+                    f"the language model {self.model!r} on {self.where} did not answer within {self._timeout_s:g} s: "
+                    "use a smaller one, or raise LODESTAR_LLM_TIMEOUT_S"
+                ) from None
+            except causal_lm.PromptTooLongError as error:
+                raise PromptTooLongError(str(error)) from error
+            except CausalLMError as error:
+                raise LLMError(str(error)) from error
+        usage = TokenUsage(reply.num_prompt_tokens, len(reply.tokens))
+        text = drop_cut_line(reply.text) if reply.is_cut and prompt.json else reply.text
+        return Completion(text, usage=usage, logprobs=reply.tokens if prompt.logprobs else (), model=self.model)
 
-    async def models(self, _timeout_s: float) -> list[str] | None:
+    def models(self, _timeout_s: float) -> list[str] | None:
         """Return only this model; raise `LLMError` if its folder holds none. A name may be one of the hub."""
         folder = Path(self.model)
         if (folder.is_absolute() or folder.is_dir()) and not (folder / "config.json").is_file():
             raise LLMError(f"the language model {self.model!r}: expected a folder with config.json and safetensors")
         return [self.model]
 
-    async def close(self) -> None:
-        """Keep the model, which belongs to the engine, and make a new lock for the next event loop."""
-        self._turn = asyncio.Lock()
+    def close(self) -> None:
+        """Keep the model, which belongs to the engine."""
 
     def key_of(self, prompt: Prompt) -> str:
         """Return the cache key of this call, from the model's name and the messages."""
         options: dict[str, Any] = {"logprobs": prompt.logprobs, "max_tokens": prompt.max_tokens}
         return key_of(LOCAL, self.model, prompt, options)
-
-    def _too_late(self) -> LLMError:
-        return LLMError(
-            f"the language model {self.model!r} on {self.where} did not answer within {self._timeout_s:g} s: use a "
-            "smaller one, or raise LODESTAR_LLM_TIMEOUT_S"
-        )
-
-    def _complete(self, prompt: Prompt, keep_going: Callable[[], bool]) -> Completion:
-        messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
-        try:
-            (reply,) = self._model.replies([messages], prompt.max_tokens or MAX_TOKENS, goes_on=keep_going)
-        except StoppedError:
-            raise self._too_late() from None
-        except causal_lm.PromptTooLongError as error:
-            raise PromptTooLongError(str(error)) from error
-        except CausalLMError as error:
-            raise LLMError(str(error)) from error
-        usage = TokenUsage(reply.num_prompt_tokens, len(reply.tokens))
-        text = drop_cut_line(reply.text) if reply.is_cut and prompt.json else reply.text
-        return Completion(text, usage=usage, logprobs=reply.tokens if prompt.logprobs else (), model=self.model)
 
 
 # A GGUF file: llama.cpp by xllamacpp serves OpenAI's protocol on a free port of this machine, behind a key of its own
@@ -102,19 +84,15 @@ class LocalEndpoint:
 GGUF = "gguf"
 """The value of `llm_base_url` for a GGUF file."""
 
-MAGIC = b"GGUF"
 CONTEXT = 8_192
 """Tokens of a prompt with its reply; 12,000 characters of evidence take some 3,000."""
-END_BYTES = 1 << 20
-"""Of either end of a file, hashed for cache keys: a whole file takes seconds."""
 QUIET = -1
 
 
 class GgufEndpoint:
     """A GGUF file, one prompt at a time; it is loaded at the first prompt.
 
-    model: a file, or the name of one in `folder`, with or without ``.gguf``. Raises `LLMError` for a file that is not
-    there or no GGUF.
+    model: a file, or the name of one in `folder`, with or without ``.gguf``. Raises `LLMError` where there is none.
     """
 
     where = "this machine"
@@ -123,74 +101,60 @@ class GgufEndpoint:
         self.path = find_gguf(model, folder)
         self.model = self.path.stem
         self._timeout_s = timeout_s
-        self._turn = asyncio.Lock()
-        self._loading = threading.Lock()
+        self._turn = threading.Lock()
         self._server: Any = None
         self._endpoint: ChatEndpoint | None = None
 
-    async def complete(self, prompt: Prompt) -> Completion:
+    def complete(self, prompt: Prompt) -> Completion:
         """Return the model's reply. Raises `LLMError`, `MissingExtraError` without the extra."""
-        async with self._turn:  # a prompt's deadline begins when the one before it is done
-            endpoint = await asyncio.to_thread(self._open)
-            return await endpoint.complete(prompt)
+        with self._turn:  # a prompt's deadline begins when the one before it is done
+            return self._open().complete(prompt)
 
-    async def models(self, _timeout_s: float) -> list[str] | None:
+    def models(self, _timeout_s: float) -> list[str] | None:
         """Return only this model; raise `MissingExtraError` without the extra."""
         require_extra("llm", "a GGUF model")
         return [self.model]
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """End the server and close its connections; the next prompt loads the model again."""
         endpoint, self._endpoint, self._server = self._endpoint, None, None
         if endpoint is not None:
-            await endpoint.close()
-        self._turn = asyncio.Lock()
+            endpoint.close()
 
     def key_of(self, prompt: Prompt) -> str:
-        """Return the cache key of this call, from the file's name, size and ends, the messages and the options."""
+        """Return the cache key of this call, from the file's name, size and time, the messages and the options."""
         options = {"logprobs": prompt.logprobs, "max_tokens": prompt.max_tokens, "schema": prompt.schema}
-        return key_of(GGUF, self._weights, prompt, options | {"json": prompt.json})
-
-    @cached_property
-    def _weights(self) -> str:
-        """What tells the file from others: weights that learned something else end otherwise."""
-        size = self.path.stat().st_size
-        with self.path.open("rb") as file:
-            ends = file.read(END_BYTES)
-            file.seek(max(0, size - END_BYTES))
-            ends += file.read()
-        return f"{self.path.name} {size} {sha256(ends).hexdigest()}"
+        stat = self.path.stat()
+        file = f"{self.path.name} {stat.st_size} {stat.st_mtime_ns}"
+        return key_of(GGUF, file, prompt, options | {"json": prompt.json})
 
     def _open(self) -> ChatEndpoint:
-        with self._loading:
-            if self._endpoint is None:
-                key = secrets.token_hex(16)
-                with show_waiting(f"loading {self.path.name}"):
-                    self._server = start_llama_server(self.path, key)
-                self._endpoint = ChatEndpoint(
-                    base_url=f"{self._server.listening_address}/v1",
-                    model=self.model,
-                    api_key=key,
-                    timeout_s=self._timeout_s,
-                )
-                self._endpoint.where = self.where
-            return self._endpoint
+        if self._endpoint is None:
+            key = secrets.token_hex(16)
+            with show_waiting(f"loading {self.path.name}"):
+                self._server = start_llama_server(self.path, key)
+            self._endpoint = ChatEndpoint(
+                base_url=f"{self._server.listening_address}/v1",
+                model=self.model,
+                api_key=key,
+                timeout_s=self._timeout_s,
+                max_retries=0,
+            )
+            self._endpoint.where = self.where
+        return self._endpoint
 
 
 def find_gguf(model: str, folder: Path) -> Path:
-    """Return the file of a model, by path or by its name in the folder; raise `LLMError` if it is no GGUF file."""
+    """Return the file of a model, by path or by its name in the folder. Raises `LLMError` where there is none."""
     if not model:
         raise LLMError("no language model is configured: set LODESTAR_LLM_MODEL to a GGUF file")
     try:
-        path = next((each for each in (Path(model), folder / model, folder / f"{model}.gguf") if each.is_file()), None)
-        if path is None:
-            raise LLMError(f"the language model {model!r}: expected a GGUF file, or the name of one in {folder}")
-        with path.open("rb") as file:
-            if file.read(len(MAGIC)) != MAGIC:
-                raise LLMError(f"the language model {path}: expected a GGUF file, found something else")
+        for path in (Path(model), folder / model, folder / f"{model}.gguf"):
+            if path.is_file():
+                return path
     except OSError as error:
         raise LLMError(f"the language model {model[:200]!r} cannot be read: {error.strerror}") from error
-    return path
+    raise LLMError(f"the language model {model!r}: expected a GGUF file, or the name of one in {folder}")
 
 
 def start_llama_server(path: Path, key: str) -> Any:

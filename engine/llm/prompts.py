@@ -7,9 +7,10 @@ questions of a batch, and the stage decides what it means.
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -130,13 +131,7 @@ class ChatUsage:
     completion_tokens: int = 0
 
     def __add__(self, other: ChatUsage) -> ChatUsage:
-        return ChatUsage(
-            self.calls + other.calls,
-            self.cached + other.cached,
-            self.failed + other.failed,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-        )
+        return ChatUsage(*map(operator.add, astuple(self), astuple(other)))
 
     @property
     def tokens(self) -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,21 +27,12 @@ from lodestar.engine.values import TokenUsage
 
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, completion, hangs, raw, refuses, says, status
 
-Complete = Callable[[ChatGateway, Sequence[Prompt]], list[Completed]]
-
 
 @pytest.fixture(autouse=True)
 def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
-
-
-@pytest.fixture(params=["blocking", "asyncio"])
-def complete(request: pytest.FixtureRequest) -> Complete:
-    if request.param == "blocking":
-        return lambda chat, prompts: chat.complete(prompts)
-    return lambda chat, prompts: asyncio.run(chat.acomplete(prompts))
 
 
 def gateway(
@@ -60,17 +50,17 @@ def contents(completed: Sequence[Completed]) -> list[str]:
     return [one.content if isinstance(one, Completion) else "LLMError" for one in completed]
 
 
-def test_a_prompt_that_fails_costs_no_other_its_completion(complete: Complete) -> None:
+def test_a_prompt_that_fails_costs_no_other_its_completion() -> None:
     def some(asked: Request) -> Reply:
         return status(500) if asked.prompt == "b" else echo(asked)
 
     with ScriptedLLM([some] * 3) as llm:
         chat = gateway(llm)
-        assert contents(complete(chat, [Prompt("a"), Prompt("b"), Prompt("c")])) == ["a", "LLMError", "c"]
+        assert contents(chat.complete([Prompt("a"), Prompt("b"), Prompt("c")])) == ["a", "LLMError", "c"]
         assert chat.usage == ChatUsage(calls=3, failed=1, prompt_tokens=2, completion_tokens=2)
 
 
-def test_prompts_are_sent_at_the_same_time_but_not_all(complete: Complete) -> None:
+def test_prompts_are_sent_at_the_same_time_but_not_all() -> None:
     together = threading.Barrier(MAX_CONCURRENT)
     lock, under_way, most = threading.Lock(), 0, 0
 
@@ -86,7 +76,7 @@ def test_prompts_are_sent_at_the_same_time_but_not_all(complete: Complete) -> No
 
     texts = [str(number) for number in range(2 * MAX_CONCURRENT)]
     with ScriptedLLM([slow] * len(texts)) as llm:
-        assert contents(complete(gateway(llm), [Prompt(text) for text in texts])) == texts
+        assert contents(gateway(llm).complete([Prompt(text) for text in texts])) == texts
     assert most == MAX_CONCURRENT
 
 
@@ -105,21 +95,18 @@ def test_a_prompt_beyond_the_context_is_told_from_other_refusals(said: dict[str,
     assert isinstance(outcome, PromptTooLongError)
 
 
-def test_one_gateway_serves_threads_event_loops_and_a_second_life() -> None:
-    with ScriptedLLM([echo] * 30) as llm:
+def test_one_gateway_serves_threads_and_a_second_life() -> None:
+    with ScriptedLLM([echo] * 20) as llm:
         chat = gateway(llm)
         threads = [threading.Thread(target=chat.complete, args=([Prompt("x")] * 5,)) for _ in range(2)]
         for thread in threads:
             thread.start()
-        for _ in range(2):
-            asyncio.run(chat.acomplete([Prompt("x")] * 5))
         for thread in threads:
             thread.join()
-        assert chat.usage.calls == 20
         chat.close()
         chat.complete([Prompt("x")] * 10)
         chat.close()
-    assert chat.usage == ChatUsage(calls=30, prompt_tokens=30, completion_tokens=30)
+    assert chat.usage == ChatUsage(calls=20, prompt_tokens=20, completion_tokens=20)
 
 
 def test_an_interrupt_ends_the_call() -> None:
@@ -134,11 +121,11 @@ def test_an_interrupt_ends_the_call() -> None:
         chat.close()
 
 
-def test_what_a_prompt_asks_for_is_sent_and_nothing_else(complete: Complete) -> None:
+def test_what_a_prompt_asks_for_is_sent_and_nothing_else() -> None:
     conversation = (Message("system", "be short"), Message("user", "q"))
     with ScriptedLLM([says("yes")] * 2) as llm:
-        complete(gateway(llm), [Prompt("plain")])
-        complete(gateway(llm, temperature=None), [Prompt(conversation, json=True, logprobs=True, max_tokens=5)])
+        gateway(llm).complete([Prompt("plain")])
+        gateway(llm, temperature=None).complete([Prompt(conversation, json=True, logprobs=True, max_tokens=5)])
     plain, full = (request.body for request in llm.requests)
     assert plain == {"model": "scripted", "messages": [{"role": "user", "content": "plain"}], "temperature": 0.0}
     assert full == {
@@ -150,23 +137,23 @@ def test_what_a_prompt_asks_for_is_sent_and_nothing_else(complete: Complete) -> 
     }
 
 
-def test_calls_beyond_the_budget_are_not_sent_and_say_how_to_raise_it(complete: Complete) -> None:
+def test_calls_beyond_the_budget_are_not_sent_and_say_how_to_raise_it() -> None:
     with ScriptedLLM([echo] * 5) as llm:
-        completed = complete(gateway(llm, max_calls=2), [Prompt("x")] * 5)
+        completed = gateway(llm, max_calls=2).complete([Prompt("x")] * 5)
     assert contents(completed) == ["x", "x", "LLMError", "LLMError", "LLMError"]
     assert "budget of 2 calls is spent (2)" in str(completed[2])
     assert "raise llm_max_calls (LODESTAR_LLM_MAX_CALLS)" in str(completed[2])
     assert len(llm.requests) == 2
 
 
-def test_what_was_said_once_is_not_asked_again(complete: Complete, tmp_path: Path) -> None:
+def test_what_was_said_once_is_not_asked_again(tmp_path: Path) -> None:
     prompts = [Prompt("a"), Prompt("b", json=True)]
     with ScriptedLLM([echo] * 3) as llm:
         for expected in (ChatUsage(calls=2, prompt_tokens=2, completion_tokens=2), ChatUsage(cached=2)):
             chat = gateway(llm, cache=ReplyCache(tmp_path / "replies"), api_key="sk-secret", max_calls=2)
-            assert contents(complete(chat, prompts)) == ["a", "b"]
+            assert contents(chat.complete(prompts)) == ["a", "b"]
             assert chat.usage == expected
-        assert complete(chat, [Prompt("a", json=True)]) == [
+        assert chat.complete([Prompt("a", json=True)]) == [
             Completion("a", usage=TokenUsage(1, 1), model="scripted")
         ]  # another question, as its options say
     assert len(llm.requests) == 3
@@ -174,34 +161,34 @@ def test_what_was_said_once_is_not_asked_again(complete: Complete, tmp_path: Pat
         assert b"sk-secret" not in file.read_bytes()
 
 
-def test_replies_that_cannot_be_used_are_paid_for(complete: Complete) -> None:
+def test_replies_that_cannot_be_used_are_paid_for() -> None:
     empty, cut = completion({"content": " "}, num_tokens=7), says("x" * 100, finish_reason="length")
     with ScriptedLLM([empty, cut, raw("<html>"), refuses("no" * 50)]) as llm:
         chat = gateway(llm)
-        found = [complete(chat, [Prompt("x" * 40)])[0] for _ in range(4)]
+        found = [chat.complete([Prompt("x" * 40)])[0] for _ in range(4)]
     assert contents(found) == ["LLMError"] * 3 + [""]
     assert chat.usage == ChatUsage(calls=4, failed=3, prompt_tokens=7 + 3 * 10, completion_tokens=7 + 25 + 0 + 25)
 
 
-def test_neither_a_failure_nor_a_refusal_is_kept(complete: Complete, tmp_path: Path) -> None:
+def test_neither_a_failure_nor_a_refusal_is_kept(tmp_path: Path) -> None:
     with ScriptedLLM([status(500), refuses("no"), says(""), says("yes")]) as llm:
         chat = gateway(llm, cache=ReplyCache(tmp_path / "replies"))
-        found = [complete(chat, [Prompt("a")])[0] for _ in range(5)]
+        found = [chat.complete([Prompt("a")])[0] for _ in range(5)]
     assert [one.cached if isinstance(one, Completion) else None for one in found] == [None, False, None, False, True]
 
 
-def test_a_proxy_of_the_environment_is_used(complete: Complete, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     with ScriptedLLM() as proxy:
         monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy.port}")
-        (found,) = complete(gateway(proxy, base_url="http://llm.invalid/v1"), [Prompt("q")])
+        (found,) = gateway(proxy, base_url="http://llm.invalid/v1").complete([Prompt("q")])
     assert "at llm.invalid was not found (HTTP 404)" in str(found)  # as the proxy says, there being no such host
 
 
-def test_lines_that_were_cut_off_lack_the_last_one_which_may_be_half_a_name(complete: Complete) -> None:
+def test_lines_that_were_cut_off_lack_the_last_one_which_may_be_half_a_name() -> None:
     lines, line, names = "- Lima\n- Qui", "ans: Qui", '{"answers": ["Lima",\n"Qui'
     asked = Prompt("q", json=True, max_tokens=9, is_read=is_parseable_reply)
     with ScriptedLLM([says(each, finish_reason="length") for each in (lines, line, names)]) as llm:
-        listed, failed, whole = (complete(gateway(llm), [asked])[0] for _ in range(3))
+        listed, failed, whole = (gateway(llm).complete([asked])[0] for _ in range(3))
     assert contents([listed, whole]) == ["- Lima", names]
     assert str(failed).endswith("was cut off at 9 tokens: use another model")
 
@@ -213,10 +200,27 @@ def events(*texts: str, end: str) -> bytes:
 
 
 @pytest.mark.parametrize("end", ["", 'data: {"error": {"message": "overloaded"}}\n\n'])
-def test_a_stream_that_stops_in_the_middle_of_a_name_is_no_reply(complete: Complete, end: str, tmp_path: Path) -> None:
+def test_a_stream_that_stops_in_the_middle_of_a_name_is_no_reply(end: str, tmp_path: Path) -> None:
     script = [Reply(body=events("ans: Li", end=end)), Reply(body=events("ans: Lima", end="data: [DONE]\r\n\r\n"))]
     with ScriptedLLM(script) as llm:
         chat = gateway(llm, cache=ReplyCache(tmp_path / "replies"))
-        failed, found = (complete(chat, [Prompt("q", on_text=lambda _text: None)])[0] for _ in range(2))
+        failed, found = (chat.complete([Prompt("q", on_text=lambda _text: None)])[0] for _ in range(2))
     assert str(failed).endswith("stopped in the middle of its reply: try again")
     assert contents([found]) == ["ans: Lima"]
+
+
+def test_a_stream_is_told_as_it_comes_and_a_reply_as_a_whole_is_read_too() -> None:
+    told: list[str] = []
+    script = [Reply(body=events("ans: ", "Li", "ma", end="data: [DONE]\n\n")), says("Quito")]
+    with ScriptedLLM(script) as llm:
+        found = [gateway(llm).complete([Prompt("q", on_text=told.append)])[0] for _ in script]
+    assert contents(found) == ["ans: Lima", "Quito"]
+    assert told == ["ans: ", "Li", "ma"]
+    assert all(request.body["stream"] for request in llm.requests)
+
+
+def test_a_stream_whose_connection_is_cut_is_no_reply() -> None:
+    whole = events("ans: Lima", end="data: [DONE]\n\n")
+    with ScriptedLLM([Reply(body=whole, cut_after_bytes=len(whole) // 2)]) as llm:
+        (failed,) = gateway(llm).complete([Prompt("q", on_text=lambda _text: None)])
+    assert "cut the connection in the middle of its reply" in str(failed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import traceback
 from typing import Any
 
@@ -113,11 +112,9 @@ def test_retry_after_is_waited_for(found: Evidence[Chain]) -> None:
 
 
 @pytest.mark.timeout(60)
-def test_a_retry_after_of_an_hour_ends_the_call_and_is_said(found: Evidence[Chain]) -> None:
-    started_s = time.monotonic()
+def test_a_retry_after_of_an_hour_is_said(found: Evidence[Chain]) -> None:
     limited = status(429, {"Retry-After": "3600"})
     message, _ = failure([limited, limited], found, max_retries=1)
-    assert time.monotonic() - started_s < 30
     assert "rate limit or quota (HTTP 429) and asks to wait 3,600 s: try again later" in message
 
 
@@ -141,13 +138,17 @@ def test_a_cut_connection_is_tried_again(found: Evidence[Chain], after_bytes: in
         raw('{"choices": null}'),
         raw('{"choices": [{"message": null}]}'),
         raw('{"choices": ["Lima"]}'),
-        raw('{"error": {"message": "scripted failure"}}'),
         raw("[" * 100_000),
     ],
 )
 def test_a_malformed_body_is_one_line(found: Evidence[Chain], body: Reply) -> None:
     message, _ = failure([body], found)
     assert "sent a body that is no chat completion" in message
+
+
+def test_an_error_with_status_200_does_not_blame_the_address(found: Evidence[Chain]) -> None:
+    message, _ = failure([raw('{"error": {"message": "scripted failure"}}')], found)
+    assert "replied with an error: see its log, or try again" in message
 
 
 def test_prose_where_json_was_asked_for_is_an_error_that_does_not_quote_it(found: Evidence[Chain]) -> None:
@@ -174,17 +175,16 @@ def test_a_refusal_is_an_answer_without_entities_that_says_so(found: Evidence[Ch
     assert len(llm.requests) == 1
 
 
-def test_an_option_is_left_out_from_then_on_that_is_named_or_refused_twice(found: Evidence[Chain]) -> None:
+def test_an_option_that_was_refused_is_left_out_from_then_on(found: Evidence[Chain]) -> None:
     named = status(400, message="Unsupported value: 'temperature' does not support 0 with this model.")
     unnamed, lima = status(422, message="no such thing"), says({"answers": ["Lima"]})
-    with ScriptedLLM([named, unnamed, unnamed, lima, unnamed, unnamed, lima, lima]) as llm:
+    with ScriptedLLM([named, unnamed, unnamed, lima, lima]) as llm:
         using = chat(llm)
-        for _ in range(3):
+        for _ in range(2):
             assert ask(using, found).found
-    assert ["temperature" in request.body for request in llm.requests] == [True, *[False] * 7]
+    assert ["temperature" in request.body for request in llm.requests] == [True, *[False] * 4]
     formats = [request.body.get("response_format", {}).get("type") for request in llm.requests]
-    a_question = ["json_schema", "json_object", None]
-    assert formats == ["json_schema", *a_question, *a_question, None]
+    assert formats == ["json_schema", "json_schema", "json_object", None, None]
 
 
 @pytest.mark.parametrize("number", [401, 403])
