@@ -5,28 +5,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, TypeVar, Unpack
 
 from ..models.placement import limit_blas_threads
 from . import pipeline
 from .context import Context, Event
-from .errors import EntityNotFoundError, LodestarError, StaleCatalogueError, UsageError
+from .errors import EntityNotFoundError, LodestarError, StaleCatalogueError, UsageError, translate_import_errors
 from .evidence.evidence import Answer, Evidence, Item
-from .evidence.extras import Quotes, collect_snippets
-from .extras import translate_import_errors
-from .neo4j.catalogue import ORIGINS, Edition, RelationInfo, read_catalogue, read_full_state, read_graph_revision
+from .neo4j.catalogue import Edition, RelationInfo, read_catalogue, read_full_state, read_graph_revision
 from .neo4j.connection import Connection, make_connection
 from .neo4j.templates import split_into_requests
 from .parts import Expression, Named, Part
-from .recipes.recipe import MAX_TOP_K, Recipe, read_recipe
+from .recipes import MAX_TOP_K, Recipe, read_recipe
 from .resources import GraphResources, Resources
 from .settings import Settings, resolve
+from .tools import EngineTools
 from .values import Question, Scored, Topic
 
 if TYPE_CHECKING:
@@ -34,12 +32,6 @@ if TYPE_CHECKING:
 
     from ..models.text.encoders import SentenceEncoder
     from .neo4j.gateway import Gateway
-    from .plans.compile import PlanResult
-    from .plans.plan import Plan
-    from .relations.describing import DescriptionReport
-    from .show.explanation import Explanation
-    from .writing.changing import ChangeReport, Names
-    from .writing.stated import Stated
 
 T = TypeVar("T")
 
@@ -48,6 +40,7 @@ MAX_CHARS_TOGETHER = 500_000
 """Questions that share round trips, and the characters of them and of their topics: the database holds them at once."""
 MAX_RECIPES = 16
 """With the options of calls; the one that was not used for longest is dropped."""
+MAX_FILTERS = 10
 MAX_THREADS = 16
 """Calls of asyncio at a time."""
 
@@ -61,8 +54,9 @@ class Options(TypedDict, total=False):
     "auto" where that is surer. max_hop: longest path in hops between named entities. beam_width: paths kept at each
     hop. return_to_topic: allow a topic entity as an answer. keep: triples kept, of a part that retrieves or pools
     triples. reads: items that the answerer reads. min_probability, sure_from: below these probabilities there is no
-    answer, or an unsure one. on_event: called with each `Event`, in the thread that answers: topics, evidence, and the
-    pieces of a language model's reply.
+    answer, or an unsure one. filter: what answers must be, as ``{"kind": "film", "relation": "sequel", "year": 1995}``:
+    of a kind, with a relation, or with a value of a relation. on_event: called with each `Event`, in the thread that
+    answers: topics, evidence, and the pieces of a language model's reply.
     """
 
     top_k: int | None
@@ -74,6 +68,7 @@ class Options(TypedDict, total=False):
     reads: int
     min_probability: float
     sure_from: float
+    filter: Mapping[str, str | int | float] | None
     on_event: Callable[[Event], None] | None
 
 
@@ -86,7 +81,7 @@ class _Opened:
     recipes: dict[str, Recipe]
 
 
-class Engine:
+class Engine(EngineTools):
     """Finds, ranks and explains the reasoning paths that answer a question.
 
     Without settings it resolves them as the command line does (environment, ``lodestar.toml``, the embedded server),
@@ -185,6 +180,15 @@ class Engine:
         self._begin(**state)
 
     @property
+    def graph(self) -> GraphResources | None:
+        """What was read of the graph so far; None before the first question."""
+        return None if self._opened is None else self._opened.graph
+
+    def read_graph(self) -> GraphResources:
+        """Return what belongs to the graph, read at the first call."""
+        return self._read_graph().graph
+
+    @property
     def encoder(self) -> SentenceEncoder:
         """The sentence encoder, loaded."""
         return self.resources.encoder
@@ -224,37 +228,6 @@ class Engine:
         with self._asking():
             return self._answer(evidence, dict(options))
 
-    def explain(self, question: str | Question, *, top_k: int = 5) -> Explanation:
-        """Return the best paths for a question with what their scores rest on: what a trained scorer attended to, else
-        what they lose without each word.
-
-        Raises `UsageError` where the recipe has no scores of paths.
-        """
-        from .show.explanation import explain_evidence, find_explaining_part
-
-        part = find_explaining_part(self.recipe)
-        evidence = self.retrieve(question, top_k=top_k)
-        assert self._opened is not None
-        return explain_evidence(evidence, part, self._opened.graph)
-
-    def run(self, plan: Plan | str) -> PlanResult:
-        """Return what a plan, or its JSON, gives: the database executes it in one query; see `engine.plans`.
-
-        Raises `InputError` for what is no plan, and for one with a relation or a kind that the graph does not have.
-        """
-        from .plans.compile import compile_plan
-        from .plans.plan import read_plan
-        from .plans.schema import read_schema
-
-        plan = read_plan(plan) if isinstance(plan, str) else plan
-        graph, db = self._read_graph().graph, self.gateway()
-        schema = graph.get_or_make("plans", lambda: read_schema(db, graph.catalogue, graph.words))
-        return db.run(compile_plan(plan, schema))
-
-    def quote(self, evidence: Sequence[Evidence[Item]], *, max_items: int = 3) -> list[Quotes]:
-        """Return the text snippets behind the first items of each evidence, if the graph was made from text."""
-        return collect_snippets(self.gateway(), evidence, max_items)
-
     def link(self, text: str) -> tuple[Topic, ...]:
         """Return the entities that a text mentions, best first."""
         with self._asking():
@@ -270,83 +243,6 @@ class Engine:
         if opened is None or self.gateway().run(read_graph_revision()) != opened.edition:
             opened = self._read_graph(anew=True)
         return opened.graph.index.search(self.encoder.encode([question.text]), top_k)[0]
-
-    def describe_interpretation(self, evidence: Evidence[Item]) -> str:
-        """Return in one line how the question was understood: the kind it asks for, what its best path leads to, and
-        the phrase that matched."""
-        from .retrieval.similarity import describe_wanted_kind
-
-        if self._opened is None or not evidence.items:
-            return ""
-        return describe_wanted_kind(evidence, self._opened.graph.words, self.resources.vectors)
-
-    # What relations mean
-
-    def read_relations(self, relation: str | None = None) -> list[RelationInfo]:
-        """Return the relations of the graph, or one by its name or label, with what is known of their meaning."""
-        from .relations.describing import find_relation
-
-        catalogue = self.gateway().run(read_catalogue())
-        return [find_relation(catalogue, relation)[0]] if relation else list(catalogue.relations)
-
-    def describe(self, words: Mapping[str, Sequence[str]]) -> DescriptionReport:
-        """Say by which phrases people ask for relations: ``{"owned_by": ["who looks after"], "^owned_by": […]}``.
-
-        ``^name`` has phrases for the heads; ``label=…`` and ``description=…`` among them are that. They are kept in the
-        graph and used by the next question. Raises `UsageError` for a relation that is not there, `InputError` for a
-        phrase that cannot be one.
-        """
-        from .relations.describing import add_relation_descriptions, words_of
-
-        catalogue = self.gateway().run(read_catalogue())
-        return add_relation_descriptions(self.gateway(), catalogue, words_of(catalogue, words.items()))
-
-    def describe_file(self, path: str | Path) -> DescriptionReport:
-        """Describe relations by a file: lines of a relation and phrases, separated by tabs."""
-        from .relations.describing import add_relation_descriptions, read_descriptions
-
-        catalogue = self.gateway().run(read_catalogue())
-        return add_relation_descriptions(self.gateway(), catalogue, read_descriptions(Path(path), catalogue))
-
-    def describe_by_llm(
-        self, *, max_calls: int | None = None, say: Callable[[str], None] = lambda _line: None
-    ) -> DescriptionReport:
-        """Have the language model of the settings say it, once for each relation; see `relations.by_llm`."""
-        from .relations.by_llm import phrases_by_llm
-        from .relations.describing import add_relation_descriptions
-
-        settings = self.settings if max_calls is None else replace(self.settings, llm_max_calls=max_calls)
-        catalogue = self.gateway().run(read_catalogue())
-        words, left_out = phrases_by_llm(self.gateway(), catalogue, settings, self.resources.vectors, say=say)
-        return add_relation_descriptions(self.gateway(), catalogue, words, left_out)
-
-    def undescribe(self, relations: Sequence[str] = (), *, origin: str | None = None) -> DescriptionReport:
-        """Take back what was said of relations, or of all: by user and language model, or by one of them."""
-        from .relations.describing import remove_descriptions
-
-        if origin not in (None, *ORIGINS[:-1]):
-            raise UsageError(f"expected one of {', '.join(ORIGINS[:-1])} for origin, found {origin!r}")
-        catalogue = self.gateway().run(read_catalogue())
-        return remove_descriptions(self.gateway(), catalogue, relations, origin)
-
-    # Small changes
-
-    def add(self, triples: Iterable[Stated], *, names: Names | None = None) -> ChangeReport:
-        """Add triples, and names of entities; the next question of every engine sees them. See `add_triples`.
-
-        Example::
-
-            engine.add([("Lima", "mayor", "Ana"), ("Ana", "born", date(1961, 5, 5))], names={"Ana": "Ana Rojas"})
-        """
-        from .writing.changing import add_triples
-
-        return add_triples(self.gateway(), triples, names)
-
-    def remove(self, triples: Iterable[Stated], *, missing_ok: bool = False) -> ChangeReport:
-        """Remove triples; with `missing_ok` those that are not there are passed over. See `remove_triples`."""
-        from .writing.changing import remove_triples
-
-        return remove_triples(self.gateway(), triples, missing_ok=missing_ok)
 
     # The same with asyncio, in a thread: what has begun goes on to its end, even where the task is cancelled
 
@@ -372,14 +268,6 @@ class Engine:
         """Like `answer_evidence`."""
         return await self._in_thread(partial(self.answer_evidence, evidence, **options))
 
-    async def aadd(self, triples: Iterable[Stated], *, names: Names | None = None) -> ChangeReport:
-        """Like `add`."""
-        return await self._in_thread(partial(self.add, triples, names=names))
-
-    async def aremove(self, triples: Iterable[Stated], *, missing_ok: bool = False) -> ChangeReport:
-        """Like `remove`."""
-        return await self._in_thread(partial(self.remove, triples, missing_ok=missing_ok))
-
     async def _in_thread(self, call: Callable[[], T]) -> T:
         with self._opening:
             if self._threads is None:
@@ -394,7 +282,10 @@ class Engine:
             yield
 
     def _retrieve(self, questions: Sequence[str | Question], options: dict[str, Any]) -> list[Evidence[Item]]:
+        filter_ = validate_filter(options.get("filter") or {})
         given = [validate_question_or_fault(question) for question in questions]
+        if filter_:
+            given = [replace(each, filter=filter_) if isinstance(each, Question) else each for each in given]
         asked = [each for each in given if isinstance(each, Question)]
         found: list[Evidence[Item]] = []
         for together in split_into_requests(asked, MAX_TOGETHER, count_chars, MAX_CHARS_TOGETHER):
@@ -433,7 +324,7 @@ class Engine:
 
     def _open(self, options: Mapping[str, Any], *, anew: bool = False) -> tuple[_Opened, Recipe]:
         """Return the graph and the recipe of a call's options, opened; once for each edition, or `anew`."""
-        changes = {name: value for name, value in options.items() if name not in ("top_k", "on_event")}
+        changes = {name: value for name, value in options.items() if name not in ("top_k", "filter", "on_event")}
         if (top_k := options.get("top_k")) is not None and not 1 <= top_k <= MAX_TOP_K:
             raise UsageError(f"top_k: expected 1 to {MAX_TOP_K}, found {top_k}")
         key = repr(sorted(changes.items()))
@@ -546,6 +437,16 @@ def validate_question(question: str | Question) -> Question:
     if not isinstance(question, str | Question):
         raise UsageError(f"expected a question as text or a Question, found {question!r}")
     return question if isinstance(question, Question) else Question(question)
+
+
+def validate_filter(given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return a call's filter as a question has it; raise `UsageError` for what is none."""
+    if not isinstance(given, Mapping) or len(given) > MAX_FILTERS:
+        raise UsageError(f"filter: expected at most {MAX_FILTERS} keys with a text or a number, found {given!r:.80}")
+    for key, value in given.items():
+        if not isinstance(key, str) or not isinstance(value, str | int | float):
+            raise UsageError(f"filter: expected a text or a number for {key!r:.80}, found {value!r:.80}")
+    return tuple(sorted((k, str(v).lower() if isinstance(v, bool) else str(v)) for k, v in given.items()))
 
 
 def count_chars(question: Question) -> int:

@@ -13,8 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from .errors import LodestarError, UsageError
-from .extras import require_extra
+from .errors import LodestarError, UsageError, require_extra
 
 if TYPE_CHECKING:
     from types import ModuleType

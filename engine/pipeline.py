@@ -12,13 +12,12 @@ from .evidence.bridges import convert_item_kind
 from .evidence.chain import Chain
 from .evidence.evidence import Answer, Evidence, Item, item_sort_key
 from .evidence.extras import DidYouMean
-from .forms.accounting import withhold_unaccounted
 from .linking.topics import find_nearest_names, look_up_topics
 from .parts import Expression, Link, Named, Wrapper, reorganise
 from .values import Entity, LinkedQuestion, Question, Scored, Topic
 
 if TYPE_CHECKING:
-    from .recipes.recipe import Recipe
+    from .recipes import Recipe
 
 RANK_CONSTANT = 60
 """k of reciprocal rank fusion (Cormack et al. 2009)."""
@@ -46,6 +45,8 @@ def retrieve(recipe: Recipe, ctx: Context, questions: Sequence[Question], top_k:
 
 def answer(recipe: Recipe, ctx: Context, evidence: Sequence[Evidence[Any]]) -> list[Answer]:
     """Return an answer to each question; what it took is in its evidence."""
+    from .forms.accounting import withhold_unaccounted
+
     with ctx.trace.stage("answer"):
         answerer: Callable[[Context, Sequence[Evidence[Any]]], list[Answer]] = recipe.answerer
         for part in recipe.parts.values():

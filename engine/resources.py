@@ -14,8 +14,7 @@ from ..models.placement import Placement, PlacementError
 from ..models.text.encoders import BUNDLED, EncoderUnavailableError, SentenceEncoder
 from ..models.text.vectors import TextVectors, VectorStore
 from ..models.text.verbalise import RelationWords
-from .errors import CheckpointError, EncoderError, UsageError
-from .extras import require_extra, translate_import_errors
+from .errors import CheckpointError, EncoderError, UsageError, require_extra, translate_import_errors
 from .neo4j.catalogue import Catalogue, Edition
 from .neo4j.connection import Connection
 from .relations.words import type_words, words_of_relations
@@ -24,9 +23,9 @@ from .settings import Settings
 if TYPE_CHECKING:
     from ..models.kinds import ModelDescription, ModelKind
     from ..models.language.causal_lm import CausalLM
-    from .indexes.entity_index import EntityIndex
-    from .indexes.relation_index import RelationIndex
+    from .linking.entity_index import EntityIndex
     from .llm.gateway import ChatGateway
+    from .relations.index import RelationIndex
 
 T = TypeVar("T")
 
@@ -240,7 +239,7 @@ class GraphResources:
         An index older than the graph's last load is used with a warning. Entities that have since left the graph are
         dropped; new entities are not in it.
         """
-        from .indexes.entity_index import index_folder, open_entity_index
+        from .linking.entity_index import index_folder, open_entity_index
 
         folder = index_folder(self.shared.settings, self.shared.connection)
         if not (folder / "entities.json").exists():
@@ -255,7 +254,7 @@ class GraphResources:
 
     @cached_property
     def index(self) -> RelationIndex:
-        from .indexes.relation_index import RelationIndex
+        from .relations.index import RelationIndex
 
         return RelationIndex(self.catalogue.relations, self.shared.vectors)
 

@@ -27,7 +27,7 @@ import spacy
 from lodestar.engine.evaluation.report import make_report, read_records, write_report
 from lodestar.engine.evaluation.runs import Record, RunOptions, ask_remaining_questions
 from lodestar.engine.evaluation.statistics import bootstrap_interval
-from lodestar.engine.recipes.recipe import Recipe, read_recipe
+from lodestar.engine.recipes import Recipe, read_recipe
 from lodestar.engine.settings import Settings, resolve
 from lodestar.loaders.formats.question_subgraphs import RogSource
 from lodestar.loaders.formats.text import TextSource, concept_id

@@ -33,7 +33,7 @@ from lodestar.engine.evaluation.statistics import compare_pairs
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.calibration import LEAST_PROBABILITY
 from lodestar.engine.neo4j.connection import make_connection
-from lodestar.engine.recipes.recipe import read_recipe
+from lodestar.engine.recipes import read_recipe
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import resolve
 from lodestar.engine.supervision.readings import build_reader_training_set, retrieve_for_reader

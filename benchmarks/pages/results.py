@@ -22,7 +22,7 @@ from pathlib import Path
 from lodestar.engine.evaluation.report import make_report, write_report
 from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
 from lodestar.engine.neo4j.embedded import EmbeddedServer
-from lodestar.engine.recipes.recipe import Recipe, read_recipe
+from lodestar.engine.recipes import Recipe, read_recipe
 from lodestar.engine.settings import Settings, resolve
 from lodestar.loaders.formats.delimited import MetaqaSource, PathquestionSource, TsvSource
 from lodestar.loaders.loads.loading import LoadOptions, load_embedded

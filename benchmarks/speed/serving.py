@@ -22,7 +22,7 @@ import aiohttp
 import numpy as np
 import psutil
 from lodestar.engine.api import Engine
-from lodestar.engine.recipes.recipe import read_recipe
+from lodestar.engine.recipes import read_recipe
 from lodestar.engine.settings import resolve
 from lodestar.engine.values import Question
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..evidence.evidence import Answer, Evidence, Item
     from ..evidence.extras import Quotes
     from ..parallel import PerProcess, Workers
-    from ..recipes.recipe import Recipe
+    from ..recipes import Recipe
     from ..settings import Settings
     from ..values import Question
 
@@ -71,7 +71,7 @@ def command(
     from ..api import Engine, find_fault
     from ..evidence.evidence import Answer, answer_data, evidence_data
     from ..parallel import PerProcess
-    from ..recipes.recipe import read_recipe
+    from ..recipes import read_recipe
     from .render import answer_lines, evidence_lines
 
     if plan is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..api import Engine
     from ..evidence.evidence import Evidence, Item
     from ..neo4j.embedded import Status
-    from ..recipes.recipe import Recipe
+    from ..recipes import Recipe
     from ..settings import Settings
     from ..show.browser import BrowserPictureWriter
     from ..values import Question

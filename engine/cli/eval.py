@@ -13,7 +13,7 @@ from .terminal import echo, print_json, printable, say
 
 if TYPE_CHECKING:
     from ..parallel import Workers
-    from ..recipes.recipe import Recipe
+    from ..recipes import Recipe
     from ..settings import Settings
 
 SECTION = "Train"
@@ -64,9 +64,9 @@ def command(
       lodestar eval questions-dev.jsonl.gz --ray 10.0.0.1:6379
     """
     from ...loaders.questions.question_sets import choose_file, read_questions
+    from ..errors import require_extra
     from ..evaluation.report import compare_runs, make_report, read_records, report_page, write_report
     from ..evaluation.runs import RunOptions, ask_remaining_questions
-    from ..extras import require_extra
     from ..progress import progress_bar
 
     require_extra("eval", "lodestar eval")

@@ -12,7 +12,7 @@ from .options import json_option, recipe_options
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
-    from ..recipes.recipe import Recipe
+    from ..recipes import Recipe
     from ..settings import Settings
     from ..show.explanation import Explanation
 

@@ -89,7 +89,7 @@ def run() -> None:
 
 def _end(error: Exception) -> NoReturn:
     """Print an error in one line and exit with its code; raise it again if it is a bug."""
-    from ..extras import make_missing_extra_error
+    from ..errors import make_missing_extra_error
 
     message, code = str(error), 1
     if isinstance(error, click.Abort):

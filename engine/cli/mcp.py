@@ -10,7 +10,7 @@ import click
 from .options import recipe_options
 
 if TYPE_CHECKING:
-    from ..recipes.recipe import Recipe
+    from ..recipes import Recipe
     from ..settings import Settings
 
 SECTION = "Ask"
@@ -28,7 +28,7 @@ def command(settings: Settings, recipe: Recipe) -> None:
     Example:
       lodestar mcp --name demo
     """
-    from ..extras import require_extra
+    from ..errors import require_extra
 
     require_extra("mcp", "lodestar mcp")
     from ..serving.mcp import McpTools

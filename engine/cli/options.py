@@ -159,7 +159,7 @@ def _recipe(
     top_k: int | None = None,
 ) -> dict[str, Any]:
     """Return settings and recipe; without --recipe, --checkpoint selects the recipe star."""
-    from ..recipes.recipe import EXAMPLE, OWN_OPTIONS, read_recipe
+    from ..recipes import EXAMPLE, OWN_OPTIONS, read_recipe
     from ..settings import key_and_value
 
     settings = settings_from(uri, database, name)

@@ -31,7 +31,7 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
       lodestar ask --recipe "similarity + merge" --set merge.bonus=1 "Who directed Alien?"
     """
     from ..errors import UsageError
-    from ..recipes.recipe import list_parts, list_recipes, read_recipe_file
+    from ..recipes import list_parts, list_recipes, read_recipe_file
 
     files = [read_recipe_file(name) for name in names if name.endswith(".toml")]
     if files and len(files) == len(names):

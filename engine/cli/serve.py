@@ -11,7 +11,7 @@ from .options import recipe_options
 from .terminal import say
 
 if TYPE_CHECKING:
-    from ..recipes.recipe import Recipe
+    from ..recipes import Recipe
     from ..settings import Settings
 
 SECTION = "Ask"
@@ -64,10 +64,10 @@ def command(
       lodestar serve --recipe star --checkpoint star --also similarity
       LODESTAR_TOKEN=… lodestar serve --host 0.0.0.0 --allow-host graph.example.org
     """
-    from ..extras import require_extra
+    from ..errors import require_extra
 
     require_extra("serve", "lodestar serve")
-    from ..recipes.recipe import read_recipe
+    from ..recipes import read_recipe
     from ..serving.batches import BatchLimits
     from ..serving.server import ServerOptions, run_server
 

@@ -28,7 +28,7 @@ from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers, look_up
 from ..machine import code_sha256, commit, describe_machine
 from ..neo4j.catalogue import read_graph_state, read_loads
 from ..parallel import HERE, PerProcess, Workers
-from ..recipes.recipe import Recipe
+from ..recipes import Recipe
 from ..settings import Settings
 from ..values import Entity, Scored
 from ..whole_file import lock_file, parse_json, translate_storage_errors, write_text_file

@@ -465,6 +465,8 @@ def _make_end_set(chain: Chain, evidence: Evidence[Chain], *, negated: bool) -> 
         are_distinct(topic, each) and each.score >= topic.score / 2 for each in evidence.topics if each is not topic
     )
     only = tuple(end.id for end in chain.targets) or None if is_about_two else None
+    if only is None and evidence.question.filter:
+        only = tuple(end.id for end in chain.ends)
     return EndSet(chain.topic.id, tuple(step.step for step in chain.steps), negated, only)
 
 

@@ -49,15 +49,15 @@ class EvidenceFinder:
         """Return a finder of so many items; this one for None."""
         return self if top_k is None else replace(self, top_k=top_k)
 
-    def find(self, question: str) -> list[EvidenceItem]:
-        """Return the items, best first; the result of a form before them."""
-        evidence = self.engine.retrieve(question, top_k=self.top_k)
+    def find(self, question: str, **options: Any) -> list[EvidenceItem]:
+        """Return the items, best first; the result of a form before them. options: of the engine's call."""
+        evidence = self.engine.retrieve(question, top_k=self.top_k, **options)
         answers = self.engine.answer_evidence([evidence]) if self._answers_alone else None
         return self._items(evidence, None if answers is None else answers[0])
 
-    async def afind(self, question: str) -> list[EvidenceItem]:
+    async def afind(self, question: str, **options: Any) -> list[EvidenceItem]:
         """Like `find`."""
-        evidence = await self.engine.aretrieve(question, top_k=self.top_k)
+        evidence = await self.engine.aretrieve(question, top_k=self.top_k, **options)
         answers = await self.engine.aanswer_evidence([evidence]) if self._answers_alone else None
         return self._items(evidence, None if answers is None else answers[0])
 

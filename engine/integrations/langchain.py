@@ -33,7 +33,8 @@ class LodestarRetriever(BaseRetriever):
     """The `Engine`, or anything with its `retrieve` and `aretrieve`."""
 
     k: int = Field(default=10, ge=1)
-    """The most documents to return; `invoke(question, k=3)` overrides it for one call."""
+    """The most documents to return; `invoke(question, k=3)` overrides it for one call. `Options` of the engine may be
+    given there, too: `invoke(question, filter={"kind": "film"})`."""
 
     leave_out_abstained: bool = False
     """Whether a question that `ask` has no answer to gives no documents."""
@@ -44,8 +45,9 @@ class LodestarRetriever(BaseRetriever):
         *,
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
         k: int | None = None,
+        **options: Any,
     ) -> list[Document]:
-        return [make_document(each) for each in self._finder(k).find(query)]
+        return [make_document(each) for each in self._finder(k).find(query, **options)]
 
     async def _aget_relevant_documents(
         self,
@@ -53,8 +55,9 @@ class LodestarRetriever(BaseRetriever):
         *,
         run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002
         k: int | None = None,
+        **options: Any,
     ) -> list[Document]:
-        return [make_document(each) for each in await self._finder(k).afind(query)]
+        return [make_document(each) for each in await self._finder(k).afind(query, **options)]
 
     def close(self) -> None:
         """Give the engine's connections back."""

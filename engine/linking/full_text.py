@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Annotated
 from ...models.forms.operators import is_compared
 from ...models.ranges import Range
 from ...models.words import FUNCTION_WORDS
-from ..indexes.entity_index import EntityTypes, NearestEntitySearch
 from ..neo4j.graph import NamedEntity, NameQuery, find_entity_candidates, find_literals_by_prefix, read_search_names
 from ..parts import Linker, option, part
 from ..relations.words import words_of_relation
 from ..values import Entity, Question, Topic, literal_term
+from .entity_index import EntityTypes, NearestEntitySearch
 from .names import (
     MAX_WORDS,
     NUMBERS,

@@ -22,8 +22,8 @@ from ...models.similarity import UNKNOWN_TYPE, compute_support, find_asked_type,
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, find_end_type, hop_phrases, verbalise_hop
 from ...models.wording.kinds import find_which_noun
-from ..indexes.entity_index import EntityTypes
 from ..values import Topic
+from .entity_index import EntityTypes
 from .names import tokenise
 
 Floats = npt.NDArray[np.float64]

@@ -10,8 +10,7 @@ from typing import Any
 
 from ...models.language import causal_lm
 from ...models.language.causal_lm import CausalLM, CausalLMError, StoppedError
-from ..errors import LLMError
-from ..extras import require_extra, translate_import_errors
+from ..errors import LLMError, require_extra, translate_import_errors
 from ..machine import num_cpus
 from ..progress import show_waiting
 from ..values import TokenUsage

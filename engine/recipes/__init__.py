@@ -1,1 +1,329 @@
-"""Recipes: the parts that a pipeline is joined from, in one line, a TOML file or Python."""
+"""Read recipes: named, from a TOML file, or a line of parts, with any option changed by ``--set`` or in Python."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...models.message_text import one_line
+from ..errors import InputError, UsageError
+from ..parts import (
+    Expression,
+    Joined,
+    Named,
+    Part,
+    Slot,
+    expression_of,
+    foreign_code,
+    join,
+    own_places,
+    parse_line,
+    part_class,
+    parts_of,
+    resolve_stages,
+)
+from ..settings import fill_dataclass, key_and_value, set_nested_value
+from ..whole_file import read_text
+
+if TYPE_CHECKING:
+    from ..resources import GraphResources
+
+MAX_TOP_K = 1_000
+MAX_SEED = 2**32 - 1
+EXAMPLE = "star.checkpoint=FOLDER"
+
+_KINDS: Mapping[Slot, str] = {"linker": "full-text", "answerer": "extractive"}
+OWN_OPTIONS = ("name", "description", "stages", "resolved", "top_k", "seed", "forms", "parts", "linker", "answerer")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What answers a question: a linker, an expression of parts that find evidence, and an answerer.
+
+    Each of them may be any function that is called like one (`Linker`, `Retriever`, `Answerer`). `top_k` items are kept
+    in the end. `seed` draws the sample of a run with a limit. `own` has the parts that are not Lodestar's, by name.
+    Raises `UsageError` for parts that do not fit together.
+    """
+
+    name: str
+    stages: Expression
+    linker: Any
+    answerer: Any
+    description: str = ""
+    top_k: int = 10
+    seed: int = 0
+    own: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.top_k <= MAX_TOP_K:
+            raise UsageError(f"top_k: expected 1 to {MAX_TOP_K}, found {self.top_k}")
+        resolve_stages(self.stages)
+
+    @property
+    def parts(self) -> Mapping[str, Any]:
+        """The parts of the expression by name."""
+        return parts_of(self.stages)
+
+    def named_parts(self) -> dict[str, Part]:
+        """Return all parts by the name that their options have, the stages first."""
+        everything = {**self.parts, "answerer": self.answerer, "linker": self.linker}
+        return {name: part for name, part in everything.items() if isinstance(part, Part)}
+
+    def check(self) -> None:
+        """Raise `UsageError` if a part lacks an option that it needs."""
+        for part in self.named_parts().values():
+            part.check()
+
+    def open(self, graph: GraphResources) -> None:
+        """Open what the parts need of a graph, such as models."""
+        for part in self.named_parts().values():
+            part.opened(graph)
+
+    def part_with(self, option: str) -> str | None:
+        """Return the name of the first stage that has an option."""
+        return next((n for n, part in self.parts.items() if option in {f.name for f in fields(part)}), None)
+
+    def find_option(self, option: str) -> str:
+        """Return the full name of an option: of the recipe itself, or of the first stage, answerer or linker with it.
+
+        Raises `UsageError` where there is none.
+        """
+        if "." in option or option in ("forms", "seed", "top_k"):
+            return option
+        for name, part in self.named_parts().items():
+            if option in {each.name for each in fields(part)}:
+                return f"{name}.{option}"
+        raise UsageError(f"option {option[:80]!r}: no part of the recipe {self.name} has it (see `lodestar recipes`)")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all options with their values as plain data for `of`; `resolved` has the stages with bridges."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "stages": str(self.stages),
+            "resolved": resolve_stages(self.stages)[0],
+            "top_k": self.top_k,
+            "seed": self.seed,
+            **({"parts": dict(self.own)} if self.own else {}),
+            **{name: asdict(part) for name, part in self.parts.items()},
+            "linker": {"kind": self.linker.name, **asdict(self.linker)},
+            "answerer": {"kind": self.answerer.name, **asdict(self.answerer)},
+        }
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any], *, allow_parts: bool = False) -> Recipe:
+        """Return the recipe of plain data; raise `UsageError` for a part or an option that there is not.
+
+        allow_parts: whether code that its table `parts` names is imported; without it only that of installed parts.
+        ``forms = true`` is short for ``+ forms`` at the end of the line, ``forms = "auto"`` for that with the option
+        `where_sure`.
+        """
+        where = f"recipe {data.get('name', '')}"
+        line = data.get("stages")
+        if not isinstance(line, str):
+            raise UsageError(f"{where}: expected stages, a line such as 'similarity + merge', found {line!r}")
+        own = _own_parts(data.get("parts", {}), where)
+        if not allow_parts and (code := foreign_code(own)):
+            part, place = next(iter(code.items()))
+            raise UsageError(
+                f"{where}: its part {part} is the code {one_line(place, 80)}, which is not installed as a part: give "
+                "--allow-parts (in Python allow_parts=True) if you trust it; `lodestar recipes FILE.toml` shows what a "
+                "recipe would load"
+            )
+        forms = data.get("forms")
+        if not isinstance(forms, Mapping | bool | None) and forms != "auto":
+            raise UsageError(f"{where}: expected true, false or auto for forms, found {forms!r}")
+        tables = {**data, "forms": {"where_sure": True} if forms == "auto" else forms}
+
+        def make(name: str) -> Part:
+            table = tables.get(name)
+            return _fill(part_class(name, own=own), {} if isinstance(table, bool | None) else table, name, where)
+
+        stages = parse_line(line, make)
+        has_forms = "forms" in parts_of(stages)
+        if forms and not isinstance(forms, Mapping) and not has_forms:
+            stages = join("+", stages, Named("forms", make("forms")))
+        elif forms is False and isinstance(stages, Joined) and str(stages).endswith(" + forms"):
+            stages = stages.left
+        names = parts_of(stages)
+        for table in data:
+            if table not in (*OWN_OPTIONS, *names):
+                raise UsageError(
+                    f"{where}: there is no part or option {table!r} in it: expected some of "
+                    f"{', '.join((*names, *OWN_OPTIONS[1:3], *OWN_OPTIONS[4:]))}"
+                )
+        return cls(
+            name=str(data.get("name", "")),
+            description=str(data.get("description", "")),
+            stages=stages,
+            linker=_of_kind(data.get("linker", {}), "linker", where),
+            answerer=_of_kind(data.get("answerer", {}), "answerer", where),
+            top_k=_whole(data.get("top_k", 10), "top_k", MAX_TOP_K, where),
+            seed=_whole(data.get("seed", 0), "seed", MAX_SEED, where),
+            own=own,
+        )
+
+
+def recipe_names() -> list[str]:
+    """Return the names of Lodestar's recipes, sorted."""
+    return sorted(
+        entry.name.removesuffix(".toml")
+        for entry in resources.files(__package__).iterdir()
+        if entry.name.endswith(".toml")
+    )
+
+
+def read_recipe(
+    given: str | Part | Expression | Recipe,
+    changes: Sequence[str] = (),
+    options: Mapping[str, Any] | None = None,
+    *,
+    allow_parts: bool = False,
+) -> Recipe:
+    """Return a recipe by its name, the path of a TOML file, an expression, or parts joined in Python.
+
+    changes: ``key=value`` with dots in the key. options: the same as a mapping. allow_parts: whether code that a file
+    names as a part of its own is imported; parts joined in Python are there already. Raises `UsageError` for a recipe,
+    a part or an option that is not there, `InputError` for a file that is no TOML.
+    """
+    own = given.own if isinstance(given, Recipe) else {}
+    if isinstance(given, Part | Named | Joined):
+        data = _data_of(expression_of(given))
+        own = data["parts"]
+    elif isinstance(given, Recipe):
+        data = given.as_json()
+    else:
+        data = read_recipe_data(given)
+    found = [(*key_and_value(change, EXAMPLE), f"--set {change}") for change in changes]
+    found += [(key, value, f"option {key}") for key, value in (options or {}).items()]
+    for key, value, where in sorted(found, key=lambda each: not each[0].endswith(".kind")):
+        role, _, option = key.partition(".")
+        table = data.get(role)
+        if option == "kind" and isinstance(table, dict) and table.get("kind", _KINDS.get(role)) != value:  # type: ignore[call-overload]
+            data[role] = {}  # another kind of linker or answerer starts from its own defaults
+        set_nested_value(data, key, value, where)
+    return Recipe.of(data, allow_parts=allow_parts or data.get("parts", {}) == own)
+
+
+def read_recipe_data(given: str) -> dict[str, Any]:
+    """Return a recipe by name, TOML file or expression as plain data, without loading its parts."""
+    if given in recipe_names():
+        text, shown = resources.files(__package__).joinpath(f"{given}.toml").read_text(encoding="utf-8"), given
+    elif given.endswith(".toml"):
+        text, shown = read_text(Path(given), "the recipe"), Path(given).stem
+    elif re.fullmatch(r"[\w-]*", given) and given not in own_places("stage"):
+        raise UsageError(
+            f"no recipe is called {given!r}: name one of {', '.join(recipe_names())}, a .toml file, or a line of parts "
+            f"({', '.join(sorted(own_places('stage')))}) such as 'similarity + merge'"
+        )
+    else:
+        return {"name": _name_of(given), "stages": given}
+    try:
+        return {**tomllib.loads(text), "name": shown}
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{given}: expected TOML: {error}") from error
+
+
+def _name_of(line: str) -> str:
+    return re.sub(r"[^\w+-]", "", line.replace("|", "-or-"))
+
+
+def _data_of(stages: Expression) -> dict[str, Any]:
+    known, parts = own_places("stage"), parts_of(stages)
+    own = {n: f"{type(p).__module__}:{type(p).__qualname__}" for n, p in parts.items() if n not in known}
+    tables = {name: asdict(part) for name, part in parts.items()}
+    return {"name": _name_of(str(stages)), "stages": str(stages), "parts": own, **tables}
+
+
+def _own_parts(given: Any, where: str) -> dict[str, str]:
+    if not isinstance(given, Mapping) or not all(isinstance(place, str) for place in given.values()):
+        raise UsageError(f"{where}: expected parts to be a table of names and module:Class, found {given!r}")
+    for name in given:
+        if name in own_places("stage") or name in OWN_OPTIONS or not re.fullmatch(r"[A-Za-z][\w-]*", name):
+            raise UsageError(f"{where}: your own part cannot be called {name!r}: choose another name")
+    return dict(given)
+
+
+def _of_kind(options: Any, slot: Slot, where: str) -> Part:
+    name = options.get("kind", _KINDS[slot]) if isinstance(options, Mapping) else _KINDS[slot]
+    if not isinstance(name, str) or name not in own_places(slot):
+        known = ", ".join(sorted(own_places(slot)))
+        raise UsageError(f"{where}: expected one of {known} for {slot}.kind, found {name!r}")
+    given = {k: v for k, v in options.items() if k != "kind"} if isinstance(options, Mapping) else options
+    return _fill(part_class(name, slot), given, slot, where)
+
+
+def _fill(kind: type[Part], options: Any, name: str, where: str) -> Part:
+    if not isinstance(options, Mapping):
+        raise UsageError(f"{where}: expected options of {name}, found {options!r}")
+    return fill_dataclass(kind, options, f"{where}: {name}")
+
+
+def _whole(value: Any, name: str, most: int, where: str) -> int:
+    if type(value) is not int or not 0 <= value <= most:
+        shown = "a number with too many digits" if type(value) is int and value.bit_length() > 999 else repr(value)
+        raise UsageError(f"{where}: expected a whole number from 0 to {most:,} for {name}, found {one_line(shown, 40)}")
+    return value
+
+
+def list_parts() -> list[dict[str, Any]]:
+    """Return name, role, input, output and options of each part, as plain data."""
+    slots: tuple[Slot, ...] = ("stage", "linker", "answerer")
+    return [_part_data(name, part_class(name, slot)) for slot in slots for name in sorted(own_places(slot))]
+
+
+def list_recipes() -> list[dict[str, Any]]:
+    """Return Lodestar's recipes as plain data."""
+    return [read_recipe(name).as_json() for name in recipe_names()]
+
+
+def read_recipe_file(path: str) -> dict[str, Any]:
+    """Return the content of a recipe file as plain data, without loading any code or model.
+
+    code: the file's own parts as ``module:Class``, which need consent. options: the options that it sets, such as a
+    checkpoint's folder or a prompt's file. Raises `InputError` if the file is not TOML.
+    """
+    content = read_recipe_data(path)
+    tables = {name: table for name, table in content.items() if isinstance(table, dict) and name != "parts"}
+    own = content.get("parts")
+    own = {str(name): str(place) for name, place in own.items()} if isinstance(own, dict) else {}
+    return {
+        "name": content["name"],
+        "description": str(content.get("description", "")),
+        "stages": str(content.get("stages", "")),
+        "code": foreign_code(own),
+        "options": {f"{name}.{option}": value for name, table in tables.items() for option, value in table.items()},
+    }
+
+
+def _part_data(name: str, kind: type[Part]) -> dict[str, Any]:
+    content = (kind.__doc__ or "").strip().split("\n\n")[0]
+    return {
+        "name": name,
+        "role": kind.role,
+        "takes": getattr(kind, "takes", None),
+        "gives": getattr(kind, "gives", None),
+        "description": " ".join(content.split()),
+        "checkpoint_kinds": [each if isinstance(each, str) else each.name for each in kind.kinds],
+        "options": [
+            {
+                "name": each.name,
+                "default": _default(each),
+                "help": each.metadata.get("help", ""),
+                "source": each.metadata.get("source", ""),
+            }
+            for each in fields(kind)
+        ],
+    }
+
+
+def _default(option: Any) -> Any:
+    value = option.default
+    if value is MISSING:
+        value = option.default_factory() if option.default_factory is not MISSING else None
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value

@@ -24,6 +24,7 @@ from ..linking.topics import compute_link_penalties, select_start_topics
 from ..parts import Retriever, option, reorganise
 from ..reorganising.chaining import Merge
 from ..values import Entity, LinkedQuestion, RelationPath, RelationStep, Scored, Topic, check_finite
+from .filtering import find_fitting
 from .frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
 from .no_answer import NoAnswerExplainer
 from .scoring import PathQuery, PathScorer, PathScores, mask_mention
@@ -73,6 +74,8 @@ class _Search:
     beams: list[tuple[Topic, Frontier]] = field(default_factory=list)
     topics: frozenset[str] = frozenset()
     """Ids of the entities the search started from."""
+    fitting: set[str] = field(default_factory=set)
+    """Ids of the ends that fit the question's filter."""
     results: list[_Result] = field(default_factory=list)
     walked: list[tuple[str, RelationPath]] = field(default_factory=list)
 
@@ -135,7 +138,9 @@ class BeamSearch:
                 chosen = self._score(ctx, searches, pool)
             with ctx.trace.stage(f"hop {hop}"):
                 steps = [(c.frontier, c.step) for picks in chosen for c, _, _ in picks]
-                frontiers = iter(tree.expand(ctx.db, steps))
+                reached = tree.expand(ctx.db, steps)
+                self._filter(ctx, searches, chosen, reached)
+                frontiers = iter(reached)
                 for search, picks in zip(searches, chosen, strict=True):
                     self._advance(search, [(*pick, next(frontiers)) for pick in picks])
         with ctx.trace.stage("ground"):
@@ -171,8 +176,25 @@ class BeamSearch:
         search.topics = frozenset(topic.entity.id for topic, _ in search.beams)
         return search
 
+    def _filter(
+        self, ctx: Context, searches: Sequence[_Search], chosen: Sequence[Sequence[_Pick]], reached: Sequence[Frontier]
+    ) -> None:
+        """Find which of the ends that were reached fit the filter of their question, if it has one."""
+        places = iter(reached)
+        of_search = [(search, [next(places) for _ in picks]) for search, picks in zip(searches, chosen, strict=True)]
+        asked = [
+            (search, list(dict.fromkeys(end.id for frontier in some for end in frontier.ends)))
+            for search, some in of_search
+            if search.linked.question.filter
+        ]
+        if asked:
+            fitting = find_fitting(ctx, [(search.linked.question, ids) for search, ids in asked])
+            for (search, _), ids in zip(asked, fitting, strict=True):
+                search.fitting |= ids
+
     def _ends(self, search: _Search, frontier: Frontier) -> tuple[Entity, ...]:
-        return select_answer_ends(frontier.steps, frontier.ends, search.topics, return_to_topic=self.return_to_topic)
+        ends = select_answer_ends(frontier.steps, frontier.ends, search.topics, return_to_topic=self.return_to_topic)
+        return tuple(end for end in ends if end.id in search.fitting) if search.linked.question.filter else ends
 
     def _candidates(self, search: _Search) -> list[_Candidate]:
         excluded = search.linked.question.excluded_relations

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ...models.ranges import Positive
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, verbalise_hop
+from ..errors import UsageError
 from ..evidence.calibration import Calibration
 from ..evidence.evidence import Evidence, Kind, item_sort_key
 from ..evidence.extras import GraphToken
@@ -205,6 +206,7 @@ class SubgraphRetriever(Trained, Retriever):
 
     def __call__(self, ctx: Context, questions: Sequence[LinkedQuestion], top_k: int) -> list[Evidence[Triple]]:
         """Return the triples, best first: at least `top_k` where there are as many."""
+        check_unfiltered(questions)
         scorer: SubgraphScorer = self.opened(ctx.graph)
         encoding_s = scorer.encoding_s
         batch = scorer.extract(ctx.db, questions)
@@ -218,6 +220,12 @@ class SubgraphRetriever(Trained, Retriever):
             best = ranked[mark_first_pairs(batch, ranked, keep)] if self.merge_parallel else ranked[:keep]
             found.append(scorer.evidence(question, batch, number, best, scores, scorer.model.description.calibration))
         return found
+
+
+def check_unfiltered(questions: Sequence[LinkedQuestion]) -> None:
+    """Raise `UsageError` for a filter, which triples have no ends for."""
+    if any(each.question.filter for each in questions):
+        raise UsageError("filter: expected a recipe that searches paths, such as similarity or star, found triples")
 
 
 def mark_first_pairs(batch: SubgraphBatch, rows: npt.NDArray[np.int64], keep: int) -> npt.NDArray[np.bool_]:
@@ -264,6 +272,7 @@ class Gril(SubgraphRetriever):
 
     def __call__(self, ctx: Context, questions: Sequence[LinkedQuestion], top_k: int) -> list[Evidence[Triple]]:
         """Return the triples that grew and were not pruned, best first: at least `top_k` where as many were kept."""
+        check_unfiltered(questions)
         reader, model = self.opened(ctx.graph)
         encoding_s = reader.encoding_s
         batch = reader.extract(ctx.db, questions)

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ...models.placement import limit_blas_threads
 from ..errors import PortTakenError, UsageError
 from ..evidence.evidence import Evidence, Item
-from ..recipes.recipe import Recipe
+from ..recipes import Recipe
 from ..settings import Settings, is_loopback
 from .app import AppOptions, get_client, make_app
 from .batches import BatchLimits, OverloadedError

@@ -34,7 +34,7 @@ from ..neo4j.connection import Connection, make_connection
 from ..neo4j.gateway import Gateway
 from ..neo4j.graph import read_entity_signatures, read_hub_neighbours, read_search_names
 from ..neo4j.templates import Request, template
-from ..recipes.recipe import Recipe, read_recipe
+from ..recipes import Recipe, read_recipe
 from ..resources import Resources
 from ..settings import Settings
 from ..values import Entity, Question, Scored, Topic, Triple

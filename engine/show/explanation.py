@@ -18,7 +18,7 @@ from ..evidence.chain import Chain
 from ..evidence.evidence import FORMAT, Answer, Evidence, Item, Kind, answer_data, chain_data, format_count, round_score
 from ..evidence.text import item_text, one_line, relation_words
 from ..pipeline import deduplication_key
-from ..recipes.recipe import Recipe
+from ..recipes import Recipe
 from ..resources import GraphResources
 from ..retrieval.scoring import PathQuery, PathScorer, merge_mediator_hops, topic_mention
 from ..retrieval.similarity import Similarity

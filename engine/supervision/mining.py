@@ -62,13 +62,13 @@ from ..gold_questions import (
     look_up_answers,
     say_nothing_found,
 )
-from ..indexes.relation_index import RelationIndex
 from ..neo4j.catalogue import Catalogue, read_catalogue, read_full_state
 from ..neo4j.connection import Connection
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import stream_mediator_relations
 from ..parallel import HERE, PerProcess, Workers
 from ..progress import Progress, ignore_progress
+from ..relations.index import RelationIndex
 from ..relations.words import words_of_relation
 from ..retrieval.frontier import FrontierBounds, FrontierTree
 from ..values import RelationStep

@@ -20,7 +20,7 @@ from ..evidence.evidence import Evidence
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers, look_up_topic_ids
 from ..neo4j.catalogue import read_catalogue
 from ..progress import Progress, ignore_progress, progress_bar
-from ..recipes.recipe import Recipe, read_recipe
+from ..recipes import Recipe, read_recipe
 from ..relations.words import words_of_relations
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from itertools import permutations, tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from ...engine.errors import InputError, UsageError
-from ...engine.extras import translate_import_errors
+from ...engine.errors import InputError, UsageError, translate_import_errors
 from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
 from ...engine.writing.records import RelationFacts
 from ...models.message_text import quote_line

@@ -202,6 +202,8 @@ class TextVectors:
         self._store = store
         self.encoding_s = 0.0
         """Seconds spent in the encoder so far."""
+        self.num_encoded = 0
+        """Texts that the encoder was given so far."""
         self._turn = threading.RLock()
         self._entries: LRUCache[str, Entry] = LRUCache(max_texts)
 
@@ -258,6 +260,7 @@ class TextVectors:
             started = time.perf_counter()
             entries = dict(zip(missing, encode(missing), strict=True))
             self.encoding_s += time.perf_counter() - started
+            self.num_encoded += len(missing)
             for text, entry in entries.items():
                 self._entries[text] = entry
             if store is not None:

@@ -11,8 +11,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, SkippedQuestion
-from lodestar.engine.indexes.relation_index import RelationIndex
 from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.relations.index import RelationIndex
 from lodestar.engine.relations.words import words_of_relation
 from lodestar.engine.retrieval.frontier import FrontierBounds
 from lodestar.engine.supervision.answer_paths import serialise_hop, serialise_trie

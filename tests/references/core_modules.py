@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from importlib import import_module
 
 import lodestar
-from lodestar.engine.extras import EXTRAS
+from lodestar.engine.errors import EXTRAS
 
 EXTRA_MODULES = frozenset(module for extra in EXTRAS for module in extra.modules)
 TOPS = ("cypher", "engine", "loaders", "models")

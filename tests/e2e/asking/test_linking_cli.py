@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from lodestar.engine.indexes.entity_index import index_folder
+from lodestar.engine.linking.entity_index import index_folder
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 

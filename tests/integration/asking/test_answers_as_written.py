@@ -14,7 +14,7 @@ from lodestar.engine.evaluation.report import make_report
 from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.recipes.recipe import read_recipe
+from lodestar.engine.recipes import read_recipe
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.mining import MiningOptions, mine_to_file
 from lodestar.loaders.formats.rdf import RdfSource

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from lodestar.engine.api import Engine
 from lodestar.engine.errors import UsageError
-from lodestar.engine.indexes.entity_index import (
+from lodestar.engine.linking.entity_index import (
     index_entities,
     index_folder,
     open_entity_index,
@@ -18,6 +18,7 @@ from lodestar.engine.indexes.entity_index import (
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.models.text.encoders import FloatArray, SentenceEncoder
+from lodestar.models.text.vectors import TextVectors, VectorStore
 
 from tests.made.graphs import COUNTRY_NAMES, TripleSource, load
 
@@ -36,14 +37,19 @@ class Interrupted(SentenceEncoder):
         return super().encode(texts)
 
 
+def vectors_in(folder: Path, kind: type[SentenceEncoder] = SentenceEncoder) -> TextVectors:
+    """The vectors of a run, which it keeps in the folder."""
+    return TextVectors(kind(ENCODER, device="cpu"), store=VectorStore(folder / "vectors.sqlite"))
+
+
 def test_the_index_is_made_and_what_stays_is_not_encoded_again(
     engine: Engine, gateway: Gateway, tmp_path: Path
 ) -> None:
     assert engine.link("Peru")
     encoder = SentenceEncoder(ENCODER, device="cpu")
-    first = index_entities(gateway, tmp_path, encoder)
+    first = index_entities(gateway, tmp_path, vectors_in(tmp_path))
     assert (first.num_entities, first.num_encoded) == (len(COUNTRY_NAMES), len(COUNTRY_NAMES))
-    assert index_entities(gateway, tmp_path, encoder).num_encoded == 0
+    assert index_entities(gateway, tmp_path, vectors_in(tmp_path)).num_encoded == 0
     index = open_entity_index(tmp_path, encoder)
     assert index is not None
     ((best, cosine), *_) = index.search(encoder.encode(["Peru, country"]), 3)[0]
@@ -51,23 +57,23 @@ def test_the_index_is_made_and_what_stays_is_not_encoded_again(
     assert 0.8 < cosine <= 1.01
     names = COUNTRY_NAMES | {"m.bolivia": "Bolivia"}
     load(TripleSource([("m.bolivia", "location.country.currency_used", "m.sol")], names), gateway, mode="append")
-    second = index_entities(gateway, tmp_path, encoder)
+    second = index_entities(gateway, tmp_path, vectors_in(tmp_path))
     assert second.num_entities == first.num_entities + 1
     assert 1 <= second.num_encoded <= 2  # Bolivia; and the sol, should its kind be another now
     with pytest.raises(UsageError, match="expected at most 3; raise it with --max-entities"):
-        index_entities(gateway, tmp_path, encoder, max_entities=3)
+        index_entities(gateway, tmp_path, vectors_in(tmp_path), max_entities=3)
 
 
 def test_interrupted_it_goes_on_and_the_one_before_is_left(
     engine: Engine, gateway: Gateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert engine.link("Peru")
-    monkeypatch.setattr("lodestar.engine.indexes.entity_index.BATCH", 2)
+    monkeypatch.setattr("lodestar.engine.linking.entity_index.BATCH", 2)
     with pytest.raises(KeyboardInterrupt):
-        index_entities(gateway, tmp_path, Interrupted(ENCODER, device="cpu"))
+        index_entities(gateway, tmp_path, vectors_in(tmp_path, Interrupted))
     assert read_meta(tmp_path) is None
     encoder = SentenceEncoder(ENCODER, device="cpu")
-    report = index_entities(gateway, tmp_path, encoder)
+    report = index_entities(gateway, tmp_path, vectors_in(tmp_path))
     assert report.num_encoded == report.num_entities - 4
     index = open_entity_index(tmp_path, encoder)
     assert index is not None
@@ -85,7 +91,7 @@ def test_a_question_whose_words_name_nothing_is_given_near_names(
     text = "Which continent is Andean Latin America on?"
     folder = index_folder(settings, gateway.connection)
     try:
-        index_entities(gateway, folder, SentenceEncoder(ENCODER, device="cpu"))
+        index_entities(gateway, folder, TextVectors(SentenceEncoder(ENCODER, device="cpu")))
         with Engine(settings) as asked:
             found = {each.entity.id: each for each in asked.link(text)}
     finally:

@@ -9,7 +9,7 @@ import neo4j
 import pytest
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.recipes.recipe import read_recipe
+from lodestar.engine.recipes import read_recipe
 from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Settings
 

@@ -19,7 +19,7 @@ from lodestar import Engine
 from lodestar.engine.evidence.evidence import answer_data
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.recipes.recipe import read_recipe
+from lodestar.engine.recipes import read_recipe
 from lodestar.engine.serving import server
 from lodestar.engine.serving.batches import BatchLimits
 from lodestar.engine.serving.server import ServerOptions

@@ -15,7 +15,7 @@ from lodestar.engine.integrations.finding import EvidenceFinder
 from lodestar.engine.integrations.langchain import LodestarAnswerer, make_tool
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.recipes.recipe import read_recipe
+from lodestar.engine.recipes import read_recipe
 from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Settings
 from mcp import Client

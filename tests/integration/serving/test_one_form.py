@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from lodestar import Engine
 from lodestar.engine.cli.main import main
 from lodestar.engine.integrations.langchain import LodestarAnswerer, make_tool
-from lodestar.engine.recipes.recipe import read_recipe
+from lodestar.engine.recipes import read_recipe
 from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Settings
 from mcp import Client

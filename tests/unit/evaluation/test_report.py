@@ -23,7 +23,7 @@ from lodestar.engine.evaluation.runs import (
 )
 from lodestar.engine.evidence.evidence import Answer
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
-from lodestar.engine.recipes.recipe import read_recipe
+from lodestar.engine.recipes import read_recipe
 from lodestar.engine.values import AnswerEntity, Entity, Scored, TokenUsage, Topic
 
 from tests.made.evidence import evidence_of, leads

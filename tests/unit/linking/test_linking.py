@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.indexes.entity_index import NearEntity
+from lodestar.engine.linking.entity_index import NearEntity
 from lodestar.engine.linking.full_text import FullTextLinker, write_full_text_queries
 from lodestar.engine.linking.names import (
     MENTION_FEATURES,

@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 import pytest
-from lodestar.engine.indexes.entity_index import EntityTypes
+from lodestar.engine.linking.entity_index import EntityTypes
 from lodestar.engine.linking.reranking import (
     RELATION_FEATURES,
     RelationFeatureExtractor,

@@ -79,12 +79,12 @@ def test_each_process_opens_its_own_and_closes_it() -> None:
 
 
 def test_a_missing_ray_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lodestar.engine.extras._is_installed", lambda name: name != "ray")
+    monkeypatch.setattr("lodestar.engine.errors._is_installed", lambda name: name != "ray")
     with pytest.raises(MissingExtraError, match=r"--ray needs ray.*pip install 'lodestar-kg\[ray\]'"):
         next(Workers(ray="local").map(abs, [1]))
 
 
 def test_no_cluster_at_the_address_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lodestar.engine.extras._is_installed", lambda _: True)
+    monkeypatch.setattr("lodestar.engine.errors._is_installed", lambda _: True)
     with pytest.raises(UsageError, match=r"^--ray 127\.0\.0\.1:1: no Ray of this version answers there: .*refused$"):
         next(Workers(ray="127.0.0.1:1").map(abs, [1]))

@@ -10,7 +10,7 @@ from lodestar import Answer, Engine, Question
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import NO_ANSWER, Evidence
-from lodestar.engine.recipes.recipe import read_recipe
+from lodestar.engine.recipes import read_recipe
 from lodestar.engine.settings import Settings, resolve
 from lodestar.engine.values import AnswerEntity
 

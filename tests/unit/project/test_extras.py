@@ -8,8 +8,13 @@ import sys
 import tomllib
 
 import pytest
-from lodestar.engine.errors import MissingExtraError
-from lodestar.engine.extras import EXTRAS, make_missing_extra_error, require_extra, translate_import_errors
+from lodestar.engine.errors import (
+    EXTRAS,
+    MissingExtraError,
+    make_missing_extra_error,
+    require_extra,
+    translate_import_errors,
+)
 
 from tests.places import ROOT
 
@@ -36,7 +41,7 @@ def test_a_missing_package_names_its_extra() -> None:
 
 
 def test_an_extra_is_required_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lodestar.engine.extras._is_installed", lambda name: name != "peft")
+    monkeypatch.setattr("lodestar.engine.errors._is_installed", lambda name: name != "peft")
     require_extra("train", "this")
     with pytest.raises(MissingExtraError, match=r"a LoRA needs peft.*lodestar-kg\[lora\]"):
         require_extra("lora", "a LoRA")

@@ -13,7 +13,7 @@ from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt
-from lodestar.engine.recipes.recipe import Recipe, read_recipe
+from lodestar.engine.recipes import Recipe, read_recipe
 from lodestar.engine.reorganising.filtering import (
     FI,
     AttentionRelevance,

@@ -8,7 +8,7 @@ from typing import Any
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.recipes.recipe import Recipe, read_recipe
+from lodestar.engine.recipes import Recipe, read_recipe
 from lodestar.engine.reorganising.chaining import ExpansionBounds, Reorganise, expand_to_chains, group_meeting_chains
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 

@@ -9,7 +9,7 @@ from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.bridges import to_triples
 from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.recipes.recipe import Recipe, read_recipe
+from lodestar.engine.recipes import Recipe, read_recipe
 from lodestar.engine.reorganising.pooling import PathPooling
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from lodestar.engine.indexes.relation_index import RelationIndex
 from lodestar.engine.neo4j.catalogue import Phrase, RelationInfo
+from lodestar.engine.relations.index import RelationIndex
 from lodestar.models.text.vectors import TextVectors, VectorStore
 
 from tests.fakes.letter_encoder import LetterEncoder

@@ -1,7 +1,8 @@
 """Search entities by the vectors of their names.
 
-The folder holds ``entities.faiss``, ``entities.arrow`` (per row an entity's id and a hash of its text) and
-``entities.json`` (encoder, edition of the graph, SHA-256 of both).
+The folder holds ``entities.faiss``, ``entities.arrow`` (per row an entity's id) and ``entities.json`` (encoder, edition
+of the graph, SHA-256 of both). The vectors of names are kept with those of other texts (`VectorStore`), so that a build
+after an interruption or a change encodes only what is new.
 """
 
 from __future__ import annotations
@@ -10,13 +11,12 @@ import hashlib
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from ...models.text.encoders import EncoderUnavailableError, FloatArray, SentenceEncoder
 from ...models.text.vectors import TextVectors
@@ -91,8 +91,6 @@ class NearestEntitySearch:
         """Return the entities near any span that begins and ends with a content word, each with its nearest span, by
         descending cosine, then by id.
         """
-        import numpy as np
-
         spans = [
             (start, end)
             for size in range(1, MAX_SPAN + 1)
@@ -112,7 +110,7 @@ class NearestEntitySearch:
         return sorted(best.values(), key=lambda each: (-each.cosine, each.id))
 
 
-FORMAT = 1
+FORMAT = 2
 LEAST_PROBES, PROBED_SHARE = 64, 32
 """Cells that a search visits: at least LEAST_PROBES, or one in PROBED_SHARE of all."""
 
@@ -188,7 +186,7 @@ def open_entity_index(folder: Path, encoder: SentenceEncoder) -> EntityIndex | N
         index = map_index(folder / VECTORS)
         with pa.memory_map(str(folder / ROWS)) as source:
             rows = pa.ipc.open_file(source).read_all()
-        if set(rows.column_names) != {"id", "key"} or index.ntotal != rows.num_rows or index.d != encoder.dimension:
+        if rows.column_names != ["id"] or index.ntotal != rows.num_rows or index.d != encoder.dimension:
             raise ValueError("the files do not fit together")
     except (OSError, RuntimeError, ValueError):
         _log.warning("the entity index in %s cannot be read and is not used: run `lodestar db index`", folder)
@@ -216,16 +214,11 @@ def _is_sound(folder: Path, meta: EntityIndexMeta) -> bool:
         return False
 
 
-Keys = npt.NDArray[np.uint64]
-
 BATCH = 4_096
 FLAT_TO = 100_000
 """Largest index that compares every vector; larger ones have cells (IVF)."""
 TRAINED_ON = 40
 """Training vectors for each cell."""
-
-Pages = Callable[[], Iterator[list[tuple[str, str]]]]
-"""Yields pages of entities: id and text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,155 +232,45 @@ class EntityIndexReport:
 
 def build_entity_index(
     folder: Path,
-    pages: Pages,
-    num_expected: int,
+    ids: Sequence[str],
+    texts: Sequence[str],
     edition: Edition,
-    encoder: SentenceEncoder,
+    vectors: TextVectors,
     *,
     progress: Progress = ignore_progress,
 ) -> EntityIndexReport:
-    """Build the index of all entities that `pages` yields in `folder`, in place of the old one.
+    """Build the index of these entities, (num_entities,), in `folder`, in place of the old one.
 
-    An interrupted build leaves the old index unchanged, and continues on the next call. Raises `OSError` if the folder
-    cannot be written.
+    An interrupted build leaves the old index unchanged. Raises `OSError` if the folder cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    old = open_entity_index(folder, encoder)
-    draft = _VectorDraft(
-        folder / f"entities-{hashlib.sha256(encoder.revision.encode()).hexdigest()[:12]}.draft", encoder.dimension, old
-    )
-    import pyarrow as pa
-
-    ids: list[pa.Array] = []
-    keys: list[Keys] = []
-    num_encoded = done = 0
-    for page in pages():
-        texts = {key_of(text): text for _, text in page}
-        missing = draft.missing(texts)
-        for start in range(0, len(missing), BATCH):
-            some = missing[start : start + BATCH]
-            draft.add(some, encoder.encode([texts[key] for key in some]))
-            num_encoded += len(some)
-        ids.append(pa.array([id_ for id_, _ in page], pa.large_string()))
-        keys.append(np.array([key_of(text) for _, text in page], dtype=np.uint64))
-        done += len(page)
-        progress("encoding", done, max(num_expected, done))
-    rows = np.concatenate(keys) if keys else np.zeros(0, dtype=np.uint64)
-    index = _make_index(draft, rows, encoder.dimension, progress)
-    _write_index(folder, index, pa.chunked_array(ids, pa.large_string()), rows, edition, encoder.revision)
-    draft.forget()
-    num_bytes = sum((folder / name).stat().st_size for name in (VECTORS, ROWS))
-    return EntityIndexReport(len(rows), num_encoded, num_bytes)
-
-
-def key_of(text: str) -> int:
-    """Return the hash that identifies a text's vector."""
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
-
-
-_ROW = np.dtype([("key", "<u8"), ("checksum", "<u8")])
-
-
-def _checksum(key: int, vector: bytes) -> int:
-    return int.from_bytes(hashlib.blake2b(key.to_bytes(8, "little") + vector, digest_size=8).digest(), "little")
-
-
-class _VectorDraft:
-    """Vectors by text hash: those of the old index, and those of a growing draft on disk."""
-
-    def __init__(self, draft: Path, dimension: int, old: EntityIndex | None) -> None:
-        self._rows_file, self._vectors_file = draft.with_suffix(".rows"), draft.with_suffix(".vectors")
-        self._dimension = dimension
-        self._places: dict[int, int] = {}
-        """Position of a vector: from 0 in the draft, from −1 downwards in the old index."""
-        self._old = old
-        if old is not None:
-            hashes = np.asarray(old.rows["key"].combine_chunks())
-            self._places = {key: -1 - place for place, key in enumerate(hashes.tolist())}
-        self._num_drafted = 0
-        self._resume()
-
-    def _resume(self) -> None:
-        """Read the rows of an interrupted build, up to the first damaged or incomplete one."""
-        if not (self._rows_file.exists() and self._vectors_file.exists()):
-            return
-        rows = np.fromfile(self._rows_file, dtype=_ROW)
-        with self._rows_file.open("r+b") as rows_file, self._vectors_file.open("r+b") as vectors_file:
-            for key, checksum in rows.tolist():
-                if _checksum(key, vectors_file.read(2 * self._dimension)) != checksum:
-                    break
-                self._places[key] = self._num_drafted
-                self._num_drafted += 1
-            rows_file.truncate(_ROW.itemsize * self._num_drafted)
-            vectors_file.truncate(2 * self._dimension * self._num_drafted)
-
-    def missing(self, keys: dict[int, str]) -> list[int]:
-        return [key for key in keys if key not in self._places]
-
-    def add(self, keys: list[int], vectors: FloatArray) -> None:
-        """Append vectors to the draft: first the vectors, then their keys, so that no key lacks its vector."""
-        data = [vector.tobytes() for vector in vectors.astype(np.float16)]
-        with self._vectors_file.open("ab") as file:
-            file.write(b"".join(data))
-        checksums = [_checksum(key, some) for key, some in zip(keys, data, strict=True)]
-        with self._rows_file.open("ab") as file:
-            file.write(np.array(list(zip(keys, checksums, strict=True)), dtype=_ROW).tobytes())
-        self._places |= {key: self._num_drafted + at for at, key in enumerate(keys)}
-        self._num_drafted += len(keys)
-
-    def vectors(self, keys: Keys) -> FloatArray:
-        """Return the vectors of these keys, (num_keys, dimension), of unit length up to rounding."""
-        places = np.array([self._places[key] for key in keys.tolist()], dtype=np.int64)
-        drafted = places >= 0
-        parts = []
-        if drafted.any():
-            mapped = np.memmap(self._vectors_file, np.float16, "r").reshape(-1, self._dimension)
-            parts.append((drafted, np.asarray(mapped[places[drafted]], dtype=np.float32)))
-        if not drafted.all():
-            assert self._old is not None
-            parts.append((~drafted, self._old.index.reconstruct_batch(-1 - places[~drafted])))
-        found = np.zeros((len(keys), parts[0][1].shape[1]), dtype=np.float32)
-        for where, some in parts:
-            found[where] = some
-        return found
-
-    def prepare(self) -> None:
-        """Make the vectors of the old index accessible by position."""
-        import faiss
-
-        if self._old is not None and isinstance(self._old.index, faiss.IndexIVF):
-            self._old.index.make_direct_map()
-
-    def forget(self) -> None:
-        self._rows_file.unlink(missing_ok=True)
-        self._vectors_file.unlink(missing_ok=True)
-
-
-def _make_index(draft: _VectorDraft, keys: Keys, dimension: int, progress: Progress) -> faiss.Index:
     import faiss
 
+    before, dimension = vectors.num_encoded, vectors.encoder.dimension
     index: faiss.Index
-
-    draft.prepare()
-    if len(keys) <= FLAT_TO:
+    if len(ids) <= FLAT_TO:
         index = faiss.IndexScalarQuantizer(dimension, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT)
-        num_trained = len(keys)
+        num_trained = len(ids)
     else:
-        cells = int(4 * len(keys) ** 0.5)
+        cells = int(4 * len(ids) ** 0.5)
         index = faiss.index_factory(dimension, f"IVF{cells},SQ8", faiss.METRIC_INNER_PRODUCT)
-        num_trained = min(len(keys), TRAINED_ON * cells)
-    chosen = np.sort(np.random.default_rng(0).choice(len(keys), num_trained, replace=False))
-    if len(keys):
-        index.train(draft.vectors(keys[chosen]))
-    for start in range(0, len(keys), BATCH):
-        index.add(draft.vectors(keys[start : start + BATCH]))
-        progress("indexing", min(start + BATCH, len(keys)), len(keys))
-    return index
+        num_trained = min(len(ids), TRAINED_ON * cells)
+    chosen = np.sort(np.random.default_rng(0).choice(len(ids), num_trained, replace=False)).tolist()
+    if chosen:
+        index.train(np.concatenate(list(_stack(vectors, [texts[place] for place in chosen], progress, "encoding"))))
+    for some in _stack(vectors, texts, progress, "indexing"):
+        index.add(some)
+    _write_index(folder, index, ids, edition, vectors.encoder.revision)
+    num_bytes = sum((folder / name).stat().st_size for name in (VECTORS, ROWS))
+    return EntityIndexReport(len(ids), vectors.num_encoded - before, num_bytes)
 
 
-def _write_index(
-    folder: Path, index: faiss.Index, ids: pa.ChunkedArray, keys: Keys, edition: Edition, revision: str
-) -> None:
+def _stack(vectors: TextVectors, texts: Sequence[str], progress: Progress, doing: str) -> Iterator[FloatArray]:
+    for start in range(0, len(texts), BATCH):
+        yield vectors.stack(texts[start : start + BATCH], lasting=True)
+        progress(doing, min(start + BATCH, len(texts)), len(texts))
+
+
+def _write_index(folder: Path, index: faiss.Index, ids: Sequence[str], edition: Edition, revision: str) -> None:
     """Write the three files, the description last: until then the old description does not match the others."""
     import faiss
     import pyarrow as pa
@@ -398,10 +281,10 @@ def _write_index(
         atomic_write(folder / VECTORS) as vectors,
     ):
         faiss.write_index(index, str(vectors))
-        table = pa.table({"id": ids, "key": pa.array(keys, pa.uint64())})
+        table = pa.table({"id": pa.array(ids, pa.large_string())})
         with pa.OSFile(str(rows), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
-        meta = EntityIndexMeta(revision, edition, len(keys), file_sha256(vectors), file_sha256(rows))
+        meta = EntityIndexMeta(revision, edition, len(ids), file_sha256(vectors), file_sha256(rows))
         content = json.dumps({"format": FORMAT, **asdict(meta)}, indent=2) + "\n"
         description.write_text(content, encoding="utf-8")
 
@@ -414,7 +297,7 @@ MAX_ENTITIES = 1_000_000
 def index_entities(
     gateway: Gateway,
     folder: Path,
-    encoder: SentenceEncoder,
+    vectors: TextVectors,
     *,
     max_entities: int = MAX_ENTITIES,
     progress: Progress = ignore_progress,
@@ -436,17 +319,17 @@ def index_entities(
     edition = gateway.run(read_graph_revision())
     kinds = EntityTypes(gateway.run(read_catalogue()))
 
-    def pages() -> Iterator[list[tuple[str, str]]]:
-        after = ""
-        while page := gateway.run(_read_kinds(after)):
-            after = page[-1][0].id
-            yield [(entity.id, entity_text(entity, kinds.of(signature))) for entity, signature in page]
-
+    ids: list[str] = []
+    texts: list[str] = []
+    while page := gateway.run(_read_kinds(ids[-1] if ids else "")):
+        ids += (entity.id for entity, _ in page)
+        texts += (entity_text(entity, kinds.of(signature)) for entity, signature in page)
+        progress("reading", len(ids), max(state.num_entities, len(ids)))
     with translate_storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with lock_file(folder / ".entities.lock", f"another process writes the entity index in {folder}"):
             try:
-                return build_entity_index(folder, pages, state.num_entities, edition, encoder, progress=progress)
+                return build_entity_index(folder, ids, texts, edition, vectors, progress=progress)
             except EncoderUnavailableError as error:
                 raise EncoderError(str(error)) from error
 

@@ -9,8 +9,8 @@ import numpy as np
 from ...models.text.encoders import FloatArray
 from ...models.text.vectors import TextVectors
 from ..neo4j.catalogue import RelationInfo
-from ..relations.words import relation_embedding_text, words_of_relation
 from ..values import Scored
+from .words import relation_embedding_text, words_of_relation
 
 AT_A_TIME = 10_000
 """Texts whose vectors are fetched together; `TextVectors` holds more."""

@@ -1,0 +1,174 @@
+"""What an engine does beside asking: explain an answer, say what relations mean, make small changes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .errors import UsageError
+from .evidence.evidence import Evidence, Item
+from .evidence.extras import Quotes, collect_snippets
+from .neo4j.catalogue import ORIGINS, RelationInfo, read_catalogue
+
+if TYPE_CHECKING:
+    from .neo4j.gateway import Gateway
+    from .plans.compile import PlanResult
+    from .plans.plan import Plan
+    from .recipes import Recipe
+    from .relations.describing import DescriptionReport
+    from .resources import GraphResources, Resources
+    from .settings import Settings
+    from .show.explanation import Explanation
+    from .values import Question
+    from .writing.changing import ChangeReport, Names
+    from .writing.stated import Stated
+
+T = TypeVar("T")
+
+
+class EngineTools(ABC):
+    """The part of an `Engine` that is not asking."""
+
+    settings: Settings
+    recipe: Recipe
+    resources: Resources
+
+    @abstractmethod
+    def gateway(self) -> Gateway:
+        """Return the gateway."""
+
+    @abstractmethod
+    def retrieve(self, question: str | Question, **options: Any) -> Evidence[Item]:
+        """Return the ranked evidence for a question."""
+
+    @property
+    @abstractmethod
+    def graph(self) -> GraphResources | None:
+        """What was read of the graph so far."""
+
+    @abstractmethod
+    def read_graph(self) -> GraphResources:
+        """Return what belongs to the graph, read at the first call."""
+
+    @abstractmethod
+    async def _in_thread(self, call: Callable[[], T]) -> T: ...
+
+    def explain(self, question: str | Question, *, top_k: int = 5) -> Explanation:
+        """Return the best paths for a question with what their scores rest on: what a trained scorer attended to, else
+        what they lose without each word.
+
+        Raises `UsageError` where the recipe has no scores of paths.
+        """
+        from .show.explanation import explain_evidence, find_explaining_part
+
+        part = find_explaining_part(self.recipe)
+        evidence = self.retrieve(question, top_k=top_k)
+        assert self.graph is not None
+        return explain_evidence(evidence, part, self.graph)
+
+    def quote(self, evidence: Sequence[Evidence[Item]], *, max_items: int = 3) -> list[Quotes]:
+        """Return the text snippets behind the first items of each evidence, if the graph was made from text."""
+        return collect_snippets(self.gateway(), evidence, max_items)
+
+    def describe_interpretation(self, evidence: Evidence[Item]) -> str:
+        """Return in one line how the question was understood: the kind it asks for, what its best path leads to, and
+        the phrase that matched."""
+        from .retrieval.similarity import describe_wanted_kind
+
+        if self.graph is None or not evidence.items:
+            return ""
+        return describe_wanted_kind(evidence, self.graph.words, self.resources.vectors)
+
+    def run(self, plan: Plan | str) -> PlanResult:
+        """Return what a plan, or its JSON, gives: the database executes it in one query; see `engine.plans`.
+
+        Raises `InputError` for what is no plan, and for one with a relation or a kind that the graph does not have.
+        """
+        from .plans.compile import compile_plan
+        from .plans.plan import read_plan
+        from .plans.schema import read_schema
+
+        plan = read_plan(plan) if isinstance(plan, str) else plan
+        graph, db = self.read_graph(), self.gateway()
+        schema = graph.get_or_make("plans", lambda: read_schema(db, graph.catalogue, graph.words))
+        return db.run(compile_plan(plan, schema))
+
+    # What relations mean
+
+    def read_relations(self, relation: str | None = None) -> list[RelationInfo]:
+        """Return the relations of the graph, or one by its name or label, with what is known of their meaning."""
+        from .relations.describing import find_relation
+
+        catalogue = self.gateway().run(read_catalogue())
+        return [find_relation(catalogue, relation)[0]] if relation else list(catalogue.relations)
+
+    def describe(self, words: Mapping[str, Sequence[str]]) -> DescriptionReport:
+        """Say by which phrases people ask for relations: ``{"owned_by": ["who looks after"], "^owned_by": […]}``.
+
+        ``^name`` has phrases for the heads; ``label=…`` and ``description=…`` among them are that. They are kept in the
+        graph and used by the next question. Raises `UsageError` for a relation that is not there, `InputError` for a
+        phrase that cannot be one.
+        """
+        from .relations.describing import add_relation_descriptions, words_of
+
+        catalogue = self.gateway().run(read_catalogue())
+        return add_relation_descriptions(self.gateway(), catalogue, words_of(catalogue, words.items()))
+
+    def describe_file(self, path: str | Path) -> DescriptionReport:
+        """Describe relations by a file: lines of a relation and phrases, separated by tabs."""
+        from .relations.describing import add_relation_descriptions, read_descriptions
+
+        catalogue = self.gateway().run(read_catalogue())
+        return add_relation_descriptions(self.gateway(), catalogue, read_descriptions(Path(path), catalogue))
+
+    def describe_by_llm(
+        self, *, max_calls: int | None = None, say: Callable[[str], None] = lambda _line: None
+    ) -> DescriptionReport:
+        """Have the language model of the settings say it, once for each relation; see `relations.by_llm`."""
+        from .relations.by_llm import phrases_by_llm
+        from .relations.describing import add_relation_descriptions
+
+        settings = self.settings if max_calls is None else replace(self.settings, llm_max_calls=max_calls)
+        catalogue = self.gateway().run(read_catalogue())
+        words, left_out = phrases_by_llm(self.gateway(), catalogue, settings, self.resources.vectors, say=say)
+        return add_relation_descriptions(self.gateway(), catalogue, words, left_out)
+
+    def undescribe(self, relations: Sequence[str] = (), *, origin: str | None = None) -> DescriptionReport:
+        """Take back what was said of relations, or of all: by user and language model, or by one of them."""
+        from .relations.describing import remove_descriptions
+
+        if origin not in (None, *ORIGINS[:-1]):
+            raise UsageError(f"expected one of {', '.join(ORIGINS[:-1])} for origin, found {origin!r}")
+        catalogue = self.gateway().run(read_catalogue())
+        return remove_descriptions(self.gateway(), catalogue, relations, origin)
+
+    # Small changes
+
+    def add(self, triples: Iterable[Stated], *, names: Names | None = None) -> ChangeReport:
+        """Add triples, and names of entities; the next question of every engine sees them. See `add_triples`.
+
+        Example::
+
+            engine.add([("Lima", "mayor", "Ana"), ("Ana", "born", date(1961, 5, 5))], names={"Ana": "Ana Rojas"})
+        """
+        from .writing.changing import add_triples
+
+        return add_triples(self.gateway(), triples, names)
+
+    def remove(self, triples: Iterable[Stated], *, missing_ok: bool = False) -> ChangeReport:
+        """Remove triples; with `missing_ok` those that are not there are passed over. See `remove_triples`."""
+        from .writing.changing import remove_triples
+
+        return remove_triples(self.gateway(), triples, missing_ok=missing_ok)
+
+    async def aadd(self, triples: Iterable[Stated], *, names: Names | None = None) -> ChangeReport:
+        """Like `add`."""
+        return await self._in_thread(partial(self.add, triples, names=names))
+
+    async def aremove(self, triples: Iterable[Stated], *, missing_ok: bool = False) -> ChangeReport:
+        """Like `remove`."""
+        return await self._in_thread(partial(self.remove, triples, missing_ok=missing_ok))

@@ -1,0 +1,120 @@
+"""Engines over a driver of one's own, pickled ones, asyncio in threads, and answers that a filter restricts."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+
+import neo4j
+import pytest
+from lodestar import Engine
+from lodestar.engine.context import Event
+from lodestar.engine.errors import UsageError
+from lodestar.engine.integrations.langchain import LodestarRetriever
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.settings import Settings
+from lodestar.engine.values import Question
+
+from tests.conftest import clear_database
+from tests.made.graphs import TripleSource, load
+
+WORKS = (
+    ("ann", "made", "alien"),
+    ("ann", "made", "alone"),
+    ("ann", "made", "ode"),
+    ("alien", "instance of", "film"),
+    ("alone", "instance of", "film"),
+    ("ode", "instance of", "poem"),
+    ("alien", "sequel", "aliens"),
+    ("aliens", "instance of", "film"),
+    ("alone", "country", "peru"),
+)
+NAMES = {id_: id_.title() for triple in WORKS for id_ in (triple[0], triple[2])}
+ASKED = Question("What was made by Ann?", ("ann",))
+
+
+@pytest.fixture(scope="module")
+def works(driver: neo4j.Driver, gateway: Gateway, settings: Settings) -> Iterator[Engine]:
+    clear_database(driver, gateway.connection.database)
+    load(TripleSource(WORKS, NAMES), gateway)
+    with Engine(settings) as engine:
+        yield engine
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        (None, {"Alien", "Alone", "Ode"}),
+        ({"kind": "Film"}, {"Alien", "Alone"}),
+        ({"kind": "poem"}, {"Ode"}),
+        ({"relation": "sequel"}, {"Alien"}),
+        ({"kind": "film", "country": "Peru"}, {"Alone"}),
+        ({"kind": "song"}, set()),
+    ],
+)
+def test_a_filter_restricts_the_answers(works: Engine, given: dict[str, str] | None, names: set[str]) -> None:
+    assert set(works.ask(ASKED, filter=given, max_hop=1).names) == names
+    evidence = works.retrieve(ASKED, filter=given)
+    ends = {end.name for item in evidence.items if str(item.value.relation_path) == "made" for end in item.value.ends}
+    assert ends == names
+
+
+def test_a_filter_of_a_relation_that_is_not_there_is_said(works: Engine) -> None:
+    with pytest.raises(UsageError, match="colour"):
+        works.ask(ASKED, filter={"colour": "red"})
+    with pytest.raises(UsageError, match="filter: expected a text or a number for 'kind'"):
+        works.ask(ASKED, filter={"kind": ["film"]})  # type: ignore[dict-item]
+
+
+def test_a_framework_passes_the_filter_on(works: Engine) -> None:
+    retriever = LodestarRetriever(engine=works, k=20)
+    told = [found.page_content for found in retriever.invoke("What was made by Ann?", filter={"kind": "poem"})]
+    assert any("Ode" in text for text in told)
+    assert not any("made]→ Alien" in text for text in told)
+
+
+def test_events_are_told_while_a_question_is_answered(works: Engine) -> None:
+    told: list[Event] = []
+    answer = works.ask(ASKED, on_event=told.append)
+    assert [event.kind for event in told] == ["topics", "evidence"]
+    assert [topic.entity.id for topic in told[0].value] == ["ann"]
+    assert {event.question for event in told} == {ASKED}
+    assert told[1].value.items == answer.evidence.items
+
+
+def test_an_engine_over_a_driver_leaves_it_open(works: Engine, driver: neo4j.Driver, settings: Settings) -> None:
+    with Engine(settings, driver=driver) as engine:
+        assert engine.ask(ASKED).names == works.ask(ASKED).names
+        with pytest.raises(TypeError, match="cannot be pickled"):
+            pickle.dumps(engine)
+    driver.verify_connectivity()
+
+
+def test_a_pickled_engine_asks_the_same_graph(works: Engine) -> None:
+    with pickle.loads(pickle.dumps(works)) as other:
+        assert other.ask(ASKED).names == works.ask(ASKED).names
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files by /proc")
+def test_asyncio_gives_the_same_and_leaves_nothing_open(works: Engine) -> None:
+    expected = works.ask(ASKED).names
+
+    async def ask() -> list[tuple[str, ...]]:
+        return [answer.names for answer in await asyncio.gather(*(works.aask(ASKED) for _ in range(20)))]
+
+    assert asyncio.run(ask()) == [expected] * 20
+    before = sum(1 for _ in Path("/proc/self/fd").iterdir())
+    for _ in range(3):
+        assert asyncio.run(ask()) == [expected] * 20
+    assert sum(1 for _ in Path("/proc/self/fd").iterdir()) <= before
+
+
+async def test_a_cancelled_task_lets_its_thread_end(works: Engine) -> None:
+    task = asyncio.create_task(works.aask(ASKED))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (await works.aask(ASKED)).found
