@@ -1,4 +1,4 @@
-"""Define prompts, which a stage yields in its steps beside database requests, and their outcomes.
+"""Define prompts and their outcomes.
 
 A failure is returned as a value: `LLMError` instead of `Completion`. So one failed prompt does not fail the other
 questions of a batch, and the stage decides what it means.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Literal
@@ -153,14 +153,6 @@ def usage_of(prompt: Prompt, completed: Completed) -> ChatUsage:
         prompt_tokens=_num_tokens(tokens.prompt, *(message.content for message in prompt.messages)),
         completion_tokens=_num_tokens(tokens.completion, completed.content, completed.refusal or ""),
     )
-
-
-def send_prompts(prompts: Sequence[Prompt]) -> Generator[Sequence[Prompt], Sequence[Completed], list[Completed]]:
-    """Send prompts concurrently and return their outcomes, in order: `steps.Steps` with prompts only."""
-    if not prompts:
-        return []
-    completed = yield tuple(prompts)
-    return list(completed)
 
 
 BYTES_PER_TOKEN = 3
