@@ -21,17 +21,16 @@ import inspect
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_type_hints
 
 from ..models.message_text import one_line
 from .errors import UsageError
 from .evidence.bridges import convert_item_kind
 from .evidence.evidence import Answer, Evidence, Kind
-from .settings import check_options
 from .values import LinkedQuestion, Question, Topic
 
 if TYPE_CHECKING:
@@ -67,7 +66,10 @@ class Part(ABC):
     """The kinds of models that the option `checkpoint` accepts."""
 
     def __post_init__(self) -> None:
-        check_options(self, self.name)
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if value is not each.default and not type(value) is type(each.default) is bool:
+                _check_option(type(self), each.name, value)
 
     def check(self) -> None:
         """Raise `UsageError` if a required option is missing."""
@@ -94,6 +96,18 @@ class Part(ABC):
 
     def __or__(self, other: Part | Expression) -> Expression:
         return join("|", expression_of(self), expression_of(other))
+
+
+def _check_option(kind: type[Part], name: str, value: Any) -> None:
+    from pydantic import ConfigDict, TypeAdapter, ValidationError  # slow to import, and most parts have their defaults
+
+    hint = get_type_hints(kind, include_extras=True)[name]
+    try:
+        TypeAdapter(hint, config=ConfigDict(strict=True, allow_inf_nan=False)).validate_python(value)
+    except ValidationError as error:
+        said, is_long = error.errors()[0]["msg"], isinstance(value, int) and value.bit_length() > 64
+        shown = "a number with too many digits" if is_long else one_line(repr(value), 80)
+        raise UsageError(f"{kind.name}.{name}: {said[0].lower()}{said[1:]}, found {shown}") from None
 
 
 @dataclass(frozen=True)

@@ -12,22 +12,18 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any
 from urllib.parse import urlsplit
 
 import platformdirs
 
-from ..models.message_text import one_line
 from ..models.placement import Placement, PlacementError
-from ..models.ranges import Count, Range, check_ranges
 from .errors import InputError, UsageError
 from .whole_file import read_text
 
 APPLICATION = "lodestar"
-Seconds = Annotated[float, Range(0.001)]
 SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 
@@ -54,13 +50,13 @@ class Settings:
     llm_openai_env: str = "openai"
     llm_model: str = ""
     llm_prompt: str = ""
-    llm_timeout_s: Seconds = 60.0
+    llm_timeout_s: float = 60.0
     llm_cache: str = ""
-    llm_max_calls: Count = 0
-    llm_max_tokens: Count = 0
-    llm_concurrency: Count = 8
-    llm_seed: Count = 0
-    query_timeout_s: Seconds = 30.0
+    llm_max_calls: int = 0
+    llm_max_tokens: int = 0
+    llm_concurrency: int = 8
+    llm_seed: int = 0
+    query_timeout_s: float = 30.0
     password: str = field(default="", repr=False)
     llm_api_key: str = field(default="", repr=False)
 
@@ -180,7 +176,11 @@ def _check_settings(chosen: Mapping[str, Any]) -> Settings:
             try:
                 value = float(value)
             except (TypeError, ValueError):
-                raise UsageError(f"setting {setting.name}: expected a number of seconds, found {value!r}") from None
+                value = math.nan
+            if not 0.001 <= value < math.inf:
+                raise UsageError(
+                    f"setting {setting.name}: expected a number of seconds, found {chosen[setting.name]!r}"
+                )
         elif isinstance(setting.default, int):
             value = _whole_number(setting.name, value)
         elif not isinstance(value, str):
@@ -188,7 +188,6 @@ def _check_settings(chosen: Mapping[str, Any]) -> Settings:
             raise UsageError(f"setting {setting.name}: expected text, found {shown}")
         values[setting.name] = value
     settings = replace(Settings(), **values)
-    check_options(settings, "settings")
     try:
         Placement(settings.device, settings.precision)
     except PlacementError as error:
@@ -234,39 +233,6 @@ def _from_file(environ: Mapping[str, str]) -> dict[str, Any]:
     return content
 
 
-T = TypeVar("T")
-
-MAX_BITS = 63
-"""Of a whole number; larger ones do not fit a float exactly enough for any option."""
-
-
-def fill_dataclass(kind: type[T], data: Mapping[str, Any], where: str) -> T:
-    """Return a dataclass filled from plain data, inner dataclasses included; missing values get their defaults.
-
-    Raises `UsageError`, beginning with `where`, for an unknown option or a value of the wrong type or out of range (a
-    `ValueError` of the dataclass).
-    """
-    hints = get_type_hints(kind)
-    names = [each.name for each in fields(kind)]  # type: ignore[arg-type]
-    given: dict[str, Any] = {}
-    for name, value in data.items():
-        if name not in names:
-            raise UsageError(f"{where}: there is no option {name!r}: expected some of {', '.join(names)}")
-        given[name] = _value(hints[name], value, name, where)
-    try:
-        return kind(**given)
-    except ValueError as error:
-        raise UsageError(f"{where}: {error}") from error
-
-
-def check_options(options: Any, where: str) -> None:
-    """Raise `UsageError`, beginning with `where`, for the first number outside of the range of its field's type."""
-    try:
-        check_ranges(options)
-    except ValueError as error:
-        raise UsageError(f"{where}: {error}") from error
-
-
 MAX_DOTS = 10
 """Of a key; options are at most two tables deep."""
 
@@ -295,29 +261,3 @@ def set_nested_value(data: dict[str, Any], key: str, value: Any, where: str) -> 
         if not isinstance(data, dict):
             raise UsageError(f"{where}: {table} has no options of its own")
     data[last] = value
-
-
-def _value(wanted: Any, value: Any, name: str, where: str) -> Any:
-    if is_dataclass(wanted) and isinstance(wanted, type):
-        if not isinstance(value, Mapping):
-            raise UsageError(f"{where}: expected options of {name}, found {value!r}")
-        return fill_dataclass(wanted, value, f"{where}: {name}")
-    if get_origin(wanted) is Literal:
-        if not isinstance(value, str | int) or value not in get_args(wanted):
-            raise UsageError(f"{where}: expected one of {', '.join(get_args(wanted))} for {name}, found {value!r}")
-        return value
-    if get_origin(wanted) in (Union, UnionType):
-        if value is None:
-            return None
-        (wanted,) = (kind for kind in get_args(wanted) if kind is not type(None))
-    if type(value) is int and wanted in (int, float) and value.bit_length() > MAX_BITS:
-        raise UsageError(f"{where}: expected a number for {name}, found one with too many digits")
-    if wanted is float and type(value) is int:
-        return float(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        raise UsageError(f"{where}: expected a finite number for {name}, found {value}")
-    if type(value) is not wanted:
-        raise UsageError(
-            f"{where}: expected {getattr(wanted, '__name__', wanted)} for {name}, found {one_line(repr(value), 80)}"
-        )
-    return value

@@ -27,7 +27,7 @@ from ..parts import (
     parts_of,
     resolve_stages,
 )
-from ..settings import fill_dataclass, key_and_value, set_nested_value
+from ..settings import key_and_value, set_nested_value
 from ..whole_file import read_text
 
 if TYPE_CHECKING:
@@ -261,7 +261,12 @@ def _of_kind(options: Any, slot: Slot, where: str) -> Part:
 def _fill(kind: type[Part], options: Any, name: str, where: str) -> Part:
     if not isinstance(options, Mapping):
         raise UsageError(f"{where}: expected options of {name}, found {options!r}")
-    return fill_dataclass(kind, options, f"{where}: {name}")
+    names = [each.name for each in fields(kind)]
+    if unknown := [option for option in options if option not in names]:
+        raise UsageError(
+            f"{where}: {name}: there is no option {unknown[0]!r}: expected some of {', '.join(names) or 'none'}"
+        )
+    return kind(**options)
 
 
 def _whole(value: Any, name: str, most: int, where: str) -> int:

@@ -12,7 +12,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ...models.ranges import Count, Positive, Ranged
 from ..evidence.chain import Chain, ChainStep, Link
 from ..neo4j.catalogue import look_up_relation_name
 from ..neo4j.graph import (
@@ -52,7 +51,7 @@ def is_return_path(steps: Sequence[RelationStep]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class FrontierBounds(Ranged):
+class FrontierBounds:
     """What one expansion may read. All are our own choices; what a bound leaves out is reported as a cut.
 
     fan_out: tails per source and relation. max_tails: tails per relation path. max_sources: entities of a frontier
@@ -60,11 +59,11 @@ class FrontierBounds(Ranged):
     hub_degree: from this degree on an entity is a hub and has its relations read one by one.
     """
 
-    fan_out: Positive = 500
-    max_tails: Positive = 2_000
-    max_sources: Positive = 200
-    proposers: Positive = 32
-    hub_degree: Count = HUB_DEGREE
+    fan_out: int = 500
+    max_tails: int = 2_000
+    max_sources: int = 200
+    proposers: int = 32
+    hub_degree: int = HUB_DEGREE
 
 
 @dataclass(slots=True, eq=False)
