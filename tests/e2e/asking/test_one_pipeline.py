@@ -127,11 +127,6 @@ def test_a_part_of_one_s_own_is_joined_without_a_change_to_the_engine(
     )
     found = of_verb(lodestar, "ask --paths-only", questions, options)
     assert equal(found, [each[::-1] for each in usual])
-    assert equal(of_verb(lodestar, "ask", questions, options), found)
-    assert equal(of_eval(lodestar, questions, tmp_path / "run", options), found)
     assert equal(of_langchain(settings, str(recipe), {}), found)
     two = of_verb(lodestar, "ask --paths-only", questions, (*options, "--set", "reversed.keep=2"))
     assert equal(two, [each[:2][::-1] for each in usual])
-    stated = json.loads((tmp_path / "run" / "run.json").read_text())["what"]["recipe"]
-    assert stated["parts"] == {"reversed": "tests.fakes.own_part:Reversed"}
-    assert stated["reversed"] == {"keep": 3}
