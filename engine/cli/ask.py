@@ -12,7 +12,7 @@ import click
 
 from ..errors import UsageError
 from ..progress import show_status
-from .options import NO_QUESTION, TOP_K, json_option, question_options, ray_option, recipe_options
+from .options import NO_QUESTION, json_option, question_options, ray_option, recipe_options
 from .terminal import echo, print_json, printable
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ TOGETHER = 64
 @click.option("--llm", is_flag=True, help="Let a language model answer from the evidence (see docs/llm.md).")
 @click.option("--plan", type=click.File(), help="Execute a plan: a file of JSON, or - (see docs/questions.md).")
 @click.option("--paths-only", is_flag=True, help="Find and rank the evidence, without an answer.")
-@TOP_K
 @recipe_options
 @ray_option
 @json_option

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options import NO_QUESTION, TOP_K, json_option, question_options, recipe_options
+from .options import NO_QUESTION, json_option, question_options, recipe_options
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ SECTION = "Ask"
     "--source", is_flag=True, help="Show the nodes themselves, in the Neo4j that `load neo4j` read; write nothing."
 )
 @click.option("--browser-url", help="Browser's address (default: the server's own, with http and port 7474).")
-@TOP_K
 @recipe_options
 @json_option
 def command(

@@ -50,7 +50,9 @@ def explanation_lines(explanation: Explanation) -> Iterator[str]:
 @click.option("--top-k", type=int, default=5, show_default=True, help="Paths to explain.")
 @recipe_options
 @json_option
-def command(question: str, topics: tuple[str, ...], settings: Settings, recipe: Recipe, as_json: bool) -> None:
+def command(
+    question: str, topics: tuple[str, ...], top_k: int, settings: Settings, recipe: Recipe, as_json: bool
+) -> None:
     """Show what decided for an answer, or which words the scores of its best paths depend on.
 
     A checkpoint with the cross-attentive scorer shows its attention: [QSP] in the question, [PSP] in the path
@@ -76,9 +78,9 @@ def command(question: str, topics: tuple[str, ...], settings: Settings, recipe: 
     reasons = explanation = None
     with Engine(settings, recipe=recipe) as engine:
         if scored:
-            explanation = engine.explain(query, top_k=recipe.top_k)
+            explanation = engine.explain(query, top_k=top_k)
         if not scored or num_parts > 1 or recipe.answerer.name == "reader":
-            reasons = explain_answer(engine, query, top_k=recipe.top_k)
+            reasons = explain_answer(engine, query, top_k=top_k)
     if as_json:
         data = {} if reasons is None else reasons_data(reasons)
         data |= {} if explanation is None else explanation_data(explanation)
@@ -86,7 +88,7 @@ def command(question: str, topics: tuple[str, ...], settings: Settings, recipe: 
     else:
         lines: list[str] = []
         if reasons is not None:
-            lines += answer_lines(reasons.answer, recipe.top_k, reasons=reasons.items)
+            lines += answer_lines(reasons.answer, top_k, reasons=reasons.items)
             lines += [
                 click.style(f"  {printable(line)}", dim=True)
                 for line in (f"after each stage: {reasons.stages_text}", *map(str, reasons.dropped))

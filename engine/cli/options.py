@@ -125,7 +125,6 @@ engine_options = options_for(_engine, *_DATABASE)
 gateway_options = options_for(_gateway, *_DATABASE)
 """--uri, --database, --name: `gateway`, see `open_gateway`."""
 
-TOP_K = click.option("--top-k", type=int, help="Items of evidence per question (default: 10).")
 _RECIPE = (
     click.option(
         "--recipe",
@@ -137,7 +136,7 @@ _RECIPE = (
         "changes",
         metavar="KEY=VALUE",
         multiple=True,
-        help="Change an option, such as star.max_hop=3; without a part's name of the first part that has it.",
+        help="Change an option, such as top_k=20 or star.max_hop=3; the part's name may be left out.",
     ),
     click.option(
         "--allow-parts", is_flag=True, help="Allow a recipe to import its own parts as code (see `lodestar recipes`)."
@@ -156,7 +155,6 @@ def _recipe(
     uri: str | None,
     database: str | None,
     name: str | None,
-    top_k: int | None = None,
 ) -> dict[str, Any]:
     """Return settings and recipe; without --recipe, --checkpoint selects the recipe star."""
     from ..recipes import EXAMPLE, OWN_OPTIONS, read_recipe
@@ -170,14 +168,14 @@ def _recipe(
     if checkpoint:
         short["checkpoint"] = checkpoint
     named = named or ("star" if checkpoint else settings.recipe)
-    recipe = read_recipe(named, full, {} if top_k is None else {"top_k": top_k}, allow_parts=allow_parts)
+    recipe = read_recipe(named, full, allow_parts=allow_parts)
     if short:
         recipe = read_recipe(recipe, options={recipe.find_option(key): value for key, value in short.items()})
     return {"settings": settings, "recipe": recipe}
 
 
 recipe_options = options_for(_recipe, *_RECIPE, *_DATABASE)
-"""--recipe, --set, --allow-parts, --checkpoint, --uri, --database, --name: `recipe`, with `TOP_K`, and `settings`."""
+"""--recipe, --set, --allow-parts, --checkpoint, --uri, --database, --name: `recipe` and `settings`."""
 
 
 def _ray_address(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:

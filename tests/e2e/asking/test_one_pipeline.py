@@ -123,7 +123,7 @@ def test_a_part_of_one_s_own_is_joined_without_a_change_to_the_engine(
         lodestar,
         "ask --paths-only",
         questions,
-        ("--recipe", "similarity", "--set", "forms=false", "--set", "max_hop=1", "--top-k", "3"),
+        ("--recipe", "similarity", "--set", "forms=false", "--set", "max_hop=1", "--set", "top_k=3"),
     )
     found = of_verb(lodestar, "ask --paths-only", questions, options)
     assert equal(found, [each[::-1] for each in usual])

@@ -107,7 +107,7 @@ def test_doctor_says_what_is_there(lodestar: Lodestar) -> None:
         (["ask"], 2, "no question"),
         (["ask", "Who is Napoleon?"], 5, "no known entity in the question"),
         (["ask", "--topic", "m.atlantis", "its capital?"], 5, "no entity has the id or name 'm.atlantis'"),
-        (["ask", "--top-k", "0", CAPITAL], 2, "top_k: expected 1 to"),
+        (["ask", "--set", "top_k=0", CAPITAL], 2, "top_k: expected 1 to"),
         (["ask", "--set", "max_hop=9", CAPITAL], 2, "expected 1 to 4 for max_hop"),
         (["ask", "--file", "no-such-file"], 3, "no-such-file"),
         (["ask", "--uri", "localhost:7687", CAPITAL], 2, "expected one of bolt://"),

@@ -45,8 +45,8 @@ def test_a_retriever_is_trained_and_asked(lodestar: Lodestar, driver: neo4j.Driv
             f"adaptive-k.checkpoint={out}",
             "--set",
             "adaptive-k.per_hop=1",
-            "--top-k",
-            "100",
+            "--set",
+            "top_k=100",
             "What is the capital of Chile?",
         ),
     )
