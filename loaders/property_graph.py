@@ -189,7 +189,7 @@ class PropertyGraphSource(Source):
         self._graph = graph
         self.survey = survey
         self.mapping = mapping
-        self.left_out: Counter[str] = Counter()
+        self._left_out: Counter[str] = Counter()
 
     @property
     def size_bytes(self) -> int:
@@ -205,6 +205,11 @@ class PropertyGraphSource(Source):
     def digest(self) -> str:
         return digest_of(self.kind, self.mapping.as_json(), [self._graph.digest()])
 
+    @property
+    def left_out(self) -> Mapping[str, int]:
+        """What was left out or assumed in the last reading, with counts."""
+        return {what: num for what, num in (self._left_out + Counter(self._graph.notes())).items() if num}
+
     def parts(self) -> Iterator[Part]:
         yield SourceRowBatches(self.name, row_batches(self._rows()))
 
@@ -214,14 +219,14 @@ class PropertyGraphSource(Source):
     def _rows(self) -> Iterator[StatementRow]:
         rows = Rows(self.mapping)
         self._position = 0
-        self.left_out = Counter(self._graph.notes())
+        self._left_out = Counter()
         yield from rows.of_labels()
         for number, each in enumerate(self._graph.elements(), 1):
             self._position = number
             if isinstance(each, Node):
-                yield from rows.of_node(number, each, self.left_out)
+                yield from rows.of_node(number, each, self._left_out)
             else:
-                yield from rows.of_relationship(number, each, self.left_out)
+                yield from rows.of_relationship(number, each, self._left_out)
 
 
 def relation_facts(survey: Survey, mapping: GraphMapping) -> dict[str, RelationFacts]:

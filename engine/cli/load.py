@@ -11,7 +11,7 @@ import click
 
 from ..errors import UsageError
 from .db import load_line
-from .load_graph import gexf, graphml, neo4j
+from .load_graph import gexf, graphml, neo4j, tables
 from .load_options import (
     add_common_options,
     add_load_options,
@@ -448,5 +448,5 @@ def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str
         echo(json.dumps(report.as_json()))
 
 
-for _graph in (gexf, graphml, neo4j):
+for _graph in (gexf, graphml, neo4j, tables):
     command.add_command(_graph)

@@ -1,4 +1,4 @@
-"""Load property graphs: a Neo4j that is already there, GraphML, GEXF (`lodestar load neo4j` and others)."""
+"""Load property graphs: a Neo4j that is already there, tables, GraphML, GEXF (`lodestar load neo4j` and others)."""
 
 from __future__ import annotations
 
@@ -190,6 +190,25 @@ def gexf(kg: str, **flags: Any) -> None:
     from ...loaders.formats.graphml import XmlGraph
 
     _load_graph(lambda: XmlGraph(kg, "gexf"), flags)
+
+
+@click.command()
+@click.argument("kg", metavar="FOLDER|FILE")
+@_mapping_options
+def tables(kg: str, **flags: Any) -> None:
+    """Load tables: a folder of CSV, TSV or parquet, one such file, or a SQLite or DuckDB file.
+
+    A table is a kind of thing, a row a thing, a column that refers to another table a relation; a table that only joins
+    two others is a relation, too. --dry-run shows what was found.
+
+    \b
+    Example:
+      lodestar load tables northwind/ --dry-run
+      lodestar load tables shop.sqlite --name-property customer=contactName --leave-out phone
+    """
+    from ...loaders.formats.table_graph import open_tables
+
+    _load_graph(lambda: open_tables(kg), flags)
 
 
 def _map(gateway: Gateway, asked: _Asked) -> tuple[Neo4jSurvey, GraphMapping]:

@@ -23,6 +23,7 @@ FORMATS = {
     "pathquestion": "delimited:PathquestionSource",
     "rdf": "rdf:RdfSource",
     "rog": "question_subgraphs:RogSource",
+    "tables": "table_graph:tables_source",
     "text": "text:TextSource",
     "tsv": "delimited:TsvSource",
     "wikidata": "wikidata:WikidataSource",
@@ -57,11 +58,14 @@ def detect_format(path: str) -> str:
     Raises `InputError` if that is unclear.
     """
     from ..reading.files import PACKED_ENDINGS, PARQUET, RereadableFile, list_files
+    from .tables import looks_like_tables
 
     if path == "-" or (path and Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()):
         raise InputError(
             f"{'stdin' if path == '-' else path}: the format of a stream cannot be detected: {_name_one()}"
         )
+    if looks_like_tables(path):
+        return "tables"
     path = list_files(path)[0]
     file = RereadableFile(path)
     with file.translate_faults(), file.open_unpacked() as stream:

@@ -19,6 +19,7 @@ from lodestar.loaders.formats.freebase import FREEBASE_ID, FreebaseSource
 from lodestar.loaders.formats.graphml import gexf_source, graphml_source
 from lodestar.loaders.formats.question_subgraphs import RogSource
 from lodestar.loaders.formats.rdf import RdfSource
+from lodestar.loaders.formats.table_graph import tables_source
 from lodestar.loaders.formats.text import TextSource
 from lodestar.loaders.formats.triples_parquet import ParquetSource
 from lodestar.loaders.source import Source
@@ -67,6 +68,7 @@ SAMPLES: dict[str, Callable[[Path], Source]] = {
     "pathquestion": lambda folder: PathquestionSource(written(folder, KG, "kb.txt")),
     "rdf": lambda folder: RdfSource(written(folder, "<a> <b> <c> .\n", "kg.nt")),
     "rog": lambda folder: RogSource(written(folder, json_lines(RECORDS), "q.jsonl")),
+    "tables": lambda folder: tables_source(written(folder, "id,name,size\n1,Lima,9\n", "towns.csv")),
     "text": lambda folder: TextSource(
         written(folder, "Ada met Bob in Lima. Ada met Bob in Rome.\n", "notes.txt"), save_pipeline(folder, "Ada", "Bob")
     ),

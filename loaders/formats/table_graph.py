@@ -1,0 +1,520 @@
+"""Find what tables mean as a property graph.
+
+A table is a kind of node, a row a node, a column a property. A column that refers to another table's key is a
+relationship; a table that only joins two others is one too, with its other columns as properties. Keys and references
+are the declared ones. Else a key is a column whose values all differ, and a reference a column whose values are among
+those of a key, where its name says so too: `customerID` and `ship_customer_id` refer to customers, `reportsTo` to its
+own table. Two tables that share a key are one kind of thing and more of it: a row of both is one node with two labels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from ...engine.errors import InputError
+from ...models.wording.english import singular
+from ..mapping import NO_LABEL, Choices, LabelFacts, Survey, TypeFacts, fold
+from ..property_graph import (
+    LINKED_TO,
+    XSD,
+    Element,
+    LiteralText,
+    Node,
+    PropertyGraphSource,
+    Relationship,
+    hash_elements,
+    map_graph,
+)
+from ..reading.files import RereadableFile, derive_source_name, list_files
+from ..source import digest_of
+from .tables import Column, Database, Reference, Table, quote_name, read_tables
+
+KEY_ENDS = ("identifier", "number", "code", "uuid", "guid", "key", "id", "no", "nr", "fk", "ref")
+_PLAIN_KEYS = ("id", "pk", "rowid", *KEY_ENDS)
+_END = re.compile(rf"(?i)[_\-\s.]?(?:{'|'.join(KEY_ENDS)}|name)s?$")
+_OWN = re.compile(
+    r"(?i)parent|manager|boss|supervisor|reports?_?to|leader|superior|mentor|predecessor|successor|replace"
+)
+"""What a column is called that refers to its own table."""
+_ENDS = (("source", "target"), ("from", "to"), ("src", "dst"), ("start", "end"), ("node1", "node2"), ("head", "tail"))
+"""The columns of a list of edges."""
+_RELATION_COLUMNS = ("relation", "predicate", "label", "relationship", "type", "edgelabel")
+_SAYS_NOTHING = {"info", "detail", "list", "table", "map", "mapping", "rel", "relation", "link", "edge", "join", "xref"}
+MOST_MISSING = (0, 0, 0.1, 0.5)
+"""The largest share of a column's values that the key lacks that it refers to, by how far names say that it does."""
+MOST_DIFFERING = 0.1
+"""The largest share of things of which the rows of a table may say two things where one is to be expected."""
+LEAST_DISTINCT = 3
+"""The fewest values that differ in a column of texts that refers to a table although its name does not say so."""
+_FETCHED_ROWS = 5_000
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a name that is written with blanks, underscores or capitals, in lower case."""
+    parted = re.sub(r"([a-z\d])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3 \2\4", name)
+    return [word.lower() for word in re.split(r"[\W_]+", parted) if word]
+
+
+def label_of(name: str) -> str:
+    """Return what a row of a table is: the table's words, the last one in the singular: order detail."""
+    words = words_of(name)
+    return " ".join([*words[:-1], singular(words[-1])]) if words and words[-1] not in ("nodes", "node") else NO_LABEL
+
+
+def _num_shared(one: str, other: str) -> int:
+    """Return with how many equal characters two names begin."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _stem(column: str) -> list[str]:
+    """Return the words of a column without what says that it is a key."""
+    while (shorter := _END.sub("", column)) not in (column, ""):
+        column = shorter
+    words = words_of(column)
+    return [*words[:-1], singular(words[-1])] if words else []
+
+
+def relation_of(column: str) -> str:
+    """Return what a column that refers to a table is called as a relation: supplierID is supplier."""
+    return _END.sub("", column) or column
+
+
+class TableGraph:
+    """The graph that tables are."""
+
+    kind = "tables"
+    unnamed_ids = None
+
+    def __init__(self, database: Database, name: str, digest: str = "") -> None:
+        self.name = name
+        self._database = database
+        self._digest = digest
+        self._tables = dict(database.tables)
+        self._notes: Counter[str] = Counter()
+        for table in self._tables.values():
+            table.root = table.name
+            table.key = table.key or _guess_key(table)
+        self._find_edge_lists()
+        self._find_references()
+        for table in self._tables.values():
+            table.key = table.key or self._find_wider_key(table)
+        self._find_composite_references()
+        self._find_joins()
+        self._find_roots()
+        self._name_kinds()
+
+    def survey(self) -> Survey:
+        labels: dict[str, LabelFacts] = {}
+        types: dict[str, TypeFacts] = {}
+        keys: Counter[str] = Counter()
+        num_nodes = 0
+        for table in self._tables.values():
+            columns = [table.columns[name] for name in table.properties]
+            counts = Counter({column.name: column.num for column in columns if column.num})
+            keys += counts
+            if table.joins:
+                self._add_type(types, self._relation_of_join(table), table, table.joins, table.num_rows, counts)
+                continue
+            num_nodes += table.num_rows
+            if table.num_rows:
+                samples = {column.name: column.sample() for column in columns if column.num}
+                key = table.key[0] if len(table.key) == 1 and table.root == table.name else ""
+                facts = labels.setdefault(table.label, LabelFacts(0, Counter(), samples, key, list(counts)))
+                facts.num += table.num_rows
+                facts.keys += counts
+            for reference in table.references:
+                ends = (Reference(table.key, table.name, table.key), reference)
+                num = min(table.columns[name].num for name in reference.columns)
+                self._add_type(types, self._relation(reference), table, ends, num, Counter())
+        if not num_nodes:
+            raise InputError(f"{self.name}: expected tables with rows, found none")
+        return Survey(labels, types, num_nodes, sum(facts.num for facts in types.values()), keys)
+
+    def elements(self) -> Iterator[Element]:
+        self._notes = Counter(self._database.notes)
+        self._notes["tables without rows"] = sum(not table.num_rows for table in self._tables.values())
+        for table in self._tables.values():
+            yield from self._joining_rows(table) if table.joins else self._rows(table)
+            for reference in table.references:
+                yield from self._missing_ends(table, reference)
+
+    def digest(self) -> str:
+        return self._digest or hash_elements(self.elements())
+
+    def notes(self) -> Mapping[str, int]:
+        return self._notes
+
+    # What tables mean
+
+    def _find_edge_lists(self) -> None:
+        """Find lists of edges; those whose ends are in no other table get a table of their ends."""
+        for table in list(self._tables.values()):
+            plain = {fold(name): name for name in table.columns}
+            ends = next(((plain[a], plain[b]) for a, b in _ENDS if a in plain and b in plain), None)
+            if ends is None:
+                continue
+            table.key = tuple(name for name in table.key if fold(name) in _PLAIN_KEYS)
+            targets = [other for other in self._tables.values() if other is not table and len(other.key) == 1]
+            holding = [
+                other
+                for other in targets
+                if all(self._num_missing(table, (end,), other, other.key) == 0 for end in ends)
+            ]
+            if holding:
+                target = max(holding, key=lambda other: _num_shared(other.name, table.name))
+            else:
+                target = self._make_ends(table, ends)
+            first, second = (Reference((end,), target.name, target.key) for end in ends)
+            table.references, table.joins = [first, second], (first, second)
+            named = next((plain[name] for name in _RELATION_COLUMNS if name in plain), "")
+            if named and table.columns[named].type is None:
+                table.relation_column = named
+
+    def _make_ends(self, table: Table, ends: Sequence[str]) -> Table:
+        name = f"{table.name} nodes"
+        made = Table(name, f"table_{len(self._tables)}", {"name": Column("name")}, key=("name",), root=name)
+        chosen = " UNION ".join(f"SELECT {quote_name(end)} AS name FROM {table.view}" for end in ends)
+        self._database.connection.execute(
+            f"CREATE TABLE {made.view} AS SELECT name FROM ({chosen}) WHERE name IS NOT NULL ORDER BY name"
+        )
+        made.num_rows = self._database.value(f"SELECT count(*) FROM {made.view}")
+        made.columns["name"].num = made.columns["name"].num_distinct = made.num_rows
+        self._tables[name] = made
+        return made
+
+    def _find_references(self) -> None:
+        is_declared = any(table.references for table in self._tables.values() if table.is_declared)
+        by_fold = {fold(name): table for name, table in self._tables.items()}
+        for table in self._tables.values():
+            known = []
+            for columns, target, to in table.references:
+                other = by_fold.get(fold(target))
+                if other is not None and (to or other.key):
+                    known.append(Reference(columns, other.name, to or other.key))
+            table.references = known
+            taken = {name for reference in known for name in reference.columns}
+            for name, column in table.columns.items():
+                if (
+                    not table.joins
+                    and name not in taken
+                    and (found := self._guess_reference(table, column, 2 if is_declared else 1))
+                ):
+                    table.references.append(found)
+
+    def _guess_reference(self, table: Table, column: Column, least: int) -> Reference | None:
+        if not column.num or column.is_list or column.type not in (None, "integer"):
+            return None
+        found: list[tuple[int, int, Reference]] = []
+        for other in self._tables.values():
+            for target in _targets(other):
+                evidence = _evidence(table, column, other, target)
+                if evidence < least or column.is_number != target.is_number:
+                    continue
+                missing = self._num_missing(table, (column.name,), other, (target.name,))
+                if missing <= MOST_MISSING[evidence] * column.num_distinct:
+                    shared = _num_shared(other.name, table.name)
+                    found.append((evidence, shared, Reference((column.name,), other.name, (target.name,))))
+        return max(found, key=lambda each: each[:2])[2] if found else None
+
+    def _num_missing(self, table: Table, columns: Sequence[str], other: Table, target: Sequence[str]) -> int:
+        """Return how many values that differ are in columns of a table and not in those that they refer to."""
+        mine, theirs = (", ".join(map(quote_name, names)) for names in (columns, target))
+        have = " AND ".join(f"{quote_name(name)} IS NOT NULL" for name in columns)
+        return int(
+            self._database.value(
+                f"SELECT count(*) FROM (SELECT {mine} FROM {table.view} WHERE {have} "
+                f"EXCEPT SELECT {theirs} FROM {other.view})"
+            )
+        )
+
+    def _find_wider_key(self, table: Table) -> tuple[str, ...]:
+        """Return the key of a table without a column whose values all differ.
+
+        It is two or three columns together; or what a table is about, where its rows say several things of the same:
+        river and traverse. Then all other columns but references say one thing for each.
+        """
+        if not table.num_rows or table.joins:
+            return ()
+        refers = [name for reference in table.references for name in reference.columns]
+        about = [name for name in table.columns if fold(name) in _own_names(table, ("name", "title"))]
+        for name in about:
+            others = [other for other in table.columns if other != name and other not in refers]
+            if (
+                table.columns[name].num == table.num_rows
+                and refers
+                and all(self._is_determined(table, name, other) for other in others)
+            ):
+                return (name,)
+        likely = [*dict.fromkeys([*refers, *about, *(name for name in table.columns if fold(name).endswith(KEY_ENDS))])]
+        for width in (2, 3):
+            for names in combinations(likely[:8], width):
+                chosen = ", ".join(map(quote_name, names))
+                have = " AND ".join(f"{quote_name(name)} IS NOT NULL" for name in names)
+                if (
+                    self._database.value(
+                        f"SELECT count(*) FROM (SELECT DISTINCT {chosen} FROM {table.view} WHERE {have})"
+                    )
+                    == table.num_rows
+                ):
+                    return names
+        return ()
+
+    def _is_determined(self, table: Table, name: str, other: str) -> bool:
+        differing = self._database.value(
+            f"SELECT count(*) FROM (SELECT 1 FROM {table.view} GROUP BY {quote_name(name)} "
+            f"HAVING count(DISTINCT {quote_name(other)}) > 1)"
+        )
+        return int(differing) <= MOST_DIFFERING * table.columns[name].num_distinct
+
+    def _find_composite_references(self) -> None:
+        for other in self._tables.values():
+            if len(other.key) < 2:
+                continue
+            for table in self._tables.values():
+                if table is other or not set(other.key) <= set(table.columns) or not table.num_rows:
+                    continue
+                if self._num_missing(table, other.key, other, other.key) == 0 and set(table.key) != set(other.key):
+                    kept = [each for each in table.references if not set(each.columns) <= set(other.key)]
+                    table.references = [*kept, Reference(other.key, other.name, other.key)]
+
+    def _find_roots(self) -> None:
+        """Find tables whose key is another's: their rows are more of the same things."""
+        for table in self._tables.values():
+            for reference in [] if table.joins else list(table.references):
+                other = self._tables[reference.table]
+                if reference.columns == table.key and reference.target == other.key and other is not table:
+                    table.references.remove(reference)
+                    if self._root(other) is not table:
+                        table.root = other.name
+                        break
+
+    def _root(self, table: Table) -> Table:
+        while table.root != table.name:
+            table = self._tables[table.root]
+        return table
+
+    def _find_joins(self) -> None:
+        referred = {reference.table for table in self._tables.values() for reference in table.references}
+        for table in self._tables.values():
+            if len(table.references) != 2 or table.name in referred:
+                continue
+            refers = {name for reference in table.references for name in reference.columns}
+            only_joins = set(table.columns) <= refers | set(table.key)
+            is_surrogate = len(table.key) == 1 and (table.key[0] in refers or fold(table.key[0]) in _PLAIN_KEYS)
+            if (len(table.key) != 1 and set(table.key) <= refers) or (only_joins and is_surrogate):
+                table.joins = (table.references[0], table.references[1])
+
+    def _name_kinds(self) -> None:
+        """Give each table the label of its rows: the singular, or its own name where two would have the same."""
+        labels = {name: label_of(name) for name in self._tables}
+        often = Counter(labels.values())
+        for name, table in self._tables.items():
+            table.label = labels[name] if often[labels[name]] == 1 or not labels[name] else name
+
+    def _relation(self, reference: Reference) -> str:
+        (name, *more) = reference.columns
+        return relation_of(name) if not more else self._tables[reference.table].label
+
+    def _relation_of_join(self, table: Table) -> str:
+        """Return the relation that a joining table is: its second end, or its own name between things of one kind."""
+        assert table.joins
+        first, second = table.joins
+        if {fold(name) for each in table.joins for name in each.columns} in [set(ends) for ends in _ENDS]:
+            return LINKED_TO
+        if first.table != second.table:
+            return self._relation(second)
+        words = [word for word in words_of(table.name) if singular(word) not in _SAYS_NOTHING]
+        return "_".join(words) or LINKED_TO
+
+    def _add_type(
+        self,
+        types: dict[str, TypeFacts],
+        relation: str,
+        table: Table,
+        ends: tuple[Reference, Reference],
+        num: int,
+        keys: Counter[str],
+    ) -> None:
+        relations = [relation]
+        if table.relation_column:
+            column = quote_name(table.relation_column)
+            rows = self._database.connection.execute(f"SELECT DISTINCT {column} FROM {table.view}").fetchall()
+            relations = [_relation_said(value) or relation for (value,) in rows]
+        for name in relations:
+            facts = types.setdefault(name, TypeFacts())
+            facts.num += num // len(relations)
+            facts.num_with_keys += num // len(relations) if keys else 0
+            facts.keys.update(keys)
+            facts.starts, facts.ends = (self._root(self._tables[end.table]).label for end in ends)
+
+    # What rows are
+
+    def _id(self, table: Table, values: Sequence[str]) -> str:
+        root = self._root(table)
+        return "/".join([*([root.label or root.name] if root.label else []), *values])
+
+    def _fetch(self, table: Table, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the number and the values of each row."""
+        chosen = ", ".join(map(quote_name, columns))
+        with self._database.connection.cursor() as cursor:
+            cursor.execute(f"SELECT {chosen} FROM {table.view}")
+            number = 0
+            while rows := cursor.fetchmany(_FETCHED_ROWS):
+                for row in rows:
+                    number += 1
+                    yield number, dict(zip(columns, row, strict=True))
+
+    def _rows(self, table: Table) -> Iterator[Element]:
+        ends = [_End(self, reference) for reference in table.references]
+        labels = [table.label] if table.label else []
+        for number, row in self._fetch(table, list(table.columns)):
+            key = [row[name] for name in table.key] or [f"row {number}"]
+            if None in key:
+                self._notes["rows without a key"] += 1
+                continue
+            id_ = self._id(table, key)
+            yield Node(id_, labels, self._values(table, row))
+            for end in ends:
+                if (other := end.find(row)) is not None:
+                    yield Relationship("", end.relation, id_, other)
+
+    def _joining_rows(self, table: Table) -> Iterator[Element]:
+        assert table.joins
+        first, second = (_End(self, reference) for reference in table.joins)
+        relation = self._relation_of_join(table)
+        for number, row in self._fetch(table, list(table.columns)):
+            start, end = first.find(row), second.find(row)
+            if start is None or end is None:
+                self._notes["rows without both ends"] += 1
+                continue
+            said = _relation_said(row[table.relation_column]) if table.relation_column else ""
+            yield Relationship(f"{table.name}/{number}", said or relation, start, end, self._values(table, row))
+
+    def _values(self, table: Table, row: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        found: list[tuple[str, Any]] = []
+        for name in table.properties:
+            if (value := row[name]) is not None:
+                type_ = table.columns[name].type
+                found.append((name, LiteralText(value, f"{XSD}{type_}") if type_ else value))
+        return found
+
+    def _missing_ends(self, table: Table, reference: Reference) -> Iterator[Node]:
+        """Yield what a column refers to and the other table lacks."""
+        other = self._tables[reference.table]
+        if len(reference.columns) > 1 or reference.target != other.key or other.joins:
+            return
+        (name,), (key,) = reference.columns, other.key
+        missing = self._database.connection.execute(
+            f"SELECT {quote_name(name)} FROM {table.view} WHERE {quote_name(name)} IS NOT NULL "
+            f"EXCEPT SELECT {quote_name(key)} FROM {other.view}"
+        ).fetchall()
+        for (value,) in missing:
+            self._notes[f"values of {table.name}.{name} that {other.name} lacks"] += 1
+            yield Node(self._id(other, [value]), [other.label] if other.label else [], [(key, value)])
+
+
+class _End:
+    """Finds the node that columns of a row refer to."""
+
+    def __init__(self, graph: TableGraph, reference: Reference) -> None:
+        self._graph = graph
+        self._columns = reference.columns
+        self._other = graph._tables[reference.table]
+        self.relation = graph._relation(reference)
+        self._keys: dict[str, Sequence[str]] | None = None
+        if reference.target != self._other.key:
+            rows = graph._fetch(self._other, [*dict.fromkeys([*reference.target, *self._other.key])])
+            self._keys = {row[reference.target[0]]: [row[name] for name in self._other.key] for _, row in rows}
+
+    def find(self, row: Mapping[str, Any]) -> str | None:
+        values = [row[name] for name in self._columns]
+        if None in values:
+            return None
+        if self._keys is not None:
+            found = self._keys.get(values[0])
+            return self._graph._id(self._other, found) if found else None
+        return self._graph._id(self._other, values)
+
+
+def _relation_said(value: str | None) -> str:
+    """Return what a column says of an edge; whether it is directed is none."""
+    return "" if value is None or value.lower() in ("directed", "undirected") else value
+
+
+def _own_names(table: Table, ends: Sequence[str]) -> set[str]:
+    own = {fold(table.name), fold(label_of(table.name)), fold((label_of(table.name).split() or [""])[-1])} - {""}
+    return own | {f"{name}{end}" for name in own for end in ends}
+
+
+def _guess_key(table: Table) -> tuple[str, ...]:
+    """Return the column whose values all differ and whose name says that it is the key, none without."""
+    own, names = _own_names(table, KEY_ENDS), {"name", "title"} | _own_names(table, ("name", "title"))
+    found: list[tuple[int, int, str]] = []
+    for place, (name, column) in enumerate(table.columns.items()):
+        plain = fold(name)
+        is_first = place == 0 and column.type in (None, "integer") and column.num_chars <= 40
+        if not table.num_rows or column.num != table.num_rows or column.num_distinct != table.num_rows:
+            continue
+        ranks = (
+            plain in _PLAIN_KEYS or plain in own,
+            is_first and plain.endswith(KEY_ENDS),
+            plain in names,
+            is_first,
+            plain.endswith(KEY_ENDS),
+        )
+        if any(ranks) and not column.is_list:
+            found.append((ranks.index(True), place, name))
+    return (min(found)[2],) if found else ()
+
+
+def _targets(table: Table) -> list[Column]:
+    """Return the columns that others may refer to: the key, and names that all differ."""
+    names = {"name", "title"} | _own_names(table, ("name", "title"))
+    found = [table.columns[name] for name in table.key[:1] if len(table.key) == 1]
+    for name, column in table.columns.items():
+        if (
+            fold(name) in names
+            and column.num_distinct == column.num == table.num_rows
+            and table.key
+            and column not in found
+        ):
+            found.append(column)
+    return found
+
+
+def _evidence(table: Table, column: Column, other: Table, target: Column) -> int:  # noqa: PLR0911 - a line a sign
+    """Return how far names say that a column refers to a column: 3 plainly, 1 if only the values can, 0 not at all."""
+    plain, stem, own = fold(column.name), _stem(column.name), label_of(other.name).split()
+    if table is other:
+        return 2 if column.name != target.name and _OWN.search(column.name) else 0
+    is_own_key = table.key == (column.name,)
+    if is_own_key and stem == label_of(table.name).split():
+        return 0
+    if stem and stem == own:
+        return 3
+    if plain == fold(target.name) and plain not in ("name", "title", *_PLAIN_KEYS):
+        return 3
+    if is_own_key:
+        return 0
+    if stem and own and (stem[-len(own) :] == own or own[-len(stem) :] == stem):
+        return 2
+    if column.is_number:
+        return int(bool(stem and own) and len(stem[0]) >= 4 and own[-1].startswith(stem[0]))
+    is_text = column.num_distinct >= LEAST_DISTINCT and column.num_chars >= 2 and not plain.endswith("name")
+    return int(is_text)
+
+
+def open_tables(path: str) -> TableGraph:
+    """Return the graph of the tables of a folder or a file."""
+    files = list_files(path)
+    digest = digest_of("tables", {}, [f"{file} {RereadableFile(file).digest()}" for file in files])
+    return TableGraph(read_tables(path), derive_source_name(path, files) or RereadableFile(path).name, digest)
+
+
+def tables_source(path: str) -> PropertyGraphSource:
+    """Return the source of tables with the mapping that is guessed."""
+    return map_graph(open_tables(path), Choices())

@@ -1,0 +1,205 @@
+"""Tables as a graph: keys and references that are declared or found, joining tables, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import sqlite3
+from pathlib import Path
+
+import duckdb
+import pytest
+from lodestar.engine.errors import InputError
+from lodestar.loaders.formats.by_name import detect_format
+from lodestar.loaders.formats.table_graph import open_tables, tables_source
+
+from tests.references.read_source import ReadSource, read_source
+
+SHOP = {
+    "customers.csv": "customerID,companyName,contactName,phone\nALFKI,Alfreds Futterkiste,Maria Anders,030-1\nANATR,Ana Trujillo,Ana,NULL\nQUICK,Quick Stop,Horst,\n",
+    "employees.csv": "employeeID,lastName,firstName,title,hireDate,reportsTo\n1,Davolio,Nancy,Rep,1992-05-01 00:00:00.000,2\n2,Fuller,Andrew,VP,1992-08-14 00:00:00.000,NULL\n3,Leverling,Janet,Rep,1992-04-01 00:00:00.000,2\n",
+    "orders.csv": "orderID,customerID,employeeID,shipName,shipAddress\n10248,ALFKI,1,Alfreds,Obere Str. 57\n10249,ALFKI,2,Alfreds,Rua do Paço, 67\n10250,QUICK,1,Quick,Main\n10251,GONE,1,Gone,Main\n10252,ANATR,3,Ana,Main\n"
+    + "".join(f"{number},ALFKI,1,Alfreds,Main\n" for number in range(10253, 10273)),
+    "order-details.csv": "orderID,productID,unitPrice,quantity\n10248,1,18.00,12\n10248,2,19.50,10\n10249,1,18.00,1\n",
+    "products.csv": "productID,productName,unitPrice,zip,discontinued\n1,Chai,18.00,01581,0\n2,Chang,19.50,20000,1\n",
+    "empty.csv": "a,b\n",
+}  # fmt: skip
+
+
+def write_folder(folder: Path, files: dict[str, str]) -> Path:
+    folder.mkdir()
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="")
+    return folder
+
+
+def read(path: Path) -> ReadSource:
+    return read_source(tables_source(str(path)))
+
+
+def test_keys_and_references_are_found(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "shop", SHOP)
+    assert detect_format(str(folder)) == "tables"
+    source = tables_source(str(folder))
+    found = read_source(source)
+    assert {
+        ("order/10248", "customer", "customer/ALFKI"),
+        ("order/10248", "employee", "employee/1"),
+        ("employee/3", "reportsTo", "employee/2"),
+        ("order/10248", "product", "order-details/1"),
+        ("order-details/1", "product", "product/1"),
+        ("order-details/1", "quantity", "12"),
+        ("order/10249", "shipAddress", "Rua do Paço, 67"),
+        ("employee/3", "hireDate", "1992-04-01"),
+        ("product/1", "zip", "01581"),
+        ("order/10251", "customer", "customer/GONE"),
+        ("customer/ALFKI", "type", "customer"),
+    } <= set(found.triples)
+    assert {head for head, *_ in found.triples if "phone" in head} == set()
+    assert [tail for _, relation, tail in found.triples if relation == "phone"] == ["030-1"]
+    named = {id_: names for id_, names in found.names.items() if "/" in id_}
+    assert named["order/10248"] == ["Order 10248"]
+    assert named["employee/1"] == ["Nancy Davolio"]
+    assert named["customer/ALFKI"] == ["Alfreds Futterkiste", "ALFKI"]
+    assert named["customer/GONE"] == ["GONE"]
+    assert named["product/1"] == ["Chai"]
+    types = {value: (datatype or "").rpartition("#")[2] for value, datatype, _ in found.literals}
+    assert (types["18.00"], types["12"], types["1992-04-01"], types["01581"]) == ("decimal", "integer", "date", "")
+    assert source.left_out == {
+        "lines with a separator within a field, which are mended": 1,
+        "tables without rows": 1,
+        "values of orders.customerID that customers lacks": 1,
+    }
+
+
+def test_declared_keys_cycles_composite_keys_and_tables_of_one_thing_in_sqlite(tmp_path: Path) -> None:
+    path = tmp_path / "firm.sqlite"
+    with sqlite3.connect(path) as made:
+        made.executescript(
+            """CREATE TABLE departments (id INTEGER PRIMARY KEY, name TEXT, head INTEGER REFERENCES people(id));
+            CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT, dept INTEGER REFERENCES departments);
+            CREATE TABLE doctors (id INTEGER PRIMARY KEY REFERENCES people(id), field TEXT);
+            CREATE TABLE policies (no INTEGER, year INTEGER, premium, photo BLOB, PRIMARY KEY (no, year));
+            CREATE TABLE claims (id INTEGER PRIMARY KEY, no INTEGER, year INTEGER, text TEXT,
+                                 FOREIGN KEY (no, year) REFERENCES policies(no, year));
+            INSERT INTO departments VALUES (1, 'Sales', 2);
+            INSERT INTO people VALUES (1, 'Ann', 1), (2, 'Bo', 1);
+            INSERT INTO doctors VALUES (2, 'law');
+            INSERT INTO policies VALUES (7, 2001, 10.5, x'00'), (7, 2002, 'unknown', NULL);
+            INSERT INTO claims VALUES (1, 7, 2002, 'fire');"""
+        )
+    assert detect_format(str(path)) == "tables"
+    found = read(path)
+    assert {
+        ("department/1", "head", "person/2"),
+        ("person/1", "dept", "department/1"),
+        ("person/2", "type", "doctor"),
+        ("person/2", "field", "law"),
+        ("claim/1", "policy", "policy/7/2002"),
+        ("policy/7/2001", "premium", "10.5"),
+        ("policy/7/2002", "premium", "unknown"),
+    } <= set(found.triples)
+    assert found.names["person/2"] == ["Bo"]
+
+
+def test_duckdb_parquet_and_a_table_without_a_key(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "kg.duckdb")) as made:
+        made.execute("CREATE TABLE towns (id INTEGER PRIMARY KEY, name VARCHAR, tags VARCHAR[])")
+        made.execute("INSERT INTO towns VALUES (1, 'Lima', ['big', 'old']), (2, 'Cusco', NULL)")
+        made.execute("CREATE TABLE visits (town_id INTEGER REFERENCES towns(id), visitor VARCHAR)")
+        made.execute("INSERT INTO visits VALUES (1, 'Ann'), (1, 'Ann'), (2, 'Bo')")
+        made.execute(f"COPY towns TO '{tmp_path / 'towns.parquet'}'")
+    found = read(tmp_path / "kg.duckdb")
+    assert {("town/1", "tags", "big"), ("visit/row 1", "town", "town/1"), ("visit/row 3", "visitor", "Bo")} <= set(
+        found.triples
+    )
+    assert detect_format(str(tmp_path / "towns.parquet")) == "tables"
+    assert ("town/1", "tags", "old") in read(tmp_path / "towns.parquet").triples
+
+
+def test_rows_that_say_several_things_of_the_same_are_one_thing(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "geo", {
+        "state.csv": "state_name,area\nOhio,1\nIowa,2\nUtah,3\n",
+        "river.csv": "river_name,length,traverse\nMuddy,10,Ohio\nMuddy,10,Iowa\nClear,7,Utah\nClear,7,Iowa\n",
+        "border_info.csv": "state_name,border\nOhio,Iowa\nIowa,Ohio\nIowa,Utah\n",
+        "highlow.csv": "state_name,highest_point\nOhio,Hill\nIowa,Knoll\nUtah,Peak\n",
+    })  # fmt: skip
+    found = read(folder)
+    assert {
+        ("river/Muddy", "traverse", "state/Ohio"),
+        ("river/Muddy", "traverse", "state/Iowa"),
+        ("state/Iowa", "border", "state/Utah"),
+        ("state/Ohio", "highest_point", "Hill"),
+    } <= set(found.triples)
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r", "\r\n"])
+def test_lists_of_edges(tmp_path: Path, ends: str) -> None:
+    text = "Source,Target,Type,id,weight\nAnn-Ash,Bo,Undirected,0,3\nBo,Cy,Undirected,1,5\n".replace("\n", ends)
+    (tmp_path / "edges.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert detect_format(str(tmp_path / "edges.csv")) == "tables"
+    found = read(tmp_path / "edges.csv")
+    assert set(found.triples) == {
+        ("Ann-Ash", "linked_to", "edges/1"), ("edges/1", "linked_to", "Bo"), ("edges/1", "weight", "3"),
+        ("Bo", "linked_to", "edges/2"), ("edges/2", "linked_to", "Cy"), ("edges/2", "weight", "5"),
+    }  # fmt: skip
+    assert found.names == {"Ann-Ash": ["Ann-Ash"], "Bo": ["Bo"], "Cy": ["Cy"]}
+    (tmp_path / "nodes.csv").write_text("Id,Label\nAnn-Ash,Ann Ash\nBo,Bo Birch\nCy,Cy Cole\n")
+    assert read(tmp_path).names["Ann-Ash"][0] == "Ann Ash"
+    (tmp_path / "typed.csv").write_text("source,target,label\nAnn,Bo,likes\nBo,Cy,hates\n")
+    assert set(read(tmp_path / "typed.csv").triples) == {("Ann", "likes", "Bo"), ("Bo", "hates", "Cy")}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("cities.csv", "city,country,population\nLima,Peru,10000000\nQuito,Ecuador,2000000\n", "tables"),
+        ("t.csv", "productID,productName,supplierID,unitPrice\n1,Chai,1,18\n", "tables"),
+        ("t.tsv", "Id\tLabel\nx\tX\n", "tables"),
+        ("kg.csv", "head,relation,tail\nAnn,knows,Bo\n", "csv"),
+        ("kg.csv", "Ann,knows,Bo\nBo,knows,Cy\nCy,likes,Ann\nDan,likes,Ann\n", "csv"),
+        ("kg.tsv", "a\tb\tc\n", "tsv"),
+    ],
+)
+def test_tables_and_triples_are_told_apart(tmp_path: Path, name: str, text: str, found: str) -> None:
+    (tmp_path / name).write_text(text)
+    assert detect_format(str(tmp_path / name)) == found
+    packed = tmp_path / f"{name}.gz"
+    packed.write_bytes(gzip.compress(text.encode()))
+    assert detect_format(str(packed)) == found
+
+
+@pytest.mark.parametrize(
+    ("files", "fault"),
+    [
+        ({"a.csv": "x,y\n1,2\n", "a.tsv": "x\ty\n1\t2\n"}, "a.tsv: a second table called 'a': rename one of them"),
+        ({"a.csv": "x,y\n1,2,3\n"}, "a.csv:2: expected 2 fields, found 3"),
+        ({"a.csv": 'x,y\n1,"2\n'}, "a.csv:2: cannot be read as a table: unexpected end of data"),
+        ({"a.csv": "1,2\n3,4\n"}, "a.csv: expected the names of columns in the first line, found '1'"),
+        ({"a.csv": "x,y\n"}, ": expected tables with rows, found none"),
+        ({"a.csv": ""}, "a.csv: expected a table, found an empty file"),
+        ({"a.md": "x"}, ": expected tables (CSV, TSV, parquet, SQLite or DuckDB), found none"),
+        ({"a.csv": "SQLite format 3\0 and no more"}, "a.csv: the SQLite file cannot be read"),
+        ({"a.csv": "12345678DUCK and no more"}, "a.csv: cannot be read as a table"),
+        ({"a.csv": "PAR1 and no more"}, "a.csv: cannot be read as a table"),
+    ],
+)
+def test_what_is_no_table_is_refused_in_one_line(tmp_path: Path, files: dict[str, str], fault: str) -> None:
+    folder = write_folder(tmp_path / "t", files)
+    with pytest.raises(InputError) as caught:
+        open_tables(str(folder)).survey()
+    assert fault in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_wide_table_and_a_locked_one(tmp_path: Path) -> None:
+    wide = tmp_path / "wide.csv"
+    wide.write_text(",".join(f"c{n}" for n in range(500)) + "\n" + ",".join(f"v{n}" for n in range(500)) + "\n")
+    assert len(read(wide).triples) == 500
+    path = tmp_path / "locked.sqlite"
+    with sqlite3.connect(path) as made:
+        made.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT)")
+        made.commit()
+        made.execute("PRAGMA locking_mode = EXCLUSIVE")
+        made.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(InputError, match="database is locked"):
+            open_tables(str(path))
