@@ -180,6 +180,10 @@ class Engine(EngineTools):
         self._begin(**state)
 
     @property
+    def has_driver(self) -> bool:
+        return self._driver is not None
+
+    @property
     def graph(self) -> GraphResources | None:
         """What was read of the graph so far; None before the first question."""
         return None if self._opened is None else self._opened.graph

@@ -1,4 +1,4 @@
-"""What an engine does beside asking: explain an answer, say what relations mean, make small changes."""
+"""What an engine does beside asking: explain an answer, say what relations mean, load, export, make small changes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,14 @@ from .errors import UsageError
 from .evidence.evidence import Evidence, Item
 from .evidence.extras import Quotes, collect_snippets
 from .neo4j.catalogue import ORIGINS, RelationInfo, read_catalogue
+from .progress import Progress, ignore_progress
 
 if TYPE_CHECKING:
+    import networkx
+    import pandas as pd
+
+    from ..loaders.loads.report import LoadReport
+    from ..loaders.source import Source
     from .neo4j.gateway import Gateway
     from .plans.compile import PlanResult
     from .plans.plan import Plan
@@ -44,6 +50,11 @@ class EngineTools(ABC):
     @abstractmethod
     def retrieve(self, question: str | Question, **options: Any) -> Evidence[Item]:
         """Return the ranked evidence for a question."""
+
+    @property
+    @abstractmethod
+    def has_driver(self) -> bool:
+        """Whether the driver is the caller's."""
 
     @property
     @abstractmethod
@@ -145,6 +156,109 @@ class EngineTools(ABC):
             raise UsageError(f"expected one of {', '.join(ORIGINS[:-1])} for origin, found {origin!r}")
         catalogue = self.gateway().run(read_catalogue())
         return remove_descriptions(self.gateway(), catalogue, relations, origin)
+
+    # Whole graphs
+
+    def load(
+        self,
+        path: str | Path,
+        *,
+        format: str | None = None,  # noqa: A002 - as the command line calls it
+        append: bool = False,
+        replace: bool = False,
+        progress: Progress = ignore_progress,
+        **options: Any,
+    ) -> LoadReport:
+        """Load a file or a folder, whatever `lodestar load` reads: triples, RDF, tables, GraphML, ….
+
+        format: its name where it cannot be told. options: those of the format, as ``names_path``. progress: called with
+        what is done, how far, and of how much. Raises `InputError` for a fault of the input before it writes anything.
+        """
+        from ..loaders.python import source_of_path
+
+        return self._load(source_of_path(path, format, options), append, replace, progress)
+
+    def load_triples(
+        self,
+        triples: Iterable[Stated],
+        *,
+        names: Mapping[str, str | Sequence[str]] | None = None,
+        name: str = "triples",
+        append: bool = False,
+        replace: bool = False,
+        progress: Progress = ignore_progress,
+    ) -> LoadReport:
+        """Load triples (head, relation, tail) as a load of its own; ids without names are their names. See `add`."""
+        from ..loaders.python import TriplesSource
+
+        return self._load(TriplesSource(triples, names or {}, name), append, replace, progress)
+
+    def load_dataframe(
+        self,
+        frame: Any,
+        *,
+        name: str = "dataframe",
+        append: bool = False,
+        replace: bool = False,
+        progress: Progress = ignore_progress,
+    ) -> LoadReport:
+        """Load a DataFrame (pandas, polars, Arrow) of triples: columns head, relation, tail or their usual names."""
+        from ..loaders.python import TriplesSource, triples_of_dataframe
+
+        return self._load(TriplesSource(triples_of_dataframe(frame), {}, name), append, replace, progress)
+
+    def load_tables(
+        self,
+        tables: Mapping[str, Any],
+        *,
+        name: str = "tables",
+        append: bool = False,
+        replace: bool = False,
+        progress: Progress = ignore_progress,
+    ) -> LoadReport:
+        """Load DataFrames by the names of their tables; keys and references are found as in files.
+
+        Example::
+
+            engine.load_tables({"orders": orders, "customers": customers})
+        """
+        from ..loaders.python import tables_source
+
+        return self._load(tables_source(tables, name), append, replace, progress)
+
+    def load_networkx(
+        self,
+        graph: networkx.Graph,
+        *,
+        name: str = "networkx",
+        append: bool = False,
+        replace: bool = False,
+        progress: Progress = ignore_progress,
+    ) -> LoadReport:
+        """Load a graph of NetworkX: an edge's relation is its attribute relation, label or type, else its key."""
+        from ..loaders.python import networkx_source
+
+        return self._load(networkx_source(graph, name), append, replace, progress)
+
+    def _load(self, source: Source, append: bool, replace: bool, progress: Progress) -> LoadReport:
+        from ..loaders.loads.loading import load_source
+        from ..loaders.python import options_for
+
+        options = options_for(self.settings, append=append, replace=replace)
+        gateway = self.gateway() if self.has_driver else None
+        return load_source(source, self.settings, options, progress, gateway=gateway)
+
+    def export_dataframe(self) -> pd.DataFrame:
+        """Return all triples as a DataFrame: head, relation, tail, is_literal, datatype, language, both ends' names."""
+        from ..loaders.python import to_dataframe
+
+        return to_dataframe(self.gateway())
+
+    def export_networkx(self) -> networkx.MultiDiGraph:
+        """Return the graph as NetworkX's: nodes by id with names and literals, edges by relation."""
+        from ..loaders.python import to_networkx
+
+        return to_networkx(self.gateway())
 
     # Small changes
 

@@ -105,8 +105,11 @@ SAMPLE_SIZE = 1_000
 """Nodes of a label whose properties are looked at."""
 
 
-def survey_elements(elements: Iterable[Element]) -> Survey:
-    """Survey a graph in one pass: counts of everything, and samples of the first nodes of each label."""
+def survey_elements(elements: Iterable[Element], key: str = "") -> Survey:
+    """Survey a graph in one pass: counts of everything, and samples of the first nodes of each label.
+
+    key: the property that is the key of all nodes.
+    """
     labels: dict[str, LabelFacts] = {}
     types: dict[str, TypeFacts] = {}
     values: dict[tuple[str, str], _Values] = {}
@@ -119,12 +122,12 @@ def survey_elements(elements: Iterable[Element]) -> Survey:
         if isinstance(each, Node):
             num_nodes += 1
             for label in each.labels or (NO_LABEL,):
-                facts = labels.setdefault(label, LabelFacts())
+                facts = labels.setdefault(label, LabelFacts(key=key))
                 facts.num += 1
                 facts.keys.update(found)
                 if facts.num <= SAMPLE_SIZE:
-                    for key, value in each.properties:
-                        values.setdefault((label, key), _Values()).add(value)
+                    for name, value in each.properties:
+                        values.setdefault((label, name), _Values()).add(value)
             kinds[each.id] = next(iter(each.labels), NO_LABEL)
         else:
             num_relationships += 1
@@ -134,8 +137,8 @@ def survey_elements(elements: Iterable[Element]) -> Survey:
             of_type.keys.update(found)
             of_type.starts = of_type.starts or kinds.get(each.start, "")
             of_type.ends = of_type.ends or kinds.get(each.end, "")
-    for (label, key), sample in values.items():
-        labels[label].samples[key] = sample.sample(key)
+    for (label, name), sample in values.items():
+        labels[label].samples[name] = sample.sample(name)
     return Survey(labels, types, num_nodes, num_relationships, keys)
 
 

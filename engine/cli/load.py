@@ -15,7 +15,6 @@ from .load_graph import gexf, graphml, neo4j, tables
 from .load_options import (
     add_common_options,
     add_load_options,
-    load_source,
     pop_load_options,
     split_names,
 )
@@ -427,7 +426,7 @@ def lines(
 def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str) -> None:
     """Load a source of this kind; `own` are the options of the format, which not every load has."""
     from ...loaders.formats.by_name import source_class
-    from ...loaders.loads.loading import preview
+    from ...loaders.loads.loading import load_source, preview
     from ...loaders.reading.files import use_spool_folder
     from ..progress import progress_bar
 

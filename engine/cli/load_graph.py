@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from .load_options import add_common_options, load_source, pop_load_options, split_names
+from .load_options import add_common_options, pop_load_options, split_names
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
@@ -148,6 +148,7 @@ def neo4j(
 
 def _load_graph(open_graph: Callable[[], PropertyGraph], flags: dict[str, Any]) -> None:
     """Load a property graph that is in files."""
+    from ...loaders.loads.loading import load_source
     from ...loaders.property_graph import map_graph
     from ...loaders.reading.files import use_spool_folder
     from ..progress import progress_bar
@@ -244,7 +245,7 @@ def _say(report: LoadReport, left_out: Mapping[str, int], asked: _Asked) -> None
 
 def _load(gateway: Gateway, found: Neo4jSurvey, mapping: GraphMapping, asked: _Asked) -> None:
     from ...loaders.formats.existing_neo4j import Neo4jSource
-    from ...loaders.loads.loading import make_staging
+    from ...loaders.loads.loading import load_source, make_staging
     from ..errors import UsageError
     from ..progress import progress_bar
     from ..whole_file import lock_file

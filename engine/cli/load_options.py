@@ -13,9 +13,7 @@ from .options import database_options, json_option
 
 if TYPE_CHECKING:
     from ...loaders.loads.loading import LoadOptions
-    from ...loaders.loads.report import LoadReport
-    from ...loaders.source import Source, Subset
-    from ..progress import Progress, Say
+    from ...loaders.source import Subset
     from ..settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -114,20 +112,6 @@ def _read_relations(given: str) -> tuple[str, ...]:
     from ...loaders.source import read_list
 
     return read_list(given) if Path(given).is_file() else tuple(filter(None, split_names(given) or ()))
-
-
-def load_source(source: Source, settings: Settings, options: LoadOptions, progress: Progress, say: Say) -> LoadReport:
-    """Load a source into the database that the settings name, and return the report."""
-    from ...loaders.loads.loading import load, load_embedded
-    from ..neo4j.connection import loading_connection
-    from ..neo4j.embedded import EmbeddedServer
-    from ..neo4j.gateway import Gateway
-
-    if not settings.uri:
-        return load_embedded(source, EmbeddedServer.of(settings), options, progress, say)
-    with Gateway(loading_connection(settings)) as gateway:
-        gateway.version()
-        return load(source, gateway, options, progress)
 
 
 def split_names(text: str | None) -> list[str] | None:

@@ -36,6 +36,9 @@ KIND_KEYS = ("kind", "type", "nodetype", "entitytype")
 ID = "id"
 """The property that has a node's id, by which it is called without a name."""
 
+EDGE_RECORDS = r"edge/\d+"
+"""The ids of the records that edges with properties are."""
+
 _BLOCK_BYTES = 1 << 20
 _WORD = re.compile(r"[^\W\d_][^\W\d]{2,}")
 
@@ -43,7 +46,7 @@ _WORD = re.compile(r"[^\W\d_][^\W\d]{2,}")
 class XmlGraph:
     """The graph in a file (``-`` is standard input), packed or plain."""
 
-    unnamed_ids = r"edge/\d+"
+    unnamed_ids = EDGE_RECORDS
 
     def __init__(self, path: str, kind: str = "graphml") -> None:
         self.kind = kind
@@ -52,9 +55,7 @@ class XmlGraph:
         self._notes: Counter[str] = Counter()
 
     def survey(self) -> Survey:
-        found = survey_elements(self.elements())
-        for facts in found.labels.values():
-            facts.key = ID
+        found = survey_elements(self.elements(), ID)
         if not found.num_relationships:
             raise InputError(f"{self._file.shown}: expected edges, found none and {found.num_nodes:,} nodes")
         return found

@@ -25,7 +25,7 @@ from ...engine.neo4j.catalogue import (
 )
 from ...engine.neo4j.connection import LOAD_TIMEOUT_S
 from ...engine.neo4j.gateway import Gateway, OpenTransaction, hold_load_lock
-from ...engine.progress import Progress, ignore_progress
+from ...engine.progress import Progress, Say, ignore_progress
 from ...engine.relations.describing import StatedWords, describe_from_source, store_descriptions
 from ...engine.relations.words import refresh_end_kinds
 from ...engine.settings import Settings
@@ -145,6 +145,27 @@ def load_embedded(
                 assert old
                 related = _write_online(old.gateway, old.lock, stage, manifest, stated, plan, options, progress)
     return _report(manifest, counts, related, options, started_s)
+
+
+def load_source(
+    source: Source,
+    settings: Settings,
+    options: LoadOptions,
+    progress: Progress = ignore_progress,
+    say: Say = lambda _line: None,
+    gateway: Gateway | None = None,
+) -> LoadReport:
+    """Load a source into the database that the settings name, or that a gateway leads to, and return the report."""
+    from ...engine.neo4j.connection import loading_connection
+    from ...engine.neo4j.embedded import EmbeddedServer
+
+    if gateway is not None:
+        return load(source, gateway, options, progress)
+    if not settings.uri:
+        return load_embedded(source, EmbeddedServer.of(settings), options, progress, say)
+    with Gateway(loading_connection(settings)) as opened:
+        opened.version()
+        return load(source, opened, options, progress)
 
 
 def content_sha256(source: Source, subset: Subset) -> str:

@@ -1,0 +1,245 @@
+"""Load what Python has, and hand a graph back to it: what `Engine.load…` and `Engine.export…` do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+
+from ..engine.errors import InputError, UsageError
+from ..engine.neo4j.catalogue import read_catalogue
+from ..engine.neo4j.gateway import Gateway
+from ..engine.neo4j.whole_graph import CHUNK_SIZE, HeadTriples, relation_ranks, stream_names, stream_triples
+from ..engine.settings import Settings
+from ..engine.values import Entity
+from ..engine.writing.stated import LiteralValue, Stated, parse_stated_triples
+from ..models.message_text import quote_line
+from .formats.graphml import EDGE_RECORDS, ID, KIND_KEYS, RELATION_KEYS
+from .formats.table_graph import TableGraph
+from .formats.tables import Database
+from .loads.loading import LoadOptions, Mode
+from .mapping import Choices, Survey, fold
+from .property_graph import LINKED_TO, Element, Node, Relationship, hash_elements, map_graph, survey_elements
+from .source import (
+    NO_ID,
+    Part,
+    Source,
+    SourceRowBatches,
+    StatementRow,
+    alias_row,
+    digest_of,
+    name_row,
+    row_batches,
+    triple_row,
+)
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas as pd
+
+
+def options_for(settings: Settings, *, append: bool, replace: bool) -> LoadOptions:
+    """Return how to load; raise `UsageError` for both ways at once."""
+    if append and replace:
+        raise UsageError("append and replace exclude each other: give one of them")
+    mode: Mode = "append" if append else "replace" if replace else "new"
+    return LoadOptions(staging=settings.home_dir / "staging", mode=mode)
+
+
+def source_of_path(path: str | Path, kind: str | None, options: Mapping[str, Any]) -> Source:
+    """Return the source of a file or a folder, in a format that is named or that is found out."""
+    from .formats.by_name import FORMATS, detect_format, source_class
+
+    if kind is not None and kind not in FORMATS:
+        raise UsageError(f"expected one of the formats {', '.join(FORMATS)}, found {kind!r}")
+    return source_class(kind or detect_format(str(path)))(path=str(path), **options)
+
+
+class TriplesSource(Source):
+    """Triples as `Engine.add` takes them, and names by id; an id without names is its own."""
+
+    kind = "triples"
+    unnamed_ids = NO_ID
+
+    def __init__(self, triples: Iterable[Stated], names: Mapping[str, str | Sequence[str]], name: str) -> None:
+        self.name = name
+        self._batches = [*row_batches(_stated_rows(triples, names))]
+
+    def digest(self) -> str:
+        return digest_of(self.kind, {}, [repr(batch.to_pydict()) for batch in self._batches])
+
+    def parts(self) -> Iterator[Part]:
+        yield SourceRowBatches(self.name, iter(self._batches))
+
+
+def _stated_rows(triples: Iterable[Stated], names: Mapping[str, str | Sequence[str]]) -> Iterator[StatementRow]:
+    for number, (head, relation, tail) in enumerate(parse_stated_triples(triples), 1):
+        start = head.id if isinstance(head, Entity) else head
+        if isinstance(tail, LiteralValue):
+            yield StatementRow(number, "triple", start, relation, tail.value, True, tail.datatype, tail.language)
+        else:
+            yield triple_row(number, start, relation, tail.id if isinstance(tail, Entity) else tail)
+    for id_, said in names.items():
+        first, *more = [said] if isinstance(said, str) else said
+        yield name_row(0, id_, first)
+        yield from (alias_row(0, id_, alias) for alias in more)
+
+
+COLUMNS = (
+    ("head", "subject", "source", "from"),
+    ("relation", "predicate", "property"),
+    ("tail", "object", "target", "to"),
+)
+"""What the columns of triples are called."""
+
+
+def triples_of_dataframe(frame: Any) -> list[tuple[Any, ...]]:
+    """Return the triples of a table with columns such as head, relation, tail; others are not read."""
+    table = arrow_table(frame)
+    by_name = {name.lower(): name for name in reversed(table.column_names)}
+    found = [next((by_name[name] for name in names if name in by_name), None) for names in COLUMNS]
+    if None in found:
+        has = quote_line(", ".join(table.column_names))
+        raise UsageError(
+            f"expected columns head, relation and tail (or subject, predicate, object), found {has}: load_tables loads "
+            "a table of things"
+        )
+    rows = zip(*(table.column(name).to_pylist() for name in found), strict=True)
+    return [(str(head), str(relation), tail) for head, relation, tail in rows if None not in (head, relation, tail)]
+
+
+def arrow_table(frame: Any) -> pa.Table:
+    """Return a table of pandas, polars, Arrow, or a list of dictionaries as Arrow's; raise `InputError` for none."""
+    if isinstance(frame, pa.Table):
+        return frame
+    if hasattr(frame, "to_arrow"):
+        return frame.to_arrow()
+    rows = frame.to_dict("list") if hasattr(frame, "iloc") else frame
+    if isinstance(rows, Mapping):
+        return pa.table({str(name): _column(values) for name, values in rows.items()})
+    if isinstance(rows, Sequence) and all(isinstance(row, Mapping) for row in rows):
+        names = dict.fromkeys(str(name) for row in rows for name in row)
+        return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
+    raise InputError(f"expected a DataFrame, an Arrow table or a list of dictionaries, found {type(frame).__name__}")
+
+
+def _column(values: Sequence[Any]) -> pa.Array:
+    """Return values as a column; of mixed types as texts."""
+    known = [None if value is None or value != value else value for value in values]  # noqa: PLR0124 - NaN
+    try:
+        return pa.array(known)
+    except pa.ArrowException:
+        return pa.array([None if value is None else str(value) for value in known], pa.string())
+
+
+def tables_in_memory(frames: Mapping[str, Any], name: str = "tables") -> TableGraph:
+    """Return the graph of tables by name."""
+    database = Database()
+    for called, frame in frames.items():
+        table = arrow_table(frame)
+        try:
+            database.add(called, database.connection.from_arrow(table), called)
+        except duckdb.Error as error:
+            raise InputError(f"{called}: cannot be read as a table: {str(error).splitlines()[0]}") from error
+    return TableGraph(database, name)
+
+
+class NetworkxGraph:
+    """A graph of NetworkX: an edge's relation is its attribute relation, label or type, else its key if it is text."""
+
+    kind = "networkx"
+    unnamed_ids = EDGE_RECORDS
+
+    def __init__(self, graph: networkx.Graph, name: str = "networkx") -> None:
+        self.name = name
+        self._graph = graph
+        self._num_unnamed = 0
+
+    def survey(self) -> Survey:
+        found = survey_elements(self.elements(), ID)
+        if not found.num_relationships:
+            raise InputError(f"expected a graph with edges, found none and {found.num_nodes:,} nodes")
+        return found
+
+    def elements(self) -> Iterator[Element]:
+        for node, data in self._graph.nodes(data=True):
+            said = {str(key): value for key, value in data.items() if value is not None}
+            kind = next((key for key, value in said.items() if fold(key) in KIND_KEYS and isinstance(value, str)), None)
+            labels = [said.pop(kind)] if kind else []
+            yield Node(str(node), labels, [(ID, str(node)), *said.items()])
+        self._num_unnamed = 0
+        edges = self._graph.edges(keys=True, data=True) if self._graph.is_multigraph() else self._graph.edges(data=True)
+        for number, (start, end, *key, data) in enumerate(edges, 1):
+            said = {str(name): value for name, value in data.items() if value is not None}
+            by_name = {fold(name): name for name in said}
+            named = next((by_name[name] for name in RELATION_KEYS if name in by_name), None)
+            relation = str(said.pop(named)) if named else key[0] if key and isinstance(key[0], str) else ""
+            self._num_unnamed += not relation
+            yield Relationship(f"edge/{number}", relation or LINKED_TO, str(start), str(end), [*said.items()])
+
+    def digest(self) -> str:
+        return hash_elements(self.elements())
+
+    def notes(self) -> Mapping[str, int]:
+        return Counter({"edges without a relation, which are called linked_to": self._num_unnamed})
+
+
+def networkx_source(graph: networkx.Graph, name: str) -> Source:
+    return map_graph(NetworkxGraph(graph, name), Choices())
+
+
+def tables_source(frames: Mapping[str, Any], name: str) -> Source:
+    return map_graph(tables_in_memory(frames, name), Choices())
+
+
+# Out of the graph
+
+
+def _heads(gateway: Gateway) -> Iterator[HeadTriples]:
+    ranks = relation_ranks(relation.name for relation in gateway.run(read_catalogue()).relations)
+    yield from gateway.stream(stream_triples(ranks), fetch_size=CHUNK_SIZE)
+
+
+def _names(gateway: Gateway) -> dict[str, str]:
+    return {named.id: named.name for named in gateway.stream(stream_names(), fetch_size=CHUNK_SIZE)}
+
+
+def to_dataframe(gateway: Gateway) -> pd.DataFrame:
+    """Return all triples: head, relation, tail, is_literal, datatype, language, and the names of both ends."""
+    import pandas as pd
+
+    names = _names(gateway)
+    rows = [
+        (head, each.relation, each.tail, each.is_literal, each.datatype, each.language, names.get(head),
+         each.tail if each.is_literal else names.get(each.tail))
+        for head, tails in _heads(gateway)
+        for each in tails
+    ]  # fmt: skip
+    columns = ["head", "relation", "tail", "is_literal", "datatype", "language", "head_name", "tail_name"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def to_networkx(gateway: Gateway) -> networkx.MultiDiGraph:
+    """Return the graph: nodes by id with `name` and literals, lists where there are several; edges by relation."""
+    import networkx
+
+    graph = networkx.MultiDiGraph()
+    for id_, name in _names(gateway).items():
+        graph.add_node(id_, name=name)
+    for head, tails in _heads(gateway):
+        for each in tails:
+            if not each.is_literal:
+                graph.add_edge(head, each.tail, key=each.relation, relation=each.relation)
+                continue
+            graph.add_node(head)
+            said = graph.nodes[head]
+            key = each.relation if each.relation != "name" else "name (literal)"
+            before = said.get(key)
+            said[key] = (
+                each.tail if before is None else [*(before if isinstance(before, list) else [before]), each.tail]
+            )
+    return graph

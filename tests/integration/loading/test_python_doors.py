@@ -1,0 +1,54 @@
+"""What Python has is loaded by an engine, asked, and handed back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import networkx
+import pandas as pd
+import pytest
+from lodestar import Engine
+from lodestar.engine.errors import InputError, UsageError
+from lodestar.engine.settings import Settings
+
+ORDERS = pd.DataFrame({"orderID": [1, 2, 3], "customerID": ["ANN", "BO", None], "freight": [2.5, 4.0, None]})
+CUSTOMERS = [{"customerID": "ANN", "companyName": "Ann & Sons"}, {"customerID": "BO", "companyName": "Bo Ltd"}]
+
+
+@pytest.fixture
+def engine(empty_graph: None, settings: Settings) -> Iterator[Engine]:
+    with Engine(settings) as engine:
+        yield engine
+
+
+def test_python_s_tables_graphs_and_triples_are_loaded_asked_and_handed_back(engine: Engine, tmp_path: Path) -> None:
+    report = engine.load_tables({"orders": ORDERS, "customers": CUSTOMERS}, name="shop")
+    assert (report.source, report.num_triples, report.num_relations) == ("shop", 9, 3)
+    assert engine.ask("Who is the customer of Order 1?").text == "Ann & Sons"
+    frame = engine.export_dataframe()
+    assert {*frame[frame["relation"] == "customer"]["tail_name"]} == {"Ann & Sons", "Bo Ltd"}
+    graph = engine.export_networkx()
+    assert graph.nodes["order/1"]["freight"] == "2.5"
+    assert graph.has_edge("order/1", "customer/ANN", key="customer")
+    with pytest.raises(UsageError, match="append"):
+        engine.load_triples([("Lima", "mayor", "Ana")])
+    people = networkx.MultiDiGraph()
+    people.add_node("Ann", born=1961)
+    people.add_edge("Ann", "Bo", relation="knows")
+    assert engine.load_networkx(people, replace=True).num_triples == 2
+    triples = [("Lima", "mayor", "Ana"), ("Ana", "born", date(1961, 5, 5))]
+    assert engine.load_triples(triples, names={"Ana": ["Ana Rojas", "Anita"]}, append=True).number == 2
+    assert engine.ask("Who is the mayor of Lima?").text == "Ana Rojas"
+    frame = pd.DataFrame({"subject": ["Quito"], "predicate": ["mayor"], "object": ["Eva"], "weight": [1.0]})
+    assert engine.load_dataframe(frame, append=True).num_triples == 1
+    (tmp_path / "towns.csv").write_text("id,name,mayor\n1,Cusco,Luis\n")
+    assert engine.load(tmp_path / "towns.csv", append=True).kind == "tables"
+    assert {*engine.export_dataframe()["head_name"]} == {"Ann", "Lima", "Ana Rojas", "Quito", "Cusco"}
+    with pytest.raises(UsageError, match="load_tables"):
+        engine.load_dataframe(ORDERS)
+    with pytest.raises(InputError, match="found int"):
+        engine.load_tables({"orders": 3})
+    with pytest.raises(InputError, match="expected a graph with edges"):
+        engine.load_networkx(networkx.Graph(), append=True)
