@@ -32,6 +32,7 @@ from ..property_graph import (
 from ..reading.files import RereadableFile, derive_source_name, list_files
 from ..source import digest_of
 from .tables import Column, Database, Reference, Table, quote_name, read_tables
+from .tables_of_admin import AdminGraph, is_admin_csv
 
 KEY_ENDS = ("identifier", "number", "code", "uuid", "guid", "key", "id", "no", "nr", "fk", "ref")
 _PLAIN_KEYS = ("id", "pk", "rowid", *KEY_ENDS)
@@ -508,11 +509,12 @@ def _evidence(table: Table, column: Column, other: Table, target: Column) -> int
     return int(is_text)
 
 
-def open_tables(path: str) -> TableGraph:
-    """Return the graph of the tables of a folder or a file."""
+def open_tables(path: str) -> TableGraph | AdminGraph:
+    """Return the graph of the tables of a folder or a file, or of the files of `neo4j-admin`."""
     files = list_files(path)
     digest = digest_of("tables", {}, [f"{file} {RereadableFile(file).digest()}" for file in files])
-    return TableGraph(read_tables(path), derive_source_name(path, files) or RereadableFile(path).name, digest)
+    name, database = derive_source_name(path, files) or RereadableFile(path).name, read_tables(path)
+    return (AdminGraph if is_admin_csv(database) else TableGraph)(database, name, digest)
 
 
 def tables_source(path: str) -> PropertyGraphSource:

@@ -198,10 +198,13 @@ def _quote_text(text: str) -> str:
 def read_tables(path: str) -> Database:
     """Read all tables of a folder, a pattern or a file; raise `InputError` for what is none."""
     database = Database()
-    for each in list_files(path):
-        if each != path and not table_name(each):
-            continue
+    files = [each for each in list_files(path) if each == path or table_name(each)]
+    headers = {_stem(each)[: -len("-header")]: each for each in files if _stem(each).endswith(("-header", "_header"))}
+    for each in files:
         file = RereadableFile(each)
+        header = next((headers[start] for start in headers if _stem(each).startswith(start)), None)
+        if header == each:
+            continue
         with file.translate_faults(), file.open_unpacked() as stream:
             start = read_fully(stream, 16)
         if start.startswith(SQLITE):
@@ -212,7 +215,7 @@ def read_tables(path: str) -> Database:
             with _one_line(each):
                 database.add(_stem(each), database.connection.read_parquet(each), each)
         else:
-            _read_csv(database, file, _stem(each), each)
+            _read_csv(database, file, _stem(each), each, header)
     if not database.tables:
         raise InputError(f"{path}: expected tables (CSV, TSV, parquet, SQLite or DuckDB), found none")
     return database
@@ -297,18 +300,20 @@ class _one_line:  # noqa: N801 - a context manager
             raise InputError(f"{self._shown}: cannot be read as a table: {said}") from error
 
 
-def _read_csv(database: Database, file: RereadableFile, name: str, shown: str) -> None:
+def _read_csv(database: Database, file: RereadableFile, name: str, shown: str, header: str | None) -> None:
+    """Read a file with a header, or whose header is in a file of its own, as `neo4j-admin` has them."""
     with file.translate_faults(), file.open_unpacked() as stream:
         head = read_fully(stream, _HEAD_BYTES).decode("utf-8", "replace")
     if not head.strip():
         raise InputError(f"{shown}: expected a table, found an empty file")
-    separator, names = _read_header(head, shown)
+    separator, names = _read_header(Path(header).read_text(encoding="utf-8-sig") if header else head, shown)
     with file.translate_faults(), file.open_unpacked() as stream:
         text = TextIOWrapper(BufferedReader(stream, 1 << 20), "utf-8", newline="")
         csv.field_size_limit(MAX_FIELD_BYTES)
         reader = csv.reader(text, delimiter=separator, strict=True)
         try:
-            next(reader)
+            if not header:
+                next(reader)
             rows = _whole_rows(reader, len(names), separator, shown, database.notes)
             texts = pa.Table.from_batches(_text_batches(names, rows), _text_schema(names))
         except UnicodeDecodeError as error:

@@ -149,6 +149,25 @@ def test_lists_of_edges(tmp_path: Path, ends: str) -> None:
     assert set(read(tmp_path / "typed.csv").triples) == {("Ann", "likes", "Bo"), ("Bo", "hates", "Cy")}
 
 
+def test_the_files_of_neo4j_admin(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "import", {
+        "people-header.csv": "personId:ID(Person),name,born:int,nick:string[],:LABEL\n",
+        "people.csv": "p1,Ann Ash,1961,A;Annie,Person;Actor\np2,Bo,,,Person\n",
+        "films.csv": "filmId:ID(Film),title,:IGNORE,:LABEL\nm1,Dune,x,Film\nm2,,y,Film\n",
+        "roles.csv": ":START_ID(Person),role,:END_ID(Film),:TYPE\np1,Chani,m1,ACTED_IN\np2,,m2,SAW\n,,m2,SAW\n",
+    })  # fmt: skip
+    assert detect_format(str(folder)) == "tables"
+    source = tables_source(str(folder))
+    found = read_source(source)
+    assert {
+        ("Person/p1", "ACTED_IN", "roles/1"), ("roles/1", "ACTED_IN", "Film/m1"), ("roles/1", "role", "Chani"),
+        ("Person/p2", "SAW", "Film/m2"), ("Person/p1", "type", "Actor"), ("Person/p1", "born", "1961"),
+        ("Person/p1", "nick", "Annie"),
+    } <= set(found.triples)  # fmt: skip
+    assert (found.names["Person/p1"], found.names["Film/m2"]) == (["Ann Ash"], ["Film m2"])
+    assert source.left_out == {"rows without both ends": 1}
+
+
 @pytest.mark.parametrize(
     ("name", "text", "found"),
     [

@@ -1,0 +1,120 @@
+"""Read the CSV files of `neo4j-admin database import`: what columns are is in the header, `personId:ID,name,:LABEL`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ...engine.errors import InputError
+from ..mapping import Survey
+from ..property_graph import XSD, Element, LiteralText, Node, Relationship, survey_elements
+from .tables import Database, Table, quote_name
+
+_HEADER = re.compile(r"(?P<name>[^:]*):(?P<kind>[A-Za-z_]+)(?P<array>\[\])?(?:\((?P<group>[^)]*)\))?(?:\{.*\})?")
+_ENDS = {"ID", "START_ID", "END_ID", "LABEL", "TYPE", "IGNORE"}
+_FETCHED_ROWS = 5_000
+
+
+class _Role(NamedTuple):
+    """What a column is: one of `_ENDS`, or empty for a property; the group of its ids; whether it holds lists."""
+
+    column: str
+    name: str
+    kind: str = ""
+    group: str = ""
+    is_list: bool = False
+
+
+def is_admin_csv(database: Database) -> bool:
+    """Return whether any table says in its header which of its columns have the ids of nodes or of ends."""
+    return any(role.kind in ("ID", "START_ID") for table in database.tables.values() for role in _roles(table))
+
+
+def _roles(table: Table) -> list[_Role]:
+    found = []
+    for column in table.columns:
+        parts = _HEADER.fullmatch(column)
+        if parts is None:
+            found.append(_Role(column, column))
+        else:
+            kind = parts["kind"] if parts["kind"] in _ENDS else ""
+            found.append(_Role(column, parts["name"] or "id", kind, parts["group"] or "", bool(parts["array"])))
+    return found
+
+
+class AdminGraph:
+    """The graph that such files are."""
+
+    kind = "tables"
+    unnamed_ids = None
+
+    def __init__(self, database: Database, name: str, digest: str) -> None:
+        self.name = name
+        self._database = database
+        self._digest = digest
+        self._notes: Counter[str] = Counter()
+
+    def survey(self) -> Survey:
+        found = survey_elements(self.elements())
+        for label, facts in found.labels.items():
+            facts.key = next((key for key in self._keys.get(label, ()) if key in facts.keys), "")
+        if not found.num_nodes:
+            raise InputError(f"{self.name}: expected files of nodes with a column :ID, found none")
+        return found
+
+    def digest(self) -> str:
+        return self._digest
+
+    def notes(self) -> Mapping[str, int]:
+        return self._notes
+
+    def elements(self) -> Iterator[Element]:
+        self._notes = Counter(self._database.notes)
+        self._keys: dict[str, list[str]] = {}
+        for table in sorted(self._database.tables.values(), key=lambda each: _find(each, "START_ID") is not None):
+            roles = _roles(table)
+            chosen = ", ".join(quote_name(role.column) for role in roles)
+            with self._database.connection.cursor() as cursor:
+                cursor.execute(f"SELECT {chosen} FROM {table.view}")
+                number = 0
+                while rows := cursor.fetchmany(_FETCHED_ROWS):
+                    for row in rows:
+                        number += 1
+                        yield from self._element(table, number, dict(zip(roles, row, strict=True)))
+
+    def _element(self, table: Table, number: int, row: dict[_Role, Any]) -> Iterator[Element]:
+        said = {role.kind: (role, value) for role, value in row.items() if role.kind}
+        values = [
+            (role.name, _value(table, role, value))
+            for role, value in row.items()
+            if value is not None and role.kind in ("", "ID")
+        ]
+        ids = {kind: f"{role.group}/{value}" if role.group else value for kind, (role, value) in said.items() if value}
+        if "START_ID" in said or "END_ID" in said:
+            type_ = said["TYPE"][1] if "TYPE" in said else table.name
+            if "START_ID" in ids and "END_ID" in ids and type_:
+                yield Relationship(f"{table.name}/{number}", type_, ids["START_ID"], ids["END_ID"], values)
+            else:
+                self._notes["rows without both ends"] += 1
+        elif "ID" in ids:
+            labels = (
+                [label for label in (said["LABEL"][1] or "").split(";") if label] if "LABEL" in said else [table.name]
+            )
+            for label in labels:
+                self._keys.setdefault(label, [said["ID"][0].name])
+            yield Node(ids["ID"], labels, values)
+        else:
+            self._notes["rows without an id"] += 1
+
+
+def _find(table: Table, kind: str) -> _Role | None:
+    return next((role for role in _roles(table) if role.kind == kind), None)
+
+
+def _value(table: Table, role: _Role, value: str) -> Any:
+    if role.is_list:
+        return [item for item in value.split(";") if item]
+    type_ = table.columns[role.column].type
+    return LiteralText(value, f"{XSD}{type_}") if type_ else value
