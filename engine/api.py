@@ -431,7 +431,7 @@ class Fault:
 
     error: LodestarError
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return nothing: the evidence's note says it."""
         return {}
 

@@ -69,30 +69,17 @@ class EngineTools(ABC):
     async def _in_thread(self, call: Callable[[], T]) -> T: ...
 
     def explain(self, question: str | Question, *, top_k: int = 5) -> Explanation:
-        """Return the best paths for a question with what their scores rest on: what a trained scorer attended to, else
-        what they lose without each word.
+        """Return the answer with the reasons of its first items: how their paths are read, and for a recipe that scores
+        paths what a trained scorer attended to, else what the scores lose without each word."""
+        from .show.explanation import explain
 
-        Raises `UsageError` where the recipe has no scores of paths.
-        """
-        from .show.explanation import explain_evidence, find_explaining_part
-
-        part = find_explaining_part(self.recipe)
-        evidence = self.retrieve(question, top_k=top_k)
+        answer = self.ask(question, top_k=max(top_k, self.recipe.top_k))
         assert self.graph is not None
-        return explain_evidence(evidence, part, self.graph)
+        return explain(answer, self.recipe, self.graph, top_k=top_k)
 
     def quote(self, evidence: Sequence[Evidence[Item]], *, max_items: int = 3) -> list[Quotes]:
         """Return the text snippets behind the first items of each evidence, if the graph was made from text."""
         return collect_snippets(self.gateway(), evidence, max_items)
-
-    def describe_interpretation(self, evidence: Evidence[Item]) -> str:
-        """Return in one line how the question was understood: the kind it asks for, what its best path leads to, and
-        the phrase that matched."""
-        from .retrieval.similarity import describe_wanted_kind
-
-        if self.graph is None or not evidence.items:
-            return ""
-        return describe_wanted_kind(evidence, self.graph.words, self.resources.vectors)
 
     def run(self, plan: Plan | str) -> PlanResult:
         """Return what a plan, or its JSON, gives: the database executes it in one query; see `engine.plans`.

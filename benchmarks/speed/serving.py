@@ -107,7 +107,6 @@ def main() -> None:
     parser.add_argument("--checkpoint", default="", help="folder of a trained scorer (default: similarity)")
     parser.add_argument("--questions", type=int, default=256, help="questions of each measurement")
     parser.add_argument("--overload-s", type=float, default=10.0, help="seconds of overload, 0 for none")
-    parser.add_argument("--max-batch", type=int, default=32, help="questions that the server asks together")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()
     checkpoint = {"star.checkpoint": arguments.checkpoint} if arguments.checkpoint else {}
@@ -119,7 +118,7 @@ def main() -> None:
     with Engine(resolve(), recipe=recipe) as engine:
         figures |= library(engine, questions)
     with_checkpoint = ["--checkpoint", arguments.checkpoint] if arguments.checkpoint else []
-    command = [sys.executable, "-m", "lodestar", "serve", "--port", "0", "--max-batch", str(arguments.max_batch)]
+    command = [sys.executable, "-m", "lodestar", "serve", "--port", "0"]
     began = time.perf_counter()
     with subprocess.Popen([*command, *with_checkpoint], stderr=subprocess.PIPE, text=True) as server:
         try:

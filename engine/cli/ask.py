@@ -68,7 +68,7 @@ def command(
       lodestar ask --recipe "star + merge" --set star.checkpoint=FOLDER "Where was Ann born?"
     """
     from ..api import Engine, find_fault
-    from ..evidence.evidence import Answer, answer_data, evidence_data
+    from ..evidence.evidence import Answer
     from ..parallel import PerProcess
     from ..recipes import read_recipe
     from .render import answer_lines, evidence_lines
@@ -87,11 +87,11 @@ def command(
         for found in workers.map(partial(_retrieve if paths_only else _ask, opened, alone=alone), parts):
             for each, quotes in found:
                 if isinstance(each, Answer):
-                    data = answer_data(each) | ({"snippets": quotes} if any(quotes) else {})
+                    data: object = {**each.to_dict(), **({"snippets": quotes} if any(quotes) else {})}
                     lines = answer_lines(each, MAX_SHOWN, len(found), quotes)
                     failed = failed or each.failure or find_fault(each.evidence)
                 else:
-                    data = evidence_data(each)
+                    data = each.to_dict()
                     lines = [click.style(printable(each.question.text), bold=True)]
                     lines += evidence_lines(each, recipe.top_k, len(found))
                     failed = failed or find_fault(each)

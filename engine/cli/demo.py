@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import TYPE_CHECKING
 
 import click
 
 from .options import json_option, settings_from
-from .terminal import echo, say
+from .terminal import echo, print_json, say
 
 if TYPE_CHECKING:
     from ...loaders.loads.report import LoadReport
@@ -62,9 +61,8 @@ def command(as_json: bool, name: str) -> None:
     started = time.perf_counter()
 
     from ..api import Engine
-    from ..evidence.evidence import answer_data
     from ..neo4j.embedded import EmbeddedServer
-    from ..show.browser import BrowserPictureWriter
+    from ..show.browser import write_picture
     from ..values import Question
     from .render import answer_lines
 
@@ -85,10 +83,10 @@ def command(as_json: bool, name: str) -> None:
             question = Question(text)
             answers.append(engine.ask_batch([question])[0])
             if as_json:
-                echo(json.dumps(answer_data(answers[-1]), ensure_ascii=False))
+                print_json(answers[-1].to_dict())
             else:
                 echo("\n".join(answer_lines(answers[-1], max_items=3)) + "\n")
-        link = BrowserPictureWriter(engine.gateway(), status.browser_url).show(answers[1].evidence)
+        link = write_picture(engine.gateway(), status.browser_url, answers[1].evidence)
     echo(f"See the second one in Neo4j Browser: {link}", err=as_json)
     echo(f"  user neo4j, password in {status.password_file}", err=as_json)
     say(f'\nAsk your own:  lodestar ask --name {settings.name} "…"    Stop:  lodestar db stop --name {settings.name}')

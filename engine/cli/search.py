@@ -61,7 +61,7 @@ def command(engine: Engine, text: str | None, of_relations: bool, top_k: int, as
 
 
 def _show_entities(engine: Engine, text: str, *, as_json: bool) -> None:
-    from ..evidence.evidence import topic_data
+    from ..evidence.data import topic_data
 
     topics = engine.link(text)
     if as_json:

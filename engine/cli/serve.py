@@ -33,12 +33,6 @@ SECTION = "Ask"
     multiple=True,
     help="A site whose pages may send requests, such as https://a.b.",
 )
-@click.option(
-    "--max-batch", type=click.IntRange(1, 1_000), default=32, show_default=True, help="Most questions in a batch."
-)
-@click.option(
-    "--max-queue", type=click.IntRange(1, 100_000), default=256, show_default=True, help="Most waiting questions."
-)
 @click.option("--demo", is_flag=True, help="Start a separate Neo4j with a small world first.")
 @recipe_options
 def command(
@@ -49,8 +43,6 @@ def command(
     more: tuple[str, ...],
     hosts: tuple[str, ...],
     origins: tuple[str, ...],
-    max_batch: int,
-    max_queue: int,
     demo: bool,
 ) -> None:
     """Serve questions over HTTP, with a page at / and documentation at /docs, until Ctrl-C.
@@ -68,7 +60,6 @@ def command(
 
     require_extra("serve", "lodestar serve")
     from ..recipes import read_recipe
-    from ..serving.batches import BatchLimits
     from ..serving.server import ServerOptions, run_server
 
     if demo:
@@ -80,13 +71,7 @@ def command(
     for each in more:
         further = read_recipe(each)
         recipes[further.name] = further
-    options = ServerOptions(
-        host=host,
-        port=port,
-        hosts=hosts,
-        origins=origins,
-        limits=BatchLimits(max_batch=max_batch, max_queue=max_queue),
-    )
+    options = ServerOptions(host=host, port=port, hosts=hosts, origins=origins)
     options.check()
     if demo:
         from ..neo4j.embedded import EmbeddedServer

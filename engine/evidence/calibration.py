@@ -68,7 +68,7 @@ class Certainty:
     lacking: float
     probability: float
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the probability and what it was computed from, as plain data."""
         of = ("probability", "score", "margin", "lacking")
         return {"certainty": {name: round(getattr(self, name), 6) for name in of}}

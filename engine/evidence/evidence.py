@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from ..context import StageCost, merge_costs
 from ..errors import LodestarError
-from ..values import AnswerEntity, Entity, Question, RelationPath, Scored, TokenUsage, Topic, Triple
+from ..values import AnswerEntity, Question, RelationPath, Scored, TokenUsage, Topic
 from .calibration import Calibration, Certainty
 from .chain import Chain, Item
+from .data import AnswerData, AnswerKind, EvidenceData, Reason, answer_data, evidence_data
 from .text import item_text, shorten_iris
 
 ItemT_co = TypeVar("ItemT_co", bound=Item, covariant=True)
 Kind = Literal["triple", "chain"]
-Reason = Literal["nothing linked", "no relation fits", "no triple", "not understood"]
-"""Why there is no answer: no entity of the question is known; nothing that can be walked fits it; a relation fits, and
-the graph has no triple of it there; the answer found leaves words of the question unused."""
 
 
 class EvidenceExtra(Protocol):
     """What one feature adds to evidence: the result of a form, the names that are nearest to an unknown one, …."""
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return what it adds to the evidence as plain data."""
         ...
 
@@ -150,9 +147,9 @@ class Evidence(Generic[ItemT_co]):
         """Return the evidence with more costs, added to those of the same stage."""
         return replace(self, trace=merge_costs((*self.trace, *costs)))
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain data for JSON (docs/how-it-works.md)."""
-        return evidence_data(self)
+    def to_dict(self, *, trace: bool = False) -> EvidenceData:
+        """Return it as plain data for JSON (docs/how-it-works.md); `trace` adds what each stage took and left."""
+        return evidence_data(self, trace=trace)
 
     def __repr__(self) -> str:
         best = f", best {self.items[0].value!r}" if self.items else f", {self.note}" if self.note else ""
@@ -170,8 +167,6 @@ def item_sort_key(scored: Scored[Item]) -> tuple[float, int, str, str]:
 NO_ANSWER = "no answer found"
 NOT_THERE = "not in the graph"
 """The text of an answer whose `yes` is false: the graph may just not know it."""
-
-AnswerKind = Literal["entities", "number", "yes-no", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +231,9 @@ class Answer:
         """Why there is no answer, where there is none and somebody knows; in words in `text`."""
         if self.not_understood:
             return "not understood"
-        return None if self.found or self.failure else self.evidence.reason
+        if self.found:
+            return None
+        return "failed" if self.failure else self.evidence.reason
 
     @property
     def found(self) -> bool:
@@ -245,9 +242,9 @@ class Answer:
     def __bool__(self) -> bool:
         return self.found
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain data for JSON, as ``ask --json`` prints it (docs/how-it-works.md)."""
-        return answer_data(self)
+    def to_dict(self, *, trace: bool = False) -> AnswerData:
+        """Return it with its evidence as plain data for JSON, as ``ask --json`` prints it."""
+        return answer_data(self, trace=trace)
 
     def __repr__(self) -> str:
         sure = "" if self.confidence is None else f", confidence {self.confidence:.2f}"
@@ -287,168 +284,3 @@ def answer_text(answer: Answer) -> str:
         note = answer.evidence.note
         return f"{answer.text} ({note})" if note and note not in answer.text else answer.text
     return f"{answer.text}\n\n{because}" if because else answer.text
-
-
-FORMAT = 1
-"""Of evidence and answers as plain data (docs/how-it-works.md): changes where an older reader would go wrong."""
-
-
-def entity_data(entity: Entity) -> dict[str, Any]:
-    """Return an entity's id and name (null for an unnamed mediator), and of a literal that it is one."""
-    return {"id": entity.id, "name": entity.name} | ({"literal": True} if entity.is_literal else {})
-
-
-def topic_data(topic: Topic) -> dict[str, Any]:
-    """Return a topic entity with how it was found; no mention where the asker named it by id."""
-    return {
-        **entity_data(topic.entity),
-        "score": round_score(topic.score),
-        "probability": None if topic.probability is None else round_score(topic.probability),
-        "mention": topic.mention,
-        "span": None if topic.span is None else list(topic.span),
-        "matched_name": topic.matched_name,
-        "kind": topic.kind,
-        "degree": topic.degree,
-    }
-
-
-def triple_data(triple: Triple) -> dict[str, Any]:
-    return {"head": entity_data(triple.head), "relation": triple.relation, "tail": entity_data(triple.tail)}
-
-
-def chain_data(chain: Chain) -> dict[str, Any]:
-    """Return a chain: its steps with all their triples by id, the names of the entities in a table of their own.
-
-    An entity or triple that occurs several times is the same object in the result: chains are most of a reply.
-    """
-    links = chain.links()
-    entities: dict[str, dict[str, Any]] = {}
-    steps = []
-    for step, some in zip(chain.steps, links, strict=True):
-        ordered = [step.head_and_tail(link) for link in some]
-        for triple in ordered:
-            for entity in triple:
-                if entity.id not in entities:
-                    entities[entity.id] = entity_data(entity)
-        steps.append(
-            {
-                "relation": step.step.relation,
-                "inverse": step.step.inverse,
-                "to_mediator": step.step.to_mediator,
-                "triples": [[head.id, tail.id] for head, tail in ordered],
-            }
-        )
-    return {
-        "topic": entity_data(chain.topic),
-        "relation_path": str(chain.relation_path),
-        "steps": steps,
-        "entities": list(entities.values()),
-        "ends": [entities[end.id] for end in chain.ends],
-        "targets": [end.id for end in chain.targets],
-        "instances": _instances_data(chain, entities),
-        "cut": chain.cut,
-    }
-
-
-def _instances_data(chain: Chain, entities: Mapping[str, dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    written: dict[tuple[int, str], dict[str, Any]] = {}
-    instances = []
-    for links in chain.instance_links():
-        triples = []
-        for number, (step, link) in enumerate(zip(chain.steps, links, strict=True)):
-            key = (number, link[1].id)  # only the first link to an entity is on an instance
-            if key not in written:
-                head, tail = step.head_and_tail(link)
-                written[key] = {
-                    "head": entities[head.id],
-                    "relation": step.step.relation,
-                    "tail": entities[tail.id],
-                    "inverse": step.step.inverse,
-                }
-            triples.append(written[key])
-        instances.append(triples)
-    return instances
-
-
-def item_data(evidence: Evidence[Item], index: int) -> dict[str, Any]:
-    """Return an item with its rank, counted from 1, its score, and the probability that it leads to an answer."""
-    scored = evidence.items[index]
-    probability = evidence.probability(index)
-    item = scored.value
-    return {
-        "rank": index + 1,
-        "score": round_score(scored.score),
-        "probability": None if probability is None else round_score(probability),
-        "group": evidence.group(index),
-        **(chain_data(item) if isinstance(item, Chain) else triple_data(item)),
-    }
-
-
-def cost_data(cost: StageCost) -> dict[str, Any]:
-    """Return what a stage took; of a language model only where it was asked."""
-    asked = cost.llm.calls + cost.llm.cached
-    return {
-        "stage": cost.stage,
-        "seconds": round(cost.seconds, 4),
-        "round_trips": cost.round_trips,
-        **({"llm": asdict(cost.llm)} if asked else {}),
-    }
-
-
-def evidence_data(evidence: Evidence[Item]) -> dict[str, Any]:
-    """Return evidence with everything it holds but the paths that were only walked."""
-    calibration = evidence.calibration
-    return {
-        "format": FORMAT,
-        "id": evidence.question.id,
-        "question": evidence.question.text,
-        "topics": [topic_data(topic) for topic in evidence.topics],
-        "kind": evidence.kind,
-        "calibration": None if calibration is None else asdict(calibration),
-        "items": [item_data(evidence, index) for index in range(len(evidence.items))],
-        "cuts": list(evidence.cuts),
-        "note": evidence.note,
-        "did_you_mean": [],
-        **{key: value for extra in evidence.extras for key, value in extra.as_json().items()},
-        "trace": [cost_data(cost) for cost in evidence.trace],
-        "seconds": round(evidence.seconds, 4),
-        "round_trips": evidence.round_trips,
-    }
-
-
-def result_data(answer: Answer) -> dict[str, Any]:
-    """Return what an answer is, in the form that every interface has: its kind, with names, a number or yes."""
-    return {"kind": answer.kind, "names": list(answer.names), "number": answer.number, "yes": answer.yes}
-
-
-def answer_data(answer: Answer) -> dict[str, Any]:
-    """Return an answer with its evidence; what an entity rests on are ranks of items, counted from 1."""
-    return {
-        "answer": answer.text,
-        "result": result_data(answer),
-        "found": answer.found,
-        "unsure": answer.unsure,
-        "reason": answer.reason,
-        "not_understood": list(answer.not_understood),
-        "nearest": None if answer.nearest is None else {"answer": answer.nearest.text, **result_data(answer.nearest)},
-        "confidence": None if answer.confidence is None else round_score(answer.confidence),
-        "failed": answer.failure is not None,
-        "answerer": answer.answerer,
-        "why": list(answer.why),
-        "answers": [
-            {
-                "name": entity.name,
-                "id": entity.id,
-                "confidence": None if entity.confidence is None else round_score(entity.confidence),
-                "origin": entity.origin,
-                "evidence": [index + 1 for index in entity.evidence],
-            }
-            for entity in answer.answers
-        ],
-        **evidence_data(answer.evidence),
-    }
-
-
-def round_score(value: float) -> float | None:
-    """Return a score with six digits; None for one that JSON has no word for."""
-    return round(value, 6) if math.isfinite(value) else None

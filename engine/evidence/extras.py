@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ..neo4j.graph import MENTIONED_WITH, Pair, read_snippets
 from ..values import Entity, Triple
 from .chain import Chain
-from .evidence import Evidence, Item, entity_data, round_score
+from .data import entity_data, round_score
+from .evidence import Evidence, Item
 from .text import relation_words
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class FormResult:
         asked = "; ".join(f"{text} {_say_path(path) or '(nothing)'}" for text, path in self.parts)
         return f"{self.rule}; {asked}"
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the rule, the paths it rests on and what was found, as plain data."""
         data = {
             "forms": list(self.forms),
@@ -60,10 +61,7 @@ class FormResult:
             "total": self.total,
             "counted": self.counted,
             "says": self.says,
-            "found": [
-                {**entity_data(each.entity), "key": None if each.key is None else round_score(each.key)}
-                for each in self.found
-            ],
+            "found": [{**entity_data(each.entity), "key": round_score(each.key)} for each in self.found],
             "reason": self.reason,
         }
         return {"form": data}
@@ -83,7 +81,7 @@ class DidYouMean:
 
     entities: tuple[Entity, ...]
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return them as plain data."""
         return {"did_you_mean": [entity_data(entity) for entity in self.entities]}
 
@@ -95,7 +93,7 @@ class GraphToken:
 
     values: tuple[float, ...] = field(compare=False, repr=False)
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return nothing: only a reader can use it."""
         return {}
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from ..errors import UsageError
 from ..evidence.chain import Chain
-from ..evidence.evidence import FORMAT, Answer, Evidence, Item, item_data
+from ..evidence.data import FORMAT, item_data
+from ..evidence.evidence import Answer, Evidence, Item
 from ..evidence.extras import FormResult
-from ..evidence.text import item_text
 
 MAX_NAMED = 20
 
@@ -88,14 +88,15 @@ def items_of(evidence: Evidence[Item]) -> list[EvidenceItem]:
 def _form_item(evidence: Evidence[Item], form: FormResult) -> EvidenceItem:
     names = ", ".join(each.entity.label for each in form.found[:MAX_NAMED])
     said = form.reason or form.says or (str(form.total) if form.counted else names)
-    metadata = {"source": "lodestar", "format": FORMAT, "kind": "form", **form.as_json()}
+    metadata = {"source": "lodestar", "format": FORMAT, "kind": "form", **form.to_dict()}
     return EvidenceItem(f"form {evidence.question.text}", f"{said} ({form.text})", None, metadata)
 
 
 def _item(evidence: Evidence[Item], index: int) -> EvidenceItem:
-    item = evidence.items[index].value
-    metadata = {"source": "lodestar", "format": FORMAT, "kind": evidence.kind, **item_data(evidence, index)}
-    return EvidenceItem(_identity(item), item_text(item), metadata["score"], metadata)
+    data = item_data(evidence, index)
+    text = data.pop("text")
+    metadata = {"source": "lodestar", "format": FORMAT, **data}
+    return EvidenceItem(_identity(evidence.items[index].value), text, data["score"], metadata)
 
 
 def _identity(item: Item) -> str:

@@ -11,6 +11,7 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import ConfigDict, Field
 
+from ..evidence.data import AnswerData
 from ..evidence.evidence import answer_text
 from .finding import EvidenceFinder, EvidenceItem
 
@@ -78,19 +79,19 @@ def make_document(item: EvidenceItem) -> Document:
     return Document(id=item.id, page_content=item.text, metadata=item.metadata)
 
 
-class LodestarAnswerer(RunnableLambda[str, dict[str, Any]]):
-    """Answers a question with plain data, as ``ask --json`` prints it: `answer`, `result`, `answers`, `items`, ….
+class LodestarAnswerer(RunnableLambda[str, AnswerData]):
+    """Answers a question with plain data, as ``ask --json`` prints it: `answer`, `kind`, `answers`, `items`, ….
 
     A question without a known entity has a result of the kind `none`, and `answer` says why. Keyword arguments are
     options of the call (`Engine.ask`): ``invoke(question, top_k=5)``.
     """
 
     def __init__(self, engine: Engine) -> None:
-        def ask(question: str, **options: Any) -> dict[str, Any]:
-            return engine.ask_batch([question], **options)[0].as_dict()
+        def ask(question: str, **options: Any) -> AnswerData:
+            return engine.ask_batch([question], **options)[0].to_dict()
 
-        async def aask(question: str, **options: Any) -> dict[str, Any]:
-            return (await engine.aask_batch([question], **options))[0].as_dict()
+        async def aask(question: str, **options: Any) -> AnswerData:
+            return (await engine.aask_batch([question], **options))[0].to_dict()
 
         super().__init__(ask, aask)
 
@@ -104,10 +105,10 @@ DESCRIPTION = (
 def make_tool(engine: Engine, *, name: str = "ask_knowledge_graph", description: str = DESCRIPTION) -> BaseTool:
     """Return a tool for agents: it answers a question with text for the model, and as plain data as the artifact."""
 
-    def ask(question: str) -> tuple[str, dict[str, Any]]:
+    def ask(question: str) -> tuple[str, AnswerData]:
         return _tool_reply(engine.ask_batch([question])[0])
 
-    async def aask(question: str) -> tuple[str, dict[str, Any]]:
+    async def aask(question: str) -> tuple[str, AnswerData]:
         return _tool_reply((await engine.aask_batch([question]))[0])
 
     return StructuredTool.from_function(
@@ -115,5 +116,5 @@ def make_tool(engine: Engine, *, name: str = "ask_knowledge_graph", description:
     )
 
 
-def _tool_reply(answer: Answer) -> tuple[str, dict[str, Any]]:
-    return answer_text(answer), answer.as_dict()
+def _tool_reply(answer: Answer) -> tuple[str, AnswerData]:
+    return answer_text(answer), answer.to_dict()

@@ -1,4 +1,4 @@
-"""Serve the web page, the documentation of the endpoints, and the drawing of an answer's paths.
+"""Serve the web page and the documentation of the endpoints.
 
 The browser loads nothing from other hosts. Libraries come from pinned jars, which are fetched once into the cache and
 checked by their SHA-256. If they are unavailable, the page says so and shows everything but the drawing.
@@ -8,21 +8,15 @@ from __future__ import annotations
 
 import logging
 import zipfile
-from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from starlette.responses import Response
 from starlette.routing import Route
 
 from .. import serving
 from ..errors import DownloadError
-from ..evidence.bridges import to_chains
-from ..evidence.evidence import Answer
-from ..evidence.text import one_line, relation_words
 from ..neo4j.jars import JarCache, read_pins
-from ..values import Entity
 
 _log = logging.getLogger(__name__)
 
@@ -96,103 +90,3 @@ def make_page_routes(assets: Assets) -> list[Route]:
         return Response(content, media_type=_TYPES[Path(name).suffix], headers=headers)
 
     return [Route("/", index), Route("/docs", docs), Route("/assets/{name}", asset)]
-
-
-# The drawing: topics at the left, then the entities on the way, then the ends
-
-MAX_PATHS = 6
-MAX_INSTANCES = 4
-"""Entity paths of each relation path that are drawn."""
-
-
-def draw(answer: Answer) -> dict[str, Any]:
-    """Return the best paths of an answer's evidence as nodes and edges of a drawing.
-
-    A node has a `column` from 0 at the left, a `row` from 0 at the top, in halves too, and the ranks of the paths it is
-    on, from 1. An edge has its source and target by their places among the nodes, and its relations in walking order;
-    inverse: they point the other way. left_out says in words what is not drawn.
-    """
-    chains = to_chains(answer.evidence)
-    shown = chains.items[:MAX_PATHS]
-    column: dict[Entity, int] = {}
-    ranks: dict[Entity, list[int]] = {}
-    starts, ends = set[Entity](), set[Entity]()
-    edges: dict[tuple[Entity, Entity, bool], tuple[list[str], list[int]]] = {}
-    left_out = []
-    for rank, scored in enumerate(shown, start=1):
-        chain = scored.value
-        instances = chain.instances(MAX_INSTANCES)
-        if more := len(chain.ends) - len(instances):
-            left_out.append(f"path {rank}: {more:,} more {'end' if more == 1 else 'ends'}")
-        if chain.cut:
-            left_out.append(f"path {rank}: a bound cut it, so that the graph may have more")
-        for path in instances:
-            starts.add(path.start)
-            ends.add(path.end)
-            for place, entity in enumerate(path.entities):
-                column[entity] = min(place, column.get(entity, place))
-                _add(ranks.setdefault(entity, []), rank)
-            for triple, inverse, source, target in zip(
-                path.triples, path.inverses, path.entities_before, path.entities_after, strict=True
-            ):
-                words, on = edges.setdefault((source, target, inverse), ([], []))
-                _add(words, relation_words(triple.relation))
-                _add(on, rank)
-    if more := len(chains.items) - len(shown):
-        left_out.append(f"{more:,} more {'path' if more == 1 else 'paths'}")
-    rows = _rows(list(column), column, [(source, target) for source, target, _ in edges])
-    places = {entity: place for place, entity in enumerate(column)}
-    answering = {entity.id for entity in answer.entities if entity.id}
-
-    def kind(entity: Entity) -> str:
-        if entity.is_mediator:
-            return "mediator"
-        if entity.id in answering:
-            return "answer"
-        return "topic" if entity in starts else "end" if entity in ends else "inner"
-
-    return {
-        "nodes": [
-            {
-                "id": entity.id,
-                "label": one_line(entity.label),
-                "kind": kind(entity),
-                "column": column[entity],
-                "row": rows[entity],
-                "ranks": ranks[entity],
-            }
-            for entity in column
-        ],
-        "edges": [
-            {"source": places[source], "target": places[target], "relations": words, "inverse": inverse, "ranks": on}
-            for (source, target, inverse), (words, on) in edges.items()
-        ],
-        "left_out": [*left_out, *(one_line(each) for each in answer.evidence.left_out)],
-        "columns": 1 + max(column.values(), default=0),
-        "rows": 1 + max(rows.values(), default=0.0),
-    }
-
-
-def _rows(
-    order: Sequence[Entity], column: dict[Entity, int], edges: Sequence[tuple[Entity, Entity]]
-) -> dict[Entity, float]:
-    """Return a row for each node: near the mean of what leads to it, in the order of ranks, none on another."""
-    columns: dict[int, list[Entity]] = {}
-    for entity in order:
-        columns.setdefault(column[entity], []).append(entity)
-    tallest = max(map(len, columns.values()), default=0)
-    rows: dict[Entity, float] = {}
-    for number in sorted(columns):
-        before = {
-            entity: [rows[source] for source, target in edges if target == entity and source in rows]
-            for entity in columns[number]
-        }
-        some = sorted(columns[number], key=lambda entity: sum(near) / len(near) if (near := before[entity]) else 0.0)
-        offset = (tallest - len(some)) / 2
-        rows |= {entity: offset + place for place, entity in enumerate(some)}
-    return rows
-
-
-def _add(some: list[Any], value: Any) -> None:
-    if value not in some:
-        some.append(value)

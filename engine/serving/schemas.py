@@ -1,50 +1,61 @@
-"""Define the schemas of requests and replies, for validation and for OpenAPI."""
+"""Define the schemas of requests, and of the replies that are not evidence or answers (`engine.evidence.data`)."""
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
+from typing_extensions import TypedDict
 
-from ..evidence.evidence import AnswerKind
-from .service import DEADLINE_S, MAX_DEADLINE_S
+from ..evidence.data import EntityData, TopicData, TripleData
 
 MAX_QUESTIONS = 64
-MAX_CHARS = 10_000
-Text = Annotated[str, Field(min_length=1, max_length=MAX_CHARS)]
-Id = Annotated[str, Field(min_length=1, max_length=1_000)]
+MAX_TRIPLES = 50
+MAX_OFFSET = 10_000
+"""Neighbours of one relation that are shown; beyond them the page says that it was cut."""
+DEADLINE_S, MAX_DEADLINE_S = 30.0, 120.0
+Text = Annotated[str, Field(min_length=1, max_length=10_000)]
+Name = Annotated[str, Field(min_length=1, max_length=1_000)]
+Limit = Annotated[int, Field(ge=1, le=100)]
+Direction = Literal["out", "in", "both"]
 
 
-class RequestModel(BaseModel):
+class Form(BaseModel):
     """A request; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class QuestionForm(RequestModel):
+class QuestionForm(Form):
     """A question; `topics` are ids or names of its topic entities, if you know them."""
 
     question: Text = Field(examples=["What is the capital of Peru?"])
-    topics: list[Id] = Field(default=[], max_length=20)
+    topics: list[Name] = Field(default=[], max_length=20)
     id: str = Field(default="", max_length=200)
 
 
-class RecipeChoice(RequestModel):
-    """The recipe and its options. options: top_k (1–100), max_hop (1–4), beam_width (1–50), forms, return_to_topic."""
+class RecipeForm(Form):
+    """The recipe and its options: top_k (1–100), max_hop (1–4), beam_width (1–50), forms, return_to_topic.
+
+    trace: add what each stage took and left.
+    """
 
     recipe: str | None = Field(default=None, max_length=200, description="One that is served: see /v1/models.")
     options: dict[str, StrictBool | StrictInt] = Field(default={}, max_length=10, examples=[{"top_k": 5}])
     timeout_s: float = Field(default=DEADLINE_S, gt=0, le=MAX_DEADLINE_S, description="The deadline of this request.")
+    trace: bool = False
 
 
-class AskForm(RecipeChoice):
+class OneForm(RecipeForm, QuestionForm):
+    """One question."""
+
+
+class AskForm(RecipeForm):
     """One question, or a list."""
 
     question: Text | None = Field(default=None, examples=["What is the capital of Peru?"])
-    topics: list[Id] = Field(default=[], max_length=20)
+    topics: list[Name] = Field(default=[], max_length=20)
     questions: list[Text | QuestionForm] | None = Field(default=None, min_length=1, max_length=MAX_QUESTIONS)
-    drawing: bool = Field(default=False, description="Add where a page draws the entities and relations.")
 
     @model_validator(mode="after")
     def _one_of_them(self) -> AskForm:
@@ -55,50 +66,35 @@ class AskForm(RecipeChoice):
         return self
 
 
-class StreamForm(RecipeChoice):
-    """One question whose answer is streamed."""
-
-    question: Text
-    topics: list[Id] = Field(default=[], max_length=20)
-    drawing: bool = False
-
-
-class EntitiesForm(RequestModel):
-    """A text to find entities in."""
+class SearchForm(Form):
+    """A text to find entities in, or the nearest relations of."""
 
     text: Text = Field(examples=["the capital of Peru"])
-    limit: int = Field(default=10, ge=1, le=100)
+    limit: Limit = 10
 
 
-class RelationsForm(RequestModel):
-    """A text to find the nearest relations of."""
+class NeighboursForm(Form):
+    """A page of the triples of an entity, by id or name; `offset` is the `next` of the page before."""
 
-    text: Text = Field(examples=["which currency is used"])
-    limit: int = Field(default=10, ge=1, le=100)
-
-
-class NeighboursForm(RequestModel):
-    """A page of the triples of an entity, by id or name."""
-
-    entity: Id
-    relation: Id | None = None
-    direction: Literal["out", "in", "both"] = "both"
+    entity: Name
+    relation: Name | None = None
+    direction: Direction = "both"
     limit: int = Field(default=50, ge=1, le=200)
-    cursor: str | None = Field(default=None, max_length=200, description="That of the page before.")
+    offset: int = Field(default=0, ge=0, le=10**9)
 
 
-class TripleForm(RequestModel):
+class TripleForm(Form):
     """A triple: head and tail by id or name, the relation by name."""
 
-    head: Id
-    relation: Id
-    tail: Id
+    head: Name
+    relation: Name
+    tail: Name
 
 
-class VerifyForm(RequestModel):
+class VerifyForm(Form):
     """The triples of a path."""
 
-    path: list[TripleForm] = Field(min_length=1, max_length=50)
+    path: list[TripleForm] = Field(min_length=1, max_length=MAX_TRIPLES)
 
 
 class ChatMessage(BaseModel):
@@ -117,56 +113,51 @@ class ChatForm(BaseModel):
     stream_options: dict[str, Any] | None = None
 
 
-class EvidenceReply(BaseModel):
-    """Evidence of format 1, as docs/how-it-works.md describes it."""
+class EntitiesData(TypedDict):
+    """Entities that a text mentions, best first."""
 
-    model_config = ConfigDict(extra="allow")
-    format: int
-    question: str
-    topics: list[dict[str, Any]]
-    kind: Literal["chain", "triple"]
-    items: list[dict[str, Any]]
-    cuts: list[str]
-    note: str
+    entities: list[TopicData]
 
 
-class ResultReply(BaseModel):
-    """What an answer is: names of entities, a number, or whether it is so."""
+class RelationData(TypedDict):
+    """A relation: its name, its words, how near it is by cosine, how many triples have it, the types of its ends."""
 
-    kind: AnswerKind
-    names: list[str]
-    number: int | None
-    yes: bool | None
-
-
-class AnswerReply(EvidenceReply):
-    """An answer with its evidence."""
-
-    answer: str
-    result: ResultReply
-    found: bool
-    confidence: float | None
-    answers: list[dict[str, Any]]
+    relation: str
+    label: str
+    score: float | None
+    count: int
+    domain: str | None
+    range: str | None
 
 
-class ErrorDetail(BaseModel):
-    """What was expected, what was found, what to do, in one line."""
+class RelationsData(TypedDict):
+    """Relations nearest to a text."""
 
-    message: str
-    type: str
-    param: str | None = None
-    code: int
+    relations: list[RelationData]
 
 
-class ErrorReply(BaseModel):
-    """An error, in OpenAI's format."""
+class NeighboursData(TypedDict):
+    """A page of triples at an entity; total: of all pages. next: the offset of the next page, null at the end.
 
-    error: ErrorDetail
+    cut: neighbours of some relation beyond the first 10,000 are on no page.
+    """
+
+    entity: EntityData
+    triples: list[TripleData]
+    total: int
+    next: int | None
+    cut: bool
 
 
-def make_error_body(status: int, message: str) -> bytes:
-    """Return an error body in OpenAI's format, as every endpoint does."""
-    kind = "invalid_request_error" if status < 500 and status != 429 else "server_error"
-    kind = {401: "authentication_error", 429: "rate_limit_error"}.get(status, kind)
-    error = {"message": message, "type": kind, "param": None, "code": status}
-    return json.dumps({"error": error}, ensure_ascii=False).encode("utf-8", "replace")
+class CheckedTripleData(TripleData):
+    """A triple, and whether the graph has it; what the graph does not know has its id as its name."""
+
+    in_graph: bool
+
+
+class VerifyData(TypedDict):
+    """Whether the graph has every triple of a path, which, and whether they meet end to end."""
+
+    in_graph: bool
+    connected: bool
+    triples: list[CheckedTripleData]

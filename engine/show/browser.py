@@ -16,16 +16,14 @@ import os
 import re
 import webbrowser
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
-
-import neo4j.exceptions
 
 from ..errors import DatabaseError, UsageError
 from ..evidence.bridges import to_chains
 from ..evidence.evidence import Evidence, Item
-from ..neo4j.catalogue import LoadManifest
+from ..neo4j.catalogue import LoadManifest, read_loads
 from ..neo4j.connection import Connection
 from ..neo4j.gateway import Gateway
 from ..neo4j.templates import Request, template
@@ -33,15 +31,12 @@ from ..settings import check_address
 from ..values import Entity, Question, Triple
 from .style import style_command
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from ..api import Engine
 
 MAX_PATHS = 3
 MAX_INSTANCES = 5
 _CLEAR_BATCH = 10_000
-_READ_ONLY_CODES = ("Forbidden", "AccessMode", "ReadOnly")
-
-
-# The picture of a question
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +47,8 @@ class Picture:
     """
 
     question_id: str
-    nodes: list[dict[str, Any]]
-    arrows: list[dict[str, Any]]
+    nodes: list[dict[str, Any]] = field(default_factory=list)
+    arrows: list[dict[str, Any]] = field(default_factory=list)
 
     def add_node(self, label: str, name: str, **properties: Any) -> int:
         """Add a node, and return its place."""
@@ -81,7 +76,7 @@ def picture_of(evidence: Evidence[Item], max_paths: int = MAX_PATHS, max_instanc
     An entity is one node, even on several paths; a separate node tells how much is left out.
     """
     chains = to_chains(evidence)
-    picture = Picture(question_picture_id(chains.question), [], [])
+    picture = Picture(question_picture_id(chains.question))
     picture.add_node("LodestarQuestion", chains.question.text)
     shown = [(path, path.value.instances(max_instances)) for path in chains.items[:max_paths]]
     instances = [instance for _, some in shown for instance in some]
@@ -123,6 +118,31 @@ def picture_query(question_id: str) -> str:
     return " ".join(text.replace("$question", f"'{question_id}'").split())
 
 
+def write_picture(gateway: Gateway, browser_url: str, evidence: Evidence[Item]) -> str:
+    """Write a picture of the evidence, replacing an earlier one of the same question; return its link.
+
+    browser_url: Browser's own address. Raises `UsageError` if nothing was retrieved.
+    """
+    if not evidence.items:
+        raise UsageError(f"nothing to show for {evidence.question.text!r}: {evidence.note or 'no path was found'}")
+    picture = picture_of(evidence)
+    params = {"question": picture.question_id, "nodes": picture.nodes, "arrows": picture.arrows}
+    gateway.run(Request(template("write_browser_picture"), params, lambda rows: int(rows[0][0])))
+    return browser_link(browser_url, gateway.connection, picture_query(picture.question_id))
+
+
+def style_link(gateway: Gateway, browser_url: str) -> str | None:
+    """Return the link that styles Browser, or None if the server does so itself."""
+    read = Request(template("read_browser_command"), {}, lambda rows: str(rows[0][0] or "") if rows else "")
+    try:
+        if "node.LodestarQuestion" in gateway.run(read):
+            return None
+    except DatabaseError as error:
+        if type(error) is not DatabaseError:
+            raise  # a hosted server hides its settings
+    return browser_link(browser_url, gateway.connection, style_command())
+
+
 class ClearReport(NamedTuple):
     """Counts of removed items."""
 
@@ -131,66 +151,13 @@ class ClearReport(NamedTuple):
     num_relationships: int
 
 
-class BrowserPictureWriter:
-    """Writes pictures of evidence into one database.
-
-    `browser_url` is Browser's own address, such as ``http://127.0.0.1:7474/browser/``. Raises `UsageError` for an
-    invalid address.
-    """
-
-    def __init__(self, gateway: Gateway, browser_url: str) -> None:
-        self._gateway = gateway
-        self._browser_url = check_url(browser_url)
-
-    def show(self, evidence: Evidence[Item]) -> str:
-        """Write a picture of the evidence, replacing an earlier one of the same question; return its link.
-
-        Raises `UsageError` if nothing was retrieved, `DatabaseError` if the user may not write.
-        """
-        if not evidence.items:
-            reason = evidence.note or "no path was found"
-            raise UsageError(f"nothing to show for {evidence.question.text!r}: {reason}")
-        picture = picture_of(evidence)
-        params = {"question": picture.question_id, "nodes": picture.nodes, "arrows": picture.arrows}
-        self._write(Request(template("write_browser_picture"), params, lambda rows: int(rows[0][0])))
-        return browser_link(self._browser_url, self._gateway.connection, picture_query(picture.question_id))
-
-    def style_link(self) -> str | None:
-        """Return the link that styles Browser, or None if the server does so itself."""
-        read = Request(template("read_browser_command"), {}, lambda rows: str(rows[0][0] or "") if rows else "")
-        try:
-            command = self._gateway.run(read)
-        except DatabaseError as error:
-            if type(error) is not DatabaseError:
-                raise
-            command = ""  # a hosted server hides its settings
-        if "node.LodestarQuestion" in command:
-            return None
-        return browser_link(self._browser_url, self._gateway.connection, style_command())
-
-    def clear(self) -> ClearReport:
-        """Remove every picture from the database, and return the counts."""
-        request = Request(
-            template("clear_browser_pictures"), {"limit": _CLEAR_BATCH}, lambda rows: ClearReport(*rows[0])
-        )
-        removed = ClearReport(0, 0, 0)
-        while (batch := self._write(request)).num_nodes:
-            removed = ClearReport(*map(sum, zip(removed, batch, strict=True)))
-        return removed
-
-    def _write(self, request: Request[T]) -> T:
-        try:
-            return self._gateway.run(request)
-        except DatabaseError as error:
-            cause = error.__cause__
-            code = cause.code or "" if isinstance(cause, neo4j.exceptions.Neo4jError) else ""
-            if not any(each in code for each in _READ_ONLY_CODES):
-                raise
-            connection = self._gateway.connection
-            raise DatabaseError(
-                f"{connection.where} does not let {connection.user!r} write to database {connection.database!r}: "
-                "pictures for Browser are written as nodes; use a user that may write"
-            ) from error
+def clear_pictures(gateway: Gateway) -> ClearReport:
+    """Remove every picture from the database, and return the counts."""
+    request = Request(template("clear_browser_pictures"), {"limit": _CLEAR_BATCH}, lambda rows: ClearReport(*rows[0]))
+    removed = ClearReport(0, 0, 0)
+    while (batch := gateway.run(request)).num_nodes:
+        removed = ClearReport(*map(sum, zip(removed, batch, strict=True)))
+    return removed
 
 
 # Links
@@ -206,6 +173,15 @@ def browser_link(browser_url: str, connection: Connection, command: str) -> str:
     server = f"{scheme}://{quote(connection.user, safe='')}@{parts.netloc.rpartition('@')[2]}"
     values = {"dbms": server, "db": connection.database, "cmd": "edit", "arg": command}
     return f"{browser_url}?{urlencode(values, safe='', quote_via=quote)}"
+
+
+def browser_url_of(engine: Engine) -> str:
+    """Return the address of Browser for the engine's database."""
+    from ..neo4j.embedded import EmbeddedServer
+
+    if engine.settings.uri:
+        return default_browser_url(engine.settings.uri)
+    return EmbeddedServer.of(engine.settings).status().browser_url
 
 
 def default_browser_url(uri: str) -> str:
@@ -233,9 +209,7 @@ def open_link(link: str) -> bool:
     except webbrowser.Error:
         return False
     in_terminal = isinstance(found, webbrowser.GenericBrowser) and not isinstance(found, webbrowser.BackgroundBrowser)
-    if in_terminal and not os.environ.get("BROWSER"):
-        return False
-    return found.open(link)
+    return (not in_terminal or bool(os.environ.get("BROWSER"))) and found.open(link)
 
 
 # The Neo4j that `lodestar load neo4j` read: its element ids are the ids of entities, so nothing is written there
@@ -244,14 +218,19 @@ _ELEMENT_ID = re.compile(r"\d+:[\w-]+:\d+")
 _SOURCE_OPTIONS = {"from", "from_user", "from_database", "elements"}
 
 
-def source_link(
-    evidence: Evidence[Item], loads: tuple[LoadManifest, ...], browser_url: str | None = None
-) -> str | None:
+def read_source_loads(gateway: Gateway) -> list[LoadManifest]:
+    """Return the loads whose ids are element ids of a Neo4j, which their options name."""
+    loads = (load for load in gateway.run(read_loads()) if load.kind == "neo4j")
+    return [load for load in loads if json.loads(load.options or "{}").keys() >= _SOURCE_OPTIONS]
+
+
+def source_link(evidence: Evidence[Item], loads: list[LoadManifest], browser_url: str | None = None) -> str | None:
     """Return the link to the nodes of the best paths in the database that they were loaded from.
 
-    browser_url: Browser's address there; None is the usual one. None is returned where no path has such nodes.
+    loads: see `read_source_loads`. browser_url: Browser's address there; None is the usual one. None is returned where
+    no path has such nodes.
     """
-    for load in filter(comes_from_neo4j, loads):
+    for load in loads:
         options = json.loads(load.options)
         if ids := list(dict.fromkeys(_element_ids(evidence, options["elements"]))):
             connection = Connection(options["from"], options["from_user"], database=options["from_database"])
@@ -259,11 +238,6 @@ def source_link(
             query = " ".join(template("show_elements").render({}).replace("$ids", str(ids)).split())
             return browser_link(browser_url or default_browser_url(connection.uri), connection, query)
     return None
-
-
-def comes_from_neo4j(load: LoadManifest) -> bool:
-    """Return whether ids of a load are element ids of a Neo4j, which its options name."""
-    return load.kind == "neo4j" and json.loads(load.options or "{}").keys() >= _SOURCE_OPTIONS
 
 
 def _element_ids(evidence: Evidence[Item], prefix: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 const MAX_HISTORY = 30;
 const MAX_RIVALS = 3;
 const CLOSE = 0.3; // of a topic's score, what another entity of the same words needs to be offered
+const MAX_PATHS = 6, MAX_ENDS = 4; // that are drawn, and of each path
 const COLUMN = 300, ROW = 62, LABEL_AT = 78, BOX = 168, BOX_HEIGHT = 34, MARGIN = 18, TOP = 34;
 
 const at = (id) => document.getElementById(id);
@@ -69,7 +70,7 @@ async function ask(question, topics = [], keep = true) {
   const started = performance.now();
   let paths = 0;
   try {
-    const response = await post("/v1/ask/stream", { question, topics, drawing: true, ...wanted() }, own.signal);
+    const response = await post("/v1/ask/stream", { question, topics, ...wanted() }, own.signal);
     for await (const { name, data } of eventsOf(response)) {
       if (name === "topics" && data.length) say(`about ${named(data[0])} …`, true);
       if (name === "path") say(`${++paths} paths; answering …`, true);
@@ -110,27 +111,28 @@ function show(answer, topics, tookMs) {
   at("result").hidden = false;
   at("asked").textContent = answer.question;
   at("answer").textContent = answer.answer;
-  at("answer").className = answer.found ? (answer.answer.length > 120 ? "long" : "") : "none";
+  at("answer").className = answer.kind !== "none" ? (answer.answer.length > 120 ? "long" : "") : "none";
   showSure(answer);
   showTopics(answer, topics);
   showMeant(answer);
   showPaths(answer);
-  const left = [...new Set([...(answer.drawing?.left_out || [])])];
+  const drawing = layout(answer);
+  const left = [...new Set([...drawing.leftOut, ...answer.left_out])];
   at("cuts").textContent = left.length ? `Not drawn or cut: ${left.join("; ")}.` : "";
   at("took").textContent =
     `${Math.round(answer.seconds * 1000)} ms in the engine, ${answer.round_trips} round trips to the database`;
   at("browser-link").hidden = true;
   at("browser").hidden = !answer.items.length;
   at("paths-card").hidden = !answer.items.length;
-  draw(answer.drawing);
+  draw(drawing);
   document.title = `${answer.question} – Lodestar`;
-  say(`${answer.found ? "answered" : "no answer"} in ${Math.round(tookMs)} ms`);
+  say(`${answer.kind === "none" ? "no answer" : "answered"} in ${Math.round(tookMs)} ms`);
 }
 
 function showSure(answer) {
   const place = at("sure");
   place.replaceChildren();
-  if (!answer.found) {
+  if (answer.kind === "none") {
     place.textContent = answer.note || "";
     return;
   }
@@ -206,7 +208,7 @@ function showPaths(answer) {
       : `how likely it leads to a right answer; score ${item.score.toFixed(3)}`;
     line.append(score);
     const text = make("span", "", "text");
-    for (const piece of (answer.lines?.[index] || "").split(/((?:—|←)\[[^\]]*\](?:→|—))/)) {
+    for (const piece of item.text.split(/((?:—|←)\[[^\]]*\](?:→|—))/)) {
       text.append(/^(?:—|←)\[/.test(piece) ? make("span", piece, "relation") : piece);
     }
     line.append(text);
@@ -216,12 +218,92 @@ function showPaths(answer) {
   });
 }
 
-// Drawing
+// Drawing: topics at the left, then the entities on the way, then the ends
+
+const wordsOf = (relation) => (relation.includes("://")
+  ? [relation.replace(/[/#]+$/, "").split(/[/#]/).pop()] : relation.split(/\||\.\//))
+  .map((part) => part.split(/[./]/).filter(Boolean).slice(-2).join(" ").replaceAll("_", " "))
+  .join(", ").replace(/([a-z])([A-Z])(?=[a-z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`);
+
+// The ways to the first ends of an item, each the shortest over its triples, as steps from its topic on.
+function waysOf(item) {
+  const from = new Map();
+  for (const triple of item.triples) {
+    for (const [start, end, inverse] of [[triple.head, triple.tail, false], [triple.tail, triple.head, true]]) {
+      if (!from.has(start.id)) from.set(start.id, []);
+      from.get(start.id).push({ start, end, inverse, relation: triple.relation });
+    }
+  }
+  const into = new Map([[(item.topic ?? item.triples[0].head).id, null]]);
+  for (const id of into.keys()) {
+    for (const step of from.get(id) ?? []) if (!into.has(step.end.id)) into.set(step.end.id, step);
+  }
+  return (item.ends ?? [item.triples[0].tail]).slice(0, MAX_ENDS).map((end) => {
+    const way = [];
+    for (let step = into.get(end.id); step; step = into.get(step.start.id)) way.unshift(step);
+    return way;
+  });
+}
+
+// The best paths as nodes and edges: a node has a column and a row, from 0, and the ranks of the paths that it is on.
+function layout(answer) {
+  const nodes = new Map(), edges = new Map(), leftOut = [];
+  const starts = new Set(answer.items.map((item) => item.topic?.id).filter(Boolean));
+  if (!starts.size) for (const topic of answer.topics) starts.add(topic.id);
+  const answering = new Set(answer.answers.map((each) => each.id));
+  const node = (entity) => {
+    if (!nodes.has(entity.id)) nodes.set(entity.id, { entity, place: nodes.size, ranks: new Set(), next: new Set(), end: false });
+    return nodes.get(entity.id);
+  };
+  answer.items.slice(0, MAX_PATHS).forEach((item, index) => {
+    const ways = waysOf(item), more = (item.ends?.length ?? 1) - ways.length;
+    if (more) leftOut.push(`path ${index + 1}: ${more} more end${more === 1 ? "" : "s"}`);
+    for (const way of ways) {
+      way.forEach(({ start, end, inverse, relation }, place) => {
+        const source = node(start), target = node(end), key = JSON.stringify([start.id, end.id, inverse]);
+        for (const each of [source, target]) each.ranks.add(index + 1);
+        source.next.add(target);
+        target.next.add(source);
+        target.end ||= place === way.length - 1;
+        if (!edges.has(key)) edges.set(key, { source: source.place, target: target.place, inverse, relations: new Set(), ranks: new Set() });
+        edges.get(key).relations.add(wordsOf(relation));
+        edges.get(key).ranks.add(index + 1);
+      });
+    }
+  });
+  const more = answer.items.length - MAX_PATHS;
+  if (more > 0) leftOut.push(`${more} more path${more === 1 ? "" : "s"}`);
+  const all = [...nodes.values()];
+  const columns = [all.filter((each) => starts.has(each.entity.id))];
+  if (!columns[0].length) columns[0] = all.slice(0, 1);
+  const placed = new Set(columns[0]);
+  while (placed.size < all.length) {
+    let next = [...new Set(columns.at(-1).flatMap((each) => [...each.next]))].filter((each) => !placed.has(each));
+    if (!next.length) next = all.filter((each) => !placed.has(each)).slice(0, 1);
+    for (const each of next) placed.add(each);
+    columns.push(next);
+  }
+  const tallest = Math.max(0, ...columns.map((column) => column.length));
+  columns.forEach((column, number) => { // each near the mean of what leads to it, none on another
+    const before = (each) => [...each.next].filter((other) => other.column < number).map((other) => other.row);
+    const mean = new Map(column.map((each) => [each, before(each).reduce((sum, row, _, all) => sum + row / all.length, 0)]));
+    [...column].sort((a, b) => mean.get(a) - mean.get(b)).forEach((each, place) => {
+      Object.assign(each, { column: number, row: (tallest - column.length) / 2 + place });
+    });
+  });
+  const kind = ({ entity, end }) => entity.name === null ? "mediator" : answering.has(entity.id) ? "answer"
+    : starts.has(entity.id) ? "topic" : end ? "end" : "inner";
+  return {
+    nodes: all.map((each) => ({ label: named(each.entity), kind: kind(each), column: each.column, row: each.row, ranks: [...each.ranks] })),
+    edges: [...edges.values()].map((each) => ({ ...each, relations: [...each.relations], ranks: [...each.ranks] })),
+    columns: columns.length, rows: tallest, leftOut,
+  };
+}
 
 function draw(drawing) {
   picture?.destroy();
   picture = null;
-  const any = Boolean(drawing?.nodes.length);
+  const any = Boolean(drawing.nodes.length);
   at("picture-card").hidden = !any;
   if (!any) return;
   at("no-picture").hidden = typeof cytoscape !== "undefined";
@@ -432,7 +514,7 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => pict
 let resizing = 0;
 addEventListener("resize", () => {
   clearTimeout(resizing);
-  resizing = setTimeout(() => shown && draw(shown.drawing), 150);
+  resizing = setTimeout(() => shown && draw(layout(shown)), 150);
 });
 addEventListener("popstate", askAddress);
 

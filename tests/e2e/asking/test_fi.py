@@ -58,10 +58,6 @@ def test_evidence_is_grouped_and_the_model_s_own_answer_joined(asked: Callable[.
     groups = [item["group"] for item in found["items"]]
     assert groups[:2] == [0, 0]
     assert set(groups[2:]) == {1}
-    stages = {cost["stage"]: cost for cost in found["trace"]}
-    assert stages["fi"]["llm"]["calls"] == 1
-    assert stages["answer"]["llm"]["calls"] == 2
-    assert "filter by similarity" in stages
     assert len(llm.requests) == 3
 
 
@@ -71,7 +67,7 @@ def test_a_model_that_is_down_costs_no_evidence(asked: Callable[..., Ran]) -> No
     assert ran.code == 0, ran.err
     found = json.loads(ran.out)
     assert found["items"]
-    assert any("the filter's groups" in cut for cut in found["cuts"])
+    assert any("the filter's groups" in cut for cut in found["left_out"])
 
 
 def test_without_a_model_it_filters_by_what_is_there_and_says_so(lodestar: Lodestar) -> None:
@@ -80,7 +76,7 @@ def test_without_a_model_it_filters_by_what_is_there_and_says_so(lodestar: Lodes
     found = json.loads(ran.out)
     assert found["items"]
     said = "fi: no language model is configured: filtered by similarity alone, and nothing is added"
-    assert said in found["cuts"]
+    assert said in found["left_out"]
     lines = lodestar("ask", "--paths-only", "--recipe", LINE, "What is the capital of Peru?").out.splitlines()
     assert f"  {said}" in lines
     assert not any("bounds cut" in line for line in lines)

@@ -75,7 +75,7 @@ def test_a_batch_from_a_file_keeps_order_and_ids_and_loses_no_question(lodestar:
     assert ran.err.strip().splitlines()[-1].startswith("lodestar: no known entity in the question: 'Who is Napoleon?'")
     records = lines_of(ran.out)
     assert [r["id"] for r in records] == ["", "q2", "", "q4"]
-    assert [r["found"] for r in records] == [True, True, False, False]
+    assert [r["kind"] for r in records] == ["entities", "entities", "none", "none"]
     assert records[1]["answers"][0]["name"] == "Chilean peso"
     assert records[2]["note"] == "no known entity in the question"
     assert "m.atlantis" in records[3]["note"]

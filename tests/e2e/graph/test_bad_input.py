@@ -85,7 +85,7 @@ def test_odd_ids_names_and_relations_are_text(
         ran = lodestar("ask", "--paths-only", "--json", "--topic", head, f"what {relation}?")
         assert ran.code == 0, ran.err
         best = json.loads(ran.out)["items"][0]
-        assert [step["relation"] for step in best["steps"]] == [relation]
+        assert {triple["relation"] for triple in best["triples"]} == {relation}
         assert [end["id"] for end in best["ends"]] == [tail]
         for verb in (["ask"], ["browse", "--no-open"]):
             ran = lodestar(*verb, "--topic", head, f"what {relation}?")

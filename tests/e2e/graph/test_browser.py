@@ -113,10 +113,9 @@ def legend(page: Page, kind: str) -> dict[str, int]:
 def drawn(retrieved: dict[str, Any], num_paths: int) -> tuple[set[str], list[str]]:
     """The entities and the relations, one for each triple, of the best paths."""
     triples = {
-        (step["head"]["id"], step["relation"], step["tail"]["id"])
+        (triple["head"]["id"], triple["relation"], triple["tail"]["id"])
         for path in retrieved["items"][:num_paths]
-        for instance in path["instances"][:5]
-        for step in instance
+        for triple in path["triples"]
     }
     entities = {id_ for head, _, tail in triples for id_ in (head, tail)}
     return {COUNTRY_NAMES.get(id_, "…") for id_ in entities}, sorted(relation for _, relation, _ in triples)

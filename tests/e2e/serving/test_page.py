@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-import httpx
 import neo4j
 import pytest
 from lodestar.engine.neo4j.connection import Connection
@@ -104,16 +103,19 @@ def test_a_question_is_answered_drawn_and_said(page: Page, tmp_path: Path) -> No
 
 
 @pytest.mark.browser
-def test_hovering_over_a_line_or_a_node_joins_both(page: Page, url: str) -> None:
+def test_hovering_over_a_line_or_a_node_joins_both(page: Page) -> None:
     ask(page, QUESTION)
-    body = {"question": QUESTION, "drawing": True}
-    drawing = httpx.post(f"{url}/v1/ask", json=body, timeout=60, trust_env=False).json()["drawing"]
-    topic = next(node for node in drawing["nodes"] if node["label"] == "Peru")
+    x, y, num_paths = page.evaluate(
+        """() => {
+            const node = document.getElementById("picture")._cyreg.cy.nodes(".topic")[0];
+            return [node.renderedPosition("x"), node.renderedPosition("y"), node.data("ranks").length];
+        }"""
+    )
     box = page.locator("#picture").bounding_box()
     assert box is not None
-    page.mouse.move(box["x"] + 60, box["y"] + 51 + 62 * topic["row"], steps=8)
+    page.mouse.move(box["x"] + x, box["y"] + y, steps=8)
     page.locator("#paths li.on").first.wait_for()
-    assert page.locator("#paths li.on").count() == len(topic["ranks"])
+    assert page.locator("#paths li.on").count() == num_paths
     page.locator("#paths li").first.hover()
     assert page.locator("#paths li.on").count() == 1
     page.locator("#question").hover()

@@ -38,7 +38,7 @@ def test_a_kind_of_one_file_is_trained_asked_evaluated_and_examined(
     recipe = ["--recipe", str(tmp_path / "toy.toml"), "--set", f"toy.checkpoint={out}", "--allow-parts"]
     asked = lodestar("ask", "--paths-only", "--json", *recipe, "What is the capital of Chile?")
     assert asked.code == 0, asked.err
-    assert json.loads(asked.out)["items"][0]["relation"] == "location.country.capital"
+    assert json.loads(asked.out)["items"][0]["triples"][0]["relation"] == "location.country.capital"
     report = lodestar("eval", dev, *recipe, "--no-diagnosis", "--json", "--out", str(tmp_path / "run"))
     assert report.code == 0, report.err
     entry = importlib.metadata.EntryPoint("toy", KIND, "lodestar.kinds")

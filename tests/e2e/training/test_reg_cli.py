@@ -37,7 +37,7 @@ def asked(lodestar: Lodestar, recipe: str, *changes: str) -> set[str]:
     """Return the relations of what a recipe finds."""
     options = [part for change in ("top_k=50", *changes) for part in ("--set", change)]
     found = done(lodestar, "ask", "--paths-only", "--recipe", recipe, *options, CHILE)
-    return {step["relation"] for item in found["items"] for step in item["steps"]}
+    return {triple["relation"] for item in found["items"] for triple in item["triples"]}
 
 
 def test_pools_are_mined_and_refined_and_paths_learned_from_them(

@@ -37,7 +37,7 @@ def test_a_retriever_is_trained_and_asked(lodestar: Lodestar, driver: neo4j.Driv
         *("--set", "top_k=50", "--set", "answerer.min_probability=0", "What is the capital of Chile?"),
     )
     assert asked.code == 0, asked.err
-    assert {item["steps"][0]["relation"] for item in json.loads(asked.out)["items"]} > {"location.country.capital"}
+    assert {item["triples"][0]["relation"] for item in json.loads(asked.out)["items"]} > {"location.country.capital"}
     few = lodestar(
         *("ask", "--paths-only", "--json", "--recipe", "gril + adaptive-k", "--checkpoint", out),
         *(

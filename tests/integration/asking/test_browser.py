@@ -14,11 +14,12 @@ from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import Request, template
 from lodestar.engine.show.browser import (
-    BrowserPictureWriter,
     ClearReport,
+    clear_pictures,
     picture_of,
     picture_query,
     question_picture_id,
+    write_picture,
 )
 from lodestar.engine.values import Entity, Path, Question, Triple
 
@@ -42,11 +43,6 @@ def session(
     load(TripleSource(COUNTRIES + HUB, COUNTRY_NAMES | {"m.brazil": "Brazil"}), gateway)
     with driver.session(database=connection.database) as session:
         yield session
-
-
-@pytest.fixture
-def view(gateway: Gateway) -> BrowserPictureWriter:
-    return BrowserPictureWriter(gateway, BROWSER_URL)
 
 
 def state(session: neo4j.Session) -> dict[str, Any]:
@@ -88,47 +84,43 @@ def expected(evidence: Evidence[Chain]) -> tuple[list[str], set[tuple[str, str, 
 
 
 def test_the_link_shows_exactly_the_retrieval_and_none_of_the_hubs_other_edges(
-    session: neo4j.Session, view: BrowserPictureWriter
+    session: neo4j.Session, gateway: Gateway
 ) -> None:
     evidence = country_retrieval()
-    view.show(evidence)
+    write_picture(gateway, BROWSER_URL, evidence)
     names, arrows = shown(session, evidence)
     assert (names, arrows) == expected(evidence)
     assert not {type_ for _, type_, _ in arrows} & {"hub.a", "hub.b"}
 
 
-def test_the_same_question_replaces_its_picture_and_others_stay(
-    session: neo4j.Session, view: BrowserPictureWriter
-) -> None:
+def test_the_same_question_replaces_its_picture_and_others_stay(session: neo4j.Session, gateway: Gateway) -> None:
     first, other = country_retrieval(), country_retrieval("And which currency is that?")
-    assert view.show(first) != view.show(other)
+    assert write_picture(gateway, BROWSER_URL, first) != write_picture(gateway, BROWSER_URL, other)
     before = num_nodes(session)
     fewer = first.cut_to(1)
-    link = view.show(fewer)
-    assert link == view.show(fewer)
+    link = write_picture(gateway, BROWSER_URL, fewer)
+    assert link == write_picture(gateway, BROWSER_URL, fewer)
     assert num_nodes(session) < before
     assert shown(session, fewer) == expected(fewer)
     assert shown(session, other) == expected(other)
 
 
-def test_clear_removes_every_trace(session: neo4j.Session, view: BrowserPictureWriter) -> None:
+def test_clear_removes_every_trace(session: neo4j.Session, gateway: Gateway) -> None:
     before = state(session)
-    view.show(country_retrieval())
-    view.show(neighbours(200, extra_paths=20))
+    write_picture(gateway, BROWSER_URL, country_retrieval())
+    write_picture(gateway, BROWSER_URL, neighbours(200, extra_paths=20))
     pictures = [picture_of(country_retrieval()), picture_of(neighbours(200, extra_paths=20))]
     assert state(session) != before
-    report = view.clear()
+    report = clear_pictures(gateway)
     assert state(session) == before
     assert report.num_questions == 2
     assert report.num_nodes == sum(len(picture.nodes) for picture in pictures)
     in_the_graph = 6 + 1
     assert report.num_relationships == sum(len(picture.arrows) for picture in pictures) + in_the_graph
-    assert view.clear() == ClearReport(0, 0, 0)
+    assert clear_pictures(gateway) == ClearReport(0, 0, 0)
 
 
-def test_a_picture_is_invisible_to_everything_that_reads_the_graph(
-    session: neo4j.Session, view: BrowserPictureWriter, gateway: Gateway
-) -> None:
+def test_a_picture_is_invisible_to_everything_that_reads_the_graph(session: neo4j.Session, gateway: Gateway) -> None:
     def seen() -> list[Any]:
         wrong = Request(template("check_signatures"), {}, lambda rows: rows[0][0])
         counts = Request(template("read_relation_counts"), {}, sorted)
@@ -138,12 +130,12 @@ def test_a_picture_is_invisible_to_everything_that_reads_the_graph(
         ]
 
     before = seen()
-    view.show(country_retrieval())
+    write_picture(gateway, BROWSER_URL, country_retrieval())
     assert seen() == before
     assert before[0] == 0
 
 
-def test_relations_of_any_name_are_drawn_verbatim(session: neo4j.Session, view: BrowserPictureWriter) -> None:
+def test_relations_of_any_name_are_drawn_verbatim(session: neo4j.Session, gateway: Gateway) -> None:
     relations = ["a b", "`]->() DETACH DELETE n //", "is$a", "ist_größer", "http://example.org/#x"]
     entities = [Entity("m.peru", "Peru"), *(Entity(f"x{i}", f"{i}'\"\\") for i in range(len(relations)))]
     paths = [
@@ -151,5 +143,5 @@ def test_relations_of_any_name_are_drawn_verbatim(session: neo4j.Session, view: 
         for i, relation in enumerate(relations)
     ]
     evidence = Evidence(Question("'; MATCH (n) DETACH DELETE n //"), (), "chain", tuple(paths))
-    view.show(evidence)
+    write_picture(gateway, BROWSER_URL, evidence)
     assert shown(session, evidence) == expected(evidence)

@@ -16,7 +16,7 @@ from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.retrieval.star import Star
 from lodestar.engine.settings import Settings
-from lodestar.engine.show.explanation import OCCLUSION, explain_answer, reasons_data
+from lodestar.engine.show.explanation import OCCLUSION
 from lodestar.engine.values import Question
 
 from tests.made.tiny_checkpoint import write_tiny_checkpoint
@@ -41,22 +41,24 @@ def trained(checkpoint: str, settings: Settings) -> Iterator[Engine]:
 
 def test_each_path_is_explained_with_the_search_s_own_words(trained: Engine) -> None:
     explanation = trained.explain(CURRENCY, top_k=4)
-    found = trained.retrieve(CURRENCY, top_k=4)
-    assert [(path.path, path.score) for path in explanation.paths] == [(p.value, p.score) for p in found.items]
-    assert len(explanation.paths) == 4
-    for path in explanation.paths:
-        assert [word.text for word in path.question] == ["which", "currency", "is", "used", "in", "peru", "?"]
-        assert sum(word.weight for word in path.question) == pytest.approx(1, abs=1e-5)
-        assert sum(word.weight for word in path.words) == pytest.approx(1, abs=1e-5)
-        assert path.cross_score is not None
-        assert 0 < path.cross_score < 1
-    words = {
-        str(path.path.relation_path): " ".join(word.text for word in path.words)
-        for path in trained.explain(CURRENCY, top_k=100).paths
+    assert explanation.answer == trained.ask(CURRENCY)
+    weights = [item.words for item in explanation.items if item.words]
+    assert len(weights) == 4
+    for words in weights:
+        assert [word.text for word in words.question] == ["which", "currency", "is", "used", "in", "peru", "?"]
+        assert sum(word.weight for word in words.question) == pytest.approx(1, abs=1e-5)
+        assert sum(word.weight for word in words.path) == pytest.approx(1, abs=1e-5)
+        assert words.cross_score is not None
+        assert 0 < words.cross_score < 1
+    explanation = trained.explain(CURRENCY, top_k=100)
+    texts = {
+        str(item.value.relation_path): " ".join(word.text for word in reasons.words.path)
+        for item, reasons in zip(explanation.answer.evidence.items, explanation.items, strict=True)
+        if isinstance(item.value, Chain) and reasons.words
     }
-    assert words["location.country.currency_used"] == "peru , country currency used [END]"
+    assert texts["location.country.currency_used"] == "peru , country currency used [END]"
     mediated = "location.location.adjoin_s → location.adjoining_relationship.adjoins"
-    assert words[mediated] == "peru , location adjoin s adjoins [END]"
+    assert texts[mediated] == "peru , location adjoin s adjoins [END]"
 
 
 def test_without_attention_words_weigh_what_the_score_loses_without_them(settings: Settings, tmp_path: Path) -> None:
@@ -64,30 +66,24 @@ def test_without_attention_words_weigh_what_the_score_loses_without_them(setting
     for recipe in ("similarity", Star(checkpoint=str(folder), any_graph=True)):
         with Engine(settings, recipe=recipe) as engine:
             explanation = engine.explain(CURRENCY, top_k=3)
-            found = engine.retrieve(CURRENCY, top_k=3)
         assert explanation.note == OCCLUSION
-        assert explanation.labels == ("question", "path")
-        assert [path.path for path in explanation.paths] == [item.value for item in found.items]
-        # Alone or in a batch, a text's vector may differ in the last bit of a float32: 2.8638289 and 2.8638291.
-        assert [path.score for path in explanation.paths] == pytest.approx(
-            [item.score for item in found.items], rel=2.0**-22, abs=0.0
-        )
-        for path in explanation.paths:
-            assert path.cross_score is None
-            assert " ".join(word.text for word in path.question) == CURRENCY.text
-            assert sum(word.weight for word in path.question) == pytest.approx(1)
-            assert sum(word.weight for word in path.words) == pytest.approx(1)
-            assert next(word for word in path.question if word.text.startswith("Peru")).weight <= 1 / 6
+        weights = [item.words for item in explanation.items if item.words]
+        assert len(weights) == 3
+        for words in weights:
+            assert words.cross_score is None
+            assert " ".join(word.text for word in words.question) == CURRENCY.text
+            assert sum(word.weight for word in words.question) == pytest.approx(1)
+            assert sum(word.weight for word in words.path) == pytest.approx(1)
+            assert next(word for word in words.question if word.text.startswith("Peru")).weight <= 1 / 6
         if recipe == "similarity":
-            best = max(explanation.paths[0].question, key=lambda word: word.weight)
-            assert best.text == "currency"
+            assert max(weights[0].question, key=lambda word: word.weight).text == "currency"
 
 
 @pytest.mark.usefixtures("engine")
 def test_a_union_says_which_source_found_an_item_and_what_each_stage_left(settings: Settings) -> None:
     options = {"answerer.kind": "reader", "similarity.max_hop": 1}
     with Engine(settings, recipe="(similarity + merge) | similarity", options=options) as engine:
-        reasons = explain_answer(engine, CURRENCY, top_k=2)
+        reasons = engine.explain(CURRENCY, top_k=2)
         answer = engine.ask(CURRENCY)
         left = engine.retrieve(CURRENCY).sources[0][1]
     assert reasons.answer == answer
@@ -101,17 +97,17 @@ def test_a_union_says_which_source_found_an_item_and_what_each_stage_left(settin
     assert names[-1] == "answer"
     assert {"similarity", "merge"} <= set(names)
     assert reasons.stages[-1][1:] == ("chain", len(answer.evidence.items))
-    data = reasons_data(reasons)
+    data = reasons.to_dict()
     assert data["answer"] == answer.text
-    assert [row["rank"] for row in data["reasons"]] == [1, 2]
-    assert data["reasons"][0]["rankings"][1]["source"] == "similarity"
+    assert [row["rank"] for row in data["trace"]["items"]] == [1, 2]
+    assert data["trace"]["items"][0]["rankings"][1]["source"] == "similarity"
 
 
 @pytest.mark.usefixtures("engine")
 def test_what_a_stage_dropped_is_said_with_the_first_ones(settings: Settings) -> None:
     options = {"fi.coarse": 1, "fi.fine": False, "similarity.max_hop": 1}
     with Engine(settings, recipe="similarity + fi", options=options) as engine:
-        reasons = explain_answer(engine, CURRENCY)
+        reasons = engine.explain(CURRENCY)
     (dropped,) = reasons.dropped
     (name, before, after) = reasons.answer.evidence.changes[-1]
     assert name == dropped.stage == "fi"
@@ -121,7 +117,7 @@ def test_what_a_stage_dropped_is_said_with_the_first_ones(settings: Settings) ->
     assert dropped.number > len(dropped.first) == 3
     first = item_text(gone[0], max_names=2)
     assert str(dropped).startswith(f"fi dropped {len(gone)} of {len(gone) + 1} chains: {first}; ")
-    assert reasons_data(reasons)["dropped"][0]["first"][0] == first
+    assert reasons.to_dict()["trace"]["dropped"][0]["first"][0] == first
 
 
 def test_answers_take_their_probability_from_the_checkpoint(trained: Engine, engine: Engine) -> None:

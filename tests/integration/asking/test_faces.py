@@ -119,12 +119,12 @@ async def test_finding_is_the_same_with_asyncio(engine: Engine) -> None:
 
 async def test_the_answering_runnable(engine: Engine) -> None:
     answerer = langchain.LodestarAnswerer(engine)
-    expected = [each.as_dict()["result"] for each in engine.ask_batch(QUESTIONS)]
-    assert [each["kind"] for each in expected] == ["entities", "entities", "none"]
-    assert answerer.invoke(QUESTION)["result"] == expected[0]
-    assert [each["result"] for each in answerer.batch(list(QUESTIONS))] == expected
-    assert [each["result"] for each in await answerer.abatch(list(QUESTIONS))] == expected
-    assert (await answerer.ainvoke(QUESTION))["result"] == expected[0]
+    expected = [each.to_dict()["answers"] for each in engine.ask_batch(QUESTIONS)]
+    assert [bool(each) for each in expected] == [True, True, False]
+    assert answerer.invoke(QUESTION)["answers"] == expected[0]
+    assert [each["answers"] for each in answerer.batch(list(QUESTIONS))] == expected
+    assert [each["answers"] for each in await answerer.abatch(list(QUESTIONS))] == expected
+    assert (await answerer.ainvoke(QUESTION))["answers"] == expected[0]
     assert len((answerer | (lambda answer: answer["items"])).invoke(QUESTION, top_k=1)) == 1
     assert len(answerer.bind(top_k=1).invoke(QUESTION)["items"]) == 1
     assert [each["answer"] for each in answerer.stream(QUESTION)] == ["Lima"]
@@ -167,7 +167,7 @@ async def test_the_tool_in_an_agent_of_langgraph(engine: Engine) -> None:
             _, asked, replied, said = messages
             assert isinstance(asked, AIMessage)
             assert isinstance(replied, ToolMessage)
-            assert replied.artifact["result"]["names"] == ["Lima"]
+            assert replied.artifact["answers"][0]["name"] == "Lima"
             assert str(replied.content).startswith("Lima\n\n- Peru —[")
             assert said.content == "Lima, says the graph."
     assert "Peru —[" in json.dumps(llm.requests[1].body["messages"], ensure_ascii=False)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import neo4j
 import pytest
 from lodestar import Engine
-from lodestar.engine.evidence.evidence import answer_data
 from lodestar.engine.integrations.finding import EvidenceFinder
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
@@ -74,9 +73,9 @@ def test_words_that_no_path_uses(engine: Engine, text: str, words: set[str]) -> 
     assert answer.reason == "not understood"
     assert answer.nearest is not None
     assert answer.nearest.found
-    data = answer_data(answer)
-    assert (data["found"], data["reason"], data["answers"]) == (False, "not understood", [])
-    assert data["nearest"]["names"]
+    data = answer.to_dict()
+    assert (data["kind"], data["reason"], data["answers"]) == ("none", "not understood", [])
+    assert data["nearest"]["kind"] != "none"
 
 
 def test_some_are_withheld(engine: Engine) -> None:

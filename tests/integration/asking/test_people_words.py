@@ -41,7 +41,8 @@ def test_kinds_of_ends_are_found_at_load_and_said_of_an_answer(team: Engine) -> 
     assert kinds["city"][1] == "place"
     answer = team.ask("When did Ann Alder join?")
     assert [entity.name for entity in answer.entities] == ["2015-02-03"]
-    assert team.describe_interpretation(answer.evidence).startswith("wants a date: hired_on leads to dates")
+    reading = team.explain("When did Ann Alder join?", top_k=1).items[0].reading
+    assert reading.startswith("wants a date: hired_on leads to dates")
 
 
 def test_a_phrase_answers_what_the_name_does_not_and_is_taken_back(team: Engine) -> None:

@@ -14,7 +14,6 @@ from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.relations.words import words_of_relations
 from lodestar.engine.retrieval.reg_path import RegPath
 from lodestar.engine.settings import Settings
-from lodestar.engine.show.explanation import explain_answer
 from lodestar.engine.supervision.pools import PoolBounds, mine_pool
 from lodestar.engine.training import training_config
 from lodestar.engine.values import Question
@@ -57,7 +56,7 @@ def test_paths_are_written_and_walked(settings: Settings, engine: Engine, tmp_pa
         answer = asked.ask(Question("What is the capital of Chile?", ("m.chile",)))
         questions = [Question(text, (topic,)) for text, topic, _ in (*LEARNED, *CHOSEN)]
         together = asked.retrieve_batch(questions)
-        reasons = explain_answer(asked, questions[-1], top_k=1)
+        reasons = asked.explain(questions[-1], top_k=1)
         alone = [asked.retrieve(question) for question in questions]
     assert [entity.id for entity in answer.entities] == ["m.santiago"]
     assert reasons.answer == answer

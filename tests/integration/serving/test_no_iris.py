@@ -83,7 +83,7 @@ def test_http(formed: str) -> None:
     with httpx.Client(trust_env=False, timeout=60.0, base_url=formed) as client:
         for question in QUESTIONS:
             reply = client.post("/v1/ask", json={"question": question}).json()
-            assert IRI not in "\n".join((reply["answer"], reply["note"], *reply["why"], *reply["cuts"])), question
+            assert IRI not in "\n".join((reply["answer"], reply["note"], *reply["why"], *reply["left_out"])), question
             said = client.post(
                 "/v1/chat/completions",
                 json={"model": "lodestar", "messages": [{"role": "user", "content": question}]},
@@ -106,4 +106,4 @@ async def test_mcp(formed: str) -> None:
             text = called.content[0].text
             assert not called.is_error, text
             assert IRI not in text, (tool, arguments)
-    assert text == "found\nin the graph: Peru —[capital]→ Lima"
+    assert text == "all in the graph\nin the graph: Peru —[capital]→ Lima"

@@ -10,7 +10,8 @@ from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.calibration import SIMILARITY, Calibration, Unit
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Answer, Evidence, Item, answer_data, topic_data
+from lodestar.engine.evidence.data import topic_data
+from lodestar.engine.evidence.evidence import Answer, Evidence, Item
 from lodestar.engine.evidence.extras import FormAnswer, FormResult
 from lodestar.engine.values import AnswerEntity, Entity, Question, Scored, Topic, Triple
 
@@ -130,14 +131,13 @@ def test_the_bounds_hold_for_forms(probability: float, begins: str, unsure: bool
     assert (found.confidence, found.unsure) == (probability, unsure)
 
 
-def test_why_there_is_no_answer_is_said_where_there_is_none_and_nothing_failed() -> None:
+def test_why_there_is_no_answer_is_said_where_there_is_none() -> None:
     bare: Evidence[Item] = Evidence(Question("?"), (), "chain", reason="nothing linked")
     found = Answer(bare, (AnswerEntity("Lima", "l", 0.9, "model", ()),), "Lima", "llm")
     failed = Answer(bare, (), "no answer", "llm", failure=LLMError("the model did not reply"))
     assert [each.reason for each in (Answer(bare, (), "no answer", "llm"), found, failed)] == [
-        "nothing linked", None, None,
+        "nothing linked", None, "failed",
     ]  # fmt: skip
-    assert [answer_data(each)["failed"] for each in (found, failed)] == [False, True]
 
 
 def test_an_answer_is_plain_data_that_rests_on_items_by_their_ranks() -> None:
@@ -152,18 +152,18 @@ def test_an_answer_is_plain_data_that_rests_on_items_by_their_ranks() -> None:
         unsure=True,
         why=("it was said",),
     )
-    data = answer_data(found)
+    data = found.to_dict()
     assert data["answers"] == [
         {"name": "Lima", "id": "l", "confidence": 0.666667, "origin": "both", "evidence": [1, 2]},
         {"name": "Rome", "id": None, "confidence": None, "origin": "model", "evidence": []},
     ]
-    assert data["result"] == {"kind": "entities", "names": ["Lima", "Rome"], "number": None, "yes": None}
-    assert [data[key] for key in ("answer", "found", "unsure", "confidence", "answerer", "why", "note")] == [
-        "Lima and Rome", True, True, 0.142857, "llm", ["it was said"], "a note",
-    ]  # fmt: skip
+    said = ("answer", "kind", "unsure", "confidence", "answerer", "why", "note")
+    assert {key: data[key] for key in said} == dict(
+        zip(said, ("Lima and Rome", "entities", True, 0.142857, "llm", ["it was said"], "a note"), strict=True)
+    )
     assert (data["seconds"], data["round_trips"]) == (1.1235, 3)
     keys = ("rank", "score", "probability", "group", "relation_path")
-    assert [[each[key] for key in keys] for each in data["items"]] == [
+    assert [[dict(each)[key] for key in keys] for each in data["items"]] == [
         [1, 0.333333, 0.58257, 0, "city"],
         [2, None, 0.0, 1, "capital"],
     ]
@@ -176,4 +176,4 @@ def test_a_topic_is_plain_data_with_how_it_was_found() -> None:
         "matched_name": "Peru", "kind": "", "degree": 7,
     }  # fmt: skip
     given = topic_data(Topic(Entity('"1"', "1", is_literal=True), probability=None))
-    assert (given["literal"], given["probability"], given["span"]) == (True, None, None)
+    assert (given["id"], given["probability"], given["span"]) == ('"1"', None, None)

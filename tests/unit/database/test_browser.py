@@ -6,14 +6,10 @@ import webbrowser
 from pathlib import Path as FilePath
 from urllib.parse import parse_qs, unquote, urlsplit
 
-import neo4j.exceptions
 import pytest
-from lodestar.engine.errors import DatabaseError, UsageError
+from lodestar.engine.errors import UsageError
 from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.templates import Request
 from lodestar.engine.show.browser import (
-    BrowserPictureWriter,
     browser_link,
     check_url,
     open_link,
@@ -70,35 +66,6 @@ def test_browser_addresses_are_checked() -> None:
     for bad in ("h:7474", "bolt://h:7687", "http://u:p@h/", "http://h/?cmd=edit", "http://h/#x", ""):
         with pytest.raises(UsageError, match=r"Browser's address: expected one like http://"):
             check_url(bad)
-
-
-class Refusing(Gateway):
-    """A gateway to a database that answers every request with the same error."""
-
-    def __init__(self, error: DatabaseError) -> None:
-        self.connection = CONNECTION
-        self._error = error
-
-    def run(self, request: Request[object]) -> object:
-        raise self._error
-
-
-def refused(code: str) -> DatabaseError:
-    error = DatabaseError("Neo4j: no")
-    error.__cause__ = neo4j.exceptions.Neo4jError._hydrate_neo4j(code=code, message="no")
-    return error
-
-
-@pytest.mark.parametrize(
-    "code", ["Neo.ClientError.Security.Forbidden", "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase"]
-)
-def test_a_user_that_may_not_write_gets_one_clear_line(code: str) -> None:
-    view = BrowserPictureWriter(Refusing(refused(code)), "http://127.0.0.1:7474/browser/")
-    for act in (lambda: view.show(country_retrieval()), view.clear):
-        with pytest.raises(
-            DatabaseError, match=r"does not let 'neo4j' write to database 'neo4j': .*use a user that may"
-        ):
-            act()
 
 
 def test_open_link_uses_the_named_browser_and_no_other_text_browser(

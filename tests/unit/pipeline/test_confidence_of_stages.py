@@ -12,7 +12,7 @@ import pytest
 from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.evidence.bridges import to_chains, to_triples
 from lodestar.engine.evidence.calibration import SIMILARITY, Calibration, Certainty
-from lodestar.engine.evidence.evidence import Evidence, answer_data
+from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.parts import Reorganiser, reorganise
 from lodestar.engine.pipeline import unite
 from lodestar.engine.reorganising.chaining import Merge, Reorganise
@@ -102,6 +102,6 @@ def assert_unsaid(found: Evidence[Any]) -> None:
     answer = Extractive().answer_of(found)
     assert answer.found
     assert (answer.confidence, answer.unsure) == (None, False)
-    data = answer_data(answer)
+    data = answer.to_dict()
     assert data["confidence"] is None
     assert all(each.confidence is None for each in answer.entities)

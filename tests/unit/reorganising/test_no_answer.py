@@ -10,7 +10,7 @@ import pytest
 from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.evidence.calibration import LEAST_PROBABILITY, SIMILARITY, Calibration, Certainty
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence, answer_data
+from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.no_answer import NoAnswerExplainer
 from lodestar.engine.values import Entity, Question, Scored, Topic
@@ -33,7 +33,7 @@ def ask(question: Question) -> tuple[str, str | None]:
     search = BeamSearch(GRAPH.numbered, WordScorer(), calibration=SCORE, max_hop=1)
     explain = NoAnswerExplainer(WordScorer(), SCORE, GRAPH.numbered, nearest)
     answer = Extractive().answer_of(explain(retrieved(GRAPH, search, [question]))[0])
-    assert answer_data(answer)["reason"] == answer.reason
+    assert answer.to_dict()["reason"] == answer.reason
     return answer.text, answer.reason
 
 
