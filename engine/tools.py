@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import UsageError
-from .evidence.evidence import Evidence, Item
+from .evidence.evidence import Answer, Evidence, Item
 from .evidence.extras import Quotes, collect_snippets
 from .neo4j.catalogue import ORIGINS, RelationInfo, read_catalogue
 from .progress import Progress, ignore_progress
@@ -48,8 +48,8 @@ class EngineTools(ABC):
         """Return the gateway."""
 
     @abstractmethod
-    def retrieve(self, question: str | Question, **options: Any) -> Evidence[Item]:
-        """Return the ranked evidence for a question."""
+    def ask(self, question: str | Question, **options: Any) -> Answer:
+        """Return the answer to a question."""
 
     @property
     @abstractmethod
@@ -73,7 +73,7 @@ class EngineTools(ABC):
         paths what a trained scorer attended to, else what the scores lose without each word."""
         from .show.explanation import explain
 
-        answer = self.ask(question, top_k=max(top_k, self.recipe.top_k))
+        answer = self.ask(question)
         assert self.graph is not None
         return explain(answer, self.recipe, self.graph, top_k=top_k)
 

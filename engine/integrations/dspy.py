@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import dspy
 
-from .finding import EvidenceFinder, EvidenceItem
+from .finding import EvidenceFinder
 
 
 class LodestarRetriever(dspy.Module):  # type: ignore[misc, unused-ignore]
     """Retrieves reasoning paths: ``retriever(question=…).passages``, best first, with `scores`, `ids` and `metadata`.
 
-    engine, top_k, leave_out_abstained: see `EvidenceFinder`. `acall` is native asyncio.
+    engine, top_k, leave_out_abstained: see `EvidenceFinder`.
     """
 
     def __init__(self, engine: Any, *, top_k: int = 10, leave_out_abstained: bool = False) -> None:
@@ -21,17 +22,14 @@ class LodestarRetriever(dspy.Module):  # type: ignore[misc, unused-ignore]
 
     def forward(self, question: str) -> Any:
         """Return a `dspy.Prediction` with the passages for a question."""
-        return _prediction(self.finder.find(question))
+        found = self.finder.find(question)
+        return dspy.Prediction(
+            passages=[each.text for each in found],
+            scores=[each.score for each in found],
+            ids=[each.id for each in found],
+            metadata=[each.metadata for each in found],
+        )
 
     async def aforward(self, question: str) -> Any:
         """Return a `dspy.Prediction` with the passages for a question."""
-        return _prediction(await self.finder.afind(question))
-
-
-def _prediction(found: list[EvidenceItem]) -> Any:
-    return dspy.Prediction(
-        passages=[each.text for each in found],
-        scores=[each.score for each in found],
-        ids=[each.id for each in found],
-        metadata=[each.metadata for each in found],
-    )
+        return await asyncio.to_thread(self.forward, question)

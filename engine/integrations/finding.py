@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError
 from ..evidence.chain import Chain
 from ..evidence.data import FORMAT, item_data
-from ..evidence.evidence import Answer, Evidence, Item
+from ..evidence.evidence import Evidence, Item
 from ..evidence.extras import FormResult
 
 MAX_NAMED = 20
@@ -19,7 +19,8 @@ class EvidenceItem:
     """An item of evidence for a framework.
 
     id: the same for every question. text: the chain, or the triple, in words. score: None for the result of a form.
-    metadata: plain data for JSON: `source`, `format`, `kind`, the item as in docs/how-it-works.md, and `abstained`.
+    metadata: plain data for JSON: `source`, `format`, the item as in docs/how-it-works.md, and where the engine answers
+    without a language model `abstained` and `not_understood`.
     """
 
     id: str
@@ -32,9 +33,8 @@ class EvidenceItem:
 class EvidenceFinder:
     """Finds the best items for a question, at most `top_k`.
 
-    engine: an `Engine`, or anything with its `retrieve` and `aretrieve`. A question without a known entity has no
-    items; neither has one that `ask` has no answer to, with `leave_out_abstained`. Everything else that goes wrong is a
-    `LodestarError`.
+    engine: an `Engine`, or anything with its `retrieve`. A question without a known entity has no items; neither has
+    one that `ask` has no answer to, with `leave_out_abstained`.
     """
 
     engine: Any
@@ -45,37 +45,20 @@ class EvidenceFinder:
         if self.top_k < 1:
             raise UsageError(f"expected at least 1 item, found {self.top_k}")
 
-    def keeping(self, top_k: int | None) -> EvidenceFinder:
-        """Return a finder of so many items; this one for None."""
-        return self if top_k is None else replace(self, top_k=top_k)
-
-    def find(self, question: str, **options: Any) -> list[EvidenceItem]:
-        """Return the items, best first; the result of a form before them. options: of the engine's call."""
-        evidence = self.engine.retrieve(question, top_k=self.top_k, **options)
-        answers = self.engine.answer_evidence([evidence]) if self._answers_alone else None
-        return self._items(evidence, None if answers is None else answers[0])
-
-    async def afind(self, question: str, **options: Any) -> list[EvidenceItem]:
-        """Like `find`."""
-        evidence = await self.engine.aretrieve(question, top_k=self.top_k, **options)
-        answers = await self.engine.aanswer_evidence([evidence]) if self._answers_alone else None
-        return self._items(evidence, None if answers is None else answers[0])
-
-    @property
-    def _answers_alone(self) -> bool:
-        """Whether the engine tells without a language model if there is an answer."""
+    def find(self, question: str, top_k: int | None = None, **options: Any) -> list[EvidenceItem]:
+        """Return the items, best first; the result of a form before them. options: those of `Engine.retrieve`."""
+        top_k = self.top_k if top_k is None else top_k
+        evidence = self.engine.retrieve(question, top_k=top_k, **options)
         answerer = getattr(getattr(self.engine, "recipe", None), "answerer", None)
-        return getattr(answerer, "name", "") == "extractive"
-
-    def _items(self, evidence: Evidence[Item], answer: Answer | None) -> list[EvidenceItem]:
-        abstained = None if answer is None else not answer.found
-        if abstained and self.leave_out_abstained:
+        if getattr(answerer, "name", "") != "extractive":  # a language model would be asked
+            return items_of(evidence)[:top_k]
+        (answer,) = self.engine.answer_evidence([evidence], **options)
+        if self.leave_out_abstained and not answer.found:
             return []
-        found = [item for item in items_of(evidence) if not (abstained and item.metadata["kind"] == "form")]
-        for item in found[: self.top_k]:
-            item.metadata["abstained"] = abstained
-            item.metadata["not_understood"] = [] if answer is None else list(answer.not_understood)
-        return found[: self.top_k]
+        found = [item for item in items_of(evidence) if answer.found or item.metadata["kind"] != "form"][:top_k]
+        for item in found:
+            item.metadata |= {"abstained": not answer.found, "not_understood": list(answer.not_understood)}
+        return found
 
 
 def items_of(evidence: Evidence[Item]) -> list[EvidenceItem]:
@@ -93,13 +76,10 @@ def _form_item(evidence: Evidence[Item], form: FormResult) -> EvidenceItem:
 
 
 def _item(evidence: Evidence[Item], index: int) -> EvidenceItem:
-    data = item_data(evidence, index)
-    text = data.pop("text")
-    metadata = {"source": "lodestar", "format": FORMAT, **data}
-    return EvidenceItem(_identity(evidence.items[index].value), text, data["score"], metadata)
-
-
-def _identity(item: Item) -> str:
+    data, item = item_data(evidence, index), evidence.items[index].value
     if isinstance(item, Chain):
-        return f"{item.topic.id} {item.relation_path}"
-    return f"{item.head.id} {item.relation} {item.tail.id}"
+        identity = f"{item.topic.id} {item.relation_path}"
+    else:
+        identity = f"{item.head.id} {item.relation} {item.tail.id}"
+    text = data.pop("text")
+    return EvidenceItem(identity, text, data["score"], {"source": "lodestar", "format": FORMAT, **data})

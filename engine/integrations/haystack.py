@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from haystack import Document, component
 
-from .finding import EvidenceFinder, EvidenceItem
+from .finding import EvidenceFinder
 
 
 @component
@@ -22,13 +23,11 @@ class LodestarRetriever:
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
         """Return the documents for a question."""
-        return {"documents": list(map(_document, self._finder.keeping(top_k).find(query)))}
+        found = self._finder.find(query, top_k)
+        return {"documents": [Document(id=e.id, content=e.text, score=e.score, meta=e.metadata) for e in found]}
 
     @component.output_types(documents=list[Document])
     async def run_async(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
         """Return the documents for a question."""
-        return {"documents": list(map(_document, await self._finder.keeping(top_k).afind(query)))}
-
-
-def _document(item: EvidenceItem) -> Document:
-    return Document(id=item.id, content=item.text, score=item.score, meta=item.metadata)
+        found: dict[str, list[Document]] = await asyncio.to_thread(self.run, query, top_k)
+        return found

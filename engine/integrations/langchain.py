@@ -1,10 +1,13 @@
-"""Offer Lodestar to LangChain and LangGraph: a retriever, a runnable that answers, and a tool for agents."""
+"""Offer Lodestar to LangChain and LangGraph: a retriever, a runnable that answers, and a tool for agents.
+
+Their calls with asyncio run in a thread.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
@@ -13,25 +16,23 @@ from pydantic import ConfigDict, Field
 
 from ..evidence.data import AnswerData
 from ..evidence.evidence import answer_text
-from .finding import EvidenceFinder, EvidenceItem
+from .finding import EvidenceFinder
 
 if TYPE_CHECKING:
     from ..api import Engine
-    from ..evidence.evidence import Answer
 
 
 class LodestarRetriever(BaseRetriever):
     """Retrieves reasoning paths from a knowledge graph in Neo4j, best first, one document each.
 
     ``page_content`` is the chain, or the triple, in words; ``metadata`` is that of `EvidenceItem`. A question without a
-    known entity gives no documents; everything else that goes wrong is a `LodestarError`. Use it as a context manager,
-    or call `close`.
+    known entity gives no documents. Use it as a context manager, or call `close`.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     engine: Any = Field(repr=False, exclude=True)
-    """The `Engine`, or anything with its `retrieve` and `aretrieve`."""
+    """The `Engine`, or anything with its `retrieve`."""
 
     k: int = Field(default=10, ge=1)
     """The most documents to return; `invoke(question, k=3)` overrides it for one call. `Options` of the engine may be
@@ -48,17 +49,9 @@ class LodestarRetriever(BaseRetriever):
         k: int | None = None,
         **options: Any,
     ) -> list[Document]:
-        return [make_document(each) for each in self._finder(k).find(query, **options)]
-
-    async def _aget_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002
-        k: int | None = None,
-        **options: Any,
-    ) -> list[Document]:
-        return [make_document(each) for each in await self._finder(k).afind(query, **options)]
+        finder = EvidenceFinder(self.engine, self.k if k is None else k, self.leave_out_abstained)
+        found = finder.find(query, **options)
+        return [Document(id=each.id, page_content=each.text, metadata=each.metadata) for each in found]
 
     def close(self) -> None:
         """Give the engine's connections back."""
@@ -70,19 +63,11 @@ class LodestarRetriever(BaseRetriever):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _finder(self, k: int | None) -> EvidenceFinder:
-        return EvidenceFinder(self.engine, self.k if k is None else k, self.leave_out_abstained)
-
-
-def make_document(item: EvidenceItem) -> Document:
-    """Return an item as a document."""
-    return Document(id=item.id, page_content=item.text, metadata=item.metadata)
-
 
 class LodestarAnswerer(RunnableLambda[str, AnswerData]):
     """Answers a question with plain data, as ``ask --json`` prints it: `answer`, `kind`, `answers`, `items`, ….
 
-    A question without a known entity has a result of the kind `none`, and `answer` says why. Keyword arguments are
+    A question without a known entity has an answer of the kind `none`, and `answer` says why. Keyword arguments are
     options of the call (`Engine.ask`): ``invoke(question, top_k=5)``.
     """
 
@@ -90,10 +75,7 @@ class LodestarAnswerer(RunnableLambda[str, AnswerData]):
         def ask(question: str, **options: Any) -> AnswerData:
             return engine.ask_batch([question], **options)[0].to_dict()
 
-        async def aask(question: str, **options: Any) -> AnswerData:
-            return (await engine.aask_batch([question], **options))[0].to_dict()
-
-        super().__init__(ask, aask)
+        super().__init__(ask)
 
 
 DESCRIPTION = (
@@ -106,15 +88,7 @@ def make_tool(engine: Engine, *, name: str = "ask_knowledge_graph", description:
     """Return a tool for agents: it answers a question with text for the model, and as plain data as the artifact."""
 
     def ask(question: str) -> tuple[str, AnswerData]:
-        return _tool_reply(engine.ask_batch([question])[0])
+        (answer,) = engine.ask_batch([question])
+        return answer_text(answer), answer.to_dict()
 
-    async def aask(question: str) -> tuple[str, AnswerData]:
-        return _tool_reply((await engine.aask_batch([question]))[0])
-
-    return StructuredTool.from_function(
-        ask, aask, name=name, description=description, response_format="content_and_artifact"
-    )
-
-
-def _tool_reply(answer: Answer) -> tuple[str, AnswerData]:
-    return answer_text(answer), answer.to_dict()
+    return StructuredTool.from_function(ask, name=name, description=description, response_format="content_and_artifact")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from llama_index.core.retrievers import BaseRetriever
@@ -11,7 +12,7 @@ from .finding import EvidenceFinder, EvidenceItem
 
 
 class LodestarRetriever(BaseRetriever):
-    """Retrieves reasoning paths as nodes with scores, best first; `aretrieve` is native asyncio.
+    """Retrieves reasoning paths as nodes with scores, best first.
 
     engine, top_k, leave_out_abstained: see `EvidenceFinder`. A node's metadata is that of `EvidenceItem`; it stands in
     no prompt and no embedding. Other keyword arguments are those of LlamaIndex's retrievers.
@@ -25,7 +26,7 @@ class LodestarRetriever(BaseRetriever):
         return [_node(each) for each in self._finder.find(query_bundle.query_str)]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return [_node(each) for each in await self._finder.afind(query_bundle.query_str)]
+        return await asyncio.to_thread(self._retrieve, query_bundle)
 
 
 def _node(item: EvidenceItem) -> NodeWithScore:

@@ -27,7 +27,7 @@ class LodestarRetriever(Retriever):
 
         top_k: how many at most; 0 for the retriever's own number.
         """
-        found = self._finder.keeping(top_k or None).find(query_text)
+        found = self._finder.find(query_text, top_k or None)
         rows = ({"text": each.text, "id": each.id, "score": each.score, **each.metadata} for each in found)
         return RawSearchResult(records=[Record(row) for row in rows])  # type: ignore[no-untyped-call]
 

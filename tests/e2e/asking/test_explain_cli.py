@@ -42,7 +42,7 @@ def test_as_json(lodestar: Lodestar, checkpoint: str) -> None:
     assert ran.code == 0, ran.err
     said = json.loads(ran.out)
     assert said["question"] == QUESTION
-    assert [path["rank"] for path in said["items"]] == [1, 2, 3, 4, 5]
+    assert [item["rank"] for item in said["trace"]["items"]] == [1, 2, 3, 4, 5]
     assert all(path["ends"] for path in said["items"])
     for item in said["trace"]["items"]:
         for words in (item["words"]["question"], item["words"]["path"]):

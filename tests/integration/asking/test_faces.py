@@ -108,11 +108,7 @@ async def test_every_face_gives_the_same_items_scores_and_order(engine: Engine, 
         assert await asyncio.to_thread(batch, QUESTIONS) == expected
 
 
-async def test_finding_is_the_same_with_asyncio(engine: Engine) -> None:
-    for text in QUESTIONS:
-        assert await EvidenceFinder(engine, 3).afind(text) == EvidenceFinder(engine, 3).find(text)
-    strict = EvidenceFinder(engine, 3, leave_out_abstained=True)
-    assert await strict.afind("What is the zodiac sign of Peru?") == strict.find("What is the zodiac sign of Peru?")
+def test_no_item_is_no_number_of_items(engine: Engine) -> None:
     with pytest.raises(UsageError, match="expected at least 1 item, found 0"):
         EvidenceFinder(engine, 0)
 
