@@ -47,11 +47,11 @@ def to_triples(evidence: Evidence[Item]) -> Evidence[Triple]:
     return replace(_as(evidence, "triple", tuple(ranked), groups), retrieved=retrieved)
 
 
-def to_chains(evidence: Evidence[Item]) -> Evidence[Chain]:
+def to_chains(evidence: Evidence[Item], max_length: int = MAX_HOP) -> Evidence[Chain]:
     """Return the chains that the triples make from the topics, by breadth-first search (after ReG, section 4.2).
 
     Our own reading, for the paper scores no chain and walks in one direction: a chain takes all triples of a relation
-    path together, in either direction, at most `MAX_HOP` in a row and none twice; its score is the lowest among its
+    path together, in either direction, at most `max_length` in a row and none twice; its score is the lowest among its
     steps of the best triple of each, so that it is at most as sure as each of its steps and the calibration stays.
     """
     if evidence.kind == "chain":
@@ -63,7 +63,7 @@ def to_chains(evidence: Evidence[Item]) -> Evidence[Chain]:
     columns = BatchTriples.of([(triples, [each.score for each in evidence.items], topics)])
     grown: list[Scored[Chain]] = []
     before: list[tuple[ChainStep, ...]] = [()] * len(columns.topics)
-    for level in enumerate_relation_paths(columns, MAX_HOP, MAX_CHAINS + 1):
+    for level in enumerate_relation_paths(columns, max_length, MAX_CHAINS + 1):
         before = [
             (*before[parent], make_last_step(columns, level, path)) for path, parent in enumerate(level.parent.tolist())
         ]
@@ -253,7 +253,7 @@ class _Edges:
     def of(cls, triples: BatchTriples) -> _Edges:
         is_literal = np.array([each.is_literal for each in triples.entities], dtype=np.bool_)
         places = np.arange(len(triples.heads))
-        back = ~is_literal[triples.tails] if len(places) else np.zeros(0, dtype=np.bool_)
+        back = (triples.heads != triples.tails) & ~is_literal[triples.tails]
         source = np.concatenate([triples.heads, triples.tails[back]])
         order = np.argsort(source, kind="stable")
         return cls(

@@ -129,6 +129,12 @@ class Evidence(Generic[ItemT_co]):
         about = (first.value.topic.id, str(first.value.relation_path), first.score)
         return said.probability if about == (said.topic, said.path, said.score) else known
 
+    def take(self, places: Sequence[int], items: Sequence[Scored[Any]] | None = None) -> Evidence[ItemT_co]:
+        """Return the evidence with the items at these places in this order, or with `items` in their stead."""
+        taken = [self.items[place] for place in places] if items is None else items
+        groups = tuple(self.groups[place] for place in places) if self.groups else ()
+        return replace(self, items=tuple(taken), groups=groups)
+
     def cut_to(self, top_k: int) -> Evidence[ItemT_co]:
         return replace(self, items=self.items[:top_k], groups=self.groups[:top_k])
 

@@ -5,14 +5,13 @@ Expanding and merging are ReG's structure-aware reorganisation (section 4.2); co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import TYPE_CHECKING, Annotated, ClassVar, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from ...models.ranges import Positive, Range, Weight
-from ..evidence.bridges import chain_of, compute_weakest_score, triples_of
-from ..evidence.chain import Chain, ChainStep, Link
+from ..evidence.bridges import to_chains
+from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Kind
 from ..parts import Reorganiser, option, part
 from ..retrieval.frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
@@ -20,59 +19,6 @@ from ..values import Entity, RelationStep, Scored, Triple
 
 if TYPE_CHECKING:
     from ..context import Context
-
-ChainSteps = tuple[int, ...]
-"""A chain as its steps: 2 · index of the triple, + 1 if it is walked from tail to head."""
-
-Levels = tuple[tuple[ChainSteps, ...], ...]
-"""The chains from a topic by length, from 1."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExpansionBounds:
-    """max_length: most triples of a chain (ReG's L). max_chains: most chains per topic and length that are extended.
-    turning: whether a chain may change direction.
-    """
-
-    max_length: int = 4
-    max_chains: int = 5_000
-    turning: bool = True
-
-
-KEPT = 1_000
-"""Best chains of a question that are kept."""
-
-
-def chain_triples(triples: Sequence[Triple], topics: Iterable[Entity], bounds: ExpansionBounds) -> list[Levels]:
-    """Return the chains from each topic, by length; a level has `max_chains` + 1 chains if the bound cut it.
-
-    triples: best first, each once.
-    """
-    leaving: dict[Entity, list[int]] = {}
-    for place, triple in enumerate(triples):
-        leaving.setdefault(triple.head, []).append(2 * place)
-        if triple.head != triple.tail and not triple.tail.is_literal:
-            leaving.setdefault(triple.tail, []).append(2 * place + 1)
-
-    onward = [leaving.get(end, []) for triple in triples for end in (triple.tail, triple.head)]
-
-    def longer(steps: ChainSteps) -> Iterator[ChainSteps]:
-        last = steps[-1]
-        walked = {step >> 1 for step in steps}
-        for step in onward[last]:
-            if (bounds.turning or (step ^ last) & 1 == 0) and step >> 1 not in walked:
-                yield (*steps, step)
-
-    found = []
-    for topic in dict.fromkeys(topics):
-        levels: list[tuple[ChainSteps, ...]] = [
-            tuple((step,) for step in leaving.get(topic, [])[: bounds.max_chains + 1])
-        ]
-        for _ in range(1, bounds.max_length):
-            grown = (more for steps in levels[-1][: bounds.max_chains] for more in longer(steps))
-            levels.append(tuple(islice(grown, bounds.max_chains + 1)))
-        found.append(tuple(levels))
-    return found
 
 
 @part("reorganise")
@@ -90,75 +36,20 @@ class Reorganise(Reorganiser):
     gives: ClassVar[Kind] = "chain"
 
     max_length: Annotated[int, Range(1, 8)] = option(4, "longest chain, in triples (ReG's L)")
-    turning: bool = option(True, "whether a chain may change direction")
 
     def __call__(self, _ctx: Context, evidence: Sequence[Evidence[Triple]]) -> list[Evidence[Chain]]:
-        bounds = ExpansionBounds(self.max_length, turning=self.turning)
-        return [expand_to_chains(each, bounds) for each in evidence]
+        return [_join_chains(to_chains(each, self.max_length)) for each in evidence]
 
 
-def expand_to_chains(evidence: Evidence[Triple], bounds: ExpansionBounds, keep: int = KEPT) -> Evidence[Chain]:
-    """Return the evidence with the chains that its triples make."""
-    scores = {each.value: each.score for each in evidence.items}
-    topics = tuple(dict.fromkeys(topic.entity for topic in evidence.topics))
-    triples = [each.value for each in evidence.items]
-    grown = chain_triples(triples, topics, bounds)
-    chains = [
-        Scored(chain, compute_weakest_score(chain, scores))
-        for topic, levels in zip(topics, grown, strict=True)
-        for chain in _merged(topic, triples, levels, bounds, frozenset(topics))
-    ]
-    chains.sort(key=evidence.chain_order)
-    kept = _join_chains(chains[:keep], evidence)
-    is_cut = any(len(level) > bounds.max_chains for levels in grown for level in levels)
-    left_out = [f"chains of a length beyond the first {bounds.max_chains:,} are left out"] if is_cut else []
-    left_out += [f"chains beyond the best {keep:,} are left out"] if len(chains) > keep else []
-    groups: tuple[int, ...] = ()
-    if evidence.groups:
-        of = {triple: evidence.group(place) for place, triple in enumerate(triples)}
-        groups = tuple(min(map(of.__getitem__, triples_of(each.value))) for each in kept)
-    cuts = (*evidence.left_out, *left_out)
-    changed = replace(evidence, kind="chain", items=tuple(kept), groups=groups, left_out=cuts)  # type: ignore[arg-type]
-    return cast(Evidence[Chain], changed)
-
-
-def _join_chains(chains: list[Scored[Chain]], evidence: Evidence[Triple]) -> list[Scored[Chain]]:
+def _join_chains(evidence: Evidence[Chain]) -> Evidence[Chain]:
     mentions = {topic.entity.id: topic.mention for topic in evidence.topics}
-    return [
-        Scored(add_targets(chains[place].value, shared), chains[place].score)
-        for places, shared in group_meeting_chains(chains, mentions)
+    groups = group_meeting_chains(evidence.items, mentions)
+    joined = [
+        Scored(add_targets(evidence.items[place].value, shared), evidence.items[place].score)
+        for places, shared in groups
         for place in places
     ]
-
-
-def _merged(
-    topic: Entity,
-    triples: Sequence[Triple],
-    levels: Levels,
-    bounds: ExpansionBounds,
-    topics: frozenset[Entity],
-) -> list[Chain]:
-    """Return the chains from a topic, those of one relation path merged to one with all their ends."""
-    links: dict[tuple[RelationStep, ...], list[dict[Link, None]]] = {}
-    for level in levels:
-        for chain in level[: bounds.max_chains]:
-            walked = [_walked(triples[step >> 1], inverse=bool(step & 1)) for step in chain]
-            path = tuple(step for step, _ in walked)
-            into = links.setdefault(path, [{} for _ in path])
-            for place, (_, link) in enumerate(walked):
-                into[place][link] = None
-    found = (
-        chain_of(topic, [ChainStep(step, tuple(some)) for step, some in zip(path, into, strict=True)], topics)
-        for path, into in links.items()
-    )
-    cut = {length for length, level in enumerate(levels, start=1) if len(level) > bounds.max_chains}
-    least = min(cut, default=bounds.max_length + 1)
-    return [replace(chain, cut=len(chain.steps) >= least) for chain in found if chain]
-
-
-def _walked(triple: Triple, *, inverse: bool) -> tuple[RelationStep, Link]:
-    link = (triple.tail, triple.head) if inverse else (triple.head, triple.tail)
-    return RelationStep(triple.relation, inverse), link
+    return evidence.take([place for places, _ in groups for place in places], joined)
 
 
 NUM_LEADS = 5
@@ -192,8 +83,7 @@ class Merge(Reorganiser):
             for each, targets in zip(evidence.items, met, strict=True)
         ]
         order = sorted(range(len(items)), key=lambda i: evidence.chain_order(items[i]))
-        groups = tuple(evidence.groups[i] for i in order) if evidence.groups else ()
-        return replace(evidence, items=tuple(items[i] for i in order), groups=groups)
+        return evidence.take(order, [items[i] for i in order])
 
 
 def find_meeting_ends(chains: Sequence[Scored[Chain]], mentions: Mapping[str, str]) -> list[tuple[Entity, ...]]:

@@ -210,7 +210,7 @@ class FI(Reorganiser):
             ]
         if ctx.graph.shared.settings.llm_model and self.fine:
             return filter_finely(ctx, evidence, coarse)
-        taken = [_taken(each, kept) for each, kept in zip(evidence, coarse, strict=True)]
+        taken = [each.take(kept) for each, kept in zip(evidence, coarse, strict=True)]
         note = "" if ctx.graph.shared.settings.llm_model else self._say_missing(relevance)
         return [replace(each, left_out=(*each.left_out, note)) if note else each for each in taken]
 
@@ -241,7 +241,7 @@ def filter_finely(
     ]
     replies: dict[int, Completed] = dict(zip(asked, ctx.llm.complete(prompts), strict=True))
     return [
-        _grouped(each, kept, replies[number]) if number in replies else _taken(each, kept)
+        _grouped(each, kept, replies[number]) if number in replies else each.take(kept)
         for number, (each, kept) in enumerate(zip(evidence, coarse, strict=True))
     ]
 
@@ -256,18 +256,13 @@ def _grouped(evidence: Evidence[Item], coarse: tuple[int, ...], reply: Completed
     if numbers is None:
         return _unsorted(evidence, coarse, f"expected numbers, the language model said {one_line(reply.content, 80)!r}")
     groups: Priorities = prioritise_items(coarse, {coarse[number - 1] for number in numbers})
-    taken = _taken(evidence, (*groups.high, *groups.additional))
+    taken = evidence.take((*groups.high, *groups.additional))
     return replace(taken, groups=(0,) * len(groups.high) + (1,) * len(groups.additional))
 
 
 def _unsorted(evidence: Evidence[Item], coarse: tuple[int, ...], why: str) -> Evidence[Item]:
-    taken = _taken(evidence, coarse)
+    taken = evidence.take(coarse)
     return replace(taken, left_out=(*taken.left_out, f"the filter's groups: {why}"))
-
-
-def _taken(evidence: Evidence[Item], places: Sequence[int]) -> Evidence[Item]:
-    groups = tuple(evidence.groups[place] for place in places) if evidence.groups else ()
-    return replace(evidence, items=tuple(evidence.items[place] for place in places), groups=groups)
 
 
 @part("adaptive-k")

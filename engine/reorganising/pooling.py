@@ -51,11 +51,8 @@ class PathPooling(Reorganiser):
             own = (places[kept] - triples.triple_starts[number]).tolist()
             items = zip(own, scores[kept].tolist(), strict=True)
             pooled.append(
-                replace(
-                    each,
-                    items=tuple(Scored(each.items[place].value, score) for place, score in items),
-                    groups=tuple(each.groups[place] for place in own) if each.groups else (),
-                    calibration=None,
+                replace(each, calibration=None).take(
+                    own, [Scored(each.items[place].value, score) for place, score in items]
                 )
             )
         return pooled

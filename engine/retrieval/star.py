@@ -8,7 +8,7 @@ questions share are composed once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
@@ -172,5 +172,4 @@ class ShortlistRescorer:
         lower_other_scores(scores, np.arange(len(read)))
         items = [Scored(each.value, score) for each, score in zip(evidence.items, scores.tolist(), strict=True)]
         order = sorted(range(len(items)), key=lambda i: item_sort_key(items[i]))
-        groups = tuple(evidence.groups[i] for i in order) if evidence.groups else ()
-        return replace(evidence, items=tuple(items[i] for i in order), groups=groups)
+        return evidence.take(order, [items[i] for i in order])
