@@ -21,6 +21,7 @@ from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
+from ..api import Engine
 from ..context import Event
 from ..errors import (
     DatabaseError,
@@ -35,7 +36,7 @@ from ..errors import (
 from ..evidence.data import AnswerData, EvidenceData, item_data, topic_data
 from ..evidence.evidence import Answer, answer_text
 from ..values import Question
-from . import schemas
+from . import lookups, schemas
 from .batches import DeadlineExceededError, OverloadedError
 from .page import Assets, make_page_routes
 from .service import Service, Variant
@@ -233,40 +234,37 @@ async def stream_events(service: Service, body: schemas.OneForm, variant: Varian
 
 
 def _add_lookups(app: FastAPI) -> None:
+    async def look(request: Request, look: Callable[[Engine], Any]) -> Response:
+        return make_response(await run_while_connected(request, get_service(request).look(look)))
+
     @app.post("/v1/entities", response_model=schemas.EntitiesData, tags=["graph"])
     async def entities(body: schemas.SearchForm, request: Request) -> Response:
         """Find the entities that a text mentions, best first."""
-        work = get_service(request).entities(body.text, body.limit)
-        return make_response(await run_while_connected(request, work))
+        return await look(request, partial(lookups.find_topics, text=body.text, limit=body.limit))
 
     @app.post("/v1/relations", response_model=schemas.RelationsData, tags=["graph"])
     async def relations(body: schemas.SearchForm, request: Request) -> Response:
         """Find the relations nearest to a text."""
-        work = get_service(request).relations(body.text, body.limit)
-        return make_response(await run_while_connected(request, work))
+        return await look(request, partial(lookups.find_relations, text=body.text, limit=body.limit))
 
     @app.post("/v1/neighbours", response_model=schemas.NeighboursData, tags=["graph"])
     async def neighbours(body: schemas.NeighboursForm, request: Request) -> Response:
         """Read the triples of an entity, page by page."""
-        work = get_service(request).neighbours(**body.model_dump())
-        return make_response(await run_while_connected(request, work))
+        return await look(request, partial(lookups.read_page, **body.model_dump()))
 
     @app.post("/v1/verify", response_model=schemas.VerifyData, tags=["graph"])
     async def verify(body: schemas.VerifyForm, request: Request) -> Response:
         """Tell which triples of a path the graph has."""
-        work = get_service(request).verify([(each.head, each.relation, each.tail) for each in body.path])
-        return make_response(await run_while_connected(request, work))
+        return await look(request, partial(lookups.check_path, path=body.path))
 
     @app.post("/v1/browser", tags=["graph"])
     async def browser(body: schemas.OneForm, request: Request) -> Response:
         """Write the evidence of a question under its own labels, and return a link to it in Neo4j Browser."""
-        service = get_service(request)
-        variant = service.variant(body.recipe, body.options, answers=False)
-        asking = service.ask(
-            [Question(body.question, tuple(body.topics))], variant, lambda answer: answer, deadline_s=body.timeout_s
-        )
+        variant = get_service(request).variant(body.recipe, body.options, answers=False)
+        question = Question(body.question, tuple(body.topics))
+        asking = get_service(request).ask([question], variant, lambda answer: answer, deadline_s=body.timeout_s)
         (answer,) = await run_while_connected(request, asking)
-        return make_response(await service.browser_links(answer))
+        return await look(request, partial(lookups.show_in_browser, evidence=answer.evidence))
 
 
 def _add_state(app: FastAPI, metrics: Metrics) -> None:

@@ -1,25 +1,57 @@
-"""Read the graph for people and agents: the triples of an entity page by page, and which triples of a path exist."""
+"""Look things up in the graph for people and agents, as plain data."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
 
+from ..api import Engine
 from ..errors import EntityNotFoundError, StaleCatalogueError
-from ..evidence.data import entity_data, triple_data
+from ..evidence.data import entity_data, round_score, topic_data, triple_data
+from ..evidence.evidence import Evidence, Item
 from ..linking.topics import resolve_names
 from ..neo4j.catalogue import read_catalogue
 from ..neo4j.gateway import Gateway
 from ..neo4j.graph import read_entity_signatures, read_hub_neighbours, read_search_names
 from ..neo4j.templates import Request, template
+from ..show.browser import browser_url_of, read_source_loads, source_link, write_picture
 from ..values import Entity, Triple
-from .schemas import MAX_OFFSET, Direction, NeighboursData, VerifyData
+from .schemas import MAX_OFFSET, Direction, EntitiesData, NeighboursData, RelationsData, TripleForm, VerifyData
 
 MAX_SPANS = 16
 """Relations of a page: each is a request of its own, so that no hub is read whole."""
 
 Span = tuple[int, int, int]
 """Triples of one relation at an entity: its number (negative where they enter), the first, and after the last."""
+
+
+def find_topics(engine: Engine, text: str, limit: int) -> EntitiesData:
+    """Return the entities that a text mentions, best first."""
+    return {"entities": [topic_data(each) for each in engine.link(text)[:limit]]}
+
+
+def find_relations(engine: Engine, text: str, limit: int) -> RelationsData:
+    """Return the relations nearest to a text."""
+    return {
+        "relations": [
+            {
+                "relation": each.value.name,
+                "label": each.value.label,
+                "score": round_score(each.score),
+                "count": each.value.count,
+                "domain": each.value.domain,
+                "range": each.value.range,
+            }
+            for each in engine.relations(text, top_k=limit)
+        ]
+    }
+
+
+def show_in_browser(engine: Engine, evidence: Evidence[Item]) -> dict[str, str | None]:
+    """Write the evidence for Neo4j Browser, and return the link that shows it, and that to its nodes in the Neo4j that
+    they were loaded from."""
+    link = write_picture(engine.gateway(), browser_url_of(engine), evidence)
+    return {"link": link, "source_link": source_link(evidence, read_source_loads(engine.gateway()))}
 
 
 def find_entities(gateway: Gateway, ids_or_names: Sequence[str]) -> dict[str, Entity]:
@@ -30,8 +62,8 @@ def find_entities(gateway: Gateway, ids_or_names: Sequence[str]) -> dict[str, En
 
 
 def read_page(
-    gateway: Gateway,
-    id_or_name: str,
+    engine: Engine,
+    entity: str,
     relation: str | None = None,
     direction: Direction = "both",
     limit: int = 50,
@@ -41,13 +73,14 @@ def read_page(
 
     Raises `EntityNotFoundError`, and `StaleCatalogueError` for an unknown relation.
     """
+    gateway = engine.gateway()
     relations = {each.number: each for each in gateway.run(read_catalogue()).relations}
     if relation is not None and relation not in {each.name for each in relations.values()}:
         raise StaleCatalogueError(f"the graph has no relation {relation[:80]!r}: look for it by /v1/relations")
-    entity = find_entities(gateway, [id_or_name]).get(id_or_name)
-    if entity is None:
-        raise EntityNotFoundError(f"no entity has the id or name {id_or_name[:80]!r}: look for it by /v1/entities")
-    signatures = gateway.run(read_entity_signatures([entity.id])).signatures
+    here = find_entities(gateway, [entity]).get(entity)
+    if here is None:
+        raise EntityNotFoundError(f"no entity has the id or name {entity[:80]!r}: look for it by /v1/entities")
+    signatures = gateway.run(read_entity_signatures([here.id])).signatures
     sizes = sorted(
         (
             (int(number), int(count))
@@ -60,7 +93,7 @@ def read_page(
     )
     spans, end = find_spans([(number, min(count, MAX_OFFSET)) for number, count in sizes], offset, limit)
     requests = [
-        read_hub_neighbours([entity.id], info.name, number, after, stored_as=info.stored_as, last=True)
+        read_hub_neighbours([here.id], info.name, number, after, stored_as=info.stored_as, last=True)
         for number, _, after in spans
         for info in [relations[abs(number)]]
     ]
@@ -71,10 +104,10 @@ def read_page(
             if position >= first:
                 id_ = str(found.nodes.ids[row])
                 other = Entity(id_, found.nodes.names[row], id_ in found.nodes.literals)
-                triples.append(Triple(entity, name, other) if number > 0 else Triple(other, name, entity))
+                triples.append(Triple(here, name, other) if number > 0 else Triple(other, name, here))
     total, shown = (sum(count for _, count in some) for some in (sizes, [(n, min(c, MAX_OFFSET)) for n, c in sizes]))
     return {
-        "entity": entity_data(entity),
+        "entity": entity_data(here),
         "triples": [triple_data(each) for each in triples],
         "total": total,
         "next": end if end < shown else None,
@@ -96,14 +129,13 @@ def find_spans(sizes: Sequence[tuple[int, int]], offset: int, limit: int) -> tup
     return spans, end
 
 
-def check_path(gateway: Gateway, path: Sequence[tuple[str, str, str]]) -> VerifyData:
+def check_path(engine: Engine, path: Sequence[TripleForm]) -> VerifyData:
     """Return the triples of a path, which says entities by id or name, and whether the graph has each."""
-    ends = list(dict.fromkeys(end for head, _, tail in path for end in (head, tail) if not end.startswith('"')))
-    known = find_entities(gateway, ends)
-    triples = [
-        Triple(known.get(head, Entity(head, head)), relation, known.get(tail, Entity(tail, tail)))
-        for head, relation, tail in path
-    ]
+    gateway = engine.gateway()
+    ends = list(dict.fromkeys(end for each in path for end in (each.head, each.tail) if not end.startswith('"')))
+    known = {end: Entity(end, end) for each in path for end in (each.head, each.tail)}
+    known |= find_entities(gateway, ends)
+    triples = [Triple(known[each.head], each.relation, known[each.tail]) for each in path]
     there = gateway.run(check_triples_exist(triples))
     return {
         "in_graph": all(there),

@@ -11,6 +11,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -25,6 +26,7 @@ from ..evidence.data import AnswerData, EvidenceData, TripleData
 from ..evidence.evidence import Answer
 from ..evidence.text import consecutive_triples_text
 from ..values import Entity, Question, Triple
+from .lookups import check_path, find_relations, find_topics, read_page
 from .schemas import (
     MAX_TRIPLES,
     Direction,
@@ -144,14 +146,14 @@ class McpTools:
         self, text: Text, limit: Limit = 10, max_tokens: Budget = DEFAULT_TOKENS
     ) -> Annotated[CallToolResult, EntitiesData]:
         """Find the entities of the graph that a text mentions, with their ids."""
-        data = await self.service.entities(text, limit)
+        data = await self.service.look(partial(find_topics, text=text, limit=limit))
         return _make_result(data, f"{len(data['entities'])} entities", max_tokens, entities=_entity_line)
 
     async def list_relations(
         self, text: Text, limit: Limit = 10, max_tokens: Budget = DEFAULT_TOKENS
     ) -> Annotated[CallToolResult, RelationsData]:
         """List the relations of the graph that are nearest to a text: which kinds of fact there are."""
-        data = await self.service.relations(text, limit)
+        data = await self.service.look(partial(find_relations, text=text, limit=limit))
         return _make_result(data, f"{len(data['relations'])} relations", max_tokens, relations=_relation_line)
 
     async def get_neighbours(
@@ -165,14 +167,15 @@ class McpTools:
     ) -> Annotated[CallToolResult, NeighboursData]:
         """Read the facts about an entity, a page at a time."""
         fitting = max(1, min(limit, max_tokens * CHARS_PER_TOKEN // TRIPLE_CHARS))
-        data = await self.service.neighbours(entity, relation, direction, fitting, offset)
+        asked = partial(read_page, entity=entity, relation=relation, direction=direction, limit=fitting, offset=offset)
+        data = await self.service.look(asked)
         return _make_result(data, f"{data['total']:,} triples", MAX_TOKENS, triples=_triple_line)
 
     async def verify_path(
         self, path: Annotated[list[TripleForm], Field(min_length=1, max_length=MAX_TRIPLES)]
     ) -> Annotated[CallToolResult, VerifyData]:
         """Check whether a path is in the graph, triple by triple: call it before you state what you concluded."""
-        data = await self.service.verify([(each.head, each.relation, each.tail) for each in path])
+        data = await self.service.look(partial(check_path, path=path))
         first = ("" if data["in_graph"] else "not ") + "all in the graph"
         if not data["connected"]:
             first += "; the triples do not meet end to end"

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..api import Engine
 from ..context import Event
 from ..errors import DatabaseUnavailableError, LodestarError, UsageError
-from ..evidence.data import round_score, topic_data
 from ..evidence.evidence import Answer
 from ..neo4j.catalogue import read_full_state
 from ..neo4j.connection import make_connection
@@ -27,8 +26,7 @@ from ..resources import Resources
 from ..settings import Settings
 from ..values import Question
 from .batches import Batcher, BatchLimits, is_database_away
-from .lookups import check_path, read_page
-from .schemas import DEADLINE_S, Direction, EntitiesData, NeighboursData, RelationsData, VerifyData
+from .schemas import DEADLINE_S
 
 if TYPE_CHECKING:
     from .server import Metrics
@@ -117,49 +115,6 @@ class Service:
         """
         return await self.batches.ask(variant, [Asked(each, write, on_event) for each in questions], deadline_s)
 
-    async def entities(self, text: str, limit: int) -> EntitiesData:
-        """Return the entities that a text mentions, best first."""
-        found = await self._look(lambda engine: engine.link(text))
-        return {"entities": [topic_data(each) for each in found[:limit]]}
-
-    async def relations(self, text: str, limit: int) -> RelationsData:
-        """Return the relations nearest to a text."""
-        found = await self._look(lambda engine: engine.relations(text, top_k=limit))
-        return {
-            "relations": [
-                {
-                    "relation": each.value.name,
-                    "label": each.value.label,
-                    "score": round_score(each.score),
-                    "count": each.value.count,
-                    "domain": each.value.domain,
-                    "range": each.value.range,
-                }
-                for each in found
-            ]
-        }
-
-    async def neighbours(
-        self, entity: str, relation: str | None, direction: Direction, limit: int, offset: int
-    ) -> NeighboursData:
-        """Return a page of the triples of an entity, by id or name."""
-        return await self._look(lambda e: read_page(e.gateway(), entity, relation, direction, limit, offset))
-
-    async def verify(self, path: Sequence[tuple[str, str, str]]) -> VerifyData:
-        """Return the triples of a path, and whether the graph has each of them."""
-        return await self._look(lambda engine: check_path(engine.gateway(), path))
-
-    async def browser_links(self, answer: Answer) -> dict[str, str | None]:
-        """Write the evidence for Neo4j Browser, and return the link that shows it, and that to its nodes in the Neo4j
-        that they were loaded from."""
-        from ..show.browser import browser_url_of, read_source_loads, source_link, write_picture
-
-        def show(engine: Engine) -> dict[str, str | None]:
-            link = write_picture(engine.gateway(), browser_url_of(engine), answer.evidence)
-            return {"link": link, "source_link": source_link(answer.evidence, read_source_loads(engine.gateway()))}
-
-        return await self._look(show)
-
     async def ready(self, timeout_s: float = 3.0) -> str:
         """Return why no question can be answered now (database, graph, models), or an empty text."""
 
@@ -170,7 +125,7 @@ class Service:
 
         try:
             async with asyncio.timeout(timeout_s):
-                return await self._look(check)
+                return await self.look(check)
         except TimeoutError:
             return f"the database did not answer within {timeout_s:g} s"
         except LodestarError as error:
@@ -182,7 +137,7 @@ class Service:
         self._lookups.shutdown(wait=False, cancel_futures=True)
         await asyncio.to_thread(_close, list(self._engines.values()))
 
-    async def _look(self, look: Callable[[Engine], T]) -> T:
+    async def look(self, look: Callable[[Engine], T]) -> T:
         """Run a lookup in a thread; retry while the database is away, until the deadline."""
         loop = asyncio.get_running_loop()
         end = loop.time() + DEADLINE_S

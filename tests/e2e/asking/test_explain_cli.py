@@ -33,7 +33,7 @@ def test_in_the_terminal(lodestar: Lodestar, checkpoint: str) -> None:
     for line in weighed:
         assert sum(map(int, re.findall(r"\((\d+)\)", line))) == pytest.approx(100, abs=4)
     assert re.search(r"which\(\d+\) currency\(\d+\) is\(\d+\) used\(\d+\) in\(\d+\) peru\(\d+\) \?\(\d+\)", weighed[0])
-    assert any(line.startswith("  after each stage: star ") for line in lines)
+    assert any("after each stage: " in line for line in lines)
     assert "\x1b" not in ran.out
 
 
