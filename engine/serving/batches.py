@@ -28,17 +28,6 @@ class DeadlineExceededError(LodestarError):
     """The deadline of a request has passed."""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchLimits:
-    """max_batch: items in a batch. max_queue: waiting items. workers: concurrent batches, so that one computes while
-    the database answers another. min_beside: items of a batch that is sent while another runs."""
-
-    max_batch: int = 32
-    max_queue: int = 256
-    workers: int = 2
-    min_beside: int = 8
-
-
 Ask = Callable[[Any, Sequence[Any]], Sequence[Any]]
 """Called in a thread with a key and items, returns as many results."""
 
@@ -53,22 +42,27 @@ class _Waiting:
 
 
 class Batcher:
-    """Batches items with the same key; for use in one event loop.
+    """Batches items with the same key, at most `max_batch`, from a queue of `max_queue`; for use in one event loop.
 
-    If `ask` fails for a batch, each of its items is asked alone. While the database is away, items wait for it until
-    their deadlines. on_batch: called with the seconds that the items of each batch have waited.
+    workers: concurrent batches, so that one computes while the database answers another. min_beside: items of a batch
+    that is sent while another runs. If `ask` fails for a batch, each of its items is asked alone. While the database is
+    away, items wait for it until their deadlines. on_batch: called with the seconds that the items of a batch waited.
     """
 
     def __init__(
         self,
         ask: Ask,
-        limits: BatchLimits = BatchLimits(),  # noqa: B008 - frozen
         on_batch: Callable[[Sequence[float]], None] = lambda _waits_s: None,
+        *,
+        max_batch: int = 32,
+        max_queue: int = 256,
+        workers: int = 2,
+        min_beside: int = 8,
     ) -> None:
-        self.limits = limits
+        self.max_batch, self.max_queue, self.workers, self.min_beside = max_batch, max_queue, workers, min_beside
         self._ask = ask
         self._on_batch = on_batch
-        self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix="lodestar-batch")
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="lodestar-batch")
         self._queue: deque[_Waiting] = deque()
         self._arrived = asyncio.Event()
         self._workers: list[asyncio.Task[None]] = []
@@ -85,10 +79,10 @@ class Batcher:
         """Raise `OverloadedError` if the queue has no room for so many more items."""
         if self._closed:
             raise OverloadedError("the server is shutting down: ask another, or again in a moment")
-        at_once = 0 if self._num_running else self.limits.max_batch  # a free worker takes a batch: that does not wait
-        if len(self._queue) + num_items > self.limits.max_queue + at_once:
+        at_once = 0 if self._num_running else self.max_batch  # a free worker takes a batch: that does not wait
+        if len(self._queue) + num_items > self.max_queue + at_once:
             raise OverloadedError(
-                f"{len(self._queue):,} questions wait already: expected at most {self.limits.max_queue:,}: ask again"
+                f"{len(self._queue):,} questions wait already: expected at most {self.max_queue:,}: ask again"
             )
 
     async def ask(self, key: Hashable, items: Sequence[Any], deadline_s: float) -> list[Any]:
@@ -103,7 +97,7 @@ class Batcher:
         self._queue.extend(waiting)
         self._arrived.set()
         if not self._workers:
-            self._workers = [loop.create_task(self._work()) for _ in range(self.limits.workers)]
+            self._workers = [loop.create_task(self._work()) for _ in range(self.workers)]
         try:
             async with asyncio.timeout(deadline_s):
                 return list(await asyncio.gather(*(each.future for each in waiting)))
@@ -147,15 +141,15 @@ class Batcher:
 
     def _size(self) -> int:
         """Return the most items of the next batch: a worker's share of what waits and runs."""
-        share = -(-(len(self._queue) + self._num_running) // self.limits.workers)
-        return min(self.limits.max_batch, max(self.limits.min_beside, share))
+        share = -(-(len(self._queue) + self._num_running) // self.workers)
+        return min(self.max_batch, max(self.min_beside, share))
 
     def _is_early(self) -> bool:
         """Return whether more should come first: a share of what there is while a batch runs, else as many as last."""
         waited_s = asyncio.get_running_loop().time() - self._queue[0].since
         if self._num_running:
             return len(self._queue) < self._size() and waited_s < BESIDE_S
-        return len(self._queue) < min(self._last_size, self.limits.max_batch) and waited_s < GATHER_S
+        return len(self._queue) < min(self._last_size, self.max_batch) and waited_s < GATHER_S
 
     def _take(self) -> list[_Waiting]:
         """Take the next batch: the first items, of one key."""

@@ -28,7 +28,6 @@ from ..evidence.evidence import Evidence, Item
 from ..recipes import Recipe
 from ..settings import Settings, is_loopback
 from .app import make_app, make_error_body
-from .batches import BatchLimits
 from .service import Service
 
 if TYPE_CHECKING:
@@ -60,15 +59,15 @@ _SAFE = (
 class ServerOptions:
     """The server's address, access rules and limits.
 
-    hosts: more names that the header Host may have. origins: other sites whose pages may send requests. token: empty if
-    none is required.
+    hosts: more names that the header Host may have. origins: other sites whose pages may send requests. limits: those
+    of `Batcher`. token: empty if none is required.
     """
 
     host: str = "127.0.0.1"
     port: int = 8080
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
-    limits: BatchLimits = field(default_factory=BatchLimits)
+    limits: Mapping[str, int] = field(default_factory=dict)
     token: str = field(default_factory=lambda: os.environ.get(TOKEN_VARIABLE, ""), repr=False)
 
     def check(self) -> None:
@@ -161,7 +160,7 @@ def make_application(settings: Settings, recipes: Mapping[str, Recipe], options:
     metrics = Metrics()
 
     def make_service() -> Service:
-        return Service(settings, recipes, limits=options.limits, metrics=metrics)
+        return Service(settings, recipes, metrics, **options.limits)
 
     app = make_app(make_service, settings.cache_dir, metrics, make_mcp_tools(), options, PATIENCE_S)
     paths = {getattr(route, "path", "") for route in app.routes}

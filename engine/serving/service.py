@@ -25,7 +25,7 @@ from ..recipes import Recipe
 from ..resources import Resources
 from ..settings import Settings
 from ..values import Question
-from .batches import Batcher, BatchLimits, is_database_away
+from .batches import Batcher, is_database_away
 from .schemas import DEADLINE_S
 
 if TYPE_CHECKING:
@@ -65,17 +65,16 @@ class Asked:
 class Service:
     """Questions and lookups over one graph, for one event loop.
 
-    recipes: the served recipes by name; the first is the default. Raises `UsageError` if a recipe lacks something that
-    it needs.
+    recipes: the served recipes by name; the first is the default. limits: those of `Batcher`. Raises `UsageError` if a
+    recipe lacks something that it needs.
     """
 
     def __init__(
         self,
         settings: Settings,
         recipes: Mapping[str, Recipe],
-        *,
-        limits: BatchLimits = BatchLimits(),  # noqa: B008 - frozen
         metrics: Metrics | None = None,
+        **limits: int,
     ) -> None:
         for recipe in recipes.values():
             recipe.check()
@@ -85,7 +84,7 @@ class Service:
         self._turn = threading.Lock()
         self._engines: dict[str, Engine] = {}
         self._lookups = ThreadPoolExecutor(4, thread_name_prefix="lodestar-lookup")
-        self.batches = Batcher(self._answer, limits, *([metrics.count_waits] if metrics else []))
+        self.batches = Batcher(self._answer, *([metrics.count_waits] if metrics else []), **limits)
 
     def variant(
         self, recipe: str | None = None, options: Mapping[str, int | bool] | None = None, *, answers: bool = True

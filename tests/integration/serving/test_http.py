@@ -20,12 +20,10 @@ from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes import read_recipe
 from lodestar.engine.serving import server
-from lodestar.engine.serving.batches import BatchLimits
 from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Settings
 from openapi_spec_validator import validate
 from prometheus_client.parser import text_string_to_metric_families
-from pydantic import SecretStr
 
 from tests.conftest import clear_database
 from tests.fakes.scripted_llm import ScriptedLLM, says, streamed
@@ -116,14 +114,6 @@ def test_openais_client_lists_models_and_asks(url: str) -> None:
     assert chunks[-1].usage is not None
     with pytest.raises(openai.BadRequestError, match="is not served here"):
         client.chat.completions.create(model="gpt-9", messages=messages)
-
-
-def test_langchains_chat_model_asks(url: str) -> None:
-    from langchain_openai import ChatOpenAI
-
-    model = ChatOpenAI(base_url=f"{url}/v1", api_key=SecretStr("none"), model="lodestar")
-    assert str(model.invoke(QUESTION).content).startswith("Peruvian sol")
-    assert "".join(str(chunk.content) for chunk in model.stream(LIMA)).startswith("Lima")
 
 
 # The graph
@@ -318,7 +308,7 @@ def test_thirty_two_askers_get_their_own_answers(url: str) -> None:
 
 
 def test_too_many_are_refused_at_once_with_retry_after(countries: None, settings: Settings) -> None:
-    options = ServerOptions(token="", limits=BatchLimits(max_batch=1, max_queue=2, workers=1))
+    options = ServerOptions(token="", limits={"max_batch": 1, "max_queue": 2, "workers": 1})
     with serving(settings, options) as url:
 
         async def ask(client: httpx.AsyncClient) -> tuple[int, float, str]:

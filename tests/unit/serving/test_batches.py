@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 from lodestar.engine.errors import DatabaseUnavailableError, UsageError
-from lodestar.engine.serving.batches import Batcher, BatchLimits, DeadlineExceededError, OverloadedError
+from lodestar.engine.serving.batches import Batcher, DeadlineExceededError, OverloadedError
 
 
 class Asker:
@@ -33,7 +33,7 @@ class Asker:
 
 
 def made(asker: Asker, **limits: int) -> Batcher:
-    return Batcher(asker, BatchLimits(**{"workers": 1, **limits}))
+    return Batcher(asker, **{"workers": 1, **limits})
 
 
 def put(batches: Batcher, *items: int, key: str = "k", deadline_s: float = 5.0) -> list[asyncio.Task[list[int]]]:
