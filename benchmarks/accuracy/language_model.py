@@ -24,8 +24,8 @@ from pathlib import Path
 from statistics import fmean, median
 
 import spacy
-from lodestar.engine.evaluation.report import make_report, read_records, write_report
-from lodestar.engine.evaluation.runs import Record, RunOptions, ask_remaining_questions
+from lodestar.engine.evaluation.report import make_report, write_report
+from lodestar.engine.evaluation.runs import Record, RunOptions, ask_remaining_questions, read_records
 from lodestar.engine.evaluation.statistics import bootstrap_interval
 from lodestar.engine.recipes import Recipe, read_recipe
 from lodestar.engine.settings import Settings, resolve

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from lodestar.engine.evaluation.report import compare_runs, read_records, read_report
+from lodestar.engine.evaluation.report import compare_runs
+from lodestar.engine.evaluation.runs import read_records
 from lodestar.engine.evaluation.statistics import compare_pairs
 
 Report = dict[str, Any]
@@ -89,7 +91,13 @@ def introduction(command: str, sample: int, machine: Mapping[str, Any]) -> Itera
 
 def read_reports(folders: Sequence[Path]) -> dict[Path, Report]:
     """Return the reports of runs, by folder."""
-    return {folder: read_report(str(folder)) for folder in folders}
+    return {folder: read_report(folder) for folder in folders}
+
+
+def read_report(folder: Path) -> Report:
+    """Return the report of a run."""
+    report: Report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    return report
 
 
 def section(title: str, columns: Sequence[str], rows: Iterable[str], about: str = "") -> Iterator[str]:
@@ -127,7 +135,7 @@ def run_row(report: Report) -> str:
 
 def linked_row(folder: Path) -> str:
     """Return the row of a run with linked topics beside the same questions with their topics given."""
-    report = read_report(str(folder))
+    report = read_report(folder)
     given_folder = folder.with_name(folder.name.removesuffix(LINKED))
     given = {record.id: record.scores["strict/f1"] for record in read_records(str(given_folder))}
     linked = {record.id: record.scores["strict/f1"] for record in read_records(str(folder)) if record.id in given}

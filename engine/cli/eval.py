@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..errors import InputError
 from .options import json_option, recipe_options, worker_options
 from .terminal import echo, print_json, printable, say
 
@@ -65,14 +66,16 @@ def command(
     """
     from ...loaders.questions.question_sets import choose_file, read_questions
     from ..errors import require_extra
-    from ..evaluation.report import compare_runs, make_report, read_records, report_page, write_report
-    from ..evaluation.runs import RunOptions, ask_remaining_questions
+    from ..evaluation.report import compare_runs, make_report, report_page, write_report
+    from ..evaluation.runs import RunOptions, ask_remaining_questions, read_records
     from ..progress import progress_bar
 
     require_extra("eval", "lodestar eval")
     path = choose_file(dataset, split)
     questions = read_questions(path, format_name)
     other = read_records(against) if against else None
+    if other == []:
+        raise InputError(f"{against}: expected the folder of a run, found no records: `lodestar eval` writes one")
     folder = out or Path("runs") / f"{questions.name.partition('.')[0]}-{recipe.name}"
     _check_folder(folder, path)
     options = RunOptions(folder, workers, limit, link, not no_diagnosis, fresh, unanswerable)

@@ -18,14 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, UsageError
-from ..whole_file import parse_json, read_text, write_text_file
+from ..errors import UsageError
+from ..whole_file import write_text_file
 from .diagnosis import KINDS
-from .runs import PAGE, RECORDS, REPORT, RIGHT_F1, Record, RecordFile, Run
+from .runs import PAGE, RECORDS, REPORT, RIGHT_F1, Record, Run
 from .statistics import PairedComparison, bootstrap_interval, compare_pairs, expected_calibration_error
 
 FORMAT = 3
-MAX_REPORT_BYTES = 1 << 28
 MAX_WRONG = 100
 """Wrong questions in a report; all are among the records."""
 MAX_NAMES = 3
@@ -231,30 +230,6 @@ def write_report(folder: Path, report: Mapping[str, Any]) -> None:
     """Write the report as JSON and as a page."""
     write_text_file(folder / REPORT, json.dumps(report, indent=1, ensure_ascii=False))
     write_text_file(folder / PAGE, report_page(report) + "\n")
-
-
-def read_report(folder: str | Path) -> dict[str, Any]:
-    """Return the report of a run's folder. Raises `InputError` if there is none."""
-    text = read_text(_file(folder, REPORT), "the report", MAX_REPORT_BYTES)
-    try:
-        report: dict[str, Any] = parse_json(text)
-        current = report["format"] == FORMAT
-    except (ValueError, KeyError, TypeError):
-        current = False
-    if not current:
-        raise InputError(f"{folder}: expected a report of this version of `lodestar eval`: run it again")
-    return report
-
-
-def read_records(folder: str | Path) -> list[Record]:
-    """Return the records of a run's folder. Raises `InputError` if there are none."""
-    return RecordFile(_file(folder, RECORDS)).read()
-
-
-def _file(folder: str | Path, name: str) -> Path:
-    if not (file := Path(folder) / name).is_file():
-        raise InputError(f"{folder}: expected the folder of a run, found no {name}: `lodestar eval` writes one")
-    return file
 
 
 COMPARED = (

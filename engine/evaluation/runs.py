@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any
 
 from ...models.kinds import decode_dataclass
 from ...models.message_text import one_line
@@ -119,46 +119,36 @@ class Record:
         return not self.answers and self.failure is None
 
 
-class RecordFile:
-    """The records of a run, a line each. A line that a kill cut short is removed before more is written."""
+def read_records(folder: str | Path) -> list[Record]:
+    """Return the complete records of a run's folder, as written. Raises `InputError` for an invalid line."""
+    file, records = Path(folder) / RECORDS, list[Record]()
+    for number, line in enumerate(_complete_lines(file), start=1):
+        try:
+            records.append(decode_dataclass(Record, line))
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{file}:{number}: expected a record of a run: {one_line(error)}") from error
+    return records
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._file: IO[bytes] | None = None
 
-    def read(self) -> list[Record]:
-        """Return the complete records, in the order of writing. Raises `InputError` for an invalid line."""
-        records: list[Record] = []
-        for number, line in enumerate(self._complete_lines(), start=1):
-            try:
-                records.append(decode_dataclass(Record, line))
-            except (ValueError, RecursionError) as error:
-                raise InputError(f"{self.path}:{number}: expected a record of a run: {one_line(error)}") from error
-        return records
+@contextmanager
+def open_records(folder: Path) -> Iterator[Callable[[Record], None]]:
+    """Yield what appends a record, on the disk before it returns. A line that a kill cut short is removed first."""
+    file = folder / RECORDS
+    with translate_storage_errors(file), file.open("ab") as opened:
+        opened.truncate(sum(map(len, _complete_lines(file))))
 
-    def add(self, record: Record) -> None:
-        """Write a record to the disk before returning."""
-        line = json.dumps(asdict(record), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-        with translate_storage_errors(self.path):
-            assert self._file
-            self._file.write(line)
-            self._file.flush()
-            os.fsync(self._file.fileno())
+        def add(record: Record) -> None:
+            line = json.dumps(asdict(record), ensure_ascii=False, separators=(",", ":"))
+            opened.write(line.encode() + b"\n")
+            opened.flush()
+            os.fsync(opened.fileno())
 
-    def __enter__(self) -> Self:
-        with translate_storage_errors(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self.path.open("ab")
-            self._file.truncate(sum(map(len, self._complete_lines())))
-        return self
+        yield add
 
-    def __exit__(self, *_: object) -> None:
-        if self._file:
-            self._file.close()
 
-    def _complete_lines(self) -> list[bytes]:
-        lines = self.path.read_bytes().splitlines(keepends=True) if self.path.exists() else []
-        return [line for line in lines if line.endswith(b"\n")]
+def _complete_lines(file: Path) -> list[bytes]:
+    lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
+    return [line for line in lines if line.endswith(b"\n")]
 
 
 def judge_answer(question: GoldQuestion, answer: Answer) -> Record:
@@ -270,13 +260,12 @@ def ask_remaining_questions(
         asked = run.questions
         stated = _provenance(run, recipe, questions, options)
         _take_folder(options, stated)
-        file = RecordFile(options.folder / RECORDS)
-        done = {record.id: record for record in file.read()}
+        done = {record.id: record for record in read_records(options.folder)}
         left = [question for question in asked if question.id not in done]
         progress(len(asked) - len(left), len(asked))
-        with file:
+        with open_records(options.folder) as add:
             for record in options.workers.map(partial(_ask, opened, options.link), left, ordered=False):
-                file.add(record)
+                add(record)
                 done[record.id] = record
                 progress(len(done), len(asked))
     return Run(asked, tuple(done[question.id] for question in asked), stated, options.link)

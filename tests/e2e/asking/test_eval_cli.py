@@ -126,7 +126,7 @@ def test_one_run_is_reported_compared_and_asked_again(lodestar: Lodestar, questi
         (["{questions}", "--recipe", "star", "--set", "star.checkpoint=none"], 8, "expected a checkpoint"),
         (["{folder}"], 3, "expected a file of questions, found a folder: name one of its files, or a --split"),
         (["{folder}", "--split", "test"], 3, "expected one file of the split 'test', found no file"),
-        (["{questions}", "--against", "{folder}"], 3, "expected the folder of a run, found no records.jsonl"),
+        (["{questions}", "--against", "{folder}"], 3, "expected the folder of a run, found no records"),
     ],
 )
 def test_a_fault_is_one_line(

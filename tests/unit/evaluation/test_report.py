@@ -16,9 +16,10 @@ from lodestar.engine.evaluation.runs import (
     AnswerRecord,
     PathRecord,
     Record,
-    RecordFile,
     Run,
     judge_answer,
+    open_records,
+    read_records,
     record_failure,
 )
 from lodestar.engine.evidence.evidence import Answer
@@ -171,36 +172,33 @@ RECORDS = [
 ]
 
 
-def written(path: Path) -> None:
-    with RecordFile(path) as file:
-        for record in RECORDS:
-            file.add(record)
+def written(folder: Path, records: list[Record] = RECORDS) -> None:
+    with open_records(folder) as add:
+        for record in records:
+            add(record)
 
 
 def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
-    written(tmp_path / "runs" / "records.jsonl")
-    assert RecordFile(tmp_path / "runs" / "records.jsonl").read() == RECORDS
+    written(tmp_path)
+    assert read_records(tmp_path) == RECORDS
     assert [record.abstained for record in RECORDS] == [False, False, True]
 
 
 def test_a_line_cut_anywhere_is_taken_off_before_more_is_written(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
-    written(path)
+    written(tmp_path)
     whole = path.read_bytes()
     second = whole.index(b"\n") + 1
     for cut in (second + 1, second + 40, whole.index(b"\n", second), len(whole) - 1):
         path.write_bytes(whole[:cut])
-        kept = RecordFile(path).read()
+        kept = read_records(tmp_path)
         assert kept == RECORDS[: len(kept)]
-        with RecordFile(path) as file:
-            for record in RECORDS[len(kept) :]:
-                file.add(record)
+        written(tmp_path, RECORDS[len(kept) :])
         assert path.read_bytes() == whole
 
 
 def test_what_is_no_record_is_said(tmp_path: Path) -> None:
-    path = tmp_path / "records.jsonl"
-    path.write_text('{"id": "q1"}\n')
+    (tmp_path / "records.jsonl").write_text('{"id": "q1"}\n')
     with pytest.raises(InputError, match=r"records\.jsonl:1: expected a record of a run"):
-        RecordFile(path).read()
-    assert RecordFile(tmp_path / "none").read() == []
+        read_records(tmp_path)
+    assert read_records(tmp_path / "none") == []
