@@ -74,7 +74,7 @@ def load_neo4j(home: Path, cache: Path, staging: Path) -> int:
 
 def load_tsv(home: Path, cache: Path, staging: Path) -> int:
     """Load the files that `write_tsv` wrote; return the number of triples."""
-    source = TsvSource(str(staging / "kg.tsv.gz"), str(staging / "names.tsv.gz"), header="no")
+    source = TsvSource(str(staging / "kg.tsv.gz"), str(staging / "names.tsv.gz"), has_header=False)
     options = LoadOptions(staging=staging, mode="replace", writer="bulk")
     return load_embedded(source, EmbeddedServer("target", home, cache), options).num_triples
 

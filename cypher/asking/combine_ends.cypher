@@ -2,8 +2,9 @@
 // end the value that orders or filters it. A set is {topic, steps, negated, only}: at most four steps, {relation, type,
 // inverse} each, are walked from the topic, with at most $max_ends triples of one kind at each entity; `only` lists the
 // ends that count of a path that meets another one, null for all. A path does not lead back to its topic; a negated one
-// excludes the topic as well. $value_steps, at most four, lead from an end to its values: a number, with or without a
-// unit, or a date, which is year · 10000 + month · 100 + day; with $by_count the value is their number. Of several values
+// excludes the topic as well. $value_steps, at most four, lead from an end to its typed values: a number, or the first and
+// last day of a date, as year · 10000 + month · 100 + day; with $by_count the value is their number. Where there are
+// dates, a whole number that may be a year is one. Of several values
 // the greatest counts, the smallest if $order is 'least'. $least and $most bound numbers, $first and $last dates; null is
 // unbounded, and a bound itself is excluded unless its $with is true. All ends are counted; the first $limit are
 // returned, by $order.
@@ -89,21 +90,20 @@ CALL (found) {
     RETURN t
   }
   WITH DISTINCT steps, t AS e
-  RETURN collect(DISTINCT trim(coalesce(e.value, e.name, ''))) AS values, count(DISTINCT e) AS size
+  RETURN collect(DISTINCT [e.number, e.first_day, e.last_day]) AS values, count(DISTINCT e) AS size
 }
-WITH found, CASE WHEN $by_count THEN [[toFloat(size), false]] ELSE
-  [value IN values WHERE value =~ '\\d{4}-\\d{2}(-\\d{2})?(T.*)?' |
-   [toFloat(replace(left(value + '-01', 10), '-', '')), true]] +
-  [value IN values WHERE toFloatOrNull(replace(split(value, ' ')[0], ',', '')) IS NOT NULL |
-   [toFloat(replace(split(value, ' ')[0], ',', '')), false]] END AS numbers
-WITH found, [number IN numbers WHERE CASE
+WITH collect([found, CASE WHEN $by_count THEN [[toFloat(size), null, null]] ELSE values END]) AS rows
+WITH rows, any(row IN rows WHERE any(value IN row[1] WHERE value[0] IS NULL AND value[1] IS NOT NULL)) AS dated
+UNWIND rows AS row
+WITH dated, row[0] AS found, [value IN row[1] WHERE coalesce(value[0], value[1]) IS NOT NULL AND CASE
   WHEN $least IS NULL AND $most IS NULL AND $first IS NULL AND $last IS NULL THEN true
-  WHEN number[1] THEN NOT ($first IS NULL AND $last IS NULL)
-    AND ($first IS NULL OR number[0] > $first OR ($with_least AND number[0] = $first))
-    AND ($last IS NULL OR number[0] < $last OR ($with_most AND number[0] = $last))
+  WHEN value[1] IS NOT NULL AND (dated OR value[0] IS NULL) THEN NOT ($first IS NULL AND $last IS NULL)
+    AND ($first IS NULL OR value[1] > $first OR ($with_least AND value[1] = $first))
+    AND ($last IS NULL OR value[2] < $last OR ($with_most AND value[2] = $last))
   ELSE NOT ($least IS NULL AND $most IS NULL)
-    AND ($least IS NULL OR number[0] > $least OR ($with_least AND number[0] = $least))
-    AND ($most IS NULL OR number[0] < $most OR ($with_most AND number[0] = $most)) END | number[0]] AS kept
+    AND ($least IS NULL OR value[0] > $least OR ($with_least AND value[0] = $least))
+    AND ($most IS NULL OR value[0] < $most OR ($with_most AND value[0] = $most)) END |
+  CASE WHEN value[1] IS NOT NULL AND (dated OR value[0] IS NULL) THEN toFloat(value[1]) ELSE value[0] END] AS kept
 WHERE size($value_steps) = 0 OR size(kept) > 0
 WITH found, CASE WHEN size($value_steps) = 0 THEN null WHEN $order = 'least'
   THEN reduce(best = kept[0], number IN kept | CASE WHEN number < best THEN number ELSE best END)

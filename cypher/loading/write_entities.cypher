@@ -1,4 +1,4 @@
-// Write entities with all their names; properties that a row lacks are removed. They get the labels, too.
+// Write entities with all their names, and the typed value of the first; properties that a row lacks are removed. They get the labels, too.
 // mode:    write
 // params:  $entities :: LIST<MAP>, $labels :: LIST<STRING>
 // returns:
@@ -10,4 +10,8 @@ SET e:$($labels),
     e.name = row.name,
     e.aliases = row.aliases,
     e.search_names = row.search_names,
-    e.name_tags = row.name_tags
+    e.name_tags = row.name_tags,
+    e.number = row.number,
+    e.dimension = row.dimension,
+    e.first_day = row.first_day,
+    e.last_day = row.last_day

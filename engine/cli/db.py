@@ -174,6 +174,23 @@ def refresh(gateway: Gateway, as_json: bool) -> None:
 
 
 @command.command()
+@gateway_options
+def upgrade(gateway: Gateway) -> None:
+    """Give a graph that an earlier version loaded what this one needs: the typed values of numbers and dates.
+
+    \b
+    Example:
+      lodestar db upgrade
+    """
+    from ...loaders.loads.maintaining import upgrade as upgrade_graph
+    from ..progress import progress_bar
+
+    with progress_bar("the graph", "upgrading") as (progress, _):
+        num_typed = upgrade_graph(gateway, progress=progress)
+    echo(f"{num_typed:,} numbers and dates have typed values", err=True)
+
+
+@command.command()
 @click.option(
     "--max-entities", type=click.IntRange(1), default=1_000_000, show_default=True, help="Refuse a larger graph."
 )

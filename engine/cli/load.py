@@ -73,16 +73,17 @@ SECTION = "Start here"
 def command(ctx: click.Context, lists: bool, delete: str | None, yes: bool, as_json: bool, settings: Settings) -> None:
     """Load a knowledge graph into Neo4j.
 
-    Give a file, and its format is detected; or name the format first. Loading the same again changes
+    Give a file or a folder, and its format is detected; or name the format first. Loading the same again changes
     nothing, or finishes an interrupted load. Errors in the input are found before anything is written.
 
     \b
     Example:
-      lodestar load kg.tsv.gz --names names.tsv.gz
-      lodestar load freebase freebase-rdf-latest.gz --relations 'film.*,music.*'
-      lodestar load more.tsv --append
-      lodestar load --list
-      lodestar load --delete more.tsv
+      lodestar load ontology.owl                       # RDF of any syntax, OBO, Wikidata, packed or not
+      lodestar load kg.tsv.gz --names names.tsv.gz     # triples: TSV, CSV, JSON lines, parquet
+      lodestar load network.graphml                    # a property graph
+      lodestar load neo4j --from bolt://localhost:7687
+      lodestar load whatever.zip --dry-run             # what would be loaded
+      lodestar load more.ttl --append
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -145,9 +146,6 @@ _names = click.option("--names", metavar="FILE", help="Names: id, name, and alia
 _columns = click.option(
     "--columns", metavar="H,R,T", help="Columns of head, relation and tail: numbers from 1, or names in the header."
 )
-_header = click.option(
-    "--header", type=click.Choice(["auto", "yes", "no"]), default="auto", show_default=True, help="Is there a header?"
-)
 _values = click.option(
     "--values",
     type=click.Choice(["auto", "all", "none"]),
@@ -168,8 +166,6 @@ _languages = click.option(
 @click.argument("kg")
 @_names
 @_columns
-@_header
-@click.option("--separator", default="\t", help="What separates the columns (default: a tab).")
 @_values
 @add_load_options
 def tsv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
@@ -182,29 +178,27 @@ def tsv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
     Example:
       lodestar load tsv kg.tsv.gz --names names.tsv.gz
       zcat kg.tsv.gz | lodestar load tsv -
-      lodestar load tsv facts.txt --separator '|' --columns 2,3,4
+      lodestar load tsv facts.txt --columns 2,3,4
     """
     arguments = {"path": kg, "names_path": names, "columns": split_names(columns)}
-    _load("tsv", flags, arguments, "separator", "header", "values")
+    _load("tsv", flags, arguments, "values")
 
 
 @command.command()
 @click.argument("kg")
 @_names
 @_columns
-@_header
-@click.option("--separator", default=",", show_default=True, help="What separates the columns.")
 @_values
 @add_load_options
 def csv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
-    """Load triples from a CSV file, with quotes around a column that has a comma; one triple a line.
+    """Load triples from a CSV file, separated by commas, semicolons, tabs or bars; columns may be in double quotes.
 
     \b
     Example:
       lodestar load csv kg.csv --columns subject,predicate,object
     """
     arguments = {"path": kg, "names_path": names, "columns": split_names(columns)}
-    _load("csv", flags, arguments, "separator", "header", "values")
+    _load("csv", flags, arguments, "values")
 
 
 @command.command()
@@ -302,6 +296,8 @@ _PLAIN_FORMATS = {
     "metaqa": "Load MetaQA's kb.txt: head|relation|tail, where ids are names.",
     "pathquestion": "Load PathQuestion's kb.txt: head, relation and tail separated by tabs, where ids are names.",
     "obo": "Load an ontology in OBO: terms, synonyms as aliases, is_a and other relationships.",
+    "fb2m": "Load SimpleQuestions' FB2M or FB5M: ids as addresses, several tails a line.",
+    "jsonl": "Load JSON lines with a triple each: objects with head, relation and tail, or other usual names.",
     "rog": "Load the union of the questions' subgraphs of a RoG or NSM file: JSON lines or parquet.",
 }
 """Formats that have no options of their own."""
@@ -413,7 +409,7 @@ def lines(
         raise UsageError("--missing-ok goes with --remove")
     own: dict[str, Any] = {}
     if kind in ("tsv", "csv"):
-        own = {"header": "no", "names_path": names}
+        own = {"has_header": False, "names_path": names}
     elif kind == "rdf":
         own = {"languages": split_names(languages)}
     source = source_class(kind)(path="-", **own)
@@ -443,6 +439,7 @@ def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str
     with progress_bar(source.name) as (progress, say):
         report = load_source(source, settings, options, progress, say)
     echo(str(report), err=True)
+    echo(printable(report.advice), err=True)
     if as_json:
         echo(json.dumps(report.as_json()))
 

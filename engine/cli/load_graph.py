@@ -237,6 +237,7 @@ def _show(found: Survey, mapping: GraphMapping, *, as_json: bool) -> None:
 
 def _say(report: LoadReport, left_out: Mapping[str, int], asked: _Asked) -> None:
     echo(str(report), err=True)
+    echo(printable(report.advice), err=True)
     if left_out:
         echo("left out: " + ", ".join(f"{num:,} {name}" for name, num in left_out.items()), err=True)
     if asked.as_json:

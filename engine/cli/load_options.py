@@ -22,11 +22,6 @@ _MODE = (
     click.option("--append", is_flag=True, help="Add to the graph."),
     click.option("--replace", is_flag=True, help="Replace the graph."),
     click.option(
-        "--force",
-        is_flag=True,
-        help="Load again even if this content is already loaded.",
-    ),
-    click.option(
         "--writer",
         type=click.Choice(["auto", "bulk", "online"]),
         default="auto",
@@ -89,7 +84,6 @@ def pop_load_options(flags: dict[str, Any], settings: Settings) -> LoadOptions:
         writer=flags.pop("writer"),
         subset=_subset(flags),
         max_rejects=flags.pop("max_rejects", None),
-        force=flags.pop("force"),
     )
 
 

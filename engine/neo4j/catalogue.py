@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LABEL_SEPARATOR = " – "
 
-GRAPH_VERSION = 2
+GRAPH_VERSION = 3
 """Version of the graph model: labels, properties, constraints and indexes."""
 
 Edition = tuple[int, str | None, str | None, int, str | None, int]
@@ -174,13 +174,17 @@ class GraphState:
             ),
         )
 
-    def check(self) -> None:
-        """Raise `GraphError` if no question can be answered from this graph."""
+    def check_version(self) -> None:
+        """Raise `GraphError` if the graph is of another version than this Lodestar's."""
         if self.graph_version != GRAPH_VERSION:
             raise GraphError(
                 f"the graph is of model version {self.graph_version}, this Lodestar reads {GRAPH_VERSION}: "
-                "load it again with --replace"
+                f"{'run `lodestar db upgrade`' if self.graph_version == 2 else 'load it again with --replace'}"
             )
+
+    def check(self) -> None:
+        """Raise `GraphError` if no question can be answered from this graph."""
+        self.check_version()
         is_whole = not self.is_empty and self.has_entity_id and self.has_entity_names
         if self.unfinished_loads and not (self.num_finished_loads and is_whole) and self.under_way:
             raise GraphError(f"the load of {self.unfinished_loads[0]} is under way: wait until it is done")

@@ -53,6 +53,7 @@ from .stated import (
     send_batches,
     tail_label,
 )
+from .typed_values import add_typed_values
 
 SOURCE = "changes"
 """The name of the load that added triples belong to, and its kind."""
@@ -218,8 +219,10 @@ def _add(stated: Sequence[_Read], said: Mapping[str, Sequence[Name]]) -> Steps[C
     used = dict.fromkeys(triple.tail for triple in stated_now if triple.is_literal)
     num_literals = len(used) - len((yield from find_literals(used)))
     labels = labels_of(changes.number)
-    yield from _write("write_literals", "literals", [literals[id_].as_row() for id_ in used], labels=labels)
-    yield from _write("write_entities", "entities", entities, labels=labels)
+    yield from _write(
+        "write_literals", "literals", add_typed_values(literals[id_].as_row() for id_ in used), labels=labels
+    )
+    yield from _write("write_entities", "entities", add_typed_values(entities), labels=labels)
     yield from _merge_triples(stated_now, relations, changes.number)
     yield from _count_triples(created, relations, 1)
     news = {

@@ -317,10 +317,14 @@ _PLACES = {
     "relation_number": ("Relation", "number"),
     "load_sha256": ("Load", "sha256"),
     "load_lock": ("LoadLock", "name"),
+    "literal_number": ("Literal", "number"),
+    "literal_day": ("Literal", "first_day"),
     "entity_names": ("Entity", "search_names"),
 }
 """Label and property of each index, by name."""
-_OF_A_LOAD = ("entity_id", "literal_id", "relation_name", "relation_number", "load_sha256")
+_OF_A_LOAD = (
+    "entity_id", "literal_id", "literal_number", "literal_day", "relation_name", "relation_number", "load_sha256"
+)  # fmt: skip
 
 
 def check_schema(gateway: Gateway) -> set[str]:

@@ -6,7 +6,7 @@ Every writer keeps them beside a literal's text, so that every comparison reads 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 
@@ -15,6 +15,10 @@ import pyarrow as pa
 
 FIELDS = ("number", "dimension", "first_day", "last_day")
 """The properties of a typed value; those that a text has none of are null."""
+
+
+MAX_CHARS = 41
+"""Longer texts have no typed value."""
 
 
 @cache
@@ -34,3 +38,13 @@ def find_typed_values(literals: Sequence[tuple[str, str | None]]) -> list[Mappin
         for key, *values in connection.execute("FROM typed_values('literals')").fetchall():
             found[key] = dict(zip(FIELDS, values, strict=True))
     return found
+
+
+def add_typed_values(rows: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
+    """Return rows of entities (by name) or literals (by value, datatype and language) with their typed values."""
+    rows = list(rows)
+    texts = [
+        ("" if row.get("language") else str(row.get("value") or row.get("name") or ""), row.get("datatype"))
+        for row in rows
+    ]
+    return [{**row, **typed} for row, typed in zip(rows, find_typed_values(texts), strict=True)]  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -13,10 +14,12 @@ from ..source import Source
 
 FORMATS = {
     "csv": "delimited:CsvSource",
+    "fb2m": "delimited:Fb2mSource",
     "freebase": "freebase:FreebaseSource",
     "geonames": "geonames:GeonamesSource",
     "gexf": "graphml:gexf_source",
     "graphml": "graphml:graphml_source",
+    "jsonl": "question_subgraphs:JsonLinesSource",
     "metaqa": "delimited:MetaqaSource",
     "obo": "obo:OboSource",
     "parquet": "triples_parquet:ParquetSource",
@@ -33,7 +36,6 @@ _BY_ENDING = {
     ".csv": "csv",
     ".gexf": "gexf",
     ".graphml": "graphml",
-    ".jsonl": "rog",
     ".obo": "obo",
     ".parquet": "rog",
     ".tsv": "tsv",
@@ -43,6 +45,7 @@ _NOT_TOLD = {"geonames", "text"}
 _KB = "kb.txt"
 _LOOKED_AT_BYTES = 1 << 16
 
+_FB2M = re.compile(r"(?:www\.)?freebase\.com/[^\t]*\t(?:www\.)?freebase\.com/[^\t]*\t(?:www\.)?freebase\.com/")
 _FREEBASE = re.compile(r"<(?:http://rdf\.freebase\.com/|/)[^>]*>\t<[^>]*>\t.+\t\.$")
 
 
@@ -104,11 +107,13 @@ def _by_content(name: str, start: bytes, lines: Sequence[str]) -> str | None:
     statements = [line for line in lines if not line.lstrip().startswith("#")] or [""]
     first = statements[0].lstrip()
     tests = {
-        "rog": first.startswith("{") and b'"graph"' in start,
+        "rog": first.startswith("{") and re.search(rb'"(?:sub)?graph"\s*:', start) is not None,
         "graphml": first.startswith("<") and any("<graphml" in line for line in statements[:5]),
         "gexf": first.startswith("<") and any("<gexf" in line for line in statements[:5]),
         "obo": any(line.startswith("format-version:") for line in statements[:5]) or "[Term]" in statements,
         "wikidata": bool(re.match(rb'\[?\s*\{[^\n]*"type":\s*"(?:item|property)"', start)) and b'"labels"' in start,
+        "jsonl": _has_triple(first),
+        "fb2m": all(map(_FB2M.match, statements)),
         "freebase": all(map(_FREEBASE.match, statements)),
         "rdf": detect_syntax(name, start) is not None,
         "tsv": all(line.count("\t") == 2 for line in statements),
@@ -116,6 +121,17 @@ def _by_content(name: str, start: bytes, lines: Sequence[str]) -> str | None:
         "metaqa": all(line.count("|") == 2 for line in statements),
     }
     return next((kind for kind, fits in tests.items() if fits), None)
+
+
+def _has_triple(line: str) -> bool:
+    """Return whether a line is a JSON object with the fields of a triple."""
+    from .delimited import columns_by_name
+
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(record, dict) and columns_by_name(list(record)) is not None
 
 
 _FOREIGN = (

@@ -48,8 +48,6 @@ def value_pattern(values: Values, ids: Iterable[str]) -> str | None:
     return "|".join(f"(?:{form})" for form in forms) or None
 
 
-Header = Literal["auto", "yes", "no"]
-
 NUM_COLUMNS = 3
 
 _HEADER_WORDS = (
@@ -64,6 +62,10 @@ _OTHER_HEADER_WORDS = (
 )
 """Taken for what they say where the first do not tell. Both are without what is neither letter nor digit."""
 _NO_WORD = re.compile(r"[\W_]+")
+_OF_IMPORTER = re.compile(r"(?:[^:]*):(?:ID|START_ID|END_ID|LABEL|TYPE)(?:\(.*\))?", re.IGNORECASE)
+"""How the columns of neo4j-admin's files are called."""
+_NUMERIC = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?|\d{4}-\d\d(?:-\d\d)?.*")
+_AS_TABLE = "load it as a table by `lodestar load tables FILE`, or give --columns 1,2,3 if these are triples"
 _SEPARATOR_WORDS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", " ": "spaces"}
 
 
@@ -80,32 +82,32 @@ class Layout:
 
 
 def layout_of(
-    line: str, place: str, separator: str, quoted: bool, columns: Sequence[str] | None, header: Header
+    line: str, place: str, separator: str, quoted: bool, columns: Sequence[str] | None, has_header: bool | None
 ) -> Layout:
     """Return the layout of a file whose first line is this one; raise `InputError` where it does not tell."""
     parted = f"parted by {_SEPARATOR_WORDS.get(separator, repr(separator))}"
-    if quoted:
-        cells = _split_quoted(line, separator) if '"' in line else [cell.strip(" ") for cell in line.split(separator)]
-    else:
-        cells = line.split(separator)
-    called = _columns_by_name(cells)
+    cells = cut(line, separator, quoted)
+    called = columns_by_name(cells)
+    if columns is None and called is None and any(map(_OF_IMPORTER.fullmatch, cells)):
+        raise InputError(
+            f"{place}: the columns are called as neo4j-admin's nodes or relationships are: load their folder by "
+            f"`lodestar load tables`: {quote_line(line)}"
+        )
     if columns is None:
-        has_header = header == "yes" or (header == "auto" and called is not None)
+        has_header = called is not None if has_header is None else has_header
         expected = f"head, relation and tail {parted}"
-        _check_separator(cells, line, place, separator, expected)
         if len(cells) <= NUM_COLUMNS:
             return Layout(called if has_header and called else (1, 2, 3), NUM_COLUMNS, has_header, expected)
         if not has_header or called is None:
             raise InputError(
-                f"{place}: expected {expected}, found {len(cells)} columns: "
-                f"say which with --columns 1,2,3: {quote_line(line)}"
+                f"{place}: expected {expected}, found {len(cells)} columns: {_AS_TABLE}: {quote_line(line)}"
             )
         chosen = called
     else:
         numbers = [int(column) for column in columns if column.isascii() and column.isdigit()]
         by_number = len(numbers) == NUM_COLUMNS
-        chosen = tuple(numbers) if by_number else _resolve_columns(columns, cells, place, header)
-        has_header = not by_number or header == "yes" or (header == "auto" and called == chosen)
+        chosen = tuple(numbers) if by_number else _resolve_columns(columns, cells, place)
+        has_header = not by_number or called == chosen
         if not all(1 <= column <= len(cells) for column in chosen):
             raise InputError(
                 f"{place}: expected columns {','.join(columns)}, found only {len(cells)}: {quote_line(line)}"
@@ -113,18 +115,58 @@ def layout_of(
     return Layout(chosen, len(cells), has_header, f"{len(cells)} columns {parted}, as in the first line")
 
 
-def _check_separator(cells: Sequence[str], line: str, place: str, separator: str, expected: str) -> None:
-    """Raise `InputError` where the line looks parted by something else."""
-    if len(cells) >= NUM_COLUMNS:
-        return
-    for other, words in _SEPARATOR_WORDS.items():
-        if other not in (separator, " ") and line.count(other) == NUM_COLUMNS - 1:
-            given = f"'{other}'" if other != "\t" else "$'\\t'"
-            counted = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
-            raise InputError(
-                f"{place}: expected {expected}, found {counted}: it looks parted by {words}: give --separator {given}: "
-                f"{quote_line(line)}"
-            )
+def why_table(rows: Sequence[Sequence[str]]) -> str | None:
+    """Return why the first rows of a file with three columns and no header that is known are no triples, if so.
+
+    A relation is said of many heads, and is no number; the first row of a table is unlike the others.
+    """
+    if len(rows) < 2:
+        return None
+    (head, relation, tail), rest = rows[0], rows[1:]
+    words = [_NO_WORD.sub("", cell.lower()) for cell in rows[0]]
+    heads, relations, tails = ([row[place] for row in rest] for place in range(NUM_COLUMNS))
+    is_header = head not in heads and relation not in relations and tail not in tails
+    is_apart = len(set(heads)) == len(heads) and set(heads).isdisjoint(tails)
+    are_own = len(set(relations)) == len(rest) > 1
+    are_numbers = all(map(_NUMERIC.fullmatch, tails)) and not _NUMERIC.fullmatch(tail)
+    are_names = any(set("./:#") & set(each) for each in relations)
+    reasons = {
+        "the column of relations has numbers": all(map(_NUMERIC.fullmatch, relations)),
+        "the header names two ends and no relation": all(
+            any(word in _HEADER_WORDS[end] and len(word) > 1 for word in words) for end in (0, 2)
+        ),
+        "every row has its own relation": is_header and is_apart and are_own and are_numbers,
+        "the first row is unlike the others, as a header is": is_header
+        and is_apart
+        and len(rest) >= 4
+        and len(set(relations)) > 1,
+        "nearly every row has its own relation": len(rows) >= 10
+        and len(set(relations)) > 0.9 * len(rest)
+        and not are_names,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+def find_separator(line: str, usual: str, quoted: bool) -> str:
+    """Return the separator of a line: the usual one, or another that parts it in three or more."""
+    found = (each for each in (usual, *_SEPARATOR_WORDS) if each != " " and len(cut(line, each, quoted)) >= NUM_COLUMNS)
+    return next(found, usual)
+
+
+def cut(line: str, separator: str, quoted: bool) -> list[str]:
+    """Return the columns of a line."""
+    if not quoted:
+        return line.split(separator)
+    return _split_quoted(line, separator) if '"' in line else [cell.strip(" ") for cell in line.split(separator)]
+
+
+def _is_quoted(lines: Sequence[str], separator: str) -> bool:
+    """Return whether all columns of some lines are quoted, but for numbers, as other programs write TSV."""
+    if len(separator) != 1:
+        return False
+    cell = rf'(?:"(?:[^"]|"")*"|{_NUMERIC.pattern})'
+    pattern = re.compile(rf'(?=")(?:{cell}(?:{re.escape(separator)}|$))+')
+    return all(map(pattern.fullmatch, lines))
 
 
 def _split_quoted(line: str, separator: str) -> list[str]:
@@ -137,7 +179,7 @@ def _split_quoted(line: str, separator: str) -> list[str]:
     return [quoted.replace('""', '"') or plain.strip(" ") for quoted, plain in column.findall(separator + line)]
 
 
-def _columns_by_name(cells: Sequence[str]) -> tuple[int, ...] | None:
+def columns_by_name(cells: Sequence[str]) -> tuple[int, ...] | None:
     """Return the columns that are called head, relation and tail or the like, each by one cell."""
     called = [_NO_WORD.sub("", cell.lower()) for cell in cells]
     for of_column in (_HEADER_WORDS, tuple(map(frozenset.union, _HEADER_WORDS, _OTHER_HEADER_WORDS))):
@@ -147,9 +189,7 @@ def _columns_by_name(cells: Sequence[str]) -> tuple[int, ...] | None:
     return None
 
 
-def _resolve_columns(columns: Sequence[str], cells: Sequence[str], place: str, header: Header) -> tuple[int, ...]:
-    if header == "no":
-        raise InputError(f"expected three numbers of columns, as there is no header, found {','.join(columns)}")
+def _resolve_columns(columns: Sequence[str], cells: Sequence[str], place: str) -> tuple[int, ...]:
     for name in columns:
         if cells.count(name) != 1:
             raise InputError(
@@ -167,17 +207,18 @@ class DelimitedSource(FileSource):
     the names file does not name and that are no heads: those that are written as values, all, or none.
     """
 
-    default_separator: ClassVar[str]
+    usual_separator: ClassVar[str]
     quoted: ClassVar[bool] = False
+    looks_at_columns: ClassVar[bool] = True
+    """Whether a table is told from triples."""
 
     def __init__(
         self,
         path: str,
         names_path: str | None = None,
         *,
-        separator: str | None = None,
         columns: Sequence[str] | None = None,
-        header: Header = "auto",
+        has_header: bool | None = None,
         literals: bool = True,
         values: Values = "auto",
     ) -> None:
@@ -188,9 +229,8 @@ class DelimitedSource(FileSource):
                 f"expected three columns, those of head, relation and tail, found {quote_line(','.join(columns))}"
             )
         self.unnamed_ids = NO_ID if names_path is None else None
-        self._separator = self._check_separator(self.default_separator if separator is None else separator)
         self._columns = columns
-        self._header: Header = header
+        self._has_header = has_header
         self._literals = literals
         self._values: Values = values
         files = list_files(path)
@@ -201,9 +241,8 @@ class DelimitedSource(FileSource):
     def options(self) -> Mapping[str, object]:
         return {
             **({"values": self._values} if self._names else {}),
-            "separator": self._separator,
             "columns": None if self._columns is None else list(self._columns),
-            "header": self._header,
+            "has_header": self._has_header,
             "literals": self._literals,
             "names": self._names is not None,
         }
@@ -211,12 +250,24 @@ class DelimitedSource(FileSource):
     def parts(self) -> Iterator[Part]:
         pattern = self._value_pattern()
         for file in self._files:
-            number, first = next(((number, text) for number, text in file.first_lines() if text), (1, ""))
+            file.quoted = self.quoted
+            lines = [(number, text) for number, text in file.first_lines() if text] or [(1, "")]
+            number, first = lines[0]
             place = f"{file.shown}:{number}"
-            layout = layout_of(first, place, self._separator, self.quoted, self._columns, self._header)
+            separator = self.usual_separator
+            if self.looks_at_columns:
+                separator = find_separator(first, separator, self.quoted)
+            quoted = self.quoted or (self.looks_at_columns and _is_quoted([text for _, text in lines], separator))
+            file.quoted = quoted
+            layout = layout_of(first, place, separator, quoted, self._columns, self._has_header)
+            is_plain = self._columns is None and self._has_header is None and self._names is None
+            if is_plain and not layout.has_header and self.looks_at_columns:
+                rows = [cut(text, separator, quoted) for _, text in lines]
+                if reason := why_table([row for row in rows if len(row) == NUM_COLUMNS]):
+                    raise InputError(f"{place}: expected triples, found a table ({reason}): {_AS_TABLE}")
             parameters = {
-                "separator": self._separator,
-                "quoted": self.quoted,
+                "separator": separator,
+                "quoted": quoted,
                 "columns": list(layout.columns),
                 "width": layout.width,
                 "expected": layout.expected,
@@ -233,30 +284,22 @@ class DelimitedSource(FileSource):
             return None
         return value_pattern(self._values, (text.partition("\t")[0] for _, text in self._names.first_lines() if text))
 
-    def _check_separator(self, separator: str) -> str:
-        if not separator or set(separator) & set('"\r\n\0') or (self.quoted and len(separator) != 1):
-            wanted = "one character" if self.quoted else "characters"
-            raise InputError(
-                f"expected a separator of {wanted}, no quote and no line end, found {quote_line(separator)}"
-            )
-        return separator
-
 
 class TsvSource(DelimitedSource):
-    """Triples parted by tabs or another separator, without quoting."""
+    """Triples parted by tabs; quotes are text, unless all columns are in them."""
 
     kind = "tsv"
-    default_separator = "\t"
+    usual_separator = "\t"
 
 
 class CsvSource(DelimitedSource):
-    """Triples parted by commas or another separator; a column may stand in double quotes, on one line.
+    """Triples parted by commas, semicolons, tabs or bars; a column may stand in double quotes, over several lines too.
 
     Spaces around a column are none of it.
     """
 
     kind = "csv"
-    default_separator = ","
+    usual_separator = ","
     quoted = True
 
 
@@ -264,17 +307,38 @@ class MetaqaSource(DelimitedSource):
     """The file (``-`` is standard input), gzip or plain."""
 
     kind = "metaqa"
-    default_separator = "|"
+    usual_separator = "|"
+    looks_at_columns = False
 
     def __init__(self, path: str) -> None:
-        super().__init__(path, header="no", literals=False)
+        super().__init__(path, has_header=False, literals=False)
 
 
 class PathquestionSource(DelimitedSource):
     """The file (``-`` is standard input), gzip or plain."""
 
     kind = "pathquestion"
-    default_separator = "\t"
+    usual_separator = "\t"
+    looks_at_columns = False
 
     def __init__(self, path: str) -> None:
-        super().__init__(path, header="no", literals=False)
+        super().__init__(path, has_header=False, literals=False)
+
+
+class Fb2mSource(FileSource):
+    """Freebase's subsets as SimpleQuestions has them: `www.freebase.com/m/…`, a relation, and one or several tails."""
+
+    kind = "fb2m"
+
+    def __init__(self, path: str, names_path: str | None = None) -> None:
+        files = list_files(path)
+        self._files = [LineReader(each) for each in files]
+        self._names = [LineReader(names_path)] if names_path is not None else []
+        super().__init__([*self._files, *self._names], derive_source_name(path, files))
+
+    def options(self) -> Mapping[str, object]:
+        return {"names": bool(self._names)}
+
+    def parts(self) -> Iterator[Part]:
+        yield from (LineFile(file, "fb2m", {}) for file in self._files)
+        yield from (LineFile(file, "names", {}) for file in self._names)

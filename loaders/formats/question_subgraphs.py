@@ -1,4 +1,4 @@
-"""Read the subgraphs of questions from data sets such as RoG and NSM; their union is the graph.
+"""Read JSON lines: a triple each, or the subgraphs of questions as RoG and NSM have them, whose union is the graph.
 
 One record per question, as JSON lines (gzip or plain) or parquet, with a list of [head, relation, tail] named `graph`
 or `subgraph` (or `tuples` in it). Ids are names, except Freebase's, which stay unnamed. Records are read one by one; a
@@ -7,6 +7,7 @@ triple in many records is stored once.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from io import BufferedReader
 from typing import Any, cast
@@ -22,8 +23,11 @@ from ..reading.files import (
     parse_record,
     record_lines,
 )
-from ..source import FileSource, Part, SourceRowBatches, StatementRow, reject_row, row_batches, triple_row
+from ..source import NO_ID, FileSource, Part, SourceRowBatches, StatementRow, reject_row, row_batches, triple_row
+from .delimited import columns_by_name
 from .freebase import FREEBASE_ID
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
 
 _FIELDS = ("graph", "subgraph")
 _IN_FIELD = "tuples"
@@ -64,12 +68,16 @@ class RogSource(FileSource):
             except UnreadableError as error:
                 yield reject_row(line, str(error), quote_line(raw))
             else:
-                yield from _rows_of(record, line)
+                yield from self.rows_of(record, line)
 
     def _parquet_rows(self, reader: BufferedReader[Any]) -> Iterator[StatementRow]:
         for record in parquet_records(reader, self._file.shown, self._columns):
             self._line += 1
-            yield from _rows_of(record, self._line)
+            yield from self.rows_of(record, self._line)
+
+    def rows_of(self, record: Any, line: int) -> Iterator[StatementRow]:
+        """Yield the triples of a record."""
+        return _rows_of(record, line)
 
     def _columns(self, names: Sequence[str]) -> list[str]:
         columns = [name for name in _FIELDS if name in names]
@@ -77,6 +85,28 @@ class RogSource(FileSource):
             found = format_columns(names)
             raise InputError(f"{self._file.shown}: expected a column graph or subgraph, found {found}")
         return columns
+
+
+class JsonLinesSource(RogSource):
+    """A triple a line, as an object whose fields are called head, relation and tail or the like."""
+
+    kind = "jsonl"
+    unnamed_ids = NO_ID
+
+    def rows_of(self, record: Any, line: int) -> Iterator[StatementRow]:
+        fields = list(record) if isinstance(record, dict) else []
+        called = columns_by_name(fields)
+        values = [record[fields[place - 1]] for place in called or ()]
+        if not values or not all(map(_is_text, values[:2])):
+            reason = "expected a head, a relation and a tail that are text"
+            yield reject_row(line, reason, quote_line(str(record)))
+        elif _is_text(values[2]):
+            yield triple_row(line, *values)
+        else:
+            datatype = {bool: "boolean", int: "integer", float: "double"}.get(type(values[2]))
+            text = values[2] if isinstance(values[2], str) else json.dumps(values[2], ensure_ascii=False)
+            head, relation, _ = values
+            yield StatementRow(line, "triple", head, relation, text, True, datatype and f"{_XSD}{datatype}")
 
 
 def _rows_of(record: Any, line: int) -> Iterator[StatementRow]:

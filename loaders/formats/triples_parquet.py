@@ -21,7 +21,7 @@ from ...engine.errors import InputError
 from ..reading.files import RereadableFile, derive_source_name, format_columns, list_files
 from ..reading.lines import FIRST_LINES
 from ..source import BATCH_ROWS, NO_ID, ROWS, FileSource, Part, SourceRowBatches
-from .delimited import Values, value_pattern
+from .delimited import Values, columns_by_name, value_pattern
 
 RowColumns = Callable[[Mapping[str, pa.Array]], dict[str, pa.Array]]
 """Makes the columns of `ROWS` of those that a file has."""
@@ -65,7 +65,7 @@ class ParquetSource(FileSource):
 def has_triples(path: str) -> bool:
     """Return whether the columns of a parquet file are those of triples."""
     try:
-        return set(TRIPLE_COLUMNS) <= set(parquet.read_schema(path).names)
+        return columns_by_name(parquet.read_schema(path).names) is not None
     except pa.ArrowException:
         return False
 
@@ -77,12 +77,16 @@ def _batches(
         try:
             opened = parquet.ParquetFile(BufferedReader(cast(Any, stream), 1 << 20))
             found = opened.schema_arrow.names
+            called = columns_by_name(found) if wanted == TRIPLE_COLUMNS else None
+            if called:
+                wanted = [found[place - 1] for place in called]
             if missing := [name for name in wanted if name not in found]:
                 raise InputError(f"{file.shown}: expected a column {missing[0]}, found {format_columns(found)}")
             columns = [*wanted, *(name for name in _OPTIONAL if name in found)]
             line = 0
             for batch in opened.iter_batches(batch_size=BATCH_ROWS, columns=columns):
                 given = {name: batch.column(name) for name in batch.schema.names}
+                given |= {name: given[own] for name, own in zip(TRIPLE_COLUMNS, wanted if called else (), strict=False)}
                 made = {
                     "line": pa.array(range(line + 1, line + batch.num_rows + 1)),
                     **row_columns(_cast_columns(given)),

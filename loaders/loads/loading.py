@@ -192,6 +192,7 @@ def plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple
         return LoadPlan(mine.number, finished=mine)
     if replaces:
         return LoadPlan(BASE_LOAD, replaces=bool(loads), num_other_nodes=state.num_other_nodes)
+    state.check_version()
     if mine:
         return LoadPlan(mine.number, num_other_nodes=state.num_other_nodes)
     if unfinished := [load for load in others if not load.finished]:

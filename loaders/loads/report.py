@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
-from ...engine.neo4j.catalogue import LoadManifest
+from ...engine.neo4j.catalogue import LABEL_SEPARATOR, LoadManifest
 from ...engine.writing.records import Manifest, label_of
 from ...models.message_text import quote_line
+from ...models.words import PREPOSITIONS
 from ..stage.stage import StageCounts
 
 
@@ -39,6 +41,13 @@ class LoadReport:
     """Examples: the first of these."""
     num_related: int = 0
     """Relations without their own relationship type."""
+    num_kinds: int = 0
+    """Kinds that type relations lead to."""
+    num_alike: int = 0
+    alike: Sequence[str] = ()
+    """Ids that differ from another only in case, spaces or Unicode's normal form, and two of them."""
+    question: str | None = None
+    """A question that the graph answers."""
     num_rejects: int = 0
     rejects_file: str | None = None
     categories: Mapping[str, int] = field(default_factory=dict)
@@ -56,6 +65,7 @@ class LoadReport:
         """Return the report of a load that has just finished."""
         return cls(
             **_same_fields(manifest) | _same_fields(counts),
+            question=_make_question(counts.example),
             num_related=num_related,
             seconds=seconds,
             rejects_file=rejects_file if counts.num_rejects else None,
@@ -81,7 +91,7 @@ class LoadReport:
             notes = [f"{self.source} is already loaded: {', '.join(counts)}"]
             if self.num_removed:
                 removed = number_of(self.num_removed, "triple of it was", "triples of it were")
-                notes.append(f"{removed} removed since: --force adds them again")
+                notes.append(f"{removed} removed since: delete the load and load it again to have them back")
             return "; ".join(notes)
         rate = self.num_triples / max(self.seconds, 1e-3)
         notes = [f"{', '.join(counts)} in {self.seconds:.1f} s ({rate:,.0f} triples/s, {self.writer})"]
@@ -89,8 +99,13 @@ class LoadReport:
             notes.append(f"{number_of(self.num_duplicates, 'duplicate', 'duplicates')} stored once")
         if self.num_names_ignored:
             notes.append(f"{number_of(self.num_names_ignored, 'name', 'names')} of unknown ids or repeated ignored")
-        notes += value_notes(self)
+        if self.num_values:
+            notes.append(number_of(self.num_values, "value is a literal", "values are literals"))
         notes.append(self._describe_names())
+        if self.num_alike:
+            differ = number_of(self.num_alike, "id differs", "ids differ")
+            pair = " and ".join(map(quote_line, self.alike[:2]))
+            notes.append(f"{differ} from another only in case, spaces or Unicode's form, as {pair}")
         left_out = {name: n for name, n in self.categories.items() if name not in _KEPT and n}
         if left_out:
             listed = ", ".join(f"{number:,} × {name}" for name, number in sorted(left_out.items()))
@@ -114,8 +129,26 @@ class LoadReport:
         ]  # fmt: skip
         listed = ", ".join(by[:4]) + (f" and {len(by) - 4} more" if len(by) > 4 else "")
         said = f"{num_named:,} of {number_of(self.num_entities, 'entity has', 'entities have')} names"
-        few = ": few, name the relation of names" if 2 * num_named < self.num_entities else ""
-        return f"{said}{', by ' + listed if listed else ''}{few}"
+        said += f", by {listed}" if listed else ""
+        if self.num_unnamed_tails:
+            examples = ", ".join(map(quote_line, self.unnamed_tails))
+            dots = " …" if self.num_unnamed_tails > len(self.unnamed_tails) else ""
+            return (
+                f"{said}; {self.num_unnamed_tails:,} of the others have no triples of their own ({examples}{dots}): if "
+                "these are values, give --values all"
+            )
+        return said + (": few, name the relation of names" if 2 * num_named < self.num_entities else "")
+
+    @property
+    def advice(self) -> str:
+        """What can be asked now, in one sentence."""
+        counts = [
+            number_of(self.num_kinds, "kind", "kinds") if self.num_kinds else "",
+            number_of(self.num_relations, "relation", "relations"),
+            number_of(self.num_triples, "triple", "triples"),
+        ]
+        asked = f"; try: lodestar ask {shlex.quote(self.question)}" if self.question else ""
+        return f"{', '.join(filter(None, counts))}{asked}"
 
 
 _KEPT = ("triple", "name", "comment", "reject", "blank", "header")
@@ -128,20 +161,13 @@ def _same_fields(of: Manifest | StageCounts | LoadManifest) -> dict[str, Any]:
     return {each.name: getattr(of, each.name) for each in fields(of) if each.name in wanted}
 
 
-def value_notes(counts: LoadReport) -> Iterator[str]:
-    """Yield notes on tails without a name: values stored as literals, and entities that stay unnamed."""
-    if counts.num_values:
-        yield number_of(counts.num_values, "value is a literal", "values are literals")
-    if counts.num_unnamed:
-        note = f"{number_of(counts.num_unnamed, 'entity', 'entities')} without a name"
-        if counts.num_unnamed_tails:
-            examples = ", ".join(quote_line(id_) for id_ in counts.unnamed_tails)
-            dots = " …" if counts.num_unnamed_tails > len(counts.unnamed_tails) else ""
-            note += (
-                f", {counts.num_unnamed_tails:,} of them without triples of their own ({examples}{dots}): "
-                "if these are values, give --values all"
-            )
-        yield note
+def _make_question(example: Sequence[str]) -> str | None:
+    """Return a question for the relation and the head's name of a triple."""
+    if not example:
+        return None
+    relation, name = example
+    words = label_of(relation).rpartition(LABEL_SEPARATOR)[2].removeprefix("has ")
+    return None if words in PREPOSITIONS else f"What is the {words} of {name}?"
 
 
 def number_of(number: int, one: str, several: str) -> str:

@@ -1,5 +1,6 @@
 -- Triples with one separator between their columns: TSV, CSV and the like. With `quoted`, a column may stand in double
--- quotes, as RFC 4180 has it, on one line. A tail that `value_pattern` matches is tagged as a value.
+-- quotes, as RFC 4180 has it. A tail that `value_pattern` matches is tagged as a value; one that is too long for an id is
+-- a literal.
 -- params: separator :: VARCHAR, quoted :: BOOLEAN, columns :: INTEGER[], width :: INTEGER, expected :: VARCHAR
 -- params: header_line :: BIGINT, literals :: BOOLEAN, value_pattern :: VARCHAR
 WITH cut AS (
@@ -20,7 +21,7 @@ chosen AS (
 read AS (
     SELECT *,
         CASE
-            WHEN width IS NULL THEN 'a quote is out of place, or does not end on its line'
+            WHEN width IS NULL THEN 'a quote is out of place, or does not end'
             WHEN width <> getvariable('width') THEN 'expected ' || getvariable('expected') || ', found '
                 || width || CASE width WHEN 1 THEN ' column' ELSE ' columns' END
             WHEN head = '' THEN 'the head is empty'
@@ -43,7 +44,7 @@ sorted AS (
 )
 SELECT line, category, head, relation,
     CASE WHEN category = 'reject' THEN text ELSE coalesce(literal.value, tail) END AS tail,
-    literal IS NOT NULL OR is_value AS is_literal, stored_datatype(literal.datatype) AS datatype,
+    literal IS NOT NULL OR is_value OR strlen(tail) > 8000 AS is_literal, stored_datatype(literal.datatype) AS datatype,
     nullif(literal.language, '') AS language, CASE WHEN is_value THEN 'value' END AS tag,
     CASE WHEN category = 'reject' THEN fault END AS reason
 FROM sorted

@@ -68,6 +68,8 @@ FIRST_BLOCK_BYTES = 1 << 20
 BLOCK_BYTES = 16 << 20
 """The largest block. Larger blocks share fewer terms with others, and about six are in memory at a time."""
 FIRST_LINES = 100
+FIRST_BYTES = 1 << 16
+"""Where these have CR and no LF, lines end in CR."""
 
 OnReject = Callable[[int, str, str], None]
 """Called with a line's number, why it is rejected, and the line, shortened for a message."""
@@ -90,7 +92,7 @@ class LineReader(RereadableFile):
         Lines longer than `MAX_LINE_BYTES`, with a zero byte or not in UTF-8 are among the rejects of their block.
         Raises `InputError` for an empty file, and for a file that cannot be read to its end.
         """
-        cutter = _Cutter(self.quoted)
+        cutter = _Cutter(self._find_newline(), self.quoted)
         with self.open_unpacked() as stream:
             at_end = False
             while not at_end:
@@ -105,6 +107,11 @@ class LineReader(RereadableFile):
                 cut = cutter.cut(block, filled, at_end)
                 if cut:
                     yield cut
+
+    def _find_newline(self) -> int:
+        with self.translate_faults(), self.open_unpacked() as stream:
+            start = stream.read(FIRST_BYTES) or b""
+        return _RETURN if b"\r" in start and b"\n" not in start else _NEWLINE
 
     def batches(self, rejects: OnReject) -> Generator[pa.RecordBatch]:
         """Yield the lines of `blocks` as non-empty batches of `LINES`; pass the others to `rejects`."""
@@ -127,10 +134,10 @@ class LineReader(RereadableFile):
 class _Cutter:
     """Cuts blocks at line ends; the rest of a block starts the next one."""
 
-    def __init__(self, quoted: bool = False) -> None:
+    def __init__(self, newline: int, quoted: bool) -> None:
         self.started = False
+        self._newline = newline
         self._quoted = quoted
-        self._newline = _NEWLINE
         self._block_bytes = min(FIRST_BLOCK_BYTES, BLOCK_BYTES)
         self._rejects: list[Reject] = []
         self.num_lines = 0
@@ -155,8 +162,6 @@ class _Cutter:
     def cut(self, block: Bytes, filled: int, at_end: bool) -> LineBlock | None:
         """Return the lines that end in the block; None if none does."""
         data = block[:filled]
-        if not self.started and not np.any(data == _NEWLINE) and np.any(data == _RETURN):
-            self._newline = _RETURN
         is_end = data == self._newline
         if self._quoted and np.any(quotes := data == _QUOTE):
             is_end &= np.cumsum(quotes) % 2 == 0  # a block begins outside of quotes, with a line

@@ -31,6 +31,7 @@ from ...engine.errors import InputError, LoadInProgressError, StorageError
 from ...engine.progress import Progress, ignore_progress
 from ...engine.whole_file import lock_file
 from ...engine.writing.records import RelationFacts
+from ...engine.writing.typed_values import typed_value_macros
 from ...models.message_text import quote_line
 from ...models.whole_file import atomic_write
 from ...models.words import SMALL_WORDS
@@ -121,7 +122,7 @@ class Rejects:
         if self.num_rejects <= self._limit:
             return
         if not self._limit:
-            raise InputError(self._first)
+            raise InputError(f"{self._first} (--max-rejects 1 or more passes over such lines)")
         found = (
             f"{self.num_rejects:,} lines rejected, more than --max-rejects {self._limit:,}: the first is {self._first}"
         )
@@ -272,7 +273,7 @@ def _age_s(folder: Path) -> float:
 
 _log = logging.getLogger(__name__)
 
-FORMAT = 3
+FORMAT = 4
 MIN_MEMORY_MB = 1_000
 """The smallest default of DuckDB's buffers; blocks of lines and Arrow batches come on top."""
 SHARE_OF_FREE_MEMORY = 0.25
@@ -280,6 +281,8 @@ SHARE_OF_FREE_MEMORY = 0.25
 MOST_THREADS = 8
 MB_A_THREAD = 50
 """Each thread holds buffers that cannot be spilled."""
+MAX_COMPARED = 5_000_000
+"""The most entities whose ids are compared with one another."""
 SEGMENT_BATCHES = 16
 """Batches of 16 MB and less between two looks at the rejects."""
 REPORT_EVERY_S = 0.1
@@ -308,6 +311,13 @@ class StageCounts:
     """Those among them that are in no triple but as its tail; looked up where the source takes tails for values."""
     unnamed_tails: Sequence[str] = ()
     """The first of these."""
+    num_kinds: int = 0
+    num_alike: int = 0
+    """Ids that differ from another only in case, spaces or Unicode's normal form; looked up where ids are names."""
+    alike: Sequence[str] = ()
+    """Two of these."""
+    example: Sequence[str] = ()
+    """A relation, and the name of an entity that it leads from to one other with a name."""
     num_rejects: int = 0
     categories: Mapping[str, int] = field(default_factory=dict)
     named_by: Mapping[str, int] = field(default_factory=dict)
@@ -457,6 +467,7 @@ class Stage:
             )
             self._connection.execute("SET enable_progress_bar = false")
             self._connection.execute(query("reading/macros"))
+            self._connection.execute(typed_value_macros())
         return self._connection
 
     def _create(self, subset: Subset) -> None:
@@ -551,6 +562,9 @@ class Stage:
         numbering.number(rejects, progress, side_by_side=not self.is_short_of_memory)
         categories = dict(connection.execute(query("numbering/categories")).fetchall())
         counted = next(self.rows("numbering/counts", 1)).to_pylist()[0]
+        counted |= next(self.rows("results/kinds", 1)).to_pylist()[0]
+        if (source.unnamed_ids is not None or source.names_from_ids) and counted["num_entities"] <= MAX_COMPARED:
+            counted |= next(self.rows("results/alike", 1)).to_pylist()[0]
         counted["named_by"] = dict(connection.execute(query("numbering/named_by")).fetchall())
         if "values" in source.options() and counted["num_unnamed"]:
             counted |= next(self.rows("results/unnamed_tails", 1)).to_pylist()[0]
@@ -558,6 +572,7 @@ class Stage:
         if not counts.num_triples:
             found = ", ".join(f"{number:,} {name}" for name, number in sorted(categories.items())) or "nothing"
             raise InputError(f"{source.name}: expected triples, found none to load ({found})")
+        numbering.run_with_fewer_threads(partial(connection.execute, query("numbering/type_values")))
         connection.execute(query("numbering/name_relations"))
         connection.execute(query("numbering/forget_statements"))
         return counts

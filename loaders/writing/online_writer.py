@@ -31,6 +31,7 @@ from ...engine.writing.records import (
     relation_rows,
     write_relations,
 )
+from ...engine.writing.typed_values import add_typed_values
 from ..source import split_by_bytes
 from ..stage.stage import Stage
 
@@ -106,7 +107,7 @@ class OnlineWriter:
             merged.append(
                 make_name_properties(add_load_names(known.get(row["id"], ()), stated, load)).as_row(row["id"])
             )
-        return merged
+        return add_typed_values(merged)
 
     def _write_literals(self, stage: Stage, manifest: Manifest) -> None:
         done, labels = 0, labels_of(manifest.number)

@@ -8,6 +8,7 @@ import neo4j
 from lodestar.engine.neo4j.catalogue import read_relation_counts
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import Request, template
+from lodestar.engine.writing.typed_values import add_typed_values
 
 SCHEMA = (
     "ensure_entity_id",
@@ -44,8 +45,8 @@ def write_graph(
         rows=[{"id": i, "names": {"name": names[i], "search_names": [names[i]]} if i in names else {}} for i in ids],
     )
     driver.execute_query(
-        "UNWIND $rows AS row MERGE (l:Literal {id: row.id}) SET l.value = row.value",
-        rows=[{"id": id_, "value": value} for id_, value in values.items()],
+        "UNWIND $rows AS row MERGE (l:Literal {id: row.id}) SET l += row",
+        rows=add_typed_values({"id": id_, "value": value} for id_, value in values.items()),
     )
     for literal, label in ((False, "Entity"), (True, "Literal")):
         for shared, create in (

@@ -81,7 +81,7 @@ class WrittenGraph:
             for load in self.loads:
                 session.run(
                     "CREATE (l:Load {sha256: $sha256, number: $number, source: $source, kind: 'test', writer: 'online', "
-                    "num_triples: $num_triples, graph_version: 2, started: datetime()}) "
+                    "num_triples: $num_triples, graph_version: 3, started: datetime()}) "
                     "SET l.finished = CASE WHEN $finished THEN datetime() END",
                     sha256=f"{load.number:064x}",
                     number=load.number,

@@ -543,7 +543,7 @@ def write(graph: Graph, folder: Path) -> tuple[str, ...]:
             csv.writer(file).writerows((ids[h], r, ids.get(t, t)) for h, r, t in graph.triples)
         named = [n for n in names if n not in graph.unnamed]
         table.write_text("".join(f"{ids[n]}\t{n}\n" for n in named), encoding="utf-8")
-        return ("csv", str(kg), "--header", "no", "--names", str(table))
+        return ("csv", str(kg), "--columns", "1,2,3", "--names", str(table))
     if graph.name == "festival":
         base = "http://data.heron-festival.example/"
         iri = {n: f"<{base}resource/{graph.name}-{i}>" for i, n in enumerate(names)}
@@ -562,7 +562,7 @@ def write(graph: Graph, folder: Path) -> tuple[str, ...]:
         for h, r, t in graph.triples
     )
     kg.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    return ("tsv", str(kg), "--header", "no")
+    return ("tsv", str(kg), "--columns", "1,2,3")
 
 
 def main() -> None:

@@ -101,7 +101,7 @@ def test_tsv_is_read_back(tmp_path: Path, graph: list[tuple[str, StatedTail]]) -
                 writer.add_triples(triples)
     except InputError:
         assume(False)
-    rows = rows_of(source_class("tsv")(path=str(path), header="no"))
+    rows = rows_of(source_class("tsv")(path=str(path), has_header=False))
     assert triples_of(rows) == set(graph)
     assert {row["category"] for row in rows} == {"triple"}
 
@@ -146,6 +146,6 @@ def test_names_in_tsv_are_read_back(tmp_path: Path, named: dict[str, list[Name]]
                 writer.add_names(id_, several)
     except InputError:
         assume(False)
-    rows = rows_of(source_class("tsv")(path=str(kg), names_path=str(path), header="no"))
+    rows = rows_of(source_class("tsv")(path=str(kg), names_path=str(path), has_header=False))
     found = [(row["head"], row["tail"]) for row in rows if row["category"] == "name"]
     assert sorted(found) == sorted({(id_, name.text) for id_, several in named.items() for name in several})

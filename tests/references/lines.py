@@ -5,7 +5,8 @@ from __future__ import annotations
 
 def reference_lines(raw: bytes, max_line_bytes: int) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
     """Return the lines, and the rejects with their reasons, both with their numbers."""
-    *lines, last = raw.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    end = b"\r" if b"\r" in raw and b"\n" not in raw else b"\n"
+    *lines, last = raw.removeprefix(b"\xef\xbb\xbf").split(end)
     good: list[tuple[int, str]] = []
     bad: list[tuple[int, str]] = []
     for number, ended in enumerate([*lines, last] if last else lines, start=1):

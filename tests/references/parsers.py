@@ -231,7 +231,7 @@ def delimited(
         return Parsed("blank")
     cells = quoted_cells(line, separator) if quoted else line.split(separator)
     if cells is None:
-        return Parsed("reject", reason="a quote is out of place, or does not end on its line")
+        return Parsed("reject", reason="a quote is out of place, or does not end")
     if len(cells) != width:
         counted = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
         return Parsed("reject", reason=f"expected {expected}, found {counted}")

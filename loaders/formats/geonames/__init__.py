@@ -24,7 +24,7 @@ class GeonamesSource(TsvSource):
 
     def __init__(self) -> None:
         triples, names = (str(_FOLDER / f"{name}.tsv.gz") for name in ("triples", "names"))
-        super().__init__(triples, names, header="no", literals=False, values="none")
+        super().__init__(triples, names, has_header=False, literals=False, values="none")
         self.name = "GeoNames"
 
     def options(self) -> Mapping[str, object]:

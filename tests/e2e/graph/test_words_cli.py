@@ -21,7 +21,7 @@ SAID = (
 def described(empty_graph: None, lodestar: Lodestar) -> Lodestar:
     Path("kg.tsv").write_text(TRIPLES)
     Path("said.tsv").write_text(f"# mine\n{SAID}#origin=llm\nowned_by\tin whose hands\n")
-    assert lodestar("load", "tsv", "kg.tsv", "--header", "no").code == 0
+    assert lodestar("load", "tsv", "kg.tsv", "--columns", "1,2,3").code == 0
     assert lodestar("describe", "--file", "said.tsv").code == 0
     return lodestar
 
@@ -55,7 +55,7 @@ def test_an_export_has_what_is_said_and_its_load_gets_it_back(described: Lodesta
     assert (report["num_phrases"], report["phrases_path"]) == (5, "out-phrases.tsv")
     assert described("describe", "--undo").code == 0
     assert words(described) != before
-    loaded = described("load", file, "--replace", "--force", "--writer", "online", *base)
+    loaded = described("load", file, "--replace", "--writer", "online", *base)
     assert loaded.code == 0, loaded.err
     assert described("describe", "--file", "out-phrases.tsv").code == 0
     assert words(described) == before

@@ -34,7 +34,7 @@ def test_manifests_come_whole_and_by_number(gateway: Gateway, driver: neo4j.Driv
         writer="bulk",
         started=BEGUN,
         finished=DONE,
-        graph_version=2,
+        graph_version=3,
         deleting=True,
     )
     properties = {name: getattr(second, name) for name in second.__slots__ if name != "sha256"}
@@ -51,11 +51,11 @@ def test_a_graph_is_whole_when_one_load_is_finished(gateway: Gateway, driver: ne
     write_load(driver, "a" * 64, source="a.tsv", started=BEGUN)
     with pytest.raises(GraphError, match=r"the load of a\.tsv did not finish"):
         gateway.run(read_graph_state()).check()
-    write_load(driver, "b" * 64, source="b.tsv", started=BEGUN, finished=DONE, graph_version=2)
+    write_load(driver, "b" * 64, source="b.tsv", started=BEGUN, finished=DONE, graph_version=3)
     state = gateway.run(read_graph_state())
     state.check()
     assert (state.num_finished_loads, state.unfinished_loads, state.num_literals) == (1, ("a.tsv",), 1)
-    assert (state.num_entities, state.num_triples, state.graph_version) == (11, len(COUNTRIES) + 1, 2)
+    assert (state.num_entities, state.num_triples, state.graph_version) == (11, len(COUNTRIES) + 1, 3)
     write_load(driver, "b" * 64, deleting=True, finished=None)
     state = gateway.run(read_graph_state())
     assert (state.num_finished_loads, state.deleting_loads) == (0, ("b.tsv",))

@@ -30,7 +30,7 @@ WHOLE = GraphState(num_entities=3, num_relations=1, num_triples=2, num_finished_
             {"deleting_loads": ("kg.tsv",), "num_finished_loads": 0},
             r"the deletion of the load of kg\.tsv did not finish, and the graph has no other: delete it again, or run",
         ),
-        ({"graph_version": GRAPH_VERSION + 1}, r"of model version 3, this Lodestar reads 2: load it again"),
+        ({"graph_version": GRAPH_VERSION + 1}, r"of model version 4, this Lodestar reads 3: load it again"),
     ],
 )
 def test_a_graph_that_cannot_answer_says_why(change: dict[str, object], message: str) -> None:

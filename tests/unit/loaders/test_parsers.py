@@ -85,10 +85,10 @@ CSV_LINES = [
     ('"a, ""A""",b,"c"', Parsed("triple", 'a, "A"', "b", "c")),
     ('a,b,"""c""@en"', Parsed("triple", "a", "b", "c", True, None, "en")),
     ('a,b,""', Parsed("reject", reason="the tail is empty")),
-    ('a,b,"c', Parsed("reject", reason="a quote is out of place, or does not end on its line")),
-    ('a,b,c"', Parsed("reject", reason="a quote is out of place, or does not end on its line")),
+    ('a,b,"c', Parsed("reject", reason="a quote is out of place, or does not end")),
+    ('a,b,c"', Parsed("reject", reason="a quote is out of place, or does not end")),
     ('a,"b" ,c', Parsed("triple", "a", "b", "c")),
-    ('a,"b"x,c', Parsed("reject", reason="a quote is out of place, or does not end on its line")),
+    ('a,"b"x,c', Parsed("reject", reason="a quote is out of place, or does not end")),
 ]
 
 

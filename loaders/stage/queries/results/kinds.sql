@@ -1,0 +1,27 @@
+-- How many kinds there are, and an example to ask for: a relation and the name of a head that it leads from to one entity.
+WITH type_relation AS (
+  SELECT number FROM relation WHERE regexp_matches(lower(name), '(^|[#/:.])(type|is_?a|instance_?of|p31)$')
+),
+common AS (
+  SELECT number FROM relation
+  WHERE number NOT IN (SELECT number FROM type_relation)
+    AND NOT regexp_matches(lower(name), 'subclass|sameas|seealso|^xref$|depiction|homepage')
+  ORDER BY num_triples DESC LIMIT 5
+),
+asked AS (
+  SELECT relation, head
+  FROM (SELECT * FROM triple WHERE relation IN (SELECT number FROM common) LIMIT 20000) AS sampled
+  WHERE tail IN (SELECT node FROM naming)
+  GROUP BY ALL
+  HAVING count(*) = 1
+)
+SELECT (SELECT count(DISTINCT tail) FROM triple WHERE relation IN (SELECT number FROM type_relation)) AS num_kinds,
+       coalesce((
+         SELECT [relation.name, naming.name]
+         FROM asked
+         JOIN relation ON relation.number = asked.relation
+         JOIN naming ON naming.node = asked.head
+         WHERE length(naming.name) BETWEEN 3 AND 40 AND regexp_full_match(naming.name, '[\p{L}\p{N} .-]+')
+         ORDER BY relation.num_triples DESC, length(naming.name), naming.name
+         LIMIT 1
+       ), []) AS example
