@@ -1,5 +1,5 @@
-// A number compares so; of a unit, if one is wanted.
-NOT is_date AND ($unit = '' OR unit = $unit)
+// A number compares so; of the same dimension, if the wanted one has a unit.
+($unit = '' OR unit = $unit)
   AND CASE $op
     WHEN '<' THEN number < $number WHEN '<=' THEN number <= $number
     WHEN '>' THEN number > $number WHEN '>=' THEN number >= $number

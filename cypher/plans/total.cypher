@@ -7,7 +7,7 @@ CALL (x) {
 WITH x AS e, [] AS v
 {{STEPS}}
 {{VALUE}}
-WITH v, coalesce(number, first / 372.0) AS key
+WITH v, coalesce(number, first / 10000.0) AS key
 WHERE key IS NOT NULL
 RETURN count(key) AS n, sum(key) AS sum, min(key) AS least, max(key) AS greatest, coalesce(head(collect(v)), []) AS v
 }

@@ -21,6 +21,7 @@ from ..errors import InputError
 from ..evidence.text import relation_words
 from ..neo4j.templates import Request, Row, Template, quote_identifier
 from ..values import Entity, Triple
+from ..writing.typed_values import to_base_unit
 from .plan import (
     Best,
     Both,
@@ -184,7 +185,8 @@ class _Compiler:
                 elif text is not None:
                     test = self.fill("is_text", op=op, text=text.strip().lower())
                 else:
-                    test = self.fill("is_number", op=op, number=number, unit=unit.lower())
+                    base, dimension = to_base_unit(number, unit)
+                    test = self.fill("is_number", op=op, number=base, unit=dimension)
                 texts = {"SET": of, "STEPS": self.steps(path), "VALUE": _fragment("value"), "TEST": test}
                 return self.fill("is", texts)
         raise AssertionError(condition)
@@ -226,10 +228,10 @@ def reverse(path: Path) -> Path:
 
 
 def days(date: str) -> tuple[int, int]:
-    """Return the first and the last day of a date of any precision, in days of years of twelve months of 31."""
+    """Return the first and the last day of a date of any precision, as year · 10000 + month · 100 + day."""
     year, *rest = (int(each) for each in date.split("-"))
     first, last = [*rest, *(1, 1)[len(rest) :]], [*rest, *(12, 31)[len(rest) :]]
-    return 372 * year + 31 * (first[0] - 1) + first[1] - 1, 372 * year + 31 * (last[0] - 1) + last[1] - 1
+    return 10_000 * year + 100 * first[0] + first[1], 10_000 * year + 100 * last[0] + last[1]
 
 
 def _nearest(name: str, known: Mapping[str, Any]) -> str:

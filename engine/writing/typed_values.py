@@ -7,7 +7,7 @@ Every writer keeps them beside a literal's text, so that every comparison reads 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 
 import duckdb
@@ -48,3 +48,13 @@ def add_typed_values(rows: Iterable[Mapping[str, object]]) -> list[dict[str, obj
         for row in rows
     ]
     return [{**row, **typed} for row, typed in zip(rows, find_typed_values(texts), strict=True)]  # type: ignore[arg-type]
+
+
+@lru_cache(1_000)
+def to_base_unit(number: float | None, unit: str) -> tuple[float | None, str]:
+    """Return a number in the base unit of its dimension, and the dimension; both as they are where it is not known."""
+    if number is None or not unit:
+        return number, ""
+    (typed,) = find_typed_values([(f"{number!r} {unit}", None)])
+    found = typed["number"]
+    return (found, str(typed["dimension"])) if isinstance(found, float) else (number, unit)

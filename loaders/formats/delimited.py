@@ -122,29 +122,41 @@ def why_table(rows: Sequence[Sequence[str]]) -> str | None:
     """
     if len(rows) < 2:
         return None
-    (head, relation, tail), rest = rows[0], rows[1:]
-    words = [_NO_WORD.sub("", cell.lower()) for cell in rows[0]]
-    heads, relations, tails = ([row[place] for row in rest] for place in range(NUM_COLUMNS))
-    is_header = head not in heads and relation not in relations and tail not in tails
+    header, rest = rows[0], rows[1:]
+    columns = [[row[place] for row in rest] for place in range(NUM_COLUMNS)]
+    heads, relations, tails = columns
+    words = [_NO_WORD.sub("", cell.lower()) for cell in header]
+    is_alone = all(cell not in column for cell, column in zip(header, columns, strict=True))
+    are_words = all(re.fullmatch(r"[^\W\d_]\w{0,39}(?: \w{1,12})?", cell) for cell in header)
+    num_unlike = sum(_style(cell) not in set(map(_style, column)) for cell, column in zip(header, columns, strict=True))
     is_apart = len(set(heads)) == len(heads) and set(heads).isdisjoint(tails)
-    are_own = len(set(relations)) == len(rest) > 1
-    are_numbers = all(map(_NUMERIC.fullmatch, tails)) and not _NUMERIC.fullmatch(tail)
-    are_names = any(set("./:#") & set(each) for each in relations)
+    styles = set(map(_style, relations))
+    num_relations = len(set(relations))
     reasons = {
-        "the column of relations has numbers": all(map(_NUMERIC.fullmatch, relations)),
+        "the relations are numbers, dates, or yes and no": styles <= {"number", "flag"},
         "the header names two ends and no relation": all(
             any(word in _HEADER_WORDS[end] and len(word) > 1 for word in words) for end in (0, 2)
         ),
-        "every row has its own relation": is_header and is_apart and are_own and are_numbers,
-        "the first row is unlike the others, as a header is": is_header
-        and is_apart
-        and len(rest) >= 4
-        and len(set(relations)) > 1,
-        "nearly every row has its own relation": len(rows) >= 10
-        and len(set(relations)) > 0.9 * len(rest)
-        and not are_names,
+        "the first row is unlike the others, as a header is": is_alone
+        and are_words
+        and (num_unlike > 1 or (len(rest) > 2 and (num_unlike > 0 or (is_apart and num_relations > 1)))),
+        "nearly every row has its own relation": styles.isdisjoint({"name", "lower"} if len(rest) < 10 else {"name"})
+        and len(rest) > 3
+        and num_relations > 0.7 * len(rest),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+def _style(cell: str) -> str:
+    """Return how a cell is written: as a number, yes or no, a name with dots, in small letters, or as other text."""
+    styles = {
+        "number": _NUMERIC.fullmatch(cell),
+        "flag": cell.lower() in {"yes", "no", "true", "false"},
+        "name": re.search(r"\w[./:#]\w", cell),
+        "lower": re.fullmatch(r"[^\W\dA-Z][^A-Z ]*(?:[A-Z][a-z]*|[ _-][^\WA-Z]+)*", cell),
+        "phrase": " " in cell,
+    }
+    return next((style for style, fits in styles.items() if fits), "text")
 
 
 def find_separator(line: str, usual: str, quoted: bool) -> str:

@@ -250,7 +250,8 @@ def _quads(
             quad = next(quads, None)
         except SyntaxError as error:
             reason = _reason(error, syntax)
-            if syntax in (RdfFormat.RDF_XML, RdfFormat.JSON_LD) or "UTF-8" in reason or not error.lineno:
+            is_lost = "UTF-8" in reason or "end of file" in reason or not error.lineno
+            if is_lost or syntax in (RdfFormat.RDF_XML, RdfFormat.JSON_LD):
                 place = f"{file.shown}:{error.lineno}" if error.lineno else file.shown
                 raise InputError(f"{place}: {reason}") from error
             yield error.lineno, reason
@@ -266,7 +267,7 @@ def _quads(
 
 
 def _reason(error: SyntaxError, syntax: RdfFormat) -> str:
-    said = re.sub(r"^Parser error at line \d+ (?:between )?columns? [^:]*: ", "", error.msg)
+    said = re.sub(r"^Parser error (?:at|between) line \d+ [^:]*: ", "", error.msg)
     if "No scheme found" in said:
         return "an IRI is relative and the file has no base: give one by --base"
     if "LoadDocumentCallback" in said:

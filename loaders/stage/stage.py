@@ -142,7 +142,7 @@ class Rejects:
 
     def _write(self, place: str, reason: str, text: str | None) -> None:
         self.num_rejects += 1
-        self._first = self._first or f"{place}: {reason}: {quote_line(text or '')}"
+        self._first = self._first or f"{place}: {reason}" + (f": {quote_line(text)}" if text else "")
         if self._file:
             self._file.write(f"{place}\t{reason}\t{quote_line(text or '')}\n")
 

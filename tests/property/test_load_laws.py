@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
+from lodestar.engine.errors import InputError
 from lodestar.engine.writing.records import normalise_search_name
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
 from lodestar.loaders.reading import lines as lines_module
@@ -69,3 +70,28 @@ def test_lines_are_the_same_wherever_a_block_ends(
 @given(text)
 def test_search_names_are_stable(name: str) -> None:
     assert normalise_search_name(normalise_search_name(name)) == normalise_search_name(name)
+
+
+COLUMNS: dict[str, st.SearchStrategy[str]] = {
+    "id": st.integers(1, 999).map(str),
+    "fullName": st.sampled_from(["Ann Ash", "Bo Birch", "Cy Cedar", "Di Elm", "Ed Fir"]),
+    "city": st.sampled_from(["Lima", "Quito", "Rome", "Oslo"]),
+    "color": st.sampled_from(["red", "blue", "green"]),
+    "unitPrice": st.decimals(0, 99, places=2).map(str),
+    "hired": st.dates().map(str),
+    "active": st.sampled_from(["yes", "no"]),
+}
+tables = st.permutations(sorted(COLUMNS)).flatmap(
+    lambda names: st.lists(st.tuples(*(COLUMNS[name] for name in names[:3])), min_size=2, max_size=30).map(
+        lambda rows: [tuple(names[:3]), *rows]
+    )
+)
+
+
+@with_files
+@given(tables)
+def test_a_table_of_three_columns_is_never_taken_for_triples(tmp_path: Path, rows: list[tuple[str, str, str]]) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("".join(",".join(row) + "\n" for row in rows), encoding="utf-8")
+    with pytest.raises(InputError, match="found a table"):
+        read_source(CsvSource(str(path)))

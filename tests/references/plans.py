@@ -34,6 +34,9 @@ OPS = {
 }  # fmt: skip
 
 
+METRES = {"km": 1_000.0, "miles": 1_609.344}
+
+
 class Naive:
     """Evaluates plans. triples: ids; texts: the name or value of an id."""
 
@@ -51,9 +54,10 @@ class Naive:
     def key(self, node: str) -> float | None:
         text = self.texts[node].strip()
         if re.fullmatch(r"\d{4}-\d\d(-\d\d)?([T ].*)?", text):
-            return days(text[:10])[0] / 372
+            return days(text[:10])[0] / 10_000
         try:
-            return float(text.split(" ")[0].replace(",", ""))
+            number, _, unit = text.partition(" ")
+            return float(number.replace(",", "")) * METRES.get(unit, 1)
         except ValueError:
             return None
 
@@ -63,9 +67,9 @@ class Naive:
             return bool(OPS[test.op](text.lower(), test.text.strip().lower()))
         is_date = bool(re.fullmatch(r"\d{4}-\d\d(-\d\d)?([T ].*)?", text))
         if test.number is not None:
-            unit = text.split(" ")[1].lower() if " " in text else ""
             key = None if is_date else self.key(node)
-            return key is not None and test.unit in ("", unit) and bool(OPS[test.op](key, test.number))
+            fits = not test.unit or text.partition(" ")[2] in METRES
+            return key is not None and fits and bool(OPS[test.op](key, test.number * METRES.get(test.unit, 1)))
         if not is_date and not re.fullmatch(r"\d{4}", text):
             return False
         (first, last), (begin, end) = days(text[:10]), days(test.date or "")

@@ -127,6 +127,7 @@ def test_a_blank_node_without_a_label_has_the_same_id_each_time(tmp_path: Path) 
         ("kg.jsonld", '{"@context": {"p": "http://e.org/p"}, "@id": "#a", "p": "x"}', "an IRI is relative and the file has no base: give one by --base"),
         ("kg.jsonld", '{"@context":\n{', ":2: expected JSON, found a fault"),
         ("kg.ttl", b"", ": the file is empty"),
+        ("kg.nt", '<e:a> <e:p> <e:b> .\n<e:a> <e:p> "broken .\n<e:a> <e:p> <e:c> .\n', ":2: unexpected end of file"),
         ("kg.ttl", PREFIXES.encode() + b':a :b "Z\xfcrich" .', ":3: invalid UTF-8"),
     ],
 )  # fmt: skip
