@@ -206,12 +206,13 @@ class Engine(EngineTools):
 
     def retrieve(self, question: str | Question, **options: Unpack[Options]) -> Evidence[Item]:
         """Return the ranked evidence for a question; of one without a known entity the note says so."""
-        return self.retrieve_batch([validate_question(question)], **options)[0]
+        with self._asking():
+            return self._retrieve([validate_question(question)], dict(options))[0]
 
     def retrieve_batch(self, questions: Sequence[str | Question], **options: Unpack[Options]) -> list[Evidence[Item]]:
         """Return the ranked evidence for each question; of one with a fault (`find_fault`) the note says which."""
         with self._asking():
-            return self._retrieve(questions, dict(options))
+            return self._retrieve_many(questions, dict(options))
 
     def ask(self, question: str | Question, **options: Unpack[Options]) -> Answer:
         """Return the answer to a question, with its evidence; where the answerer fails, with its `failure`."""
@@ -225,7 +226,7 @@ class Engine(EngineTools):
         Where the answerer fails, the question's answer has no entities, and says why in `failure`: none is lost.
         """
         with self._asking():
-            return self._answer(self._retrieve(questions, dict(options)), dict(options))
+            return self._answer(self._retrieve_many(questions, dict(options)), dict(options))
 
     def answer_evidence(self, evidence: Sequence[Evidence[Item]], **options: Unpack[Options]) -> list[Answer]:
         """Return an answer to each evidence. If the answerer fails for a question, that answer has a `failure`."""
@@ -285,20 +286,20 @@ class Engine(EngineTools):
         with translate_import_errors(f"recipe {self.recipe.name}"), limit_blas_threads():
             yield
 
-    def _retrieve(self, questions: Sequence[str | Question], options: dict[str, Any]) -> list[Evidence[Item]]:
-        filter_ = validate_filter(options.get("filter") or {})
+    def _retrieve_many(self, questions: Sequence[str | Question], options: dict[str, Any]) -> list[Evidence[Item]]:
+        """Retrieve for any number of questions, so many together as the database can hold."""
         given = [validate_question_or_fault(question) for question in questions]
-        if filter_:
-            given = [replace(each, filter=filter_) if isinstance(each, Question) else each for each in given]
         asked = [each for each in given if isinstance(each, Question)]
         found: list[Evidence[Item]] = []
         for together in split_into_requests(asked, MAX_TOGETHER, count_chars, MAX_CHARS_TOGETHER):
-            found += self._retrieve_together(together, options)
+            found += self._retrieve(together, options)
         rest = iter(found)
         return [next(rest) if isinstance(each, Question) else each for each in given]
 
-    def _retrieve_together(self, asked: Sequence[Question], options: Mapping[str, Any]) -> list[Evidence[Item]]:
+    def _retrieve(self, asked: Sequence[Question], options: Mapping[str, Any]) -> list[Evidence[Item]]:
         """Retrieve; again where the graph is another one than at the last call, which is asked meanwhile."""
+        if filter_ := validate_filter(options.get("filter") or {}):
+            asked = [replace(each, filter=filter_) for each in asked]
         is_fresh = self._opened is None
         top_k = options.get("top_k")
         for anew in (False, True):

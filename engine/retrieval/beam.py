@@ -54,6 +54,8 @@ class _Candidate:
 
 _Pick = tuple[_Candidate, float, bool]
 """A step to take, the score of stopping there, and whether it is carried on."""
+_Taken = tuple[_Candidate, float, bool, Frontier]
+"""The same with where it leads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ class _Search:
         return sorted((r.score for r in self.results), reverse=True)[pool - 1]
 
 
+@dataclass(frozen=True, eq=False)
 class BeamSearch:
     """Retrieves chains by beam search.
 
@@ -97,30 +100,16 @@ class BeamSearch:
     Round trips per batch: one a hop, and one more for each relation chosen at a hub.
     """
 
-    def __init__(
-        self,
-        relations: Mapping[int, str],
-        scorer: PathScorer,
-        *,
-        calibration: Calibration | None = None,
-        beam_width: int = 10,
-        max_hop: int = 2,
-        link_weight: float = 0.5,
-        slack: float = 0.0,
-        return_to_topic: bool = False,
-        bounds: FrontierBounds | None = None,
-        stored_as: Mapping[str, str] | None = None,
-    ) -> None:
-        self.relations = relations
-        self.stored_as = stored_as or {}
-        self.scorer = scorer
-        self.calibration = calibration
-        self.beam_width = beam_width
-        self.max_hop = max_hop
-        self.link_weight = link_weight
-        self.slack = slack
-        self.return_to_topic = return_to_topic
-        self.bounds = bounds or FrontierBounds()
+    relations: Mapping[int, str]
+    scorer: PathScorer
+    calibration: Calibration | None = None
+    beam_width: int = 10
+    max_hop: int = 2
+    link_weight: float = 0.5
+    slack: float = 0.0
+    return_to_topic: bool = False
+    bounds: FrontierBounds = field(default_factory=FrontierBounds)
+    stored_as: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, ctx: Context, questions: Sequence[LinkedQuestion], top_k: int) -> list[Evidence[Chain]]:
         """Return the chains found for each question, best first; `top_k` or more where there are so many.
@@ -135,31 +124,27 @@ class BeamSearch:
             if not any(search.beams for search in searches):
                 break
             with ctx.trace.stage(f"score {hop}"):
-                chosen = self._score(ctx, searches, pool)
+                candidates_of = [self._candidates(search) for search in searches]
+                encoding_s = self.scorer.encoding_s
+                scores = self.scorer.score([self._query(s, c) for s, c in zip(searches, candidates_of, strict=True)])
+                ctx.trace.move(self.scorer.encoding_s - encoding_s, to="encode")
+                for score in scores:
+                    check_finite(np.stack([score.stop, score.extend]), "a path scorer", log_probabilities=True)
+                chosen = [
+                    self._choose(search, candidates, score, pool)
+                    for search, candidates, score in zip(searches, candidates_of, scores, strict=True)
+                ]
             with ctx.trace.stage(f"hop {hop}"):
                 steps = [(c.frontier, c.step) for picks in chosen for c, _, _ in picks]
-                reached = tree.expand(ctx.db, steps)
-                self._filter(ctx, searches, chosen, reached)
-                frontiers = iter(reached)
-                for search, picks in zip(searches, chosen, strict=True):
-                    self._advance(search, [(*pick, next(frontiers)) for pick in picks])
+                reached = iter(tree.expand(ctx.db, steps))
+                taken = [[(*pick, next(reached)) for pick in picks] for picks in chosen]
+                self._filter(ctx, searches, taken)
+                for search, picks in zip(searches, taken, strict=True):
+                    self._advance(search, picks)
         with ctx.trace.stage("ground"):
             return [self._evidence(search) for search in searches]
 
-    def _score(self, ctx: Context, searches: Sequence[_Search], pool: int) -> list[list[_Pick]]:
-        """Return the steps to take in each search, with the score of stopping there and whether they are carried on."""
-        candidates_of = [self._candidates(search) for search in searches]
-        encoding_s = self.scorer.encoding_s
-        scores = self.scorer.score([self._query(s, c) for s, c in zip(searches, candidates_of, strict=True)])
-        ctx.trace.move(self.scorer.encoding_s - encoding_s, to="encode")
-        for score in scores:
-            check_finite(np.stack([score.stop, score.extend]), "a path scorer", log_probabilities=True)
-        return [
-            self._choose(search, candidates, score, pool)
-            for search, candidates, score in zip(searches, candidates_of, scores, strict=True)
-        ]
-
-    def _advance(self, search: _Search, picks: Sequence[tuple[_Candidate, float, bool, Frontier]]) -> None:
+    def _advance(self, search: _Search, picks: Sequence[_Taken]) -> None:
         search.beams = []
         for candidate, stop, carried, frontier in picks:
             search.walked.append((frontier.topic.id, frontier.relation_path))
@@ -176,21 +161,16 @@ class BeamSearch:
         search.topics = frozenset(topic.entity.id for topic, _ in search.beams)
         return search
 
-    def _filter(
-        self, ctx: Context, searches: Sequence[_Search], chosen: Sequence[Sequence[_Pick]], reached: Sequence[Frontier]
-    ) -> None:
+    def _filter(self, ctx: Context, searches: Sequence[_Search], taken: Sequence[Sequence[_Taken]]) -> None:
         """Find which of the ends that were reached fit the filter of their question, if it has one."""
-        places = iter(reached)
-        of_search = [(search, [next(places) for _ in picks]) for search, picks in zip(searches, chosen, strict=True)]
         asked = [
-            (search, list(dict.fromkeys(end.id for frontier in some for end in frontier.ends)))
-            for search, some in of_search
+            (search, list(dict.fromkeys(end.id for *_, frontier in picks for end in frontier.ends)))
+            for search, picks in zip(searches, taken, strict=True)
             if search.linked.question.filter
         ]
-        if asked:
-            fitting = find_fitting(ctx, [(search.linked.question, ids) for search, ids in asked])
-            for (search, _), ids in zip(asked, fitting, strict=True):
-                search.fitting |= ids
+        fitting = find_fitting(ctx, [(search.linked.question, ids) for search, ids in asked]) if asked else []
+        for (search, _), ids in zip(asked, fitting, strict=True):
+            search.fitting |= ids
 
     def _ends(self, search: _Search, frontier: Frontier) -> tuple[Entity, ...]:
         ends = select_answer_ends(frontier.steps, frontier.ends, search.topics, return_to_topic=self.return_to_topic)
