@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from .errors import LLMError
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_NO_CHAT = ChatUsage()
+
 
 @dataclass(frozen=True, slots=True)
 class StageCost:
@@ -32,12 +34,11 @@ class StageCost:
     stage: str
     seconds: float = 0.0
     round_trips: int = 0
-    llm: ChatUsage = field(default_factory=ChatUsage)
+    llm: ChatUsage = _NO_CHAT
 
     def __add__(self, other: StageCost) -> StageCost:
-        return StageCost(
-            self.stage, self.seconds + other.seconds, self.round_trips + other.round_trips, self.llm + other.llm
-        )
+        llm = self.llm if other.llm is _NO_CHAT else self.llm + other.llm
+        return StageCost(self.stage, self.seconds + other.seconds, self.round_trips + other.round_trips, llm)
 
 
 def merge_costs(costs: Iterable[StageCost]) -> tuple[StageCost, ...]:
@@ -92,7 +93,7 @@ class Trace:
     def count(self, round_trips: int = 0, llm: ChatUsage | None = None) -> None:
         """Charge the open stage with requests and prompts."""
         if self._open:
-            self._add(StageCost(self._open[-1], 0.0, round_trips, llm or ChatUsage()))
+            self._add(StageCost(self._open[-1], 0.0, round_trips, llm or _NO_CHAT))
 
     def move(self, seconds: float, to: str) -> None:
         """Charge another stage with seconds that the open one has just spent, such as those in the encoder."""

@@ -246,7 +246,7 @@ class BeamRetriever(Retriever):
         found: list[Evidence[Any]] = list(opened.search(ctx, questions, top_k))
         if opened.rescore is not None:
             found = reorganise(ctx, "rerank", opened.rescore, found)
-        found = reorganise(ctx, "merge", Merge(self.bonus), found)
+        found = reorganise(ctx, "merge", opened.merge, found)
         return found if opened.explain is None else opened.explain(found)
 
     def open_search(
@@ -279,13 +279,14 @@ class BeamRetriever(Retriever):
         explain = (
             NoAnswerExplainer(scorer, calibration, graph.relations, nearest, doubts=doubts) if calibration else None
         )
-        return OpenedSearch(search, rescore, explain)
+        return OpenedSearch(search, rescore, Merge(self.bonus), explain)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedSearch:
-    """A beam search over a graph, what reads its best paths again, and what explains why there is no answer."""
+    """A beam search over a graph, and what reads its best paths again, merges them, and says why there is no answer."""
 
     search: BeamSearch
     rescore: Any
+    merge: Merge
     explain: NoAnswerExplainer | None
