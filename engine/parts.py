@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from ..models.message_text import one_line
 from .errors import UsageError
@@ -99,9 +99,12 @@ class Part(ABC):
 
 
 def _check_option(kind: type[Part], name: str, value: Any) -> None:
-    from pydantic import ConfigDict, TypeAdapter, ValidationError  # slow to import, and most parts have their defaults
-
     hint = get_type_hints(kind, include_extras=True)[name]
+    plain, *ranges = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    if type(value) is plain and all(limits.least <= value <= limits.most for limits in ranges):
+        return
+    from pydantic import ConfigDict, TypeAdapter, ValidationError  # slow to import: it decides the rest
+
     try:
         TypeAdapter(hint, config=ConfigDict(strict=True, allow_inf_nan=False)).validate_python(value)
     except ValidationError as error:
