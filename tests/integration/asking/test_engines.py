@@ -10,6 +10,7 @@ from pathlib import Path
 import neo4j
 import pytest
 from lodestar import Engine
+from lodestar.engine.api import MAX_THREADS
 from lodestar.engine.context import Event
 from lodestar.engine.errors import UsageError
 from lodestar.engine.integrations.langchain import LodestarRetriever
@@ -101,14 +102,17 @@ def test_a_pickled_engine_asks_the_same_graph(works: Engine) -> None:
 def test_asyncio_gives_the_same_and_leaves_nothing_open(works: Engine) -> None:
     expected = works.ask(ASKED).names
 
-    async def ask() -> list[tuple[str, ...]]:
-        return [answer.names for answer in await asyncio.gather(*(works.aask(ASKED) for _ in range(20)))]
+    async def ask(times: int) -> list[tuple[str, ...]]:
+        return [answer.names for answer in await asyncio.gather(*(works.aask(ASKED) for _ in range(times)))]
 
-    assert asyncio.run(ask()) == [expected] * 20
-    before = sum(1 for _ in Path("/proc/self/fd").iterdir())
-    for _ in range(3):
-        assert asyncio.run(ask()) == [expected] * 20
-    assert sum(1 for _ in Path("/proc/self/fd").iterdir()) <= before
+    def num_open() -> int:
+        return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+    assert asyncio.run(ask(2 * MAX_THREADS)) == [expected] * 2 * MAX_THREADS
+    before = num_open()
+    for _ in range(2 * MAX_THREADS):
+        assert asyncio.run(ask(2)) == [expected] * 2
+    assert num_open() <= before + MAX_THREADS, "one more for each event loop"
 
 
 async def test_a_cancelled_task_lets_its_thread_end(works: Engine) -> None:
