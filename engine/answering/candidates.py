@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..evidence.bridges import BatchTriples, PathsOfLength, enumerate_relation_paths
+from ..evidence.bridges import BatchTriples, enumerate_relation_paths
 from ..evidence.calibration import Calibration
 from ..evidence.chain import Chain
 from ..evidence.evidence import Evidence, Item
@@ -36,22 +36,17 @@ class ChainColumns:
     """The chains of one source, for a batch: (num_chains,) each, questions one after another.
 
     question, topic: places of the question in the batch and of the topic in the question. steps: in walking order.
-    hops: between named entities; `NO_CHAIN` of what stands for triples that no chain reaches. length: steps. score:
-    log-odds that it is right, of triples that of its weakest step. mean: the mean log-odds of its steps. num_ends:
-    what it leads to. item: its place in the evidence, −1 of one that triples make. level, path: of that one in `grown`.
+    hops: between named entities; `NO_CHAIN` of what stands for triples that no chain reaches. score: log-odds that it
+    is right, of triples that of its weakest step. mean: the mean log-odds of its steps. num_ends: what it leads to.
     """
 
     question: Ints
     topic: Ints
     steps: tuple[tuple[RelationStep, ...], ...]
     hops: Ints
-    length: Ints
     score: Floats
     mean: Floats
     num_ends: Ints
-    item: Ints
-    level: Ints
-    path: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +55,7 @@ class CandidateSource:
 
     candidate, chain: (num_ways,), sorted by candidate. last: log-odds of the last triple that leads there; way: of the
     weakest triple on the best way there; on: of the best triple that leads on from there, −`LIMIT` where none does. Of
-    evidence that scores whole chains all but `on` are the chain's. grown: the columns behind chains made of triples.
+    evidence that scores whole chains all but `on` are the chain's.
     """
 
     name: str
@@ -71,7 +66,6 @@ class CandidateSource:
     last: Floats
     way: Floats
     on: Floats
-    grown: tuple[BatchTriples, list[PathsOfLength]] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,7 +147,6 @@ class _UnnumberedSource:
     last: Floats
     way: Floats
     on: Floats
-    grown: tuple[BatchTriples, list[PathsOfLength]] | None
 
     @classmethod
     def of(cls, name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _UnnumberedSource:
@@ -168,7 +161,7 @@ class _UnnumberedSource:
         rows = np.lexsort((self.chain, of))
         rows = rows[of[rows] >= 0]
         last, way, on = self.last[rows], self.way[rows], self.on[rows]
-        return CandidateSource(self.name, self.kind, self.chains, of[rows], self.chain[rows], last, way, on, self.grown)
+        return CandidateSource(self.name, self.kind, self.chains, of[rows], self.chain[rows], last, way, on)
 
 
 def _read_chains(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _UnnumberedSource:
@@ -177,7 +170,6 @@ def _read_chains(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Unn
     steps: list[tuple[RelationStep, ...]] = []
     score: list[float] = []
     num_ends: list[int] = []
-    item: list[int] = []
     ways: list[tuple[int, Entity, int]] = []
     goes_on: list[float] = []
     for place, evidence in found:
@@ -194,7 +186,7 @@ def _read_chains(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Unn
             for end in range(1, len(path)):
                 before = (start, path[:end])
                 longer[before] = max(longer.get(before, -LIMIT), value)
-        for number, (each, value, key) in enumerate(zip(evidence.items, values.tolist(), keys, strict=True)):
+        for each, value, key in zip(evidence.items, values.tolist(), keys, strict=True):
             chain = each.value
             assert isinstance(chain, Chain)
             ends = [end for end in chain.ends if not end.is_mediator]
@@ -205,27 +197,21 @@ def _read_chains(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Unn
             steps.append(key[1])
             score.append(value)
             num_ends.append(len(ends))
-            item.append(number)
     scores = np.array(score)
-    none = np.full(len(scores), -1)
     chains = ChainColumns(
         np.array(question, dtype=np.int64),
         np.array(topic, dtype=np.int64),
         tuple(steps),
         np.array([sum(not step.to_mediator for step in path) for path in steps], dtype=np.int64),
-        np.array(list(map(len, steps)), dtype=np.int64),
         scores,
         scores,
         np.array(num_ends, dtype=np.int64),
-        np.array(item, dtype=np.int64),
-        none,
-        none,
     )
     of = np.array([chain for _, _, chain in ways], dtype=np.int64)
     entities = [entity for _, entity, _ in ways]
     values = scores[of]
     questions = [place for place, _, _ in ways]
-    return _UnnumberedSource(name, "chain", chains, questions, entities, of, values, values, np.array(goes_on), None)
+    return _UnnumberedSource(name, "chain", chains, questions, entities, of, values, values, np.array(goes_on))
 
 
 def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _UnnumberedSource:
@@ -242,7 +228,7 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Un
     may_answer[columns.topics] = False
     topic_place = _number_within_groups(columns.question_of[columns.topics])
 
-    parts: list[list[Numbers]] = [[] for _ in range(10)]
+    parts: list[list[Numbers]] = [[] for _ in range(6)]
     steps: list[tuple[RelationStep, ...]] = []
     before: list[tuple[RelationStep, ...]] = [()] * len(columns.topics)
     way_parts: list[list[Numbers]] = [[] for _ in range(5)]
@@ -266,13 +252,9 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Un
             places[columns.question_of[node]],
             topic_place[level.topic],
             passed,
-            np.full(level.num_paths, number + 1),
             level.weakest,
             level.total / (number + 1),
             ends,
-            np.full(level.num_paths, -1),
-            np.full(level.num_paths, number),
-            np.arange(level.num_paths),
         ]
         for part, values in zip(parts, rows, strict=True):
             part.append(values)
@@ -289,7 +271,7 @@ def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _Un
     last, way, on = (np.clip(np.concatenate(each).astype(np.float64), -LIMIT, LIMIT) for each in way_parts[2:])
     question = places[columns.question_of[node]].tolist()
     entities = [columns.entities[each] for each in node.tolist()]
-    return _UnnumberedSource(name, "triple", chains, question, entities, chain, last, way, on, (columns, levels))
+    return _UnnumberedSource(name, "triple", chains, question, entities, chain, last, way, on)
 
 
 def _add_loose(
@@ -309,8 +291,8 @@ def _add_loose(
     questions, of = np.unique(columns.question_of[nodes], return_inverse=True)
     best = np.full(len(questions), -np.inf)
     np.maximum.at(best, of, touched[nodes])
-    zero, none = np.zeros(len(questions)), np.full(len(questions), -1)
-    rows = [places[questions], zero, zero + NO_CHAIN, zero, best, best, np.bincount(of), none, none, none]
+    zero = np.zeros(len(questions))
+    rows = [places[questions], zero, zero + NO_CHAIN, best, best, np.bincount(of)]
     for part, values in zip(parts, rows, strict=True):
         part.append(values)
     steps += [()] * len(questions)
@@ -320,12 +302,9 @@ def _add_loose(
 
 
 def _make_chains(columns: Sequence[Numbers], steps: tuple[tuple[RelationStep, ...], ...]) -> ChainColumns:
-    question, topic, hops, length, score, mean, num_ends, item, level, path = columns
-    whole = [each.astype(np.int64) for each in (question, topic, hops, length, num_ends, item, level, path)]
-    score, mean = (np.clip(each.astype(np.float64), -LIMIT, LIMIT) for each in (score, mean))
-    return ChainColumns(
-        whole[0], whole[1], steps, whole[2], whole[3], score, mean, whole[4], whole[5], whole[6], whole[7]
-    )
+    question, topic, hops, num_ends = (columns[place].astype(np.int64) for place in (0, 1, 2, 5))
+    score, mean = (np.clip(columns[place].astype(np.float64), -LIMIT, LIMIT) for place in (3, 4))
+    return ChainColumns(question, topic, steps, hops, score, mean, num_ends)
 
 
 def _number_within_groups(groups: Ints) -> Ints:

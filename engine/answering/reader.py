@@ -27,14 +27,13 @@ from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, PathsOfTopic, Sim
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import Hop, RelationWords, verbalise_hop
 from ..errors import UsageError
-from ..evidence.bridges import chain_of, make_last_step, to_chains
-from ..evidence.chain import Chain, ChainStep
+from ..evidence.bridges import to_chains
 from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, name_entities
 from ..evidence.extras import FormResult
 from ..parts import Trained, option, part
 from ..retrieval.scoring import mask_mention, merge_mediator_hops
-from ..values import AnswerEntity, RelationPath, RelationStep, Scored
-from .candidates import CLOSED_BOOK, LLM, AnswerCandidates, CandidateSource, ChainColumns, find_candidates
+from ..values import AnswerEntity, RelationPath, RelationStep
+from .candidates import CLOSED_BOOK, LLM, AnswerCandidates, ChainColumns, find_candidates
 from .extractive import Abstaining, Extractive
 
 if TYPE_CHECKING:
@@ -160,10 +159,10 @@ class ReaderAnswerer:
         probabilities = read.probabilities[order]
         chosen = order[: choose_answer_count(probabilities, one=asks_for_one(evidence.question.text))]
         if sure < self.plain.min_probability:
-            shown, _ = _select_shown_chains(evidence, order[:1], candidates, read)
+            shown, _ = _select_shown_chains(evidence, order[:1], candidates)
             reason = evidence.note or "no path fits the question"
             return Answer(shown, (), f"{NO_ANSWER}: {reason}", "reader", confidence=sure)
-        shown, rests_on = _select_shown_chains(evidence, chosen, candidates, read)
+        shown, rests_on = _select_shown_chains(evidence, chosen, candidates)
         entities = tuple(
             AnswerEntity(candidates.entities[row].label, candidates.entities[row].id, float(p), "graph", rests_on[row])
             for row, p in zip(chosen.tolist(), probabilities.tolist(), strict=False)
@@ -301,49 +300,21 @@ def _compute_similarities(
 
 
 def _select_shown_chains(
-    evidence: Evidence[Item], chosen: npt.NDArray[np.int64], candidates: AnswerCandidates, read: ReaderScores
+    evidence: Evidence[Item], chosen: npt.NDArray[np.int64], candidates: AnswerCandidates
 ) -> tuple[Evidence[Item], dict[int, tuple[int, ...]]]:
     """Return the evidence as chains, and the chains that support each chosen candidate.
 
-    Chains stay as they are; triples become the best chains to the chosen candidates.
+    Chains stay as they are; of triples the best chain to each chosen candidate is shown.
     """
+    chains = to_chains(evidence)
+    ends: dict[str, list[int]] = {}
+    for index, each in enumerate(chains.items):
+        for end in each.value.ends:
+            ends.setdefault(end.id, []).append(index)
+    rests = {row: tuple(ends.get(candidates.entities[row].id, ())) for row in chosen.tolist()}
     if evidence.kind == "chain":
-        ends: dict[str, list[int]] = {}
-        for index, each in enumerate(to_chains(evidence).items):
-            for end in each.value.ends:
-                ends.setdefault(end.id, []).append(index)
-        return evidence, {row: tuple(ends.get(candidates.entities[row].id, ())) for row in chosen.tolist()}
-    source = candidates.sources[0]
-    best = read.best_way[0]
-    wanted = dict.fromkeys(int(source.chain[best[row]]) for row in chosen if best[row] >= 0)
-    made: dict[int, Scored[Chain]] = {}
-    for number in list(wanted)[:SHOWN]:
-        chain = _make_chain(source, number, evidence)
-        if chain is not None:
-            made[number] = Scored(chain, _compute_score(source, number, evidence))
-    place = {number: index for index, number in enumerate(made)}
-    shown = replace(evidence, kind="chain", items=tuple(made.values()), groups=())
-    rests = {row: place.get(int(source.chain[best[row]])) if best[row] >= 0 else None for row in chosen.tolist()}
-    return shown, {row: () if index is None else (index,) for row, index in rests.items()}
-
-
-def _compute_score(source: CandidateSource, number: int, evidence: Evidence[Item]) -> float:
-    found = evidence.calibration
-    value = float(source.chains.score[number])
-    if found is None or found.unit == "probability":
-        return value if found is None else 1 / (1 + float(np.exp(-value)))
-    return (value - found.intercept) / found.slope if found.slope else value
-
-
-def _make_chain(source: CandidateSource, number: int, evidence: Evidence[Item]) -> Chain | None:
-    if source.grown is None or source.chains.level[number] < 0:
-        return None
-    columns, levels = source.grown
-    steps: list[ChainStep] = []
-    last, path = int(source.chains.level[number]), int(source.chains.path[number])
-    topic = int(levels[last].topic[path])
-    for level in range(last, -1, -1):
-        steps.append(make_last_step(columns, levels[level], path))
-        path = int(levels[level].parent[path])
-    topics = frozenset(each.entity for each in evidence.topics)
-    return chain_of(columns.entities[columns.topics[topic]], steps[::-1], topics)
+        return evidence, rests
+    shown = list(dict.fromkeys(some[0] for some in rests.values() if some))[:SHOWN]
+    place = {index: number for number, index in enumerate(shown)}
+    best = {row: (place[some[0]],) if some and some[0] in place else () for row, some in rests.items()}
+    return replace(chains, items=tuple(chains.items[index] for index in shown), groups=()), best

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lodestar.engine.answering.candidates import compute_log_odds, find_candidates
+from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.answering.reader import (
     WORDS,
     ReaderAnswerer,
@@ -115,7 +116,7 @@ def trained() -> Reader:
 
 
 def answerer(reader: Reader, least: float = 0.0) -> ReaderAnswerer:
-    return ReaderAnswerer(reader, WORDS_OF, vectors(), min_probability=least, sure_from=0.5)
+    return ReaderAnswerer(reader, WORDS_OF, vectors(), Extractive(least, 0.5))
 
 
 def test_features_by_hand() -> None:
@@ -264,14 +265,11 @@ def test_chains_of_triples_by_hand() -> None:
     (source,) = found.sources
     chains = source.chains
     assert [len(steps) for steps in chains.steps] == [1, 2, 0]
-    assert chains.length.tolist() == [1, 2, 0]
     assert chains.hops.tolist() == [1, 2, -1]
     assert chains.score.tolist() == [3.0, 1.0, -1.0]
     assert chains.mean.tolist() == [3.0, 2.0, -1.0]
     assert chains.num_ends.tolist() == [1, 1, 2]
-    assert chains.item.tolist() == [-1, -1, -1]
-    assert (chains.level.tolist(), chains.path.tolist()) == ([0, 1, -1], [0, 0, -1])
-    ways = {found.entities[c].id: chains.length[w] for c, w in zip(source.candidate, source.chain, strict=True)}
+    ways = {found.entities[c].id: len(chains.steps[w]) for c, w in zip(source.candidate, source.chain, strict=True)}
     assert ways == {"director": 1, "other film": 2, "x": 0, "y": 0}
 
 
@@ -281,7 +279,7 @@ def test_an_answer_from_chains_rests_on_all_that_lead_to_it() -> None:
     weights = np.where([name == "chain" for name in NAMES], 1.0, 0.0)
     words = WORDS_OF | {"seen_by": RelationWords("", ("seen by",))}
     reader = Reader({"chain": SourceWeights(weights, 0.0)}, trained=True)
-    reading = ReaderAnswerer(reader, words, vectors(), min_probability=0.0, sure_from=0.5)
+    reading = ReaderAnswerer(reader, words, vectors(), Extractive(0.0, 0.5))
     (answer,) = reading.answer_batch([evidence])
     assert {each.id: each.evidence for each in answer.entities}["director"] == (0, 2)
     assert answer.evidence.items == evidence.items
@@ -347,11 +345,9 @@ def test_chains_of_paths_by_hand() -> None:
     assert chains.question.tolist() == [0, 0, 0, 0, 2]
     assert chains.topic.tolist() == [1, 1, 0, 1, 0]
     assert chains.hops.tolist() == [1, 2, 1, 2, 1]
-    assert chains.length.tolist() == [1, 2, 1, 2, 2]
+    assert [len(steps) for steps in chains.steps] == [1, 2, 1, 2, 2]
     assert chains.score.tolist() == chains.mean.tolist() == [5.0, 3.0, 1.0, 0.0, 0.0]
     assert chains.num_ends.tolist() == [1, 1, 1, 1, 1]
-    assert chains.item.tolist() == [0, 1, 2, 3, 0]
-    assert (set(chains.level.tolist()), set(chains.path.tolist())) == ({-1}, {-1})
     assert (source.candidate.tolist(), source.chain.tolist()) == ([0, 0, 1, 2, 3], [2, 3, 0, 1, 4])
     assert source.last.tolist() == source.way.tolist() == [1.0, 0.0, 5.0, 3.0, 0.0]
     assert source.on.tolist() == [-12.0, -12.0, 3.0, -12.0, -12.0]
