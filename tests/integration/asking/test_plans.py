@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from lodestar import Engine
 from lodestar.engine.cli.main import main
 from lodestar.engine.errors import InputError
+from lodestar.engine.neo4j.catalogue import RelationInfo
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.plans.compile import MAX_ROWS, KindSource, PlanResult, Schema, compile_plan, explain
@@ -41,7 +42,9 @@ from lodestar.engine.plans.plan import (
     plan_data,
     read_plan,
 )  # fmt: skip
+from lodestar.engine.plans.schema import kinds_of_ends, kinds_of_types
 from lodestar.engine.settings import Settings
+from lodestar.models.wording.kinds import EndKind
 
 from tests.conftest import clear_database, examples
 from tests.made.plain_graph import write_graph
@@ -260,3 +263,12 @@ def test_the_engine_and_the_command_line_run_a_plan(
     assert (data["rows"][0]["value"], data["rows"][0]["next"]) == (9.0, ["t0", 5.0])
     file.write_text("drop it", encoding="utf-8")
     assert isinstance(CliRunner().invoke(main, ask, env=environment).exception, InputError)
+
+
+def test_kinds_are_types_with_their_subclasses_else_ends_of_relations() -> None:
+    kinds = kinds_of_types([("c", "Cities", ["p"]), ("p", "http://x.example/Place", []), ("r", "river", ["gone"])])
+    assert kinds == {"city": KindSource(("c",)), "place": KindSource(("c", "p")), "river": KindSource(("r",))}
+    ships = RelationInfo(1, "built_in", "built in", 9, domain="Ships", head=EndKind("ship"), tail=EndKind("place"))
+    length = RelationInfo(2, "length", "length", 9, domain="Ships", tail=EndKind("number"))
+    ends = kinds_of_ends([ships, length])
+    assert ends == {"ship": KindSource((), ("built_in", "length")), "place": KindSource((), ("^built_in",))}
