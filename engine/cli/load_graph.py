@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from .load_options import add_common_options, pop_load_options, split_names
+from .options import FORCE
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ _MAPPING = (
 def _mapping_options(function: _F) -> _F:
     """Add the options that say what becomes of a property graph, and those that every format has."""
     function = add_common_options(function)
-    for option in reversed(_MAPPING):
+    for option in reversed((*_MAPPING, FORCE)):
         function = option(function)
     return function
 
@@ -88,7 +89,7 @@ def _pop_asked(flags: dict[str, Any], where: ElementFilter | None = None) -> _As
     from ...loaders.mapping import EVERYWHERE, Choices
     from ..whole_file import check_output_file
 
-    as_json, dry_run, force = flags.pop("as_json"), flags.pop("dry_run"), flags["force"]
+    as_json, dry_run, force = flags.pop("as_json"), flags.pop("dry_run"), flags.pop("force")
     settings = flags.pop("settings")
     options = pop_load_options(flags, settings)
     files = (flags.pop(name) for name in ("mapping_file", "saved_file"))

@@ -366,8 +366,9 @@ def ensure_lock_constraint(gateway: Gateway) -> None:
 
 
 def ensure_constraints(gateway: Gateway) -> None:
-    """Create the constraints that a load needs."""
-    for name in _OF_A_LOAD:
+    """Create the constraints and indexes that a load needs, where one is missing."""
+    there = check_schema(gateway)
+    for name in (name for name in _OF_A_LOAD if name not in there):
         gateway.execute(_request(f"ensure_{name}"))
 
 
