@@ -16,13 +16,14 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ..errors import InputError, LodestarError, UsageError
 from ..values import Question
-from ..whole_file import parse_json
+from ..whole_file import parse_json, read_text
 
 if TYPE_CHECKING:
     from ..neo4j.gateway import Gateway
@@ -32,8 +33,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
 
 NO_QUESTION = "no question: give one as an argument, or a file of questions with --file (- is stdin)"
-MAX_LINE_CHARS = 1_000_000
-MAX_CHARS = 200_000_000
+MAX_BYTES = 200_000_000
+"""Of questions in a file."""
 
 
 def options_for(make: Callable[..., dict[str, Any]], *options: Decorator[Any]) -> Decorator[Any]:
@@ -82,15 +83,7 @@ def settings_from(uri: str | None = None, database: str | None = None, name: str
     return settings
 
 
-def _server(name: str | None) -> dict[str, Any]:
-    return {"settings": settings_from(name=name)}
-
-
-def _address(uri: str | None, name: str | None) -> dict[str, Any]:
-    return {"settings": settings_from(uri, name=name)}
-
-
-def _database(uri: str | None, database: str | None, name: str | None) -> dict[str, Any]:
+def _settings(uri: str | None = None, database: str | None = None, name: str | None = None) -> dict[str, Any]:
     return {"settings": settings_from(uri, database, name)}
 
 
@@ -114,11 +107,11 @@ def _gateway(uri: str | None, database: str | None, name: str | None) -> dict[st
     return {"gateway": open_gateway(settings_from(uri, database, name))}
 
 
-server_option = options_for(_server, _NAME)
+server_option = options_for(_settings, _NAME)
 """--name: `settings` of an embedded server."""
-address_options = options_for(_address, _URI, _NAME)
+address_options = options_for(_settings, _URI, _NAME)
 """--uri, --name: `settings`."""
-database_options = options_for(_database, *_DATABASE)
+database_options = options_for(_settings, *_DATABASE)
 """--uri, --database, --name: `settings`."""
 engine_options = options_for(_engine, *_DATABASE)
 """--uri, --database, --name: `engine`, an open `Engine`."""
@@ -216,61 +209,33 @@ worker_options = options_for(
 
 
 def _questions(texts: Sequence[str], file: str | None, topics: Sequence[str]) -> dict[str, Any]:
-    return {"questions": read_questions(texts, file, topics)}
-
-
-question_options = options_for(
-    _questions,
-    click.argument("texts", metavar="[QUESTION]...", nargs=-1),
-    click.option("--file", "-f", help="File of questions, one a line, or JSON lines (- is standard input)."),
-    click.option(
-        "--topic", "topics", multiple=True, help="Id or name of an entity the question is about; can be repeated."
-    ),
-)
-"""[QUESTION]..., --file, --topic: `questions`, perhaps none."""
-
-
-def read_questions(texts: Sequence[str], file: str | None, topics: Sequence[str]) -> list[Question]:
     """Return the questions given as arguments and in `file` (`-` is standard input).
 
     A line of a file is a question, or a JSON object with `question` and optionally `id`, `topic_entities` or
     `topic_names`, and `options` to choose from. Blank lines are skipped. Raises `InputError` with file and line.
     """
     questions = [Question(text, tuple(topics)) for text in texts]
-    for number, line in enumerate(_lines(file) if file is not None else (), start=1):
+    for number, line in enumerate(_read(file).split("\n") if file is not None else (), start=1):
         if line.strip():
             try:
                 questions.append(_parse_question(line.strip(), topics))
             except (LodestarError, ValueError) as error:
                 raise InputError(f"{'standard input' if file == '-' else file}:{number}: {error}") from error
-    return questions
+    return {"questions": questions}
 
 
-def _lines(file: str) -> list[str]:
-    if file == "-" and sys.stdin is None:
+def _read(file: str) -> str:
+    if file != "-":
+        return read_text(Path(file), "the file of questions", MAX_BYTES)
+    if sys.stdin is None:
         raise InputError("standard input: expected questions, found it closed")
     try:
-        with click.open_file(file, encoding="utf-8") as stream:
-            return _read_bounded(stream, file)
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror}") from error
+        content = click.get_binary_stream("stdin").read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise InputError(f"standard input: expected questions of at most {MAX_BYTES:,} bytes: split them")
+        return content.decode()
     except UnicodeDecodeError as error:
-        raise InputError(f"{file}: expected UTF-8 text: {error.reason} at byte {error.start}") from error
-
-
-def _read_bounded(stream: IO[str], file: str) -> list[str]:
-    lines: list[str] = []
-    chars = 0
-    while line := stream.readline(MAX_LINE_CHARS + 1):
-        chars += len(line)
-        if len(line) > MAX_LINE_CHARS:
-            raise InputError(
-                f"{file}:{len(lines) + 1}: expected a question in a line of at most {MAX_LINE_CHARS:,} characters"
-            )
-        if chars > MAX_CHARS:
-            raise InputError(f"{file}: expected questions of at most {MAX_CHARS:,} characters in total: split the file")
-        lines.append(line)
-    return lines
+        raise InputError(f"standard input: expected UTF-8 text: {error.reason} at byte {error.start}") from error
 
 
 def _parse_question(line: str, topics: Sequence[str]) -> Question:
@@ -287,3 +252,14 @@ def _parse_question(line: str, topics: Sequence[str]) -> Question:
             '"options": [texts]}'
         )
     return Question(text, tuple(named), str(record.get("id", "")), options=tuple(options))
+
+
+question_options = options_for(
+    _questions,
+    click.argument("texts", metavar="[QUESTION]...", nargs=-1),
+    click.option("--file", "-f", help="File of questions, one a line, or JSON lines (- is standard input)."),
+    click.option(
+        "--topic", "topics", multiple=True, help="Id or name of an entity the question is about; can be repeated."
+    ),
+)
+"""[QUESTION]..., --file, --topic: `questions`, perhaps none."""
