@@ -148,29 +148,21 @@ def _write(answer: Answer, *, trace: bool, answers: bool = True) -> bytes:
 
 
 def _add_questions(app: FastAPI) -> None:
-    async def ask_form(body: schemas.AskForm, request: Request, *, answers: bool) -> Response:
-        given = [body] if body.questions is None else body.questions
-        questions = [
-            Question(each)
-            if isinstance(each, str)
-            else Question(each.question or "", tuple(each.topics), getattr(each, "id", ""))
-            for each in given
-        ]
+    async def reply(body: schemas.AskForm, request: Request, *, answers: bool) -> Response:
         variant = get_service(request).variant(body.recipe, body.options, answers=answers)
         write = partial(_write, trace=body.trace, answers=answers)
-        asking = get_service(request).ask(questions, variant, write, deadline_s=body.timeout_s)
-        written = await run_while_connected(request, asking)
-        return make_response(written[0] if body.questions is None else b'{"results":[%b]}' % b",".join(written))
+        asking = get_service(request).ask(body.as_question(), variant, write, deadline_s=body.timeout_s)
+        return make_response(await run_while_connected(request, asking))
 
-    @app.post("/v1/ask", response_model=AnswerData | dict[str, list[AnswerData]], tags=["questions"])
+    @app.post("/v1/ask", response_model=AnswerData, tags=["questions"])
     async def ask(body: schemas.AskForm, request: Request) -> Response:
-        """Answer a question, or each of a list, with the evidence that the answer rests on."""
-        return await ask_form(body, request, answers=True)
+        """Answer a question, with the evidence that the answer rests on."""
+        return await reply(body, request, answers=True)
 
-    @app.post("/v1/retrieve", response_model=EvidenceData | dict[str, list[EvidenceData]], tags=["questions"])
+    @app.post("/v1/retrieve", response_model=EvidenceData, tags=["questions"])
     async def retrieve(body: schemas.AskForm, request: Request) -> Response:
-        """Find and rank the evidence for a question, or for each of a list."""
-        return await ask_form(body, request, answers=False)
+        """Find and rank the evidence for a question."""
+        return await reply(body, request, answers=False)
 
     @app.post(
         "/v1/ask/stream",
@@ -178,16 +170,16 @@ def _add_questions(app: FastAPI) -> None:
         response_class=StreamingResponse,
         responses={200: {"content": {"text/event-stream": {}}, "description": "topics, path …, token …, answer"}},
     )
-    async def stream(body: schemas.OneForm, request: Request) -> Response:
+    async def stream(body: schemas.AskForm, request: Request) -> Response:
         """Answer a question as server-sent events: `topics`, a `path` each, `token`s of a language model, `answer`."""
         service = get_service(request)
         variant = service.variant(body.recipe, body.options)
-        service.batches.check_room(1)
+        service.batches.check_room()
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         return StreamingResponse(stream_events(service, body, variant), media_type="text/event-stream", headers=headers)
 
 
-async def stream_events(service: Service, body: schemas.OneForm, variant: Variant) -> AsyncIterator[bytes]:
+async def stream_events(service: Service, body: schemas.AskForm, variant: Variant) -> AsyncIterator[bytes]:
     """Yield server-sent events while a question is answered; closing the generator cancels the question."""
     loop = asyncio.get_running_loop()
     events: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue()
@@ -208,10 +200,14 @@ async def stream_events(service: Service, body: schemas.OneForm, variant: Varian
 
     async def answer() -> None:
         try:
-            question = Question(body.question, tuple(body.topics), body.id)
-            write = partial(_write, trace=body.trace)
-            (found,) = await service.ask([question], variant, write, deadline_s=body.timeout_s, on_event=on_event)
-            tell("answer", found)
+            asking = service.ask(
+                body.as_question(),
+                variant,
+                partial(_write, trace=body.trace),
+                deadline_s=body.timeout_s,
+                on_event=on_event,
+            )
+            tell("answer", await asking)
         except LodestarError as error:
             tell("error", make_error_body(choose_status(error), str(error)))
         except Exception:  # noqa: BLE001 - a bug of ours: the stream must end, and the log has it
@@ -258,12 +254,11 @@ def _add_lookups(app: FastAPI) -> None:
         return await look(request, partial(lookups.check_path, path=body.path))
 
     @app.post("/v1/browser", tags=["graph"])
-    async def browser(body: schemas.OneForm, request: Request) -> Response:
+    async def browser(body: schemas.AskForm, request: Request) -> Response:
         """Write the evidence of a question under its own labels, and return a link to it in Neo4j Browser."""
         variant = get_service(request).variant(body.recipe, body.options, answers=False)
-        question = Question(body.question, tuple(body.topics))
-        asking = get_service(request).ask([question], variant, lambda answer: answer, deadline_s=body.timeout_s)
-        (answer,) = await run_while_connected(request, asking)
+        asking = get_service(request).ask(body.as_question(), variant, lambda answer: answer, deadline_s=body.timeout_s)
+        answer = await run_while_connected(request, asking)
         return await look(request, partial(lookups.show_in_browser, evidence=answer.evidence))
 
 
@@ -342,7 +337,7 @@ def _add_chat(app: FastAPI) -> None:
         service = get_service(request)
         variant = service.variant(None if body.model == DEFAULT_MODEL else body.model)
         write = partial(_write_stream if body.stream else _write_completion, body=body)
-        (reply,) = await run_while_connected(request, service.ask([_read_question(body)], variant, write))
+        reply = await run_while_connected(request, service.ask(_read_question(body), variant, write))
         return Response(reply, media_type="text/event-stream" if body.stream else "application/json")
 
 

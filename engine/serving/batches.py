@@ -46,13 +46,12 @@ class Batcher:
 
     workers: concurrent batches, so that one computes while the database answers another. min_beside: items of a batch
     that is sent while another runs. If `ask` fails for a batch, each of its items is asked alone. While the database is
-    away, items wait for it until their deadlines. on_batch: called with the seconds that the items of a batch waited.
+    away, items wait for it until their deadlines.
     """
 
     def __init__(
         self,
         ask: Ask,
-        on_batch: Callable[[Sequence[float]], None] = lambda _waits_s: None,
         *,
         max_batch: int = 32,
         max_queue: int = 256,
@@ -61,7 +60,6 @@ class Batcher:
     ) -> None:
         self.max_batch, self.max_queue, self.workers, self.min_beside = max_batch, max_queue, workers, min_beside
         self._ask = ask
-        self._on_batch = on_batch
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="lodestar-batch")
         self._queue: deque[_Waiting] = deque()
         self._arrived = asyncio.Event()
@@ -75,39 +73,38 @@ class Batcher:
         """Items in the queue."""
         return len(self._queue)
 
-    def check_room(self, num_items: int) -> None:
-        """Raise `OverloadedError` if the queue has no room for so many more items."""
+    def check_room(self) -> None:
+        """Raise `OverloadedError` if the queue has no room for one more item."""
         if self._closed:
             raise OverloadedError("the server is shutting down: ask another, or again in a moment")
         at_once = 0 if self._num_running else self.max_batch  # a free worker takes a batch: that does not wait
-        if len(self._queue) + num_items > self.max_queue + at_once:
+        if len(self._queue) >= self.max_queue + at_once:
             raise OverloadedError(
                 f"{len(self._queue):,} questions wait already: expected at most {self.max_queue:,}: ask again"
             )
 
-    async def ask(self, key: Hashable, items: Sequence[Any], deadline_s: float) -> list[Any]:
-        """Return the results of the items; cancelling it takes those that wait out of the queue.
+    async def ask(self, key: Hashable, item: Any, deadline_s: float) -> Any:
+        """Return the result of an item; cancelling it takes the item out of the queue.
 
         Raises `OverloadedError`, `DeadlineExceededError` after `deadline_s` seconds (the database's own error if that
-        was away), and what `ask` raises for an item.
+        was away), and what `ask` raises for the item.
         """
-        self.check_room(len(items))
+        self.check_room()
         loop = asyncio.get_running_loop()
-        waiting = [_Waiting(key, item, loop.create_future(), loop.time()) for item in items]
-        self._queue.extend(waiting)
+        waiting = _Waiting(key, item, loop.create_future(), loop.time())
+        self._queue.append(waiting)
         self._arrived.set()
         if not self._workers:
             self._workers = [loop.create_task(self._work()) for _ in range(self.workers)]
         try:
             async with asyncio.timeout(deadline_s):
-                return list(await asyncio.gather(*(each.future for each in waiting)))
+                return await waiting.future
         except TimeoutError:
-            late = f"no answer within the {deadline_s:g} s that the request gave"
-            raise next((each.error for each in waiting if each.error), DeadlineExceededError(late)) from None
+            late = DeadlineExceededError(f"no answer within the {deadline_s:g} s that the request gave")
+            raise waiting.error or late from None
         finally:
-            for each in waiting:
-                each.future.cancel()
-            self._queue = deque(each for each in self._queue if not each.future.done())
+            if waiting in self._queue:
+                self._queue.remove(waiting)
 
     async def close(self, patience_s: float) -> None:
         """Refuse new items, wait up to `patience_s` for those that are there, and fail the rest."""
@@ -160,7 +157,6 @@ class Batcher:
 
     async def _send(self, batch: list[_Waiting]) -> None:
         loop = asyncio.get_running_loop()
-        self._on_batch([loop.time() - each.since for each in batch])
         try:
             results = await loop.run_in_executor(self._pool, self._ask, batch[0].key, [each.item for each in batch])
         except Exception as error:  # noqa: BLE001 - raised where the result is waited for

@@ -190,8 +190,7 @@ class McpTools:
         self, question: str, topics: Sequence[str] | None, *, answers: bool = True, **options: int
     ) -> Answer:
         variant = self.service.variant(options=options, answers=answers)
-        (answer,) = await self.service.ask([Question(question, tuple(topics or ()))], variant, lambda answer: answer)
-        return answer
+        return await self.service.ask(Question(question, tuple(topics or ())), variant, lambda answer: answer)
 
 
 class _MountedApp:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 from typing_extensions import TypedDict
 
 from ..evidence.data import EntityData, TopicData, TripleData
+from ..values import Question
 
-MAX_QUESTIONS = 64
 MAX_TRIPLES = 50
 MAX_OFFSET = 10_000
 """Neighbours of one relation that are shown; beyond them the page says that it was cut."""
@@ -26,44 +26,24 @@ class Form(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class QuestionForm(Form):
-    """A question; `topics` are ids or names of its topic entities, if you know them."""
+class AskForm(Form):
+    """A question; `topics` are ids or names of its topic entities, if you know them.
+
+    options: of the recipe: top_k (1–100), max_hop (1–4), beam_width (1–50), forms, return_to_topic. trace: add what
+    each stage took and left.
+    """
 
     question: Text = Field(examples=["What is the capital of Peru?"])
     topics: list[Name] = Field(default=[], max_length=20)
     id: str = Field(default="", max_length=200)
-
-
-class RecipeForm(Form):
-    """The recipe and its options: top_k (1–100), max_hop (1–4), beam_width (1–50), forms, return_to_topic.
-
-    trace: add what each stage took and left.
-    """
-
     recipe: str | None = Field(default=None, max_length=200, description="One that is served: see /v1/models.")
     options: dict[str, StrictBool | StrictInt] = Field(default={}, max_length=10, examples=[{"top_k": 5}])
     timeout_s: float = Field(default=DEADLINE_S, gt=0, le=MAX_DEADLINE_S, description="The deadline of this request.")
     trace: bool = False
 
-
-class OneForm(RecipeForm, QuestionForm):
-    """One question."""
-
-
-class AskForm(RecipeForm):
-    """One question, or a list."""
-
-    question: Text | None = Field(default=None, examples=["What is the capital of Peru?"])
-    topics: list[Name] = Field(default=[], max_length=20)
-    questions: list[Text | QuestionForm] | None = Field(default=None, min_length=1, max_length=MAX_QUESTIONS)
-
-    @model_validator(mode="after")
-    def _one_of_them(self) -> AskForm:
-        if (self.question is None) == (self.questions is None):
-            raise ValueError("expected either question or questions")
-        if self.questions is not None and self.topics:
-            raise ValueError("topics go with one question: give each of questions its own")
-        return self
+    def as_question(self) -> Question:
+        """Return the question."""
+        return Question(self.question, tuple(self.topics), self.id)
 
 
 class SearchForm(Form):

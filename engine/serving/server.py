@@ -306,8 +306,6 @@ class Metrics:
         self.requests = Counter("lodestar_requests", "HTTP requests", ("endpoint", "status"), **own)
         self.request_seconds = Histogram("lodestar_request_seconds", "Seconds to the answer", ("endpoint",), **timed)
         self.stage_seconds = Histogram("lodestar_stage_seconds", "Seconds of a batch by stage", ("stage",), **timed)
-        self.batch_size = Histogram("lodestar_batch_size", "Batch sizes", buckets=(1, 2, 4, 8, 16, 32, 64), **own)
-        self.queue_seconds = Histogram("lodestar_queue_seconds", "Seconds a question waited", **timed)
         self.queue = Gauge("lodestar_queue", "Questions that wait", **own)
         self.questions = Counter("lodestar_questions", "Questions by outcome", ("outcome",), **own)
         self.round_trips = Counter("lodestar_round_trips", "Requests to the database", **own)
@@ -317,12 +315,6 @@ class Metrics:
         """Count a request that has been answered."""
         self.requests.labels(endpoint, str(status)).inc()
         self.request_seconds.labels(endpoint).observe(seconds)
-
-    def count_waits(self, waits_s: Sequence[float]) -> None:
-        """Count a batch whose questions have waited so long."""
-        self.batch_size.observe(len(waits_s))
-        for seconds in waits_s:
-            self.queue_seconds.observe(seconds)
 
     def count_batch(self, evidence: Sequence[Evidence[Item]]) -> None:
         """Count the stages and outcomes of a batch; its costs are those of its first question."""

@@ -84,7 +84,7 @@ class Service:
         self._turn = threading.Lock()
         self._engines: dict[str, Engine] = {}
         self._lookups = ThreadPoolExecutor(4, thread_name_prefix="lodestar-lookup")
-        self.batches = Batcher(self._answer, *([metrics.count_waits] if metrics else []), **limits)
+        self.batches = Batcher(self._answer, **limits)
 
     def variant(
         self, recipe: str | None = None, options: Mapping[str, int | bool] | None = None, *, answers: bool = True
@@ -100,19 +100,17 @@ class Service:
 
     async def ask(
         self,
-        questions: Sequence[Question],
+        question: Question,
         variant: Variant,
         write: Callable[[Answer], T],
         *,
         deadline_s: float = DEADLINE_S,
         on_event: Callable[[Event], None] | None = None,
-    ) -> list[T]:
-        """Return what `write` makes of the answer to each question.
-
-        `write` runs in the batch's thread, so that long replies do not stop the event loop. If the call is cancelled or
-        a question fails, the others are cancelled.
-        """
-        return await self.batches.ask(variant, [Asked(each, write, on_event) for each in questions], deadline_s)
+    ) -> T:
+        """Return what `write` makes of the answer; it runs in the batch's thread, so that long replies do not stop the
+        event loop."""
+        reply: T = await self.batches.ask(variant, Asked(question, write, on_event), deadline_s)
+        return reply
 
     async def ready(self, timeout_s: float = 3.0) -> str:
         """Return why no question can be answered now (database, graph, models), or an empty text."""
