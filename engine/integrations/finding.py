@@ -57,7 +57,7 @@ class EvidenceFinder:
             return []
         found = [item for item in items_of(evidence) if answer.found or item.metadata["kind"] != "form"][:top_k]
         for item in found:
-            item.metadata |= {"abstained": not answer.found, "not_understood": list(answer.not_understood)}
+            item.metadata.update(abstained=not answer.found, not_understood=list(answer.not_understood))
         return found
 
 
