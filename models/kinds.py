@@ -172,10 +172,10 @@ class ModelKind:
     """A kind of trained model.
 
     name: of `lodestar train NAME` and the checkpoint's ``NAME.json``. title, about: of the model card. config: a
-    pydantic dataclass of all options and their defaults. fit: trains from config, training sets, dev sets and folder,
-    writes the checkpoint and returns its description. open: opens a checkpoint's folder and returns its scorer.
-    figures: names of dev figures, in display order. epochs_of: the `TrainingOptions` in the configuration that
-    ``--epochs`` sets; without any, all.
+    pydantic dataclass of all options and their defaults. code: the module with `fit`, which trains from config,
+    training sets, dev sets and folder, writes the checkpoint and returns its description, and `open_model`, which
+    returns the scorer of a checkpoint's folder; it is imported at first use. figures: names of dev figures, in display
+    order. epochs_of: the `TrainingOptions` in the configuration that ``--epochs`` sets; without any, all.
     """
 
     name: str
@@ -183,11 +183,18 @@ class ModelKind:
     learns_from: LearnsFrom
     config: type[Any]
     description: type[ModelDescription]
-    fit: Callable[[Any, Sequence[Any], Sequence[Any], TrainingFolder], Any]
-    open: Callable[[Path, CheckpointOpenOptions], Any]
-    about: Callable[[Any], Sequence[str]]
+    code: str
+    about: str
     figures: tuple[str, ...]
     epochs_of: tuple[str, ...] = ()
+
+    def fit(self, config: Any, train: Sequence[Any], dev: Sequence[Any], out: TrainingFolder) -> Any:
+        """Train a model, write its checkpoint, and return its description."""
+        return import_module(self.code).fit(config, train, dev, out)
+
+    def open(self, folder: Path, opening: CheckpointOpenOptions) -> Any:
+        """Return the scorer of a checkpoint; raise `BadCheckpointError` if it is damaged."""
+        return import_module(self.code).open_model(folder, opening)
 
 
 KINDS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -19,7 +19,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from .checkpoint import CARD, DRAFT, BadCheckpointError, Writer, load_description, write_checkpoint
-from .kinds import ModelDescription, ModelKind, TrainingDataRecord, TrainingOptions, decode_dataclass
+from .kinds import ModelDescription, ModelKind, TrainingOptions, decode_dataclass
 from .message_text import one_line
 from .text.encoders import SentenceEncoder
 from .text.vectors import TextVectors
@@ -419,36 +419,29 @@ def fit_calibration(
 def model_card(kind: ModelKind, description: ModelDescription, results: Mapping[str, TrainingResult]) -> str:
     """Return the card as Markdown."""
     took = ", ".join(f"{name} {seconds / 60:.1f} minutes" for name, seconds in description.seconds.items())
-    return "\n\n".join(
+    graphs = "any graph; measure it there (`lodestar eval`)" if description.any_graph else "the graph it was trained on"
+    sources = [("train", each) for each in description.train] + [("dev", each) for each in description.dev]
+    return "\n".join(
         [
-            f"# {kind.title}",
-            *kind.about(description),
-            "## Learned from",
-            "\n".join(_sources(description)),
-            "## Dev figures of each epoch",
-            "\n".join(_epochs(results, kind.figures)),
-            "The dev questions selected the epoch, so these figures are optimistic. Measure on other questions with "
+            f"# {kind.title}\n\n{kind.about} It is for {graphs}.\n",
+            "| | question set | questions | hops | SHA-256 of the set | graph |",
+            "| --- | --- | --- | --- | --- | --- |",
+            *(
+                f"| {split} | {each.questions} | {each.num_questions:,} | {each.max_hop} | "
+                f"`{each.questions_sha256[:12]}` | `{each.graph[:12]}` |"
+                for split, each in sources
+            ),
+            f"\n| network | epoch | {' | '.join(kind.figures)} | |",
+            f"| --- | --- |{' --- |' * len(kind.figures)} --- |",
+            *(
+                f"| {name} | {epoch + 1} | "
+                + " | ".join(f"{figures[each]:.3f}" if each in figures else "" for each in kind.figures)
+                + f" | {'kept' if epoch == result.best_epoch else ''} |"
+                for name, result in results.items()
+                for epoch, figures in enumerate(result.history)
+            ),
+            "\nThe dev questions selected the epoch, so these figures are optimistic. Measure on other questions with "
             "`lodestar eval`.",
             f"Training took: {took}. Every option is in `{kind.name}.json`.\n",
         ]
     )
-
-
-def _sources(description: ModelDescription) -> Iterator[str]:
-    yield "| | question set | questions | hops | SHA-256 of the set | graph |"
-    yield "| --- | --- | --- | --- | --- | --- |"
-    parts: list[tuple[str, TrainingDataRecord]] = [("train", each) for each in description.train]
-    for split, part in [*parts, *(("dev", each) for each in description.dev)]:
-        yield (
-            f"| {split} | {part.questions} | {part.num_questions:,} | {part.max_hop} | `{part.questions_sha256[:12]}` "
-            f"| `{part.graph[:12]}` |"
-        )
-
-
-def _epochs(results: Mapping[str, TrainingResult], names: Sequence[str]) -> Iterator[str]:
-    yield f"| network | epoch | {' | '.join(names)} | |"
-    yield f"| --- | --- |{' --- |' * len(names)} --- |"
-    for name, each in results.items():
-        for epoch, figures in enumerate(each.history):
-            values = " | ".join(f"{figures[metric]:.3f}" if metric in figures else "" for metric in names)
-            yield f"| {name} | {epoch + 1} | {values} | {'kept' if epoch == each.best_epoch else ''} |"

@@ -78,7 +78,7 @@ class ToyModel:
         return scores
 
 
-def read_toy(folder: Path, opening: CheckpointOpenOptions) -> ToyModel:
+def open_model(folder: Path, opening: CheckpointOpenOptions) -> ToyModel:
     description = check_checkpoint(folder, ToyDescription)
     network = ToyScorer(description.dimension)
     network.load_state_dict(read_weights(folder / "weights"))
@@ -98,7 +98,7 @@ class ToyObjective(SubgraphObjective):
         return logits
 
 
-def fit_toy(
+def fit(
     config: ToyConfig, train: Sequence[QuestionGraphs], dev: Sequence[QuestionGraphs], out: TrainingFolder
 ) -> ToyDescription:
     learned, chosen = encode_sets(config, train, dev, out)
@@ -115,9 +115,8 @@ KIND = ModelKind(
     learns_from="subgraphs",
     config=ToyConfig,
     description=ToyDescription,
-    fit=fit_toy,
-    open=read_toy,
-    about=lambda description: (f"Scores triples by their relation. Encoder: `{description.encoder}`.",),
+    code=__name__,
+    about="Scores triples by their relation.",
     figures=FIGURES,
 )
 

@@ -12,7 +12,6 @@ from lodestar.models.star.network import Floats
 from lodestar.models.star.training import ExampleCandidates, ExampleSet, PoolObjective, QuestionExample, dual_batch
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import verbalise_path
-from lodestar.models.training import device_of
 from torch import Tensor
 
 TAIL = 0.2
@@ -94,9 +93,7 @@ class DualPoolObjective(PoolObjective):
     def logits(self, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
         """Return the stop scores of all candidates, (num_candidates,)."""
         some, candidates = zip(*selected, strict=True)
-        stop: Tensor = self.network(
-            dual_batch(self.texts, examples.table, some, candidates).to(device_of(self.network))
-        )[0]
+        stop: Tensor = self.network(dual_batch(self.texts, examples.table, some, candidates))[0]
         return stop
 
     def path_scores(self, logits: Tensor) -> Tensor:

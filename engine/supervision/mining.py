@@ -22,6 +22,7 @@ from __future__ import annotations
 import hashlib
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
@@ -201,17 +202,11 @@ def _walk_question(
             for reach, of_topic in zip(reaches, found, strict=True)
         ),
         reaching=tuple(of_topic.reaching for of_topic in found),
-        num_cut=dict(
-            zip(
-                CUTS,
-                (
-                    sum(reach.cut for reach in reaches),
-                    sum(of_topic.cut for of_topic in found),
-                    sum(of_topic.num_cut for of_topic in found),
-                ),
-                strict=True,
-            )
-        ),
+        num_cut={
+            "reaches": sum(reach.cut for reach in reaches),
+            "searches for answers": sum(of_topic.cut for of_topic in found),
+            "answer paths": sum(of_topic.num_cut for of_topic in found),
+        },
     )
 
 
@@ -535,35 +530,21 @@ def _label_questions(
     return mined
 
 
-def counts_of(found: Sequence[QuestionPaths | SkippedQuestion], mined: Iterable[MinedQuestion]) -> dict[str, int]:
+def counts_of(found: Sequence[QuestionPaths | SkippedQuestion], mined: Sequence[MinedQuestion]) -> dict[str, int]:
     """Return the counts of questions, left out questions by reason, paths, negatives by kind, and cuts."""
-    counts = dict.fromkeys(
-        (
-            "questions",
-            *(f"left out: {reason}" for reason in REASONS),
-            "without a positive path",
-            "answer paths",
-            "positive paths",
-            *(f"{kind} negatives" for kind in KINDS),
-            *(f"cut {what}" for what in CUTS),
-        ),
-        0,
-    )
-    for each in found:
-        if isinstance(each, SkippedQuestion):
-            counts[f"left out: {each.reason}"] += 1
-        else:
-            for what in CUTS:
-                counts[f"cut {what}"] += each.num_cut[what]
-    for question in mined:
-        num_positive = sum(path.positive for path in question.paths)
-        counts["questions"] += 1
-        counts["without a positive path"] += not num_positive
-        counts["answer paths"] += len(question.paths)
-        counts["positive paths"] += num_positive
-        for negative in question.negatives:
-            counts[f"{negative.kind} negatives"] += 1
-    return counts
+    left_out = Counter(each.reason for each in found if isinstance(each, SkippedQuestion))
+    kinds = Counter(negative.kind for question in mined for negative in question.negatives)
+    positives = [sum(path.positive for path in question.paths) for question in mined]
+    walked = [each for each in found if isinstance(each, QuestionPaths)]
+    return {
+        "questions": len(mined),
+        **{f"left out: {reason}": left_out[reason] for reason in REASONS},
+        "without a positive path": positives.count(0),
+        "answer paths": sum(len(question.paths) for question in mined),
+        "positive paths": sum(positives),
+        **{f"{kind} negatives": kinds[kind] for kind in KINDS},
+        **{f"cut {what}": sum(each.num_cut[what] for each in walked) for what in CUTS},
+    }
 
 
 def mined_sets(request: TrainingRequest, _config: Any, _out: TrainingFolder, *, max_hop: int = 2) -> Sets:

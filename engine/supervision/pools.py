@@ -10,7 +10,8 @@ with the most paths, then the first by id. Chains from different topics are diff
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -199,28 +200,16 @@ def mine_pool(
 
 def counts_of(found: Sequence[Found]) -> dict[str, int]:
     """Return the counts of questions, left out questions by reason, chains by kind, and cuts."""
-    counts = dict.fromkeys(
-        (
-            "questions",
-            *(f"left out: {reason}" for reason in (*REASONS, TOO_LONG)),
-            *(f"{kind} chains" for kind in ("path", "query", "answer")),
-            *(f"cut {what}" for what in CUTS),
-        ),
-        0,
-    )
-    for name in _count_kinds(found):
-        counts[name] += 1
-    return counts
-
-
-def _count_kinds(found: Sequence[Found]) -> Iterator[str]:
-    for each in found:
-        if isinstance(each, SkippedQuestion):
-            yield f"left out: {each.reason}"
-        else:
-            yield "questions"
-            yield from (f"{chain.kind} chains" for chain in each.chains)
-            yield from (f"cut {what}" for what in each.cut)
+    kept = [each for each in found if isinstance(each, PooledQuestion)]
+    left_out = Counter(each.reason for each in found if isinstance(each, SkippedQuestion))
+    kinds = Counter(chain.kind for each in kept for chain in each.chains)
+    cuts = Counter(cut for each in kept for cut in each.cut)
+    return {
+        "questions": len(kept),
+        **{f"left out: {reason}": left_out[reason] for reason in (*REASONS, TOO_LONG)},
+        **{f"{kind} chains": kinds[kind] for kind in ("path", "query", "answer")},
+        **{f"cut {what}": cuts[what] for what in CUTS},
+    }
 
 
 def compute_pool_sizes(questions: Sequence[PooledQuestion]) -> dict[str, float]:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import field
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
 
-from ..kinds import CheckpointOpenOptions, LoraOptions, ModelDescription, ModelKind, TrainingOptions
+from ..kinds import LoraOptions, ModelDescription, ModelKind, TrainingOptions
 from ..ranges import Count, Dimension, Positive, Range, Share, Width
 from ..subgraphs import SubgraphOptions
-
-if TYPE_CHECKING:
-    from ..training import TrainingFolder
-    from .training import GrilCheckpoint
 
 Pruning = Literal["threshold", "top-k", "none"]
 Score = Literal["mlp", "linear"]
@@ -149,38 +143,16 @@ class GrilDescription(ModelDescription):
         return self.config.subgraph
 
 
-def _fit(config: GrilConfig, train: Sequence[Any], dev: Sequence[Any], out: TrainingFolder) -> GrilDescription:
-    from .training import fit
-
-    return fit(config, train, dev, out)
-
-
-def _open(folder: Path, opening: CheckpointOpenOptions) -> GrilCheckpoint:
-    from .training import GrilCheckpoint
-
-    return GrilCheckpoint(folder, opening)
-
-
-def _about(description: GrilDescription) -> tuple[str, str]:
-    return (
-        "Grows a subgraph from a question's topics by attention over neighbours and prunes it, after GRIL. Encoder: "
-        f"`{description.encoder}`, not trained; supervision: entities on shortest paths to the answers.",
-        "Use it with `lodestar ask --recipe gril --checkpoint FOLDER`, on the graph it was trained on. The figures "
-        "below are the share of right triples among the best k of each dev question; for the hop predictor, "
-        "its accuracy and that of the commonest number; for the reader, over questions with an answer in their "
-        "subgraph, Hits@1 and F1.",
-    )
-
-
 KIND = ModelKind(
     name="gril",
     title="GRIL graph retriever",
     learns_from="subgraphs",
     config=GrilConfig,
     description=GrilDescription,
-    fit=_fit,
-    open=_open,
-    about=_about,
+    code="lodestar.models.gril.training",
+    about="Grows a subgraph from a question's topics by attention over neighbours and prunes it (GRIL). The figures "
+    "are the share of right triples among the best k; of hops the accuracy beside that of the commonest number; of the "
+    "reader Hits@1 and F1 over questions with an answer in their subgraph.",
     figures=FIGURES,
     epochs_of=("training", "joint_training"),
 )

@@ -208,6 +208,7 @@ class PointingReader(nn.Module):
         self.encoder: Any = backbone.model
         self.backbone = backbone
         self.max_tokens, self.has_text = max_tokens, has_text
+        self.precision: torch.dtype | None = None
         self.inner = nn.Linear(backbone.dimension, backbone.dimension)
         self.out = nn.Linear(backbone.dimension, 1)
         self._tokenizer: Any = backbone.tokenizer
@@ -223,14 +224,12 @@ class PointingReader(nn.Module):
     def trained_weights(self) -> Mapping[str, Tensor]:
         return self.state_dict()
 
-    def forward(
-        self, passages: Sequence[Passage], graph_tokens: Tensor | None = None, precision: torch.dtype | None = None
-    ) -> PointingOutput:
+    def forward(self, passages: Sequence[Passage], graph_tokens: Tensor | None = None) -> PointingOutput:
         """Return the probability of each candidate. graph_tokens: (num_passages, width); None for a reader without
         them.
         """
         texts = [self.encode(passage) for passage in passages]
-        states = self.states([text.ids for text in texts], graph_tokens, precision)
+        states = self.states([text.ids for text in texts], graph_tokens)
         shift = 0 if graph_tokens is None else 1
         firsts = [0]
         for passage in passages:
@@ -262,9 +261,7 @@ class PointingReader(nn.Module):
         begin, separate = self._tokenizer.cls_token_id, self._tokenizer.sep_token_id
         return encode_passage(passage, self._tokenise, begin, separate, self.max_tokens - 1, has_text=self.has_text)
 
-    def states(
-        self, texts: Sequence[Sequence[int]], graph_tokens: Tensor | None, precision: torch.dtype | None
-    ) -> Tensor:
+    def states(self, texts: Sequence[Sequence[int]], graph_tokens: Tensor | None) -> Tensor:
         """Return the last hidden states, (num_texts, length, width) float32.
 
         graph_tokens: (num_texts, width), inserted at place 1 as embeddings; None for none.
@@ -272,7 +269,7 @@ class PointingReader(nn.Module):
         embeddings = word_embeddings(self.encoder)
         device = next(embeddings.parameters()).device
         ids, seen = (each.to(device) for each in pad_right(texts, 0))
-        with torch.autocast(device.type, dtype=precision, enabled=precision is not None):
+        with torch.autocast(device.type, dtype=self.precision, enabled=self.precision is not None):
             embedded = embeddings(ids)
             if graph_tokens is not None:
                 embedded, seen = insert_tokens(embedded, seen, graph_tokens, 1)
@@ -286,18 +283,14 @@ class PointingReader(nn.Module):
             self._tokens[text] = self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
         return self._tokens[text]
 
-    def loss(
-        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
-    ) -> Tensor:
-        pointed = self([each.passage for each in questions], tokens, precision)
+    def loss(self, questions: Sequence[ReaderQuestion], tokens: Tensor | None) -> Tensor:
+        pointed = self([each.passage for each in questions], tokens)
         right = [is_right for each in questions for is_right in each.is_right]
         is_right = pointed.probabilities.new_tensor(right)
         return reading_loss(pointed, is_right, len(questions))
 
-    def outputs(
-        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
-    ) -> list[ReaderOutput]:
-        pointed = self([each.passage for each in questions], tokens, precision)
+    def outputs(self, questions: Sequence[ReaderQuestion], tokens: Tensor | None) -> list[ReaderOutput]:
+        pointed = self([each.passage for each in questions], tokens)
         scores, question_of = pointed.probabilities.cpu().numpy(), pointed.question_of.cpu().numpy()
         return [
             ReaderOutput(scores[question_of == place], np.array(each.is_right, dtype=np.bool_), each.num_answers)
@@ -338,15 +331,14 @@ class GenerativeReader(nn.Module):
         super().__init__()
         self.language_model: Any = add_lora(model, lora)
         self.max_tokens, self.has_text = max_tokens, has_text
+        self.precision: torch.dtype | None = None
         self._tokenizer: Any = model.tokenizer
 
     @property
     def width(self) -> int:
         return int(self._embeddings.weight.shape[1])
 
-    def loss(
-        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
-    ) -> Tensor:
+    def loss(self, questions: Sequence[ReaderQuestion], tokens: Tensor | None) -> Tensor:
         """Return the mean of −log P over the answers' tokens; 0 without a gradient if no question has answers."""
         answerable = [place for place, each in enumerate(questions) if each.wanted.answers]
         if not answerable:
@@ -355,11 +347,9 @@ class GenerativeReader(nn.Module):
         prompts = [self._prompt(questions[place].passage) for place in answerable]
         answers = [_answer_of(questions[place].wanted) for place in answerable]
         graph_tokens = None if tokens is None else tokens[answerable]
-        return -self._log_likelihoods(prompts, answers, graph_tokens, precision).mean()
+        return -self._log_likelihoods(prompts, answers, graph_tokens).mean()
 
-    def outputs(
-        self, questions: Sequence[ReaderQuestion], tokens: Tensor | None, precision: torch.dtype | None = None
-    ) -> list[ReaderOutput]:
+    def outputs(self, questions: Sequence[ReaderQuestion], tokens: Tensor | None) -> list[ReaderOutput]:
         """Return the probability of each option, or the written names as candidates, the first as the best; a name is
         right if it matches, case aside.
         """
@@ -367,19 +357,17 @@ class GenerativeReader(nn.Module):
         for place, each in enumerate(questions):
             graph_tokens = None if tokens is None else tokens[place : place + 1]
             if each.passage.options:
-                scores = self.option_probabilities(each.passage, graph_tokens, precision).cpu().numpy()
+                scores = self.option_probabilities(each.passage, graph_tokens).cpu().numpy()
                 results.append(ReaderOutput(scores, np.arange(len(scores)) == each.wanted.right, 1))
                 continue
-            (reply,) = self.replies([each.passage], graph_tokens, precision)
+            (reply,) = self.replies([each.passage], graph_tokens)
             right = {fold_spelling(name) for name in each.wanted.answers}
             scores = np.linspace(1.0, 0.9, len(reply.names), dtype=np.float32)
             is_right = np.array([fold_spelling(name) in right for name in reply.names], dtype=np.bool_)
             results.append(ReaderOutput(scores, is_right, len(right)))
         return results
 
-    def option_probabilities(
-        self, passage: Passage, graph_token: Tensor | None, precision: torch.dtype | None = None
-    ) -> Tensor:
+    def option_probabilities(self, passage: Passage, graph_token: Tensor | None) -> Tensor:
         """Return the softmax over the options of the mean log-probability of their tokens, (num_options,).
 
         graph_token: (1, width).
@@ -387,11 +375,9 @@ class GenerativeReader(nn.Module):
         prompts = [self._prompt(passage)] * len(passage.options)
         tokens = None if graph_token is None else graph_token.expand(len(prompts), -1)
         with torch.no_grad():
-            return self._log_likelihoods(prompts, passage.options, tokens, precision).softmax(dim=0)
+            return self._log_likelihoods(prompts, passage.options, tokens).softmax(dim=0)
 
-    def replies(
-        self, passages: Sequence[Passage], tokens: Tensor | None, precision: torch.dtype | None = None
-    ) -> list[WrittenReply]:
+    def replies(self, passages: Sequence[Passage], tokens: Tensor | None) -> list[WrittenReply]:
         """Return the greedy reply to each passage, or the likeliest of its options."""
         from transformers import GenerationConfig
 
@@ -406,12 +392,15 @@ class GenerativeReader(nn.Module):
         for place, passage in enumerate(passages):
             graph_tokens = None if tokens is None else tokens[place : place + 1]
             if passage.options:
-                scores = self.option_probabilities(passage, graph_tokens, precision)
+                scores = self.option_probabilities(passage, graph_tokens)
                 best = int(scores.argmax())
                 results.append(WrittenReply((passage.options[best],), float(scores[best])))
                 continue
             chosen = ChosenLogprobs()
-            with torch.no_grad(), torch.autocast(self._device.type, dtype=precision, enabled=precision is not None):
+            with (
+                torch.no_grad(),
+                torch.autocast(self._device.type, dtype=self.precision, enabled=self.precision is not None),
+            ):
                 embedded, seen = self._embed([self._prompt(passage)], graph_tokens)
                 written = self.language_model.generate(
                     inputs_embeds=embedded, attention_mask=seen, generation_config=config, logits_processor=[chosen]
@@ -442,17 +431,11 @@ class GenerativeReader(nn.Module):
         device: torch.device = self._embeddings.weight.device
         return device
 
-    def _log_likelihoods(
-        self,
-        prompts: Sequence[list[int]],
-        answers: Sequence[str],
-        tokens: Tensor | None,
-        precision: torch.dtype | None,
-    ) -> Tensor:
+    def _log_likelihoods(self, prompts: Sequence[list[int]], answers: Sequence[str], tokens: Tensor | None) -> Tensor:
         """Return the mean log-probability of the tokens of each answer, with its end, (num_prompts,)."""
         written = [[*self._ids(answer), self._end] for answer in answers]
         rows = [[*prompt, *answer] for prompt, answer in zip(prompts, written, strict=True)]
-        with torch.autocast(self._device.type, dtype=precision, enabled=precision is not None):
+        with torch.autocast(self._device.type, dtype=self.precision, enabled=self.precision is not None):
             embedded, seen = self._embed(rows, tokens)
             logits = self.language_model(inputs_embeds=embedded, attention_mask=seen, use_cache=False).logits
         labels = torch.full_like(seen, IGNORED)
@@ -512,7 +495,7 @@ def _answer_of(wanted: ReaderTarget) -> str:
 
 JointReader = PointingReader | GenerativeReader
 """A reader φ that is trained with a retriever. Its `tokens` are the graph token of each question, (num_questions,
-width); None for a reader without. precision: autocast type; None for the type of its weights. Its pretrained
+width); None for a reader without. `precision`: autocast type; None for the type of its weights. Its pretrained
 parameters, and those of a LoRA, get the lower learning rate.
 """
 

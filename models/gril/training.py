@@ -13,7 +13,7 @@ backward pass gives both. Ours: log P_θ(G_s | q) is the mean of log P over the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -34,7 +34,7 @@ from ..checkpoint import (
 )
 from ..kinds import CheckpointOpenOptions, TrainingOptions
 from ..language.causal_lm import CausalLMError
-from ..reg.triples import list_learnable_questions, to_tensor
+from ..reg.triples import Encode, EncodedGraphs, calibration_pairs, list_learnable_questions, triple_figures
 from ..subgraphs import UNNAMED, UNREACHED, QuestionGraphs, QuestionLabels, hops_from
 from ..text.vectors import encode_each_once
 from ..training import Figures, NothingToLearnError, Objective, TrainingFolder, fit_calibration, split_parameters
@@ -82,46 +82,35 @@ from .readers import (
 NetworkT = TypeVar("NetworkT", bound=nn.Module)
 Question = tuple[int, int]
 """The place of a set, and the number of a question in it."""
-Encode = Callable[[Sequence[str]], Floats]
-"""Unit vectors of texts, (num_texts, dimension)."""
 NO_HOPS = 0
 HOP_BATCH = 32
 TIE_BREAK = 1e-3
 """Weight of the figure by which ties in the selection metric are broken."""
 
 
-class EncodedSubgraphs:
-    """A set of subgraphs with the vectors of all their texts."""
+class EncodedSubgraphs(EncodedGraphs):
+    """A set of subgraphs with the vectors of all their texts, whose questions are read whole."""
 
     def __init__(self, graphs: QuestionGraphs, encode: Encode, device: torch.device) -> None:
-        self.graphs = graphs
-        self._tensor = partial(to_tensor, device)
-        texts = graphs.texts
-        self._questions = encode(texts.questions)
-        self._relations = encode(texts.relations)
-        self._entities = encode(texts.entities) if texts.entities else np.zeros((1, self._questions.shape[1]), "f4")
+        super().__init__(graphs, encode, 0, device)
         self._on_path = mark_answer_path_nodes(graphs)
-
-    @property
-    def dimension(self) -> int:
-        return int(self._questions.shape[1])
 
     @property
     def questions(self) -> Tensor:
         """The questions' vectors, (num_questions, dimension)."""
         return self._tensor(self._questions)
 
-    def rows(self, questions: Sequence[int]) -> tuple[Ints, Ints]:
+    def nodes_and_triples(self, questions: Sequence[int]) -> tuple[Ints, Ints]:
         """Return the rows of the nodes and of the triples of some questions, one question after another."""
         none = np.zeros(0, dtype=np.int64)
         nodes = [np.arange(span.start, span.stop) for span in map(self.graphs.nodes_of, questions)]
         triples = [np.arange(span.start, span.stop) for span in map(self.graphs.triples_of, questions)]
         return np.concatenate([none, *nodes]), np.concatenate([none, *triples])
 
-    def inputs(self, questions: Sequence[int], *, supervised: bool = False) -> GrowInputs:
+    def grow_inputs(self, questions: Sequence[int], *, supervised: bool = False) -> GrowInputs:
         """Return the whole subgraphs of some questions; `supervised` keeps expanding nodes on right paths."""
         graphs = self.graphs
-        nodes, triples = self.rows(questions)
+        nodes, triples = self.nodes_and_triples(questions)
         sizes = [graphs.node_starts[each + 1] - graphs.node_starts[each] for each in questions]
         question_of = np.repeat(np.arange(len(questions)), sizes)
         relations, relation_of = np.unique(graphs.relation_of[triples], return_inverse=True)
@@ -146,7 +135,7 @@ class EncodedSubgraphs:
 
     def on_path(self, questions: Sequence[int]) -> Tensor:
         """Return which nodes of some questions are on right paths, as 0 and 1."""
-        return self._tensor(self._on_path[self.rows(questions)[0]].astype(np.float32))
+        return self._tensor(self._on_path[self.nodes_and_triples(questions)[0]].astype(np.float32))
 
 
 def mark_answer_path_nodes(graphs: QuestionGraphs) -> Bools:
@@ -201,7 +190,7 @@ class RetrieverObjective(Objective[GraphRetriever, Question]):
     def loss(self, batch: Sequence[Question]) -> Tensor:
         losses = []
         for encoded, chosen in by_set(self._train, batch):
-            inputs = encoded.inputs(chosen, supervised=True)
+            inputs = encoded.grow_inputs(chosen, supervised=True)
             with self.autocast():
                 grown = self.network(inputs)
             losses.append(graph_supervision(grown, inputs, encoded.on_path(chosen)) * len(chosen))
@@ -216,29 +205,18 @@ def score_triples(network: GraphRetriever, sets: Sequence[EncodedSubgraphs]) -> 
     with torch.no_grad():
         for encoded in sets:
             for question in range(len(encoded.graphs)):
-                grown = network(encoded.inputs([question]))
+                grown = network(encoded.grow_inputs([question]))
                 scores = logit(grown.path_probability).masked_fill(~grown.is_kept, float("-inf")).cpu().numpy()
                 yield scores, encoded.graphs.is_positive[encoded.graphs.triples_of(question)]
 
 
 def figures_of(scored: Sequence[tuple[Floats, Bools]]) -> Figures:
     """Return `RETRIEVER_FIGURES` over questions with right triples, and the selection metric."""
-    found = [retriever_figures(scores, right) for scores, right in scored if right.any()]
+    found = [triple_figures(scores, right, RECALL_AT) for scores, right in scored if right.any()]
     if not found:
         raise NothingToLearnError("no question to choose by has an answer in its subgraph")
     figures = dict(zip(RETRIEVER_FIGURES, np.mean(found, axis=0).tolist(), strict=True))
     return figures | {"selection_metric": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
-
-
-def retriever_figures(scores: Floats, right: Bools) -> list[float]:
-    """Return `RETRIEVER_FIGURES` of a question with right triples; the earlier of equal scores ranks higher.
-
-    What is pruned, with a score of −∞, is not found.
-    """
-    order = np.argsort(-scores, kind="stable")
-    ranks = np.flatnonzero(right[order] & np.isfinite(scores[order])) + 1
-    precisions = np.arange(1, len(ranks) + 1) / ranks
-    return [float(each) / int(right.sum()) for each in (*((ranks <= k).sum() for k in RECALL_AT), precisions.sum())]
 
 
 def hops_to_answers(graphs: QuestionGraphs, max_hops: int) -> Ints:
@@ -332,34 +310,26 @@ class JointNetwork(nn.Module):
         self._wanted = wanted or {}
 
     def losses(
-        self,
-        encoded: EncodedSubgraphs,
-        questions: Sequence[int],
-        num_triples: Sequence[int],
-        precision: torch.dtype | None = None,
+        self, encoded: EncodedSubgraphs, questions: Sequence[int], num_triples: Sequence[int]
     ) -> dict[str, Tensor]:
         """Return the parts of the loss of some questions. num_triples: given to the reader, per question."""
         options = self.options
         given = self.give(encoded, questions, num_triples)
-        losses = {"reading": self.reader.loss(given.questions, given.tokens, precision)}
+        losses = {"reading": self.reader.loss(given.questions, given.tokens)}
         if options.graph_supervision:
             losses["graph"] = graph_supervision(given.grown, given.inputs, encoded.on_path(questions))
         if options.prior_weight:
-            _, triples = encoded.rows(questions)
+            _, triples = encoded.nodes_and_triples(questions)
             chosen = torch.from_numpy(np.isin(triples, np.concatenate(given.rows)))
             prior = -given.grown.path_probability[chosen.to(given.grown.is_seen.device)].clamp(min=CLAMP).log()
             losses["prior"] = options.prior_weight * prior.sum() / max(len(prior), 1)
         return losses
 
     def outputs(
-        self,
-        encoded: EncodedSubgraphs,
-        questions: Sequence[int],
-        num_triples: Sequence[int],
-        precision: torch.dtype | None = None,
+        self, encoded: EncodedSubgraphs, questions: Sequence[int], num_triples: Sequence[int]
     ) -> list[ReaderOutput]:
         given = self.give(encoded, questions, num_triples)
-        found: list[ReaderOutput] = self.reader.outputs(given.questions, given.tokens, precision)
+        found: list[ReaderOutput] = self.reader.outputs(given.questions, given.tokens)
         return found
 
     def trained_weights(self) -> dict[str, Tensor]:
@@ -370,7 +340,7 @@ class JointNetwork(nn.Module):
 
     def give(self, encoded: EncodedSubgraphs, questions: Sequence[int], num_triples: Sequence[int]) -> _Given:
         """Grow the subgraphs, and return what the reader gets of them."""
-        inputs = encoded.inputs(questions, supervised=self.training and self.options.graph_supervision)
+        inputs = encoded.grow_inputs(questions, supervised=self.training and self.options.graph_supervision)
         grown = self.retriever(inputs)
         tokens = None
         if self.options.token:
@@ -445,6 +415,7 @@ class JointObjective(Objective[JointNetwork, Question]):
         self._numbers = {id(each): numbers_of_triples(hops, each, config) for each in (*train, *dev)}
         questions = [(place, question) for place, each in enumerate(train) for question in self._select_questions(each)]
         super().__init__(network, questions, config.joint_training, config.batch_size)
+        network.reader.precision = self.training.dtype
 
     def groups(self) -> list[tuple[list[Tensor], float]]:
         """Return the reader's pretrained parameters, and all other parameters, which are new."""
@@ -458,7 +429,7 @@ class JointObjective(Objective[JointNetwork, Question]):
         losses = []
         for encoded, chosen in by_set(self._train, batch):
             numbers = [self._numbers[id(encoded)][each] for each in chosen]
-            parts = self.network.losses(encoded, chosen, numbers, self.training.dtype)
+            parts = self.network.losses(encoded, chosen, numbers)
             losses.append(torch.stack(list(parts.values())).sum() * len(chosen))
         return torch.stack(losses).sum() / len(batch)
 
@@ -483,7 +454,7 @@ class JointObjective(Objective[JointNetwork, Question]):
                 selected = self._select_questions(encoded)
                 for batch in (selected[start : start + size] for start in range(0, len(selected), size)):
                     numbers = [self._numbers[id(encoded)][each] for each in batch]
-                    found += self.network.outputs(encoded, batch, numbers, self.training.dtype)
+                    found += self.network.outputs(encoded, batch, numbers)
         return found
 
     def _select_questions(self, encoded: EncodedSubgraphs) -> list[int]:
@@ -524,10 +495,6 @@ def mean_f1_at(share: float, found: Sequence[ReaderOutput]) -> float:
     return float(np.mean(figures)) if figures else 0.0
 
 
-CALIBRATED = 100
-"""The number of best triples per dev question that calibration uses."""
-
-
 def fit(
     config: GrilConfig, train: Sequence[QuestionGraphs], dev: Sequence[QuestionGraphs], out: TrainingFolder
 ) -> GrilDescription:
@@ -565,7 +532,7 @@ def fit(
         out.train("reader", "reader", objective, {key: options[key] for key in options if key != "joint_training"})
         parts |= {"bridge": partial(write_weights, bridge.state_dict()), "reader": partial(write_reader, reader)}
         own = {"reader_width": reader.width, "share": objective.best_share()}
-    scored = fit_calibration(_best(retriever, chosen))
+    scored = fit_calibration(calibration_pairs(score_triples(retriever, chosen)))
     description: GrilDescription = out.write(parts, scored, dimension=dimension, **own)
     return description
 
@@ -588,14 +555,6 @@ def reader_targets(labels: Iterable[QuestionLabels], config: GrilConfig) -> dict
             found[question.id] = ReaderTarget(names, question.options, right[0])
         elif config.joint.open_domain or question.all_named:
             found[question.id] = ReaderTarget(names)
-    return found
-
-
-def _best(network: GraphRetriever, dev: Sequence[EncodedSubgraphs]) -> list[tuple[float, float]]:
-    found: list[tuple[float, float]] = []
-    for scores, right in score_triples(network, dev):
-        best = np.argsort(-scores, kind="stable")[: min(CALIBRATED, int(np.isfinite(scores).sum()))]
-        found += zip(scores[best].tolist(), right[best].astype(float).tolist(), strict=True)
     return found
 
 
@@ -643,3 +602,8 @@ class GrilCheckpoint:
         with translate_read_errors(self._folder):
             network.load_state_dict(read_weights(self._folder / part))
         return network.eval().to(torch.device(self._opening.device))
+
+
+def open_model(folder: Path, opening: CheckpointOpenOptions) -> GrilCheckpoint:
+    """Return an open checkpoint."""
+    return GrilCheckpoint(folder, opening)

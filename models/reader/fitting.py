@@ -397,7 +397,7 @@ def _write(reader: Reader, part: Path) -> None:
     write_weights({name: torch.from_numpy(column.copy()) for name, column in columns.items()}, part)
 
 
-def _open(folder: Path, _opening: CheckpointOpenOptions) -> tuple[ReaderDescription, Reader]:
+def open_model(folder: Path, _opening: CheckpointOpenOptions) -> tuple[ReaderDescription, Reader]:
     description = check_checkpoint(folder, ReaderDescription)
     with translate_read_errors(folder / PART):
         columns = {name: each.double().numpy() for name, each in read_weights(folder / PART).items()}
@@ -417,24 +417,14 @@ def _open(folder: Path, _opening: CheckpointOpenOptions) -> tuple[ReaderDescript
     return description, Reader(sources, bias, columns["answers"], plan, trained=True)
 
 
-def _about(description: ReaderDescription) -> tuple[str, str]:
-    return (
-        f"Scores the candidates of evidence by {len(description.features)} features of each way to them: logistic "
-        f"regression. Sources: {', '.join(description.sources)}. Encoder of questions and relations: "
-        f"`{description.encoder}`, not trained.",
-        "Use it with `--set answerer.kind=reader --set answerer.checkpoint=FOLDER`, with the recipe it was trained "
-        "with.",
-    )
-
-
 KIND = ModelKind(
     name="reader",
     title="Reader",
     learns_from="readings",
     config=ReaderConfig,
     description=ReaderDescription,
-    fit=fit,
-    open=_open,
-    about=_about,
+    code=__name__,
+    about="Scores the candidates of evidence by features of each way to them: logistic regression. Use it with "
+    "`--set answerer.kind=reader --set answerer.checkpoint=FOLDER` and the recipe it was trained with.",
     figures=FIGURES,
 )

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import field
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from ..kinds import CheckpointOpenOptions, LoraOptions, ModelDescription, ModelKind, TrainingOptions
+from ..kinds import LoraOptions, ModelDescription, ModelKind, TrainingOptions
 from ..ranges import Count, Dimension, Positive, Range, Width
 from ..subgraphs import SubgraphOptions
-
-if TYPE_CHECKING:
-    from ..training import TrainingFolder
-    from .entities import EntityModel
-    from .paths import PathModel
-    from .triples import TripleModel
 
 RECALL_AT = (10, 50, 100, 500)
 ANSWERS = tuple(f"answer_recall_at_{k}" for k in RECALL_AT)
@@ -134,84 +126,15 @@ class PathDescription(ModelDescription):
     supervision: str = "weak"
 
 
-def _fit_triples(config: TripleConfig, train: Sequence[Any], dev: Sequence[Any], out: TrainingFolder) -> Any:
-    from .triples import fit
-
-    return fit(config, train, dev, out)
-
-
-def _fit_entities(config: EntityConfig, train: Sequence[Any], dev: Sequence[Any], out: TrainingFolder) -> Any:
-    from .entities import fit
-
-    return fit(config, train, dev, out)
-
-
-def _fit_paths(config: PathConfig, train: Sequence[Any], dev: Sequence[Any], out: TrainingFolder) -> Any:
-    from .paths import fit
-
-    return fit(config, train, dev, out)
-
-
-def _open_triples(folder: Path, opening: CheckpointOpenOptions) -> TripleModel:
-    from .triples import TripleModel, read_triple_scorer
-
-    description, network = read_triple_scorer(folder, opening.device)
-    return TripleModel(description, network, opening.vectors_of(description))
-
-
-def _open_entities(folder: Path, opening: CheckpointOpenOptions) -> EntityModel:
-    from .entities import EntityModel, read_entity_scorer
-
-    description, network = read_entity_scorer(folder, opening.device)
-    return EntityModel(description, network, opening.vectors_of(description))
-
-
-def _open_paths(folder: Path, opening: CheckpointOpenOptions) -> PathModel:
-    from .paths import PathModel, read_path_writer
-
-    return PathModel(*read_path_writer(folder, opening.language_model, opening.device))
-
-
-def _about_triples(description: TripleDescription) -> tuple[str, str]:
-    return (
-        "Scores the triples of a question's subgraph, after ReG@Triple (an MLP over text embeddings and directional "
-        f"distance encodings). Encoder: `{description.encoder}`, not trained; supervision: {description.supervision}.",
-        "Use it with `lodestar ask --recipe reg-triple --checkpoint FOLDER`, on the graph it was trained on. The "
-        "figures below are the share of right triples among the best k of each dev question.",
-    )
-
-
-def _about_entities(description: EntityDescription) -> tuple[str, str]:
-    return (
-        "Scores the entities of a question's subgraph, after ReG@Entity (principal neighbourhood aggregation over text "
-        f"embeddings and directional distance encodings). Encoder: `{description.encoder}`, not trained; supervision: "
-        f"{description.supervision}.",
-        "Use it with `lodestar ask --recipe reg-entity --checkpoint FOLDER`, on the graph it was trained on. A "
-        "triple's score is the mean of its two entities' scores. The figures below are the share of right triples, "
-        "and of right answers, among the best k of each dev question.",
-    )
-
-
-def _about_paths(description: PathDescription) -> tuple[str, str]:
-    config = description.config
-    return (
-        "Writes relation paths that lead from a question's topic to its answers, after ReG@Path: a LoRA of rank "
-        f"{config.lora.rank} on `{config.model}`, which is not in this folder; supervision: {description.supervision}.",
-        "Use it with `lodestar ask --recipe reg-path --checkpoint FOLDER`, on the graph it was trained on. The figures "
-        "below are the mean log-likelihood of the right paths of dev questions, and the share of dev questions of "
-        f"whose candidates, at most {config.num_candidates}, a right one is the likeliest.",
-    )
-
-
 TRIPLE = ModelKind(
     name="reg-triple",
     title="ReG triple scorer",
     learns_from="subgraphs",
     config=TripleConfig,
     description=TripleDescription,
-    fit=_fit_triples,
-    open=_open_triples,
-    about=_about_triples,
+    code="lodestar.models.reg.triples",
+    about="Scores the triples of a question's subgraph: an MLP over text embeddings and directional distance encodings "
+    "(ReG@Triple). The figures are the share of right triples, and of right answers, among the best k.",
     figures=FIGURES,
 )
 ENTITY = ModelKind(
@@ -220,9 +143,9 @@ ENTITY = ModelKind(
     learns_from="subgraphs",
     config=EntityConfig,
     description=EntityDescription,
-    fit=_fit_entities,
-    open=_open_entities,
-    about=_about_entities,
+    code="lodestar.models.reg.entities",
+    about="Scores the entities of a question's subgraph: principal neighbourhood aggregation over text embeddings and "
+    "directional distance encodings (ReG@Entity); a triple's score is the mean of its two entities'.",
     figures=FIGURES,
 )
 PATH = ModelKind(
@@ -231,8 +154,8 @@ PATH = ModelKind(
     learns_from="pools",
     config=PathConfig,
     description=PathDescription,
-    fit=_fit_paths,
-    open=_open_paths,
-    about=_about_paths,
+    code="lodestar.models.reg.paths",
+    about="Writes relation paths that lead from a question's topic to its answers: a LoRA on a language model that is "
+    "not in this folder (ReG@Path). The figures are of the chains of dev questions.",
     figures=PATH_FIGURES,
 )

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import PNAConv
 
 from ..checkpoint import check_checkpoint, read_weights, translate_read_errors
+from ..kinds import CheckpointOpenOptions
 from ..subgraphs import QuestionGraphs, distance_encoding, encoding_width
 from ..text.vectors import TextVectors
 from ..training import TrainingFolder
@@ -130,6 +131,12 @@ def read_entity_scorer(folder: Path, device: str = "cpu") -> tuple[EntityDescrip
         network = new_scorer(description.config, description.dimension, description.degrees)
         network.load_state_dict(read_weights(folder / "gnn"))
     return description, network.eval().to(torch.device(device))
+
+
+def open_model(folder: Path, opening: CheckpointOpenOptions) -> EntityModel:
+    """Return the scorer of a checkpoint."""
+    description, network = read_entity_scorer(folder, opening.device)
+    return EntityModel(description, network, opening.vectors_of(description))
 
 
 def new_scorer(config: EntityConfig, dimension: int, degrees: Sequence[int]) -> EntityScorer:

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from ..checkpoint import BadCheckpointError, check_checkpoint, read_weights, translate_read_errors, write_weights
+from ..kinds import CheckpointOpenOptions
 from ..language.causal_lm import CausalLMError
 from ..language.lora import (
     ModelAndTokenizer,
@@ -279,6 +280,11 @@ def read_path_writer(
     with translate_read_errors(folder):
         restore_adapter(network, read_weights(folder / "adapter"))
     return description, base, network.eval()
+
+
+def open_model(folder: Path, opening: CheckpointOpenOptions) -> PathModel:
+    """Return the writer of a checkpoint."""
+    return PathModel(*read_path_writer(folder, opening.language_model, opening.device))
 
 
 @dataclass(frozen=True, slots=True)

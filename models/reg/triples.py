@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from ..checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
+from ..kinds import CheckpointOpenOptions
 from ..subgraphs import UNNAMED, Bools, Floats, Ints, QuestionGraphs, distance_encoding, encoding_width, supervision_of
 from ..text.vectors import LRUCache, TextVectors, encode_each_once
 from ..training import Figures, NothingToLearnError, Objective, TrainingFolder, fit_calibration
@@ -355,7 +356,12 @@ def fit_scorer(name: str, part: str, objective: SubgraphObjective, config: Any, 
     out.train(name, part, objective, {key: value for key, value in options.items() if key != "training"})
     return out.write(
         {part: partial(write_weights, objective.network.state_dict())},
-        fit_calibration(calibration_pairs(objective.iterate_scores())),
+        fit_calibration(
+            calibration_pairs(
+                (scores, graphs.is_positive[graphs.triples_of(question)])
+                for graphs, question, scores in objective.iterate_scores()
+            )
+        ),
         dimension=objective.train[0].dimension,
         supervision=supervision_of([each.graphs for each in objective.train]),
         **own,
@@ -372,6 +378,12 @@ def read_triple_scorer(folder: Path, device: str = "cpu") -> tuple[TripleDescrip
     return description, network.eval().to(torch.device(device))
 
 
+def open_model(folder: Path, opening: CheckpointOpenOptions) -> TripleModel:
+    """Return the scorer of a checkpoint."""
+    description, network = read_triple_scorer(folder, opening.device)
+    return TripleModel(description, network, opening.vectors_of(description))
+
+
 def figures_of(ranked: Ranked) -> Figures | None:
     """Return the means of `FIGURES` and the selection metric over questions with right triples; None without any."""
     found = [
@@ -385,11 +397,15 @@ def figures_of(ranked: Ranked) -> Figures | None:
     return figures | {"selection_metric": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
 
 
-def triple_figures(scores: Floats, right: Bools) -> list[float]:
-    """Return recall and average precision of a question with right triples; the earlier of equal scores is first."""
-    ranks = np.flatnonzero(right[np.argsort(-scores, kind="stable")]) + 1
+def triple_figures(scores: Floats, right: Bools, recall_at: Sequence[int] = RECALL_AT) -> list[float]:
+    """Return recall among the best k, for each k, and average precision of a question with right triples.
+
+    The earlier of equal scores is first; what was pruned, with a score of −∞, is not found.
+    """
+    order = np.argsort(-scores, kind="stable")
+    ranks = np.flatnonzero(right[order] & np.isfinite(scores[order])) + 1
     precisions = np.arange(1, len(ranks) + 1) / ranks
-    return [*(float((ranks <= k).mean()) for k in RECALL_AT), float(precisions.mean())]
+    return [float(each) / int(right.sum()) for each in (*((ranks <= k).sum() for k in recall_at), precisions.sum())]
 
 
 def compute_answer_recall(graphs: QuestionGraphs, question: int, scores: Floats) -> list[float]:
@@ -405,12 +421,11 @@ def compute_answer_recall(graphs: QuestionGraphs, question: int, scores: Floats)
     ]
 
 
-def calibration_pairs(ranked: Ranked) -> list[tuple[float, float]]:
-    """Return score and correctness of each question's best triples."""
+def calibration_pairs(scored: Iterable[tuple[Floats, Bools]]) -> list[tuple[float, float]]:
+    """Return score and correctness of each question's best triples. scored: of all its triples."""
     found: list[tuple[float, float]] = []
-    for graphs, question, scores in ranked:
-        right = graphs.is_positive[graphs.triples_of(question)]
-        best = np.argsort(-scores, kind="stable")[:CALIBRATED]
+    for scores, right in scored:
+        best = np.argsort(-scores, kind="stable")[: min(CALIBRATED, int(np.isfinite(scores).sum()))]
         found += zip(scores[best].tolist(), right[best].astype(float).tolist(), strict=True)
     return found
 

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import field
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
 
-from ..kinds import CheckpointOpenOptions, ModelDescription, ModelKind, TrainingOptions
+from ..kinds import ModelDescription, ModelKind, TrainingOptions
 from ..ranges import Positive, Range, Share, Weight
-
-if TYPE_CHECKING:
-    from ..training import TrainingFolder
-    from .network import StarModel
 
 Scorer = Literal["cross", "similarity"]
 Positives = Literal["hard", "single"]
@@ -115,45 +109,14 @@ class StarDescription(ModelDescription):
         return self.config.cross.shortlist
 
 
-def _fit(config: StarConfig, train: Sequence[Any], dev: Sequence[Any], out: TrainingFolder) -> StarDescription:
-    from .training import fit
-
-    return fit(config, train, dev, out)
-
-
-def _open(folder: Path, opening: CheckpointOpenOptions) -> StarModel:
-    from .network import StarModel, read_checkpoint
-
-    return StarModel(read_checkpoint(folder, opening.device, opening.dtype))
-
-
-def _about(description: StarDescription) -> tuple[str, str]:
-    use = "Use it with `lodestar ask --checkpoint FOLDER`, on the graph it was trained on."
-    if description.any_graph:
-        number = len(description.graphs)
-        graphs = "one graph" if number == 1 else f"{number} graphs"
-        use = (
-            "Use it with `lodestar ask --checkpoint FOLDER`, on any graph: it reads the words of relations, not their "
-            f"numbers. It was trained on {graphs}; how good it is on a graph that it has never seen, and how far its "
-            "probabilities hold there, no figure below says: measure it there (`lodestar eval`)."
-        )
-    return (
-        "Scores relation paths of a knowledge graph against a question, after STAR (cross-attentive path scoring with "
-        f"hard path mining). Scorer: `{description.scorer}`; encoder: `{description.encoder}`; weight of the cross-"
-        f"attentive scorer beside the dual encoder: {description.mix:g}, over the best {description.shortlist} paths.",
-        f"{use} The figures below are of the first path, over the dev questions that have a path to an answer, which "
-        "selected the weight as well.",
-    )
-
-
 KIND = ModelKind(
     name="star",
     title="STAR path scorer",
     learns_from="paths",
     config=StarConfig,
     description=StarDescription,
-    fit=_fit,
-    open=_open,
-    about=_about,
+    code="lodestar.models.star.training",
+    about="Scores relation paths against a question: a dual encoder shortlists, a cross-attentive scorer reads the "
+    "best paths (STAR). The figures are of the first path, over dev questions with a path to an answer.",
     figures=FIGURES,
 )

@@ -62,9 +62,6 @@ class TextBatch:
     def __getitem__(self, rows: slice) -> TextBatch:
         return TextBatch(self.ids[rows], self.mask[rows])
 
-    def to(self, device: torch.device) -> TextBatch:
-        return TextBatch(self.ids.to(device), self.mask.to(device))
-
 
 @dataclass(frozen=True, slots=True)
 class PairBatch:
@@ -85,12 +82,6 @@ class PairBatch:
         parts = (self.is_question, self.is_path, self.question_at, self.path_at)
         return PairBatch(self.text[rows], *(part[rows] for part in parts))
 
-    def to(self, device: torch.device) -> PairBatch:
-        return PairBatch(
-            self.text.to(device),
-            *(t.to(device) for t in (self.is_question, self.is_path, self.question_at, self.path_at)),
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class DualBatch:
@@ -108,16 +99,6 @@ class DualBatch:
     paths: Tensor
     owners: Tensor
 
-    def to(self, device: torch.device) -> DualBatch:
-        return DualBatch(
-            self.questions.to(device),
-            [part.to(device) for part in self.hops],
-            self.hop_rows.to(device),
-            self.levels,
-            self.paths.to(device),
-            self.owners.to(device),
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class CrossBatch:
@@ -125,9 +106,6 @@ class CrossBatch:
 
     parts: Sequence[PairBatch]
     rows: Tensor
-
-    def to(self, device: torch.device) -> CrossBatch:
-        return CrossBatch([part.to(device) for part in self.parts], self.rows.to(device))
 
 
 class CachedTokenizer:
@@ -243,14 +221,6 @@ INITIAL_SCALE = 20.0
 INITIAL_HOP_COST = -3.0
 
 
-@dataclass(frozen=True, slots=True)
-class PathStates:
-    """Composed paths: states, (num_paths, dimension) of unit length, and num_hops, (num_paths,)."""
-
-    states: Tensor
-    num_hops: Tensor
-
-
 class DualEncoder(nn.Module):
     """Scores paths by the cosine of their encoding with the question's; see the module's formula."""
 
@@ -268,24 +238,28 @@ class DualEncoder(nn.Module):
 
     def encode(self, texts: TextBatch) -> Tensor:
         """Return the mean of each text's hidden states at unit length, (num_texts, dimension)."""
-        hidden = hidden_states(self.encoder, texts.ids, texts.mask, self.precision)
-        return normalize(torch.einsum("bld,bl->bd", hidden, texts.mask.float()))  # the sum has the mean's direction
+        device = device_of(self)
+        mask = texts.mask.to(device)
+        hidden = hidden_states(self.encoder, texts.ids.to(device), mask, self.precision)
+        return normalize(torch.einsum("bld,bl->bd", hidden, mask.float()))  # the sum has the mean's direction
 
     def step(self, before: Tensor, hop: Tensor) -> Tensor:
         """Return the states of paths extended by one hop; all (num_paths, dimension)."""
         change = self.compose(torch.cat([before, hop, before * hop], dim=1))
         return normalize(normalize(before + hop) + change)
 
-    def paths(self, hops: Tensor, levels: Sequence[PathLevel]) -> PathStates:
-        """Return the states of all paths of a trie, level by level; hops: (num_hops, dimension)."""
+    def paths(self, hops: Tensor, levels: Sequence[PathLevel]) -> tuple[Tensor, Tensor]:
+        """Return the states of all paths of a trie, (num_paths, dimension) of unit length, and their numbers of hops.
+
+        hops: (num_hops, dimension). levels: the paths by length.
+        """
         found: list[Tensor] = []
         lengths: list[Tensor] = []
         for depth, level in enumerate(levels, start=1):
-            last = hops[torch.from_numpy(level.hops).to(hops.device)]
-            parents = torch.from_numpy(level.parents).to(hops.device)
-            found.append(last if depth == 1 else self.step(found[-1][parents], last))
-            lengths.append(torch.full_like(parents, depth))
-        return PathStates(torch.cat(found), torch.cat(lengths))
+            last = hops[torch.from_numpy(level.hops)]
+            found.append(last if depth == 1 else self.step(found[-1][torch.from_numpy(level.parents)], last))
+            lengths.append(torch.full((len(last),), depth, device=hops.device))
+        return torch.cat(found), torch.cat(lengths)
 
     def encode_prefixes(self, states: Tensor) -> Tensor:
         """Return the encodings of paths as prefixes, unit vectors, (num_paths, dimension)."""
@@ -300,11 +274,11 @@ class DualEncoder(nn.Module):
         """Return stop and extend, (num_pairs,) each."""
         questions = self.encode(batch.questions)[batch.owners]
         hops = torch.cat([self.encode(part) for part in batch.hops])[batch.hop_rows]
-        paths = self.paths(hops, batch.levels)
-        cost = self.hop_costs(questions, paths.num_hops[batch.paths])
+        states, num_hops = self.paths(hops, batch.levels)
+        cost = self.hop_costs(questions, num_hops[batch.paths])
         scale = self.log_scale.exp()
-        stop = scale * (paths.states[batch.paths] * questions).sum(dim=1) + cost
-        extend = scale * (self.encode_prefixes(paths.states)[batch.paths] * questions).sum(dim=1) + cost
+        stop = scale * (states[batch.paths] * questions).sum(dim=1) + cost
+        extend = scale * (self.encode_prefixes(states)[batch.paths] * questions).sum(dim=1) + cost
         return stop, extend
 
 
@@ -314,16 +288,6 @@ def _mlp(inputs: int, outputs: int) -> nn.Sequential:
     nn.init.zeros_(last.weight)
     nn.init.zeros_(last.bias)
     return nn.Sequential(nn.Linear(inputs, outputs), nn.GELU(), last)
-
-
-@dataclass(frozen=True, slots=True)
-class SpecialTokenAttention:
-    """The special tokens' attention: question, of `[QSP]` over the question's tokens, and path, of `[PSP]` over the
-    path's; (num_pairs, length) each, 0 outside, rows sum to 1.
-    """
-
-    question: Tensor
-    path: Tensor
 
 
 class CrossAttentiveScorer(nn.Module):
@@ -356,17 +320,19 @@ class CrossAttentiveScorer(nn.Module):
         """Return the logits of s, (num_pairs,)."""
         return torch.cat([self.read(part)[0] for part in batch.parts])[batch.rows]
 
-    def read(self, batch: PairBatch) -> tuple[Tensor, SpecialTokenAttention]:
-        """Return the logits of s, (num_pairs,), and the attention behind them."""
-        text = batch.text
-        hidden = hidden_states(self.encoder, text.ids, text.mask, self.precision)
-        row = torch.arange(len(hidden)).to(hidden.device)
+    def read(self, batch: PairBatch) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the logits of s, (num_pairs,), and the attention of `[QSP]` over the question's tokens and of `[PSP]`
+        over the path's, (num_pairs, length) each, 0 outside; rows sum to 1.
+        """
+        device = device_of(self)
+        hidden = hidden_states(self.encoder, batch.text.ids.to(device), batch.text.mask.to(device), self.precision)
+        row = torch.arange(len(hidden))
         question, path = hidden[row, batch.question_at], hidden[row, batch.path_at]
-        from_question, question_weights = attend(question, hidden, batch.is_question, self.query_map, self.key_map)
-        from_path, path_weights = attend(path, hidden, batch.is_path, self.query_map, self.key_map)
+        maps = (self.query_map, self.key_map)
+        from_question, question_weights = attend(question, hidden, batch.is_question.to(device), *maps)
+        from_path, path_weights = attend(path, hidden, batch.is_path.to(device), *maps)
         joined = torch.cat([hidden[:, 0], question + from_question, path + from_path], dim=1)
-        logits = self.feed_forward(joined)[:, 0].float()
-        return logits, SpecialTokenAttention(question_weights, path_weights)
+        return self.feed_forward(joined)[:, 0].float(), question_weights, path_weights
 
 
 def blend_scores(stop: Floats, cross: Floats, mix: float) -> Floats:
@@ -511,7 +477,7 @@ class StarModel:
             some = missing[at : at + TEXTS_AT_ONCE]
             parts, rows = split_batches(self.checkpoint.dual_texts, some, parts=-(-len(some) // 64))
             with torch.inference_mode():
-                encoded = torch.cat([self._of_texts(part, self._encode) for part in parts])
+                encoded = torch.cat([self._of_texts(part, self.checkpoint.dual.encode) for part in parts])
             for text, row in zip(some, rows.tolist(), strict=True):
                 self._texts[text] = encoded[row].clone()
         self.encoding_s += time.perf_counter() - started
@@ -542,9 +508,6 @@ class StarModel:
             return last
         return self.checkpoint.dual.step(torch.stack([states[path[:-1]] for path in paths]), last)
 
-    def _encode(self, texts: TextBatch) -> Tensor:
-        return self.checkpoint.dual.encode(texts.to(self._device))
-
     def _text(self, text: str) -> Tensor:
         self._encode_texts([text])
         return self._texts[text]
@@ -573,22 +536,19 @@ class StarModel:
 
         Equal pairs are computed once.
         """
-        texts = self.checkpoint.cross_texts
-        if texts is None or not pairs:
+        network, texts = self.checkpoint.cross, self.checkpoint.cross_texts
+        if network is None or texts is None or not pairs:
             return np.zeros(len(pairs), dtype=np.float32)
+        read_pairs = network.read
         read = [(question, path_words(mention, path)) for question, mention, path in pairs]
         row = {pair: at for at, pair in enumerate(dict.fromkeys(read))}
         with self._turn, torch.inference_mode():
             started = time.perf_counter()
             batch = cross_batch(texts, list(row))
-            logits = torch.cat([self._of_pairs(part, self._read) for part in batch.parts])
+            logits = torch.cat([self._of_pairs(part, lambda some: read_pairs(some)[0]) for part in batch.parts])
             scores: Floats = logits.cpu()[batch.rows].numpy()[[row[pair] for pair in read]]
             self.encoding_s += time.perf_counter() - started
         return scores
-
-    def _read(self, pairs: PairBatch) -> Tensor:
-        assert self.checkpoint.cross
-        return self.checkpoint.cross.read(pairs.to(self._device))[0].float()
 
     def attention(self, question: str, mention: str, path: HopSequence) -> PairAttention:
         """Return the attention of the cross-attentive scorer; raise `ValueError` if the checkpoint has none."""
@@ -599,12 +559,12 @@ class StarModel:
         tokens, at = texts.pair(question, path_words(mention, path))
         batch = texts.pairs([(tokens, at)])
         with torch.inference_mode():
-            logits, attention = network.read(batch.to(self._device))
+            logits, of_question, of_path = network.read(batch)
         strings = [str(each) for each in texts.tokenizer.convert_ids_to_tokens(list(tokens))]
         return PairAttention(
             float(logits.sigmoid()[0]),
-            _pair_weights(strings, batch.is_question[0], attention.question[0]),
-            _pair_weights(strings, batch.is_path[0], attention.path[0]),
+            _pair_weights(strings, batch.is_question[0], of_question[0]),
+            _pair_weights(strings, batch.is_path[0], of_path[0]),
         )
 
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -19,12 +20,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ..kinds import TrainingOptions
+from ..kinds import CheckpointOpenOptions, TrainingOptions
 from ..mined import INVERSE, THROUGH, Hops, MinedFile, MinedQuestion, hop_of, iterate_paths, words_of
 from ..similarity import mask_topic
 from ..text.bert import open_pretrained
 from ..text.verbalise import Hop, RelationWords, verbalise_hop
-from ..training import Figures, Objective, TrainingFolder, device_of, fit_calibration
+from ..training import Figures, Objective, TrainingFolder, fit_calibration
 from . import FIGURES, SPECIAL_TOKENS, DualOptions, PoolTrainingOptions, StarConfig, StarDescription, Targets
 from .network import (
     CachedTokenizer,
@@ -34,9 +35,11 @@ from .network import (
     Floats,
     Ints,
     PathLevel,
+    StarModel,
     cross_batch,
     mix_shortlist_scores,
     path_words,
+    read_checkpoint,
     split_batches,
     write_network,
 )
@@ -62,8 +65,8 @@ class PathTable:
     _parents: list[int] = field(default_factory=list)
     _last: list[int] = field(default_factory=list)
     _depths: list[int] = field(default_factory=list)
-    _frozen: _Arrays | None = None
-    """A cache of the arrays; adding a path clears it."""
+    _arrays: tuple[Ints, Ints, Ints] | None = None
+    """Parents, last hops and depths; adding a path clears them."""
 
     def __len__(self) -> int:
         return len(self._parents)
@@ -74,7 +77,7 @@ class PathTable:
         for length, hop in enumerate(hops, start=1):
             key = (at, self._hop(hop))
             if key not in self._numbers:
-                self._frozen = None
+                self._arrays = None
                 self._numbers[key] = len(self._parents)
                 self._parents.append(at)
                 self._last.append(key[1])
@@ -99,18 +102,18 @@ class PathTable:
             number = self._parents[number]
         return tuple(reversed(found))
 
-    def depths(self, numbers: Ints) -> Ints:
-        """Return the number of hops of each path."""
-        return self._arrays().depths[numbers]
-
-    def parents(self, numbers: Ints) -> Ints:
-        """Return the parent of each path."""
-        return self._arrays().parents[numbers]
+    def arrays(self) -> tuple[Ints, Ints, Ints]:
+        """Return the parent, the last hop and the number of hops of each path, (num_paths,) each."""
+        if self._arrays is None:
+            parents, last, depths = (
+                np.array(each, dtype=np.int64) for each in (self._parents, self._last, self._depths)
+            )
+            self._arrays = parents, last, depths
+        return self._arrays
 
     def slice(self, numbers: Ints) -> PathSlice:
         """Return the part of the trie that these paths need, renumbered."""
-        arrays = self._arrays()
-        parents, last, depths = arrays.parents, arrays.last, arrays.depths
+        parents, last, depths = self.arrays()
         needed = level = np.unique(numbers)
         while len(level := np.unique(parents[level])) and level[-1] != ROOT:
             level = level[level != ROOT]
@@ -127,21 +130,6 @@ class PathTable:
         place = np.empty(len(parents), dtype=np.int64)
         place[ordered] = np.arange(len(ordered))
         return PathSlice(hops, tuple(levels), place[numbers])
-
-    def _arrays(self) -> _Arrays:
-        if self._frozen is None:
-            columns = (self._parents, self._last, self._depths)
-            self._frozen = _Arrays(*(np.array(column, dtype=np.int64) for column in columns))
-        return self._frozen
-
-
-@dataclass(frozen=True, slots=True)
-class _Arrays:
-    """For each path of a table: its parent, its last hop and its number of hops."""
-
-    parents: Ints
-    last: Ints
-    depths: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -448,9 +436,7 @@ class DualObjective(FileObjective[DualEncoder]):
         some = self.train[batch[0][0]]
         examples = [some.examples[at] for _, at in batch]
         candidates = [example.reachable for example in examples]
-        stop, extend = self.network(
-            dual_batch(self.texts, some.table, examples, candidates).to(device_of(self.network))
-        )
+        stop, extend = self.network(dual_batch(self.texts, some.table, examples, candidates))
         total = stop.new_zeros(())
         start = 0
         for key, each in zip(batch, candidates, strict=True):
@@ -469,12 +455,11 @@ class DualObjective(FileObjective[DualEncoder]):
 
     def iterate_stop_scores(self, examples: ExampleSet) -> Iterator[tuple[QuestionExample, Floats]]:
         """Yield each example with the stop scores of its reachable paths."""
-        device = device_of(self.network)
         for start in range(0, len(examples.examples), EVALUATION_BATCH):
             chosen = examples.examples[start : start + EVALUATION_BATCH]
             candidates = [example.reachable for example in chosen]
             with torch.inference_mode():
-                stop, _ = self.network(dual_batch(self.texts, examples.table, chosen, candidates).to(device))
+                stop, _ = self.network(dual_batch(self.texts, examples.table, chosen, candidates))
             ends = np.cumsum([len(each) for each in candidates])[:-1]
             yield from zip(chosen, np.split(stop.float().cpu().numpy(), ends), strict=True)
 
@@ -484,7 +469,7 @@ def iterate_continuations(table: PathTable, reachable: Candidates, shares: Float
 
     shares: (num_reachable,). The yielded parts sum to 1; lengths with nothing beyond are skipped.
     """
-    depths, parents = table.depths(reachable.paths), table.parents(reachable.paths)
+    parents, _, depths = (column[reachable.paths] for column in table.arrays())
     row = {key: at for at, key in enumerate(zip(reachable.paths.tolist(), reachable.topics.tolist(), strict=True))}
     beyond = np.zeros(len(reachable), dtype=np.float32)
     for at in np.argsort(-depths, kind="stable"):
@@ -587,7 +572,7 @@ class PoolObjective(FileObjective[nn.Module]):
             for example, candidates in selected
             for path, topic in zip(candidates.paths.tolist(), candidates.topics.tolist(), strict=True)
         ]
-        found: Tensor = self.network(cross_batch(self.texts, pairs).to(device_of(self.network)))
+        found: Tensor = self.network(cross_batch(self.texts, pairs))
         return found
 
     def path_scores(self, logits: Tensor) -> Tensor:
@@ -721,3 +706,8 @@ def mark_remaining_paths(example: QuestionExample, table: PathTable) -> Bools:
 def relations_of(hops: Hops) -> set[str]:
     """Return the relations of a path as a mined file writes it."""
     return {step.removeprefix(INVERSE) for hop in hops for step in hop.split(THROUGH)}
+
+
+def open_model(folder: Path, opening: CheckpointOpenOptions) -> StarModel:
+    """Return the scorer of a checkpoint."""
+    return StarModel(read_checkpoint(folder, opening.device, opening.dtype))

@@ -9,12 +9,11 @@ import pytest
 import torch
 from lodestar import Engine
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
-from lodestar.engine.reorganising.chaining import Reorganise
 from lodestar.engine.retrieval.triples import Gril
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.subgraphs import labels_of_sets, write_question_graphs
 from lodestar.engine.training import training_config
-from lodestar.engine.values import Question, Triple
+from lodestar.engine.values import Question
 from lodestar.models.gril import KIND
 from lodestar.models.gril.training import EncodedSubgraphs, GrilCheckpoint
 from lodestar.models.kinds import CheckpointOpenOptions
@@ -68,27 +67,13 @@ def test_what_is_asked_is_what_was_trained_on(
         alone = [one.retrieve(question, top_k=1_000) for question in questions]
     for number, (batched, single) in enumerate(zip(together, alone, strict=True)):
         with torch.no_grad():
-            grown = network(encoded.inputs([number]))
+            grown = network(encoded.grow_inputs([number]))
         kept = grown.path_probability[grown.is_kept].double().clamp(1e-6, 1 - 1e-6)
         expected = sorted((kept / (1 - kept)).log().tolist(), reverse=True)
         assert 0 < len(batched.items) == int(grown.is_kept.sum())
         np.testing.assert_allclose([item.score for item in batched.items], expected, rtol=1e-3, atol=1e-3)
         assert {item.value for item in single.items} == {item.value for item in batched.items}
         np.testing.assert_allclose([i.score for i in single.items], expected, rtol=1e-3, atol=1e-3)
-
-
-def test_triples_come_best_first_with_probabilities_and_answer(
-    settings: Settings, engine: Engine, checkpoint: str
-) -> None:
-    recipe = Gril(checkpoint=checkpoint) + Reorganise(max_length=2)
-    with Engine(settings, recipe=Gril(checkpoint=checkpoint)) as asked:
-        evidence = asked.retrieve("What is the capital of Chile?", top_k=100)
-    assert all(0 < (evidence.probability(rank) or 0) < 1 for rank in range(len(evidence.items)))
-    facts = {(i.value.head.id, i.value.tail.id) for i in evidence.items if isinstance(i.value, Triple)}
-    assert ("m.chile", "m.santiago") in facts
-    with Engine(settings, recipe=recipe, options={"answerer.min_probability": 0.0, "top_k": 100}) as asked:
-        answer = asked.ask("What is the capital of Chile?")
-    assert answer.found
 
 
 def test_options_that_no_graph_has_are_chosen_from(settings: Settings, engine: Engine, tmp_path: Path) -> None:

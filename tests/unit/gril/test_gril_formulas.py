@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 import pytest
 import torch
-from lodestar.models.gril import GrilConfig, GrowOptions, JointOptions
+from lodestar.models.gril import RECALL_AT, GrilConfig, GrowOptions, JointOptions
 from lodestar.models.gril.network import (
     GraphRetriever,
     HopPredictor,
@@ -23,8 +23,8 @@ from lodestar.models.gril.training import (
     figures_of,
     graph_supervision,
     numbers_of_triples,
-    retriever_figures,
 )
+from lodestar.models.reg.triples import triple_figures
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.gril_graphs import inputs_of, set_attention
@@ -209,7 +209,7 @@ def test_a_reader_gets_five_triples_for_each_hop_or_as_many_as_it_is_told(
 def test_what_is_pruned_is_not_found() -> None:
     scores = np.array([2.0, float("-inf"), 1.0], dtype=np.float32)
     right = np.array([False, True, True])
-    assert retriever_figures(scores, right) == pytest.approx([0.5, 0.5, 0.5, 0.5, 0.25])
+    assert triple_figures(scores, right, RECALL_AT) == pytest.approx([0.5, 0.5, 0.5, 0.5, 0.25])
 
 
 def test_figures_are_means_over_the_questions_with_a_right_triple() -> None:

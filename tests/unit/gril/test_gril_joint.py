@@ -110,7 +110,7 @@ class TestGradients:
         network.losses(encoded(), [0, 1], [4, 4])["reading"].backward()
         assert "retriever.score_out.weight" in gradients(network)
         cut = network_of(entity_update=False)
-        inputs = encoded().inputs([0, 1])
+        inputs = encoded().grow_inputs([0, 1])
         grown = cut.retriever(inputs)
         cut.bridge(grown, inputs, torch.ones_like(grown.path_probability)).sum().backward()
         assert "retriever.score_out.weight" not in gradients(cut)
@@ -240,7 +240,7 @@ class TestReading:
     def test_the_given_triples_are_the_most_probable_that_were_seen(self) -> None:
         sets = encoded()
         with torch.no_grad():
-            grown = network_of().retriever(sets.inputs([1, 2]))
+            grown = network_of().retriever(sets.grow_inputs([1, 2]))
         given = choose_triples(grown, sets, [1, 2], [2, 99])
         assert [len(rows) for rows in given] == [2, 4]
         best = torch.argsort(grown.path_probability[:4], descending=True)[:2]
@@ -321,7 +321,7 @@ class TestTraining:
         joint = JointNetwork(retriever, bridge, reader, config(reader_folder).joint).eval()
         with torch.no_grad():
             expected = joint.outputs(sets, [0, 1, 2], [4, 4, 4])
-            inputs = sets.inputs([0, 1, 2])
+            inputs = sets.grow_inputs([0, 1, 2])
             grown = retriever(inputs)
             tokens = bridge(grown, inputs, mask_of(grown, 0.5, is_sampled=False))
         given = choose_triples(grown, sets, [0, 1, 2], [4, 4, 4])

@@ -60,7 +60,7 @@ def test_the_right_triple_of_new_questions_comes_first(trained: Path) -> None:
     graphs = question_graphs(30, 42)
     encoded = EncodedSubgraphs(graphs, LetterEncoder().encode, CPU)
     with torch.no_grad():
-        found = network(encoded.inputs(range(12))).path_probability.numpy()
+        found = network(encoded.grow_inputs(range(12))).path_probability.numpy()
     assert (found.reshape(-1, 4).argmax(axis=1) == [number % 3 for number in range(30, 42)]).all()
     assert description.calibration[0] > 0
     assert found[graphs.is_positive].mean() > found[~graphs.is_positive].mean() + 0.1
@@ -87,7 +87,7 @@ def test_the_model_at_work_grows_what_the_training_side_grows(trained: Path) -> 
     found = model.grow(columns, graphs.is_literal, question_of).grown
     encoded = EncodedSubgraphs(graphs, encoder.encode, CPU)
     with torch.no_grad():
-        alone = [network(encoded.inputs([question])) for question in range(len(graphs))]
+        alone = [network(encoded.grow_inputs([question])) for question in range(len(graphs))]
     for name in ("path_probability", "entity_probability", "entities", "is_kept"):
         torch.testing.assert_close(getattr(found, name), torch.cat([getattr(each, name) for each in alone]))
 
@@ -139,7 +139,7 @@ def test_graph_supervision_by_hand() -> None:
     assert mark_answer_path_nodes(graphs).tolist() == [True, True, False, False, False, True, False, True, False, False]
     torch.manual_seed(0)
     network = GraphRetriever(26, 8, "mlp", CONFIG.grow)
-    inputs = encoded.inputs([0, 1], supervised=True)
+    inputs = encoded.grow_inputs([0, 1], supervised=True)
     grown = network(inputs)
     expected = []
     for question, right in ((0, 1), (1, 2)):

@@ -8,16 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from lodestar.models.reader.fitting import (
-    FOLDS,
-    PENALTY,
     Floats,
     ReaderTrainingSet,
-    _firsts,
     _fit_weights,
     figures,
     figures_of_questions,
     fit_logistic_regression,
-    fit_reader,
 )
 from lodestar.models.reader.model import (
     NAMES,
@@ -122,13 +118,6 @@ def test_coefficients_are_the_least_of_the_formula(penalty: float) -> None:
     check_least(fit_logistic_regression(X, Y, WEIGHTS, penalty), X, Y, WEIGHTS, penalty)
 
 
-def test_newtons_method_comes_back_from_far_off() -> None:
-    """A quarter is right at −1, and three quarters at 1: odds of 1 / 3 and 3. Steps as long as they come out miss it."""
-    x, y = np.repeat([-1.0, 1.0], 4)[:, None], np.array([1.0, 0, 0, 0, 1, 1, 1, 0])
-    found = fit_logistic_regression(x, y, np.full(8, 1 / 8), 0.0, np.array([50.0, 0.0]))
-    assert found == pytest.approx([np.log(3), 0.0], abs=1e-6)
-
-
 QUESTIONS = (
     Asked([[3.0], [2.5], [-9.0]], [True, True, True], num_right=4),  # two are answered
     Asked([]),
@@ -161,37 +150,6 @@ def test_agreement_is_the_f1_of_a_chains_ends() -> None:
     assert readings.agreement(ways).tolist() == [0.4, 0.0]
 
 
-def weights_by_hand(sets: Sequence[ReaderTrainingSet]) -> Floats:
-    """1 / n of n candidates, and a set as much as it has questions."""
-    found = []
-    for each in sets:
-        sizes = np.diff(each.starts)
-        mine = np.concatenate([np.full(size, 1 / size) for size in sizes])
-        found.append(mine * len(sizes) / mine.sum())
-    whole: Floats = np.concatenate(found)
-    shares: Floats = whole / whole.sum()
-    return shares
-
-
-ONE_WAY = (
-    Asked([[1.0]], [True]),
-    Asked([[0.5], [-1.0]], [False, False]),
-    Asked([[0.3], [0.1], [0.2], [2.0], [1.2], [-2.0]], [False, False, True, True, False, False]),
-)
-
-
-def test_candidates_and_sets_weigh_what_they_should() -> None:
-    """The bias is free, so that Σ weight · (P − right) is 0."""
-    sets = [make_readings(*ONE_WAY[:2]), make_readings(ONE_WAY[2])]
-    reader = _fit_weights(sets)
-    source = reader.sources["a"]
-    x = np.concatenate([way_features(each.sources[0][2]) for each in sets])
-    p = sigmoid(x @ source.weights + source.bias)
-    weights, right = weights_by_hand(sets), np.concatenate([each.is_right for each in sets])
-    assert float(weights @ p) == pytest.approx(float(weights @ right), abs=1e-6)
-    assert reader.trained and source.share == 1
-
-
 def test_then_the_best_way_to_each_candidate_counts_alone() -> None:
     readings = make_readings(
         Asked([[1.0, -0.5, 0.3], [0.5], []], [True, False, True]),
@@ -203,23 +161,3 @@ def test_then_the_best_way_to_each_candidate_counts_alone() -> None:
     best = [z[:3].max(), z[3], z[4:6].max(), z[6:8].max(), z[8:10].max(), z[10]]
     weights = np.array([1 / 3] * 2 + [1 / 2] * 4)
     assert float(weights @ sigmoid(np.array(best))) == pytest.approx(1 / 3 + 1 / 2, abs=1e-3)
-
-
-def test_confidence_is_calibrated_on_questions_left_out() -> None:
-    rng = np.random.default_rng(3)
-    questions = []
-    for _ in range(20):
-        scores = rng.normal(size=(3, 2))
-        is_right = scores.max(axis=1) + rng.normal(size=3) > 0.5
-        questions.append(Asked(scores.tolist(), is_right.tolist()))
-    readings = make_readings(*questions)
-    reader, whole = fit_reader([readings], learn_paths=False), _fit_weights([readings])
-    answers, right = [], []
-    for fold in range(FOLDS):
-        left_out = np.arange(len(questions)) % FOLDS == fold
-        found = _firsts(readings, _fit_weights([readings], leave_out=fold, start=whole), left_out)
-        answers.append(found[0])
-        right.append(found[1])
-    x, y = np.concatenate(answers), np.concatenate(right)
-    check_least(reader.calibration, x, y, np.full(len(y), 1 / len(y)), PENALTY)
-    assert reader.calibration == pytest.approx(fit_logistic_regression(x, y, np.full(len(y), 1 / len(y)), PENALTY))

@@ -73,20 +73,6 @@ def test_questions_without_a_right_path_teach_nothing() -> None:
     assert not plan.score(ASKED, columns(3)).any()
 
 
-def test_the_first_step_is_as_long_as_the_rate_against_the_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Adam's first step is RATE · sign of the gradient. Each path has a probability of ⅕, and question 1 wants the
-    fourth alone: its error is −⅘, that of the others ⅕."""
-    monkeypatch.setattr(planning, "PLAN_STEPS", 1)
-    plan = fit_plan([(ASKED, columns(3), right())])
-    assert plan.length[1] == pytest.approx(planning.PLAN_RATE * np.array([0, -1, 1, 0, 0]), rel=1e-4)
-    # d/dL of question 1: last hops 0, 1, 2, 1, 2 with errors ⅕, ⅕, ⅕, −⅘, ⅕: ⅕ v_0 − ⅗ v_1 + ⅖ v_2
-    gradient = 0.2 * HOPS[0] - 0.6 * HOPS[1] + 0.4 * HOPS[2]
-    assert plan.last[1] == pytest.approx(-planning.PLAN_RATE * np.sign(gradient), rel=1e-4)
-    # d/dS: all hops: 0 in three paths, 1 in two, 2 in two
-    gradient = (0.2 - 0.8 + 0.2) * HOPS[0] + (0.2 - 0.8) * HOPS[1] + (0.2 + 0.2) * HOPS[2]
-    assert plan.steps[1] == pytest.approx(-planning.PLAN_RATE * np.sign(gradient), rel=1e-4)
-
-
 def test_the_score_by_hand() -> None:
     """q · L · v_last + Σ q · S · v + q · l: with L = 1 and S = 10 in the first place of relation and question."""
     last, steps = np.zeros((4, 8)), np.zeros((4, 8))

@@ -25,9 +25,7 @@ from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.checkpoint import BadCheckpointError
 from lodestar.models.reader.fitting import (
-    FOLDS,
     ReaderTrainingSet,
-    _fit_weights,
     figures,
     fit_reader,
 )
@@ -38,7 +36,6 @@ from lodestar.models.reader.model import (
     Reader,
     SourceWeights,
     answer_features,
-    shipped_reader,
     way_features,
 )
 from lodestar.models.text.vectors import TextVectors
@@ -183,24 +180,6 @@ def test_a_reader_of_another_recipe_is_refused() -> None:
         answerer(other).answer_batch([one_hop()])
 
 
-def test_the_weights_that_come_with_lodestar_know_both_kinds_of_evidence() -> None:
-    shipped = shipped_reader()
-    assert set(shipped.sources) == {"chain", "triple"}
-    assert json.loads(json.dumps(shipped.as_json()))["features"] == NAMES
-
-
-def test_probabilities_of_a_reader_of_several_sources_add_up_to_what_is_right() -> None:
-    """The bias is free, so that over the questions, each of weight 1, Σ (σ(logit) − right) is 0."""
-    made = learnable(flipped=0)
-    ((_, _, ways),) = made.sources
-    some = np.arange(len(ways.candidate)) % 3 > 0
-    fewer = {name: getattr(ways, name)[some] for name in ("candidate", "chain", "last", "way", "on")}
-    made = replace(made, sources=(("whole", "triple", ways), ("part", "triple", replace(ways, **fewer))))
-    logits = _fit_weights([made]).read(made.sources).logits
-    each = 1 / np.repeat(np.diff(made.starts), np.diff(made.starts))
-    assert float(each @ (1 / (1 + np.exp(-logits)))) == pytest.approx(float(each @ made.is_right), abs=1e-3)
-
-
 def test_a_checkpoint_comes_back_as_it_was_written(tmp_path: Path) -> None:
     import torch
     from lodestar.models.kinds import CheckpointOpenOptions
@@ -304,13 +283,6 @@ def test_what_both_topics_lead_to_meets() -> None:
     }
     assert (by_entity["director"], by_entity["1999"]) == (1 / 3, 0.0)
     assert {value for c, value in zip(ways.candidate, met, strict=True) if found.question[c] == 0} == {0.0}
-
-
-def learnable(flipped: int = -1) -> ReaderTrainingSet:
-    """Ten questions; of those at `flipped` modulo the folds the wrong candidates are right."""
-    found = readings([one_hop(), two_hops()] * 5, [BY, OTHER] * 5)
-    question = np.repeat(np.arange(len(found)), np.diff(found.starts))
-    return replace(found, is_right=found.is_right ^ (question % FOLDS == flipped))
 
 
 def choose_answers(reader: Reader, *evidence: Evidence[Any], least: float = 0.0) -> list[Answer]:

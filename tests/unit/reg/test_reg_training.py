@@ -139,7 +139,8 @@ def test_the_calibration_is_of_the_best_triples_of_each_question() -> None:
         triple_starts=np.array([0, 120, 150]),
     )
     rising = np.arange(150, dtype=np.float32)
-    pairs = calibration_pairs([(wide, 0, rising[:120]), (wide, 1, rising[120:])])
+    right = wide.is_positive
+    pairs = calibration_pairs([(rising[:120], right[:120]), (rising[120:], right[120:])])
     expected = [*range(119, 19, -1), *range(149, 119, -1)]
     assert pairs == [(float(row), float(row % 3 == 0)) for row in expected]
 

@@ -1,4 +1,4 @@
-"""`lodestar doctor --checkpoint` examines a checkpoint of every kind."""
+"""`lodestar doctor --checkpoint` examines a checkpoint."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.models.kinds import KINDS, TrainingOptions
+from lodestar.models.kinds import TrainingOptions
 
 from tests.e2e.conftest import Lodestar
 from tests.made.every_kind import lesson, teach
 
 
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("name", sorted(KINDS))
+@pytest.mark.parametrize("name", ["reader", "reg-triple"])
 def test_a_checkpoint_is_examined(name: str, lodestar: Lodestar, gateway: Gateway, tmp_path: Path) -> None:
     here = gateway.run(read_catalogue()).vocabulary
     few = TrainingOptions(epochs=1, learning_rate=1e-3, head_learning_rate=1e-2)
