@@ -3,12 +3,11 @@
 // mode:    read
 // params:  $triples :: LIST<LIST<STRING>>
 // names:   TAIL
-// returns: place :: INTEGER, loads :: LIST<INTEGER>
+// returns: triple :: LIST<STRING>, loads :: LIST<INTEGER>
 // needs:   constraint entity_id, constraint literal_id
-UNWIND range(0, size($triples) - 1) AS place
-WITH place, $triples[place] AS row
+UNWIND $triples AS row
 MATCH (h:Entity {id: row[0]})
 MATCH (t:{{TAIL}} {id: row[2]})
 MATCH (h)-[r]->(t)
 WHERE CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END = row[1]
-RETURN place, coalesce(r.loads, [1]) AS loads
+RETURN row AS triple, coalesce(r.loads, [1]) AS loads

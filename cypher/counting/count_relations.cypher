@@ -1,4 +1,5 @@
-// The same as count_relation for every relationship type, from the counts that Neo4j keeps, without a scan.
+// Count for every relationship type all relationships, those that leave an entity and those that enter an entity or a
+// literal, from the counts that Neo4j keeps, without a scan.
 // mode:    read
 // params:
 // returns: relation :: STRING, num_all :: INTEGER, num_leaving :: INTEGER, num_entering :: INTEGER

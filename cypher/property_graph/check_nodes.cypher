@@ -2,9 +2,9 @@
 // one and opens another would be more than that.
 // mode:    read
 // params:
-// conditions: NODES
+// names:   NODES
 // returns: met :: LIST<BOOLEAN>
 // needs:   nothing
 MATCH (n)
-WHERE ({{NODES}})
-RETURN [{{NODES}}] AS met
+WHERE ({{=NODES}})
+RETURN [{{=NODES}}] AS met

@@ -1,9 +1,9 @@
 // Planned, never run: what the user says of relationships `r` from `s` to `t` must be one condition.
 // mode:    read
 // params:
-// conditions: RELATIONSHIPS
+// names:   RELATIONSHIPS
 // returns: met :: LIST<BOOLEAN>
 // needs:   nothing
 MATCH (s)-[r]->(t)
-WHERE ({{RELATIONSHIPS}})
-RETURN [{{RELATIONSHIPS}}] AS met
+WHERE ({{=RELATIONSHIPS}})
+RETURN [{{=RELATIONSHIPS}}] AS met

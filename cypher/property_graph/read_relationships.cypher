@@ -2,7 +2,7 @@
 // of these labels (null: any) and all three meet the user's conditions, and their properties without the named ones.
 // mode:    read
 // params:  $prefix :: STRING, $first :: INTEGER, $last :: INTEGER, $labels :: LIST<STRING>, $without :: LIST<STRING>
-// conditions: NODES, RELATIONSHIPS
+// names:   NODES, RELATIONSHIPS
 // returns: id :: STRING, type :: STRING, start :: STRING, end :: STRING, is_within :: BOOLEAN, properties :: LIST<LIST<ANY>>
 // needs:   nothing
 MATCH (s)-[r]->(t)
@@ -10,8 +10,8 @@ WHERE elementId(r) IN [number IN range($first, $last) | $prefix + toString(numbe
 WITH s, r, t,
      CASE
        WHEN ($labels IS NULL OR all(n IN [s, t] WHERE any(label IN labels(n) WHERE label IN $labels)))
-         AND all(n IN [s, t] WHERE ({{NODES}}))
-         AND ({{RELATIONSHIPS}}) THEN true
+         AND all(n IN [s, t] WHERE ({{=NODES}}))
+         AND ({{=RELATIONSHIPS}}) THEN true
        ELSE false
      END AS is_within
 RETURN elementId(r) AS id,

@@ -3,12 +3,12 @@
 // database's: equal ones may come in several rows.
 // mode:    read
 // params:
-// conditions: NODES
+// names:   NODES
 // returns: labels :: LIST<STRING>, keys :: LIST<STRING>, num :: INTEGER, last :: INTEGER, id :: STRING
 // needs:   nothing
 MATCH (n)
 RETURN labels(n) AS labels,
        keys(n) AS keys,
-       count(CASE WHEN ({{NODES}}) THEN 1 END) AS num,
+       count(CASE WHEN ({{=NODES}}) THEN 1 END) AS num,
        max(toInteger(split(elementId(n), ':')[2])) AS last,
        min(elementId(n)) AS id

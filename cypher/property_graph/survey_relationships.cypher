@@ -3,12 +3,12 @@
 // the database's: equal ones may come in several rows.
 // mode:    read
 // params:
-// conditions: NODES, RELATIONSHIPS
+// names:   NODES, RELATIONSHIPS
 // returns: type :: STRING, keys :: LIST<STRING>, num :: INTEGER, last :: INTEGER, id :: STRING
 // needs:   nothing
 MATCH (s)-[r]->(t)
 RETURN type(r) AS type,
        keys(r) AS keys,
-       count(CASE WHEN ({{RELATIONSHIPS}}) AND all(n IN [s, t] WHERE ({{NODES}})) THEN 1 END) AS num,
+       count(CASE WHEN ({{=RELATIONSHIPS}}) AND all(n IN [s, t] WHERE ({{=NODES}})) THEN 1 END) AS num,
        max(toInteger(split(elementId(r), ':')[2])) AS last,
        min(elementId(r)) AS id

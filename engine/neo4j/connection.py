@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..errors import DatabaseUnavailableError
 from ..settings import Settings, check_address
-
-if TYPE_CHECKING:
-    from neo4j import Query, RoutingControl
-
-    from .templates import Request
 
 GRACE_S = 3.0
 """What the database has beyond a query's timeout to say that it was ended; then it is taken to be stalled."""
+LOAD_TIMEOUT_S = 3_600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,33 +43,6 @@ class Connection:
             "notifications_min_severity": "OFF",
             "user_agent": "lodestar",
         }
-
-    def query(self, request: Request[Any], timeout_s: float | None = None) -> Query:
-        """Return the driver's query for a request, with the connection's timeout unless another is given."""
-        from neo4j import Query
-
-        text = request.template.render(request.names)
-        return Query(text, metadata=self.metadata(request), timeout=self.timeout_s if timeout_s is None else timeout_s)
-
-    def metadata(self, request: Request[Any]) -> dict[str, Any]:
-        """Return what the database shows of a request's transaction."""
-        return {"app": "lodestar", "query": request.template.name}
-
-    def routing(self, request: Request[Any]) -> RoutingControl:
-        """Return where the request may run."""
-        from neo4j import RoutingControl
-
-        return RoutingControl.READ if request.template.mode == "read" else RoutingControl.WRITE
-
-    def make_stalled_error(self) -> DatabaseUnavailableError:
-        """Return the error for a database that accepted a request and does not answer."""
-        return DatabaseUnavailableError(
-            f"Neo4j at {self.where} did not answer within {self.timeout_s + GRACE_S:g} s: check the server, or raise "
-            "query_timeout_s"
-        )
-
-
-LOAD_TIMEOUT_S = 3_600.0
 
 
 def make_connection(settings: Settings) -> Connection:

@@ -112,7 +112,7 @@ def compile_plan(plan: Plan, schema: Schema) -> Request[PlanResult]:
     check(plan)
     compiler = _Compiler(schema)
     text = compiler.whole(plan)
-    query = Template("plan", "read", frozenset(), frozenset(), text)
+    query = Template("plan", "read", text)
     return Request(query, compiler.params | {"limit": MAX_ROWS}, lambda rows: _decode(plan, rows))
 
 

@@ -16,7 +16,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import DatabaseError, GraphError, UsageError
 from ..linking.names import find_initials
@@ -30,7 +30,7 @@ from ..neo4j.catalogue import (
     read_relation_counts,
 )
 from ..neo4j.gateway import Gateway
-from ..neo4j.templates import Request, Row, split_into_requests, template
+from ..neo4j.templates import Request, split_into_requests, template
 
 BASE_LOAD = 1
 
@@ -249,59 +249,25 @@ def _can_be_type(name: str) -> bool:
     return name != RELATED and bool(name.strip())
 
 
-ASKED_ONE_BY_ONE = 1
-"""Up to this many relations are counted with one query each. The database plans each anew, which takes longer than
-running it, so that beyond this number one fixed query counts all.
-"""
-
-
-class _StoredCounts(NamedTuple):
-    """Counts of one type: all relationships, those that leave an entity, those that enter an entity or a literal."""
-
-    all: int
-    leaving: int
-    entering: int
-
-    @property
-    def are_exact(self) -> bool:
-        """Whether all of them are triples."""
-        return self.all == self.leaving == self.entering
-
-
 def count_in_graph(gateway: Gateway, relations: Sequence[RelationRow | RelationInfo]) -> dict[str, int]:
-    """Return the number of triples of each of these relations."""
-    typed = [relation.name for relation in relations if relation.stored_as is None]
-    related = [relation.name for relation in relations if relation.stored_as]
-    if len(typed) > ASKED_ONE_BY_ONE:
-        try:
-            kept = gateway.run(_count_relations())
-        except DatabaseError:  # some servers reserve these counts for administrators
-            return dict.fromkeys((relation.name for relation in relations), 0) | gateway.execute(read_relation_counts())
-    else:
-        kept = {name: gateway.run(_count_relation(name)) for name in typed}
-    none = _StoredCounts(0, 0, 0)
-    found = {name: kept.get(name, none) for name in typed}
-    counts = {
-        name: count.all if count.are_exact else gateway.execute(_count_triples_of(name))
-        for name, count in found.items()
-    }
-    if related:
-        counts |= dict.fromkeys(related, 0) | gateway.execute(Request(template("count_related"), {}, dict))
+    """Return the number of triples of each of these relations, by Neo4j's own counts where these are exact."""
+    counts = dict.fromkeys((relation.name for relation in relations), 0)
+    try:
+        kept = {name: sizes for name, *sizes in gateway.run(Request(template("count_relations"), {}, list))}
+    except DatabaseError:  # some servers reserve these counts for administrators
+        return counts | gateway.execute(read_relation_counts())
+    for relation in relations:
+        if relation.stored_as is None and (sizes := kept.get(relation.name)):
+            is_exact = len(set(sizes)) == 1  # all, those that leave an entity, those that enter an entity or a literal
+            counts[relation.name] = sizes[0] if is_exact else gateway.execute(_count_triples_of(relation.name))
+    if any(relation.stored_as for relation in relations):
+        counts |= gateway.execute(Request(template("count_related"), {}, dict))
     return counts
 
 
 def refresh_counts(gateway: Gateway, relations: Sequence[RelationRow | RelationInfo]) -> None:
     """Bring the catalogue's counts of these relations in line with the graph."""
-    counts = count_in_graph(gateway, relations)
-    gateway.run(Request(template("set_relation_counts"), {"counts": counts}, lambda _: None))
-
-
-def _count_relation(name: str) -> Request[_StoredCounts]:
-    return Request(template("count_relation"), {}, lambda rows: _StoredCounts(*rows[0]), {"RELATION": name})
-
-
-def _count_relations() -> Request[dict[str, _StoredCounts]]:
-    return Request(template("count_relations"), {}, lambda rows: {name: _StoredCounts(*kept) for name, *kept in rows})
+    gateway.run(make_write_request("set_relation_counts", counts=count_in_graph(gateway, relations)))
 
 
 def _count_triples_of(name: str) -> Request[int]:
@@ -330,13 +296,13 @@ _OF_A_LOAD = (
 def check_schema(gateway: Gateway) -> set[str]:
     """Return the names of the indexes; raise `GraphError` if another has one of our names, which would block
     ours."""
-    indexes = gateway.run(_read_indexes())
+    indexes = gateway.run(Request(template("read_indexes"), {}, list))
     for name, labels, properties in indexes:
-        if name in _PLACES and (labels, properties) != tuple([part] for part in _PLACES[name]):
+        if name in _PLACES and (labels or [], properties or []) != tuple([part] for part in _PLACES[name]):
             label, property_ = _PLACES[name]
             raise GraphError(
-                f"the database has an index {name} on {'|'.join(labels)}({', '.join(properties)}), expected it on "
-                f"{label}({property_}): drop it, or name another database with --database"
+                f"the database has an index {name} on {'|'.join(labels or ())}({', '.join(properties or ())}), "
+                f"expected it on {label}({property_}): drop it, or name another database with --database"
             )
     return {name for name, _, _ in indexes}
 
@@ -362,32 +328,20 @@ def check_graph_was_loaded(state: GraphState, loads: Sequence[LoadManifest]) -> 
 
 def ensure_lock_constraint(gateway: Gateway) -> None:
     """Create the constraint behind the load lock."""
-    gateway.execute(_request("ensure_load_lock"))
+    gateway.execute(make_write_request("ensure_load_lock"))
 
 
 def ensure_constraints(gateway: Gateway) -> None:
     """Create the constraints and indexes that a load needs, where one is missing."""
     there = check_schema(gateway)
     for name in (name for name in _OF_A_LOAD if name not in there):
-        gateway.execute(_request(f"ensure_{name}"))
+        gateway.execute(make_write_request(f"ensure_{name}"))
 
 
 def ensure_name_index(gateway: Gateway) -> None:
     """Create the name index, and wait until all indexes are filled."""
-    gateway.execute(_request("ensure_entity_names"))
-    gateway.execute(Request(template("await_indexes"), {"timeout_s": INDEX_TIMEOUT_S}, _no_rows))
-
-
-def _read_indexes() -> Request[list[tuple[str, list[str], list[str]]]]:
-    return Request(template("read_indexes"), {}, lambda rows: [(row[0], row[1] or [], row[2] or []) for row in rows])
-
-
-def _request(name: str) -> Request[None]:
-    return Request(template(name), {}, _no_rows)
-
-
-def _no_rows(rows: Sequence[Row]) -> None:
-    """Decode the rows of a command that returns none."""
+    gateway.execute(make_write_request("ensure_entity_names"))
+    gateway.execute(make_write_request("await_indexes", timeout_s=INDEX_TIMEOUT_S))
 
 
 _RELATIONS_A_BATCH = 10_000
@@ -433,7 +387,7 @@ def labels_of(load: int) -> list[str]:
 
 def make_write_request(name: str, names: Mapping[str, str] | None = None, **params: Any) -> Request[None]:
     """Return the request of a template that returns no rows."""
-    return Request(template(name), params, _nothing, names or {})
+    return Request(template(name), params, lambda _: None, names or {})
 
 
 def begin_load(gateway: Gateway, manifest: Manifest) -> Sequence[RelationInfo]:
@@ -456,7 +410,3 @@ def finish_load(gateway: Gateway, manifest: Manifest) -> None:
     ensure_name_index(gateway)
     options = json.dumps(manifest.options, sort_keys=True)
     gateway.run(make_write_request("finish_load", sha256=manifest.sha256, options=options))
-
-
-def _nothing(rows: Sequence[Row]) -> None:
-    """Decode the rows of a query that returns none."""

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from ...models.message_text import quote_line
 from ..errors import InputError, UsageError
 from ..neo4j.catalogue import RelationInfo, read_catalogue
+from ..neo4j.gateway import OpenTransaction
 from ..neo4j.mining import find_entities_by_name
-from ..neo4j.templates import Request, quote_identifier, split_into_requests, template
-from ..steps import Steps, send_all, send_one
+from ..neo4j.templates import Request, Row, quote_identifier, split_into_requests, template
 from ..values import Entity, literal_term
-from .records import Name, RelationRow, parse_name_properties
+from .records import Name, parse_name_properties
 
 MAX_ID_BYTES = 8_000
 """Neo4j's range index takes keys of about 8,160 bytes."""
 MAX_VALUE_CHARS = 1_000_000
-_XSD = "http://www.w3.org/2001/XMLSchema#"
 LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
+CHECKSUM_MODULUS = (1 << 63) - 1
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
 _IRI = re.compile(r'[^\x00-\x20<>"{}|^`\\]+')
+_TERM = re.compile(r'"(?:[^"\\]|\\.)*"(?:@(?P<language>[A-Za-z0-9-]+)|\^\^<(?P<datatype>[^<>\s]*)>)?', re.DOTALL)
+_NO_NAME = re.compile(r"[mg]\.[0-9a-z_]+|_:.*|[A-Za-z][A-Za-z0-9+.-]*:/.*", re.DOTALL)
+"""What is an id and no name: Freebase's, a blank node's, an IRI."""
+_PRIME = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,8 @@ class LiteralValue:
         """Return the literal of a Python value, with the datatype of XML Schema."""
         if isinstance(value, bool):
             return cls("true" if value else "false", f"{_XSD}boolean")
+        if isinstance(value, float) and not math.isfinite(value):
+            return cls("NaN" if math.isnan(value) else "INF" if value > 0 else "-INF", f"{_XSD}double")
         if isinstance(value, int | float | Decimal):
             name = "integer" if isinstance(value, int) else "double" if isinstance(value, float) else "decimal"
             return cls(str(value), _XSD + name)
@@ -65,6 +74,7 @@ Tail = End | LiteralValue | bool | int | float | Decimal | date | time
 Stated = tuple[End, str, Tail]
 """A triple as a caller states it: a text is the id or the name of an entity; an `Entity` has its id; other values of
 Python are literals."""
+Parsed = tuple[End, str, End | LiteralValue]
 
 
 class TripleKey(NamedTuple):
@@ -90,44 +100,44 @@ class TripleKey(NamedTuple):
         return f"({quote_line(self.head)}, {quote_line(self.relation)}, {quote_line(self.tail)})"
 
 
-CHECKSUM_MODULUS = (1 << 63) - 1
-_PRIME = (1 << 31) - 1
-
-
 def _hash(text: str) -> int:
     return int.from_bytes(hashlib.md5(text.encode(), usedforsecurity=False).digest()[8:], "little") % _PRIME
 
 
-def parse_stated_triples(triples: Iterable[Sequence[object]]) -> list[tuple[End, str, End | LiteralValue]]:
+def parse_stated_triples(triples: Iterable[Sequence[object]]) -> list[Parsed]:
     """Return the triples with their literals as such; raise `InputError` with the place of one that cannot be."""
     if isinstance(triples, str | bytes):
         raise InputError(f"expected triples (head, relation, tail), found {quote_line(str(triples))}")
-    return [_read(place, triple) for place, triple in enumerate(triples, start=1)]
+    return [_parse(place, triple) for place, triple in enumerate(triples, start=1)]
 
 
-def _read(place: int, triple: Sequence[object]) -> tuple[End, str, End | LiteralValue]:
+def _parse(place: int, triple: Sequence[object]) -> Parsed:
+    shown = quote_line(repr(triple))
     if not isinstance(triple, tuple | list) or len(triple) != 3:
-        raise InputError(f"triple {place}: expected (head, relation, tail), found {quote_line(repr(triple))}")
-    given_head, relation, given_tail = triple
-    if not isinstance(relation, str):
-        raise InputError(f"triple {place}: expected a relation as text, found {quote_line(repr(relation))}")
-    head, tail = _read_end(given_head), _read_end(given_tail)
-    if head is None or tail is None:
-        found = quote_line(repr(given_head if head is None else given_tail))
-        raise InputError(f"triple {place}: expected an entity's id or name, or a value, found {found}")
+        raise InputError(f"triple {place}: expected (head, relation, tail), found {shown}")
+    relation = triple[1]
+    head, tail = map(_parse_end, (triple[0], triple[2]))
+    if not isinstance(relation, str) or head is None or tail is None:
+        raise InputError(
+            f"triple {place}: expected an entity's id or name, a relation as text, and an entity or a value, found "
+            f"{shown}"
+        )
     if isinstance(head, LiteralValue):
-        raise InputError(f"triple {place}: a literal is never a head: {quote_line(repr(triple))}")
+        raise InputError(f"triple {place}: a literal is never a head: {shown}")
     if fault := _fault_of_end(head) or fault_of_relation(relation) or _fault_of_end(tail):
-        raise InputError(f"triple {place}: {fault}: {quote_line(repr(triple))}")
+        raise InputError(f"triple {place}: {fault}: {shown}")
     return head, relation, tail
 
 
-def _read_end(end: object) -> End | LiteralValue | None:
+def _parse_end(end: object) -> End | LiteralValue | None:
     """Return what stands at an end; None for what cannot."""
     if isinstance(end, bool | int | float | Decimal | date | time):
         return LiteralValue.of(end)
-    if isinstance(end, Entity) and end.is_literal:
-        return _literal_of(end)
+    if isinstance(end, Entity) and end.is_literal:  # of an answer or a path: its id is its term, its name its value
+        term = _TERM.fullmatch(end.id)
+        if term is None:
+            raise InputError(f"expected a literal by its term, found {quote_line(end.id)}: give a LiteralValue")
+        return LiteralValue(end.name or "", term["datatype"], term["language"])
     return end if isinstance(end, str | Entity | LiteralValue) else None
 
 
@@ -137,38 +147,19 @@ def _fault_of_end(end: End | LiteralValue) -> str | None:
     return fault_of_id(end.id if isinstance(end, Entity) else end)
 
 
-_TERM = re.compile(r'"(?:[^"\\]|\\.)*"(?:@(?P<language>[A-Za-z0-9-]+)|\^\^<(?P<datatype>[^<>\s]*)>)?', re.DOTALL)
-
-
-def _literal_of(entity: Entity) -> LiteralValue:
-    """Return the literal that an answer or a path has as an entity: its id is its term, its name its value."""
-    term = _TERM.fullmatch(entity.id)
-    if term is None:
-        raise InputError(f"expected a literal by its term, found {quote_line(entity.id)}: give a LiteralValue")
-    return LiteralValue(entity.name or "", term["datatype"], term["language"])
-
-
 def fault_of_id(id_: str) -> str | None:
     """Return why this cannot be an entity's id, or None when it can."""
     if not id_:
         return "an id is empty"
-    if "\0" in id_:
-        return "an id has a zero byte in it"
-    if _is_no_text(id_):
-        return "an id is not UTF-8 text"
-    if len(id_) > MAX_ID_BYTES // 4 and len(id_.encode()) > MAX_ID_BYTES:
-        return f"an id is longer than {MAX_ID_BYTES:,} bytes"
-    return None
+    return _fault_of_text(id_, "an id")
 
 
 def fault_of_relation(name: str) -> str | None:
     """Return why this cannot be a relation's name, or None when it can."""
     if not name:
         return "the relation is empty"
-    if _is_no_text(name):
-        return "the relation is not UTF-8 text"
-    if len(name.encode()) > MAX_ID_BYTES:
-        return f"the relation is longer than {MAX_ID_BYTES:,} bytes"
+    if "\0" not in name and (fault := _fault_of_text(name, "the relation")):
+        return fault
     try:
         quote_identifier(name)
     except ValueError:
@@ -189,63 +180,74 @@ def fault_of_literal(literal: LiteralValue) -> str | None:
     return None
 
 
+def _fault_of_text(text: str, what: str) -> str | None:
+    if "\0" in text:
+        return f"{what} has a zero byte in it"
+    if _is_no_text(text):
+        return f"{what} is not UTF-8 text"
+    return f"{what} is longer than {MAX_ID_BYTES:,} bytes" if len(text.encode()) > MAX_ID_BYTES else None
+
+
 def _is_no_text(text: str) -> bool:
     return any("\ud800" <= character <= "\udfff" for character in text)
 
 
-T = TypeVar("T")
-S = TypeVar("S")
-
-BATCH_SIZE = 10_000
-NAMES_A_BATCH = 1_000
-_NO_NAME = re.compile(r"[mg]\.[0-9a-z_]+|_:.*|[A-Za-z][A-Za-z0-9+.-]*:/.*", re.DOTALL)
-"""What is an id and no name: Freebase's, a blank node's, an IRI."""
+# What the graph has
 
 
-def send_batches(items: Iterable[S], make: Callable[[list[S]], Request[T]], size: int = BATCH_SIZE) -> Steps[list[T]]:
-    """Send the requests of the items, batch after batch."""
-    answers: list[T] = []
-    for batch in split_into_requests(items, size, lambda item: len(str(item))):
-        answers += yield from send_all([make(batch)])
-    return answers
+def run_batches(
+    db: OpenTransaction,
+    query: str,
+    parameter: str,
+    items: Iterable[Any],
+    names: Mapping[str, str] | None = None,
+    **params: Any,
+) -> list[Row]:
+    """Run a query of `cypher/` for each batch of the items, which are its parameter of this name; return all rows."""
+    rows: list[Row] = []
+    for batch in split_into_requests(items, 10_000, lambda item: len(str(item))):
+        rows += db.run(Request(template(query), {parameter: batch, **params}, list, names or {}))
+    return rows
+
+
+def tail_label(is_literal: bool) -> Mapping[str, str]:
+    """Return the label of tails, for the name in a query's text."""
+    return {"TAIL": "Literal" if is_literal else "Entity"}
 
 
 class EntityLookup:
     """The entities that texts mean, with their names: an id, else an exact name."""
 
-    def __init__(self) -> None:
+    def __init__(self, db: OpenTransaction) -> None:
         self.names: dict[str, tuple[Name, ...]] = {}
         """The names of the entities that the graph has, by id."""
+        self._db = db
         self._called: dict[str, tuple[str, ...]] = {}
-        self._values: dict[str, tuple[str, ...]] = {}
 
-    def read(self, texts: Iterable[str], ids: Iterable[str], values: Iterable[str] = ()) -> Steps[None]:
-        """Read what the texts and ids may mean; `values` may be those of literals, too."""
-        texts = list(dict.fromkeys(texts))
-        yield from self._read_names({*texts, *ids})
+    def read(self, triples: Iterable[Parsed], others: Iterable[str] = (), values: Iterable[str] = ()) -> None:
+        """Read what the ends of the triples and other texts may mean; `values` may be those of literals, too."""
+        ends = [end for head, _, tail in triples for end in (head, tail) if not isinstance(end, LiteralValue)]
+        texts = dict.fromkeys([*(end for end in ends if isinstance(end, str)), *others])
+        self._read_names({*texts, *(end.id for end in ends if isinstance(end, Entity))})
         wanted = {*(text for text in texts if text not in self.names), *values}
-        found: dict[str, tuple[str, ...]] = {}
-        for some in (yield from send_batches(sorted(wanted), find_entities_by_name, NAMES_A_BATCH)):
-            found |= some
-        yield from self._read_names({id_ for some in found.values() for id_ in some} - self.names.keys())
-        for text, ids_of_text in found.items():
-            self._called[text] = tuple(id_ for id_ in ids_of_text if id_ in self.names)
-            self._values[text] = tuple(id_ for id_ in ids_of_text if id_ not in self.names)
+        for some in split_into_requests(sorted(wanted), 1_000, len):
+            self._called |= self._db.run(find_entities_by_name(some))
+        self._read_names({id_ for some in self._called.values() for id_ in some} - self.names.keys())
 
-    def _read_names(self, ids: Iterable[str]) -> Steps[None]:
-        for found in (yield from send_batches(sorted(ids), _read_names)):
-            self.names |= found
+    def _read_names(self, ids: Iterable[str]) -> None:
+        for id_, name, aliases, tags in run_batches(self._db, "read_names", "ids", sorted(ids)):
+            self.names[id_] = parse_name_properties(name, aliases, tags)
 
     def candidates(self, end: End) -> tuple[str, ...]:
         """Return the ids of the entities that this may be; none where the graph has no such entity."""
         id_ = end.id if isinstance(end, Entity) else end
         if id_ in self.names:
             return (id_,)
-        return () if isinstance(end, Entity) else self._called.get(end, ())
+        return () if isinstance(end, Entity) else tuple(i for i in self._called.get(end, ()) if i in self.names)
 
     def values(self, text: str) -> tuple[str, ...]:
         """Return the ids of the literals with this value."""
-        return self._values.get(text, ())
+        return tuple(id_ for id_ in self._called.get(text, ()) if id_ not in self.names)
 
     def resolve(self, end: End) -> str:
         """Return the id of an entity, itself where it is new; raise `UsageError` where several have the name."""
@@ -262,33 +264,27 @@ def default_entity_name(end: End) -> tuple[Name, ...]:
     return (Name(text),) if text and text.strip() else ()
 
 
-@dataclass(frozen=True, slots=True)
-class KnownRelation:
+class KnownRelation(NamedTuple):
     """A relation as the catalogue has it now."""
 
     number: int
     count: int
     stored_as: str | None
 
-    @classmethod
-    def of(cls, row: RelationRow) -> KnownRelation:
-        """Return a relation that has just been put into the catalogue."""
-        return cls(row.number, 0, row.stored_as)
 
-
-def resolve_relations(names: Iterable[str]) -> Steps[tuple[dict[str, str], dict[str, KnownRelation]]]:
+def resolve_relations(
+    db: OpenTransaction, triples: Iterable[Parsed]
+) -> tuple[dict[str, str], dict[str, KnownRelation]]:
     """Return the relation that each text means, itself where it is new, and those that the catalogue has.
 
     Raises `UsageError` for a label that several have.
     """
-    wanted = sorted(set(names))
-    known: dict[str, KnownRelation] = {}
-    for found in (yield from send_batches(wanted, _find_relations)):
-        known |= found
+    wanted = sorted({relation for _, relation, _ in triples})
+    known = {name: KnownRelation(*rest) for name, *rest in run_batches(db, "find_relations", "names", wanted)}
     meant = {name: name for name in wanted}
     if unknown := [name for name in wanted if name not in known]:
         labelled: defaultdict[str, list[RelationInfo]] = defaultdict(list)
-        for relation in (yield from send_one(read_catalogue())).relations:
+        for relation in db.run(read_catalogue()).relations:
             for label in {relation.label.casefold(), relation.shown_label.casefold()}:
                 labelled[label].append(relation)
         for name in unknown:
@@ -302,72 +298,22 @@ def resolve_relations(names: Iterable[str]) -> Steps[tuple[dict[str, str], dict[
     return meant, known
 
 
-def read_triple_loads(triples: Iterable[TripleKey]) -> Steps[dict[TripleKey, tuple[int, ...]]]:
+def read_stating_loads(db: OpenTransaction, triples: Iterable[TripleKey]) -> dict[TripleKey, tuple[int, ...]]:
     """Return the numbers of the loads that state each triple of the graph among these."""
-    found: dict[TripleKey, tuple[int, ...]] = {}
+    found = {}
     triples = list(triples)
     for is_literal in (False, True):
-        some = [triple for triple in triples if triple.is_literal == is_literal]
-        for answer in (yield from send_batches(some, _read_stating)):
-            found |= answer
+        some = [list(triple[:3]) for triple in triples if triple.is_literal == is_literal]
+        for triple, loads in run_batches(db, "read_stating_loads", "triples", some, tail_label(is_literal)):
+            found[TripleKey(*triple, is_literal)] = tuple(loads)
     return found
 
 
-def read_signatures(ids: Iterable[str]) -> Steps[dict[str, dict[int, int]]]:
+def read_signatures(db: OpenTransaction, ids: Iterable[str]) -> dict[str, dict[int, int]]:
     """Return how many triples each relation has at the entities with these ids, by catalogue number."""
-    signatures: dict[str, dict[int, int]] = {}
-    for found in (yield from send_batches(ids, _read_signatures)):
-        signatures |= found
-    return signatures
-
-
-def find_literals(ids: Iterable[str]) -> Steps[set[str]]:
-    """Return the ids of the literals of the graph among these."""
-    found = yield from send_batches(ids, _find_literals)
-    return set().union(*found)
-
-
-def _read_names(ids: Sequence[str]) -> Request[dict[str, tuple[Name, ...]]]:
-    return Request(
-        template("read_names"),
-        {"ids": list(ids)},
-        lambda rows: {id_: parse_name_properties(name, aliases, tags) for id_, name, aliases, tags in rows},
-    )
-
-
-def _find_relations(names: Sequence[str]) -> Request[dict[str, KnownRelation]]:
-    return Request(
-        template("find_relations"),
-        {"names": list(names)},
-        lambda rows: {name: KnownRelation(*of_relation) for name, *of_relation in rows},
-    )
-
-
-def _read_stating(triples: Sequence[TripleKey]) -> Request[dict[TripleKey, tuple[int, ...]]]:
-    return Request(
-        template("read_stating_loads"),
-        {"triples": [list(triple[:3]) for triple in triples]},
-        lambda rows: {triples[place]: tuple(loads) for place, loads in rows},
-        tail_label(triples[0].is_literal),
-    )
-
-
-def tail_label(is_literal: bool) -> Mapping[str, str]:
-    """Return the label of tails, for the name in a query's text."""
-    return {"TAIL": "Literal" if is_literal else "Entity"}
-
-
-def _read_signatures(ids: Sequence[str]) -> Request[dict[str, dict[int, int]]]:
-    def decode(rows: Sequence[tuple[str, str | None, list[int] | None]]) -> dict[str, dict[int, int]]:
-        found = {}
-        for id_, _, signature in rows:
-            numbers = signature or []
-            half = len(numbers) // 2
-            found[id_] = dict(zip(numbers[:half], numbers[half:], strict=True))
-        return found
-
-    return Request(template("read_signature_counts"), {"ids": list(ids)}, decode)
-
-
-def _find_literals(ids: Sequence[str]) -> Request[set[str]]:
-    return Request(template("find_literals"), {"ids": list(ids)}, lambda rows: {id_ for (id_,) in rows})
+    found = {}
+    for id_, _, signature in run_batches(db, "read_signature_counts", "ids", ids):
+        numbers = signature or []
+        half = len(numbers) // 2
+        found[id_] = dict(zip(numbers[:half], numbers[half:], strict=True))
+    return found

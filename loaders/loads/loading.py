@@ -24,7 +24,7 @@ from ...engine.neo4j.catalogue import (
     read_loads,
 )
 from ...engine.neo4j.connection import LOAD_TIMEOUT_S
-from ...engine.neo4j.gateway import Gateway, OpenTransaction, hold_load_lock
+from ...engine.neo4j.gateway import Gateway, OpenTransaction
 from ...engine.progress import Progress, Say, ignore_progress
 from ...engine.relations.describing import StatedWords, describe_from_source, store_descriptions
 from ...engine.relations.words import refresh_end_kinds
@@ -242,7 +242,7 @@ def load_lock(gateway: Gateway) -> Iterator[OpenTransaction]:
     """
     check_schema(gateway)
     ensure_lock_constraint(gateway)
-    with gateway.hold_transaction(hold_load_lock()) as hold:
+    with gateway.hold_load_lock() as hold:
         yield hold
 
 

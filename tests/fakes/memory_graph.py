@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from lodestar.engine.neo4j.templates import Request, Row
-from lodestar.engine.steps import Steps, check_database_requests, run_steps
 
 T = TypeVar("T")
 
@@ -39,9 +38,6 @@ class MemoryGraph:
     @property
     def numbered(self) -> dict[int, str]:
         return {number: name for name, number in self.relations.items()}
-
-    def run_steps(self, steps: Steps[T]) -> T:
-        return run_steps(steps, lambda group: self.run_all(check_database_requests(group)))
 
     def run(self, request: Request[T]) -> T:
         """Return the decoded answer of one request."""

@@ -9,7 +9,7 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.neo4j.gateway import Gateway, hold_load_lock
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import Request, template
 from neo4j.exceptions import SessionExpired
 
@@ -21,7 +21,7 @@ def nothing(name: str, **params: object) -> Request[None]:
 
 
 def hold(gateway: Gateway) -> None:
-    with gateway.hold_transaction(hold_load_lock()) as held:
+    with gateway.hold_load_lock() as held:
         assert held.alive()
 
 

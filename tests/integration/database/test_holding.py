@@ -14,17 +14,17 @@ import neo4j
 import pytest
 from lodestar.engine.errors import DatabaseError, LoadInProgressError
 from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.neo4j.gateway import Gateway, OpenTransaction, hold_load_lock
+from lodestar.engine.neo4j.gateway import Gateway, OpenTransaction
 from lodestar.engine.neo4j.templates import Request, template
 
 HOLDER = """
 import sys, time
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.gateway import OpenTransaction, hold_load_lock
+from lodestar.engine.neo4j.gateway import OpenTransaction
 
 connection = Connection(sys.argv[1], sys.argv[2], sys.stdin.readline().strip(), sys.argv[3])
-with Gateway(connection) as gateway, gateway.hold_transaction(hold_load_lock()):
+with Gateway(connection) as gateway, gateway.hold_load_lock():
     print("held", flush=True)
     time.sleep(600)
 """
@@ -52,7 +52,7 @@ def refuse(gateway: Gateway, wait_s: float) -> float:
     started_s = time.monotonic()
     with (
         pytest.raises(LoadInProgressError, match="another load is running on this graph: wait for it to end"),
-        gateway.hold_transaction(hold_load_lock(), wait_s=wait_s),
+        gateway.hold_load_lock(wait_s=wait_s),
     ):
         pytest.fail("two hold the lock")
     return time.monotonic() - started_s
@@ -67,24 +67,24 @@ def test_a_second_holder_is_refused_in_time_and_leaves_nothing_waiting(
     gateway: Gateway, other: Gateway, driver: neo4j.Driver
 ) -> None:
     assert LoadInProgressError.exit_code == 4
-    with gateway.hold_transaction(hold_load_lock()) as hold:
+    with gateway.hold_load_lock() as hold:
         assert 0.5 <= refuse(other, wait_s=0.5) < 10
         assert refuse(gateway, wait_s=0.5) < 10
         assert waiting_transactions(driver) == 1
         assert hold.alive()
         hold.check()
     assert waiting_transactions(driver) == 0
-    with other.hold_transaction(hold_load_lock(), wait_s=0.5) as hold:
+    with other.hold_load_lock(wait_s=0.5) as hold:
         assert hold.alive()
     assert driver.execute_query("MATCH (n) RETURN n").records == []
 
 
 def test_who_waits_gets_the_lock_when_it_is_free(gateway: Gateway, other: Gateway) -> None:
-    with gateway.hold_transaction(hold_load_lock()) as hold:
+    with gateway.hold_load_lock() as hold:
         release = threading.Timer(1, hold.release)
         started_s = time.monotonic()
         release.start()
-        with other.hold_transaction(hold_load_lock(), wait_s=30) as next_hold:
+        with other.hold_load_lock(wait_s=30) as next_hold:
             assert 0.9 < time.monotonic() - started_s < 20
             assert next_hold.alive()
         assert not hold.alive()
@@ -102,7 +102,7 @@ def test_a_hold_keeps_its_connection_from_being_idle(
         return asked[-1]
 
     monkeypatch.setattr(OpenTransaction, "alive", noted)
-    with gateway.hold_transaction(hold_load_lock()) as hold:
+    with gateway.hold_load_lock() as hold:
         while len(asked) < 3:
             time.sleep(0.05)
         hold.release()
@@ -126,12 +126,12 @@ def test_a_killed_process_frees_the_lock(gateway: Gateway, connection: Connectio
             refuse(gateway, wait_s=0.5)
         finally:
             os.kill(holder.pid, signal.SIGKILL)
-    with gateway.hold_transaction(hold_load_lock(), wait_s=10) as hold:
+    with gateway.hold_load_lock(wait_s=10) as hold:
         assert hold.alive()
 
 
 def test_a_lost_lock_is_noticed_and_what_the_block_raises_passes(gateway: Gateway, driver: neo4j.Driver) -> None:
-    with gateway.hold_transaction(hold_load_lock()) as hold:
+    with gateway.hold_load_lock() as hold:
         driver.execute_query(
             "SHOW TRANSACTIONS YIELD transactionId AS id, metaData WHERE metaData.query = 'hold_load_lock' "
             "TERMINATE TRANSACTIONS id YIELD message RETURN message"
@@ -139,7 +139,7 @@ def test_a_lost_lock_is_noticed_and_what_the_block_raises_passes(gateway: Gatewa
         assert not hold.alive()
         with pytest.raises(DatabaseError, match=r"this load lost its connection .*: run the same load again"):
             hold.check()
-    with pytest.raises(OSError, match="no room"), gateway.hold_transaction(hold_load_lock()):
+    with pytest.raises(OSError, match="no room"), gateway.hold_load_lock():
         raise OSError("no room")
-    with gateway.hold_transaction(hold_load_lock(), wait_s=0.5):
+    with gateway.hold_load_lock(wait_s=0.5):
         pass

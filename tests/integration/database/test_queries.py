@@ -51,7 +51,7 @@ def plan_operators(plan: dict[str, Any]) -> set[str]:
 @pytest.mark.parametrize("name", [name for name in all_names() if template(name).mode != "schema"])
 def test_it_compiles_without_warnings_and_is_anchored(name: str, loaded: neo4j.Driver, connection: Connection) -> None:
     found = template(name)
-    text = found.render({kind: NAMES[kind] for kind in found.names})
+    text = found.render(NAMES)
     # A small graph lacks some labels and properties; every other notification is unexpected.
     options = {
         **connection.driver_options,
@@ -62,7 +62,7 @@ def test_it_compiles_without_warnings_and_is_anchored(name: str, loaded: neo4j.D
         neo4j.GraphDatabase.driver(connection.uri, **options) as other,
         other.session(database=connection.database) as session,
     ):
-        summary = session.run(f"EXPLAIN {text}", dict.fromkeys(found.params)).consume()
+        summary = session.run(f"EXPLAIN {text}", dict.fromkeys(re.findall(r"\$([A-Za-z_]\w*)", found.text))).consume()
     assert [status.status_description for status in summary.gql_status_objects if status.is_notification] == []
     assert summary.plan is not None
     scans = plan_operators(summary.plan) & SCANS

@@ -10,11 +10,10 @@ import pytest
 from lodestar.engine.errors import DatabaseError, DatabaseUnavailableError
 from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.templates import Request, parse
+from lodestar.engine.neo4j.templates import Request, Template
 
-HEADER = "// Numbers.\n// mode:    read\n// params:  $last :: INTEGER\n// returns: n :: INTEGER\n// needs:   nothing\n"
-COUNTING = parse("counting", HEADER + "UNWIND range(1, $last) AS n\nRETURN n, toString(n) AS text")
-FAILING = parse("failing", HEADER + "UNWIND range(1, $last) AS n\nRETURN 1 / (n - 3) AS n")
+COUNTING = Template("counting", "read", "UNWIND range(1, $last) AS n\nRETURN n, toString(n) AS text")
+FAILING = Template("failing", "read", "UNWIND range(1, $last) AS n\nRETURN 1 / (n - 3) AS n")
 
 
 def numbers(last: int) -> Request[int]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lodestar.engine.errors import LoadInProgressError
 from lodestar.engine.neo4j.catalogue import count_signature_mismatches
 from lodestar.engine.neo4j.embedded import EmbeddedServer
-from lodestar.engine.neo4j.gateway import Gateway, hold_load_lock
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.writing import records as relation_types
 from lodestar.loaders.loads.loading import LoadOptions, Mode, WriterChoice, load_embedded
 from lodestar.loaders.loads.maintaining import verify
@@ -126,7 +126,7 @@ def test_the_graph_that_is_there_is_locked_from_the_plan_to_the_end(
         with (
             Gateway(instance.connection()) as other,
             suppress(LoadInProgressError),
-            other.hold_transaction(hold_load_lock(), wait_s=0.1),
+            other.hold_load_lock(wait_s=0.1),
         ):
             pytest.fail(f"another load could begin while this one was at {phase}")
         refused.add(phase)
@@ -134,7 +134,7 @@ def test_the_graph_that_is_there_is_locked_from_the_plan_to_the_end(
     options = LoadOptions(staging=tmp_path, mode=mode, writer=writer)
     load_embedded(TripleSource([("a", "r", "b")]), instance, options, load_beside)
     assert {"reading", "indexing" if writer == "bulk" else "signatures"} <= refused
-    with Gateway(instance.connection()) as gateway, gateway.hold_transaction(hold_load_lock(), wait_s=60):
+    with Gateway(instance.connection()) as gateway, gateway.hold_load_lock(wait_s=60):
         assert verify(gateway).faults == ()
 
 
