@@ -23,7 +23,6 @@ import numpy as np
 from lodestar import Engine
 from lodestar.engine.neo4j.catalogue import read_graph_state
 from lodestar.engine.neo4j.templates import Request, template
-from lodestar.engine.neo4j.whole_graph import read_hubs
 from lodestar.engine.writing.changing import SOURCE
 from lodestar.loaders.loads.maintaining import unload
 
@@ -68,10 +67,10 @@ def run(name: str, changes: int, seed: int, *, empty: bool) -> dict[str, object]
         if empty and not gateway.run(read_graph_state()).is_empty:
             raise SystemExit(f"the server {name!r} has a graph: name an empty one with --empty")
         engine.add([("small change", RELATION, "another")])  # so that the relation and its kinds are there
-        hub = gateway.run(read_hubs(1))[0]
+        (hub, *_), *_ = gateway.run(Request(template("read_hubs"), {"limit": 1}, list))
         ids = ids_of(engine, changes, seed)
-        measure(engine, ids, hub.entity.id, {})
-        measure(engine, ids, hub.entity.id, times)
+        measure(engine, ids, hub, {})
+        measure(engine, ids, hub, times)
         state = gateway.run(read_graph_state())
         engine.remove([("small change", RELATION, "another")])
         unload(gateway, SOURCE)

@@ -87,27 +87,26 @@ def stop(settings: Settings, as_json: bool) -> None:
 
 @command.command()
 @click.option("--all", "with_others", is_flag=True, help="Show every server under the same home, without its graph.")
-@click.option("--full", is_flag=True, help="Also show degrees, top relations and hubs.")
 @json_option
 @database_options
-def status(settings: Settings, as_json: bool, with_others: bool, full: bool) -> None:
+def status(settings: Settings, as_json: bool, with_others: bool) -> None:
     """Show whether the server runs, where it answers, where its files are, and what its graph holds.
 
     \b
     Example:
       lodestar db status
-      lodestar db status --full --json
+      lodestar db status --json
       lodestar db status --all
     """
     if settings.uri:
-        graph = _read_graph(settings, full=full)
+        graph = _read_graph(settings)
         echo(json.dumps({"graph": graph}, ensure_ascii=False)) if as_json else _show_graph(graph)
         return
     instance = _instance(settings)
     if with_others:
         _show_all([instance, *instance.others()], as_json)
         return
-    graph = _read_graph(settings, full=full) if instance.status().running else None
+    graph = _read_graph(settings) if instance.status().running else None
     if as_json:
         echo(json.dumps(_as_json(instance) | {"graph": graph}, ensure_ascii=False))
         return
@@ -297,19 +296,15 @@ def _as_json(server: EmbeddedServer) -> dict[str, Any]:
     }
 
 
-def _read_graph(settings: Settings, *, full: bool) -> dict[str, Any] | None:
+def _read_graph(settings: Settings) -> dict[str, Any] | None:
     """Return what a graph holds, as JSON data; None if nothing was loaded."""
     from ..neo4j.connection import loading_connection
     from ..neo4j.gateway import Gateway
     from ..neo4j.whole_graph import read_figures
-    from ..progress import show_waiting
 
-    with (
-        Gateway(loading_connection(settings)) as gateway,
-        show_waiting("reading the graph", shown=full),
-    ):
+    with Gateway(loading_connection(settings)) as gateway:
         gateway.version()
-        return read_figures(gateway, full=full)
+        return read_figures(gateway)
 
 
 def _show_graph(graph: dict[str, Any] | None) -> None:
@@ -321,13 +316,6 @@ def _show_graph(graph: dict[str, Any] | None) -> None:
     )
     for load in graph["loads"]:
         echo(printable(f"  load      {load_line(load)}"))
-    if degrees := graph.get("degrees"):
-        echo(f"  unnamed   {graph['num_unnamed']:,} entities have no name")
-        echo("  degrees   " + "   ".join(f"{name} {value:,g}" for name, value in degrees.items()))
-        for relation in graph["relations"]:
-            echo(printable(f"  relation  {relation['count']:>11,}  {relation['label']}  {relation['relation']}"))
-        for hub in graph["hubs"]:
-            echo(printable(f"  hub       {hub['degree']:>11,}  {hub['name'] or hub['id']}  {hub['id']}"))
 
 
 def load_line(load: Mapping[str, Any]) -> str:

@@ -59,18 +59,11 @@ class ImportFiles:
     list_delimiter: str = LIST_DELIMITER
 
     @property
-    def all(self) -> tuple[ImportFile, ...]:
-        """Every file."""
-        return (*(file for _, file in self.nodes), *self.relationships)
-
-    @property
     def num_nodes(self) -> int:
-        """Total rows of the node files."""
         return sum(file.num_rows for _, file in self.nodes)
 
     @property
     def num_relationships(self) -> int:
-        """Total rows of the relationship files."""
         return sum(file.num_rows for file in self.relationships)
 
 
@@ -175,17 +168,6 @@ _LEAST_BUFFER_BYTES = 4 << 20
 """The importer's default read buffer; a row with its quotes must fit into it."""
 
 _SUMMARY = re.compile(r"^\s+(\d+) (nodes|relationships)$", re.MULTILINE)
-_CLASS = r"(?:\w+\.)+[\w$]*(?:Exception|Error)"
-_EXCEPTION = re.compile(rf"^(?:Caused by: )?({_CLASS})(?:: (.+))?$", re.MULTILINE)
-_WRAPPERS = re.compile(rf"^(?:{_CLASS}: )+")
-_BAD_INPUT = re.compile(
-    r"ERROR in input\n"
-    r"  data source: .*?\[source:(?P<file>.*), position:\d+, line:(?P<line>\d+)\]\n"
-    r"  in field: (?P<field>.*):\d+\n"
-    r"(?:  .*\n)*?"
-    r"  original error: (?P<reason>.*)"
-)
-_OUT_OF_MEMORY = re.compile(r"^Terminating due to java\.lang\.(OutOfMemoryError: .+)$", re.MULTILINE)
 _NO_ROOM_MESSAGE = re.compile(
     r"No space left on device|out of disk space|File too large|quota exceeded|not enough space", re.IGNORECASE
 )
@@ -242,28 +224,17 @@ def keep_logs(home: ServerHome, keeper: ServerHome) -> None:
             (home.logs / name).replace(keeper.logs / name)
 
 
-def find_import_failure(output: str) -> str:
-    """Return why an import failed, "" if the output does not say: the first exception that has a message."""
-    if exhausted := _OUT_OF_MEMORY.search(output):
-        return exhausted[1]
-    if bad := _BAD_INPUT.search(output):
-        return f"{bad['file']}, line {bad['line']}, {bad['field']}: {bad['reason']}"
-    for kind, message in _EXCEPTION.findall(output):
-        if not kind.endswith("CommandFailedException"):
-            return _WRAPPERS.sub("", message) or str(kind.rpartition(".")[2])
-    return ""
-
-
 def reports_full_disk(output: str) -> bool:
     """Return whether the import failed because the disk is full."""
     return _NO_ROOM_MESSAGE.search(output) is not None
 
 
 def _read_options(files: ImportFiles) -> list[str]:
-    longest = max((file.longest_row for file in files.all), default=0)
+    written = [*(file for _, file in files.nodes), *files.relationships]
+    longest = max((file.longest_row for file in written), default=0)
     buffer_bytes = max(_LEAST_BUFFER_BYTES, 2 * longest + (64 << 10))
     options = [f"--array-delimiter=U+{ord(files.list_delimiter):04X}", f"--read-buffer-size={buffer_bytes}"]
-    if spanning := [file.name for file in files.all if file.spans_lines]:
+    if spanning := [file.name for file in written if file.spans_lines]:
         options += ["--multiline-fields-format=v2", f"--multiline-fields={','.join(spanning)}"]
     return options
 
@@ -290,7 +261,7 @@ def _check_import(exit_code: int, output: str, home: ServerHome, files: ImportFi
             f"programs; {log}"
         )
     if exit_code:
-        reason = find_import_failure(output) or process.failure_reason(output) or f"exit code {exit_code}"
+        reason = process.failure_reason(output) or f"exit code {exit_code}"
         raise EmbeddedServerError(f"Neo4j's importer failed: {reason}; {log}")
     found = {what: int(number) for number, what in _SUMMARY.findall(output.rpartition("IMPORT DONE")[2])}
     if (found["nodes"], found["relationships"]) != (files.num_nodes, files.num_relationships):

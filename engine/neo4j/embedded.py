@@ -292,7 +292,8 @@ class EmbeddedServer:
         """Return the state to start with: the given values, else those of the last start, else defaults."""
         last = self.home.read_state() or ServerState(NEO4J_VERSION, 0, 0, 0, 0)
         usual = (0, 0) if self.target else (BOLT_PORT, HTTP_PORT)
-        avoid = self._find_avoided_ports()
+        avoid = {port for other in self.others() for port in other.remembered_ports}
+        avoid |= {BOLT_PORT, HTTP_PORT, *self.target.remembered_ports} if self.target else set()
         bolt_port = files.choose_port(
             given["bolt_port"], (last.bolt_port, usual[0]), "--bolt-port", avoid | {given["http_port"] or 0}
         )
@@ -311,13 +312,6 @@ class EmbeddedServer:
             given_heap_mb=heap_mb,
             given_pagecache_mb=pagecache_mb,
         )
-
-    def _find_avoided_ports(self) -> set[int]:
-        """Return the ports of other servers, which this server does not take."""
-        avoided = {port for other in self.others() for port in other.remembered_ports}
-        if self.target:
-            avoided |= {BOLT_PORT, HTTP_PORT, *self.target.remembered_ports} | self.target._find_avoided_ports()
-        return avoided
 
     def _launch(self, given: Mapping[str, int | None], *, progress: bool) -> None:
         """Write the configuration, launch the server's process, and wait until it answers and accepts the password."""

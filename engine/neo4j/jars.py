@@ -97,7 +97,11 @@ class JarCache:
                         left.unlink()
                     self._download(self.missing(), progress=progress)
         except OSError as error:
-            raise self._unwritable(error) from error
+            raise DownloadError(
+                f"{self.folder} cannot be written ({error.strerror or error}); {self.name} needs "
+                f"{sum(jar.size_bytes for jar in self.jars) / 1e6:.0f} MB there: make room, or name another folder in "
+                "LODESTAR_CACHE"
+            ) from error
         return [self.folder / jar.file_name for jar in self.jars]
 
     def _download(self, jars: Sequence[Jar], *, progress: bool) -> None:
@@ -110,17 +114,6 @@ class JarCache:
                 bar = progress_bar(f"{self.name} ({total_bytes / 1e6:,.0f} MB)", "downloading")
                 show, _ = shown.enter_context(bar)
             _fetch_all(jars, self.folder, lambda done_bytes: show("downloading", done_bytes, total_bytes))
-
-    def _unwritable(self, error: OSError) -> DownloadError:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            needed_mb = sum(jar.size_bytes for jar in self.missing()) / 1e6
-            return DownloadError(
-                f"no room in {self.folder}: {self.name} needs {needed_mb:.0f} MB more there ({error.strerror}); "
-                "make room or name another folder in LODESTAR_CACHE"
-            )
-        return DownloadError(
-            f"{self.folder} cannot be written ({error.strerror or error}): name another folder in LODESTAR_CACHE"
-        )
 
 
 def _fetch_all(jars: Sequence[Jar], folder: Path, on_bytes: Callable[[int], None]) -> None:

@@ -27,16 +27,10 @@ ADMIN_CLASS = "org.neo4j.cli.AdminTool"
 
 COLLECTOR = "-XX:+UseG1GC"
 JVM_FLAGS = (
-    "-XX:-OmitStackTraceInFastThrow",
-    "-XX:+DisableExplicitGC",
-    "-XX:+ExitOnOutOfMemoryError",
-    "-Djdk.nio.maxCachedBufferSize=1024",
-    "-Dio.netty.tryReflectionSetAccessible=true",
-    "-Dlog4j2.disable.jmx=true",
-    "-Dlog4j.layout.jsonTemplate.maxStringLength=32768",
-    "--add-opens=java.base/java.nio=ALL-UNNAMED",
-    "--add-opens=java.base/java.io=ALL-UNNAMED",
-    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    *("-XX:-OmitStackTraceInFastThrow", "-XX:+DisableExplicitGC", "-XX:+ExitOnOutOfMemoryError"),
+    *("-Djdk.nio.maxCachedBufferSize=1024", "-Dio.netty.tryReflectionSetAccessible=true"),
+    *("-Dlog4j2.disable.jmx=true", "-Dlog4j.layout.jsonTemplate.maxStringLength=32768"),
+    *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in ("java.nio", "java.io", "sun.nio.ch")),
     "--enable-native-access=ALL-UNNAMED",
 )
 _ENGLISH = ("-Duser.language=en", "-Duser.country=US")  # 2.58M, not 2,58M
@@ -45,14 +39,11 @@ _INHERITED = (
     *("HOME", "JDK_JAVA_OPTIONS", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH"),
     *("SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ"),
 )
-# Lines without information: stack frames, and general messages of the JVM.
 _UNINFORMATIVE = (
-    "at ",
-    "...",
-    "NOTE: Picked up JDK_JAVA_OPTIONS",
-    "Error occurred during initialization of VM",
-    "Error: Could not create the Java",
+    *("at ", "...", "NOTE: Picked up JDK_JAVA_OPTIONS"),
+    *("Error occurred during initialization of VM", "Error: Could not create the Java"),
 )
+"""Beginnings of lines without information: stack frames, and general messages of the JVM."""
 _POLL_S = 0.1
 _END_TIMEOUT_S = 60.0
 _NEEDED_BYTES = 100_000_000

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from ..values import Entity
-from .catalogue import LoadManifest, read_catalogue, read_full_state, read_loads
+from .catalogue import LoadManifest, read_full_state, read_loads
 from .gateway import Gateway
 from .templates import Request, Row, template
 
@@ -107,65 +106,18 @@ def _triple_key(triple: list[Any]) -> tuple[str, str, bool, str | None, str | No
     return relation, tail, bool(kind), datatype, language, loads
 
 
-class DegreeCount(NamedTuple):
-    """The number of entities with a degree, and how many of them have a name."""
-
-    degree: int
-    num_entities: int
-    num_named: int
-
-
-class Hub(NamedTuple):
-    """An entity and its number of triples; a self-loop counts twice."""
-
-    entity: Entity
-    degree: int
-
-
-def read_degree_counts() -> Request[list[DegreeCount]]:
-    """Count the entities of each degree, ascending (reads every entity)."""
-    return Request(template("read_degree_counts"), {}, lambda rows: [DegreeCount(*row) for row in rows])
-
-
-def read_hubs(limit: int) -> Request[tuple[Hub, ...]]:
-    """Read the entities with the highest degrees, highest first, ties by id (reads every entity)."""
-    return Request(
-        template("read_hubs"),
-        {"limit": limit},
-        lambda rows: tuple(Hub(Entity(id_, name), degree) for id_, name, degree in rows),
-    )
-
-
-SHOWN = 10
-"""Relations and hubs that are shown."""
-
-
-def read_figures(gateway: Gateway, *, full: bool = False) -> dict[str, Any] | None:
-    """Return the sizes and loads of a graph as JSON data; None for an empty one.
-
-    full: also degrees, the relations with the most triples, and hubs, for which every entity is read.
-    """
+def read_figures(gateway: Gateway) -> dict[str, Any] | None:
+    """Return the sizes and loads of a graph as JSON data; None for an empty one."""
     state = read_full_state(gateway)
     loads = gateway.run(read_loads())
     if state.is_empty and not loads:
         return None
-    figures: dict[str, Any] = {
+    return {
         "num_entities": state.num_entities,
         "num_literals": state.num_literals,
         "num_relations": state.num_relations,
         "num_triples": state.num_triples,
         "loads": [asdict(load) | {"state": describe_state(load, under_way=state.under_way)} for load in loads],
-    }
-    if not full or state.is_empty:
-        return figures
-    degree_counts = gateway.run(read_degree_counts())
-    relations = sorted(gateway.run(read_catalogue()).relations, key=lambda relation: (-relation.count, relation.name))
-    hubs = gateway.run(read_hubs(SHOWN))
-    return figures | {
-        "num_unnamed": sum(found.num_entities - found.num_named for found in degree_counts),
-        "degrees": summarise_degrees(degree_counts),
-        "relations": [{"relation": r.name, "label": r.label, "count": r.count} for r in relations[:SHOWN]],
-        "hubs": [{"id": hub.entity.id, "name": hub.entity.name, "degree": hub.degree} for hub in hubs],
     }
 
 
@@ -173,26 +125,3 @@ def describe_state(load: LoadManifest, *, under_way: bool) -> str:
     """Return when a load finished, or in words why it has not."""
     half_there = "under way" if under_way else "did not finish"
     return f"deletion {half_there}" if load.deleting else load.finished or half_there
-
-
-def summarise_degrees(counts: Sequence[DegreeCount]) -> dict[str, float]:
-    """Return mean and quantiles (nearest rank) of the degrees; the counts are ascending and not empty."""
-    total = sum(count.num_entities for count in counts)
-    return {
-        "min": counts[0].degree,
-        "median": _quantile(counts, total, 50),
-        "mean": sum(count.degree * count.num_entities for count in counts) / total,
-        "p90": _quantile(counts, total, 90),
-        "p99": _quantile(counts, total, 99),
-        "max": counts[-1].degree,
-    }
-
-
-def _quantile(counts: Sequence[DegreeCount], total: int, percent: int) -> int:
-    """Return the smallest degree that at least `percent` of the entities do not exceed."""
-    seen = 0
-    for count in counts:
-        seen += count.num_entities
-        if seen * 100 >= total * percent:
-            return count.degree
-    raise ValueError(f"the counts are of fewer than {total} entities")

@@ -28,7 +28,7 @@ def hold(gateway: Gateway) -> None:
 WAYS: dict[str, Callable[[Gateway], object]] = {
     "fetch": lambda gateway: gateway.run(nothing("read_catalogue")),
     "execute": lambda gateway: gateway.execute(nothing("ensure_load_lock")),
-    "hold_transaction": hold,
+    "hold_load_lock": hold,
     "stream": lambda gateway: list(gateway.stream(nothing("stream_names"))),
 }
 

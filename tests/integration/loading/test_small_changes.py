@@ -223,7 +223,7 @@ def test_processes_that_write_at_the_same_time_lose_nothing(
 
 
 def test_a_change_waits_for_a_load_and_is_refused(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Gateway.hold_transaction.__wrapped__, "__defaults__", (0.2,))
+    monkeypatch.setattr(Gateway.hold_load_lock.__wrapped__, "__defaults__", (0.2,))
     with load_lock(engine.gateway()), pytest.raises(LoadInProgressError, match="another load is running"):
         engine.add([MAYOR])
     assert engine.add([MAYOR]).num_added == 1
