@@ -150,9 +150,13 @@ class Reorganiser(Part):
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Any]], /) -> list[Evidence[Any]]:
         """Return the evidence of each question, in order."""
 
-    answer: ClassVar[Callable[..., list[Answer]] | None] = None
-    """What answers in the answerer's place, for a part that must come last: called with the part, the context, the
-    evidence and the answerer."""
+    answers: ClassVar[bool] = False
+    """Whether it also changes the answer, so that it must come last."""
+
+    def answer(self, ctx: Context, evidence: Sequence[Evidence[Any]], answerer: Any, /) -> list[Answer]:
+        """Return an answer to each question; `answerer` is what the recipe has, called as an `Answerer`."""
+        found: list[Answer] = answerer(ctx, evidence)
+        return found
 
 
 Retrieve = Callable[[Sequence[LinkedQuestion], int], list[Evidence[Any]]]
@@ -332,7 +336,7 @@ def resolve_stages(stages: Expression, *, is_last: bool = True) -> tuple[list[st
             f"stages: {name} is a {after.role}, but after + only a reorganiser may stand; join two retrievers by |, "
             f"such as {stages.left} | {name}"
         )
-    if after.answer is not None and not is_last:
+    if after.answers and not is_last:
         raise UsageError(f"stages: {name} changes the answer: put it last")
     takes = after.takes or kind
     return [*names, *([f"{kind} → {takes}"] if takes != kind else []), name], after.gives or takes

@@ -50,7 +50,7 @@ def answer(recipe: Recipe, ctx: Context, evidence: Sequence[Evidence[Any]]) -> l
     with ctx.trace.stage("answer"):
         answerer: Callable[[Context, Sequence[Evidence[Any]]], list[Answer]] = recipe.answerer
         for part in recipe.parts.values():
-            if getattr(part, "answer", None) is not None:
+            if getattr(part, "answers", False):
                 answerer = partial(_answer_with, part, answerer)
         answers = withhold_unaccounted(ctx, answerer(ctx, evidence))
     return [replace(each, evidence=each.evidence.add_costs(ctx.trace.costs)) for each in answers]

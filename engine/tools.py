@@ -90,10 +90,10 @@ class EngineTools(ABC):
         from .plans.plan import read_plan
         from .plans.schema import read_schema
 
-        plan = read_plan(plan) if isinstance(plan, str) else plan
+        asked = read_plan(plan) if isinstance(plan, str) else plan
         graph, db = self.read_graph(), self.gateway()
         schema = graph.get_or_make("plans", lambda: read_schema(db, graph.catalogue, graph.words))
-        return db.run(compile_plan(plan, schema))
+        return db.run(compile_plan(asked, schema))
 
     # What relations mean
 

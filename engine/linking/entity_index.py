@@ -254,7 +254,7 @@ def build_entity_index(
         cells = int(4 * len(ids) ** 0.5)
         index = faiss.index_factory(dimension, f"IVF{cells},SQ8", faiss.METRIC_INNER_PRODUCT)
         num_trained = min(len(ids), TRAINED_ON * cells)
-    chosen = np.sort(np.random.default_rng(0).choice(len(ids), num_trained, replace=False)).tolist()
+    chosen: list[int] = np.sort(np.random.default_rng(0).choice(len(ids), num_trained, replace=False)).tolist()
     if chosen:
         index.train(np.concatenate(list(_stack(vectors, [texts[place] for place in chosen], progress, "encoding"))))
     for some in _stack(vectors, texts, progress, "indexing"):

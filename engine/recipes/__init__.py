@@ -173,7 +173,7 @@ def recipe_names() -> list[str]:
     """Return the names of Lodestar's recipes, sorted."""
     return sorted(
         entry.name.removesuffix(".toml")
-        for entry in resources.files(__package__).iterdir()
+        for entry in resources.files(__name__).iterdir()
         if entry.name.endswith(".toml")
     )
 
@@ -213,7 +213,7 @@ def read_recipe(
 def read_recipe_data(given: str) -> dict[str, Any]:
     """Return a recipe by name, TOML file or expression as plain data, without loading its parts."""
     if given in recipe_names():
-        text, shown = resources.files(__package__).joinpath(f"{given}.toml").read_text(encoding="utf-8"), given
+        text, shown = resources.files(__name__).joinpath(f"{given}.toml").read_text(encoding="utf-8"), given
     elif given.endswith(".toml"):
         text, shown = read_text(Path(given), "the recipe"), Path(given).stem
     elif re.fullmatch(r"[\w-]*", given) and given not in own_places("stage"):

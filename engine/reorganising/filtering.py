@@ -182,6 +182,8 @@ class FI(Reorganiser):
     group, and the evidence says so; without a language model there is only the coarse filter.
     """
 
+    answers: ClassVar[bool] = True
+
     model: str = option("", "local causal language model (folder or name) whose attention is the coarse filter")
     coarse: Positive = option(
         50, "items that the coarse filter keeps, at most half of those that came", source=f"{_SOURCE}A.4"
@@ -224,7 +226,7 @@ class FI(Reorganiser):
         from ..answering.integrating import integrate
 
         if not (self.integrate and ctx.graph.shared.settings.llm_model):
-            return answerer(ctx, evidence)  # type: ignore[no-any-return]
+            return super().answer(ctx, evidence, answerer)
         return integrate(ctx, evidence, answerer, Thresholds(self.tau_graph, self.tau_model))
 
 
