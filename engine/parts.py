@@ -21,7 +21,7 @@ import inspect
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -349,10 +349,7 @@ def reorganise(ctx: Context, name: str, stage: Any, evidence: Sequence[Evidence[
             each if stage.takes in (None, each.kind) else convert_item_kind(each, stage.takes) for each in evidence
         ]
         found = stage(ctx, taken)
-    return [
-        replace(after.add_stage(name), changes=(*after.changes, (name, before, after)))
-        for before, after in zip(taken, found, strict=True)
-    ]
+    return [after.add_stage(name, before) for before, after in zip(taken, found, strict=True)]
 
 
 # The registry: parts by name, found in the files of the folders, which are not imported for it

@@ -126,7 +126,6 @@ def unite(left: Evidence[Item], right: Evidence[Any], names: tuple[str, str] = (
         reason=left.reason and right.reason,
         walked=(*left.walked, *right.walked),
         stages=(*left.stages, *right.stages),
-        changes=(*left.changes, *right.changes),
         sources=_number_names(sources),
     )
 

@@ -116,18 +116,14 @@ class Explanation:
     note: str = ""
 
     @property
-    def stages(self) -> tuple[tuple[str, Kind, int], ...]:
-        """What stood after each stage; at the end what the answer shows."""
-        return self.answer.evidence.add_stage("answer").stages
-
-    @property
     def dropped(self) -> tuple[DroppedItems, ...]:
         """What each reorganiser dropped of what it was given; none for a stage that kept all."""
-        return tuple(filter(None, (_find_dropped(*change) for change in self.answer.evidence.changes)))
+        return tuple(filter(None, (_find_dropped(*change) for change in self.answer.evidence.stages)))
 
     def lines(self) -> Iterator[str]:
         """Yield what holds for all items, in words."""
-        yield "after each stage: " + ", ".join(f"{stage} {format_count(n, kind)}" for stage, kind, n in self.stages)
+        stages = self.answer.evidence.stages
+        yield "after each stage: " + ", ".join(f"{s} {format_count(len(e.items), e.kind)}" for s, _, e in stages)
         yield from map(str, self.dropped)
         if self.note:
             yield self.note
@@ -136,7 +132,6 @@ class Explanation:
         """Return the answer as plain data with its `trace`, which has `dropped` and the reasons of `items`, too."""
         data = self.answer.to_dict(trace=True)
         data["trace"] |= {
-            "stages": [{"stage": stage, "kind": kind, "items": number} for stage, kind, number in self.stages],
             "dropped": [asdict(each) for each in self.dropped],
             "items": [{"rank": rank, **asdict(item)} for rank, item in enumerate(self.items, start=1)],
             "note": self.note,
@@ -242,7 +237,9 @@ def _describe_path(chains: Evidence[Chain], graph: GraphResources) -> str:
     return describe_wanted_kind(chains, graph.words, graph.shared.vectors) or f"read by its own words: {own}"
 
 
-def _find_dropped(stage: str, before: Evidence[Item], after: Evidence[Item]) -> DroppedItems | None:
+def _find_dropped(stage: str, before: Evidence[Item] | None, after: Evidence[Item]) -> DroppedItems | None:
+    if before is None:
+        return None
     given = convert_item_kind(before, after.kind).items
     kept = {deduplication_key(item.value) for item in after.items}
     gone = [one_line(item_text(item.value, max_names=2)) for item in given if deduplication_key(item.value) not in kept]

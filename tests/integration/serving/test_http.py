@@ -351,13 +351,17 @@ def test_streams_that_are_cut_and_clients_that_read_nothing_take_nothing_from_ot
     assert client.get("/readyz").status_code == 200
 
 
-def test_a_body_that_does_not_come_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_head_or_a_body_that_does_not_come_is_not_waited_for(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "BODY_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(server, "HEADER_TIMEOUT_S", 0.3)
     host, port = url.removeprefix("http://").split(":")
     head = f"POST /v1/ask HTTP/1.1\r\nHost: {host}:{port}\r\n"
     with socket.create_connection((host, int(port)), timeout=10) as slow:
         slow.sendall(f"{head}Content-Length: 50\r\n\r\n{{".encode())
         assert b" 408 " in slow.recv(4096).split(b"\r\n")[0]
+    with socket.create_connection((host, int(port)), timeout=10) as slow:
+        slow.sendall(head.encode())
+        assert slow.recv(4096) == b""
 
 
 # The graph changes
