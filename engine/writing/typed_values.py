@@ -24,7 +24,7 @@ MAX_CHARS = 41
 @cache
 def typed_value_macros() -> str:
     """Return the statements that define ``typed_values('TABLE')`` on a connection of DuckDB."""
-    return resources.files(__package__).joinpath("typed_values.sql").read_text(encoding="utf-8")
+    return resources.files(__name__.rpartition(".")[0]).joinpath("typed_values.sql").read_text(encoding="utf-8")
 
 
 def find_typed_values(literals: Sequence[tuple[str, str | None]]) -> list[Mapping[str, object]]:

@@ -41,7 +41,6 @@ TEXT_FIELDS = ("text", "contents", "content", "body")
 _ENDINGS = {".txt", ".text", ".md", ".html", ".htm", ".jsonl"}
 _PACKED = ".gz"
 _HTML = re.compile(r"\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html)\b", re.IGNORECASE | re.DOTALL)
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _SILENT = {"script", "style", "template", "noscript", "title", "head"}
 _INLINE = {"a", "abbr", "b", "cite", "code", "em", "i", "mark", "q", "s", "small", "span", "strong", "sub", "sup", "u"}
 
@@ -137,8 +136,8 @@ def _of_record(line: int, raw: bytes) -> Document:
 
 
 def _decode_document(raw: bytes) -> str | None:
-    """Return bytes as text, in UTF-8, UTF-16 with its mark, or Windows-1252; None if they are not text."""
-    for encoding in ("utf-16",) if raw.startswith(_UTF16) else ("utf-8-sig", "cp1252"):
+    """Return bytes as text, in UTF-8 or Windows-1252; None if they are not text."""
+    for encoding in ("utf-8", "cp1252"):
         try:
             text = raw.decode(encoding)
         except UnicodeDecodeError:
