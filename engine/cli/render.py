@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -12,8 +11,8 @@ from ...models.words import fold
 from ..evidence.chain import Chain
 from ..evidence.evidence import Answer, Evidence, Item
 from ..evidence.extras import Quotes
-from ..evidence.text import one_line, shorten_iris
-from ..values import Entity, Path, Topic
+from ..evidence.text import item_text
+from ..values import Topic
 from .terminal import printable
 
 if TYPE_CHECKING:
@@ -92,7 +91,8 @@ def evidence_lines(
     """Yield the ranked items with their snippets and reasons, the linked entities, and the cost of the batch."""
     for rank, item in enumerate(evidence.items[:max_items], start=1):
         group = f"[{evidence.group(rank - 1) + 1}] " if evidence.groups else ""
-        yield f"  {rank:>2}. {item.score:6.3f}  {group}{printable(item_line(item.value))}"
+        line, _, more = item_text(item.value, max_names=MAX_ENDS).partition("\n")
+        yield f"  {rank:>2}. {item.score:6.3f}  {group}{printable(line)}{'; …' if more else ''}"
         for snippet in quotes[rank - 1] if rank <= len(quotes) else ():
             yield click.style(f"      “{printable(snippet)}”", dim=True)
         for line in reasons[rank - 1].lines() if rank <= len(reasons) else ():
@@ -111,29 +111,3 @@ def evidence_lines(
     )
     if others:
         yield click.style(f"  not {others}: --topic to choose", dim=True)
-
-
-def item_line(item: Item) -> str:
-    """Return one line for a chain or a triple."""
-    return chain_line(item) if isinstance(item, Chain) else entity_path_line(Path((item,), (False,)))
-
-
-def chain_line(chain: Chain) -> str:
-    """Return one line for a chain: its first entity path, with the other ends after it."""
-    others = [_show_entity(end) for end in chain.ends[1:MAX_ENDS]]
-    more = len(chain.ends) - 1 - len(others)
-    tail = f"; also {', '.join(others)}" if others else ""
-    return entity_path_line(chain.instances(1)[0]) + tail + (f" and {more:,} more" if more > 0 else "")
-
-
-def entity_path_line(path: Path) -> str:
-    """Return an entity path as text; arrows show the direction of each relation, IRIs lose all but their last part."""
-    triples = [replace(triple, relation=shorten_iris(triple.relation)) for triple in path.triples]
-    if path.end.is_literal:
-        triples[-1] = replace(triples[-1], tail=replace(path.end, name=_show_entity(path.end)))
-    return str(Path(tuple(triples), path.inverses))
-
-
-def _show_entity(entity: Entity) -> str:
-    """Return the label of an entity, or a literal's value on one line, cut if long."""
-    return one_line(entity.label) if entity.is_literal else entity.label
