@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 from dataclasses import asdict
@@ -142,219 +143,175 @@ def _delete_load(ctx: click.Context, which: str, settings: Settings, *, yes: boo
         echo(json.dumps(asdict(report)))
 
 
-_names = click.option("--names", metavar="FILE", help="Names: id, name, and aliases if any, separated by tabs.")
-_columns = click.option(
-    "--columns", metavar="H,R,T", help="Columns of head, relation and tail: numbers from 1, or names in the header."
-)
-_values = click.option(
-    "--values",
-    type=click.Choice(["auto", "all", "none"]),
-    default="auto",
-    show_default=True,
-    help="Which tails that are no head and not in --names become literals: numbers, dates, yes and no and text of "
-    "several words (auto), all, or none.",
-)
-_languages = click.option(
-    "--languages",
-    default="en",
-    show_default=True,
-    help="Languages of names, preferred first: en,es; * is all others.",
-)
+def _split(_context: click.Context, _option: click.Parameter, text: str | None) -> list[str] | None:
+    return split_names(text)
 
 
-@command.command()
-@click.argument("kg")
-@_names
-@_columns
-@_values
-@add_load_options
-def tsv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
-    """Load triples from a TSV file: head, relation, tail; gzip or plain; - is standard input.
-
-    A folder or a pattern stands for its files. Ids and relations are stored as they are. In the names file, more
-    columns and more lines for an id are aliases; names of ids that are in no triple are ignored.
-
-    \b
-    Example:
-      lodestar load tsv kg.tsv.gz --names names.tsv.gz
-      zcat kg.tsv.gz | lodestar load tsv -
-      lodestar load tsv facts.txt --columns 2,3,4
-    """
-    arguments = {"path": kg, "names_path": names, "columns": split_names(columns)}
-    _load("tsv", flags, arguments, "values")
-
-
-@command.command()
-@click.argument("kg")
-@_names
-@_columns
-@_values
-@add_load_options
-def csv(kg: str, names: str | None, columns: str | None, **flags: Any) -> None:
-    """Load triples from a CSV file, separated by commas, semicolons, tabs or bars; columns may be in double quotes.
-
-    \b
-    Example:
-      lodestar load csv kg.csv --columns subject,predicate,object
-    """
-    arguments = {"path": kg, "names_path": names, "columns": split_names(columns)}
-    _load("csv", flags, arguments, "values")
-
-
-@command.command()
-@click.argument("kg")
-@click.option("--names", metavar="FILE", help="Names: parquet with the columns id, name, language and is_alias.")
-@_values
-@add_load_options
-def parquet(kg: str, names: str | None, **flags: Any) -> None:
-    """Load triples from parquet as `lodestar export` writes it: head, relation, tail, is_literal, datatype, language.
-
-    \b
-    Example:
-      lodestar load parquet kg.parquet --names names.parquet
-    """
-    _load("parquet", flags, {"path": kg, "names_path": names}, "values")
-
-
-@command.command()
-@click.argument("kg")
-@_languages
-@click.option("--noise", metavar="FILE", help="Rules for what to leave out, instead of the default ones.")
-@add_load_options
-def freebase(kg: str, languages: str, noise: str | None, **flags: Any) -> None:
-    """Load the raw Freebase RDF dump or a part of it: gzip or plain; - is standard input.
-
-    A folder or a pattern stands for its files.
-
-    Names and aliases in the chosen languages become names; relations that carry no knowledge (keys, notability,
-    permissions …) are left out by rules that `--noise` replaces.
-
-    \b
-    Example:
-      lodestar load freebase freebase-rdf-latest.gz --relations 'film.*,music.*' --languages en,es
-      lodestar load freebase freebase-rdf-latest.gz --around m.02mjmr --hops 2 --max-degree 10000
-    """
-    _load("freebase", flags, {"path": kg, "languages": split_names(languages), "noise_path": noise})
-
-
-@command.command()
-@click.argument("kg")
-@click.option(
-    "--base",
-    multiple=True,
-    metavar="IRI",
-    help="Prefix to strip from ids and relations; the first resolves relative IRIs; can be repeated.",
-)
-@click.option("--name-relation", multiple=True, metavar="IRI", help="Relation of names, before rdfs:label and others.")
-@click.option("--shared-blank-nodes", is_flag=True, help="The files are pieces of one dump: _:b0 is the same in all.")
-@_languages
-@add_load_options
-def rdf(
-    kg: str,
-    base: tuple[str, ...],
-    name_relation: tuple[str, ...],
-    shared_blank_nodes: bool,
-    languages: str,
-    **flags: Any,
-) -> None:
-    """Load RDF of any syntax: N-Triples, N-Quads, Turtle, TriG, RDF/XML and OWL, JSON-LD, N3.
-
-    A file, a folder or a pattern, packed or not; - is standard input.
-
-    \b
-    Example:
-      lodestar load rdf kg.ttl
-      lodestar load rdf dump.nt.bz2 --base http://www.wikidata.org/entity/ --languages en,de
-    """
-    arguments = {
-        "path": kg,
-        "bases": base,
-        "name_relations": name_relation,
-        "languages": split_names(languages),
-        "shared_blank_nodes": shared_blank_nodes,
-    }
-    _load("rdf", flags, arguments)
-
-
-@command.command()
-@click.argument("kg")
-@_languages
-@add_load_options
-def wikidata(kg: str, languages: str, **flags: Any) -> None:
-    """Load Wikidata's JSON dump or a part of it, packed or not; - is standard input.
-
-    Of claims those of the best rank; one with qualifiers is an unnamed record between its ends.
-
-    \b
-    Example:
-      lodestar load wikidata latest-all.json.bz2 --around Q42 --hops 2 --relations 'P31,P106,P800'
-    """
-    _load("wikidata", flags, {"path": kg, "languages": split_names(languages)})
-
-
-_PLAIN_FORMATS = {
-    "metaqa": "Load MetaQA's kb.txt: head|relation|tail, where ids are names.",
-    "pathquestion": "Load PathQuestion's kb.txt: head, relation and tail separated by tabs, where ids are names.",
-    "obo": "Load an ontology in OBO: terms, synonyms as aliases, is_a and other relationships.",
-    "fb2m": "Load SimpleQuestions' FB2M or FB5M: ids as addresses, several tails a line.",
-    "jsonl": "Load JSON lines with a triple each: objects with head, relation and tail, or other usual names.",
-    "rog": "Load the union of the questions' subgraphs of a RoG or NSM file: JSON lines or parquet.",
+_OPTIONS = {
+    "names_path": click.option(
+        "--names", "names_path", metavar="FILE", help="Names: id, name, and aliases if any, as TSV or parquet."
+    ),
+    "columns": click.option(
+        "--columns",
+        metavar="H,R,T",
+        callback=_split,
+        help="Columns of head, relation and tail: numbers from 1, or names in the header.",
+    ),
+    "values": click.option(
+        "--values",
+        type=click.Choice(["auto", "all", "none"]),
+        default="auto",
+        show_default=True,
+        help="Which tails that are no head and not in --names become literals: numbers, dates, yes and no and text of "
+        "several words (auto), all, or none.",
+    ),
+    "languages": click.option(
+        "--languages",
+        default="en",
+        show_default=True,
+        callback=_split,
+        help="Languages of names, preferred first: en,es; * is all others.",
+    ),
+    "noise_path": click.option(
+        "--noise", "noise_path", metavar="FILE", help="Rules for what to leave out, instead of the default ones."
+    ),
+    "bases": click.option(
+        "--base",
+        "bases",
+        multiple=True,
+        metavar="IRI",
+        help="Prefix to strip from ids and relations; the first resolves relative IRIs; can be repeated.",
+    ),
+    "name_relations": click.option(
+        "--name-relation",
+        "name_relations",
+        multiple=True,
+        metavar="IRI",
+        help="Relation of names, before rdfs:label and others.",
+    ),
+    "shared_blank_nodes": click.option(
+        "--shared-blank-nodes", is_flag=True, help="The files are pieces of one dump: _:b0 is the same in all."
+    ),
+    "pipeline": click.option(
+        "--pipeline",
+        metavar="NAME",
+        default="en_core_web_sm",
+        show_default=True,
+        help="spaCy pipeline that finds concepts, installed or in a folder.",
+    ),
+    "snippet_length": click.option(
+        "--snippet-length",
+        type=click.IntRange(40, 8_000),
+        default=500,
+        show_default=True,
+        help="Longest snippet, in characters.",
+    ),
+    "overlap": click.option(
+        "--overlap",
+        type=click.IntRange(0),
+        default=50,
+        show_default=True,
+        help="Characters that a snippet may share with the one before.",
+    ),
+    "follow_links": click.option(
+        "--follow-links", is_flag=True, help="Follow links in the folder that lead out of it."
+    ),
 }
-"""Formats that have no options of their own."""
+"""Options of formats, by the arguments of their sources."""
+
+_FORMATS = {
+    "tsv": (
+        """Load triples from a TSV file: head, relation, tail.
+
+        Ids and relations are stored as they are. In the names file, more columns and more lines for an id are aliases;
+        names of ids that are in no triple are ignored.""",
+        ["tsv kg.tsv.gz --names names.tsv.gz", "tsv facts.txt --columns 2,3,4"],
+        ["names_path", "columns", "values"],
+    ),
+    "csv": (
+        "Load triples from a CSV file, separated by commas, semicolons, tabs or bars; columns may be in double quotes.",
+        ["csv kg.csv --columns subject,predicate,object"],
+        ["names_path", "columns", "values"],
+    ),
+    "parquet": (
+        "Load triples from parquet as `lodestar export` writes it, or with other usual names of columns.",
+        ["parquet kg.parquet --names names.parquet"],
+        ["names_path", "values"],
+    ),
+    "jsonl": (
+        "Load JSON lines with a triple each: objects with head, relation and tail, or other usual names.",
+        ["jsonl kg.jsonl"],
+        [],
+    ),
+    "rdf": (
+        "Load RDF of any syntax: N-Triples, N-Quads, Turtle, TriG, RDF/XML and OWL, JSON-LD, N3.",
+        ["rdf kg.ttl", "rdf dump.nt.bz2 --base http://www.wikidata.org/entity/ --languages en,de"],
+        ["bases", "name_relations", "shared_blank_nodes", "languages"],
+    ),
+    "obo": (
+        "Load an ontology in OBO: terms, synonyms as aliases, is_a and other relationships.", ["obo hp.obo"], []
+    ),
+    "wikidata": (
+        """Load Wikidata's JSON dump or a part of it.
+
+        Of claims those of the best rank; one with qualifiers is an unnamed record between its ends.""",
+        ["wikidata latest-all.json.bz2 --around Q42 --hops 2 --relations 'P31,P106,P800'"],
+        ["languages"],
+    ),
+    "freebase": (
+        """Load the raw Freebase RDF dump or a part of it.
+
+        Names and aliases in the chosen languages become names; relations that carry no knowledge (keys, notability,
+        permissions …) are left out by rules that `--noise` replaces.""",
+        [
+            "freebase freebase-rdf-latest.gz --relations 'film.*,music.*' --languages en,es",
+            "freebase freebase-rdf-latest.gz --around m.02mjmr --hops 2 --max-degree 10000",
+        ],
+        ["languages", "noise_path"],
+    ),
+    "fb2m": (
+        "Load SimpleQuestions' FB2M or FB5M: ids as addresses, several tails a line.",
+        ["fb2m freebase-FB2M.txt --names names.tsv"],
+        ["names_path"],
+    ),
+    "metaqa": ("Load MetaQA's kb.txt: head|relation|tail, where ids are names.", ["metaqa kb.txt"], []),
+    "pathquestion": (
+        "Load PathQuestion's kb.txt: head, relation and tail separated by tabs, where ids are names.",
+        ["pathquestion kb.txt"],
+        [],
+    ),
+    "rog": (
+        "Load the union of the questions' subgraphs of a RoG or NSM file: JSON lines or parquet.", ["rog RoG.jsonl"], []
+    ),
+    "text": (
+        """Build a graph from text: a folder (.txt, .md, .html, .jsonl), or one such file.
+
+        Texts are cut into snippets; concepts in the same snippet are linked to each other and to it. Concepts are the
+        named entities of a spaCy pipeline (pip install 'lodestar-kg[text]'), or its noun chunks.""",
+        ["text notes/", "text articles.jsonl.gz --pipeline en_core_web_sm"],
+        ["pipeline", "snippet_length", "overlap", "follow_links"],
+    ),
+}  # fmt: skip
+"""The formats: what their help says, its examples, and their own options."""
 
 
-def _make_plain_command(kind: str, purpose: str) -> click.Command:
-    @click.command(kind, help=f"{purpose}\n\n\b\nExample:\n  lodestar load {kind} FILE")
-    @click.argument("kg")
-    @add_load_options
-    def plain(kg: str, **flags: Any) -> None:
-        _load(kind, flags, {"path": kg})
+def _make_command(kind: str) -> click.Command:
+    purpose, examples, own = _FORMATS[kind]
+    listed = "\n".join(f"  lodestar load {each}" for each in examples)
+    where = "A file, a folder or a pattern, packed or not; - is standard input."
 
-    return plain
+    def call(path: str, **flags: Any) -> None:
+        _load(kind, flags, {"path": path}, *own)
+
+    made = add_common_options(call) if kind == "text" else add_load_options(call)
+    for name in reversed(own):
+        made = _OPTIONS[name](made)
+    made = click.argument("path", metavar="TEXT" if kind == "text" else "KG")(made)
+    return click.command(kind, help=f"{inspect.cleandoc(purpose)}\n\n{where}\n\n\b\nExample:\n{listed}")(made)
 
 
-for _kind, _purpose in _PLAIN_FORMATS.items():
-    command.add_command(_make_plain_command(_kind, _purpose))
-
-
-@command.command()
-@click.argument("documents")
-@click.option(
-    "--pipeline",
-    metavar="NAME",
-    default="en_core_web_sm",
-    show_default=True,
-    help="spaCy pipeline that finds concepts, installed or in a folder.",
-)
-@click.option(
-    "--snippet-length",
-    type=click.IntRange(40, 8_000),
-    default=500,
-    show_default=True,
-    help="Longest snippet, in characters.",
-)
-@click.option(
-    "--overlap",
-    type=click.IntRange(0),
-    default=50,
-    show_default=True,
-    help="Characters that a snippet may share with the one before.",
-)
-@click.option("--follow-links", is_flag=True, help="Follow links in the folder that lead out of it.")
-@add_common_options
-def text(documents: str, **flags: Any) -> None:
-    """Build a graph from text: a folder (.txt, .md, .html, .jsonl), or one such file; - is standard input.
-
-    Texts are cut into snippets; concepts in the same snippet are linked to each other and to it. Concepts are the
-    named entities of a spaCy pipeline (pip install 'lodestar-kg[text]'), or its noun chunks.
-
-    \b
-    Example:
-      lodestar load text notes/
-      lodestar load text articles.jsonl.gz --pipeline en_core_web_sm
-      lodestar load text more.txt --append
-    """
-    _load("text", flags, {"path": documents}, "pipeline", "snippet_length", "overlap", "follow_links")
+for _kind in _FORMATS:
+    command.add_command(_make_command(_kind))
 
 
 @command.command()
@@ -380,14 +337,20 @@ def geonames(**flags: Any) -> None:
     show_default=True,
     help="Format of the lines.",
 )
-@_names
-@_languages
+@_OPTIONS["names_path"]
+@_OPTIONS["languages"]
 @click.option("--remove", is_flag=True, help="Remove the triples instead.")
 @click.option("--missing-ok", is_flag=True, help="With --remove: pass over triples that are not there.")
 @json_option
 @gateway_options
 def lines(
-    kind: str, names: str | None, languages: str, remove: bool, missing_ok: bool, as_json: bool, gateway: Gateway
+    kind: str,
+    names_path: str | None,
+    languages: list[str],
+    remove: bool,
+    missing_ok: bool,
+    as_json: bool,
+    gateway: Gateway,
 ) -> None:
     """Add the triples of a few lines from standard input to the graph, or remove them, as one change.
 
@@ -403,15 +366,15 @@ def lines(
     from ...loaders.formats.by_name import source_class
     from ...loaders.loads.maintaining import add_lines, remove_lines
 
-    if names is not None and (remove or kind not in ("tsv", "csv")):
+    if names_path is not None and (remove or kind not in ("tsv", "csv")):
         raise UsageError("--names goes with tsv or csv, and without --remove")
     if missing_ok and not remove:
         raise UsageError("--missing-ok goes with --remove")
     own: dict[str, Any] = {}
     if kind in ("tsv", "csv"):
-        own = {"has_header": False, "names_path": names}
+        own = {"has_header": False, "names_path": names_path}
     elif kind == "rdf":
-        own = {"languages": split_names(languages)}
+        own = {"languages": languages}
     source = source_class(kind)(path="-", **own)
     report = remove_lines(source, gateway, missing_ok=missing_ok) if remove else add_lines(source, gateway)
     echo(str(report), err=True)
