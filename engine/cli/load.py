@@ -12,7 +12,7 @@ import click
 
 from ..errors import UsageError
 from .db import load_line
-from .load_graph import gexf, graphml, neo4j, tables
+from .load_graph import cypher, dump, gexf, graphml, neo4j, tables
 from .load_options import (
     add_common_options,
     add_load_options,
@@ -407,5 +407,5 @@ def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str
         echo(json.dumps(report.as_json()))
 
 
-for _graph in (gexf, graphml, neo4j, tables):
+for _graph in (cypher, dump, gexf, graphml, neo4j, tables):
     command.add_command(_graph)

@@ -213,6 +213,49 @@ def tables(kg: str, **flags: Any) -> None:
     _load_graph(lambda: open_tables(kg), flags)
 
 
+@click.command()
+@click.argument("kg", metavar="FILE")
+@_mapping_options
+def dump(kg: str, **flags: Any) -> None:
+    """Load a dump of a Neo4j database (`neo4j-admin database dump`), by a server of its own for the time of the load.
+
+    \b
+    Example:
+      lodestar load dump movies.dump --dry-run
+    """
+    from ...loaders.formats.server_beside import open_dump
+
+    asked = _pop_asked(flags)
+    with open_dump(Path(kg), asked.settings) as gateway:
+        _load_from(gateway, asked, Path(kg).name)
+
+
+@click.command()
+@click.argument("kg", metavar="FILE")
+@click.option("--run-script", is_flag=True, help="Run the script, which is code, in a server of its own.")
+@_mapping_options
+def cypher(kg: str, run_script: bool, **flags: Any) -> None:
+    """Load what a Cypher script creates: it runs in an empty server of its own for the time of the load.
+
+    LOAD CSV reads files of the script's folder by their names; nothing is fetched.
+
+    \b
+    Example:
+      lodestar load cypher movies.cypher --run-script
+    """
+    from ...loaders.formats.server_beside import open_script
+
+    asked = _pop_asked(flags)
+    with open_script(Path(kg), asked.settings, run_script=run_script) as gateway:
+        _load_from(gateway, asked, Path(kg).name)
+
+
+def _load_from(gateway: Gateway, asked: _Asked, name: str) -> None:
+    found, mapping = _map(gateway, asked)
+    if not asked.show_or_save(found, mapping):
+        _load(gateway, found, mapping, asked, name)
+
+
 def _map(gateway: Gateway, asked: _Asked) -> tuple[Neo4jSurvey, GraphMapping]:
     from ...loaders.formats.existing_neo4j import check_where, survey
     from ...loaders.mapping import read_mapping, resolve_mapping
@@ -245,7 +288,7 @@ def _say(report: LoadReport, left_out: Mapping[str, int], asked: _Asked) -> None
         echo(json.dumps(report.as_json() | {"left_out": dict(left_out)}))
 
 
-def _load(gateway: Gateway, found: Neo4jSurvey, mapping: GraphMapping, asked: _Asked) -> None:
+def _load(gateway: Gateway, found: Neo4jSurvey, mapping: GraphMapping, asked: _Asked, name: str = "") -> None:
     from ...loaders.formats.existing_neo4j import Neo4jSource
     from ...loaders.loads.loading import load_source, make_staging
     from ..errors import UsageError
@@ -253,7 +296,7 @@ def _load(gateway: Gateway, found: Neo4jSurvey, mapping: GraphMapping, asked: _A
     from ..whole_file import lock_file
 
     options = asked.options
-    source = Neo4jSource(gateway, found, mapping, options.staging)
+    source = Neo4jSource(gateway, found, mapping, options.staging, name)
     make_staging(options.staging)
     with (
         lock_file(source.folder.with_suffix(".lock"), f"another load of {source.name} is under way"),

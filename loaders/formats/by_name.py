@@ -14,6 +14,8 @@ from ..source import Source
 
 FORMATS = {
     "csv": "delimited:CsvSource",
+    "cypher": "server_beside:script_source",
+    "dump": "server_beside:dump_source",
     "fb2m": "delimited:Fb2mSource",
     "freebase": "freebase:FreebaseSource",
     "geonames": "geonames:GeonamesSource",
@@ -34,6 +36,9 @@ FORMATS = {
 
 _BY_ENDING = {
     ".csv": "csv",
+    ".cql": "cypher",
+    ".cypher": "cypher",
+    ".dump": "dump",
     ".gexf": "gexf",
     ".graphml": "graphml",
     ".obo": "obo",

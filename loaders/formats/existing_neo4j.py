@@ -399,23 +399,46 @@ PAGE_SIZE = 20_000
 FETCH_SIZE = 2_000
 
 
+class _Shortener:
+    """Makes ids of the numbers in element ids where the database is not there to stay."""
+
+    def __init__(self, survey: Neo4jSurvey | None) -> None:
+        self._prefixes = (survey.nodes.prefix, survey.edges.prefix) if survey else None
+
+    def node(self, node: Node) -> Node:
+        return node._replace(id=f"n{node.id.removeprefix(self._prefixes[0])}") if self._prefixes else node
+
+    def relationship(self, found: Relationship) -> Relationship:
+        if not self._prefixes:
+            return found
+        start, end = (f"n{each.removeprefix(self._prefixes[0])}" for each in (found.start, found.end))
+        return found._replace(id=f"r{found.id.removeprefix(self._prefixes[1])}", start=start, end=end)
+
+
 class Neo4jSource(Source):
     """The nodes and relationships of a database, as a mapping says.
 
-    `fetch` reads them; everything else is from what it read. `staging` is the folder for that.
+    `fetch` reads them; everything else is from what it read. `staging` is the folder for that. name: what the database
+    was made of; its address and its element ids say nothing then, and ids are ``n17`` and ``r17``.
     """
 
     kind = "neo4j"
 
-    def __init__(self, gateway: Gateway, survey: Neo4jSurvey, mapping: GraphMapping, staging: Path) -> None:
+    def __init__(
+        self, gateway: Gateway, survey: Neo4jSurvey, mapping: GraphMapping, staging: Path, name: str = ""
+    ) -> None:
         connection = gateway.connection
-        self.name = f"{connection.where}/{connection.database}"
+        self.name = name or f"{connection.where}/{connection.database}"
+        self._shorten = _Shortener(survey if name else None)
         self._gateway = gateway
         self._survey = survey
         self._mapping = mapping
         self._without = mapping.without(survey)
         self._rows = Rows(mapping)
         self._from = {"from": connection.where, "from_database": connection.database, "from_user": connection.user}
+        self._from |= {"elements": survey.nodes.prefix}
+        if name:
+            self._from = {"from": name}
         key = json.dumps([survey.nodes.prefix, mapping.as_json()], sort_keys=True)
         self._spool = Spool(staging / f"neo4j-{hashlib.sha256(key.encode()).hexdigest()[:16]}")
         self._position_bytes = 0
@@ -477,7 +500,7 @@ class Neo4jSource(Source):
         return digest_of(self.kind, self._mapping.as_json(), [self._spool.state.digest])
 
     def options(self) -> Mapping[str, object]:
-        return {**self._from, "elements": self._survey.nodes.prefix}
+        return self._from
 
     def parts(self) -> Iterator[Part]:
         self._position_bytes = 0
@@ -498,13 +521,13 @@ class Neo4jSource(Source):
             yield from self._rows.of_labels()
         found = self._gateway.stream(read_nodes(page, self._mapping.where), FETCH_SIZE)
         for line, node in enumerate(found, page.first + 1):
-            yield from self._rows.of_node(line, node, left_out)
+            yield from self._rows.of_node(line, self._shorten.node(node), left_out)
 
     def _relationship_rows(self, page: Page, left_out: Counter[str]) -> Iterator[StatementRow]:
         labels = sorted(self._mapping.labels) if set(self._mapping.labels) != set(self._survey.labels) else None
         found = self._gateway.stream(read_relationships(page, labels, self._mapping.where), FETCH_SIZE)
         for line, relationship in enumerate(found, page.first + 1):
-            yield from self._rows.of_relationship(line, relationship, left_out)
+            yield from self._rows.of_relationship(line, self._shorten.relationship(relationship), left_out)
 
 
 _NODES, _RELATIONSHIPS = "nodes", "relationships"

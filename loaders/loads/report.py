@@ -13,6 +13,8 @@ from ...models.message_text import quote_line
 from ...models.words import PREPOSITIONS
 from ..stage.stage import StageCounts
 
+PROPERTY_GRAPHS = ("cypher", "dump", "gexf", "graphml", "neo4j", "networkx", "tables")
+
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
