@@ -172,6 +172,7 @@ def configuration(state: ServerState) -> Mapping[str, str]:
         "server.memory.heap.initial_size": f"{initial_heap_mb(state.heap_mb)}m",
         "server.memory.heap.max_size": f"{state.heap_mb}m",
         "server.memory.pagecache.size": f"{state.pagecache_mb}m",
+        "server.directories.import": "import",  # without it LOAD CSV reads any file
         "dbms.usage_report.enabled": "false",
         "client.allow_telemetry": "false",
         "browser.remote_content_hostname_whitelist": "localhost",

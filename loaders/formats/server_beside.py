@@ -23,6 +23,7 @@ from ...engine.neo4j import process
 from ...engine.neo4j.connection import LOAD_TIMEOUT_S
 from ...engine.neo4j.embedded import EmbeddedServer
 from ...engine.neo4j.gateway import Gateway
+from ...engine.neo4j.home import free_port
 from ...engine.settings import Settings, resolve
 from ...engine.whole_file import read_text
 from ...models.message_text import quote_line
@@ -55,7 +56,7 @@ def open_dump(path: Path, settings: Settings) -> Iterator[Gateway]:
         arguments = ("database", "load", "neo4j", f"--from-path={folder}", "--overwrite-destination=true")
         try:
             process.run_admin(server.home, server.jars.ensure(), arguments)
-            server.start(heap_mb=HEAP_MB, pagecache_mb=PAGE_CACHE_MB, progress=False)
+            _start(server)
         except EmbeddedServerError as error:
             raise InputError(f"{path}: the dump cannot be loaded: {error}") from error
         with Gateway(server.connection(LOAD_TIMEOUT_S)) as gateway:
@@ -76,7 +77,7 @@ def open_script(path: Path, settings: Settings, *, run_script: bool) -> Iterator
     with _server(settings) as server:
         imports = server.home.folder / "import"
         statements = [each._replace(text=_with_local_files(each, path, imports)) for each in statements]
-        server.start(heap_mb=HEAP_MB, pagecache_mb=PAGE_CACHE_MB, progress=False)
+        _start(server)
         connection = server.connection(LOAD_TIMEOUT_S)
         with GraphDatabase.driver(connection.uri, **connection.driver_options) as driver:
             for statement in statements:
@@ -150,6 +151,13 @@ def _server(settings: Settings) -> Iterator[EmbeddedServer]:
             yield server
         finally:
             server.reset()
+
+
+def _start(server: EmbeddedServer) -> None:
+    """Start the server at ports of its own: the usual ones are for those that stay."""
+    bolt_port = free_port()
+    http_port = free_port((bolt_port,))
+    server.start(bolt_port=bolt_port, http_port=http_port, heap_mb=HEAP_MB, pagecache_mb=PAGE_CACHE_MB, progress=False)
 
 
 def dump_source(path: str) -> Neo4jSource:

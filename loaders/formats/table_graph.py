@@ -213,7 +213,7 @@ class TableGraph:
         for other in self._tables.values():
             for target in _targets(other):
                 evidence = _evidence(table, column, other, target)
-                if evidence < least or column.is_number != target.is_number:
+                if evidence < least or (evidence == 1 and column.is_number != target.is_number):
                     continue
                 missing = self._num_missing(table, (column.name,), other, (target.name,))
                 if missing <= MOST_MISSING[evidence] * column.num_distinct:

@@ -139,7 +139,13 @@ class LoadReport:
                 f"{said}; {self.num_unnamed_tails:,} of the others have no triples of their own ({examples}{dots}): if "
                 "these are values, give --values all"
             )
-        return said + (": few, name the relation of names" if 2 * num_named < self.num_entities else "")
+        if 2 * num_named >= self.num_entities:
+            return said
+        return (
+            f"{said} (records of relationships have none)"
+            if self.kind in PROPERTY_GRAPHS
+            else f"{said}: few, name the relation of names"
+        )
 
     @property
     def advice(self) -> str:
