@@ -177,8 +177,9 @@ EXTRAS = (
     OptionalExtra("neo4j-graphrag", "a retriever of neo4j-graphrag", ("neo4j-graphrag",), ("neo4j_graphrag",)),
     OptionalExtra("dspy", "a module of DSPy", ("dspy",), ("dspy",)),
     OptionalExtra("ray", "`--ray`: questions, mining and refining on a Ray cluster", ("ray",), ("ray",)),
+    OptionalExtra("index", "an index of entities' vectors (`lodestar db index`)", ("faiss-cpu",), ("faiss",)),
     OptionalExtra("rust", "a faster driver of Neo4j", ("neo4j-rust-ext",)),
-    OptionalExtra("gpu", "entity and relation search on an NVIDIA GPU, on Linux", ("faiss-gpu-cu12",)),
+    OptionalExtra("gpu", "the index of `index` on an NVIDIA GPU, on Linux, in its place", ("faiss-gpu-cu12",)),
 )
 """In the order in which `lodestar doctor` lists them."""
 

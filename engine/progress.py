@@ -1,58 +1,12 @@
-"""Show progress bars and waiting lines on stderr."""
+"""Show progress on stderr: on a terminal in one line that is written over, elsewhere in lines."""
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-
-@cache
-def _console() -> Console:
-    """Return the one console on stderr: what it shows at a time stands below one another."""
-    from rich.console import Console
-
-    return Console(stderr=True)
-
-
-@contextmanager
-def show_status(what: str) -> Iterator[Say]:
-    """Show a line on a terminal until the block ends, and yield what replaces it; elsewhere show nothing."""
-    if not sys.stderr.isatty():
-        yield lambda _line: None
-        return
-    from rich.text import Text
-
-    with _console().status(what) as status:
-        yield lambda line: status.update(Text(line, no_wrap=True, overflow="ellipsis"))
-
-
-@contextmanager
-def show_waiting(what: str, *, shown: bool = True) -> Iterator[None]:
-    """Say what is waited for, and when it is over how long it took."""
-    began_s = time.monotonic()
-    if shown and sys.stderr.isatty():
-        with _console().status(f"{what} …"):
-            yield
-    else:
-        if shown:
-            say(f"{what} …")
-        yield
-    if shown:
-        say(f"{what}: {time.monotonic() - began_s:.1f} s")
-
-
-def say(line: str) -> None:
-    """Write a line to stderr at once."""
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()
-
 
 Progress = Callable[[str, int, int], None]
 """Called with the phase, how much is done, and of how much (0 where that is not known)."""
@@ -62,6 +16,14 @@ Say = Callable[[str], None]
 
 _BYTES = {"downloading", "reading"}
 """Phases that count bytes."""
+_CLEAR = "\r\x1b[2K"
+_SHOWN_EACH_S = 0.1
+
+
+def say(line: str) -> None:
+    """Write a line to stderr at once."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
 
 
 def ignore_progress(phase: str, done: int, total: int) -> None:
@@ -69,30 +31,59 @@ def ignore_progress(phase: str, done: int, total: int) -> None:
 
 
 @contextmanager
+def show_status(what: str) -> Iterator[Say]:
+    """Show a line on a terminal until the block ends, and yield what replaces it; elsewhere show nothing."""
+    if not sys.stderr.isatty():
+        yield lambda _line: None
+        return
+    _write_over(what)
+    try:
+        yield _write_over
+    finally:
+        _write_over("")
+
+
+@contextmanager
+def show_waiting(what: str, *, shown: bool = True) -> Iterator[None]:
+    """Say what is waited for, and when it is over how long it took."""
+    if not shown:
+        yield
+        return
+    began_s = time.monotonic()
+    if not sys.stderr.isatty():
+        say(f"{what} …")
+    with show_status(f"{what} …"):
+        yield
+    say(f"{what}: {time.monotonic() - began_s:.1f} s")
+
+
+@contextmanager
 def progress_bar(source: str, doing: str = "loading") -> Iterator[tuple[Progress, Say]]:
-    """Show what is done with `source` on stderr, one bar a phase, and lines above the bars."""
+    """Yield what shows how much is done with `source` on stderr, and what says a line above it."""
     if not sys.stderr.isatty():
         say(f"{doing} {source} …")
         yield ignore_progress, say
         return
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
+    began_s, shown_s = time.monotonic(), 0.0
 
-    columns = (
-        TextColumn("{task.description:<12}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[count]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    tasks = {}
-    with Bars(*columns, console=_console(), transient=True) as bars:
-
-        def show(phase: str, done: int, total: int) -> None:
-            if phase not in tasks:
-                tasks[phase] = bars.add_task(phase, total=None, count="")
+    def show(phase: str, done: int, total: int) -> None:
+        nonlocal shown_s
+        now_s = time.monotonic()
+        if now_s - shown_s >= _SHOWN_EACH_S or done == total:
+            shown_s = now_s
             count = f"{done / 1e6:,.1f} of {total / 1e6:,.1f} MB" if phase in _BYTES else f"{done:,} of {total:,}"
-            bars.update(tasks[phase], completed=done, total=total or None, count=count if total else "")
+            status(f"{phase:<12} {f'{100 * done // total:3} %  {count}' if total else ''}  {now_s - began_s:,.0f} s")
 
-        yield show, bars.console.print
+    def say_above(line: str) -> None:
+        status("")
+        say(line)
+
+    with show_status(f"{doing} {source} …") as status:
+        yield show, say_above
+
+
+def _write_over(line: str) -> None:
+    """Replace the terminal's line."""
+    shown = "".join(character if character.isprintable() else " " for character in line)
+    sys.stderr.write(_CLEAR + shown[: shutil.get_terminal_size().columns - 1])
+    sys.stderr.flush()

@@ -10,30 +10,30 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit, urlunsplit
+from urllib.error import HTTPError
+from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.request import Request, urlopen
 
 from ...models.whole_file import atomic_write, file_sha256
 from ..errors import DownloadError
 from ..progress import ignore_progress, progress_bar
 from ..whole_file import lock_file
 
-if TYPE_CHECKING:
-    import requests
-
 NEO4J_VERSION = "5.26.30"
 MAVEN_CENTRAL_URL = "https://repo.maven.apache.org/maven2"
 MIRROR_VARIABLE = "LODESTAR_MAVEN_URL"
 
-_THREADS = 10  # as many connections as a session of requests keeps
+_THREADS = 16
 _TRIES = 3
 _RETRY_S = 1.0
-_TIMEOUT_S = (10.0, 20.0)  # connecting, and waiting for the next bytes
+_TIMEOUT_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +122,11 @@ def _fetch_all(jars: Sequence[Jar], folder: Path, on_bytes: Callable[[int], None
     The first failure, or Ctrl-C, cancels the other downloads and is raised after they have ended: `DownloadError` for
     network errors, `OSError` for disk errors.
     """
-    import requests
-
-    base_url = os.environ.get(MIRROR_VARIABLE, MAVEN_CENTRAL_URL).rstrip("/")
     cancelled = threading.Event()
     done_bytes = 0
-    with requests.Session() as session, ThreadPoolExecutor(_THREADS, thread_name_prefix="lodestar-download") as pool:
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="lodestar-download") as pool:
         try:
-            jar_of = {pool.submit(_fetch, jar, base_url, folder, session, cancelled): jar for jar in jars}
+            jar_of = {pool.submit(_fetch, jar, folder, cancelled): jar for jar in jars}
             for future in as_completed(jar_of):
                 future.result()
                 done_bytes += jar_of[future].size_bytes
@@ -139,47 +136,58 @@ def _fetch_all(jars: Sequence[Jar], folder: Path, on_bytes: Callable[[int], None
             pool.shutdown(cancel_futures=True)
 
 
-def _fetch(jar: Jar, base_url: str, folder: Path, session: requests.Session, cancelled: threading.Event) -> None:
-    """Download one jar; a broken connection is tried again. The jar gets its name once its hash is right."""
-    import requests
+class _BrokenError(Exception):
+    """Raised for a download that ended before its end; `is_final` where another try is in vain."""
 
-    parts = urlsplit(base_url)
-    shown_url = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))  # without a password
+    def __init__(self, reason: str, *, is_final: bool = False) -> None:
+        super().__init__(reason)
+        self.is_final = is_final
+
+
+def _fetch(jar: Jar, folder: Path, cancelled: threading.Event) -> None:
+    """Download one jar; a broken connection is tried again. The jar gets its name once its hash is right."""
+    parts = urlsplit(os.environ.get(MIRROR_VARIABLE, MAVEN_CENTRAL_URL).rstrip("/"))
+    login, _, host = parts.netloc.rpartition("@")
+    where = urlunsplit(parts._replace(netloc=host))
+    if parts.scheme not in ("http", "https"):
+        raise DownloadError(f"{MIRROR_VARIABLE}: expected an http:// or https:// address, found {where!r}")
     for tried in range(1, _TRIES + 1):
         try:
-            with atomic_write(folder / jar.file_name) as draft:
-                _receive(f"{base_url}/{jar.url_path}", draft, jar.size_bytes, session, cancelled)
+            with atomic_write(folder / jar.file_name) as draft, draft.open("wb") as opened:
+                num_bytes = 0
+                for piece in _receive(f"{where}/{jar.url_path}", unquote(login)):
+                    num_bytes += opened.write(piece)
+                    if num_bytes > jar.size_bytes or cancelled.is_set():
+                        break
+                opened.close()
+                if num_bytes < jar.size_bytes:
+                    raise _BrokenError("the connection was cut")
                 if file_sha256(draft) != jar.sha256:
                     raise DownloadError(
-                        f"{shown_url}/{jar.url_path} is not the pinned file: expected SHA-256 {jar.sha256[:12]}…; the "
+                        f"{where}/{jar.url_path} is not the pinned file: expected SHA-256 {jar.sha256[:12]}…; the "
                         f"download was discarded; check {MIRROR_VARIABLE} or try again"
                     )
             return
-        except requests.RequestException as error:
-            refused = error.response is not None
-            if refused or tried == _TRIES or cancelled.is_set():
-                reason = f"HTTP {error.response.status_code}" if refused else _innermost_reason(error)
+        except _BrokenError as error:
+            if error.is_final or tried == _TRIES or cancelled.is_set():
                 raise DownloadError(
-                    f"{jar.file_name} could not be downloaded from {shown_url} ({reason}): check the network, or name "
-                    f"a mirror in {MIRROR_VARIABLE}"
+                    f"{jar.file_name} could not be downloaded from {where} ({error}): check the network, or name a "
+                    f"mirror in {MIRROR_VARIABLE}"
                 ) from None
             time.sleep(_RETRY_S)
 
 
-def _receive(url: str, file: Path, size_bytes: int, session: requests.Session, cancelled: threading.Event) -> None:
-    """Write what an address sends to a file, until it is longer than it should be or the download is cancelled."""
-    received_bytes = 0
-    with session.get(url, stream=True, timeout=_TIMEOUT_S) as response, file.open("wb") as opened:
-        response.raise_for_status()
-        for chunk in response.iter_content(1 << 16):
-            opened.write(chunk)
-            received_bytes += len(chunk)
-            if received_bytes > size_bytes or cancelled.is_set():
-                return
-
-
-def _innermost_reason(error: BaseException) -> str:
-    """Return the innermost cause in a few words; the outer ones repeat the address."""
-    while inner := error.__cause__ or error.__context__:
-        error = inner
-    return getattr(error, "strerror", None) or type(error).__name__
+def _receive(url: str, login: str) -> Iterator[bytes]:
+    """Yield what an address sends; raise `_BrokenError` for what the network does."""
+    try:
+        request = Request(url)  # noqa: S310 - http or https, as was checked
+        if login:  # which is not sent where the request is redirected to
+            request.add_unredirected_header("Authorization", f"Basic {b64encode(login.encode()).decode()}")
+        with urlopen(request, timeout=_TIMEOUT_S) as response:  # noqa: S310
+            while piece := response.read(1 << 16):
+                yield piece
+    except HTTPError as error:
+        raise _BrokenError(f"HTTP {error.code}", is_final=True) from None
+    except (OSError, HTTPException, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        raise _BrokenError(getattr(reason, "strerror", None) or type(reason).__name__) from None

@@ -17,7 +17,6 @@ HEAVY = (
     "faiss",
     "openai",
     "langchain_core",
-    "rich",
     "pyarrow",
     "torch_geometric",
 )
