@@ -28,7 +28,7 @@ from .records import (
     check_graph_was_loaded,
     ensure_schema,
     labels_of,
-    make_name_properties,
+    make_name_row,
     make_write_request,
     relation_rows,
 )
@@ -198,7 +198,7 @@ def _add(db: OpenTransaction, stated: Sequence[Parsed], named_texts: Mapping[str
         names = add_load_names(known, given, changes.number)
         num_names += len(names) - len(known)
         if id_ in touched or names != known:
-            entities.append(make_name_properties(names).as_row(id_))
+            entities.append(make_name_row(id_, names))
     num_known = len(triples) - len(created)
     if not entities:
         return ChangeReport(num_known=num_known)

@@ -45,26 +45,6 @@ class Name:
     loads: tuple[int, ...] = (BASE_LOAD,)
 
 
-@dataclass(frozen=True, slots=True)
-class NameProperties:
-    """The name properties of an entity; None for each it lacks."""
-
-    name: str | None
-    aliases: list[str] | None
-    search_names: list[str] | None
-    name_tags: str | None
-
-    def as_row(self, id_: str) -> dict[str, object]:
-        """Return the entity's row for write_entities.cypher."""
-        return {
-            "id": id_,
-            "name": self.name,
-            "aliases": self.aliases,
-            "search_names": self.search_names,
-            "name_tags": self.name_tags,
-        }
-
-
 def parse_name_properties(name: str | None, aliases: Sequence[str] | None, tags: str | None) -> tuple[Name, ...]:
     """Return the names in an entity's properties."""
     if name is None:
@@ -74,18 +54,18 @@ def parse_name_properties(name: str | None, aliases: Sequence[str] | None, tags:
     return tuple(_read(text, tag, position) for position, (text, tag) in enumerate(zip(texts, tag_list, strict=True)))
 
 
-def make_name_properties(names: Sequence[Name]) -> NameProperties:
-    """Return the properties of these names; `parse_name_properties` inverts it."""
-    if not names:
-        return NameProperties(None, None, None, None)
+def make_name_row(id_: str, names: Sequence[Name]) -> dict[str, Any]:
+    """Return an entity's row for write_entities.cypher, None for each property it lacks; `parse_name_properties`
+    inverts it."""
     tags = [_tag(name, position) for position, name in enumerate(names)]
     texts = [name.text for name in names]
-    return NameProperties(
-        name=texts[0],
-        aliases=texts[1:] or None,
-        search_names=build_search_terms(texts),
-        name_tags=" ".join(tags) if set(tags) != {"-"} else None,
-    )
+    return {
+        "id": id_,
+        "name": texts[0] if texts else None,
+        "aliases": texts[1:] or None,
+        "search_names": build_search_terms(texts),
+        "name_tags": " ".join(tags) if set(tags) - {"-"} else None,
+    }
 
 
 def build_search_terms(texts: Iterable[str]) -> list[str] | None:

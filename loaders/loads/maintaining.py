@@ -31,13 +31,12 @@ from ...engine.relations.words import refresh_end_kinds
 from ...engine.writing.changing import MAX_TRIPLES, ChangeReport, add_triples, check_loads_complete, remove_triples
 from ...engine.writing.records import (
     Name,
-    NameProperties,
     build_search_terms,
     check_graph_was_loaded,
     ensure_constraints,
     ensure_name_index,
     labels_of,
-    make_name_properties,
+    make_name_row,
     make_write_request,
     parse_name_properties,
     refresh_counts,
@@ -261,7 +260,7 @@ def rewrite_names(gateway: Gateway, batch_size: int = BATCH_SIZE) -> int:
         rows = ({"id": id_, "search_names": build_search_terms(names.texts)} for id_, names in sound)
         for some in split_into_requests(rows, batch_size, lambda row: len(str(row))):
             num_written += gateway.run(_write(some))
-        rows = (_mend(names).as_row(id_) for id_, names in page if not names.are_written)
+        rows = (_mend(id_, names) for id_, names in page if not names.are_written)
         for some in split_into_requests(rows, batch_size, lambda row: len(str(row))):
             gateway.run(make_write_request("write_entities", entities=add_typed_values(some), labels=[]))
             num_written += len(some)
@@ -324,8 +323,8 @@ def _read_stored(name: object, aliases: object, tags: str | None) -> _Stored:
     return _Stored(texts, tags, as_text and (tags is None or len(tags.split(" ")) == len(texts)))
 
 
-def _mend(names: _Stored) -> NameProperties:
-    return make_name_properties(tuple(Name(text, is_alias=place > 0) for place, text in enumerate(names.texts)))
+def _mend(id_: str, names: _Stored) -> dict[str, Any]:
+    return make_name_row(id_, [Name(text, is_alias=place > 0) for place, text in enumerate(names.texts)])
 
 
 def _write(rows: Sequence[Mapping[str, object]]) -> Request[int]:
@@ -414,11 +413,7 @@ def _mark(gateway: Gateway, load: int) -> str | None:
 
 def _unload_names(gateway: Gateway, load: int, label: str, batch_size: int) -> None:
     names = gateway.stream(_stream_names_of(label))
-    changed = (
-        make_name_properties(rest).as_row(id_)
-        for id_, known in names
-        if (rest := remove_load_names(known, load)) != known
-    )
+    changed = (make_name_row(id_, rest) for id_, known in names if (rest := remove_load_names(known, load)) != known)
     for batch in split_into_requests(changed, batch_size, lambda row: len(str(row))):
         gateway.run(make_write_request("write_entities", entities=add_typed_values(batch), labels=[]))
 

@@ -24,7 +24,7 @@ from ...engine.writing.records import (
     count_untyped_relations,
     finish_load,
     labels_of,
-    make_name_properties,
+    make_name_row,
     make_write_request,
     parse_name_properties,
     refresh_counts,
@@ -104,9 +104,7 @@ class OnlineWriter:
         merged = []
         for row in rows:
             stated = parse_name_properties(row["name"], row["aliases"], row["name_tags"])
-            merged.append(
-                make_name_properties(add_load_names(known.get(row["id"], ()), stated, load)).as_row(row["id"])
-            )
+            merged.append(make_name_row(row["id"], add_load_names(known.get(row["id"], ()), stated, load)))
         return add_typed_values(merged)
 
     def _write_literals(self, stage: Stage, manifest: Manifest) -> None:

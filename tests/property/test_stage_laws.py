@@ -14,7 +14,7 @@ from lodestar.engine.linking.names import find_initials
 from lodestar.engine.writing.records import (
     Name,
     add_load_names,
-    make_name_properties,
+    make_name_row,
     normalise_search_name,
     parse_name_properties,
     remove_load_names,
@@ -117,7 +117,7 @@ def test_names_are_stated_in_order_and_written_as_python_writes_them(
         stage.close()
     for id_ in entities:
         names = [Name(name, is_alias=position > 0) for position, name in enumerate(expected.get(id_, ()))]
-        assert found[id_] == make_name_properties(names).as_row(id_)
+        assert found[id_] == make_name_row(id_, names)
 
 
 @settings(max_examples=examples(15))
@@ -197,10 +197,10 @@ names = st.lists(
 
 @given(names)
 def test_names_are_read_back_as_they_were_written(stated: list[Name]) -> None:
-    written = make_name_properties(stated)
-    assert list(parse_name_properties(written.name, written.aliases, written.name_tags)) == stated
+    written = make_name_row("e", stated)
+    assert list(parse_name_properties(written["name"], written["aliases"], written["name_tags"])) == stated
     whole = list(dict.fromkeys(filter(None, (normalise_search_name(n.text) for n in stated))))
-    assert written.search_names == (list(dict.fromkeys([*whole, *chain(*map(find_initials, whole))])) or None)
+    assert written["search_names"] == (list(dict.fromkeys([*whole, *chain(*map(find_initials, whole))])) or None)
 
 
 @given(names, names)
@@ -210,5 +210,5 @@ def test_a_load_that_goes_leaves_the_names_as_they_were(known: list[Name], state
     assert list(remove_load_names(both, 2)) == known
     rest = remove_load_names(both, 1)
     assert {(n.text, n.language) for n in rest} == {(n.text, n.language) for n in stated}
-    written = make_name_properties(both)
-    assert parse_name_properties(written.name, written.aliases, written.name_tags) == both
+    written = make_name_row("e", both)
+    assert parse_name_properties(written["name"], written["aliases"], written["name_tags"]) == both
