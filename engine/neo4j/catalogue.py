@@ -158,21 +158,12 @@ class GraphState:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Why answers are incomplete, one line for each unfinished load or deletion."""
-        if self.under_way:
-            return (
-                *(f"the load of {source} is under way: answers are incomplete" for source in self.unfinished_loads),
-                *(f"the load of {source} is being deleted: answers may rest on it" for source in self.deleting_loads),
-            )
-        return (
-            *(
-                f"the load of {source} did not finish: answers are incomplete until the same `lodestar load` runs again"
-                for source in self.unfinished_loads
-            ),
-            *(
-                f"the deletion of the load of {source} did not finish: answers may rest on it until it is deleted again"
-                for source in self.deleting_loads
-            ),
-        )
+        load = "the load of {} is under way: answers are incomplete"
+        deletion = "the load of {} is being deleted: answers may rest on it"
+        if not self.under_way:
+            load = "the load of {} did not finish: answers are incomplete until the same `lodestar load` runs again"
+            deletion = "the deletion of the load of {} did not finish: answers may rest on it until it is deleted again"
+        return (*map(load.format, self.unfinished_loads), *map(deletion.format, self.deleting_loads))
 
     def check_version(self) -> None:
         """Raise `GraphError` if the graph is of another version than this Lodestar's."""
@@ -186,18 +177,22 @@ class GraphState:
         """Raise `GraphError` if no question can be answered from this graph."""
         self.check_version()
         is_whole = not self.is_empty and self.has_entity_id and self.has_entity_names
-        if self.unfinished_loads and not (self.num_finished_loads and is_whole) and self.under_way:
-            raise GraphError(f"the load of {self.unfinished_loads[0]} is under way: wait until it is done")
         if self.unfinished_loads and not (self.num_finished_loads and is_whole):
-            raise GraphError(
-                f"the load of {self.unfinished_loads[0]} did not finish: run the same `lodestar load` again"
-            )
-        if self.deleting_loads and not self.num_finished_loads and self.under_way:
-            raise GraphError(f"the load of {self.deleting_loads[0]} is being deleted, and the graph has no other")
+            how = "is under way: wait until it is done"
+            how = how if self.under_way else "did not finish: run the same `lodestar load` again"
+            raise GraphError(f"the load of {self.unfinished_loads[0]} {how}")
         if self.deleting_loads and not self.num_finished_loads:
+            source = self.deleting_loads[0]
+            if self.under_way:
+                raise GraphError(f"the load of {source} is being deleted, and the graph has no other")
             raise GraphError(
-                f"the deletion of the load of {self.deleting_loads[0]} did not finish, and the graph has no other: "
-                "delete it again, or run its `lodestar load` again"
+                f"the deletion of the load of {source} did not finish, and the graph has no other: delete it again, or "
+                "run its `lodestar load` again"
+            )
+        if self.is_empty and self.num_other_nodes:
+            raise GraphError(
+                f"the graph is empty beside {self.num_other_nodes:,} nodes that Lodestar did not load: read them with "
+                "`lodestar load neo4j`"
             )
         if self.is_empty:
             raise GraphError("the graph is empty: load one with `lodestar load geonames` or `lodestar load tsv FILE`")

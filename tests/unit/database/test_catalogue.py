@@ -19,6 +19,7 @@ WHOLE = GraphState(num_entities=3, num_relations=1, num_triples=2, num_finished_
     ("change", "message"),
     [
         ({"num_triples": 0}, r"the graph is empty: load one with"),
+        ({"num_triples": 0, "num_other_nodes": 1_104}, r"empty beside 1,104 nodes .* `lodestar load neo4j`"),
         ({"has_entity_id": False}, r"no constraint entity_id: run `lodestar db refresh`"),
         ({"has_entity_names": False}, r"no name index entity_names: make it with"),
         (
