@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,17 +23,12 @@ NO_KEY = "no-key"
 
 def host_and_port(base_url: str) -> str:
     """Return host and port of an address, which are no secret."""
-    try:
+    with suppress(ValueError):
         parts = urlsplit(base_url)
-        scheme, host, port = parts.scheme, parts.hostname, parts.port
-    except ValueError:
-        scheme, host, port = "", None, None
-    if not host or scheme not in {"http", "https"} or not base_url.isprintable():
-        raise LLMError(
-            "the language model's address (LODESTAR_LLM_BASE_URL): expected http://… or https://… with a host"
-        )
-    shown = f"[{host}]" if ":" in host else host
-    return f"{shown}:{port}" if port else shown
+        if parts.hostname and parts.scheme in {"http", "https"} and base_url.isprintable():
+            shown = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+            return f"{shown}:{parts.port}" if parts.port else shown
+    raise LLMError("the language model's address (LODESTAR_LLM_BASE_URL): expected http://… or https://… with a host")
 
 
 def check_key(api_key: str, where: str) -> str:

@@ -1,4 +1,4 @@
-"""Send prompts to the configured language model within a budget and a deadline."""
+"""Send prompts to the configured language model within a budget, and keep its replies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from .local import GGUF, LOCAL, GgufEndpoint, LocalEndpoint
 from .prompts import ChatUsage, Completed, Completion, Prompt, usage_of
 
 Endpoint = ChatEndpoint | GgufEndpoint | LocalEndpoint
-
 
 MAX_CONCURRENT = 8
 """Prompts at a time, if nothing else is said."""
@@ -151,20 +150,15 @@ class ChatGateway:
 
     def _over_budget(self) -> str:
         """Return the message for a prompt that exceeds the budget, else an empty text."""
-        spent = self.usage
-        if self._max_calls and spent.calls + self._under_way >= self._max_calls:
-            return _budget_message("calls", self._max_calls, spent.calls + self._under_way)
-        if self._max_tokens and spent.tokens >= self._max_tokens:
-            return _budget_message("tokens", self._max_tokens, spent.tokens)
+        calls, tokens = self.usage.calls + self._under_way, self.usage.tokens
+        for what, budget, spent in (("calls", self._max_calls, calls), ("tokens", self._max_tokens, tokens)):
+            if budget and spent >= budget:
+                name = f"llm_max_{what}"
+                return (
+                    f"the language model's budget of {budget:,} {what} is spent ({spent:,}), so the prompt was not "
+                    f"sent: raise {name} (LODESTAR_{name.upper()}), or set it to 0 for no budget"
+                )
         return ""
-
-
-def _budget_message(what: str, budget: int, spent: int) -> str:
-    name = f"llm_max_{what}"
-    return (
-        f"the language model's budget of {budget:,} {what} is spent ({spent:,}), so the prompt was not sent: "
-        f"raise {name} (LODESTAR_{name.upper()}), or set it to 0 for no budget"
-    )
 
 
 WAIT_S = 30.0

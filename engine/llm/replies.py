@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, TypeGuard
+from typing import Any
 
 from ..values import TokenUsage
 from .prompts import Completion, Prompt, UnusableReplyError, drop_cut_line
@@ -143,9 +143,5 @@ def _usage(counted: object) -> TokenUsage | None:
     """Return the reported token counts of a reply; None if they are missing or no numbers."""
     if not isinstance(counted, dict):
         return None
-    prompt, completion = counted.get("prompt_tokens"), counted.get("completion_tokens")
-    return TokenUsage(prompt, completion) if _is_count(prompt) and _is_count(completion) else None
-
-
-def _is_count(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS
+    tokens = [counted.get(f"{what}_tokens") for what in ("prompt", "completion")]
+    return TokenUsage(*tokens) if all(type(n) is int and 0 <= n <= MAX_TOKENS for n in tokens) else None
