@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -104,7 +105,11 @@ def status(settings: Settings, as_json: bool, with_others: bool) -> None:
         return
     instance = _instance(settings)
     if with_others:
-        _show_all([instance, *instance.others()], as_json)
+        servers = [instance, *instance.others()]
+        if as_json:
+            echo(json.dumps([_as_json(server) for server in servers]))
+        for server in () if as_json else servers:
+            _show(server, as_json=False)
         return
     graph = _read_graph(settings) if instance.status().running else None
     if as_json:
@@ -269,30 +274,14 @@ def _show(server: EmbeddedServer, as_json: bool) -> None:
     echo(f"  home      {status.home}")
 
 
-def _show_all(servers: Sequence[EmbeddedServer], as_json: bool) -> None:
-    if as_json:
-        echo(json.dumps([_as_json(server) for server in servers]))
-    else:
-        for server in servers:
-            _show(server, as_json=False)
-
-
 def _as_json(server: EmbeddedServer) -> dict[str, Any]:
     status = server.status()
-    return {
-        "name": status.name,
+    fields = {name: value for name, value in asdict(status).items() if not name.endswith("_port")}
+    return {name: str(value) if isinstance(value, Path) else value for name, value in fields.items()} | {
         "running": status.running,
-        "phase": status.phase,
-        "pid": status.pid,
-        "version": status.version,
         "bolt_uri": status.bolt_uri if status.bolt_port else None,
         "browser_url": status.browser_url if status.http_port else None,
-        "heap_mb": status.heap_mb,
-        "pagecache_mb": status.pagecache_mb,
         "store_mb": server.store_mb,
-        "home": str(status.home),
-        "log": str(status.log),
-        "password_file": str(status.password_file),
     }
 
 
