@@ -144,4 +144,5 @@ def _usage(counted: object) -> TokenUsage | None:
     if not isinstance(counted, dict):
         return None
     tokens = [counted.get(f"{what}_tokens") for what in ("prompt", "completion")]
-    return TokenUsage(*tokens) if all(type(n) is int and 0 <= n <= MAX_TOKENS for n in tokens) else None
+    sound = [n for n in tokens if type(n) is int and 0 <= n <= MAX_TOKENS]
+    return TokenUsage(*sound) if len(sound) == len(tokens) else None

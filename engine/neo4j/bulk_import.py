@@ -104,9 +104,8 @@ class ImportFileWriter:
         )
         joined = self._join_lists(table)
         with self._translate_errors():
-            if self._writer is None:
-                options = csv.WriteOptions(delimiter=DELIMITER)
-                self._writer = csv.CSVWriter(self._path, joined.schema, write_options=options)
+            options = csv.WriteOptions(delimiter=DELIMITER)
+            self._writer = self._writer or csv.CSVWriter(self._path, joined.schema, write_options=options)
             self._writer.write_table(joined)
         old = self.written
         self.written = ImportFile(

@@ -264,7 +264,8 @@ def default_entity_name(end: End) -> tuple[Name, ...]:
     return (Name(text),) if text and text.strip() else ()
 
 
-class KnownRelation(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class KnownRelation:
     """A relation as the catalogue has it now."""
 
     number: int
@@ -304,8 +305,9 @@ def read_stating_loads(db: OpenTransaction, triples: Iterable[TripleKey]) -> dic
     triples = list(triples)
     for is_literal in (False, True):
         some = [list(triple[:3]) for triple in triples if triple.is_literal == is_literal]
-        for triple, loads in run_batches(db, "read_stating_loads", "triples", some, tail_label(is_literal)):
-            found[TripleKey(*triple, is_literal)] = tuple(loads)
+        for ends, loads in run_batches(db, "read_stating_loads", "triples", some, tail_label(is_literal)):
+            head, relation, tail = ends
+            found[TripleKey(head, relation, tail, is_literal)] = tuple(loads)
     return found
 
 
