@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from neo4j.spatial import Point
 from neo4j.time import Date, DateTime, Duration, Time
@@ -76,29 +76,29 @@ class Relationship(NamedTuple):
 Element = Node | Relationship
 
 
-class PropertyGraph(Protocol):
+class PropertyGraph:
     """A property graph that can be read from its start as often as needed."""
 
     name: str
     kind: str
-    unnamed_ids: str | None
+    unnamed_ids: str | None = None
     """As a `Source` has it: None where all names are said."""
 
     def survey(self) -> Survey:
         """Return what it holds."""
-        ...
+        raise NotImplementedError
 
     def elements(self) -> Iterator[Element]:
         """Yield its nodes and relationships, in any order."""
-        ...
+        raise NotImplementedError
 
     def digest(self) -> str:
         """Return the SHA-256 of its content, in hexadecimal."""
-        ...
+        raise NotImplementedError
 
     def notes(self) -> Mapping[str, int]:
         """Return what was left out or assumed when it was read, with counts."""
-        ...
+        return {}
 
 
 SAMPLE_SIZE = 1_000

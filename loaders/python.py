@@ -23,7 +23,16 @@ from .formats.table_graph import TableGraph
 from .formats.tables import Database
 from .loads.loading import LoadOptions, Mode
 from .mapping import Choices, Survey, fold
-from .property_graph import LINKED_TO, Element, Node, Relationship, hash_elements, map_graph, survey_elements
+from .property_graph import (
+    LINKED_TO,
+    Element,
+    Node,
+    PropertyGraph,
+    Relationship,
+    hash_elements,
+    map_graph,
+    survey_elements,
+)
 from .source import (
     NO_ID,
     Part,
@@ -148,7 +157,7 @@ def tables_in_memory(frames: Mapping[str, Any], name: str = "tables") -> TableGr
     return TableGraph(database, name)
 
 
-class NetworkxGraph:
+class NetworkxGraph(PropertyGraph):
     """A graph of NetworkX: an edge's relation is its attribute relation, label or type, else its key if it is text."""
 
     kind = "networkx"
@@ -172,7 +181,8 @@ class NetworkxGraph:
             labels = [said.pop(kind)] if kind else []
             yield Node(str(node), labels, [(ID, str(node)), *said.items()])
         self._num_unnamed = 0
-        edges = self._graph.edges(keys=True, data=True) if self._graph.is_multigraph() else self._graph.edges(data=True)
+        graph: Any = self._graph
+        edges = graph.edges(keys=True, data=True) if graph.is_multigraph() else graph.edges(data=True)
         for number, (start, end, *key, data) in enumerate(edges, 1):
             said = {str(name): value for name, value in data.items() if value is not None}
             by_name = {fold(name): name for name in said}

@@ -24,6 +24,7 @@ from ..property_graph import (
     Element,
     LiteralText,
     Node,
+    PropertyGraph,
     PropertyGraphSource,
     Relationship,
     map_graph,
@@ -43,7 +44,7 @@ _BLOCK_BYTES = 1 << 20
 _WORD = re.compile(r"[^\W\d_][^\W\d]{2,}")
 
 
-class XmlGraph:
+class XmlGraph(PropertyGraph):
     """The graph in a file (``-`` is standard input), packed or plain."""
 
     unnamed_ids = EDGE_RECORDS

@@ -24,6 +24,7 @@ from ..property_graph import (
     Element,
     LiteralText,
     Node,
+    PropertyGraph,
     PropertyGraphSource,
     Relationship,
     hash_elements,
@@ -84,11 +85,10 @@ def relation_of(column: str) -> str:
     return _END.sub("", column) or column
 
 
-class TableGraph:
+class TableGraph(PropertyGraph):
     """The graph that tables are."""
 
     kind = "tables"
-    unnamed_ids = None
 
     def __init__(self, database: Database, name: str, digest: str = "") -> None:
         self.name = name
@@ -406,9 +406,9 @@ class TableGraph:
     def _missing_ends(self, table: Table, reference: Reference) -> Iterator[Node]:
         """Yield what a column refers to and the other table lacks."""
         other = self._tables[reference.table]
-        if len(reference.columns) > 1 or reference.target != other.key or other.joins:
+        if len(other.key) != 1 or reference.target != other.key or other.joins:
             return
-        (name,), (key,) = reference.columns, other.key
+        name, key = reference.columns[0], other.key[0]
         missing = self._database.connection.execute(
             f"SELECT {quote_name(name)} FROM {table.view} WHERE {quote_name(name)} IS NOT NULL "
             f"EXCEPT SELECT {quote_name(key)} FROM {other.view}"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ...engine.errors import InputError
 from ..mapping import Survey
-from ..property_graph import XSD, Element, LiteralText, Node, Relationship, survey_elements
+from ..property_graph import XSD, Element, LiteralText, Node, PropertyGraph, Relationship, survey_elements
 from .tables import Database, Table, quote_name
 
 _HEADER = re.compile(r"(?P<name>[^:]*):(?P<kind>[A-Za-z_]+)(?P<array>\[\])?(?:\((?P<group>[^)]*)\))?(?:\{.*\})?")
@@ -44,11 +44,10 @@ def _roles(table: Table) -> list[_Role]:
     return found
 
 
-class AdminGraph:
+class AdminGraph(PropertyGraph):
     """The graph that such files are."""
 
     kind = "tables"
-    unnamed_ids = None
 
     def __init__(self, database: Database, name: str, digest: str) -> None:
         self.name = name

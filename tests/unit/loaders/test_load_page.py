@@ -34,7 +34,7 @@ FILES: dict[str, bytes] = {
     "shop/products.csv": b"id,name,supplier\n1,Chai,7\n2,Tea,7\n",
     "shop/suppliers.csv": b"id,name\n7,Exotic\n8,Other\n",
 }
-ELSEWHERE = tuple(f"lodestar load {each}" for each in ("neo4j", "text", "geonames", "movies"))
+ELSEWHERE = tuple(f"lodestar load {each}" for each in ("neo4j", "text", "geonames", "movies", "cypher"))
 """What needs a database or a package, and is run by its own tests."""
 
 
