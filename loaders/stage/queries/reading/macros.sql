@@ -83,3 +83,7 @@ CREATE OR REPLACE MACRO fingerprint(head, relation, tail) AS
 -- A part of a source and a line in it as one number, and back.
 CREATE OR REPLACE MACRO placed(part, line) AS (part::BIGINT << 40) | line;
 CREATE OR REPLACE MACRO line_of(place) AS place & 1099511627775;
+
+-- A number as neo4j-admin's import reads it.
+CREATE OR REPLACE MACRO java_double(number) AS
+  CASE WHEN isinf(number) THEN CASE WHEN number > 0 THEN 'Infinity' ELSE '-Infinity' END ELSE number::VARCHAR END;
