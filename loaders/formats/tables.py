@@ -255,12 +255,31 @@ def _is_table(head: str, num_files: int) -> bool:
     rows = [row for row in (rows[:-1] if len(rows) > 1 and len(head) >= _HEAD_BYTES // 4 else rows) if any(row)]
     if {name.strip().lower() for name in names} & _TRIPLES:
         return False
-    if len(names) != 3:
-        return len(names) > 1 and (bool(rows) or num_files > 1)
-    columns = [*zip(*(row for row in rows if len(row) == 3), strict=True)]
-    if any(all(re.fullmatch(r"[-+]?\d+(\.\d+)?", value) for value in column) for column in columns):
-        return True  # numbers below what is none: the first line is a header
-    return len(rows) > 3 and len(set(columns[1])) > 0.9 * len(rows)
+    if len(names) < 2 or not rows or not _is_header(names, rows):
+        return not rows and num_files > 1 and len(names) > 1
+    relations = {row[1] for row in rows if len(row) == 3}
+    return len(names) != 3 or _has_numbers(rows, 3) or (len(rows) > 3 and len(relations) > 0.9 * len(rows))
+
+
+_HEADER_ENDS = ("id", "name", "title", "label", "key", "code", "type", "date", "description", "source", "target", "no")
+
+
+def _has_numbers(rows: Sequence[Sequence[str]], width: int) -> bool:
+    """Return whether a column has nothing but numbers."""
+    columns = [*zip(*(row for row in rows if len(row) == width), strict=True)]
+    return any(all(re.fullmatch(r"[-+]?\d+(\.\d+)?", value) for value in column) for column in columns)
+
+
+def _is_header(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether a first line is a header: numbers are below what is none, or it is written as one."""
+    plain = [name.strip().rstrip(":").lower() for name in names]
+    is_named = any(name.endswith(_HEADER_ENDS) or ":" in name for name in plain)
+    is_lower = all(re.fullmatch(r"[a-z][a-z0-9_ ]*", name.strip()) for name in names)
+    return (
+        _has_numbers(rows, len(names))
+        or is_named
+        or (is_lower and not {*plain} & {cell for row in rows for cell in row})
+    )
 
 
 def table_name(path: str) -> str:

@@ -177,6 +177,8 @@ def test_the_files_of_neo4j_admin(tmp_path: Path) -> None:
         ("kg.csv", "head,relation,tail\nAnn,knows,Bo\n", "csv"),
         ("kg.csv", "Ann,knows,Bo\nBo,knows,Cy\nCy,likes,Ann\nDan,likes,Ann\n", "csv"),
         ("kg.tsv", "a\tb\tc\n", "tsv"),
+        ("names.tsv", "m.1\tPeru\nm.2\tLima\n", "tsv"),
+        ("kg.csv", "Ann,knows,Bo\nBo,likes,Cy\nCy,hates,Ann\nDan,fears,Ann\nEve,loves,Bo\n", "csv"),
     ],
 )
 def test_tables_and_triples_are_told_apart(tmp_path: Path, name: str, text: str, found: str) -> None:
