@@ -65,19 +65,6 @@ def attention_relevance(attention: FloatsOfAnySize, spans: Ints) -> npt.NDArray[
     return relevances
 
 
-@dataclass(frozen=True, slots=True)
-class Priorities:
-    """Path numbers, most relevant first, in two groups: those that both filters keep, and those that only the first
-    keeps.
-
-    The paper's "high priority" and "additional" paths; the groups are disjoint. Deviations: the authors' prompt repeats
-    the first group in the second; the difference is the paper's definition, P_coarse − P_final.
-    """
-
-    high: tuple[int, ...]
-    additional: tuple[int, ...]
-
-
 def filter_coarsely(relevances: npt.NDArray[np.floating], keep: int) -> tuple[int, ...]:
     """Return the numbers of the `keep` most relevant paths, most relevant first; GraphRAG-FI, equation 2.
 
@@ -86,13 +73,14 @@ def filter_coarsely(relevances: npt.NDArray[np.floating], keep: int) -> tuple[in
     return tuple(np.argsort(-relevances, kind="stable")[:keep].tolist())
 
 
-def prioritise_items(coarse: tuple[int, ...], useful: Collection[int]) -> Priorities:
-    """Return the two groups; GraphRAG-FI, equation 3.
+def prioritise_items(coarse: tuple[int, ...], useful: Collection[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the paths that both filters keep, and those that only the first keeps; GraphRAG-FI, equation 3.
 
     coarse: the paths that the first filter keeps. useful: those that the second keeps; paths not in coarse are ignored.
+    The paper's "high priority" and "additional" paths. Deviations: the authors' prompt repeats the first group in the
+    second; the difference is the paper's definition, P_coarse − P_final.
     """
-    kept = set(useful)
-    return Priorities(tuple(p for p in coarse if p in kept), tuple(p for p in coarse if p not in kept))
+    return tuple(p for p in coarse if p in useful), tuple(p for p in coarse if p not in useful)
 
 
 Token = tuple[str, float]
@@ -202,7 +190,12 @@ def integrate_answers(
     of_graph = _keep_claims(graph, thresholds.graph, unknown=True)
     of_model = _keep_claims(model, thresholds.model, unknown=False)
     return tuple(
-        IntegratedAnswer(key, _origin(key in of_graph, key in of_model), of_graph.get(key), of_model.get(key))
+        IntegratedAnswer(
+            key,
+            "model" if key not in of_graph else "both" if key in of_model else "graph",
+            of_graph.get(key),
+            of_model.get(key),
+        )
         for key in {**of_graph, **of_model}
     )
 
@@ -216,9 +209,3 @@ def _keep_claims(claims: Sequence[KeyedAnswer], threshold: float, *, unknown: bo
             if (claim.confidence or 0.0) > (claims[held].confidence or 0.0):
                 places[claim.key] = place
     return places
-
-
-def _origin(in_graph: bool, in_model: bool) -> Origin:
-    if in_graph and in_model:
-        return "both"
-    return "graph" if in_graph else "model"

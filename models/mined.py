@@ -1,7 +1,6 @@
 """Read and write files of mined paths (STAR) and candidate pools (ReG).
 
-The first line is a header: a dataclass that names the question set (`questions`, `questions_sha256`) and has `counts`.
-``counts["questions"]`` reveals a truncated file. Every other line is a question.
+The first line is a `FileHeader`; its ``counts["questions"]`` reveals a truncated file. Every other line is a question.
 
 Mined paths (`MinedFile`) are written in walking order. A hop is a relation, with ``^`` before it if it is inverse (tail
 to head), or the relations into an unnamed mediator and out of it with `THROUGH` between them.
@@ -19,7 +18,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import Field, FiniteFloat
 from typing_extensions import TypeAliasType
@@ -43,16 +42,18 @@ class MinedFileError(Exception):
     """The file is not what `write_mined_records` writes; the message says where."""
 
 
-class Header(Protocol):
-    """The part of a header that all kinds share."""
+@dataclass(frozen=True, slots=True)
+class FileHeader:
+    """The origin of a file: the question set, the graph (fingerprint of its catalogue), the options, and counts."""
 
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """Counts by name."""
-        ...
+    questions: str
+    questions_sha256: str
+    graph: str
+    options: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    counts: Mapping[str, int] = field(default_factory=dict, kw_only=True)
 
 
-HeaderT = TypeVar("HeaderT", bound=Header)
+HeaderT = TypeVar("HeaderT", bound=FileHeader)
 RecordT = TypeVar("RecordT")
 
 
@@ -120,6 +121,10 @@ def read_lines(
             f"the file is truncated: {again}"
         )
     return head, tuple(records), digest.hexdigest()
+
+
+def _training_data(header: FileHeader, sha256: str, size: int, max_hop: int) -> TrainingDataRecord:
+    return TrainingDataRecord(header.questions, header.questions_sha256, sha256, header.graph, size, max_hop)
 
 
 def _open_file(path: Path) -> IO[bytes]:
@@ -223,22 +228,15 @@ class MinedQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class MinedFileOrigin:
-    """The origin of a mined file: the question set, the graph, the encoder and the options.
+class MinedFileOrigin(FileHeader):
+    """The origin of a mined file.
 
     relations: the words of every relation of the graph: the type it leads from ("" if unknown), then its properties.
     """
 
-    questions: str
-    questions_sha256: str
-    graph: str
-    """Fingerprint of the graph's relation catalogue."""
     encoder: str
     max_hop: Annotated[int, Range(1, MAX_HOP)]
     relations: Mapping[str, Annotated[tuple[str, ...], Field(min_length=1)]]
-    options: Mapping[str, Any] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
-    """The number of questions, paths and negatives of each kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,10 +250,7 @@ class MinedFile:
     @property
     def trained_on(self) -> TrainingDataRecord:
         """The training data's description in a checkpoint."""
-        mining = self.mining
-        return TrainingDataRecord(
-            mining.questions, mining.questions_sha256, self.sha256, mining.graph, len(self.questions), mining.max_hop
-        )
+        return _training_data(self.mining, self.sha256, len(self.questions), self.mining.max_hop)
 
     @property
     def question_keys(self) -> list[QuestionKey]:
@@ -392,18 +387,10 @@ class PooledQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolHeader:
-    """The origin of a pool: question set, graph (fingerprint of its catalogue), bounds and refiner.
+class PoolHeader(FileHeader):
+    """The origin of a pool. refiner: in words, such as the name of a language model or a scorer; "" if unrefined."""
 
-    refiner: in words, such as the name of a language model or a scorer; "" for an unrefined pool.
-    """
-
-    questions: str
-    questions_sha256: str
-    graph: str
     refiner: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,10 +404,7 @@ class PoolFile:
     @property
     def trained_on(self) -> TrainingDataRecord:
         """The training data's description in a checkpoint."""
-        header = self.header
-        return TrainingDataRecord(
-            header.questions, header.questions_sha256, self.sha256, header.graph, len(self.questions), MAX_STEPS
-        )
+        return _training_data(self.header, self.sha256, len(self.questions), MAX_STEPS)
 
     @property
     def question_keys(self) -> list[QuestionKey]:

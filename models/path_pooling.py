@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -138,9 +138,10 @@ def pool_triple_scores(triples: ScoredTriples, pooling: PoolingOptions) -> Float
     if pooling.kernel == "dijkstra":
         best = pool_on_trees(triples, bonuses)
     elif pooling.kernel == "bfs":
-        best = pool_on_simple_paths(triples, bonuses, pooling.max_length)
-    else:
-        best = pool_on_walks(triples, bonuses, pooling.max_length, pooling.num_walks, pooling.seed)
+        best = pool_on_paths(triples, bonuses, lambda out: _simple_paths(out, triples.topics, pooling.max_length))
+    else:  # all topics use the same random numbers, so that neither the batch nor the order of triples matters
+        drawn = np.random.default_rng(pooling.seed).random((pooling.num_walks, pooling.max_length))
+        best = pool_on_paths(triples, bonuses, lambda out: _walks(out, triples.topics, drawn))
     return np.where(best == -np.inf, triples.scores + bonuses, best)
 
 
@@ -314,7 +315,6 @@ def _depths(trees: ShortestPathTrees) -> Ints:
 
 BLOCK_PATHS = 1 << 17
 """The number of paths held in memory at once."""
-Choices = npt.NDArray[np.float64]
 
 
 class OutgoingTriples:
@@ -327,31 +327,17 @@ class OutgoingTriples:
         self.starts = np.cumsum(self.counts) - self.counts
 
 
-def pool_on_simple_paths(triples: ScoredTriples, bonuses: Floats, max_length: int) -> Floats:
-    """Return the best S(τ) of each triple over all simple paths through it, (num_triples,); -inf if there is none.
+def pool_on_paths(
+    triples: ScoredTriples, bonuses: Floats, paths_of: Callable[[OutgoingTriples], Iterator[Ints]]
+) -> Floats:
+    """Return the best S(τ) of each triple over these paths through it, (num_triples,); -inf if there is none.
 
-    Path Pooling, section 4.3.1, "BFS". Paths start or end at a topic and have at most `max_length` triples; the time
-    grows with their number. bonuses: (num_triples,) min(s) / a.
+    paths_of: yields blocks of paths of one length, (num_paths, length) triples in walking order, from the topics, or
+    reversed to them. bonuses: (num_triples,) min(s) / a.
     """
     best = np.full(triples.num_triples, -np.inf)
     for is_turned in (False, True):
-        for paths in _simple_paths(OutgoingTriples(triples, is_turned=is_turned), triples.topics, max_length):
-            for through, values in _values(paths, triples.scores, bonuses, is_turned):
-                np.maximum.at(best, through, values)
-    return best
-
-
-def pool_on_walks(triples: ScoredTriples, bonuses: Floats, max_length: int, num_walks: int, seed: int) -> Floats:
-    """Return the best S(τ) of each triple over random walks through it, (num_triples,); -inf if there is none.
-
-    Path Pooling, section 4.3.1, "Random Walk": from each topic, and reversed to each topic, `num_walks` walks take a
-    uniformly random triple at each step, up to `max_length` or a dead end. All topics use the same random numbers, so
-    that neither the batch nor the order of triples matters (if scores differ). bonuses: (num_triples,) min(s) / a.
-    """
-    best = np.full(triples.num_triples, -np.inf)
-    drawn = np.random.default_rng(seed).random((num_walks, max_length))
-    for is_turned in (False, True):
-        for paths in _walks(OutgoingTriples(triples, is_turned=is_turned), triples.topics, drawn):
+        for paths in paths_of(OutgoingTriples(triples, is_turned=is_turned)):
             for through, values in _values(paths, triples.scores, bonuses, is_turned):
                 np.maximum.at(best, through, values)
     return best
@@ -370,7 +356,7 @@ def _values(paths: Ints, scores: Floats, bonuses: Floats, is_turned: bool) -> It
 
 
 def _simple_paths(leaving: OutgoingTriples, starts: Ints, max_length: int) -> Iterator[Ints]:
-    """Yield blocks of simple paths of one length, (num_paths, length) triples in walking order."""
+    """Yield all simple paths from the starts in blocks of one length; Path Pooling, section 4.3.1, "BFS"."""
     blocks = [(starts[:, None], np.zeros((len(starts), 0), dtype=np.int64))]
     while blocks:
         nodes, paths = blocks.pop()
@@ -391,8 +377,11 @@ def _simple_paths(leaving: OutgoingTriples, starts: Ints, max_length: int) -> It
                 blocks.append((nodes, paths))
 
 
-def _walks(leaving: OutgoingTriples, starts: Ints, drawn: Choices) -> Iterator[Ints]:
-    """Yield the walks of each length, (num_paths, length) triples in walking order."""
+def _walks(leaving: OutgoingTriples, starts: Ints, drawn: Floats) -> Iterator[Ints]:
+    """Yield walks, which take a random triple at each step up to a dead end; Path Pooling, section 4.3.1.
+
+    drawn: (num_walks, max_length), the choices of each start's walks.
+    """
     num_walks, max_length = drawn.shape
     nodes = np.repeat(starts, num_walks)
     walk = np.tile(np.arange(num_walks), len(starts))

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models.graphrag_fi import (
-    Priorities,
     Thresholds,
     attention_relevance,
     filter_coarsely,
@@ -250,21 +249,18 @@ def filter_finely(
 
 def _grouped(evidence: Evidence[Item], coarse: tuple[int, ...], reply: Completed) -> Evidence[Item]:
     """Return the evidence in two groups as the reply says, or in one, which says why."""
+    numbers, why = None, ""
     if isinstance(reply, LLMError):
-        return _unsorted(evidence, coarse, one_line(str(reply)))
-    if reply.refusal is not None:
-        return _unsorted(evidence, coarse, "the language model refused")
-    numbers = parse_item_numbers(reply.content, len(coarse))
+        why = one_line(str(reply))
+    elif reply.refusal is not None:
+        why = "the language model refused"
+    elif (numbers := parse_item_numbers(reply.content, len(coarse))) is None:
+        why = f"expected numbers, the language model said {one_line(reply.content, 80)!r}"
     if numbers is None:
-        return _unsorted(evidence, coarse, f"expected numbers, the language model said {one_line(reply.content, 80)!r}")
-    groups: Priorities = prioritise_items(coarse, {coarse[number - 1] for number in numbers})
-    taken = evidence.take((*groups.high, *groups.additional))
-    return replace(taken, groups=(0,) * len(groups.high) + (1,) * len(groups.additional))
-
-
-def _unsorted(evidence: Evidence[Item], coarse: tuple[int, ...], why: str) -> Evidence[Item]:
-    taken = evidence.take(coarse)
-    return replace(taken, left_out=(*taken.left_out, f"the filter's groups: {why}"))
+        taken = evidence.take(coarse)
+        return replace(taken, left_out=(*taken.left_out, f"the filter's groups: {why}"))
+    high, additional = prioritise_items(coarse, {coarse[number - 1] for number in numbers})
+    return replace(evidence.take((*high, *additional)), groups=(0,) * len(high) + (1,) * len(additional))
 
 
 @part("adaptive-k")

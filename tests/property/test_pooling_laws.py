@@ -116,7 +116,7 @@ def stage_of(
     )
     given_topics = tuple(Topic(entities[topic]) for topic in topics)
     evidence = Evidence(Question("?"), given_topics, "triple", items, Calibration("probability"))
-    (kept,) = PathPooling(keep or 0, 0, pooling.kernel, pooling.position)(make_context(), [evidence])
+    (kept,) = PathPooling(keep or 0, 0, pooling.kernel, abs(pooling.position))(make_context(), [evidence])
     return [(int(item.value.relation[1:]), item.score) for item in kept.items]
 
 

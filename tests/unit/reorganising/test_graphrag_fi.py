@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from lodestar.models.graphrag_fi import (
     KeyedAnswer,
-    Priorities,
     Thresholds,
     answer_confidences,
     attention_relevance,
@@ -50,8 +49,8 @@ class TestPriorities:
         assert filter_coarsely(np.tile([0.1, 0.4], 40), 50) == (*range(1, 80, 2), *range(0, 20, 2))
 
     def test_the_second_group_is_the_difference(self) -> None:
-        assert prioritise_items((1, 2, 5), {5, 1, 7}) == Priorities((1, 5), (2,))
-        assert prioritise_items((), {1}) == Priorities((), ())
+        assert prioritise_items((1, 2, 5), {5, 1, 7}) == ((1, 5), (2,))
+        assert prioritise_items((), {1}) == ((), ())
 
 
 class TestConfidence:
