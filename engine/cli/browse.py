@@ -11,6 +11,7 @@ from .terminal import echo, print_json, printable
 
 if TYPE_CHECKING:
     from ..api import Engine
+    from ..evidence.evidence import Evidence, Item
     from ..neo4j.gateway import Gateway
     from ..recipes import Recipe
     from ..settings import Settings
@@ -71,7 +72,7 @@ def command(
                 "--source leads to the Neo4j that `lodestar load neo4j` read: this graph has another source"
             )
         url = given_url or ("" if source else browser.browser_url_of(engine))
-        found = [engine.retrieve(questions[0])] if len(questions) == 1 else engine.retrieve_batch(questions)
+        found = _retrieve(engine, questions)
         style_link = None if source else browser.style_link(gateway, url)
         links: list[str] = []
         for evidence in found:
@@ -93,6 +94,16 @@ def command(
             _say_how(engine, style_link)
         if links and not no_open and not browser.open_link(links[0]):
             echo("no web browser found here: open the link yourself", err=True)
+
+
+def _retrieve(engine: Engine, questions: list[Question]) -> list[Evidence[Item]]:
+    """Return the evidence of each question; raise why a question alone could not be asked."""
+    from ..api import find_fault
+
+    found = engine.retrieve_batch(questions)
+    if len(found) == 1 and (fault := find_fault(found[0])) is not None:
+        raise fault
+    return found
 
 
 def _say_how(engine: Engine, style_link: str | None) -> None:

@@ -38,16 +38,17 @@ def command(
       lodestar explain "Which currency is used in Peru?" --checkpoint star
       lodestar explain "Which currency is used in Peru?" --recipe reg-path --checkpoint paths
     """
-    from ..api import Engine
+    from ..api import Engine, find_fault
     from ..values import Question
     from .render import answer_lines
 
     with Engine(settings, recipe=recipe) as engine:
         explanation = engine.explain(Question(question, topics), top_k=top_k)
+    failed = explanation.answer.failure or find_fault(explanation.answer.evidence)
     if as_json:
         print_json(explanation.to_dict())
-    else:
+    elif explanation.answer.evidence.topics:
         echo("\n".join(answer_lines(explanation.answer, top_k, reasons=explanation.items)))
         echo("\n".join(click.style(f"  {printable(line)}", dim=True) for line in explanation.lines()))
-    if explanation.answer.failure is not None:
-        raise explanation.answer.failure
+    if failed is not None:
+        raise failed
