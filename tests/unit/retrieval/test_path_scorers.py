@@ -15,9 +15,8 @@ from lodestar.engine.retrieval.scoring import PathQuery, PathScorer, PathScores
 from lodestar.engine.retrieval.similarity import SimilarityScorer
 from lodestar.engine.retrieval.star import StarScorer
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
-from lodestar.models.kinds import LoraOptions
 from lodestar.models.language.lora import add_lora, load_language_model
-from lodestar.models.reg import PathDescription
+from lodestar.models.reg import PathConfig, PathDescription
 from lodestar.models.reg.paths import PathModel
 from lodestar.models.star.network import StarModel, read_checkpoint
 from lodestar.models.text.encoders import SentenceEncoder
@@ -52,11 +51,9 @@ def writer() -> GenerativePathScorer:
     """With as many beams as there can be paths at one place, so that every one is written."""
     with TemporaryDirectory() as folder:
         base = load_language_model(str(write_tiny_causal_lm(Path(folder), num_layers=1)))
-    lora = LoraOptions()
-    description = PathDescription(
-        calibration=(1, 0), config={}, train=(), dev=(), figures={}, model="tiny", model_fingerprint="", lora=lora
-    )
-    return GenerativePathScorer(WORDS, PathModel(description, base, add_lora(base, lora)), 8)
+    config = PathConfig("tiny")
+    description = PathDescription(calibration=(1, 0), config=config, train=(), dev=(), figures={}, model_fingerprint="")
+    return GenerativePathScorer(WORDS, PathModel(description, base, add_lora(base, config.lora)), 8)
 
 
 SCORERS: dict[str, Callable[[], PathScorer]] = {
