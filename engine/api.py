@@ -18,12 +18,11 @@ from .context import Context, Event
 from .errors import EntityNotFoundError, LodestarError, StaleCatalogueError, UsageError, translate_import_errors
 from .evidence.evidence import Answer, Evidence, Item
 from .neo4j.catalogue import Edition, RelationInfo, read_catalogue, read_full_state, read_graph_revision
-from .neo4j.connection import Connection, make_connection
 from .neo4j.templates import split_into_requests
 from .parts import Expression, Named, Part
 from .recipes import MAX_TOP_K, Recipe, read_recipe
 from .resources import GraphResources, Resources
-from .settings import Settings, resolve
+from .settings import Connection, Settings, make_connection, resolve
 from .tools import EngineTools
 from .values import Question, Scored, Topic
 

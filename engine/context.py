@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from .errors import LLMError
-from .llm.prompts import ChatUsage, Completed, Prompt, usage_of
+from .values import ChatUsage
 
 if TYPE_CHECKING:
     from ..models.text.vectors import TextVectors
     from .llm.gateway import ChatGateway
+    from .llm.prompts import Completed, Prompt
     from .neo4j.templates import Request
     from .resources import GraphResources
     from .values import Question
@@ -175,6 +176,8 @@ class LanguageModel:
             except BaseException:
                 future.cancel()
                 raise
+            from .llm.prompts import usage_of
+
             for prompt, outcome in zip(prompts, completed, strict=True):
                 self._trace.count(llm=usage_of(prompt, outcome))
             return completed

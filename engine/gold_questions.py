@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..models.mined import MinedTopic
-from ..models.words import fold_spelling
+from ..models.wording.english import fold_spelling
 from .neo4j.gateway import Gateway
 from .neo4j.graph import EntitySignature, read_signatures
 from .neo4j.mining import find_entities_by_name

@@ -1,4 +1,4 @@
-"""Map a function over parts of a work: in threads of this process, or on the workers of a Ray cluster."""
+"""Start a call in a thread, or map one over parts of a work: in threads, or on the workers of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import logging
 import os
 import socket
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from .errors import LodestarError, UsageError, require_extra
@@ -30,6 +30,24 @@ CONNECT_S = 10.0
 _PACKAGE = __name__.partition(".")[0]
 
 _log = logging.getLogger(__name__)
+
+
+def start(call: Callable[[], T], name: str) -> Future[T]:
+    """Start the call in a thread of this name and return its future; cancelling it has no effect on the call.
+
+    The thread is a daemon, which does not keep the process alive: Ctrl-C ends who waits for it.
+    """
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - the waiting thread raises it again
+            future.set_exception(error)
+
+    Thread(target=run, name=name, daemon=True).start()
+    return future
 
 
 @dataclass(frozen=True, slots=True)

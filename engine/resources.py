@@ -16,16 +16,14 @@ from ..models.text.vectors import TextVectors, VectorStore
 from ..models.text.verbalise import RelationWords
 from .errors import CheckpointError, EncoderError, UsageError, require_extra, translate_import_errors
 from .neo4j.catalogue import Catalogue, Edition
-from .neo4j.connection import Connection
-from .relations.words import type_words, words_of_relations
-from .settings import Settings
+from .relations.words import RelationIndex, type_words, words_of_relations
+from .settings import Connection, Settings
 
 if TYPE_CHECKING:
     from ..models.kinds import ModelDescription, ModelKind
     from ..models.language.causal_lm import CausalLM
     from .linking.entity_index import EntityIndex
     from .llm.gateway import ChatGateway
-    from .relations.index import RelationIndex
 
 T = TypeVar("T")
 
@@ -254,8 +252,6 @@ class GraphResources:
 
     @cached_property
     def index(self) -> RelationIndex:
-        from .relations.index import RelationIndex
-
         return RelationIndex(self.catalogue.relations, self.shared.vectors)
 
     def model(self, folder: str, *kinds: str | ModelKind, any_graph: bool = False, language_model: str = "") -> Any:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..models.kinds import ModelKind, TrainingOptions, decode_dataclass
 from ..models.placement import Placement, PlacementError
-from ..models.words import normalise_question
+from ..models.wording.english import normalise_question
 from .errors import DatabaseUnavailableError, EncoderError, UsageError, translate_import_errors
 from .machine import code_sha256
 from .progress import Progress, progress_bar

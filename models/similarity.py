@@ -34,8 +34,8 @@ import numpy.typing as npt
 from .text.vectors import LRUCache, TextVectors
 from .text.verbalise import Hop, find_end_kind, find_end_type, hop_phrases, reverse_hop, verbalise_hop, verbalise_path
 from .word_places import WORD, AskedWords, WordPlaces, find_mention, find_stems, stem
+from .wording.english import EMPTY_WORDS, NOUN_ENDS, STOP_WORDS
 from .wording.kinds import agreement, find_wanted_kind, find_which_noun, noun_kind
-from .words import EMPTY_WORDS, NOUN_ENDS, STOP_WORDS
 
 GAP = 1e-3
 """At least between the last of the shortlist and the first of the others."""

@@ -17,9 +17,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from .wording.english import singular
+from .wording.english import EDGE_WORDS, STOP_WORDS, singular
 from .wording.kinds import noun_kind
-from .words import EDGE_WORDS, STOP_WORDS
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]

@@ -19,11 +19,10 @@ from pathlib import Path
 import neo4j
 import pytest
 from lodestar import Engine
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.process import java
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Connection, Settings
 
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 
@@ -134,7 +133,7 @@ def environment(settings: Settings) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def connection(settings: Settings) -> Connection:
     """The connection to the test server."""
-    from lodestar.engine.neo4j.connection import make_connection
+    from lodestar.engine.settings import make_connection
 
     return make_connection(settings)
 

@@ -42,12 +42,11 @@ from lodestar.engine.linking.names import (
 )
 from lodestar.engine.linking.topics import add_signatures
 from lodestar.engine.neo4j.catalogue import read_catalogue
-from lodestar.engine.neo4j.connection import make_connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import NamedEntity, find_entity_candidates, read_signatures
 from lodestar.engine.neo4j.mining import find_entities_by_name
 from lodestar.engine.resources import Resources
-from lodestar.engine.settings import resolve
+from lodestar.engine.settings import make_connection, resolve
 from lodestar.engine.values import Topic
 from lodestar.loaders.questions.question_sets import read_questions
 

@@ -31,11 +31,10 @@ from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.runs import judge_answer
 from lodestar.engine.evaluation.statistics import compare_pairs
 from lodestar.engine.evidence.bridges import to_chains
-from lodestar.engine.evidence.calibration import LEAST_PROBABILITY
-from lodestar.engine.neo4j.connection import make_connection
+from lodestar.engine.evidence.evidence import LEAST_PROBABILITY
 from lodestar.engine.recipes import read_recipe
 from lodestar.engine.resources import Resources
-from lodestar.engine.settings import resolve
+from lodestar.engine.settings import make_connection, resolve
 from lodestar.engine.supervision.readings import build_reader_training_set, retrieve_for_reader
 from lodestar.loaders.questions.question_sets import read_questions
 from lodestar.models.reader.fitting import ReaderTrainingSet, figures, figures_of_questions, fit_reader

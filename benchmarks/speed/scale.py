@@ -25,10 +25,9 @@ from pathlib import Path
 import numpy as np
 from lodestar import Engine
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
-from lodestar.engine.neo4j.connection import loading_connection
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.settings import Settings, resolve
+from lodestar.engine.settings import Settings, loading_connection, resolve
 from lodestar.engine.values import Question
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.loads.loading import LoadOptions, load

@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..evidence.bridges import BatchTriples, enumerate_relation_paths
-from ..evidence.calibration import Calibration
 from ..evidence.chain import Chain
-from ..evidence.evidence import Evidence, Item
+from ..evidence.evidence import Calibration, Evidence, Item
 from ..values import Entity, RelationStep, Triple
 
 Ints = npt.NDArray[np.int64]

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...models.ranges import Share
 from ..evidence.bridges import to_chains
-from ..evidence.calibration import LEAST_PROBABILITY
-from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, name_entities
+from ..evidence.evidence import LEAST_PROBABILITY, NO_ANSWER, Answer, Evidence, Item, name_entities
 from ..evidence.extras import FormResult
 from ..parts import Answerer, option, part
 from ..values import AnswerEntity

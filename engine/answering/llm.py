@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ...models.graphrag_fi import answer_confidences
 from ...models.ranges import Range
-from ...models.words import fold_spelling
+from ...models.wording.english import fold_spelling
 from .. import answering
 from ..errors import LLMError, UsageError
 from ..evidence.chain import Chain

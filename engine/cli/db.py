@@ -287,9 +287,9 @@ def _as_json(server: EmbeddedServer) -> dict[str, Any]:
 
 def _read_graph(settings: Settings) -> dict[str, Any] | None:
     """Return what a graph holds, as JSON data; None if nothing was loaded."""
-    from ..neo4j.connection import loading_connection
     from ..neo4j.gateway import Gateway
     from ..neo4j.whole_graph import read_figures
+    from ..settings import loading_connection
 
     with Gateway(loading_connection(settings)) as gateway:
         gateway.version()

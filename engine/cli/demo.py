@@ -96,9 +96,9 @@ def load_world(settings: Settings) -> LoadReport:
     """Load the demonstration's world into the running embedded server, unless it is there."""
     from ...loaders.formats.by_name import source_class
     from ...loaders.loads.loading import LoadOptions, load
-    from ..neo4j.connection import loading_connection
     from ..neo4j.gateway import Gateway
     from ..progress import progress_bar
+    from ..settings import loading_connection
 
     with Gateway(loading_connection(settings)) as gateway:
         source = source_class("geonames")()

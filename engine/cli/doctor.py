@@ -107,8 +107,8 @@ def _jvm(settings: Settings) -> tuple[str, ...]:
 def _database(settings: Settings) -> Iterator[Finding]:
     """Yield what is known of the database, its graph and its loads."""
     from ..neo4j.catalogue import read_full_state
-    from ..neo4j.connection import make_connection
     from ..neo4j.gateway import Gateway
+    from ..settings import make_connection
 
     try:
         with Gateway(make_connection(settings)) as gateway:
@@ -149,8 +149,8 @@ def _encoder(settings: Settings) -> tuple[str, ...]:
 def _checkpoint(settings: Settings, folder: Path) -> tuple[str, ...]:
     from ...models.checkpoint import check_checkpoint, find_checkpoint_kind, load_description
     from ..neo4j.catalogue import read_catalogue
-    from ..neo4j.connection import make_connection
     from ..neo4j.gateway import Gateway
+    from ..settings import make_connection
 
     kind = find_checkpoint_kind(folder)
     description, _ = load_description(folder, kind.description)

@@ -98,9 +98,9 @@ def command(ctx: click.Context, lists: bool, delete: str | None, yes: bool, as_j
 
 def _list_loads(settings: Settings, *, as_json: bool) -> None:
     from ..neo4j.catalogue import check_load_running, read_loads
-    from ..neo4j.connection import make_connection
     from ..neo4j.gateway import Gateway
     from ..neo4j.whole_graph import describe_state
+    from ..settings import make_connection
 
     with Gateway(make_connection(settings)) as gateway:
         loads = gateway.run(read_loads())
@@ -117,9 +117,9 @@ def _delete_load(ctx: click.Context, which: str, settings: Settings, *, yes: boo
     from ...loaders.loads.maintaining import find_load, unload
     from ...loaders.loads.report import number_of
     from ..neo4j.catalogue import read_loads
-    from ..neo4j.connection import loading_connection
     from ..neo4j.gateway import Gateway
     from ..progress import progress_bar
+    from ..settings import loading_connection
 
     with Gateway(loading_connection(settings)) as gateway:
         gateway.version()

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from ...loaders.loads.report import LoadReport
     from ...loaders.mapping import Choices, ElementFilter, GraphMapping, Survey
     from ...loaders.property_graph import PropertyGraph
-    from ..neo4j.connection import Connection
     from ..neo4j.gateway import Gateway
-    from ..settings import Settings
+    from ..settings import Connection, Settings
 
 PASSWORD = "LODESTAR_FROM_PASSWORD"  # noqa: S105 - its name
 """The environment variable with the password of the database that is read."""
@@ -317,8 +316,7 @@ def _load(gateway: Gateway, found: Neo4jSurvey, mapping: GraphMapping, asked: _A
 
 def _connection_from(settings: Settings, uri: str, user: str, database: str) -> Connection:
     """Return the connection to the database that is read, with the password that the environment has for it."""
-    from ..neo4j.connection import LOAD_TIMEOUT_S, Connection
-    from ..settings import check_address
+    from ..settings import LOAD_TIMEOUT_S, Connection, check_address
 
     check_address(uri)
     password = os.environ.get(PASSWORD) or ("" if settings.uri else settings.password)
@@ -352,8 +350,8 @@ def _refuse_itself(gateway: Gateway, settings: Settings) -> None:
     """Raise `UsageError` if the database that is read is the one that is loaded into."""
     from ...loaders.formats.existing_neo4j import read_database_id
     from ..errors import DatabaseUnavailableError, UsageError
-    from ..neo4j.connection import make_connection
     from ..neo4j.gateway import Gateway
+    from ..settings import make_connection
 
     try:
         with Gateway(make_connection(settings)) as other:

@@ -95,8 +95,8 @@ def _engine(uri: str | None, database: str | None, name: str | None) -> dict[str
 
 def open_gateway(settings: Settings) -> Gateway:
     """Return a gateway with the longer timeout of loads; it is closed when the verb ends."""
-    from ..neo4j.connection import loading_connection
     from ..neo4j.gateway import Gateway
+    from ..settings import loading_connection
 
     gateway = click.get_current_context().with_resource(Gateway(loading_connection(settings)))
     gateway.version()

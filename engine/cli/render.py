@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...models.words import fold
+from ...models.wording.english import fold
 from ..evidence.chain import Chain
 from ..evidence.evidence import Answer, Evidence, Item
 from ..evidence.extras import Quotes

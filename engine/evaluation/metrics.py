@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...models.f1 import f1_of
-from ...models.words import ARTICLES, fold_spelling
+from ...models.wording.english import ARTICLES, fold_spelling
 from ..gold_questions import GoldAnswer, GoldQuestion
 
 CUTS = (1, 2, 3, 5, 10)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from ...models.forms.operators import Operator, find_operators, find_placed_names, read_noun
 from ...models.text.verbalise import RelationWords
-from ...models.wording.english import plural, singular
-from ...models.words import fold
+from ...models.wording.english import fold, plural, singular
 from ..evidence.chain import Chain
 from ..evidence.evidence import Answer, Item
 from ..evidence.extras import FormResult

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from ...models.forms.operators import is_compared
 from ...models.ranges import Range
-from ...models.words import FUNCTION_WORDS
+from ...models.wording.english import FUNCTION_WORDS
 from ..neo4j.graph import NamedEntity, NameQuery, find_entity_candidates, find_literals_by_prefix, read_search_names
 from ..parts import Linker, option, part
 from ..relations.words import words_of_relation

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from rapidfuzz.distance import DamerauLevenshtein
 
-from ...models.words import FUNCTION_WORDS, NEVER_NAMES, SMALL_WORDS, fold
+from ...models.wording.english import FUNCTION_WORDS, NEVER_NAMES, SMALL_WORDS, fold
 from ..neo4j.graph import NamedEntity
 
 MAX_CHARS = 400

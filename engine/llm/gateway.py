@@ -14,12 +14,12 @@ from pathlib import Path
 
 from ...models.language.causal_lm import CausalLM
 from ..errors import InputError, LLMError, LodestarError, StorageError
+from ..parallel import start
 from ..settings import Settings, sends_openai_env
-from ..threads import start
-from ..values import TokenUsage
+from ..values import ChatUsage, TokenUsage
 from .endpoint import ChatEndpoint
 from .local import GGUF, LOCAL, GgufEndpoint, LocalEndpoint
-from .prompts import ChatUsage, Completed, Completion, Prompt, usage_of
+from .prompts import Completed, Completion, Prompt, usage_of
 
 Endpoint = ChatEndpoint | GgufEndpoint | LocalEndpoint
 

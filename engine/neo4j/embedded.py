@@ -21,11 +21,10 @@ from ..errors import (
     LodestarError,
 )
 from ..progress import Progress, ignore_progress, show_waiting
-from ..settings import Settings
+from ..settings import Connection, Settings
 from ..whole_file import lock_file
 from . import home as files
 from . import process
-from .connection import Connection
 from .home import LOOPBACK, USER, ServerHome, ServerState
 from .jars import NEO4J_VERSION, JarCache
 

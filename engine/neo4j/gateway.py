@@ -30,10 +30,9 @@ from ..errors import (
     QueryTimeoutError,
     UnsupportedVersionError,
 )
-from ..settings import Settings
-from ..threads import start
+from ..parallel import start
+from ..settings import GRACE_S, Connection, Settings
 from .catalogue import read_graph_revision
-from .connection import GRACE_S, Connection
 from .templates import Request, Row, template
 
 T = TypeVar("T")

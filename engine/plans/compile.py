@@ -21,7 +21,6 @@ from ..errors import InputError
 from ..evidence.text import relation_words
 from ..neo4j.templates import Request, Row, Template, quote_identifier
 from ..values import Entity, Triple
-from ..writing.typed_values import to_base_unit
 from .plan import (
     Best,
     Both,
@@ -185,6 +184,8 @@ class _Compiler:
                 elif text is not None:
                     test = self.fill("is_text", op=op, text=text.strip().lower())
                 else:
+                    from ..writing.typed_values import to_base_unit  # it needs DuckDB
+
                     base, dimension = to_base_unit(number, unit)
                     test = self.fill("is_number", op=op, number=base, unit=dimension)
                 texts = {"SET": of, "STEPS": self.steps(path), "VALUE": _fragment("value"), "TEST": test}

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...models.text.verbalise import RelationWords
-from ...models.wording.english import singular
+from ...models.wording.english import fold, singular
 from ...models.wording.kinds import UNKNOWN, VALUE_KINDS
-from ...models.words import fold
 from ..evidence.text import relation_words
 from ..neo4j.catalogue import Catalogue, RelationInfo
 from ..neo4j.templates import Request, Row, template

@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from ...models.similarity import content_words_or_question
 from ...models.text.vectors import TextVectors
-from ...models.wording.english import read_lexicon, singular, translate_label
-from ...models.words import FUNCTION_WORDS, PREPOSITIONS
+from ...models.wording.english import FUNCTION_WORDS, PREPOSITIONS, read_lexicon, singular, translate_label
 from ..errors import InputError, LLMError
 from ..llm.gateway import ChatGateway
 from ..llm.prompts import Prompt, list_schema

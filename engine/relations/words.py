@@ -1,4 +1,4 @@
-"""Turn relations into words, and find what kinds of things stand at their ends.
+"""Turn relations into words, search them by their vectors, and find what kinds of things stand at their ends.
 
 Every scorer, index and training file takes the words of a relation from here. Those of a path are put together in
 `models/text/verbalise.py`. The kinds come from the graph alone and are stored in the catalogue: one pass over a bounded
@@ -13,6 +13,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from ...models.text.encoders import FloatArray
+from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import (
     RelationMeaning,
     RelationWords,
@@ -23,6 +27,7 @@ from ...models.wording.kinds import NO_KIND, EndKind, EndSample, end_kinds
 from ..neo4j.catalogue import LABEL_SEPARATOR, ORIGINS, Phrase, RelationInfo, read_catalogue
 from ..neo4j.gateway import Gateway
 from ..neo4j.templates import Request, Row, template
+from ..values import Scored
 
 MAX_PHRASES = 40
 """Of a relation and direction, the best trusted first, that scorers read."""
@@ -178,3 +183,50 @@ def _make_row(end: EndKind) -> dict[str, object]:
 
 def _rows(name: str, names: dict[str, str] | None = None, **params: object) -> Request[Sequence[Row]]:
     return Request(template(name), params, lambda rows: rows, names or {})
+
+
+AT_A_TIME = 10_000
+"""Texts whose vectors are fetched together; `TextVectors` holds more."""
+
+
+class RelationIndex:
+    """Nearest relations by cosine: that of a relation is its words', or its best phrase's.
+
+    `vectors` keeps what it encodes from run to run.
+    """
+
+    def __init__(self, relations: Sequence[RelationInfo], vectors: TextVectors) -> None:
+        self.relations = tuple(relations)
+        texts = [_texts_of(relation) for relation in relations]
+        self._starts = np.cumsum([0, *map(len, texts)], dtype=np.int64)[:-1]
+        rows = [text for some in texts for text in some]
+        parts = [vectors.stack(rows[at : at + AT_A_TIME], lasting=True) for at in range(0, len(rows), AT_A_TIME)]
+        self._rows = np.concatenate(parts) if parts else np.zeros((0, vectors.encoder.dimension), dtype=np.float32)
+        self._numbers = np.array([relation.number for relation in relations], dtype=np.int64)
+
+    def search(self, vectors: FloatArray, top_k: int) -> list[list[Scored[RelationInfo]]]:
+        """Return for each vector, (num_queries, dimension), the `top_k` nearest relations with their cosines.
+
+        Ties are broken by the relation's number.
+        """
+        if not self.relations or not len(vectors):
+            return [[] for _ in vectors]
+        best = np.maximum.reduceat(vectors @ self._rows.T, self._starts, axis=1)
+        order = [np.lexsort((self._numbers, -line))[: max(top_k, 0)].tolist() for line in best]
+        return [
+            [Scored(self.relations[place], float(line[place])) for place in places]
+            for line, places in zip(best, order, strict=True)
+        ]
+
+    def nearest(self, vectors: FloatArray, top_k: int) -> list[frozenset[str]]:
+        """Return for each vector the names of the `top_k` nearest relations."""
+        return [frozenset(each.value.name for each in found) for found in self.search(vectors, top_k)]
+
+    def vectors(self) -> FloatArray:
+        """Return the vectors of the relations' own words, (num_relations, dimension), in the order of `relations`."""
+        return self._rows[self._starts]
+
+
+def _texts_of(relation: RelationInfo) -> list[str]:
+    meaning = words_of_relation(relation).meaning
+    return [relation_embedding_text(relation), *dict.fromkeys((*meaning.forward, *meaning.inverse))]

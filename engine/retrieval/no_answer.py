@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..evidence.bridges import to_chains
-from ..evidence.calibration import LEAST_PROBABILITY, Calibration, Certainty
 from ..evidence.chain import Chain
-from ..evidence.evidence import Evidence
+from ..evidence.evidence import LEAST_PROBABILITY, Calibration, Certainty, Evidence
 from ..evidence.text import shorten_iris
 from ..values import RelationPath, RelationStep, Scored, Topic
 from .scoring import PathQuery, PathScorer

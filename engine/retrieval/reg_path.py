@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ...models.text.verbalise import RelationWords
-from ..evidence.calibration import Calibration
+from ..evidence.evidence import Calibration
 from ..parts import Trained, option, part
 from .beam import BeamRetriever, OpenedSearch
 from .scoring import PathQuery, PathScores

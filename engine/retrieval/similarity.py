@@ -15,9 +15,8 @@ from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import RelationWords, find_end_kind, hop_phrases, verbalise_hop
 from ...models.word_places import read_asked_words
 from ...models.wording.kinds import UNKNOWN, agreement, find_wanted_kind
-from ..evidence.calibration import SIMILARITY
 from ..evidence.chain import Chain
-from ..evidence.evidence import Evidence, Item
+from ..evidence.evidence import SIMILARITY, Evidence, Item
 from ..evidence.text import shorten_iris
 from ..parts import option, part
 from .beam import BeamRetriever, OpenedSearch

@@ -17,9 +17,8 @@ from ...models.ranges import Range, Share
 from ...models.similarity import lower_other_scores
 from ...models.text.verbalise import RelationWords
 from ..errors import UsageError
-from ..evidence.calibration import Calibration
 from ..evidence.chain import Chain
-from ..evidence.evidence import Evidence, Kind, item_sort_key
+from ..evidence.evidence import Calibration, Evidence, Kind, item_sort_key
 from ..linking.topics import compute_link_penalties
 from ..parts import Trained, option, part
 from ..values import RelationPath, Scored, Topic, check_finite

@@ -13,8 +13,7 @@ from ...models.ranges import Positive
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, verbalise_hop
 from ..errors import UsageError
-from ..evidence.calibration import Calibration
-from ..evidence.evidence import Evidence, Kind, item_sort_key
+from ..evidence.evidence import Calibration, Evidence, Kind, item_sort_key
 from ..evidence.extras import GraphToken
 from ..linking.topics import select_start_topics
 from ..parts import Retriever, Trained, option, part

@@ -20,10 +20,9 @@ from ..context import Event
 from ..errors import DatabaseUnavailableError, LodestarError, UsageError
 from ..evidence.evidence import Answer
 from ..neo4j.catalogue import read_full_state
-from ..neo4j.connection import make_connection
 from ..recipes import Recipe
 from ..resources import Resources
-from ..settings import Settings
+from ..settings import Settings, make_connection
 from ..values import Question
 from .batches import Batcher, is_database_away
 from .schemas import DEADLINE_S

@@ -24,10 +24,9 @@ from ..errors import DatabaseError, UsageError
 from ..evidence.bridges import to_chains
 from ..evidence.evidence import Evidence, Item
 from ..neo4j.catalogue import LoadManifest, read_loads
-from ..neo4j.connection import Connection
 from ..neo4j.gateway import Gateway
 from ..neo4j.templates import Request, template
-from ..settings import check_address
+from ..settings import Connection, check_address
 from ..values import Entity, Question, Triple
 from .style import style_command
 

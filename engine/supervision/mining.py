@@ -64,14 +64,13 @@ from ..gold_questions import (
     say_nothing_found,
 )
 from ..neo4j.catalogue import Catalogue, read_catalogue, read_full_state
-from ..neo4j.connection import Connection
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import stream_mediator_relations
 from ..parallel import HERE, PerProcess, Workers
 from ..progress import Progress, ignore_progress
-from ..relations.index import RelationIndex
-from ..relations.words import words_of_relation
+from ..relations.words import RelationIndex, words_of_relation
 from ..retrieval.frontier import FrontierBounds, FrontierTree
+from ..settings import Connection
 from ..values import RelationStep
 from ..whole_file import check_output_file, translate_storage_errors
 from .answer_paths import (

@@ -22,7 +22,7 @@ from ...models.mined import INVERSE, PoolChain, PooledQuestion, PoolFile
 from ..answering.llm import fill_placeholders, find_json_objects
 from ..api import Engine
 from ..errors import InputError, LLMError
-from ..evidence.calibration import SIMILARITY, Calibration
+from ..evidence.evidence import SIMILARITY, Calibration
 from ..evidence.text import one_line as one_name_line
 from ..llm.gateway import ChatGateway
 from ..llm.prompts import Completion, Message, Prompt

@@ -20,11 +20,10 @@ from neo4j.exceptions import DriverError, Neo4jError
 
 from ...engine.errors import EmbeddedServerError, InputError, UsageError
 from ...engine.neo4j import process
-from ...engine.neo4j.connection import LOAD_TIMEOUT_S
 from ...engine.neo4j.embedded import EmbeddedServer
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.home import free_port
-from ...engine.settings import Settings, resolve
+from ...engine.settings import LOAD_TIMEOUT_S, Settings, resolve
 from ...engine.whole_file import read_text
 from ...models.message_text import quote_line
 from ..mapping import Choices, resolve_mapping

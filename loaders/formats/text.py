@@ -16,7 +16,7 @@ from ...engine.errors import InputError, UsageError, translate_import_errors
 from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
 from ...engine.writing.records import RelationFacts
 from ...models.message_text import quote_line
-from ...models.words import fold
+from ...models.wording.english import fold
 from ..reading.files import MAX_RECORD_BYTES, RereadableFile, UnreadableError, parse_record, record_lines
 from ..source import (
     NO_ID,

@@ -23,12 +23,11 @@ from ...engine.neo4j.catalogue import (
     read_graph_state,
     read_loads,
 )
-from ...engine.neo4j.connection import LOAD_TIMEOUT_S
 from ...engine.neo4j.gateway import Gateway, OpenTransaction
 from ...engine.progress import Progress, Say, ignore_progress
 from ...engine.relations.describing import StatedWords, describe_from_source, store_descriptions
 from ...engine.relations.words import refresh_end_kinds
-from ...engine.settings import Settings
+from ...engine.settings import LOAD_TIMEOUT_S, Settings
 from ...engine.whole_file import lock_file
 from ...engine.writing.records import BASE_LOAD, Manifest, check_graph_was_loaded, check_schema, ensure_lock_constraint
 from ..source import Source, Subset
@@ -156,8 +155,8 @@ def load_source(
     gateway: Gateway | None = None,
 ) -> LoadReport:
     """Load a source into the database that the settings name, or that a gateway leads to, and return the report."""
-    from ...engine.neo4j.connection import loading_connection
     from ...engine.neo4j.embedded import EmbeddedServer
+    from ...engine.settings import loading_connection
 
     if gateway is not None:
         return load(source, gateway, options, progress)

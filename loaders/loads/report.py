@@ -10,7 +10,7 @@ from typing import Any, Self
 from ...engine.neo4j.catalogue import LABEL_SEPARATOR, LoadManifest
 from ...engine.writing.records import Manifest, label_of
 from ...models.message_text import quote_line
-from ...models.words import PREPOSITIONS
+from ...models.wording.english import PREPOSITIONS
 from ..stage.stage import StageCounts
 
 PROPERTY_GRAPHS = ("cypher", "dump", "gexf", "graphml", "neo4j", "networkx", "tables")

@@ -34,7 +34,7 @@ from ...engine.writing.records import RelationFacts
 from ...engine.writing.typed_values import typed_value_macros
 from ...models.message_text import quote_line
 from ...models.whole_file import atomic_write
-from ...models.words import SMALL_WORDS
+from ...models.wording.english import SMALL_WORDS
 from ..parsers import read_parser
 from ..source import LineFile, Part, Source, SourceRowBatches, Subset
 

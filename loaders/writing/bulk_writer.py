@@ -18,9 +18,9 @@ import pyarrow as pa
 from ...engine.errors import EmbeddedServerError
 from ...engine.neo4j.bulk_import import LIST_DELIMITER, ImportFile, ImportFiles, ImportFileWriter
 from ...engine.neo4j.catalogue import read_graph_state
-from ...engine.neo4j.connection import LOAD_TIMEOUT_S
 from ...engine.neo4j.gateway import Gateway, OpenTransaction
 from ...engine.progress import Progress, ignore_progress
+from ...engine.settings import LOAD_TIMEOUT_S
 from ...engine.writing.records import (
     Manifest,
     RelationFacts,

@@ -32,7 +32,7 @@ from ..kinds import LoraOptions
 from ..language.causal_lm import ChosenLogprobs
 from ..language.lora import ModelAndTokenizer, adapter_weights, add_lora, load_language_model, restore_adapter
 from ..text.bert import Backbone, open_pretrained, open_stored_backbone, write_backbone_description
-from ..words import fold_spelling
+from ..wording.english import fold_spelling
 from . import GrilDescription, JointOptions
 from .network import Bools, Floats, group_softmax
 

@@ -18,8 +18,7 @@ from itertools import pairwise
 from operator import itemgetter
 
 from .. import wording
-from ..words import NOT_NOUNS, PREPOSITIONS
-from .english import singular
+from .english import NOT_NOUNS, PREPOSITIONS, singular
 
 VALUE_KINDS = ("date", "year", "number", "amount", "email", "url", "phone", "yes or no")
 UNKNOWN = "unknown"

@@ -8,10 +8,9 @@ from typing import Any, Self, TypeVar
 
 from lodestar import Engine
 from lodestar.engine.neo4j.catalogue import GRAPH_VERSION
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.templates import Request, Row
 from lodestar.engine.resources import Resources
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Connection, Settings
 
 from tests.fakes.memory_graph import MemoryGraph
 

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import pytest
 from lodestar.engine.errors import DatabaseUnavailableError
 from lodestar.engine.neo4j.catalogue import read_graph_revision
-from lodestar.engine.neo4j.connection import GRACE_S, Connection
 from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.settings import GRACE_S, Connection
 
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
 

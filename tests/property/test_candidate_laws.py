@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.answering.candidates import LIMIT, AnswerCandidates, find_candidates
 from lodestar.engine.evidence.bridges import BatchTriples, enumerate_relation_paths, to_chains
-from lodestar.engine.evidence.calibration import Calibration
-from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence.evidence import Calibration, Evidence
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
 NAMED = [Entity(name, name) for name in "abcde"]

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, SkippedQuestion
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.relations.index import RelationIndex
-from lodestar.engine.relations.words import words_of_relation
+from lodestar.engine.relations.words import RelationIndex, words_of_relation
 from lodestar.engine.retrieval.frontier import FrontierBounds
 from lodestar.engine.supervision.answer_paths import serialise_hop, serialise_trie
 from lodestar.engine.supervision.mining import Miner, MiningOptions, QuestionPaths, TrainingExampleBuilder

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.evidence.calibration import Calibration
-from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence.evidence import Calibration, Evidence
 from lodestar.engine.reorganising.pooling import PathPooling
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.path_pooling import Kernel, PoolingOptions, ScoredTriples, pool_triple_scores, reselect_triples

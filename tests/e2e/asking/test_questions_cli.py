@@ -12,7 +12,7 @@ from typing import Any
 
 import neo4j
 import pytest
-from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.settings import Connection
 
 from tests.e2e.conftest import Lodestar, show_on_terminal
 from tests.fakes.scripted_llm import ScriptedLLM, streamed

@@ -13,8 +13,8 @@ from urllib.parse import unquote, urlsplit
 
 import neo4j
 import pytest
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.settings import Connection
 from playwright.sync_api import Locator, Page, Route, sync_playwright
 
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load

@@ -11,8 +11,8 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar.engine.neo4j import home
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.embedded import EmbeddedServer
+from lodestar.engine.settings import Connection
 from lodestar.loaders.formats.existing_neo4j import Spool
 
 from tests.e2e.conftest import Lodestar

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import neo4j
 import pytest
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.settings import Connection
 
 from tests.conftest import clear_database
 from tests.e2e.conftest import Lodestar

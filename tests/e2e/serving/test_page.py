@@ -9,10 +9,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import neo4j
 import pytest
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.serving.server import ServerOptions
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Connection, Settings
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.conftest import clear_database

@@ -12,10 +12,9 @@ import pytest
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.report import make_report
 from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes import read_recipe
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Connection, Settings
 from lodestar.engine.supervision.mining import MiningOptions, mine_to_file
 from lodestar.loaders.formats.rdf import RdfSource
 from lodestar.loaders.questions.question_sets import read_questions

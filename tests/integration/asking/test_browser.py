@@ -10,9 +10,9 @@ import pytest
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import Request, template
+from lodestar.engine.settings import Connection
 from lodestar.engine.show.browser import (
     ClearReport,
     clear_pictures,

@@ -8,9 +8,8 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.integrations.finding import EvidenceFinder
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Connection, Settings
 
 from tests.conftest import clear_database
 from tests.made.plain_graph import write_graph

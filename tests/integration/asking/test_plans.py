@@ -17,7 +17,6 @@ from lodestar import Engine
 from lodestar.engine.cli.main import main
 from lodestar.engine.errors import InputError
 from lodestar.engine.neo4j.catalogue import RelationInfo
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.plans.compile import MAX_ROWS, KindSource, PlanResult, Schema, compile_plan, explain
 from lodestar.engine.plans.plan import (
@@ -43,7 +42,7 @@ from lodestar.engine.plans.plan import (
     read_plan,
 )  # fmt: skip
 from lodestar.engine.plans.schema import kinds_of_ends, kinds_of_types
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Connection, Settings
 from lodestar.models.wording.kinds import EndKind
 
 from tests.conftest import clear_database, examples

@@ -14,9 +14,8 @@ from click.testing import CliRunner
 from lodestar import Engine
 from lodestar.engine.cli.main import main
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Connection, Settings
 from lodestar.engine.values import Question
 
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, says, status

@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping
 import neo4j
 import pytest
 from lodestar.engine.neo4j.catalogue import Catalogue, read_catalogue
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.retrieval.subgraph.walking import SubgraphBounds, SubgraphExtractor, SubgraphQuery
+from lodestar.engine.settings import Connection
 
 from tests.fakes.number_proposer import NumberProposer
 from tests.made.plain_graph import write_graph

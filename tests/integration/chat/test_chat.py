@@ -16,14 +16,13 @@ from lodestar.engine.answering.llm import is_parseable_reply
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import MAX_CONCURRENT, ChatGateway, ReplyCache
 from lodestar.engine.llm.prompts import (
-    ChatUsage,
     Completed,
     Completion,
     Message,
     Prompt,
     PromptTooLongError,
 )
-from lodestar.engine.values import TokenUsage
+from lodestar.engine.values import ChatUsage, TokenUsage
 
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, completion, hangs, raw, refuses, says, status
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import neo4j
 import pytest
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import Request, template
+from lodestar.engine.settings import Connection
 from neo4j.exceptions import SessionExpired
 
 from tests.made.graphs import COUNTRIES, TripleSource, load

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 import neo4j
 import pytest
 from lodestar.engine.errors import DatabaseError, LoadInProgressError
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway, OpenTransaction
 from lodestar.engine.neo4j.templates import Request, template
+from lodestar.engine.settings import Connection
 
 HOLDER = """
 import sys, time
-from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.settings import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.gateway import OpenTransaction
 

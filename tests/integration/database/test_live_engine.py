@@ -11,9 +11,8 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.neo4j.catalogue import read_graph_revision
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Connection, Settings
 from lodestar.engine.values import Question
 
 from tests.conftest import clear_database

@@ -9,9 +9,8 @@ import neo4j
 import pyarrow as pa
 import pytest
 from lodestar.engine.api import Engine
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Connection, Settings
 from lodestar.loaders.formats.by_name import source_class
 from lodestar.loaders.source import Source
 from pyarrow import parquet

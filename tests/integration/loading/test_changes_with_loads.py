@@ -18,8 +18,7 @@ from hypothesis.stateful import (
 )
 from lodestar import Engine, LiteralValue
 from lodestar.engine.neo4j.catalogue import read_loads
-from lodestar.engine.neo4j.connection import Connection
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Connection, Settings
 from lodestar.loaders.loads.maintaining import refresh, unload, verify
 from lodestar.loaders.source import StatementRow
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import neo4j
 import pytest
 from lodestar.engine.errors import GraphError, UsageError
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.settings import Connection
 from lodestar.loaders.export.exporting import ExportReport, ExportRequest, export
 from lodestar.loaders.formats.freebase import FREEBASE
 from pyarrow import parquet

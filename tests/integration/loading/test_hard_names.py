@@ -8,9 +8,8 @@ from collections.abc import Iterator
 import neo4j
 import pytest
 from lodestar.engine.api import Engine
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Connection, Settings
 
 from tests.conftest import clear_database
 from tests.made.graphs import TripleSource, load

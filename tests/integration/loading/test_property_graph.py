@@ -8,9 +8,9 @@ from pathlib import Path
 import neo4j
 import pytest
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_loads
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.settings import Connection
 from lodestar.loaders.formats.existing_neo4j import (
     ElementFilter,
     Neo4jSource,

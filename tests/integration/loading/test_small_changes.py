@@ -21,9 +21,8 @@ from lodestar.engine.errors import (
     UsageError,
 )
 from lodestar.engine.neo4j.catalogue import read_loads
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway, OpenTransaction
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Connection, Settings
 from lodestar.engine.writing import changing
 from lodestar.loaders.loads.loading import load_lock
 from lodestar.loaders.loads.maintaining import unload, verify

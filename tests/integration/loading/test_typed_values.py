@@ -9,8 +9,8 @@ import pytest
 from lodestar.engine.errors import GraphError
 from lodestar.engine.forms.ends import Combination, EndSet, ValueBounds, combine_ends
 from lodestar.engine.neo4j.catalogue import read_graph_state
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.settings import Connection
 from lodestar.engine.values import RelationStep
 from lodestar.engine.writing.changing import add_triples
 from lodestar.engine.writing.stated import LiteralValue

@@ -17,10 +17,10 @@ from lodestar.engine.errors import (
     EmbeddedServerError,
 )
 from lodestar.engine.neo4j import home
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.embedded import EmbeddedServer, Status
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.home import configuration
+from lodestar.engine.settings import Connection
 
 from tests.made.certificates import write_certificate
 

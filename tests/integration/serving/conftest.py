@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import httpx
 import neo4j
 import pytest
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes import read_recipe
 from lodestar.engine.serving.server import ServerOptions
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Connection, Settings
 
 from tests.conftest import clear_database
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load

@@ -16,12 +16,11 @@ import neo4j
 import openai
 import pytest
 from lodestar import Engine
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes import read_recipe
 from lodestar.engine.serving import server
 from lodestar.engine.serving.server import ServerOptions
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Connection, Settings
 from openapi_spec_validator import validate
 from prometheus_client.parser import text_string_to_metric_families
 

@@ -11,10 +11,9 @@ from lodestar import Engine
 from lodestar.engine.cli.main import main
 from lodestar.engine.integrations.finding import EvidenceFinder
 from lodestar.engine.integrations.langchain import make_tool
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.serving.server import ServerOptions
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Connection, Settings
 from mcp import Client
 
 from tests.conftest import clear_database

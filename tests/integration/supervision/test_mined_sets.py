@@ -10,9 +10,8 @@ import pytest
 from lodestar.engine.api import Engine
 from lodestar.engine.errors import DatabaseUnavailableError, StorageError, UsageError
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Connection, Settings
 from lodestar.engine.supervision.mining import mined_sets
 from lodestar.engine.training import TrainingRequest
 from lodestar.models.mined import MinedFile

@@ -13,7 +13,6 @@ import pytest
 from lodestar import Engine
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet, SkippedQuestion
 from lodestar.engine.neo4j.catalogue import read_catalogue
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.mining import (
     AnswerPair,
@@ -23,7 +22,7 @@ from lodestar.engine.neo4j.mining import (
     find_last_steps,
     stream_mediator_relations,
 )
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Connection, Settings
 from lodestar.engine.supervision.answer_paths import serialise_trie
 from lodestar.engine.supervision.mining import Miner, MiningOptions, QuestionPaths, mine_to_file
 from lodestar.engine.values import RelationStep

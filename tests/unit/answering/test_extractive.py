@@ -8,10 +8,9 @@ from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.context import StageCost
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.bridges import to_chains
-from lodestar.engine.evidence.calibration import SIMILARITY, Calibration, Unit
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.data import topic_data
-from lodestar.engine.evidence.evidence import Answer, Evidence, Item
+from lodestar.engine.evidence.evidence import SIMILARITY, Answer, Calibration, Evidence, Item, Unit
 from lodestar.engine.evidence.extras import FormAnswer, FormResult
 from lodestar.engine.values import AnswerEntity, Entity, Question, Scored, Topic, Triple
 

@@ -7,8 +7,7 @@ import math
 from dataclasses import replace
 
 from lodestar.engine.errors import LLMError
-from lodestar.engine.evidence.calibration import Calibration
-from lodestar.engine.evidence.evidence import Evidence, Item
+from lodestar.engine.evidence.evidence import Calibration, Evidence, Item
 from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt
 from lodestar.engine.reorganising.model_answers import ModelAnswers

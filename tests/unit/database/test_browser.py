@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 from lodestar.engine.errors import UsageError
-from lodestar.engine.neo4j.connection import Connection
+from lodestar.engine.settings import Connection
 from lodestar.engine.show.browser import (
     browser_link,
     check_url,

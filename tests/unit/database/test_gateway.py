@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from lodestar.engine.errors import AuthenticationError, DatabaseError, UnsupportedVersionError
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.neo4j.gateway import Gateway, check_version, translate_errors
+from lodestar.engine.settings import Connection
 from neo4j.exceptions import Neo4jError
 
 SECRET = "not-to-be-shown"

@@ -11,8 +11,7 @@ import numpy.typing as npt
 import pytest
 from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.evidence.bridges import to_chains, to_triples
-from lodestar.engine.evidence.calibration import SIMILARITY, Calibration, Certainty
-from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence.evidence import SIMILARITY, Calibration, Certainty, Evidence
 from lodestar.engine.parts import Reorganiser, reorganise
 from lodestar.engine.pipeline import unite
 from lodestar.engine.reorganising.chaining import Merge, Reorganise

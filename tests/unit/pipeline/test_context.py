@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from lodestar.engine.context import Event, StageCost, merge_costs
 from lodestar.engine.errors import LLMError
-from lodestar.engine.llm.prompts import ChatUsage, Completion, Prompt
+from lodestar.engine.llm.prompts import Completion, Prompt
 from lodestar.engine.neo4j.graph import read_signatures
-from lodestar.engine.values import Question
+from lodestar.engine.values import ChatUsage, Question
 
 from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph

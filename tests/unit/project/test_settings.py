@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import DatabaseUnavailableError, InputError, UsageError
-from lodestar.engine.neo4j.connection import make_connection
 from lodestar.engine.neo4j.gateway import translate_errors
-from lodestar.engine.settings import Settings, resolve, sends_openai_env
+from lodestar.engine.settings import Settings, make_connection, resolve, sends_openai_env
 from neo4j.exceptions import ConfigurationError
 
 

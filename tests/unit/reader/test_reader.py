@@ -18,9 +18,8 @@ from lodestar.engine.answering.reader import (
     make_reader_columns,
 )
 from lodestar.engine.errors import UsageError
-from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Answer, Evidence
+from lodestar.engine.evidence.evidence import Answer, Calibration, Evidence
 from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.checkpoint import BadCheckpointError

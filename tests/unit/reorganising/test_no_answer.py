@@ -8,9 +8,8 @@ from dataclasses import replace
 
 import pytest
 from lodestar.engine.answering.extractive import Extractive
-from lodestar.engine.evidence.calibration import LEAST_PROBABILITY, SIMILARITY, Calibration, Certainty
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence.evidence import LEAST_PROBABILITY, SIMILARITY, Calibration, Certainty, Evidence
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.no_answer import NoAnswerExplainer
 from lodestar.engine.values import Entity, Question, Scored, Topic

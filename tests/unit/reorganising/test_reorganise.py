@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence.evidence import Calibration, Evidence
 from lodestar.engine.recipes import Recipe, read_recipe
 from lodestar.engine.reorganising.chaining import Reorganise, group_meeting_chains
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 from lodestar.engine.context import Database
-from lodestar.engine.evidence.calibration import Calibration
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence.evidence import Calibration, Evidence
 from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.forms.form_retriever import VALUED, FormRetriever
 from lodestar.engine.forms.yes_or_no import raise_odds

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 from lodestar.engine.errors import CheckpointError
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.resources import Resources
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Connection, Settings
 from lodestar.models.whole_file import file_sha256
 from safetensors.torch import load_file, save_file
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 from lodestar.engine.errors import CheckpointError
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.resources import Resources
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Connection, Settings
 from lodestar.models.language.causal_lm import CausalLMError
 from lodestar.models.language.lora import load_language_model
 from lodestar.models.star import StarConfig, StarDescription

@@ -14,9 +14,8 @@ import pytest
 import torch
 from lodestar.engine.errors import CheckpointError
 from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
-from lodestar.engine.neo4j.connection import Connection
 from lodestar.engine.resources import Resources
-from lodestar.engine.settings import Settings
+from lodestar.engine.settings import Connection, Settings
 from lodestar.models.checkpoint import BadCheckpointError, load_description, write_checkpoint
 from lodestar.models.mined import MinedFileError, is_mined, read_mined_file
 from lodestar.models.star import StarDescription
