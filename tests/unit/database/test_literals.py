@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.answering.llm import Claim, cite_claims
@@ -10,6 +12,7 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import FrontierBounds
 from lodestar.engine.values import Entity, Question, Scored
+from lodestar.engine.writing.stated import LiteralValue
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer
@@ -82,3 +85,8 @@ def test_what_a_model_says_is_found_among_the_literals() -> None:
     assert (date.id, date.origin, date.evidence) == (DATE, "graph", (0,))
     (words,) = cite_claims((Claim("firme y feliz"),), retrieved(INDEPENDENCE, WORDS))
     assert words.id == MOTTO
+
+
+@pytest.mark.parametrize(("value", "text"), [(math.nan, "NaN"), (math.inf, "INF"), (-math.inf, "-INF"), (0.5, "0.5")])
+def test_a_float_is_written_as_xml_schema_does(value: float, text: str) -> None:
+    assert LiteralValue.of(value) == LiteralValue(text, "http://www.w3.org/2001/XMLSchema#double")
