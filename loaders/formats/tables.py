@@ -30,6 +30,8 @@ from ..property_graph import (
 )
 from ..reading.files import PACKED_ENDINGS, PARQUET, RereadableFile, list_files
 from ..source import split_batches
+from .delimited import columns_by_name, why_table
+from .triples_parquet import read_columns
 
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet")
 SQLITE = b"SQLite format 3\0"
@@ -236,10 +238,8 @@ def looks_like_tables(path: str) -> bool:
     if start.startswith(SQLITE) or start[8:12] == DUCKDB:
         return True
     if start.startswith(PARQUET):
-        import pyarrow.parquet as pq
-
-        names = {name.lower() for name in pq.read_schema(files[0]).names}
-        return not {"head", "relation", "tail"} <= names and not names & {"graph", "subgraph"}
+        names = read_columns(files[0])
+        return bool(names) and columns_by_name(names) is None and not {"graph", "subgraph"} & set(names)
     if not table_name(files[0]) or not start.strip():
         return False
     return _is_table(start.decode("utf-8", "replace"), len(files))
@@ -255,10 +255,11 @@ def _is_table(head: str, num_files: int) -> bool:
     rows = [row for row in (rows[:-1] if len(rows) > 1 and len(head) >= _HEAD_BYTES // 4 else rows) if any(row)]
     if {name.strip().lower() for name in names} & _TRIPLES:
         return False
-    if len(names) < 2 or not rows or not _is_header(names, rows):
+    if len(names) < 2 or not rows:
         return not rows and num_files > 1 and len(names) > 1
-    relations = {row[1] for row in rows if len(row) == 3}
-    return len(names) != 3 or _has_numbers(rows, 3) or (len(rows) > 3 and len(relations) > 0.9 * len(rows))
+    if len(names) == 3:
+        return why_table([names, *(row for row in rows if len(row) == 3)]) is not None
+    return _is_header(names, rows)
 
 
 _HEADER_ENDS = ("id", "name", "title", "label", "key", "code", "type", "date", "description", "source", "target", "no")

@@ -64,10 +64,15 @@ class ParquetSource(FileSource):
 
 def has_triples(path: str) -> bool:
     """Return whether the columns of a parquet file are those of triples."""
+    return columns_by_name(read_columns(path)) is not None
+
+
+def read_columns(path: str) -> list[str]:
+    """Return the names of the columns of a parquet file; none of a damaged one."""
     try:
-        return columns_by_name(parquet.read_schema(path).names) is not None
+        return list(parquet.read_schema(path).names)
     except pa.ArrowException:
-        return False
+        return []
 
 
 def _batches(

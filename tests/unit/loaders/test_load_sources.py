@@ -211,9 +211,9 @@ def test_a_tail_that_is_too_long_for_an_id_is_a_literal(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("city,country,population\nLima,Peru,10000000\nQuito,Ecuador,2000000\n", "every row has its own relation"),
-        ("id,name,born\n1,Ann,1961\n2,Bo,1975\n3,Cy,1999\n", "every row has its own relation"),
-        ("name,team,year\nAnn,2,1961\nBo,3,1975\n", "the column of relations has numbers"),
+        ("city,country,population\nLima,Peru,10000000\nQuito,Ecuador,2000000\n", "the first row is unlike the others"),
+        ("id,name,born\n1,Ann,1961\n2,Bo,1975\n3,Cy,1999\n", "the first row is unlike the others"),
+        ("name,team,year\nAnn,2,1961\nBo,3,1975\n", "the relations are numbers, dates, or yes and no"),
         ("source,target,weight\na,b,1\na,c,2\n", "the header names two ends and no relation"),
         ("person,city,hobby\n" + "".join(f"p{i},c{i % 3},h{i % 4}\n" for i in range(8)), "the first row is unlike the others"),
         ("".join(f"p{i % 5},text {i},h{i}\n" for i in range(20)), "nearly every row has its own relation"),
