@@ -31,7 +31,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -218,6 +218,7 @@ MOST_CODE_CHARS = 12
 """The longest mean of texts of a key that are aliases."""
 
 
+@lru_cache(10_000)
 def fold(key: str) -> str:
     """Return a property's name in lower case without separators."""
     return re.sub(r"[\s_\-.:]+", "", key).lower()

@@ -467,7 +467,7 @@ def _guess_key(table: Table) -> tuple[str, ...]:
             is_first,
             plain.endswith(KEY_ENDS),
         )
-        if any(ranks) and not column.is_list:
+        if any(ranks) and not column.is_list and column.type not in ("decimal", "double"):
             found.append((ranks.index(True), place, name))
     return (min(found)[2],) if found else ()
 
