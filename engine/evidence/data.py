@@ -211,7 +211,6 @@ def cost_data(cost: StageCost) -> dict[str, Any]:
 
 def answer_data(answer: Answer, *, trace: bool = False) -> AnswerData:
     """Return an answer with its evidence; what an entity rests on are ranks of items, counted from 1."""
-    nearest = answer.nearest
     return {
         **evidence_data(answer.evidence, trace=trace),
         "answer": answer.text,
@@ -233,10 +232,13 @@ def answer_data(answer: Answer, *, trace: bool = False) -> AnswerData:
         "reason": answer.reason,
         "why": list(answer.why),
         "not_understood": list(answer.not_understood),
-        "nearest": nearest
-        and {"answer": nearest.text, "kind": nearest.kind, "number": nearest.number, "yes": nearest.yes},
+        "nearest": None if answer.nearest is None else _nearest_data(answer.nearest),
         "answerer": answer.answerer,
     }
+
+
+def _nearest_data(answer: Answer) -> NearestData:
+    return {"answer": answer.text, "kind": answer.kind, "number": answer.number, "yes": answer.yes}
 
 
 def round_score(value: float | None) -> float | None:

@@ -131,7 +131,7 @@ class Explanation:
     def to_dict(self) -> AnswerData:
         """Return the answer as plain data with its `trace`, which has `dropped` and the reasons of `items`, too."""
         data = self.answer.to_dict(trace=True)
-        data["trace"] |= {
+        data["trace"] = data.get("trace", {}) | {
             "dropped": [asdict(each) for each in self.dropped],
             "items": [{"rank": rank, **asdict(item)} for rank, item in enumerate(self.items, start=1)],
             "note": self.note,
