@@ -543,7 +543,7 @@ def _describe_label(survey: Survey, label: str, mapping: LabelMapping) -> str:
         or_ = f" (or {', '.join(others[:3])})" if others else ""
         said.append(f"named by {name}{or_}" + (f" in {covered:.0%}" if covered < 1 else ""))
     elif mapping.key:
-        said.append(f"named {label} {mapping.key}")
+        said.append(f"named by the key {mapping.key}")
     else:
         said.append("unnamed records")
     if mapping.aliases:

@@ -122,6 +122,7 @@ def test_rows_that_say_several_things_of_the_same_are_one_thing(tmp_path: Path) 
         "river.csv": "river_name,length,traverse\nMuddy,10,Ohio\nMuddy,10,Iowa\nClear,7,Utah\nClear,7,Iowa\n",
         "border_info.csv": "state_name,border\nOhio,Iowa\nIowa,Ohio\nIowa,Utah\n",
         "highlow.csv": "state_name,highest_point\nOhio,Hill\nIowa,Knoll\nUtah,Peak\n",
+        "course.csv": "id,title,prerequisite_id,country\n10,Algebra,,1\n11,Logic,10,2\n",
     })  # fmt: skip
     found = read(folder)
     assert {
@@ -129,6 +130,7 @@ def test_rows_that_say_several_things_of_the_same_are_one_thing(tmp_path: Path) 
         ("river/Muddy", "traverse", "state/Iowa"),
         ("state/Iowa", "border", "state/Utah"),
         ("state/Ohio", "highest_point", "Hill"),
+        ("course/11", "prerequisite", "course/10"),
     } <= set(found.triples)
 
 
