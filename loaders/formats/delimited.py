@@ -133,6 +133,9 @@ def why_table(rows: Sequence[Sequence[str]]) -> str | None:
     styles = set(map(_style, relations))
     num_relations = len(set(relations))
     reasons = {
+        "the columns are called as those of neo4j-admin's nodes": any(
+            re.fullmatch(r"[^:]*:(?:ID|LABEL)(?:\(.*\))?", cell) for cell in header
+        ),
         "the relations are numbers, dates, or yes and no": styles <= {"number", "flag"},
         "the header names two ends and no relation": all(
             any(word in _HEADER_WORDS[end] and len(word) > 1 for word in words) for end in (0, 2)

@@ -48,6 +48,7 @@ _SCHEMA_ORG = re.compile(r"https?://schema\.org/?(?:docs/jsonldcontext\.jsonld?)
 pc: Any = compute  # its stubs lack most functions
 _BLOCK = 1 << 20
 _LOOKED_AT = 1 << 16
+_SPACED = re.compile(rb'<([^<>"]* [^<>"]*)>')
 _ANONYMOUS = re.compile(r"[0-9a-f]{20,32}")
 
 SYNTAXES = {
@@ -139,7 +140,7 @@ class RdfSource(FileSource):
             syntax = detect_syntax(name, start)
             if syntax is None:
                 raise InputError(f"{file.shown}: expected RDF, found another kind of file")
-            terms = _Terms(self, "" if self._shared else f"{file.digest()[:8]}_", syntax)
+            terms = _Terms(self, file, "" if self._shared else f"{file.digest()[:8]}_", syntax)
             ontology = Ontology() if is_ontology(start) else None
             quads = _quads(file, head, syntax, self._bases)
             for chunk in split_batches(quads if ontology is None else _types_first(quads), BATCH_ROWS):
@@ -193,8 +194,10 @@ def _types_first(quads: Iterable[Quad | tuple[int, str]]) -> Iterator[Quad | tup
 class _Terms:
     """Writes terms as ids, relations and literals."""
 
-    def __init__(self, source: RdfSource, scope: str, syntax: RdfFormat) -> None:
+    def __init__(self, source: RdfSource, file: RereadableFile, scope: str, syntax: RdfFormat) -> None:
         self.syntax = syntax
+        self._file = file
+        self._spaced: dict[str, int] | None = None
         self.graphs: set[str] = set()
         """The names of graphs so far."""
         self._scope = scope
@@ -207,8 +210,9 @@ class _Terms:
         head, predicate, tail = triple
         self._line += 1
         relation = predicate.value
-        if " " in head.value or " " in relation or (" " in tail.value and type(tail) is NamedNode):
-            return reject_row(self._line, "an IRI has a space in it", f"{head} {predicate} {tail}")
+        spaced = [each.value for each in triple if " " in each.value and type(each) is NamedNode]
+        if spaced and (line := max(self._spaced_iris().get(each, 0) for each in spaced)):
+            return reject_row(line, "an IRI has a space in it", f"{head} {predicate} {tail}")
         if type(tail) is not Literal:
             return StatementRow(
                 self._line, "triple", self._id(head), self.without_base(relation), self._id(tail), False
@@ -229,6 +233,17 @@ class _Terms:
             None if plain or language else datatype,
             language,
         )
+
+    def _spaced_iris(self) -> dict[str, int]:
+        """Return the IRIs that have a space in the file, which none may but as an escape, and their first lines."""
+        if self._spaced is None:
+            self._spaced = {}
+            with self._file.open_unpacked() as stream:
+                reader = BufferedReader(cast(Any, stream), _BLOCK)
+                for number, line in enumerate(reader, start=1):
+                    for iri in _SPACED.findall(line):
+                        self._spaced.setdefault(iri.decode("utf-8", "replace"), number)
+        return self._spaced
 
     def plain_batch(self, quads: Sequence[Any]) -> pa.RecordBatch | None:
         """Return the rows of quads by columns, faster than one by one; None where some are not plain triples."""

@@ -156,6 +156,13 @@ def test_a_bad_line_is_rejected_with_its_number(tmp_path: Path, name: str, line:
     assert fault in found.rejects[0][1]
 
 
+def test_a_space_in_an_iri_is_rejected_unless_it_is_escaped(tmp_path: Path) -> None:
+    text = f"# c\n<{E}a> <{E}p> <{E}b c> .\n<{E}a> <{E}p> <{E}d\\u0020e> .\n"
+    found = read(tmp_path, text, "kg.nt")
+    assert found.triples == [(f"{E}a", f"{E}p", f"{E}d e")]
+    assert found.rejects == [(2, "an IRI has a space in it")]
+
+
 def test_an_xml_encoding_that_python_knows_is_read(tmp_path: Path) -> None:
     text = XML.replace('version="1.0"', 'version="1.0" encoding="windows-1252"').replace(">Ann<", ">Zürich<")
     assert read(tmp_path, text.encode("cp1252"), "kg.rdf").names == {f"{E}ann": ["Zürich"]}
