@@ -37,9 +37,13 @@ from .tables_of_admin import AdminGraph, is_admin_csv
 
 KEY_ENDS = ("identifier", "number", "code", "uuid", "guid", "key", "id", "no", "nr", "fk", "ref")
 _PLAIN_KEYS = ("id", "pk", "rowid", *KEY_ENDS)
-_END = re.compile(rf"(?i)[_\-\s.]?(?:{'|'.join(KEY_ENDS)}|name)s?$")
+_END = re.compile(
+    rf"(?:[_\-\s.]|(?<=[a-z\d])(?=[A-Z]))(?i:{'|'.join(KEY_ENDS)}|name)s?$|(?<=[a-z]{{4}})ids?$|(?<=[A-Z]{{4}})IDS?$"
+)
+"""What a column of a key ends with, as customer_id, customerID and customerid do."""
 _OWN = re.compile(
-    r"(?i)parent|manager|boss|supervisor|reports?_?to|leader|superior|mentor|predecessor|successor|replace"
+    r"(?i)parent|manager|boss|supervisor|reports?_?to|leader|superior|mentor|predecessor|successor|prerequisite|"
+    r"previous|next|original|replaced|reply|spouse|partner"
 )
 """What a column is called that refers to its own table."""
 _ENDS = (("source", "target"), ("from", "to"), ("src", "dst"), ("start", "end"), ("node1", "node2"), ("head", "tail"))
