@@ -67,7 +67,9 @@ def rows_of(found: Source) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     rejects: list[str] = []
     for part in found.parts():
-        assert isinstance(part, LineFile)
+        if not isinstance(part, LineFile):
+            rows += [row for batch in part.batches for row in batch.to_pylist()]
+            continue
         batches = list(part.file.batches(lambda _, reason, text: rejects.append(f"{reason}: {text}")))
         read_parser(part.parser).prepare(connection, part.parameters)
         connection.register("lines", pa.Table.from_batches(batches))
@@ -122,15 +124,21 @@ def test_ntriples_are_read_back(
                 writer.add_triples(triples)
     except InputError:
         assume(False)
-    rows = rows_of(source_class("rdf")(path=str(path), bases=[writer.base] if writer.base else [], languages=["*"]))
-    assert triples_of(rows) == set(graph)
+    bases = [writer.base] if writer.base else []
+    rows = rows_of(source_class("rdf")(path=str(path), bases=bases, languages=["*"], shared_blank_nodes=True))
+    assert {(head, _in_lower(tail)) for head, tail in triples_of(rows)} == {(h, _in_lower(t)) for h, t in graph}
     assert {row["category"] for row in rows} <= {"triple", "name"}
     found = {(row["head"], row["tail"], row["language"] or "", row["tag"]) for row in rows if row["category"] == "name"}
     assert found == {
-        (id_, name.text, name.language, "alias" if name.is_alias else "name")
+        (id_, name.text, name.language.lower(), "alias" if name.is_alias else "name")
         for id_, several in named.items()
         for name in several
     }
+
+
+def _in_lower(tail: StatedTail) -> StatedTail:
+    """Return a tail with its language in small letters, as RDF 1.1 compares them."""
+    return tail._replace(language=tail.language and tail.language.lower())
 
 
 @lax
