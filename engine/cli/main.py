@@ -12,6 +12,7 @@ import sys
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import NoReturn
 
@@ -33,7 +34,7 @@ class VerbGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in alphabetical order."""
-        names = (module.name for module in iter_modules(import_module(__package__).__path__))
+        names = (module.name for module in iter_modules([str(Path(__file__).parent)]))
         return sorted(name for name in names if self.get_command(ctx, name))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002

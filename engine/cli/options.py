@@ -230,7 +230,7 @@ def _read(file: str) -> str:
     if sys.stdin is None:
         raise InputError("standard input: expected questions, found it closed")
     try:
-        content = click.get_binary_stream("stdin").read(MAX_BYTES + 1)
+        content = sys.stdin.buffer.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
             raise InputError(f"standard input: expected questions of at most {MAX_BYTES:,} bytes: split them")
         return content.decode()

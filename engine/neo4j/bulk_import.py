@@ -105,7 +105,8 @@ class ImportFileWriter:
         joined = self._join_lists(table)
         with self._translate_errors():
             options = csv.WriteOptions(delimiter=DELIMITER)
-            self._writer = self._writer or csv.CSVWriter(self._path, joined.schema, write_options=options)
+            if self._writer is None:
+                self._writer = csv.CSVWriter(self._path, joined.schema, write_options=options)
             self._writer.write_table(joined)
         old = self.written
         self.written = ImportFile(
