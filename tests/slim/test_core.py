@@ -20,11 +20,31 @@ from tests.references.core_modules import EXTRA_MODULES, import_core
 from tests.references.forms_of_geonames import form_questions, said
 
 THERE = sorted(module for module in EXTRA_MODULES if find_spec(module))
-pytestmark = pytest.mark.skipif(bool(THERE), reason=f"{', '.join(THERE)} are installed: `make slim` has none of them")
+pytestmark = [
+    pytest.mark.skipif(bool(THERE), reason=f"{', '.join(THERE)} are installed: `make slim` has none of them"),
+    pytest.mark.usefixtures("demonstrated"),
+]
 
 QUESTION = "Which currency is used in the country whose capital is Lima?"
 LEAST_RIGHT = 114
 """Of the 120 questions of forms, as with all extras installed."""
+ANSWERS = [
+    {"Lima"},
+    {"Peruvian Sol"},
+    {"Austria", "France", "Germany", "Italy", "Liechtenstein"},
+    {"Kenya"},
+    set(),
+    {"3"},
+    {"yes"},
+    {"Brazil"},
+    {"Luxembourg"},
+    {"Milan", "Rome"},
+    {"Argentina", "Bolivia", "Peru"},
+    {"Bolivia", "Paraguay", "Uruguay"},
+    {"Andorra", "France", "Gibraltar", "Morocco", "Portugal", "Spain"},
+    {"Andorra", "Italy", "Monaco", "Spain"},
+    {"1,098,580 km²"},
+]
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +60,22 @@ def lodestar(environment: dict[str, str], tmp_path_factory: pytest.TempPathFacto
         assert ran.returncode == code, ran.stderr
         return ran
 
-    run("load", "geonames")
     return run
+
+
+@pytest.fixture(scope="module")
+def demonstrated(lodestar) -> list[dict]:
+    """What the demonstration answers, whose graph the other tests ask."""
+    return [json.loads(line) for line in lodestar("demo", "--json", "--name", "default").stdout.splitlines()]
+
+
+def test_the_demonstration_answers_what_it_promises(lodestar, demonstrated: list[dict]) -> None:
+    assert [{entity["name"] for entity in record["answers"]} for record in demonstrated] == ANSWERS
+    assert (demonstrated[5]["answer"], demonstrated[6]["answer"]) == ("3", "yes")
+    assert "no relation fits the question" in demonstrated[4]["answer"]
+    again = lodestar("load", "geonames", "--json")
+    assert "already loaded" in again.stderr
+    assert json.loads(again.stdout)["num_triples"] > 30_000
 
 
 def test_every_module_of_the_core_is_imported() -> None:

