@@ -325,6 +325,7 @@ class Gateway:
             parameters_=dict(request.params),
             database_=self.connection.database,
             routing_=routing or usual,
+            bookmark_manager_=self._bookmarks(),
             result_transformer_=_rows,
         )
 
@@ -348,5 +349,9 @@ class Gateway:
 
     def _session(self, **options: Any) -> neo4j.Session:
         """Return a session that sees everything written through this gateway, on any server of a cluster."""
-        manager = self._driver.execute_query_bookmark_manager
-        return self._driver.session(database=self.connection.database, bookmark_manager=manager, **options)
+        return self._driver.session(database=self.connection.database, bookmark_manager=self._bookmarks(), **options)
+
+    def _bookmarks(self) -> neo4j.api.BookmarkManager | None:
+        """Return what makes servers of a cluster wait for each other; None for a single one, which a bulk load may have
+        given another graph: it would wait for transactions of the graph that is gone."""
+        return self._driver.execute_query_bookmark_manager if self.connection.is_routed else None

@@ -76,6 +76,7 @@ def test_ctrl_c_is_one_line_and_130(environment: dict[str, str], tmp_path: Path,
     assert (process.returncode, out, err.strip()) == (130, "", "lodestar: interrupted")
 
 
+@pytest.mark.long
 def test_odd_ids_names_and_relations_are_text(
     lodestar: Lodestar, gateway: Gateway, driver: neo4j.Driver, connection: Connection
 ) -> None:

@@ -25,8 +25,6 @@ def graph(driver: neo4j.Driver, connection: Connection, gateway: Gateway) -> Non
     ("kind", "lines"),
     [
         ("tsv", "Lima\tmayor\tAna\nAna\tborn\t1961^^http://www.w3.org/2001/XMLSchema#gYear\n"),
-        ("csv", 'Lima,mayor,Ana\nAna,"born","in ""La Perla"""\n'),
-        ("metaqa", "Lima|mayor|Ana\nAna|born|1961\n"),
         ("rdf", '<http://a/Lima> <http://a/mayor> <http://a/Ana> .\n<http://a/Ana> <http://a/born> "1961"@en .\n'),
     ],
 )

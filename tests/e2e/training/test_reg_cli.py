@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.conftest import Lodestar, question_file
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
 
-pytestmark = pytest.mark.usefixtures("engine")
+pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.long]
 
 CHILE = "What is the capital of Chile?"
 

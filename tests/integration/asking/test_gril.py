@@ -52,6 +52,7 @@ def checkpoint(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder / "gril")
 
 
+@pytest.mark.long
 def test_what_is_asked_is_what_was_trained_on(
     settings: Settings, engine: Engine, checkpoint: str, tmp_path: Path
 ) -> None:
@@ -76,6 +77,7 @@ def test_what_is_asked_is_what_was_trained_on(
         np.testing.assert_allclose([i.score for i in single.items], expected, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.long
 def test_options_that_no_graph_has_are_chosen_from(settings: Settings, engine: Engine, tmp_path: Path) -> None:
     """The open domain: questions whose answers are no entities teach a reader that writes one of the options."""
     model = str(write_tiny_causal_lm(tmp_path / "lm", num_layers=1))

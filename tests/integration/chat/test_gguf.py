@@ -36,6 +36,7 @@ def expect_completion(outcome: object) -> Completion:
     return outcome
 
 
+@pytest.mark.long
 def test_names_to_choose_from_hold_even_a_model_that_writes_no_json(chat: ChatGateway) -> None:
     ends = [
         Scored(leads("country.currency", Entity(f"m.{n}", n), topic=Entity("m.p", "Peru")), 0.9)

@@ -30,7 +30,7 @@ from tests.made.property_graphs import MOVIES, TRADE, write_graph
 
 EVERYTHING = Choices()
 
-pytestmark = pytest.mark.usefixtures("empty_graph")
+pytestmark = [pytest.mark.usefixtures("empty_graph"), pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

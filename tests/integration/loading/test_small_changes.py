@@ -100,6 +100,7 @@ def test_a_triple_of_a_load_is_removed_from_it(engine: Engine, gateway: Gateway)
     assert (base.num_triples, base.num_removed) == (len(COUNTRIES), 0)
 
 
+@pytest.mark.long
 def test_a_graph_can_begin_with_a_change(new_database: None, settings: Settings, driver: neo4j.Driver) -> None:
     with Engine(settings) as engine:
         engine.add([("Lima", "mayor", "Ana"), ("Ana", "born", 1961)])

@@ -86,6 +86,7 @@ def test_a_source_says_words_of_a_relation(
     assert relation.shown_label == "capital"
 
 
+@pytest.mark.long
 def test_what_a_source_says_gives_way_to_the_user_and_comes_once(
     empty_graph: None, gateway: Gateway, tmp_path: Path
 ) -> None:

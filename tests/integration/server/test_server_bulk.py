@@ -21,6 +21,7 @@ from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.process import wait_for_end
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.database,
     pytest.mark.skipif("LODESTAR_TEST_URI" in os.environ, reason="a server elsewhere has no folder here"),
 ]
