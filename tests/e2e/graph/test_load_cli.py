@@ -52,7 +52,7 @@ def test_tsv_loads_once(lodestar: Run, driver: neo4j.Driver, tmp_path: Path) -> 
     assert start == "loading kg.tsv …"
     end = next(line for line in lines if line.startswith("2 triples"))
     assert end.startswith("2 triples, 2 entities, 2 relations in ")
-    assert end.endswith(" online); 1 duplicate stored once; 1 name of unknown ids or repeated ignored")
+    assert " online); 1 duplicate stored once; 1 name of unknown ids or repeated ignored" in end
     assert num_triples(driver) == 2
     again = lodestar("tsv", str(kg), "--names", str(names), "--json")
     assert "already loaded" in again.stderr
