@@ -105,9 +105,9 @@ class ImportFileWriter:
         joined = self._join_lists(table)
         with self._translate_errors():
             options = csv.WriteOptions(delimiter=DELIMITER)
-            if self._writer is None:
-                self._writer = csv.CSVWriter(self._path, joined.schema, write_options=options)
-            self._writer.write_table(joined)
+            writer = self._writer or csv.CSVWriter(self._path, joined.schema, write_options=options)
+            self._writer = writer
+            writer.write_table(joined)
         old = self.written
         self.written = ImportFile(
             old.name,

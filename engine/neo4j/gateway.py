@@ -97,17 +97,21 @@ def translate_errors(connection: Connection) -> Iterator[None]:
         raise DatabaseUnavailableError(f"{where}: {reason}") from error
 
 
-def _find_tls_fault(error: BaseException | None) -> str:
+def _find_tls_fault(error: BaseException) -> str:
     """Return why TLS failed, from an error of the driver and what caused it; "" if TLS did not fail."""
-    while error and not isinstance(error, ssl.SSLError):
-        error = error.__cause__ or error.__context__
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return (
-            f"its certificate is not trusted ({error.verify_message.rstrip('.')}): name the file with its issuer's "
-            "certificate in SSL_CERT_FILE, or give an address with +ssc, which trusts any"
-        )
+    errors = [error]
+    for each in errors:  # it grows meanwhile
+        inner = (each.__cause__, each.__context__, *getattr(each, "exceptions", ()))
+        errors += [cause for cause in inner if cause is not None and not any(cause is known for known in errors)]
+    faults = [each for each in errors if isinstance(each, ssl.SSLError)]
+    for each in faults:
+        if isinstance(each, ssl.SSLCertVerificationError):
+            return (
+                f"its certificate is not trusted ({each.verify_message.rstrip('.')}): name the file with its issuer's "
+                "certificate in SSL_CERT_FILE, or give an address with +ssc, which trusts any"
+            )
     said = "it speaks no TLS that this machine accepts: give an address without +s, or turn TLS on in the server"
-    return said if error else ""
+    return said if faults else ""
 
 
 def check_version(connection: Connection, agent: str) -> str:

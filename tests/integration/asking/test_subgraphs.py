@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 
 import neo4j
 import pytest
+from lodestar.engine.context import Context
 from lodestar.engine.neo4j.catalogue import Catalogue, read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.retrieval.subgraph.walking import SubgraphBounds, SubgraphExtractor, SubgraphQuery
@@ -94,10 +95,11 @@ def test_a_step_is_one_query_and_a_hub_one_more_for_each_relation(gateway: Gatew
     bounds = SubgraphBounds(fan_out=5)
 
     def round_trips(*asked: SubgraphQuery) -> int:
-        before = gateway.round_trips
-        batch = subgraphs.extract(gateway, asked)
+        ctx = Context(gateway)
+        with ctx.trace.stage("subgraphs"):
+            batch = subgraphs.extract(ctx.db, asked)
         assert all(subgraph.num_triples for subgraph in batch)
-        return gateway.round_trips - before
+        return sum(cost.round_trips for cost in ctx.trace.costs)
 
     one_hop = SubgraphQuery("", ("t",), 1, bounds)
     assert round_trips(one_hop) == 3, "signatures, the hop's first step, its step out of the mediator"

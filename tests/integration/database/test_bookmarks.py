@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -33,13 +33,20 @@ WAYS: dict[str, Callable[[Gateway], object]] = {
 }
 
 
+@pytest.fixture
+def routed(connection: Connection) -> Iterator[Gateway]:
+    """The test's server as a cluster of one."""
+    with Gateway(replace(connection, uri=connection.uri.replace("bolt://", "neo4j://"))) as gateway:
+        yield gateway
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.usefixtures("empty_graph")
 def test_every_way_to_ask_knows_what_the_others_wrote(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, way: str
+    routed: Gateway, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    load(TripleSource(COUNTRIES), gateway)
-    manager = gateway._driver.execute_query_bookmark_manager
+    load(TripleSource(COUNTRIES), routed)
+    manager = routed._driver.execute_query_bookmark_manager
     asked: list[set[str]] = []
     bookmarks = manager.get_bookmarks
 
@@ -49,28 +56,26 @@ def test_every_way_to_ask_knows_what_the_others_wrote(
 
     monkeypatch.setattr(manager, "get_bookmarks", noted)
     before = bookmarks()
-    WAYS[way](gateway)
+    WAYS[way](routed)
     assert before
     assert asked[0] == before
 
 
 @pytest.mark.usefixtures("empty_graph")
-def test_what_another_process_wrote_is_waited_for(gateway: Gateway, connection: Connection) -> None:
-    load(TripleSource(COUNTRIES), gateway)
-    routed = replace(connection, uri=connection.uri.replace("bolt://", "neo4j://"))
-    assert (routed.is_routed, connection.is_routed) == (True, False)
-    gateway.run(nothing("read_catalogue"))
-    written = gateway._driver.execute_query_bookmark_manager.get_bookmarks()
-    with Gateway(routed) as other:
+def test_what_another_process_wrote_is_waited_for(routed: Gateway, connection: Connection) -> None:
+    load(TripleSource(COUNTRIES), routed)
+    assert (routed.connection.is_routed, connection.is_routed) == (True, False)
+    routed.run(nothing("read_catalogue"))
+    written = routed._driver.execute_query_bookmark_manager.get_bookmarks()
+    with Gateway(routed.connection) as other:
         manager = other._driver.execute_query_bookmark_manager
         assert not manager.get_bookmarks()
         other.version()
         assert manager.get_bookmarks() == written
 
 
-def test_without_a_server_that_takes_writes_reads_go_on(gateway: Gateway, connection: Connection) -> None:
-    routed = replace(connection, uri=connection.uri.replace("bolt://", "neo4j://"))
-    with Gateway(routed) as other:
+def test_without_a_server_that_takes_writes_reads_go_on(routed: Gateway) -> None:
+    with Gateway(routed.connection) as other:
         query = other._query
 
         def refuse(request: Request[Any], routing: neo4j.RoutingControl | None = None) -> Any:

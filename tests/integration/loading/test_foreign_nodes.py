@@ -7,7 +7,6 @@ import pytest
 from lodestar.engine.errors import UsageError
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_loads
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.writing import records as relation_counts
 from lodestar.engine.writing.records import count_in_graph
 from lodestar.loaders.loads.loading import LoadOptions, LoadPlan, Mode, choose_writer
 from lodestar.loaders.loads.maintaining import unload, verify
@@ -44,11 +43,7 @@ def test_a_database_with_other_nodes_is_not_exchanged() -> None:
         choose_writer(LoadOptions(writer="bulk"), plan, counts)
 
 
-@pytest.mark.parametrize("asked_one_by_one", [0, 100])
-def test_relationships_between_other_nodes_are_no_triples(
-    gateway: Gateway, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch, asked_one_by_one: int
-) -> None:
-    monkeypatch.setattr(relation_counts, "ASKED_ONE_BY_ONE", asked_one_by_one)
+def test_relationships_between_other_nodes_are_no_triples(gateway: Gateway, driver: neo4j.Driver) -> None:
     driver.execute_query("CREATE (:Person)-[:$($type)]->(:Person), (:Person)-[:mine]->(:Person)", type=CAPITAL)
     load(TripleSource(COUNTRIES), gateway)
     relations = gateway.run(read_catalogue()).relations
