@@ -122,7 +122,7 @@ def test_langchain_blocking_and_asyncio(lodestar, settings: Settings) -> None:
 def test_what_needs_an_extra_says_which(lodestar, settings: Settings, tmp_path: Path) -> None:
     train = "the extra `train` brings it: pip install 'lodestar-kg[train]'"
     ran = lodestar("train", "star", "--dataset", "a", "--dev", "b", "--out", str(tmp_path / "star"), code=11)
-    assert ran.stderr.splitlines()[-1].startswith("lodestar: lodestar train needs torch, which is not installed; ")
+    assert ran.stderr.splitlines()[-1].startswith("lodestar: training needs torch, which is not installed; ")
     assert ran.stderr.endswith(f"{train}\n")
     ran = lodestar("eval", "dev.jsonl", code=11)
     assert "lodestar eval needs ir-measures, which is not installed; the extra `eval` brings it" in ran.stderr
