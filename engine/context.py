@@ -161,28 +161,27 @@ class LanguageModel:
 
     def complete(self, prompts: Sequence[Prompt]) -> list[Completed]:
         """Send prompts at the same time and return the outcome of each, in order."""
-        return self.submit(prompts)()
+        with self.sending(prompts) as wait:
+            return wait()
 
-    def submit(self, prompts: Sequence[Prompt]) -> Callable[[], list[Completed]]:
-        """Send prompts, and return what waits for their outcomes: something else can be done meanwhile."""
+    @contextmanager
+    def sending(self, prompts: Sequence[Prompt]) -> Iterator[Callable[[], list[Completed]]]:
+        """Send prompts, and yield what waits for their outcomes: something else can be done meanwhile."""
         chat = self._chat() if callable(self._chat) else self._chat
         if chat is None or not prompts:
-            return lambda: [_not_configured() for _ in prompts]
-        future = chat.submit(prompts)
+            yield lambda: [_not_configured() for _ in prompts]
+            return
+        from .llm.prompts import usage_of
 
-        def wait() -> list[Completed]:
-            try:
-                completed = future.result()
-            except BaseException:
-                future.cancel()
-                raise
-            from .llm.prompts import usage_of
+        with chat.sending(prompts) as outcomes:
 
-            for prompt, outcome in zip(prompts, completed, strict=True):
-                self._trace.count(llm=usage_of(prompt, outcome))
-            return completed
+            def wait() -> list[Completed]:
+                completed = outcomes()
+                for prompt, outcome in zip(prompts, completed, strict=True):
+                    self._trace.count(llm=usage_of(prompt, outcome))
+                return completed
 
-        return wait
+            yield wait
 
 
 def _not_configured() -> LLMError:

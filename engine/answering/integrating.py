@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -46,13 +47,15 @@ class ClosedBook(Answerer):
         _ = graph.shared.chat
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
-        return self.begin(ctx, evidence)()
+        with self.asking(ctx, evidence) as wait:
+            return wait()
 
-    def begin(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> Callable[[], list[Answer]]:
-        """Send the prompts, and return what waits for the answers: another answerer can be asked meanwhile."""
+    @contextmanager
+    def asking(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> Iterator[Callable[[], list[Answer]]]:
+        """Send the prompts, and yield what waits for the answers: another answerer can be asked meanwhile."""
         told = [ctx.trace.listener(each.question) for each in evidence]
-        waiting = ctx.llm.submit([self._make_prompt(*each) for each in zip(evidence, told, strict=True)])
-        return lambda: [self._outcome(each, what) for each, what in zip(evidence, waiting(), strict=True)]
+        with ctx.llm.sending([self._make_prompt(*each) for each in zip(evidence, told, strict=True)]) as wait:
+            yield lambda: [self._outcome(each, what) for each, what in zip(evidence, wait(), strict=True)]
 
     def _make_prompt(self, evidence: Evidence[Item], on_text: Callable[[str], None] | None) -> Prompt:
         content = read_own_prompt(PROMPT).replace("{question}", escape_data(evidence.question.text.strip()))
@@ -89,9 +92,9 @@ class ClosedBook(Answerer):
 
 def integrate(ctx: Context, evidence: Sequence[Evidence[Item]], answerer: Any, thresholds: Thresholds) -> list[Answer]:
     """Return an answerer's answers merged with what the model knows itself; both are asked at the same time."""
-    waiting = ClosedBook().begin(ctx, evidence)
-    graph = answerer(ctx, evidence)
-    return [merge_answers(*pair, thresholds) for pair in zip(graph, waiting(), strict=True)]
+    with ClosedBook().asking(ctx, evidence) as wait:
+        graph = answerer(ctx, evidence)
+        return [merge_answers(*pair, thresholds) for pair in zip(graph, wait(), strict=True)]
 
 
 def merge_answers(graph: Answer, model: Answer, thresholds: Thresholds) -> Answer:

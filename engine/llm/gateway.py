@@ -7,7 +7,6 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -88,6 +87,13 @@ class ChatGateway:
 
     def complete(self, prompts: Sequence[Prompt]) -> list[Completed]:
         """Return the outcome of each prompt, in order; at most `concurrency` are sent at a time."""
+        with self.sending(prompts) as wait:
+            return wait()
+
+    @contextmanager
+    def sending(self, prompts: Sequence[Prompt]) -> Iterator[Callable[[], list[Completed]]]:
+        """Send prompts, and yield what waits for their outcomes; after an error or Ctrl-C in the block no more are
+        sent."""
         numbered = iter(list(enumerate(prompts)))  # shared by the threads
         outcomes: dict[int, Completed] = {}
 
@@ -95,16 +101,17 @@ class ChatGateway:
             for place, prompt in numbered:
                 outcomes[place] = self._look_up_or_send(prompt)
 
-        try:
-            for each in [start(work, "lodestar-chat") for _ in range(min(self._concurrency, len(prompts)))]:
-                each.result()
-        finally:
-            list(numbered)  # after an error or Ctrl-C no more are sent
-        return [outcomes[place] for place in range(len(prompts))]
+        threads = [start(work, "lodestar-chat") for _ in range(min(self._concurrency, len(prompts)))]
 
-    def submit(self, prompts: Sequence[Prompt]) -> Future[list[Completed]]:
-        """Send the prompts and return the future of `complete`."""
-        return start(lambda: self.complete(prompts), "lodestar-chat")
+        def wait() -> list[Completed]:
+            for each in threads:
+                each.result()
+            return [outcomes[place] for place in range(len(prompts))]
+
+        try:
+            yield wait
+        finally:
+            list(numbered)
 
     def models(self, timeout_s: float) -> list[str] | None:
         """Return the ids of the models that the endpoint lists, None if it has no list; one attempt."""

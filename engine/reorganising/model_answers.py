@@ -46,9 +46,9 @@ class ModelAnswers(Reorganiser):
         found = list(evidence)
         asked = [place for place, each in enumerate(found) if each.extra_of(FormResult) is None]
         shown = [found[place].cut_to(READS) for place in asked]
-        waiting = ClosedBook().begin(ctx, shown)
-        replies = {LLM: LanguageModel(complete=False)(ctx, shown)} if self.evidence else {}
-        replies[CLOSED_BOOK] = waiting()
+        with ClosedBook().asking(ctx, shown) as wait:
+            replies = {LLM: LanguageModel(complete=False)(ctx, shown)} if self.evidence else {}
+            replies[CLOSED_BOOK] = wait()
         for name, answers in replies.items():
             for place, answer in zip(asked, answers, strict=True):
                 found[place] = _add_source(found[place], name, answer)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,10 +20,10 @@ class ScriptedChat:
     def __init__(self, reply: Callable[[Prompt], Completed]) -> None:
         self._reply = reply
 
-    def submit(self, prompts: Sequence[Prompt]) -> Future[list[Completed]]:
-        future: Future[list[Completed]] = Future()
-        future.set_result([self._reply(prompt) for prompt in prompts])
-        return future
+    @contextmanager
+    def sending(self, prompts: Sequence[Prompt]) -> Iterator[Callable[[], list[Completed]]]:
+        replies = [self._reply(prompt) for prompt in prompts]
+        yield lambda: replies
 
 
 class FakeGraph:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from lodestar.engine.answering.llm import is_parseable_reply
+from lodestar.engine.context import Context
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import MAX_CONCURRENT, ChatGateway, ReplyCache
 from lodestar.engine.llm.prompts import (
@@ -117,6 +118,23 @@ def test_an_interrupt_ends_the_call() -> None:
         with pytest.raises(KeyboardInterrupt):
             chat.complete([Prompt("x")])
         assert time.monotonic() - started_s < 10
+        chat.close()
+
+
+def test_after_an_interrupt_no_more_is_sent() -> None:
+    def slow(asked: Request) -> Reply:
+        if asked.prompt == "0":
+            os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.1)
+        return echo(asked)
+
+    with ScriptedLLM([slow] * 80) as llm:
+        chat = gateway(llm)
+        ctx = Context(None, chat=chat)  # type: ignore[arg-type]  # it asks no database
+        with pytest.raises(KeyboardInterrupt):
+            ctx.llm.complete([Prompt(str(number)) for number in range(80)])
+        time.sleep(0.8)
+        assert len(llm.requests) <= 2 * MAX_CONCURRENT
         chat.close()
 
 

@@ -55,9 +55,8 @@ def test_a_failed_stage_ends() -> None:
 
 def test_prompts_are_charged_to_the_stage_that_waits_for_them() -> None:
     ctx = make_context(GRAPH, reply=lambda _: Completion("four"))
-    with ctx.trace.stage("answer"):
-        waiting = ctx.llm.submit([Prompt("a" * 40), Prompt("b" * 4)])
-        assert [each.content for each in waiting() if isinstance(each, Completion)] == ["four", "four"]
+    with ctx.trace.stage("answer"), ctx.llm.sending([Prompt("a" * 40), Prompt("b" * 4)]) as wait:
+        assert [each.content for each in wait() if isinstance(each, Completion)] == ["four", "four"]
     (cost,) = ctx.trace.costs
     assert cost.llm == ChatUsage(calls=2, prompt_tokens=11, completion_tokens=2)
 
